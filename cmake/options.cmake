@@ -1,0 +1,33 @@
+# How everything is compiled. The presets (CMakePresets.json) choose among these.
+
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+
+set(KUSION_SANITIZE "" CACHE STRING "address: ASan and UBSan; thread: TSan; empty: none")
+option(KUSION_HARDEN "Hardening flags and link-time optimisation" OFF)
+option(KUSION_FUZZ "Build the fuzzers (clang only)" OFF)
+
+add_compile_options(
+    -Wall -Wextra -Werror -Wconversion -Wno-sign-conversion -Wshadow -Wstrict-prototypes
+    -Wmissing-prototypes -Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wundef
+    -Wimplicit-fallthrough -fno-strict-aliasing -fno-common)
+add_compile_definitions(_GNU_SOURCE KUSION_VERSION="${PROJECT_VERSION}")
+
+if(KUSION_SANITIZE STREQUAL "address")
+    add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=address,undefined)
+elseif(KUSION_SANITIZE STREQUAL "thread")
+    add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=thread)
+endif()
+
+if(KUSION_HARDEN)
+    set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+    add_compile_options(-D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection
+                        -fcf-protection -ffunction-sections -fdata-sections)
+    add_link_options(-pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--gc-sections -Wl,--as-needed)
+    set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
+endif()

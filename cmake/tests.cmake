@@ -1,0 +1,43 @@
+# test/unit mirrors the sources: test/unit/engine/base/*.c tests the layer engine/base and
+# links it alone. test/fuzz/*.c are fuzzers, hack/benchmarks/*.c benchmarks.
+
+enable_testing() # not in a function: it would be forgotten at its end
+
+function(unit_tests)
+    get_property(layers GLOBAL PROPERTY KUSION_LAYERS)
+    foreach(folder IN LISTS layers)
+        file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/${folder}/*.c)
+        if(NOT sources)
+            continue()
+        endif()
+        _layer_target(${folder} target)
+        add_executable(test_${target} ${sources} ${PROJECT_SOURCE_DIR}/test/unit/suite.c)
+        _our_sources(test_${target})
+        target_link_libraries(test_${target} PRIVATE ${target} PkgConfig::CUNIT)
+        add_test(NAME ${folder} COMMAND test_${target} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    endforeach()
+endfunction()
+
+function(fuzzers)
+    if(NOT KUSION_FUZZ)
+        return()
+    endif()
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/fuzz/*.c)
+    foreach(source IN LISTS sources)
+        get_filename_component(name ${source} NAME_WE)
+        add_executable(fuzz_${name} ${source})
+        _our_sources(fuzz_${name})
+        target_link_libraries(fuzz_${name} PRIVATE engine_operation)
+        target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    endforeach()
+endfunction()
+
+function(benchmarks)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/hack/benchmarks/*.c)
+    foreach(source IN LISTS sources)
+        get_filename_component(name ${source} NAME_WE)
+        add_executable(bench_${name} EXCLUDE_FROM_ALL ${source})
+        _our_sources(bench_${name})
+        target_link_libraries(bench_${name} PRIVATE controller_reconcile)
+    endforeach()
+endfunction()

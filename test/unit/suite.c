@@ -1,0 +1,83 @@
+#include "test/unit/suite.h"
+
+#include <CUnit/Basic.h>
+#include <stdbool.h>
+
+static struct suite *suites;
+
+void suite_register(struct suite *suite)
+{
+    suite->next = suites;
+    suites = suite;
+}
+
+static void check(bool passed, const char *text, const char *file, int line)
+{
+    CU_assertImplementation(passed, (unsigned)line, text, file, "", CU_FALSE);
+}
+
+void expect_str(const char *actual, const char *expected, const char *note, const char *file, int line)
+{
+    bool same = actual && expected ? strcmp(actual, expected) == 0 : actual == expected;
+    char text[2048];
+
+    snprintf(text, sizeof(text), "%s: is \"%s\", expected \"%s\"", note ? note : "", actual ? actual : "(null)",
+             expected ? expected : "(null)");
+    check(same, text, file, line);
+}
+
+void expect_int(long long actual, long long expected, const char *note, const char *file, int line)
+{
+    char text[512];
+
+    snprintf(text, sizeof(text), "%s: is %lld, expected %lld", note ? note : "", actual, expected);
+    check(actual == expected, text, file, line);
+}
+
+void expect_true(int condition, const char *what, const char *note, const char *file, int line)
+{
+    char text[2048];
+
+    snprintf(text, sizeof(text), "%s: %s", note ? note : "", what);
+    check(condition, text, file, line);
+}
+
+static bool is_wanted(const char *name, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], name) == 0)
+            return true;
+    return argc < 2;
+}
+
+static int add_to_registry(const struct suite *suite)
+{
+    CU_pSuite registered = CU_add_suite(suite->name, NULL, NULL);
+
+    if (!registered)
+        return -1;
+    for (size_t i = 0; i < suite->n_tests; i++)
+        if (!CU_add_test(registered, suite->tests[i].name, suite->tests[i].run))
+            return -1;
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    unsigned failures, ran;
+
+    if (CU_initialize_registry() != CUE_SUCCESS)
+        return 2;
+    for (const struct suite *suite = suites; suite; suite = suite->next)
+        if (is_wanted(suite->name, argc, argv) && add_to_registry(suite) < 0) {
+            fprintf(stderr, "%s: %s\n", suite->name, CU_get_error_msg());
+            return 2;
+        }
+    CU_basic_set_mode(CU_BRM_NORMAL);
+    CU_basic_run_tests();
+    ran = CU_get_number_of_tests_run();
+    failures = CU_get_number_of_tests_failed();
+    printf("tests: %u passed, %u failed\n", ran - failures, failures);
+    CU_cleanup_registry();
+    return failures || !ran ? 1 : 0;
+}
