@@ -1,0 +1,195 @@
+#include "engine/base/hash.h"
+
+#include <openssl/core_names.h>
+#include <openssl/evp.h>
+#include <openssl/params.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+
+struct hash {
+    EVP_MD_CTX *digest;
+    EVP_MAC_CTX *mac; /* one of the two is set */
+};
+
+/* libcrypto fails here only without memory or without its providers, and
+ * neither mends itself. */
+static void must(bool done, const char *what)
+{
+    if (done)
+        return;
+    fprintf(stderr, "libcrypto: %s failed\n", what);
+    abort();
+}
+
+struct hash *hash_new(void)
+{
+    struct hash *hash = NEW(struct hash);
+
+    hash->digest = EVP_MD_CTX_new();
+    must(hash->digest && EVP_DigestInit_ex(hash->digest, EVP_sha256(), NULL) == 1, "SHA-256");
+    return hash;
+}
+
+struct hash *hash_new_keyed(const void *key, size_t length)
+{
+    struct hash *hash = NEW(struct hash);
+    EVP_MAC *algorithm = EVP_MAC_fetch(NULL, "HMAC", NULL);
+    char digest[] = "SHA256";
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
+        OSSL_PARAM_construct_end(),
+    };
+
+    must(algorithm, "HMAC");
+    hash->mac = EVP_MAC_CTX_new(algorithm);
+    EVP_MAC_free(algorithm);
+    /* A NULL key would mean "the key set before". */
+    must(hash->mac && EVP_MAC_init(hash->mac, length ? key : "", length, params) == 1, "HMAC");
+    return hash;
+}
+
+void hash_add(struct hash *hash, const void *data, size_t length)
+{
+    if (!length)
+        return;
+    if (hash->mac)
+        must(EVP_MAC_update(hash->mac, data, length) == 1, "HMAC");
+    else
+        must(EVP_DigestUpdate(hash->digest, data, length) == 1, "SHA-256");
+}
+
+void hash_add_str(struct hash *hash, const char *s)
+{
+    hash_add(hash, s, strlen(s) + 1);
+}
+
+static void to_hex(const unsigned char digest[HASH_SIZE], char ret_hex[HASH_HEX_SIZE])
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < HASH_SIZE; i++) {
+        ret_hex[2 * i] = digits[digest[i] >> 4];
+        ret_hex[2 * i + 1] = digits[digest[i] & 15];
+    }
+    ret_hex[HASH_HEX_SIZE - 1] = '\0';
+}
+
+void hash_finish_hex(struct hash *hash, char ret_hex[HASH_HEX_SIZE])
+{
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned int short_length = 0;
+    size_t length = 0;
+
+    if (hash->mac) {
+        must(EVP_MAC_final(hash->mac, digest, &length, sizeof(digest)) == 1, "HMAC");
+    } else {
+        must(EVP_DigestFinal_ex(hash->digest, digest, &short_length) == 1, "SHA-256");
+        length = short_length;
+    }
+    must(length == HASH_SIZE, "the digest's length");
+    to_hex(digest, ret_hex);
+}
+
+void hash_free(struct hash *hash)
+{
+    if (!hash)
+        return;
+    EVP_MD_CTX_free(hash->digest);
+    EVP_MAC_CTX_free(hash->mac);
+    free(hash);
+}
+
+void hash_hex(const void *data, size_t length, char ret_hex[HASH_HEX_SIZE])
+{
+    struct hash *hash = hash_new();
+
+    hash_add(hash, data, length);
+    hash_finish_hex(hash, ret_hex);
+    hash_free(hash);
+}
+
+void base64_encode(struct buf *to, const void *data, size_t length)
+{
+    static const char alphabet[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *bytes = data;
+
+    buf_reserve(to, (length + 2) / 3 * 4);
+    for (size_t at = 0; at < length; at += 3) {
+        size_t n = length - at < 3 ? length - at : 3;
+        unsigned int group = (unsigned int)bytes[at] << 16;
+        char text[4];
+
+        if (n > 1)
+            group |= (unsigned int)bytes[at + 1] << 8;
+        if (n > 2)
+            group |= bytes[at + 2];
+        text[0] = alphabet[group >> 18];
+        text[1] = alphabet[group >> 12 & 63];
+        text[2] = '=';
+        text[3] = '=';
+        if (n > 1)
+            text[2] = alphabet[group >> 6 & 63];
+        if (n > 2)
+            text[3] = alphabet[group & 63];
+        buf_add(to, text, sizeof(text));
+    }
+}
+
+static int digit_of(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* Decodes one group with so many digits (2 to 4); false unless all are digits
+ * and the bits that padding leaves over are zero. */
+static bool decode_group(const char *text, size_t n_digits, unsigned char bytes[3])
+{
+    unsigned int group = 0;
+
+    for (size_t i = 0; i < 4; i++) {
+        int digit = i < n_digits ? digit_of(text[i]) : 0;
+
+        if (digit < 0)
+            return false;
+        group = group << 6 | (unsigned int)digit;
+    }
+    bytes[0] = (unsigned char)(group >> 16);
+    bytes[1] = (unsigned char)(group >> 8);
+    bytes[2] = (unsigned char)group;
+    return (n_digits > 2 || bytes[1] == 0) && (n_digits > 3 || bytes[2] == 0);
+}
+
+bool base64_decode(struct buf *to, const char *text, size_t length)
+{
+    size_t before = to->length;
+
+    if (length % 4)
+        return false;
+    buf_reserve(to, length / 4 * 3);
+    for (size_t at = 0; at < length; at += 4) {
+        unsigned char bytes[3];
+        size_t n_digits = 4;
+
+        if (at + 4 == length && text[at + 3] == '=')
+            n_digits = text[at + 2] == '=' ? 2 : 3;
+        if (!decode_group(text + at, n_digits, bytes)) {
+            if (to->capacity) {
+                to->length = before;
+                to->data[before] = '\0';
+            }
+            return false;
+        }
+        buf_add(to, bytes, n_digits - 1);
+    }
+    return true;
+}

@@ -1,0 +1,59 @@
+/*
+ * JSON as text (RFC 8259). The reader is the project's only user of yajl.
+ *
+ * The reader refuses what yajl lets pass: a key twice in an object, a lone
+ * surrogate (\ud800), nesting past LIMIT_DEPTH, documents and strings past
+ * their bounds, anything after the document. Errors are ERR_INVALID or
+ * ERR_TOO_LARGE with "line L, column C: …" (both from 1; columns in bytes). A key that occurs
+ * twice is found where it does, in an object of more than 16 members where
+ * that ends. Exponents of more than 9 digits are refused, too.
+ */
+#ifndef ENGINE_BASE_JSON_H
+#define ENGINE_BASE_JSON_H
+
+#include <stddef.h>
+
+#include "engine/base/buf.h"
+#include "engine/base/error.h"
+#include "engine/base/value.h"
+
+int json_read(const char *text, size_t length, const struct value **ret, struct error *error);
+int json_read_str(const char *text, const struct value **ret, struct error *error);
+
+/*
+ * The same for text that comes in pieces: a stream of documents one after the
+ * other (a watch). on_value is called for each; it borrows the value, and
+ * returns 0 or an error code, which ends the reading.
+ */
+typedef int json_on_value(void *arg, const struct value *value, struct error *error);
+
+struct json_stream;
+
+struct json_stream *json_stream_new(json_on_value *on_value, void *arg);
+int json_stream_add(struct json_stream *stream, const char *text, size_t length,
+                    struct error *error);
+/* The end of the text: ERR_INVALID if it falls inside a document. */
+int json_stream_end(struct json_stream *stream, struct error *error);
+void json_stream_free(struct json_stream *stream);
+DEFINE_CLEANUP(struct json_stream *, json_stream_free)
+
+/*
+ * A stream for one large object of the shape {"…": …, "<items>": [ … ]}, as a
+ * List is: on_item is called for each item as it is complete, and the item's
+ * memory is not kept. What is not an item (kind, metadata) is given as one
+ * object at the end. Memory is that of the largest item.
+ */
+struct json_stream *json_item_stream_new(const char *items, json_on_value *on_item,
+                                         json_on_value *on_rest, void *arg);
+
+enum json_style {
+    JSON_COMPACT,   /* keys as they were written */
+    JSON_CANONICAL, /* compact, keys sorted by bytes, numbers normalised: for digests */
+    JSON_PRETTY,    /* two blanks of indent */
+};
+
+void json_write(struct buf *to, const struct value *value, enum json_style style);
+char *json_to_str(const struct value *value); /* compact; free() it */
+void json_write_string(struct buf *to, const char *s, size_t length); /* quoted and escaped */
+
+#endif

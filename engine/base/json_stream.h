@@ -1,0 +1,11 @@
+/*
+ * For json_read.c alone: a stream of exactly one document.
+ */
+#ifndef ENGINE_BASE_JSON_STREAM_H
+#define ENGINE_BASE_JSON_STREAM_H
+
+#include "engine/base/json.h"
+
+struct json_stream *json_single_stream_new(json_on_value *on_value, void *arg);
+
+#endif

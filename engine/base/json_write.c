@@ -1,0 +1,173 @@
+#include <string.h>
+
+#include "engine/base/decimal.h"
+#include "engine/base/json.h"
+#include "engine/base/mem.h"
+#include "engine/base/utf8.h"
+#include "engine/base/value_node.h"
+
+#define REPLACEMENT "\xef\xbf\xbd"
+
+static bool is_plain(char c)
+{
+    unsigned char byte = (unsigned char)c;
+
+    return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+}
+
+static void write_escape(struct buf *to, char c)
+{
+    static const char letters[] = "\"\"\\\\\bb\ff\nn\rr\tt";
+
+    for (size_t i = 0; letters[i]; i += 2)
+        if (letters[i] == c) {
+            buf_add_char(to, '\\');
+            buf_add_char(to, letters[i + 1]);
+            return;
+        }
+    buf_printf(to, "\\u%04x", (unsigned char)c);
+}
+
+void json_write_string(struct buf *to, const char *s, size_t length)
+{
+    size_t at = 0;
+
+    buf_add_char(to, '"');
+    while (at < length) {
+        size_t from = at, n;
+
+        while (at < length && is_plain(s[at]))
+            at++;
+        buf_add(to, s + from, at - from);
+        if (at == length)
+            break;
+        n = utf8_char(s + at, length - at);
+        if (n > 1)
+            buf_add(to, s + at, n);
+        else if (n == 1)
+            write_escape(to, s[at]);
+        else
+            buf_add_str(to, REPLACEMENT); /* so that what is written is JSON */
+        at += n ? n : 1;
+    }
+    buf_add_char(to, '"');
+}
+
+static void write_number(struct buf *to, const struct value *value, enum json_style style)
+{
+    struct decimal decimal;
+
+    if (style == JSON_CANONICAL && decimal_read(&decimal, value->text, value->count))
+        decimal_write(to, &decimal);
+    else
+        buf_add(to, value->text, value->count);
+}
+
+static void new_line(struct buf *to, enum json_style style, unsigned depth)
+{
+    if (style != JSON_PRETTY)
+        return;
+    buf_add_char(to, '\n');
+    for (unsigned i = 0; i < depth; i++)
+        buf_add(to, "  ", 2);
+}
+
+static void write_value(struct buf *to, const struct value *value, enum json_style style,
+                        unsigned depth);
+
+static void write_array(struct buf *to, const struct value *array, enum json_style style,
+                        unsigned depth)
+{
+    buf_add_char(to, '[');
+    for (size_t i = 0; i < array->count; i++) {
+        if (i)
+            buf_add_char(to, ',');
+        new_line(to, style, depth + 1);
+        write_value(to, &array->array->items[i], style, depth + 1);
+    }
+    if (array->count)
+        new_line(to, style, depth);
+    buf_add_char(to, ']');
+}
+
+/* The order in which to write members; small objects have it made in room. */
+static const uint32_t *order(const struct value *object, uint32_t room[VALUE_LINEAR_MEMBERS])
+{
+    const struct object_block *block = object->object;
+
+    if (!block || block->sorted)
+        return block ? block->sorted : room;
+    for (uint32_t i = 0; i < object->count; i++) {
+        uint32_t at = i;
+
+        while (at > 0 && value_key_compare(&block->members[i], &block->members[room[at - 1]]) < 0) {
+            room[at] = room[at - 1];
+            at--;
+        }
+        room[at] = i;
+    }
+    return room;
+}
+
+static void write_object(struct buf *to, const struct value *object, enum json_style style,
+                         unsigned depth)
+{
+    uint32_t room[VALUE_LINEAR_MEMBERS];
+    const uint32_t *sorted = style == JSON_CANONICAL ? order(object, room) : NULL;
+
+    buf_add_char(to, '{');
+    for (size_t i = 0; i < object->count; i++) {
+        const struct member *member = &object->object->members[sorted ? sorted[i] : i];
+
+        if (i)
+            buf_add_char(to, ',');
+        new_line(to, style, depth + 1);
+        json_write_string(to, member->key, member->key_length);
+        buf_add(to, ": ", style == JSON_PRETTY ? 2 : 1);
+        write_value(to, &member->value, style, depth + 1);
+    }
+    if (object->count)
+        new_line(to, style, depth);
+    buf_add_char(to, '}');
+}
+
+static void write_value(struct buf *to, const struct value *value, enum json_style style,
+                        unsigned depth)
+{
+    switch (value_type(value)) {
+    case VALUE_NULL:
+        buf_add(to, "null", 4);
+        break;
+    case VALUE_BOOL:
+        buf_add_str(to, value->boolean ? "true" : "false");
+        break;
+    case VALUE_NUMBER:
+        write_number(to, value, style);
+        break;
+    case VALUE_STRING:
+        json_write_string(to, value->text, value->count);
+        break;
+    case VALUE_ARRAY:
+        write_array(to, value, style, depth);
+        break;
+    case VALUE_OBJECT:
+        write_object(to, value, style, depth);
+        break;
+    }
+}
+
+void json_write(struct buf *to, const struct value *value, enum json_style style)
+{
+    write_value(to, value, style, 0);
+}
+
+char *json_to_str(const struct value *value)
+{
+    struct buf text;
+
+    /* Values are bounded where they are made; escaped, they may be longer
+     * than what a reader would take. */
+    buf_init(&text, SIZE_MAX / 4);
+    json_write(&text, value, JSON_COMPACT);
+    return buf_take(&text);
+}

@@ -1,0 +1,26 @@
+/*
+ * Allocation that does not fail.
+ *
+ * The operator is crash-only: a process that is out of memory says so and
+ * aborts, and the one that follows it goes on from State. So nothing below or
+ * above this header tests for a failed allocation. Sizes that come from
+ * outside are bounded (limits.h) before they get here.
+ */
+#ifndef ENGINE_BASE_MEM_H
+#define ENGINE_BASE_MEM_H
+
+#include <stddef.h>
+
+/* All return zeroed memory (mem_resize: only what was there before is kept). */
+void *mem_new(size_t size);
+void *mem_new_array(size_t count, size_t size); /* aborts on overflow */
+void *mem_resize(void *pointer, size_t count, size_t size);
+
+/* Makes room for one more item in a growing array: doubles *capacity when
+ * count has reached it. Returns the array, perhaps moved. */
+void *mem_grow(void *array, size_t count, size_t *capacity, size_t size);
+
+#define NEW(type) ((type *)mem_new(sizeof(type)))
+#define NEW_ARRAY(type, count) ((type *)mem_new_array((count), sizeof(type)))
+
+#endif

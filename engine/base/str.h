@@ -1,0 +1,36 @@
+/*
+ * Small helpers over NUL-terminated strings. Strings returned are owned by
+ * the caller and freed with free().
+ */
+#ifndef ENGINE_BASE_STR_H
+#define ENGINE_BASE_STR_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/base/cleanup.h"
+
+char *str_new(const char *s);                   /* a copy; NULL stays NULL */
+char *str_new_n(const char *s, size_t length);  /* a copy of length bytes, terminated */
+char *str_printf(const char *format, ...) PRINTF_LIKE(1, 2);
+char *str_vprintf(const char *format, va_list args) PRINTF_LIKE(1, 0);
+
+bool str_equal(const char *a, const char *b);   /* two NULLs are equal */
+bool str_has_prefix(const char *s, const char *prefix);
+bool str_has_suffix(const char *s, const char *suffix);
+int str_compare(const void *a, const void *b);  /* of two char ** , for qsort() */
+
+/* Copies as much as fits and terminates; returns false if it was cut. A cut
+ * falls on a UTF-8 character's boundary and ends in "…" where there is room. */
+bool str_copy(char *to, size_t size, const char *from);
+
+/* A whole decimal number, nothing before or after it; false where it is not. */
+bool str_to_int64(const char *s, int64_t *ret);
+
+/* True for a lower-case RFC 1123 label or subdomain, as Kubernetes names are. */
+bool str_is_dns_label(const char *s);
+bool str_is_dns_subdomain(const char *s);
+
+#endif

@@ -1,0 +1,469 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/base/decimal.h"
+#include "engine/base/limits.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/base/value.h"
+#include "engine/base/value_node.h"
+
+#define KEY_SHOWN_BYTES 200 /* of a key, in a message */
+#define KEPT_SLOTS      256
+
+/* A container that is open: its items are the pending ones from first on. */
+struct frame {
+    size_t first;
+    size_t size_before;
+    enum value_type type;
+    uint16_t height; /* of the highest item so far */
+};
+
+struct value_builder {
+    struct document *document; /* in the making; NULL: nothing was added yet */
+    struct member *pending;
+    size_t n_pending, pending_capacity;
+    struct frame *frames;
+    size_t depth, frames_capacity;
+    size_t size; /* values so far, those of shared trees included */
+    const char *key;
+    size_t key_length;
+
+    /* The documents to hold, as a set: a hash table of pointers. */
+    struct document **held;
+    size_t n_held, n_slots;
+    struct document *last_held;
+
+    struct error error;
+};
+
+/* A wrong sequence of calls, which no data can cause. */
+static _Noreturn void misused(const char *how)
+{
+    fprintf(stderr, "value builder: %s\n", how);
+    abort();
+}
+
+struct value_builder *value_builder_new(void)
+{
+    return NEW(struct value_builder);
+}
+
+static void drop_held(struct value_builder *b)
+{
+    if (b->n_slots > KEPT_SLOTS) {
+        free(b->held);
+        b->held = NULL;
+        b->n_slots = 0;
+    } else if (b->n_slots) {
+        memset(b->held, 0, b->n_slots * sizeof(struct document *));
+    }
+    b->n_held = 0;
+    b->last_held = NULL;
+}
+
+static void release_held(struct value_builder *b)
+{
+    for (size_t i = 0; i < b->n_slots; i++)
+        if (b->held[i])
+            document_unref(b->held[i]);
+    drop_held(b);
+}
+
+static void reset(struct value_builder *b)
+{
+    release_held(b);
+    if (b->document)
+        document_unref(b->document);
+    b->document = NULL;
+    b->n_pending = 0;
+    b->depth = 0;
+    b->size = 0;
+    b->key = NULL;
+    if (b->error.code)
+        err_clear(&b->error);
+}
+
+void value_builder_free(struct value_builder *b)
+{
+    if (!b)
+        return;
+    reset(b);
+    free(b->held);
+    free(b->frames);
+    free(b->pending);
+    free(b);
+}
+
+int value_builder_error(const struct value_builder *b)
+{
+    return b->error.code;
+}
+
+size_t value_builder_depth(const struct value_builder *b)
+{
+    return b->depth;
+}
+
+/* ---- Holding other documents ---- */
+
+static size_t slot_of(const struct value_builder *b, const struct document *document)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)document * 0x9e3779b97f4a7c15u;
+    size_t slot = (size_t)(hash >> 32) & (b->n_slots - 1);
+
+    while (b->held[slot] && b->held[slot] != document)
+        slot = (slot + 1) & (b->n_slots - 1);
+    return slot;
+}
+
+static void grow_held(struct value_builder *b)
+{
+    struct document **before = b->held;
+    size_t n_before = b->n_slots;
+
+    b->n_slots = n_before ? n_before * 2 : 16;
+    b->held = NEW_ARRAY(struct document *, b->n_slots);
+    for (size_t i = 0; i < n_before; i++)
+        if (before[i])
+            b->held[slot_of(b, before[i])] = before[i];
+    free(before);
+}
+
+static void hold(struct value_builder *b, struct document *document)
+{
+    size_t slot;
+
+    if (!document || document == b->last_held)
+        return;
+    if (2 * (b->n_held + 1) > b->n_slots)
+        grow_held(b);
+    slot = slot_of(b, document);
+    b->last_held = document;
+    if (b->held[slot])
+        return;
+    document_ref(document);
+    b->held[slot] = document;
+    b->n_held++;
+}
+
+static void hand_over_held(struct value_builder *b, struct document *document)
+{
+    if (!b->n_held)
+        return;
+    document->held = ARENA_ARRAY(&document->arena, struct document *, b->n_held);
+    for (size_t i = 0; i < b->n_slots; i++)
+        if (b->held[i])
+            document->held[document->n_held++] = b->held[i];
+    drop_held(b);
+}
+
+/* ---- Adding ---- */
+
+/* Where the next value goes; NULL after an error. What it returns has only
+ * its document set, and no content from before. */
+static struct value *next(struct value_builder *b, enum value_type type, size_t size)
+{
+    struct member *member;
+
+    if (b->error.code)
+        return NULL;
+    if (b->depth == 0 && b->n_pending)
+        misused("a second root");
+    if (b->depth && (b->frames[b->depth - 1].type == VALUE_OBJECT) != (b->key != NULL))
+        misused("a member without a key, or an item with one");
+    if (size > LIMIT_DOCUMENT_VALUES - b->size) {
+        err_set(&b->error, ERR_TOO_LARGE, "TooManyValues", "more than %u values",
+                LIMIT_DOCUMENT_VALUES);
+        return NULL;
+    }
+    if (!b->document)
+        b->document = document_new();
+    b->size += size;
+    b->pending = mem_grow(b->pending, b->n_pending, &b->pending_capacity, sizeof(*b->pending));
+    member = &b->pending[b->n_pending++];
+    member->key = b->key;
+    member->key_length = b->key_length;
+    b->key = NULL;
+    member->value = (struct value){.document = b->document, .type = (uint8_t)type};
+    return &member->value;
+}
+
+static void begin(struct value_builder *b, enum value_type type)
+{
+    size_t size_before = b->size;
+
+    if (!b->error.code && b->depth >= LIMIT_DEPTH)
+        err_set(&b->error, ERR_TOO_LARGE, "TooDeep", "nested more than %d levels", LIMIT_DEPTH);
+    if (!next(b, type, 1))
+        return;
+    b->frames = mem_grow(b->frames, b->depth, &b->frames_capacity, sizeof(*b->frames));
+    b->frames[b->depth++] =
+        (struct frame){.first = b->n_pending, .size_before = size_before, .type = type};
+}
+
+void value_begin_object(struct value_builder *b)
+{
+    begin(b, VALUE_OBJECT);
+}
+
+void value_begin_array(struct value_builder *b)
+{
+    begin(b, VALUE_ARRAY);
+}
+
+static void raise_height(struct value_builder *b, uint16_t height)
+{
+    struct frame *frame = b->depth ? &b->frames[b->depth - 1] : NULL;
+
+    if (frame && frame->height < height)
+        frame->height = height;
+}
+
+static void refuse_key(struct value_builder *b, const char *key, size_t length)
+{
+    err_set(&b->error, ERR_INVALID, "DuplicateKey", "the key \"%.*s\" occurs twice",
+            (int)(length < KEY_SHOWN_BYTES ? length : KEY_SHOWN_BYTES), key);
+}
+
+static int compare_members(const void *a, const void *b, void *members)
+{
+    const struct member *all = members;
+
+    return value_key_compare(&all[*(const uint32_t *)a], &all[*(const uint32_t *)b]);
+}
+
+static const uint32_t *sort_members(struct value_builder *b, struct member *members, size_t count)
+{
+    uint32_t *sorted = ARENA_ARRAY(&b->document->arena, uint32_t, count);
+
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = (uint32_t)i;
+    qsort_r(sorted, count, sizeof(*sorted), compare_members, members);
+    for (size_t i = 1; i < count; i++)
+        if (value_key_compare(&members[sorted[i - 1]], &members[sorted[i]]) == 0) {
+            refuse_key(b, members[sorted[i]].key, members[sorted[i]].key_length);
+            break;
+        }
+    return sorted;
+}
+
+static const struct array_block *make_array(struct value_builder *b, const struct member *items,
+                                            size_t count, size_t size)
+{
+    struct array_block *block =
+        arena_alloc(&b->document->arena, sizeof(*block) + count * sizeof(block->items[0]));
+
+    block->owner = b->document;
+    block->size = size;
+    for (size_t i = 0; i < count; i++)
+        block->items[i] = items[i].value;
+    return block;
+}
+
+static const struct object_block *make_object(struct value_builder *b, struct member *members,
+                                              size_t count, size_t size)
+{
+    struct object_block *block =
+        arena_alloc(&b->document->arena, sizeof(*block) + count * sizeof(block->members[0]));
+
+    block->owner = b->document;
+    block->size = size;
+    memcpy(block->members, members, count * sizeof(block->members[0]));
+    if (count > VALUE_LINEAR_MEMBERS)
+        block->sorted = sort_members(b, members, count);
+    return block;
+}
+
+static void end(struct value_builder *b, enum value_type type)
+{
+    struct frame *frame;
+    struct member *items;
+    struct value *value;
+    size_t count, size;
+
+    if (b->error.code)
+        return;
+    if (!b->depth || b->frames[b->depth - 1].type != type || b->key)
+        misused("an end that does not match");
+    frame = &b->frames[--b->depth];
+    count = b->n_pending - frame->first;
+    size = b->size - frame->size_before;
+    items = b->pending + frame->first;
+    value = &b->pending[frame->first - 1].value;
+    value->count = (uint32_t)count;
+    value->height = (uint16_t)(frame->height + 1);
+    if (count && type == VALUE_ARRAY)
+        value->array = make_array(b, items, count, size);
+    else if (count)
+        value->object = make_object(b, items, count, size);
+    b->n_pending = frame->first;
+    raise_height(b, value->height);
+}
+
+void value_end_object(struct value_builder *b)
+{
+    end(b, VALUE_OBJECT);
+}
+
+void value_end_array(struct value_builder *b)
+{
+    end(b, VALUE_ARRAY);
+}
+
+void value_key(struct value_builder *b, const char *key)
+{
+    value_key_n(b, key, strlen(key));
+}
+
+/* In small objects a key that is there is found at once, in others when they
+ * end, by sorting. */
+static bool is_known_key(const struct value_builder *b, const char *key, size_t length)
+{
+    const struct frame *frame = &b->frames[b->depth - 1];
+
+    if (b->n_pending - frame->first > VALUE_LINEAR_MEMBERS)
+        return false;
+    for (size_t i = frame->first; i < b->n_pending; i++)
+        if (b->pending[i].key_length == length && memcmp(b->pending[i].key, key, length) == 0)
+            return true;
+    return false;
+}
+
+static bool fits(struct value_builder *b, size_t length, size_t limit, const char *what)
+{
+    if (length <= limit)
+        return true;
+    err_set(&b->error, ERR_TOO_LARGE, "TooLong", "a %s of more than %zu bytes", what, limit);
+    return false;
+}
+
+void value_key_n(struct value_builder *b, const char *key, size_t length)
+{
+    if (b->error.code || !fits(b, length, LIMIT_STRING_BYTES, "key"))
+        return;
+    if (!b->depth || b->frames[b->depth - 1].type != VALUE_OBJECT || b->key)
+        misused("a key out of place");
+    if (is_known_key(b, key, length)) {
+        refuse_key(b, key, length);
+        return;
+    }
+    b->key = arena_str_n(&b->document->arena, key, length);
+    b->key_length = length;
+}
+
+void value_add_null(struct value_builder *b)
+{
+    next(b, VALUE_NULL, 1);
+}
+
+void value_add_bool(struct value_builder *b, bool v)
+{
+    struct value *value = next(b, VALUE_BOOL, 1);
+
+    if (value)
+        value->boolean = v;
+}
+
+static void add_text(struct value_builder *b, enum value_type type, const char *text, size_t length)
+{
+    struct value *value = next(b, type, 1);
+
+    if (!value)
+        return;
+    value->text = arena_str_n(&b->document->arena, text, length);
+    value->count = (uint32_t)length;
+}
+
+void value_add_int(struct value_builder *b, int64_t v)
+{
+    char text[24];
+
+    add_text(b, VALUE_NUMBER, text, (size_t)snprintf(text, sizeof(text), "%lld", (long long)v));
+}
+
+void value_add_number(struct value_builder *b, const char *text, size_t length)
+{
+    struct decimal decimal;
+
+    if (b->error.code || !fits(b, length, LIMIT_NUMBER_BYTES, "number"))
+        return;
+    if (!decimal_read(&decimal, text, length)) {
+        err_set(&b->error, ERR_INVALID, "InvalidNumber",
+                "not a JSON number, or one with an exponent of more than %d digits: %.*s",
+                DECIMAL_EXPONENT_DIGITS, (int)length, text);
+        return;
+    }
+    add_text(b, VALUE_NUMBER, text, length);
+}
+
+void value_add_string(struct value_builder *b, const char *s)
+{
+    if (s)
+        value_add_string_n(b, s, strlen(s));
+    else
+        value_add_null(b);
+}
+
+void value_add_string_n(struct value_builder *b, const char *s, size_t length)
+{
+    if (!b->error.code && fits(b, length, LIMIT_STRING_BYTES, "string"))
+        add_text(b, VALUE_STRING, s, length);
+}
+
+void value_add_printf(struct value_builder *b, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    _cleanup_free_ char *text = str_vprintf(format, args);
+    va_end(args);
+    value_add_string(b, text);
+}
+
+void value_add(struct value_builder *b, const struct value *v)
+{
+    struct value *value;
+
+    if (b->error.code)
+        return;
+    if (!v) {
+        value_add_null(b);
+        return;
+    }
+    if (v->type == VALUE_STRING || v->type == VALUE_NUMBER) {
+        add_text(b, v->type, v->text, v->count);
+        return;
+    }
+    if (b->depth + v->height > LIMIT_DEPTH) {
+        err_set(&b->error, ERR_TOO_LARGE, "TooDeep", "nested more than %d levels", LIMIT_DEPTH);
+        return;
+    }
+    value = next(b, v->type, value_size(v));
+    if (!value)
+        return;
+    *value = *v;
+    value->document = b->document;
+    hold(b, value_owner(v));
+    raise_height(b, v->height);
+}
+
+int value_builder_finish(struct value_builder *b, const struct value **ret, struct error *error)
+{
+    struct document *document;
+
+    if (b->error.code) {
+        int code = err_copy(error, &b->error);
+
+        reset(b);
+        return code;
+    }
+    if (b->depth || b->n_pending != 1)
+        misused("finished before the root was complete");
+    document = TAKE(b->document);
+    document->root = b->pending[0].value;
+    hand_over_held(b, document);
+    reset(b);
+    *ret = &document->root;
+    return 0;
+}

@@ -1,0 +1,75 @@
+/*
+ * What a value looks like in memory: for the files of this folder that make
+ * and read values, and nobody else.
+ *
+ * A node is 24 bytes and lies in an array's or object's block, or is the root
+ * of its document. Sharing copies the node alone: its document is the new one
+ * then, while the block it points to stays in the document of its owner,
+ * which the new document holds. A block knows its owner, so that a document
+ * which shares what was shared before holds the origin, and not every
+ * document in between. Texts of scalars are copied.
+ */
+#ifndef ENGINE_BASE_VALUE_NODE_H
+#define ENGINE_BASE_VALUE_NODE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "engine/base/arena.h"
+#include "engine/base/value.h"
+
+/* Objects with more members have an index. */
+#define VALUE_LINEAR_MEMBERS 16
+
+struct value {
+    struct document *document; /* the one this node lies in */
+    uint8_t type;
+    bool boolean;
+    uint16_t height; /* levels of containers, this one included */
+    uint32_t count;  /* items, members, or bytes of text */
+    union {
+        const char *text;
+        const struct array_block *array;   /* NULL: empty */
+        const struct object_block *object; /* NULL: empty */
+    };
+};
+
+struct array_block {
+    struct document *owner;
+    size_t size; /* values in the tree, that of the array itself included */
+    struct value items[];
+};
+
+struct member {
+    const char *key;
+    size_t key_length;
+    struct value value;
+};
+
+struct object_block {
+    struct document *owner;
+    size_t size;
+    const uint32_t *sorted; /* members in the order of their keys, or NULL */
+    struct member members[];
+};
+
+struct document {
+    atomic_size_t references;
+    struct arena arena;
+    struct document **held; /* whose blocks this one's nodes point to; in the arena */
+    size_t n_held;
+    struct document *next_dead;
+    struct value root;
+};
+
+struct document *document_new(void);
+void document_ref(struct document *document);
+void document_unref(struct document *document);
+
+/* The document that a container's block lies in; NULL where it has none. */
+struct document *value_owner(const struct value *value);
+
+/* By bytes, the shorter first where one begins the other. */
+int value_key_compare(const struct member *a, const struct member *b);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * YAML, read as kubectl reads it, so that a manifest means the same to both.
+ * The project's only user of libyaml.
+ *
+ * Plain scalars resolve as kubectl 1.36's reader resolves them: y, yes, on,
+ * true (and Yes, YES, …) are true; n, no, off, false are false, as keys too
+ * (the key n becomes "false"); 014 and 0o14 are 12, 0x1F is 31, 0b11 is 3,
+ * 1_000 is 1000, +1 is 1, -0 is 0, "1." is 1, .5 is 0.5, 1e3 is 1000; ~, null
+ * and nothing are null; dates, 190:20:30 and 12e stay strings; .inf and .nan
+ * are errors. Other numbers keep their text where that is JSON. Merge keys
+ * (<<) are honoured: a mapping's own keys win, then the earlier of several
+ * mappings. (kubectl differs where a key stands before the << that has it
+ * too: there it takes that of the <<.)
+ *
+ * Refused, with line and column (both from 1, columns in characters): keys
+ * that occur twice in a mapping (kubectl takes the last), aliases whose
+ * expansion passes LIMIT_YAML_ALIAS_VALUES, nesting past LIMIT_DEPTH, an
+ * alias inside its own anchor, unknown anchors, keys that are null or no
+ * scalars, tags other than YAML's own core tags (!!binary, !!set and
+ * !!timestamp are none), invalid UTF-8, and UTF-16 (kubectl reads it).
+ */
+#ifndef ENGINE_BASE_YAML_H
+#define ENGINE_BASE_YAML_H
+
+#include <stddef.h>
+
+#include "engine/base/error.h"
+#include "engine/base/value.h"
+
+/* All documents of a stream. Empty ones (null, too) are left out. *ret is an
+ * array of *ret_count references; yaml_free_all() gives them back. */
+int yaml_read_all(const char *text, size_t length, const struct value ***ret, size_t *ret_count,
+                  struct error *error);
+void yaml_free_all(const struct value **values, size_t count);
+
+/* The only document of a stream; ERR_INVALID where there are none or more. */
+int yaml_read(const char *text, size_t length, const struct value **ret, struct error *error);
+
+/* As kubectl would print it: block style, keys as written, strings quoted
+ * where a reader would take them for something else. */
+struct buf;
+void yaml_write(struct buf *to, const struct value *value);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * What the parts of the YAML reader and writer share: a scalar, and what its
+ * text means. No libyaml here, so that the writer asks the same table that
+ * the reader uses.
+ */
+#ifndef ENGINE_BASE_YAML_PRIVATE_H
+#define ENGINE_BASE_YAML_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "engine/base/arena.h"
+#include "engine/base/error.h"
+#include "engine/base/value.h"
+
+struct yaml_scalar {
+    enum value_type type; /* neither array nor object */
+    bool boolean;
+    const char *text; /* a string's; or a number's, as JSON writes it */
+    size_t length;
+};
+
+/* What a plain scalar without a tag is. text: terminated after length bytes.
+ * ERR_INVALID: .inf, .nan. */
+int yaml_scalar_resolve(struct arena *arena, const char *text, size_t length,
+                        struct yaml_scalar *ret, struct error *error);
+
+/* The same for any scalar. tag: NULL, or in full ("tag:yaml.org,2002:str"). */
+int yaml_scalar_read(struct arena *arena, const char *text, size_t length, const char *tag,
+                     bool plain, struct yaml_scalar *ret, struct error *error);
+
+/* The string that a scalar becomes as a key: "false", "12", "1.5". Floats are
+ * rounded to single precision, as kubectl does it. ERR_INVALID: null. */
+int yaml_scalar_key(struct arena *arena, const struct yaml_scalar *scalar, const char **ret,
+                    size_t *ret_length, struct error *error);
+
+/* Whether a tag may stand on an array, on an object. */
+bool yaml_tag_fits(const char *tag, enum value_type type);
+
+#endif

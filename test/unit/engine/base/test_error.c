@@ -1,0 +1,68 @@
+#include "engine/base/error.h"
+#include "engine/base/utf8.h"
+#include "test/unit/suite.h"
+
+static void sets_and_wraps(void)
+{
+    struct error error = {0};
+
+    EXPECT_INT(err_set(&error, ERR_CONFLICT, NULL, "it is %d", 3), ERR_CONFLICT,
+               "returns the code");
+    EXPECT_STR(error.reason, "Conflict", "a reason of its own");
+    EXPECT_STR(error.message, "it is 3", "message");
+    EXPECT_INT(err_wrap(&error, "patching %s", "x"), ERR_CONFLICT, "returns the code");
+    EXPECT_STR(error.message, "patching x: it is 3", "wrapped");
+    err_set(&error, ERR_INVALID, "BadPath", "no");
+    EXPECT_STR(error.reason, "BadPath", "the reason given");
+    err_clear(&error);
+    EXPECT(error.code == 0 && !*error.reason && !*error.message, "cleared");
+}
+
+static void accepts_null(void)
+{
+    struct error from = {0}, to = {0};
+
+    EXPECT_INT(err_set(NULL, ERR_GONE, NULL, "x"), ERR_GONE, "set");
+    err_wrap(NULL, "x");
+    err_clear(NULL);
+    err_set(&from, ERR_GONE, NULL, "gone");
+    EXPECT_INT(err_copy(NULL, &from), ERR_GONE, "copy to NULL");
+    EXPECT_INT(err_copy(&to, NULL), 0, "copy of NULL");
+    EXPECT_INT(to.code, 0, "untouched");
+    EXPECT_INT(err_copy(&to, &from), ERR_GONE, "copy");
+    EXPECT_STR(to.message, "gone", "copy");
+}
+
+/* A message is one line of UTF-8, whatever it is made of. */
+static void keeps_messages_clean(void)
+{
+    struct error error = {0};
+    char text[3000];
+
+    err_set(&error, ERR_INVALID, NULL, "a\nb\tc\x7f \xff \xc3");
+    EXPECT_STR(error.message, "a b c  ? ?", "control characters, invalid UTF-8");
+    for (size_t i = 0; i + 2 < sizeof(text); i += 2)
+        memcpy(text + i, "ä", 2);
+    text[sizeof(text) - 2] = '\0';
+    err_set(&error, ERR_INVALID, NULL, "%s", text);
+    EXPECT(strlen(error.message) < ERROR_MESSAGE_SIZE, "cut");
+    EXPECT_INT(utf8_valid(error.message, strlen(error.message)), strlen(error.message), "UTF-8");
+    EXPECT_STR(error.message + strlen(error.message) - 3, "…", "says so");
+    err_wrap(&error, "context");
+    EXPECT(strncmp(error.message, "context: ä", 11) == 0, "wrapped and cut again");
+    EXPECT_INT(utf8_valid(error.message, strlen(error.message)), strlen(error.message), "UTF-8");
+}
+
+static void names_every_code(void)
+{
+    for (int code = ERR_INTERNAL; code < 0; code++)
+        EXPECT(err_reason(code)[0] >= 'A' && strcmp(err_reason(code), "Unknown") != 0, "a reason");
+    EXPECT_STR(err_reason(-99), "Unknown", "no such code");
+    EXPECT_STR(err_reason(ERR_NOT_FOUND), "NotFound", "reason");
+    EXPECT(err_is_transient(ERR_TIMEOUT) && err_is_transient(ERR_UNAVAILABLE), "transient");
+    EXPECT(err_is_transient(ERR_CONFLICT), "transient");
+    EXPECT(!err_is_transient(ERR_INVALID) && !err_is_transient(0), "not transient");
+}
+
+SUITE(error, TEST(sets_and_wraps), TEST(accepts_null), TEST(keeps_messages_clean),
+      TEST(names_every_code))
