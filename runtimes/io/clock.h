@@ -1,0 +1,15 @@
+/*
+ * The real clock: CLOCK_REALTIME for what people read, CLOCK_BOOTTIME for
+ * durations and leases (it goes on while the machine sleeps).
+ */
+#ifndef RUNTIMES_IO_CLOCK_H
+#define RUNTIMES_IO_CLOCK_H
+
+#include "engine/base/clock.h"
+
+extern const struct clock_source system_clock;
+
+/* A condition variable that system_clock.wait() can wait on with a limit. */
+void system_clock_condition_init(pthread_cond_t *condition);
+
+#endif

@@ -1,0 +1,133 @@
+/*
+ * HTTP over one thread that owns a curl_multi: many requests on few
+ * connections (HTTP/2, multiplexed), each with its own deadline and cancel.
+ *
+ * http_loop is the thread; an http_client is a set of defaults (base address,
+ * TLS) whose requests run on a loop. Callers block in http_do() on their own
+ * thread, or start a stream and get its bytes on the loop's thread. Two loops
+ * exist in the operator: one for requests, one for watches, so that a large
+ * list cannot delay a watch.
+ *
+ * TLS is always verified: against the client's CA, else the system's. Nothing
+ * here retries: who knows whether a request may be repeated decides.
+ */
+#ifndef RUNTIMES_IO_HTTP_H
+#define RUNTIMES_IO_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/base/buf.h"
+#include "engine/base/cancel.h"
+#include "engine/base/error.h"
+
+struct http_loop;
+
+struct http_loop_config {
+    const char *name;           /* of the thread: "http", "watch" */
+    unsigned max_connections;   /* for each host; 0: 4 */
+    unsigned max_streams;       /* on one HTTP/2 connection; 0: 100 */
+};
+
+int http_loop_new(const struct http_loop_config *config, struct http_loop **ret,
+                  struct error *error);
+/* Ends all that runs on it with ERR_CANCELLED, then the thread. */
+void http_loop_free(struct http_loop *loop);
+DEFINE_CLEANUP(struct http_loop *, http_loop_free)
+
+struct http_client_config {
+    const char *base_url;    /* "https://127.0.0.1:6443", no slash at its end */
+    const char *ca_pem;      /* trusted CAs, as PEM text; NULL: the system's */
+    const char *cert_pem;    /* client certificate and its key, as PEM text; NULL: none */
+    const char *key_pem;
+    const char *tls_server_name; /* verified instead of the address's host; NULL: none */
+    const char *proxy_url;   /* NULL: none (the environment's variables are not read) */
+    const char *user_agent;
+    bool http1;              /* HTTP/1.1 only */
+    int64_t connect_timeout; /* ms; 0: 10 s */
+};
+
+struct http_client;
+
+int http_client_new(struct http_loop *loop, const struct http_client_config *config,
+                    struct http_client **ret, struct error *error);
+void http_client_free(struct http_client *client); /* after its requests are done */
+DEFINE_CLEANUP(struct http_client *, http_client_free)
+
+struct http_request {
+    const char *method;          /* "GET", "PATCH" */
+    const char *path;            /* with query, after base_url */
+    const char *const *headers;  /* "Name: value", n_headers of them */
+    size_t n_headers;
+    const void *body;            /* NULL: none; borrowed until the request ends */
+    size_t body_length;
+    int64_t timeout;             /* ms for all of it; 0: 30 s. Streams: of silence, 0: none */
+    struct cancel *cancel;       /* may be NULL */
+    size_t max_response;         /* bytes; 0: LIMIT_DOCUMENT_BYTES. Past it: ERR_TOO_LARGE */
+
+    /*
+     * Asked on the loop's thread at the last moment before the request's bytes
+     * go out; anything but 0 ends the request unsent, with that code. This is
+     * where a leader's lease is checked.
+     */
+    int (*permit)(void *arg, struct error *error);
+    void *permit_arg;
+
+    /*
+     * If set, a 2xx body goes here as it arrives (loop's thread), instead of into
+     * the response. Not 0: ends the request with that code and error. Other
+     * statuses' bodies go into the response still.
+     */
+    int (*on_body)(void *arg, const char *data, size_t length, struct error *error);
+    void *on_body_arg;
+};
+
+struct http_response {
+    int status;             /* 200 */
+    struct buf body;
+    char *content_type;     /* without parameters, or NULL */
+    int64_t retry_after;    /* ms, from Retry-After in seconds or as a date; -1: none */
+    bool sent;              /* false: certainly not sent, may be repeated whatever it was */
+};
+
+#define HTTP_RESPONSE_INIT {.body = BUF_INIT, .retry_after = -1}
+void http_response_done(struct http_response *response);
+
+/*
+ * Runs a request and waits for its answer. 0 for any HTTP status; else
+ *   ERR_UNAVAILABLE  no connection, or broken off (response->sent says if it may have arrived)
+ *   ERR_TIMEOUT      no whole answer in time
+ *   ERR_CANCELLED    cancel fired, or the loop ends
+ *   ERR_INVALID      a certificate that does not verify (reason TLSVerification)
+ *   ERR_TOO_LARGE, or what permit and on_body gave.
+ * Thread-safe.
+ */
+int http_do(struct http_client *client, const struct http_request *request,
+            struct http_response *response, struct error *error);
+
+/*
+ * Starts a request whose answer goes to callbacks, all on the loop's thread:
+ * on_body as above, then on_end once (response borrowed, error NULL on any
+ * HTTP status). All that the request points to must live until on_end, but the
+ * headers, which are copied. http_stream_free() stops it: no callback runs
+ * after it returns. It must not be called from a callback, but for a stream
+ * whose on_end has returned: what follows it may put it away.
+ */
+struct http_stream;
+
+typedef void http_on_end(void *arg, const struct http_response *response,
+                         const struct error *error);
+
+int http_stream_new(struct http_client *client, const struct http_request *request,
+                    http_on_end *on_end, void *arg, struct http_stream **ret, struct error *error);
+void http_stream_free(struct http_stream *stream);
+DEFINE_CLEANUP(struct http_stream *, http_stream_free)
+
+/* A timer on the loop's thread: fn(arg) once, after delay ms. Same rules as a stream. */
+struct http_timer;
+struct http_timer *http_timer_new(struct http_loop *loop, int64_t delay, void (*fn)(void *arg),
+                                  void *arg);
+void http_timer_free(struct http_timer *timer);
+
+#endif

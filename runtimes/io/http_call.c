@@ -1,0 +1,385 @@
+#include "runtimes/io/http_call.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/limits.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "runtimes/io/http_error.h"
+#include "runtimes/io/http_response.h"
+
+#define REQUEST_TIMEOUT_MS 30000
+
+/* The task is a call's first member. */
+static struct http_call *call_of(struct task *task)
+{
+    return (struct http_call *)task;
+}
+
+static bool has_control_bytes(const char *s)
+{
+    for (; *s; s++)
+        if ((unsigned char)*s < ' ' || *s == 0x7f)
+            return true;
+    return false;
+}
+
+static int bad_request(struct error *error, const char *what)
+{
+    return err_set(error, ERR_INVALID, "InvalidRequest", "HTTP request: %s", what);
+}
+
+static int check_request(const struct http_request *request, struct error *error)
+{
+    if (!request->method || !*request->method ||
+        request->method[strspn(request->method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")])
+        return bad_request(error, "the method is no upper-case word");
+    if (!request->path || *request->path != '/')
+        return bad_request(error, "the path does not begin with /");
+    if (has_control_bytes(request->path) || strpbrk(request->path, " #"))
+        return bad_request(error, "the path has bytes that must be escaped");
+    for (size_t i = 0; i < request->n_headers; i++)
+        if (!strchr(request->headers[i], ':') || has_control_bytes(request->headers[i]))
+            return bad_request(error, "a header is not of the form Name: value");
+    return 0;
+}
+
+static void add_header(struct http_call *call, const char *header)
+{
+    struct curl_slist *list = curl_slist_append(call->headers, header);
+
+    if (!list)
+        abort();
+    call->headers = list;
+}
+
+static bool has_header(const struct http_request *request, const char *prefix)
+{
+    for (size_t i = 0; i < request->n_headers; i++)
+        if (strncasecmp(request->headers[i], prefix, strlen(prefix)) == 0)
+            return true;
+    return false;
+}
+
+static void copy_headers(struct http_call *call)
+{
+    const struct http_request *request = &call->request;
+
+    for (size_t i = 0; i < request->n_headers; i++)
+        add_header(call, request->headers[i]);
+    if (call->client->host_header && !has_header(request, "Host:"))
+        add_header(call, call->client->host_header);
+    /* curl would add these two. */
+    if (!has_header(request, "Content-Type:"))
+        add_header(call, "Content-Type:");
+    add_header(call, "Expect:");
+}
+
+int call_init(struct http_call *call, struct http_client *client,
+              const struct http_request *request, struct http_response *response,
+              struct error *error)
+{
+    int result = check_request(request, error);
+
+    if (result < 0)
+        return result;
+    call->client = client;
+    call->request = *request;
+    call->response = response;
+    buf_init(&response->body, request->max_response);
+    copy_headers(call);
+    call->request.headers = NULL;
+    return 0;
+}
+
+void call_done(struct http_call *call)
+{
+    curl_slist_free_all(call->headers);
+    task_done(&call->task);
+}
+
+/* "GET 10.0.0.1:6443/api/v1/pods: …": no query, which may hold what is not for logs. */
+static void name_request(struct http_call *call)
+{
+    const struct http_request *request = &call->request;
+
+    err_wrap(&call->error, "%s %s%s%.*s", request->method, call->client->address,
+             call->client->prefix, (int)strcspn(request->path, "?"), request->path);
+}
+
+static void call_end(struct http_call *call, bool quiet)
+{
+    const struct error *error = call->error.code ? &call->error : NULL;
+
+    cancel_unlisten(call->request.cancel, TAKE(call->listener));
+    if (error)
+        name_request(call);
+    if (call->on_end && !quiet)
+        call->on_end(call->on_end_arg, call->response, error);
+    task_end(&call->task);
+}
+
+static void leave_curl(struct http_call *call, CURLcode code)
+{
+    CURL *handle = TAKE(call->handle);
+
+    if (!handle)
+        return;
+    /* Without an answer, a handle still has what its last request got. */
+    if (call->heard)
+        http_response_read(call->response, handle);
+    call->task.loop->calls--;
+    curl_multi_remove_handle(call->task.loop->multi, handle);
+    curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, NULL);
+    curl_easy_setopt(handle, CURLOPT_HTTPHEADER, NULL);
+    if (code == CURLE_OK)
+        client_give_handle(call->client, handle);
+    else
+        curl_easy_cleanup(handle);
+}
+
+/* Ends a call that curl is not done with. */
+static void call_abort(struct http_call *call, bool quiet)
+{
+    leave_curl(call, CURLE_ABORTED_BY_CALLBACK);
+    call_end(call, quiet);
+}
+
+static void call_cancel(struct http_call *call, const char *reason, bool quiet)
+{
+    err_set(&call->error, ERR_CANCELLED, reason, "cancelled: %s", reason);
+    call_abort(call, quiet);
+}
+
+static void call_finish(struct http_call *call, CURLcode code)
+{
+    leave_curl(call, code);
+    if (code != CURLE_OK && !call->error.code)
+        http_error_set(&call->error, code, call->curl_error);
+    call_end(call, false);
+}
+
+/* A callback of ours refused to go on: what it said, or at least its code. */
+static void keep_refusal(struct http_call *call, int code, const struct error *error)
+{
+    if (error->code)
+        err_copy(&call->error, error);
+    else
+        err_set(&call->error, code, err_reason(code), "refused");
+    call->error.code = code;
+}
+
+/*
+ * curl's last moment before the request's bytes: it has a connection, and will
+ * write to it next. curl comes here a second time when it would, by itself,
+ * repeat a request whose connection broke before an answer; that is not for
+ * curl to decide.
+ */
+static int on_ready(void *arg, char *to, char *from, int to_port, int from_port)
+{
+    struct http_call *call = arg;
+    struct error error = {0};
+    int code = 0;
+
+    (void)to, (void)from, (void)to_port, (void)from_port;
+    if (call->asked) {
+        err_set(&call->error, ERR_UNAVAILABLE, err_reason(ERR_UNAVAILABLE),
+                "the connection broke off before an answer");
+        return CURL_PREREQFUNC_ABORT;
+    }
+    call->asked = true;
+    if (call->request.permit)
+        code = call->request.permit(call->request.permit_arg, &error);
+    if (code != 0) {
+        keep_refusal(call, code, &error);
+        return CURL_PREREQFUNC_ABORT;
+    }
+    call->response->sent = true;
+    return CURL_PREREQFUNC_OK;
+}
+
+static void hear(struct http_call *call)
+{
+    call->heard = call->task.loop->heard = call->task.loop->now;
+}
+
+static size_t on_header(char *data, size_t size, size_t count, void *arg)
+{
+    struct http_call *call = arg;
+
+    (void)data;
+    hear(call);
+    return size * count;
+}
+
+static bool take_body(struct http_call *call, const char *data, size_t length)
+{
+    struct buf *body = &call->response->body;
+    struct error error = {0};
+    long status = 0;
+    int code;
+
+    curl_easy_getinfo(call->handle, CURLINFO_RESPONSE_CODE, &status);
+    if (call->request.on_body && status / 100 == 2) {
+        code = call->request.on_body(call->request.on_body_arg, data, length, &error);
+        if (code != 0)
+            keep_refusal(call, code, &error);
+        return code == 0;
+    }
+    buf_add(body, data, length);
+    if (buf_overflowed(body))
+        err_set(&call->error, ERR_TOO_LARGE, err_reason(ERR_TOO_LARGE),
+                "the answer is larger than %zu bytes",
+                body->maximum ? body->maximum : LIMIT_DOCUMENT_BYTES);
+    return !buf_overflowed(body);
+}
+
+static size_t on_data(char *data, size_t size, size_t count, void *arg)
+{
+    struct http_call *call = arg;
+
+    hear(call);
+    return take_body(call, data, size * count) ? size * count : CURL_WRITEFUNC_ERROR;
+}
+
+#define SET(option, value) (result = result ? result : curl_easy_setopt(handle, (option), (value)))
+
+static CURLcode set_method(const struct http_request *request, CURL *handle)
+{
+    CURLcode result = CURLE_OK;
+    const char *method = request->method;
+    bool empty = str_equal(method, "POST") || str_equal(method, "PUT") ||
+                 str_equal(method, "PATCH"); /* without a body: Content-Length: 0 */
+
+    SET(CURLOPT_NOBODY, 0L);
+    SET(CURLOPT_CUSTOMREQUEST, NULL);
+    if (request->body || empty) {
+        SET(CURLOPT_POST, 1L);
+        SET(CURLOPT_POSTFIELDS, request->body ? (const char *)request->body : "");
+        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)(request->body ? request->body_length : 0));
+    } else {
+        SET(CURLOPT_POSTFIELDS, NULL);
+        SET(CURLOPT_HTTPGET, 1L);
+    }
+    if (str_equal(method, "HEAD"))
+        SET(CURLOPT_NOBODY, 1L);
+    else if (!str_equal(method, "GET") || request->body)
+        SET(CURLOPT_CUSTOMREQUEST, method);
+    return result;
+}
+
+static CURLcode set_request(struct http_call *call, CURL *handle)
+{
+    const struct http_client *client = call->client;
+    _cleanup_free_ char *url =
+        str_printf("%s%s%s", client->origin, client->prefix, call->request.path);
+    CURLcode result = set_method(&call->request, handle);
+
+    SET(CURLOPT_URL, url);
+    SET(CURLOPT_HTTPHEADER, call->headers);
+    SET(CURLOPT_PRIVATE, call);
+    SET(CURLOPT_ERRORBUFFER, call->curl_error);
+    SET(CURLOPT_PREREQFUNCTION, on_ready);
+    SET(CURLOPT_PREREQDATA, call);
+    SET(CURLOPT_HEADERFUNCTION, on_header);
+    SET(CURLOPT_HEADERDATA, call);
+    SET(CURLOPT_WRITEFUNCTION, on_data);
+    SET(CURLOPT_WRITEDATA, call);
+    return result;
+}
+
+static void call_begin(struct http_call *call)
+{
+    struct http_loop *loop = call->task.loop;
+    CURLcode result = CURLE_BAD_FUNCTION_ARGUMENT;
+
+    call->handle = client_take_handle(call->client);
+    if (call->handle) {
+        loop->calls++;
+        result = set_request(call, call->handle);
+    }
+    if (result == CURLE_OK && curl_multi_add_handle(loop->multi, call->handle) != CURLM_OK)
+        result = CURLE_OUT_OF_MEMORY;
+    if (result != CURLE_OK)
+        call_finish(call, result);
+    else if (call->task.deadline.at)
+        task_set_deadline(&call->task, call->task.deadline.at);
+}
+
+static void call_notice(struct task *task, unsigned notices)
+{
+    struct http_call *call = call_of(task);
+
+    if (notices & TASK_STOP)
+        call_cancel(call, "Stopped", true);
+    else if (notices & TASK_CANCEL)
+        call_cancel(call, cancel_reason(call->request.cancel), false);
+    else
+        call_begin(call);
+}
+
+static void call_expire(struct task *task)
+{
+    struct http_call *call = call_of(task);
+    int64_t limit = call->request.timeout;
+
+    if (call->is_stream && call->heard + limit > task->loop->now) {
+        task_set_deadline(task, call->heard + limit);
+        return;
+    }
+    err_set(&call->error, ERR_TIMEOUT, err_reason(ERR_TIMEOUT),
+            call->is_stream ? "nothing came for %lld ms" : "no whole answer within %lld ms",
+            (long long)limit);
+    call_abort(call, false);
+}
+
+static void call_shut(struct task *task)
+{
+    call_cancel(call_of(task), "Shutdown", false);
+}
+
+static const struct task_type call_type = {
+    .notice = call_notice,
+    .expire = call_expire,
+    .shut = call_shut,
+};
+
+static void on_cancel(void *arg)
+{
+    struct http_call *call = arg;
+
+    task_notify(&call->task, TASK_CANCEL);
+}
+
+bool call_submit(struct http_call *call)
+{
+    struct http_request *request = &call->request;
+
+    task_init(&call->task, &call_type, call->client->loop);
+    if (!call->is_stream && request->timeout <= 0)
+        request->timeout = REQUEST_TIMEOUT_MS;
+    if (request->timeout > 0)
+        call->task.deadline.at = loop_time_after(request->timeout);
+    call->listener = cancel_listen(request->cancel, on_cancel, call);
+    if (task_submit(&call->task))
+        return true;
+    cancel_unlisten(request->cancel, TAKE(call->listener));
+    err_set(&call->error, ERR_CANCELLED, "Shutdown", "cancelled: the HTTP loop ended");
+    name_request(call);
+    return false;
+}
+
+void http_call_collect(struct http_loop *loop)
+{
+    CURLMsg *message;
+    struct http_call *call;
+    int left;
+
+    while ((message = curl_multi_info_read(loop->multi, &left))) {
+        assert(message->msg == CURLMSG_DONE);
+        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&call);
+        call_finish(call, message->data.result);
+    }
+}

@@ -1,0 +1,244 @@
+#include "runtimes/io/http_client.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+
+#define CONNECT_TIMEOUT_MS 10000
+
+/* curl 7.88 stalls on some HTTP/2 answers with its buffer of 16 KiB. */
+#define RECEIVE_BUFFER_BYTES (128L << 10)
+
+#define KEEPALIVE_IDLE_S     30L
+#define KEEPALIVE_INTERVAL_S 10L
+
+/* How long sent bytes may stay unacknowledged before the kernel gives the connection up. Without
+ * it, requests would go on being multiplexed onto a connection whose other end is gone. */
+#define UNACKNOWLEDGED_MS 20000u
+
+static int set_socket(void *arg, curl_socket_t fd, curlsocktype purpose)
+{
+    unsigned limit = UNACKNOWLEDGED_MS;
+
+    (void)arg;
+    (void)purpose;
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof(limit));
+    return CURL_SOCKOPT_OK;
+}
+
+static CURLcode set_blob(CURL *handle, CURLoption option, char *pem)
+{
+    struct curl_blob blob;
+
+    if (!pem)
+        return CURLE_OK;
+    blob = (struct curl_blob){.data = pem, .len = strlen(pem), .flags = CURL_BLOB_COPY};
+    return curl_easy_setopt(handle, option, &blob);
+}
+
+#define SET(option, value) (result = result ? result : curl_easy_setopt(handle, (option), (value)))
+
+static CURLcode set_tls(const struct http_client *client, CURL *handle)
+{
+    CURLcode result = CURLE_OK;
+
+    SET(CURLOPT_SSL_VERIFYPEER, 1L);
+    SET(CURLOPT_SSL_VERIFYHOST, 2L);
+    SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    SET(CURLOPT_HTTP_VERSION,
+        (long)(client->http1 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS));
+    SET(CURLOPT_PIPEWAIT, client->http1 ? 0L : 1L);
+    if (client->ca_pem) {
+        /* Else the system's would be trusted too. */
+        SET(CURLOPT_CAINFO, NULL);
+        SET(CURLOPT_CAPATH, NULL);
+    }
+    result = result ? result : set_blob(handle, CURLOPT_CAINFO_BLOB, client->ca_pem);
+    result = result ? result : set_blob(handle, CURLOPT_SSLCERT_BLOB, client->cert_pem);
+    return result ? result : set_blob(handle, CURLOPT_SSLKEY_BLOB, client->key_pem);
+}
+
+static CURLcode set_defaults(const struct http_client *client, CURL *handle)
+{
+    CURLcode result = CURLE_OK;
+
+    SET(CURLOPT_NOSIGNAL, 1L);
+    SET(CURLOPT_PROTOCOLS_STR, "https,http");
+    SET(CURLOPT_PATH_AS_IS, 1L);
+    SET(CURLOPT_BUFFERSIZE, RECEIVE_BUFFER_BYTES);
+    SET(CURLOPT_CONNECTTIMEOUT_MS, (long)client->connect_timeout);
+    /* A cancelled request must not wait for the resolver. */
+    SET(CURLOPT_QUICK_EXIT, 1L);
+    SET(CURLOPT_TCP_KEEPALIVE, 1L);
+    SET(CURLOPT_TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
+    SET(CURLOPT_TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);
+    SET(CURLOPT_SOCKOPTFUNCTION, set_socket);
+    /* Both given, so that curl does not look at the environment. */
+    SET(CURLOPT_PROXY, client->proxy_url ? client->proxy_url : "");
+    SET(CURLOPT_NOPROXY, "");
+    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    SET(CURLOPT_CONNECT_TO, client->connect_to);
+    SET(CURLOPT_USERAGENT, client->user_agent);
+    if (!client->tls) {
+        SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+        return result;
+    }
+    return result ? result : set_tls(client, handle);
+}
+
+CURL *client_take_handle(struct http_client *client)
+{
+    CURL *handle;
+
+    if (client->n_idle)
+        return client->idle[--client->n_idle];
+    handle = curl_easy_init();
+    if (handle && set_defaults(client, handle) != CURLE_OK) {
+        curl_easy_cleanup(handle);
+        handle = NULL;
+    }
+    return handle;
+}
+
+void client_give_handle(struct http_client *client, CURL *handle)
+{
+    if (client->n_idle < CLIENT_IDLE_HANDLES)
+        client->idle[client->n_idle++] = handle;
+    else
+        curl_easy_cleanup(handle);
+}
+
+/* What curl allocates is freed by curl_free(): one part of an address, as our own. NULL: none. */
+static char *url_part(CURLU *url, CURLUPart part)
+{
+    char *text, *copy;
+
+    if (curl_url_get(url, part, &text, part == CURLUPART_PORT ? CURLU_DEFAULT_PORT : 0) !=
+        CURLUE_OK)
+        return NULL;
+    copy = str_new(text);
+    curl_free(text);
+    return copy;
+}
+
+static int bad_address(struct error *error, const char *what)
+{
+    return err_set(error, ERR_INVALID, "InvalidAddress", "the server's address %s", what);
+}
+
+static char *host_in_url(const char *host)
+{
+    return strchr(host, ':') && *host != '[' ? str_printf("[%s]", host) : str_new(host);
+}
+
+/* The certificate is verified against the host of the address that curl is given. So that is the
+ * server's name, and the connection is led to where the server is. */
+static void set_server_name(struct http_client *client, const char *scheme, const char *port,
+                            const char *name)
+{
+    _cleanup_free_ char *host = host_in_url(name);
+    _cleanup_free_ char *lead = str_printf("::%s", client->address);
+
+    client->origin = str_printf("%s://%s:%s", scheme, host, port);
+    client->host_header = str_printf("Host: %s", client->address);
+    client->connect_to = curl_slist_append(NULL, lead);
+    if (!client->connect_to)
+        abort();
+}
+
+static int read_parts(struct http_client *client, CURLU *url, const char *server_name,
+                      struct error *error)
+{
+    _cleanup_free_ char *scheme = url_part(url, CURLUPART_SCHEME);
+    _cleanup_free_ char *host = url_part(url, CURLUPART_HOST);
+    _cleanup_free_ char *port = url_part(url, CURLUPART_PORT);
+    _cleanup_free_ char *user = url_part(url, CURLUPART_USER);
+    _cleanup_free_ char *query = url_part(url, CURLUPART_QUERY);
+    _cleanup_free_ char *fragment = url_part(url, CURLUPART_FRAGMENT);
+
+    if (!host || (!str_equal(scheme, "https") && !str_equal(scheme, "http")))
+        return bad_address(error, "is not one of https:// or http://");
+    if (user)
+        return bad_address(error, "has a user in it");
+    if (query || fragment)
+        return bad_address(error, "has a query or a fragment");
+    client->tls = str_equal(scheme, "https");
+    client->prefix = url_part(url, CURLUPART_PATH);
+    if (!client->prefix)
+        client->prefix = str_new("");
+    if (str_has_suffix(client->prefix, "/"))
+        client->prefix[strlen(client->prefix) - 1] = '\0';
+    client->address = str_printf("%s:%s", host, port);
+    if (server_name && client->tls)
+        set_server_name(client, scheme, port, server_name);
+    else
+        client->origin = str_printf("%s://%s", scheme, client->address);
+    return 0;
+}
+
+static int read_address(struct http_client *client, const struct http_client_config *config,
+                        struct error *error)
+{
+    CURLU *url = curl_url();
+    CURLUcode code;
+    int result;
+
+    if (!url)
+        abort();
+    code = curl_url_set(url, CURLUPART_URL, config->base_url ? config->base_url : "", 0);
+    if (code == CURLUE_OK)
+        result = read_parts(client, url, config->tls_server_name, error);
+    else
+        result = bad_address(error, "cannot be read");
+    curl_url_cleanup(url);
+    return result;
+}
+
+int http_client_new(struct http_loop *loop, const struct http_client_config *config,
+                    struct http_client **ret, struct error *error)
+{
+    _cleanup_(http_client_free_p) struct http_client *client = NEW(struct http_client);
+    int result;
+
+    client->loop = loop_ref(loop);
+    client->ca_pem = str_new(config->ca_pem);
+    client->cert_pem = str_new(config->cert_pem);
+    client->key_pem = str_new(config->key_pem);
+    client->proxy_url = str_new(config->proxy_url);
+    client->user_agent = str_new(config->user_agent);
+    client->http1 = config->http1;
+    client->connect_timeout =
+        config->connect_timeout > 0 ? config->connect_timeout : CONNECT_TIMEOUT_MS;
+    result = read_address(client, config, error);
+    if (result < 0)
+        return result;
+    *ret = TAKE(client);
+    return 0;
+}
+
+void http_client_free(struct http_client *client)
+{
+    if (!client)
+        return;
+    while (client->n_idle)
+        curl_easy_cleanup(client->idle[--client->n_idle]);
+    curl_slist_free_all(client->connect_to);
+    free(client->origin);
+    free(client->prefix);
+    free(client->address);
+    free(client->host_header);
+    free(client->ca_pem);
+    free(client->cert_pem);
+    if (client->key_pem)
+        explicit_bzero(client->key_pem, strlen(client->key_pem));
+    free(client->key_pem);
+    free(client->proxy_url);
+    free(client->user_agent);
+    loop_unref(client->loop);
+    free(client);
+}

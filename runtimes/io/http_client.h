@@ -1,0 +1,39 @@
+/*
+ * A client's defaults, and its easy handles: each has all that is the same for
+ * every request (TLS, timeouts, the proxy) set once, and is used again and
+ * again. Handles are taken and given back on the loop's thread.
+ */
+#ifndef RUNTIMES_IO_HTTP_CLIENT_H
+#define RUNTIMES_IO_HTTP_CLIENT_H
+
+#include <curl/curl.h>
+
+#include "runtimes/io/http_loop.h"
+
+#define CLIENT_IDLE_HANDLES 32
+
+struct http_client {
+    struct http_loop *loop;
+    char *origin;      /* "https://10.0.0.1:6443", with tls_server_name as its host if that is given */
+    char *prefix;      /* the base address's path, or "" */
+    char *address;     /* "10.0.0.1:6443", for messages */
+    char *host_header; /* "Host: 10.0.0.1:6443" where the origin names another host; else NULL */
+    struct curl_slist *connect_to; /* the same case: leads to the address */
+    char *ca_pem;
+    char *cert_pem;
+    char *key_pem;
+    char *proxy_url;
+    char *user_agent;
+    bool tls;
+    bool http1;
+    int64_t connect_timeout;
+
+    CURL *idle[CLIENT_IDLE_HANDLES]; /* the loop's thread only */
+    size_t n_idle;
+};
+
+/* NULL: curl does not take what the client was configured with. */
+CURL *client_take_handle(struct http_client *client);
+void client_give_handle(struct http_client *client, CURL *handle);
+
+#endif

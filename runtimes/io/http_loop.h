@@ -1,0 +1,100 @@
+/*
+ * The loop's thread, as what runs on it sees it; http.h is for everybody else.
+ *
+ * A task is whatever the loop has in hand: a request (http_call.c) or a timer
+ * (http_timer.c). Any thread may give notice to a task: it is put into the
+ * inbox, and the loop is woken if it sleeps. All else about tasks, and
+ * curl_multi, belongs to the loop's thread alone.
+ *
+ * A task lives in its owner's memory. The owner may free it when it ended:
+ * task_end() is the last that the loop does with it. Ends are waited for under
+ * the loop's lock. The loop itself is counted: whoever may touch its lock
+ * after http_loop_free() holds a reference.
+ */
+#ifndef RUNTIMES_IO_HTTP_LOOP_H
+#define RUNTIMES_IO_HTTP_LOOP_H
+
+#include <curl/curl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/queue.h>
+
+#include "runtimes/io/deadlines.h"
+#include "runtimes/io/http.h"
+
+enum task_notice {
+    TASK_BEGIN = 1 << 0,  /* given by task_submit() */
+    TASK_CANCEL = 1 << 1, /* its cancel fired */
+    TASK_STOP = 1 << 2,   /* its owner wants it back: no more callbacks */
+};
+
+struct task;
+
+/* Called on the loop's thread, without its lock. */
+struct task_type {
+    void (*notice)(struct task *task, unsigned notices);
+    void (*expire)(struct task *task); /* its deadline passed */
+    void (*shut)(struct task *task);   /* the loop ends: must task_end() */
+};
+
+struct task {
+    const struct task_type *type;
+    struct http_loop *loop;
+
+    /* Under the loop's lock. */
+    unsigned notices;
+    bool in_inbox;
+    bool submitted;
+    bool ended;
+    TAILQ_ENTRY(task) inbox;
+    pthread_cond_t end;
+
+    /* The loop's thread only. */
+    struct deadline deadline;
+    LIST_ENTRY(task) all;
+};
+
+TAILQ_HEAD(task_queue, task);
+LIST_HEAD(task_list, task);
+
+struct http_loop {
+    pthread_t thread;
+    CURLM *multi;
+    atomic_uint references;
+
+    pthread_mutex_t lock;
+    struct task_queue inbox;
+    bool asleep;   /* in curl_multi_poll(), or about to be */
+    bool stopping; /* http_loop_free() was called */
+    bool closed;   /* takes no more tasks */
+
+    /* The loop's thread only. */
+    struct task_list tasks;
+    struct deadlines deadlines;
+    int64_t now;    /* of system_clock.monotonic(), when the loop last woke */
+    int64_t heard;  /* the same, when bytes of any answer last came */
+    unsigned calls; /* that curl has in hand */
+};
+
+struct http_loop *loop_ref(struct http_loop *loop);
+void loop_unref(struct http_loop *loop);
+bool loop_is_current(const struct http_loop *loop);
+/* system_clock.monotonic() in so many ms; what would be past its end is its end. */
+int64_t loop_time_after(int64_t ms);
+
+void task_init(struct task *task, const struct task_type *type, struct http_loop *loop);
+/* Ends a task's memory; it has ended, or never was submitted. */
+void task_done(struct task *task);
+
+/* False: the loop is closed, and will never know the task. */
+bool task_submit(struct task *task);
+void task_notify(struct task *task, enum task_notice notice);
+/* Blocks until the task ended. Not on the loop's thread. */
+void task_wait(struct task *task);
+
+/* On the loop's thread. */
+void task_set_deadline(struct task *task, int64_t at);
+void task_end(struct task *task);
+
+#endif

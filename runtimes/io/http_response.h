@@ -1,0 +1,17 @@
+/*
+ * What is read of an answer's headers.
+ */
+#ifndef RUNTIMES_IO_HTTP_RESPONSE_H
+#define RUNTIMES_IO_HTTP_RESPONSE_H
+
+#include <curl/curl.h>
+
+#include "runtimes/io/http.h"
+
+/* Of a Retry-After header's value, in ms from now (Unix ms); -1: neither seconds nor a date. */
+int64_t http_retry_after(const char *value, int64_t now);
+
+/* Status and headers of a handle's last answer. */
+void http_response_read(struct http_response *response, CURL *handle);
+
+#endif

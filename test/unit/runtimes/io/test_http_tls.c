@@ -1,0 +1,197 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "test/unit/runtimes/io/http_fixture.h"
+
+#define SERVER "test/unit/runtimes/io/tls_server.py"
+
+/* tls_server.py and what it made: two CAs, and of the first one a server ("kubernetes",
+ * 127.0.0.1) and a client. */
+struct tls_fixture {
+    pid_t pid;
+    int input;
+    char folder[64];
+    int open_port, strict_port;
+    char *ca, *other, *client, *key;
+    struct http_loop *loop;
+};
+
+static char *read_pem(const struct tls_fixture *fixture, const char *name)
+{
+    _cleanup_free_ char *path = str_printf("%s/%s", fixture->folder, name);
+    struct buf text = BUF_INIT;
+    char part[4096];
+    FILE *file = fopen(path, "r");
+    size_t length;
+
+    CU_ASSERT_FATAL(file != NULL);
+    while ((length = fread(part, 1, sizeof(part), file)) > 0)
+        buf_add(&text, part, length);
+    fclose(file);
+    return buf_take(&text);
+}
+
+static void start_server(struct tls_fixture *fixture)
+{
+    char program[] = "python3", script[] = SERVER;
+    char *const arguments[] = {program, script, fixture->folder, NULL};
+    posix_spawn_file_actions_t actions;
+    int input[2], output[2];
+    FILE *ports;
+
+    CU_ASSERT_FATAL(pipe2(input, O_CLOEXEC) == 0 && pipe2(output, O_CLOEXEC) == 0);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, input[0], 0);
+    posix_spawn_file_actions_adddup2(&actions, output[1], 1);
+    CU_ASSERT_FATAL(posix_spawnp(&fixture->pid, program, &actions, NULL, arguments, environ) == 0);
+    posix_spawn_file_actions_destroy(&actions);
+    close(input[0]);
+    close(output[1]);
+    fixture->input = input[1];
+    ports = fdopen(output[0], "r");
+    CU_ASSERT_FATAL(ports &&
+                    fscanf(ports, "%d %d", &fixture->open_port, &fixture->strict_port) == 2);
+    fclose(ports);
+}
+
+static void tls_fixture_init(struct tls_fixture *fixture)
+{
+    struct http_loop_config config = {.name = "test"};
+
+    snprintf(fixture->folder, sizeof(fixture->folder), "/tmp/test-http-tls-XXXXXX");
+    CU_ASSERT_FATAL(mkdtemp(fixture->folder) != NULL);
+    start_server(fixture);
+    fixture->ca = read_pem(fixture, "ca.pem");
+    fixture->other = read_pem(fixture, "other.pem");
+    fixture->client = read_pem(fixture, "client.pem");
+    fixture->key = read_pem(fixture, "client.key");
+    CU_ASSERT_FATAL(http_loop_new(&config, &fixture->loop, NULL) == 0);
+}
+
+static void remove_folder(const char *folder)
+{
+    DIR *directory = opendir(folder);
+    struct dirent *entry;
+
+    while ((entry = readdir(directory)))
+        if (entry->d_name[0] != '.')
+            unlinkat(dirfd(directory), entry->d_name, 0);
+    closedir(directory);
+    CU_ASSERT(rmdir(folder) == 0);
+}
+
+static void tls_fixture_done(struct tls_fixture *fixture)
+{
+    http_loop_free(fixture->loop);
+    close(fixture->input);
+    waitpid(fixture->pid, NULL, 0);
+    remove_folder(fixture->folder);
+    free(fixture->ca);
+    free(fixture->other);
+    free(fixture->client);
+    free(fixture->key);
+}
+
+static int get(struct tls_fixture *fixture, struct http_client_config *config, bool strict,
+               const char *host, struct http_response *response, struct error *error)
+{
+    _cleanup_free_ char *url =
+        str_printf("https://%s:%d", host, strict ? fixture->strict_port : fixture->open_port);
+    struct http_request request = {.method = "GET", .path = "/", .timeout = 10000};
+    struct http_client *client;
+    int result;
+
+    config->base_url = url;
+    CU_ASSERT_FATAL(http_client_new(fixture->loop, config, &client, error) == 0);
+    result = http_do(client, &request, response, error);
+    http_client_free(client);
+    return result;
+}
+
+static void verifies_the_server(void)
+{
+    struct tls_fixture fixture = {.pid = 0};
+    struct http_response response = HTTP_RESPONSE_INIT;
+
+    tls_fixture_init(&fixture);
+    const struct {
+        const char *note, *host, *ca, *name;
+        int code;
+        const char *reason;
+    } rows[] = {
+        {"its CA", "127.0.0.1", fixture.ca, NULL, 0, ""},
+        {"another CA", "127.0.0.1", fixture.other, NULL, ERR_INVALID, "TLSVerification"},
+        {"the system's CAs", "127.0.0.1", NULL, NULL, ERR_INVALID, "TLSVerification"},
+        {"no CA at all", "127.0.0.1", "nonsense", NULL, ERR_INVALID, "TLSCertificate"},
+        {"another host", "localhost", fixture.ca, NULL, ERR_INVALID, "TLSVerification"},
+        {"its name", "localhost", fixture.ca, "kubernetes", 0, ""},
+        {"another name", "127.0.0.1", fixture.ca, "elsewhere", ERR_INVALID, "TLSVerification"},
+        {"its other name", "localhost", fixture.ca, "127.0.0.1", 0, ""},
+        {"its CA, again", "127.0.0.1", fixture.ca, NULL, 0, ""},
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct http_client_config config = {.ca_pem = rows[i].ca, .tls_server_name = rows[i].name};
+        struct error error = {0};
+
+        EXPECT_INT(get(&fixture, &config, false, rows[i].host, &response, &error), rows[i].code,
+                   rows[i].note);
+        EXPECT_STR(error.reason, rows[i].reason, error.message);
+        EXPECT_INT(response.sent, rows[i].code == 0, rows[i].note);
+    }
+    http_response_done(&response);
+    tls_fixture_done(&fixture);
+}
+
+static void names_the_host_and_the_server(void)
+{
+    struct tls_fixture fixture = {.pid = 0};
+    struct http_response response = HTTP_RESPONSE_INIT;
+    _cleanup_free_ char *plain = NULL, *named = NULL;
+
+    tls_fixture_init(&fixture);
+    struct http_client_config config = {.ca_pem = fixture.ca};
+
+    plain = str_printf("127.0.0.1:%d - -", fixture.open_port);
+    EXPECT_INT(get(&fixture, &config, false, "127.0.0.1", &response, NULL), 0, "plain");
+    EXPECT_STR(response.body.data, plain, "an address has no SNI");
+    config.tls_server_name = "kubernetes";
+    named = str_printf("localhost:%d kubernetes -", fixture.open_port);
+    EXPECT_INT(get(&fixture, &config, false, "localhost", &response, NULL), 0, "named");
+    EXPECT_STR(response.body.data, named, "the address is in Host, the name in SNI");
+    http_response_done(&response);
+    tls_fixture_done(&fixture);
+}
+
+static void shows_its_certificate(void)
+{
+    struct tls_fixture fixture = {.pid = 0};
+    struct http_response response = HTTP_RESPONSE_INIT;
+    struct error error = {0};
+
+    tls_fixture_init(&fixture);
+    struct http_client_config config = {
+        .ca_pem = fixture.ca, .cert_pem = fixture.client, .key_pem = fixture.key};
+
+    EXPECT_INT(get(&fixture, &config, true, "127.0.0.1", &response, &error), 0, error.message);
+    EXPECT(str_has_suffix(response.body.data, " client"), response.body.data);
+    config.cert_pem = config.key_pem = NULL; /* not over the connection that was authenticated */
+    EXPECT_INT(get(&fixture, &config, true, "127.0.0.1", &response, &error), ERR_UNAVAILABLE,
+               "without a certificate");
+    config.cert_pem = config.key_pem = "nonsense";
+    EXPECT_INT(get(&fixture, &config, true, "127.0.0.1", &response, &error), ERR_INVALID,
+               "with what is no certificate");
+    EXPECT_STR(error.reason, "TLSCertificate", error.message);
+    EXPECT(!response.sent, "with what is no certificate");
+    http_response_done(&response);
+    tls_fixture_done(&fixture);
+}
+
+SUITE(http_tls, TEST(verifies_the_server), TEST(names_the_host_and_the_server),
+      TEST(shows_its_certificate))
