@@ -1,0 +1,38 @@
+/*
+ * Answers of the API server that are not 2xx, turned into errors.
+ *
+ * A Status object gives reason and message; its details name the object and
+ * the causes. What is not a Status (a proxy's page, "404 page not found" of a
+ * version that is no longer served) never says that an object is absent:
+ * ERR_NOT_FOUND comes only from a Status NotFound whose details name the
+ * object asked for, all else is ERR_UNAVAILABLE or ERR_INVALID with the
+ * reason "NotServed".
+ *
+ *   400 ERR_INVALID BadRequest         409 ERR_EXISTS AlreadyExists, ERR_CONFLICT Conflict
+ *   401 ERR_UNAUTHENTICATED            410 ERR_GONE Expired/Gone
+ *   403 ERR_FORBIDDEN Forbidden, or    413 ERR_TOO_LARGE RequestEntityTooLarge
+ *       reason NamespaceTerminating    422 ERR_INVALID Invalid
+ *   404 ERR_NOT_FOUND NotFound         429 ERR_UNAVAILABLE TooManyRequests
+ *   500 without a reason, from an apply's schema check: ERR_INVALID InvalidSchema
+ *   500, 502, 503, 504 ERR_UNAVAILABLE InternalError, ServiceUnavailable, …
+ *
+ * Messages are the server's, with values that its causes echo redacted
+ * (Invalid value: "…").
+ */
+#ifndef RUNTIMES_KUBERNETES_CLIENT_API_ERROR_H
+#define RUNTIMES_KUBERNETES_CLIENT_API_ERROR_H
+
+#include "engine/base/error.h"
+#include "engine/base/value.h"
+
+struct http_response;
+
+/* Returns the code. method: of the request; name: of the object asked for, or NULL for a
+ * collection. */
+int api_error_from_response(const char *method, const char *name, bool is_apply,
+                            const struct http_response *response, struct error *error);
+
+/* The same from a Status object that came inside a watch (ERROR event). */
+int api_error_from_status(const struct value *status, struct error *error);
+
+#endif

@@ -1,0 +1,442 @@
+#include "runtimes/kubernetes/client/client.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "engine/base/json.h"
+#include "engine/base/limits.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "runtimes/io/clock.h"
+#include "runtimes/io/random.h"
+#include "runtimes/kubernetes/client/api_error.h"
+#include "runtimes/kubernetes/client/identity.h"
+#include "runtimes/kubernetes/client/pause.h"
+
+#define DEFAULT_TIMEOUT 60000 /* ms */
+#define BACKOFF_BASE    100
+#define BACKOFF_MAXIMUM 5000
+
+struct kube_client {
+    struct http_client *requests, *watches;
+    struct http_loop *watch_loop;
+    struct kube_identity *identity;
+    int (*guard)(void *arg, struct error *error);
+    void *guard_arg;
+    atomic_uint_fast64_t reads, dry_runs, writes, retries;
+};
+
+/* ---- Lifetime ---- */
+
+int kube_client_new(const struct kube_client_config *config, struct kube_client **ret,
+                    struct error *error)
+{
+    _cleanup_(kube_client_free_p) struct kube_client *client = NEW(struct kube_client);
+    const struct kube_config *server = config->config;
+    struct http_client_config http = {
+        .base_url = server->server,
+        .ca_pem = server->ca_pem,
+        .cert_pem = server->cert_pem,
+        .key_pem = server->key_pem,
+        .tls_server_name = server->tls_server_name,
+        .proxy_url = server->proxy_url,
+        .user_agent = config->user_agent,
+        .http1 = config->http1,
+    };
+    int rc;
+
+    client->watch_loop = config->watches;
+    client->guard = config->guard;
+    client->guard_arg = config->guard_arg;
+    client->identity = kube_identity_new(server, &system_clock);
+    rc = http_client_new(config->requests, &http, &client->requests, error);
+    if (rc == 0)
+        rc = http_client_new(config->watches, &http, &client->watches, error);
+    if (rc < 0)
+        return rc;
+    *ret = TAKE(client);
+    return 0;
+}
+
+void kube_client_free(struct kube_client *client)
+{
+    if (!client)
+        return;
+    http_client_free(client->requests);
+    http_client_free(client->watches);
+    kube_identity_free(client->identity);
+    free(client);
+}
+
+void kube_client_stats(const struct kube_client *client, struct kube_client_stats *ret)
+{
+    *ret = (struct kube_client_stats){
+        .reads = atomic_load(&client->reads),
+        .dry_runs = atomic_load(&client->dry_runs),
+        .writes = atomic_load(&client->writes),
+        .retries = atomic_load(&client->retries),
+    };
+}
+
+struct http_client *kube_client_watch_http(struct kube_client *client)
+{
+    return client->watches;
+}
+
+struct http_loop *kube_client_watch_loop(struct kube_client *client)
+{
+    return client->watch_loop;
+}
+
+/* ---- Identity ---- */
+
+void kube_client_forget_token(struct kube_client *client)
+{
+    kube_identity_forget(client->identity);
+}
+
+static bool is_header_value(const char *text)
+{
+    if (!*text)
+        return false;
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            return false;
+    return true;
+}
+
+static void free_headers(char **headers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(headers[i]);
+    free(headers);
+}
+
+int kube_client_identity(struct kube_client *client, const char *impersonate, char ***ret,
+                         size_t *ret_count, struct error *error)
+{
+    char *authorization = NULL, **headers;
+    size_t count = 0;
+    int rc;
+
+    if (impersonate && !is_header_value(impersonate))
+        return err_set(error, ERR_INVALID, "InvalidUser", "that is no user to act for");
+    rc = kube_identity_header(client->identity, &authorization, error);
+    if (rc < 0)
+        return rc;
+    headers = NEW_ARRAY(char *, 2);
+    if (authorization)
+        headers[count++] = authorization;
+    if (impersonate)
+        headers[count++] = str_printf("Impersonate-User: %s", impersonate);
+    *ret = headers;
+    *ret_count = count;
+    return 0;
+}
+
+/* ---- One request ---- */
+
+/* A kube_request on its way: what is worked out once, and what an attempt leaves behind. */
+struct exchange {
+    struct kube_client *client;
+    const struct kube_request *request;
+    struct buf body;
+    char *name;       /* of the object that the path names, or NULL */
+    bool is_mutating; /* by its method */
+    bool is_dry_run;
+    bool is_apply;
+    bool is_repeatable;
+    bool is_begun;      /* on_body was called */
+    bool has_new_token; /* a 401 was answered with another token, once */
+    int64_t deadline;
+};
+
+enum verdict { VERDICT_DONE, VERDICT_RETRY, VERDICT_RETRY_AT_ONCE };
+
+static bool is_one_of(const char *method, const char *const *methods)
+{
+    for (; *methods; methods++)
+        if (strcmp(method, *methods) == 0)
+            return true;
+    return false;
+}
+
+static bool asks_for_dry_run(const char *path)
+{
+    const char *query = strchr(path, '?');
+
+    while (query) {
+        size_t length = strcspn(++query, "&");
+
+        if (length == strlen("dryRun=All") && memcmp(query, "dryRun=All", length) == 0)
+            return true;
+        query = strchr(query, '&');
+    }
+    return false;
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+struct segment {
+    const char *text;
+    size_t length;
+};
+
+static bool segment_is(const struct segment *segment, const char *text)
+{
+    return segment->length == strlen(text) && memcmp(segment->text, text, segment->length) == 0;
+}
+
+static char *decode_segment(const struct segment *segment)
+{
+    _cleanup_buf_ struct buf decoded = BUF_INIT;
+    const char *text = segment->text;
+
+    for (size_t i = 0; i < segment->length; i++) {
+        int high = text[i] == '%' && i + 2 < segment->length ? hex_digit(text[i + 1]) : -1;
+        int low = high >= 0 ? hex_digit(text[i + 2]) : -1;
+
+        if (low >= 0) {
+            buf_add_char(&decoded, (char)(high * 16 + low));
+            i += 2;
+        } else {
+            buf_add_char(&decoded, text[i]);
+        }
+    }
+    return buf_take(&decoded);
+}
+
+/*
+ * The object that a path names, NULL for a collection:
+ *   /api/v1[/namespaces/NS]/PLURAL[/NAME[/SUBRESOURCE]], /apis/G/V…
+ * A Namespace itself is /api/v1/namespaces/NAME.
+ */
+static char *name_in_path(const char *path)
+{
+    struct segment segments[8];
+    size_t count = 0, at;
+
+    for (const char *next = path; *next == '/' && count < ARRAY_SIZE(segments); count++) {
+        segments[count].text = next + 1;
+        segments[count].length = strcspn(next + 1, "/?");
+        next = segments[count].text + segments[count].length;
+    }
+    if (count == 0)
+        return NULL;
+    at = segment_is(&segments[0], "apis") ? 3 : 2; /* where the plural is, or "namespaces" */
+    if (count > at + 2 && segment_is(&segments[at], "namespaces") &&
+        !(count == at + 3 &&
+          (segment_is(&segments[at + 2], "status") || segment_is(&segments[at + 2], "finalize"))))
+        at += 2;
+    return count > at + 1 ? decode_segment(&segments[at + 1]) : NULL;
+}
+
+static void exchange_init(struct exchange *exchange, struct kube_client *client,
+                          const struct kube_request *request)
+{
+    static const char *const reads[] = {"GET", "HEAD", "OPTIONS", NULL};
+    int64_t timeout = request->timeout ? request->timeout : DEFAULT_TIMEOUT;
+
+    *exchange = (struct exchange){.client = client, .request = request, .body = BUF_INIT};
+    if (request->body)
+        json_write(&exchange->body, request->body, JSON_COMPACT);
+    exchange->name = name_in_path(request->path);
+    exchange->is_mutating = !is_one_of(request->method, reads);
+    exchange->is_dry_run = exchange->is_mutating && asks_for_dry_run(request->path);
+    exchange->is_apply = str_equal(request->content_type, KUBE_APPLY_PATCH);
+    exchange->is_repeatable = !exchange->is_mutating || exchange->is_dry_run || request->idempotent;
+    exchange->deadline = system_clock.monotonic(&system_clock) + timeout;
+}
+
+static void exchange_done(struct exchange *exchange)
+{
+    buf_done(&exchange->body);
+    free(exchange->name);
+}
+
+static int pass_body(void *arg, const char *data, size_t length, struct error *error)
+{
+    struct exchange *exchange = arg;
+
+    exchange->is_begun = true;
+    return exchange->request->on_body(exchange->request->on_body_arg, data, length, error);
+}
+
+static void count(struct exchange *exchange)
+{
+    struct kube_client *client = exchange->client;
+
+    if (!exchange->is_mutating)
+        atomic_fetch_add(&client->reads, 1);
+    else if (exchange->is_dry_run)
+        atomic_fetch_add(&client->dry_runs, 1);
+    else
+        atomic_fetch_add(&client->writes, 1);
+}
+
+static int attempt(struct exchange *exchange, int64_t timeout, struct http_response *response,
+                   struct error *error)
+{
+    const struct kube_request *request = exchange->request;
+    struct kube_client *client = exchange->client;
+    bool is_guarded = exchange->is_mutating && !exchange->is_dry_run && !request->unguarded;
+    _cleanup_free_ char *accept = NULL, *content_type = NULL;
+    const char *headers[4];
+    struct http_request http = {
+        .method = request->method,
+        .path = request->path,
+        .headers = headers,
+        .body = request->body ? exchange->body.data : NULL,
+        .body_length = exchange->body.length,
+        .timeout = timeout,
+        .cancel = request->cancel,
+        .permit = is_guarded ? client->guard : NULL,
+        .permit_arg = client->guard_arg,
+        .on_body = request->on_body ? pass_body : NULL,
+        .on_body_arg = exchange,
+    };
+    char **identity;
+    size_t n_identity;
+    int rc = kube_client_identity(client, request->impersonate, &identity, &n_identity, error);
+
+    if (rc < 0)
+        return rc;
+    accept = str_printf("Accept: %s", request->accept ? request->accept : KUBE_JSON);
+    headers[http.n_headers++] = accept;
+    if (request->body) {
+        content_type = str_printf("Content-Type: %s",
+                                  request->content_type ? request->content_type : KUBE_JSON);
+        headers[http.n_headers++] = content_type;
+    }
+    for (size_t i = 0; i < n_identity; i++)
+        headers[http.n_headers++] = identity[i];
+    rc = http_do(client->requests, &http, response, error);
+    if (rc == 0 || response->sent)
+        count(exchange);
+    free_headers(identity, n_identity);
+    return rc;
+}
+
+/* What an attempt without an answer means. */
+static enum verdict judge_failure(const struct exchange *exchange,
+                                  const struct http_response *response, int *rc,
+                                  struct error *error)
+{
+    if (*rc != ERR_UNAVAILABLE || exchange->is_begun)
+        return VERDICT_DONE;
+    if (!response->sent || exchange->is_repeatable)
+        return VERDICT_RETRY;
+    *rc = err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
+                  "%s: the connection broke before the answer: it may have been done or not",
+                  exchange->request->method);
+    return VERDICT_DONE;
+}
+
+static int read_answer(const struct http_response *response, const struct value **ret,
+                       struct error *error)
+{
+    int rc;
+
+    if (!ret)
+        return 0;
+    if (response->body.length == 0) {
+        *ret = NULL;
+        return 0;
+    }
+    rc = json_read(response->body.data, response->body.length, ret, error);
+    if (rc == ERR_TOO_LARGE)
+        return err_wrap(error, "the API server's answer");
+    if (rc < 0)
+        return err_set(error, ERR_INTERNAL, "UnexpectedAnswer",
+                       "the API server's answer is not JSON");
+    return 0;
+}
+
+/* What an answer means; *rc and error are set by it. */
+static enum verdict judge_answer(struct exchange *exchange, const struct http_response *response,
+                                 const struct value **ret, int *rc, struct error *error)
+{
+    int status = response->status;
+
+    if (status >= 200 && status < 300) {
+        *rc = read_answer(response, exchange->request->on_body ? NULL : ret, error);
+        return VERDICT_DONE;
+    }
+    *rc = api_error_from_response(exchange->request->method, exchange->name, exchange->is_apply,
+                                  response, error);
+    if (status == 401 && !exchange->has_new_token &&
+        kube_identity_rotates(exchange->client->identity)) {
+        exchange->has_new_token = true;
+        kube_client_forget_token(exchange->client);
+        return VERDICT_RETRY_AT_ONCE;
+    }
+    if (status == 429)
+        return VERDICT_RETRY;
+    if (*rc == ERR_UNAVAILABLE && exchange->is_repeatable &&
+        (status == 500 || status == 502 || status == 503 || status == 504))
+        return VERDICT_RETRY;
+    return VERDICT_DONE;
+}
+
+/* Waits before attempt n + 1; false: there is no time for another. */
+static bool wait_to_retry(const struct exchange *exchange, unsigned n, int64_t retry_after, int *rc,
+                          struct error *error)
+{
+    struct cancel *cancel = exchange->request->cancel;
+    int64_t delay = backoff_delay(n, BACKOFF_BASE, BACKOFF_MAXIMUM);
+
+    if (retry_after > delay)
+        delay = retry_after;
+    if (system_clock.monotonic(&system_clock) + delay >= exchange->deadline)
+        return false;
+    if (pause_for(delay, cancel))
+        return true;
+    *rc = err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(cancel));
+    return false;
+}
+
+int kube_do(struct kube_client *client, const struct kube_request *request,
+            const struct value **ret, struct error *error)
+{
+    _cleanup_(exchange_done) struct exchange exchange;
+    struct error why = {0};
+    int rc = 0;
+
+    exchange_init(&exchange, client, request);
+    for (unsigned n = 0;; n++) {
+        _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
+        int64_t left = exchange.deadline - system_clock.monotonic(&system_clock);
+        enum verdict verdict;
+
+        if (left <= 0) {
+            rc = rc < 0 ? rc : err_set(&why, ERR_TIMEOUT, "Timeout", "no time left for a request");
+            break;
+        }
+        rc = attempt(&exchange, left, &response, &why);
+        if (rc < 0)
+            verdict = judge_failure(&exchange, &response, &rc, &why);
+        else
+            verdict = judge_answer(&exchange, &response, ret, &rc, &why);
+        if (verdict == VERDICT_DONE ||
+            (verdict == VERDICT_RETRY &&
+             !wait_to_retry(&exchange, n, response.retry_after, &rc, &why)))
+            break;
+        atomic_fetch_add(&client->retries, 1);
+    }
+    return rc < 0 ? err_copy(error, &why) : 0;
+}
+
+int kube_get(struct kube_client *client, const char *path, struct cancel *cancel,
+             const struct value **ret, struct error *error)
+{
+    struct kube_request request = {.method = "GET", .path = path, .cancel = cancel};
+
+    return kube_do(client, &request, ret, error);
+}

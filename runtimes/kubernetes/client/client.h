@@ -1,0 +1,99 @@
+/*
+ * Requests to one API server.
+ *
+ * kube_do() blocks its caller. It retries what may be retried, with jittered
+ * backoff and Retry-After obeyed, until the request's deadline: refused
+ * connections and 429 always; 500, 502, 503, 504 and broken connections only
+ * for requests that may be repeated (GET, and those marked `idempotent`,
+ * which a server-side apply and a delete with preconditions are). Answers that
+ * are not 2xx become errors by api_error.h.
+ *
+ * Identity: the client's own (config.h; a token file is read again when it
+ * changed, and after a 401), and on a user's behalf by impersonation.
+ *
+ * Every mutating request passes the guard (leader election) at the last
+ * moment before it is sent. Thread-safe.
+ */
+#ifndef RUNTIMES_KUBERNETES_CLIENT_CLIENT_H
+#define RUNTIMES_KUBERNETES_CLIENT_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/base/cancel.h"
+#include "engine/base/error.h"
+#include "engine/base/value.h"
+#include "runtimes/io/http.h"
+#include "runtimes/kubernetes/client/config.h"
+
+struct kube_client;
+
+struct kube_client_config {
+    const struct kube_config *config; /* copied */
+    struct http_loop *requests;       /* borrowed: the loops outlive the client */
+    struct http_loop *watches;
+    const char *user_agent;
+    bool http1;
+    /* Asked before each mutating request but those marked unguarded; NULL: always allowed. */
+    int (*guard)(void *arg, struct error *error);
+    void *guard_arg;
+};
+
+int kube_client_new(const struct kube_client_config *config, struct kube_client **ret,
+                    struct error *error);
+void kube_client_free(struct kube_client *client);
+DEFINE_CLEANUP(struct kube_client *, kube_client_free)
+
+#define KUBE_JSON "application/json"
+#define KUBE_APPLY_PATCH "application/apply-patch+yaml"
+#define KUBE_MERGE_PATCH "application/merge-patch+json"
+#define KUBE_JSON_PATCH "application/json-patch+json"
+/* Accept, for metadata only. */
+#define KUBE_METADATA "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+#define KUBE_METADATA_LIST "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+struct kube_request {
+    const char *method;
+    const char *path;            /* "/api/v1/namespaces/a/configmaps/b?…"; see path.h */
+    const struct value *body;    /* NULL: none */
+    const char *content_type;    /* NULL: application/json */
+    const char *accept;          /* NULL: application/json */
+    const char *impersonate;     /* a user name ("system:serviceaccount:ns:name"), or NULL */
+    bool idempotent;             /* may be sent again when its outcome is unknown */
+    bool unguarded;              /* not asked of the guard: dry-runs, leases, reviews */
+    int64_t timeout;             /* ms, with all retries; 0: 60 s */
+    struct cancel *cancel;
+    /* Instead of a value: the 2xx body as it arrives (a list). Only what has not yet
+     * begun to arrive is retried. */
+    int (*on_body)(void *arg, const char *data, size_t length, struct error *error);
+    void *on_body_arg;
+};
+
+/*
+ * Runs it. ret (may be NULL) gets the answer's JSON; for an empty body, NULL.
+ * Errors: api_error.h, http.h; ERR_FENCED from the guard.
+ */
+int kube_do(struct kube_client *client, const struct kube_request *request,
+            const struct value **ret, struct error *error);
+
+/* GET of a path, for short. */
+int kube_get(struct kube_client *client, const char *path, struct cancel *cancel,
+             const struct value **ret, struct error *error);
+
+/* How many requests were sent since start, by verb class; for tests and metrics. */
+struct kube_client_stats {
+    uint64_t reads, dry_runs, writes, retries;
+};
+void kube_client_stats(const struct kube_client *client, struct kube_client_stats *ret);
+
+/* For streams (watch.h): headers that carry identity, and the client of the
+ * watch loop; the loop itself, for timers. */
+struct http_client *kube_client_watch_http(struct kube_client *client);
+struct http_loop *kube_client_watch_loop(struct kube_client *client);
+/* Adds "Authorization: …" and impersonation; free each and the array. */
+int kube_client_identity(struct kube_client *client, const char *impersonate, char ***ret,
+                         size_t *ret_count, struct error *error);
+/* After a 401: the token is read again. */
+void kube_client_forget_token(struct kube_client *client);
+
+#endif

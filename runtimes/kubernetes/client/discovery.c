@@ -1,0 +1,251 @@
+#include "runtimes/kubernetes/client/discovery.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/base/strmap.h"
+#include "runtimes/kubernetes/client/path.h"
+
+#define REFRESH_AFTER 1000 /* ms: how old an answer may be that says no */
+
+/* A kind's record; what it was before a CRD changed stays with the discovery. */
+struct record {
+    struct kube_kind kind;
+    struct record *next;
+};
+
+struct group {
+    char *group_version;
+    pthread_mutex_t mutex; /* of all below; held while the server is asked */
+    struct strmap kinds;   /* of struct kube_kind, by kind */
+    struct record *records;
+    bool is_read;
+    int64_t read_at;
+};
+
+struct kube_discovery {
+    struct kube_client *client;
+    const struct clock_source *clock;
+    pthread_mutex_t mutex; /* of groups */
+    struct strmap groups;  /* which stay */
+};
+
+/* ---- Lifetime ---- */
+
+struct kube_discovery *kube_discovery_new(struct kube_client *client,
+                                          const struct clock_source *clock)
+{
+    struct kube_discovery *discovery = NEW(struct kube_discovery);
+
+    discovery->client = client;
+    discovery->clock = clock;
+    pthread_mutex_init(&discovery->mutex, NULL);
+    strmap_init(&discovery->groups);
+    return discovery;
+}
+
+static void record_free(struct record *record)
+{
+    free((void *)(uintptr_t)record->kind.kind);
+    free((void *)(uintptr_t)record->kind.plural);
+    free(record);
+}
+
+static void group_free(struct group *group)
+{
+    strmap_done(&group->kinds);
+    for (struct record *record = group->records, *next; record; record = next) {
+        next = record->next;
+        record_free(record);
+    }
+    pthread_mutex_destroy(&group->mutex);
+    free(group->group_version);
+    free(group);
+}
+
+void kube_discovery_free(struct kube_discovery *discovery)
+{
+    if (!discovery)
+        return;
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&discovery->groups, e));)
+        group_free(e->value);
+    strmap_done(&discovery->groups);
+    pthread_mutex_destroy(&discovery->mutex);
+    free(discovery);
+}
+
+static struct group *group_of(struct kube_discovery *discovery, const char *group_version)
+{
+    struct group *group;
+
+    pthread_mutex_lock(&discovery->mutex);
+    group = strmap_get(&discovery->groups, group_version);
+    if (!group) {
+        group = NEW(struct group);
+        group->group_version = str_new(group_version);
+        pthread_mutex_init(&group->mutex, NULL);
+        strmap_init(&group->kinds);
+        strmap_put(&discovery->groups, group->group_version, group);
+    }
+    pthread_mutex_unlock(&discovery->mutex);
+    return group;
+}
+
+/* ---- Reading one group and version ---- */
+
+static const struct kube_kind *known_kind(const struct group *group, const char *kind,
+                                          const char *plural, bool namespaced)
+{
+    for (const struct record *record = group->records; record; record = record->next)
+        if (strcmp(record->kind.kind, kind) == 0 && strcmp(record->kind.plural, plural) == 0 &&
+            record->kind.namespaced == namespaced)
+            return &record->kind;
+    return NULL;
+}
+
+static const struct kube_kind *record_kind(struct group *group, const char *kind,
+                                           const char *plural, bool namespaced)
+{
+    const struct kube_kind *known = known_kind(group, kind, plural, namespaced);
+    struct record *record;
+
+    if (known)
+        return known;
+    record = NEW(struct record);
+    record->kind = (struct kube_kind){
+        .group_version = group->group_version,
+        .kind = str_new(kind),
+        .plural = str_new(plural),
+        .namespaced = namespaced,
+    };
+    record->next = group->records;
+    group->records = record;
+    return &record->kind;
+}
+
+static int take_resources(struct group *group, const struct value *answer, struct error *error)
+{
+    const struct value *resources = value_get(answer, "resources");
+
+    if (!str_equal(value_get_string(answer, "kind"), "APIResourceList") ||
+        !value_is(resources, VALUE_ARRAY))
+        return err_set(error, ERR_INTERNAL, "UnexpectedAnswer",
+                       "the API server's answer is not a list of resources");
+    strmap_done(&group->kinds);
+    strmap_init(&group->kinds);
+    for (size_t i = 0; i < value_count(resources); i++) {
+        const struct value *resource = value_at(resources, i);
+        const char *plural = value_get_string(resource, "name");
+        const char *name = value_get_string(resource, "kind");
+        const struct kube_kind *kind;
+
+        if (!plural || !name || strchr(plural, '/') || strmap_get(&group->kinds, name))
+            continue; /* a subresource, or a second door to a kind */
+        kind =
+            record_kind(group, name, plural, value_bool(value_get(resource, "namespaced"), false));
+        strmap_put(&group->kinds, kind->kind, (void *)(uintptr_t)kind);
+    }
+    return 0;
+}
+
+/*
+ * Any proxy can answer 404. That the server has no such group and version is
+ * said by its own list of them. 0: it has none; else: unknown.
+ */
+static int confirm_absence(struct kube_discovery *discovery, const struct group *group,
+                           struct cancel *cancel, struct error *error)
+{
+    _cleanup_value_ const struct value *answer = NULL;
+    const struct value *groups, *versions;
+    int rc = kube_get(discovery->client, "/apis", cancel, &answer, error);
+
+    if (rc < 0)
+        return rc;
+    groups = value_get(answer, "groups");
+    if (!str_equal(value_get_string(answer, "kind"), "APIGroupList") || value_count(groups) == 0)
+        return err_set(error, ERR_INTERNAL, "UnexpectedAnswer",
+                       "the API server's answer is not a list of groups");
+    for (size_t i = 0; i < value_count(groups); i++) {
+        versions = value_get(value_at(groups, i), "versions");
+        for (size_t j = 0; j < value_count(versions); j++)
+            if (str_equal(value_get_string(value_at(versions, j), "groupVersion"),
+                          group->group_version))
+                return err_set(error, ERR_UNAVAILABLE, "NotServed",
+                               "the API server lists %s, but does not serve it yet",
+                               group->group_version);
+    }
+    return 0;
+}
+
+static int read_group(struct kube_discovery *discovery, struct group *group, struct cancel *cancel,
+                      struct error *error)
+{
+    _cleanup_value_ const struct value *answer = NULL;
+    _cleanup_free_ char *path = kube_path(group->group_version, NULL, NULL, NULL, NULL);
+    struct error why = {0};
+    int rc = kube_get(discovery->client, path, cancel, &answer, &why);
+
+    if (rc == ERR_UNAVAILABLE && strcmp(why.reason, "NotServed") == 0 &&
+        strchr(group->group_version, '/')) {
+        rc = confirm_absence(discovery, group, cancel, error);
+        if (rc < 0)
+            return rc;
+        strmap_done(&group->kinds);
+        strmap_init(&group->kinds);
+    } else if (rc < 0) {
+        return err_copy(error, &why);
+    } else {
+        rc = take_resources(group, answer, error);
+        if (rc < 0)
+            return rc;
+    }
+    group->is_read = true;
+    group->read_at = discovery->clock->monotonic(discovery->clock);
+    return 0;
+}
+
+/* ---- Questions ---- */
+
+static int find_in_group(struct kube_discovery *discovery, struct group *group, const char *kind,
+                         struct cancel *cancel, const struct kube_kind **ret, struct error *error)
+{
+    const struct kube_kind *found = group->is_read ? strmap_get(&group->kinds, kind) : NULL;
+    int64_t now = discovery->clock->monotonic(discovery->clock);
+
+    if (!found && (!group->is_read || now - group->read_at >= REFRESH_AFTER)) {
+        int rc = read_group(discovery, group, cancel, error);
+
+        if (rc < 0)
+            return err_wrap(error, "discovery of %s", group->group_version);
+        found = strmap_get(&group->kinds, kind);
+    }
+    if (!found)
+        return err_set(error, ERR_NOT_FOUND, "KindNotServed", "the API server has no kind %s in %s",
+                       kind, group->group_version);
+    *ret = found;
+    return 0;
+}
+
+int kube_discovery_find(struct kube_discovery *discovery, const char *group_version,
+                        const char *kind, struct cancel *cancel, const struct kube_kind **ret,
+                        struct error *error)
+{
+    struct group *group = group_of(discovery, group_version);
+    int rc;
+
+    pthread_mutex_lock(&group->mutex);
+    rc = find_in_group(discovery, group, kind, cancel, ret, error);
+    pthread_mutex_unlock(&group->mutex);
+    return rc;
+}
+
+void kube_discovery_forget(struct kube_discovery *discovery, const char *group_version)
+{
+    struct group *group = group_of(discovery, group_version);
+
+    pthread_mutex_lock(&group->mutex);
+    group->is_read = false;
+    pthread_mutex_unlock(&group->mutex);
+}

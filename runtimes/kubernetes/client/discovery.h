@@ -1,0 +1,39 @@
+/*
+ * Which kinds the server knows, under which plural, namespaced or not.
+ *
+ * Read by group and version on first use and kept; a kind that is not found
+ * in a group and version that was read more than a moment ago makes one
+ * refresh (a CRD may just have come), at most one a second for each. Thread-safe.
+ */
+#ifndef RUNTIMES_KUBERNETES_CLIENT_DISCOVERY_H
+#define RUNTIMES_KUBERNETES_CLIENT_DISCOVERY_H
+
+#include "engine/base/clock.h"
+#include "runtimes/kubernetes/client/client.h"
+
+struct kube_kind {
+    const char *group_version; /* "apps/v1" */
+    const char *kind;          /* "Deployment" */
+    const char *plural;        /* "deployments" */
+    bool namespaced;
+};
+
+struct kube_discovery;
+
+struct kube_discovery *kube_discovery_new(struct kube_client *client, const struct clock_source *clock);
+void kube_discovery_free(struct kube_discovery *discovery);
+DEFINE_CLEANUP(struct kube_discovery *, kube_discovery_free)
+
+/*
+ * The kind's record, which lives as long as the discovery. ERR_NOT_FOUND with
+ * reason KindNotServed: the server answered, and has no such kind. Any other
+ * code: unknown.
+ */
+int kube_discovery_find(struct kube_discovery *discovery, const char *group_version,
+                        const char *kind, struct cancel *cancel, const struct kube_kind **ret,
+                        struct error *error);
+
+/* Forgets one group and version: the next question asks the server. */
+void kube_discovery_forget(struct kube_discovery *discovery, const char *group_version);
+
+#endif

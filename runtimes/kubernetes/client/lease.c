@@ -1,0 +1,282 @@
+#include "runtimes/kubernetes/client/lease.h"
+
+#include <stdatomic.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "runtimes/kubernetes/client/path.h"
+
+#define GROUP_VERSION "coordination.k8s.io/v1"
+#define MAX_ROUNDS    3 /* read and write, when others write between */
+#define NEVER         INT64_MIN
+
+struct lease {
+    struct kube_client *client;
+    const struct clock_source *clock;
+    char *namespace_name, *name, *identity;
+    int64_t duration;
+    char *collection, *path;
+
+    /* Of the thread that takes steps. */
+    const struct value *ours; /* the object as we wrote it last; NULL: to be read */
+    const struct value *seen; /* its spec, as read last */
+    int64_t seen_at;          /* when it had changed, by our clock */
+
+    _Atomic int64_t held_until; /* monotonic; NEVER: not ours */
+    _Atomic int64_t epoch;
+    pthread_mutex_t mutex; /* of holder */
+    char *holder;
+};
+
+struct lease *lease_new(struct kube_client *client, const struct clock_source *clock,
+                        const struct lease_config *config)
+{
+    struct lease *lease = NEW(struct lease);
+
+    lease->client = client;
+    lease->clock = clock;
+    lease->namespace_name = str_new(config->namespace_name);
+    lease->name = str_new(config->name);
+    lease->identity = str_new(config->identity);
+    lease->duration = config->duration;
+    lease->collection = kube_path(GROUP_VERSION, config->namespace_name, "leases", NULL, NULL);
+    lease->path = kube_path(GROUP_VERSION, config->namespace_name, "leases", config->name, NULL);
+    atomic_store(&lease->held_until, NEVER);
+    pthread_mutex_init(&lease->mutex, NULL);
+    return lease;
+}
+
+void lease_free(struct lease *lease)
+{
+    if (!lease)
+        return;
+    value_unref(lease->ours);
+    value_unref(lease->seen);
+    free(lease->namespace_name);
+    free(lease->name);
+    free(lease->identity);
+    free(lease->collection);
+    free(lease->path);
+    free(lease->holder);
+    pthread_mutex_destroy(&lease->mutex);
+    free(lease);
+}
+
+static int64_t now(const struct lease *lease)
+{
+    return lease->clock->monotonic(lease->clock);
+}
+
+/* ---- What the object says ---- */
+
+static const struct value *spec_of(const struct value *object)
+{
+    return value_get(object, "spec");
+}
+
+/* "" where nobody holds it. */
+static const char *holder_of(const struct value *object)
+{
+    const char *holder = value_get_string(spec_of(object), "holderIdentity");
+
+    return holder ? holder : "";
+}
+
+static int64_t transitions_of(const struct value *object)
+{
+    return value_int(value_get(spec_of(object), "leaseTransitions"), 0);
+}
+
+/* Keeps what was read. A record that differs from the last is alive from this moment on. */
+static void observe(struct lease *lease, const struct value *object)
+{
+    const struct value *spec = spec_of(object);
+
+    if (!lease->seen || !value_equal(lease->seen, spec)) {
+        value_unref(lease->seen);
+        lease->seen = spec ? value_ref(spec) : NULL;
+        lease->seen_at = now(lease);
+    }
+    atomic_store(&lease->epoch, transitions_of(object));
+    pthread_mutex_lock(&lease->mutex);
+    free(lease->holder);
+    lease->holder = str_new(holder_of(object));
+    pthread_mutex_unlock(&lease->mutex);
+}
+
+static bool may_be_alive(const struct lease *lease, const struct value *object)
+{
+    int64_t seconds = value_int(value_get(spec_of(object), "leaseDurationSeconds"), 0);
+
+    return now(lease) - lease->seen_at < seconds * 1000;
+}
+
+/* ---- What we write ---- */
+
+static const struct value *with_spec(const struct lease *lease, const struct value *object,
+                                     const struct value *spec)
+{
+    _cleanup_value_ const struct value *owned = spec;
+
+    if (object)
+        return value_with(object, "spec", spec);
+    return value_pack("{s:s, s:s, s:{s:s, s:s}, s:v}", "apiVersion", GROUP_VERSION, "kind", "Lease",
+                      "metadata", "name", lease->name, "namespace", lease->namespace_name, "spec",
+                      owned);
+}
+
+/* object: as it is now, or NULL to create it. */
+static const struct value *held_by_us(const struct lease *lease, const struct value *object)
+{
+    bool is_ours = object && str_equal(holder_of(object), lease->identity);
+    int64_t transitions = object ? transitions_of(object) : atomic_load(&lease->epoch);
+    const char *acquired = value_get_string(spec_of(object), "acquireTime");
+    char text[TIMESTAMP_SIZE];
+
+    timestamp_format_micro(lease->clock->now(lease->clock), text);
+    return with_spec(lease, object,
+                     value_pack("{s:s, s:I, s:s, s:s, s:I}", "holderIdentity", lease->identity,
+                                "leaseDurationSeconds", (lease->duration + 999) / 1000,
+                                "acquireTime", is_ours && acquired ? acquired : text, "renewTime",
+                                text, "leaseTransitions", is_ours ? transitions : transitions + 1));
+}
+
+/* Free to take at once: no holder, and a duration that has passed before anyone looks. */
+static const struct value *held_by_nobody(const struct lease *lease, const struct value *object)
+{
+    char text[TIMESTAMP_SIZE];
+
+    timestamp_format_micro(lease->clock->now(lease->clock), text);
+    return with_spec(lease, object,
+                     value_pack("{s:i, s:s, s:I}", "leaseDurationSeconds", 1, "renewTime", text,
+                                "leaseTransitions", transitions_of(object)));
+}
+
+/* ---- Steps ---- */
+
+static int lease_request(struct lease *lease, const char *method, const struct value *body,
+                         struct cancel *cancel, const struct value **ret, struct error *error)
+{
+    bool is_create = strcmp(method, "POST") == 0;
+    struct kube_request request = {
+        .method = method,
+        .path = is_create ? lease->collection : lease->path,
+        .body = body,
+        /* A repeated write is refused by name or by resourceVersion, and then read. */
+        .idempotent = true,
+        .unguarded = true,
+        .timeout = lease->duration / 3,
+        .cancel = cancel,
+    };
+    int rc = kube_do(lease->client, &request, ret, error);
+
+    return rc < 0 ? err_wrap(error, "lease %s/%s", lease->namespace_name, lease->name) : 0;
+}
+
+static void keep_ours(struct lease *lease, const struct value *object)
+{
+    value_unref(lease->ours);
+    lease->ours = object;
+}
+
+static void lose(struct lease *lease)
+{
+    atomic_store(&lease->held_until, NEVER);
+    keep_ours(lease, NULL);
+}
+
+/* Writes us into the object that was read (NULL: a new one), or fails with CONFLICT. */
+static int write_us(struct lease *lease, const struct value *object, struct cancel *cancel,
+                    struct error *error)
+{
+    _cleanup_value_ const struct value *body = held_by_us(lease, object), *written = NULL;
+    int64_t start = now(lease);
+    struct error why = {0};
+    int rc = lease_request(lease, object ? "PUT" : "POST", body, cancel, &written, &why);
+
+    if (rc < 0)
+        keep_ours(lease, NULL);
+    if (rc == ERR_EXISTS || rc == ERR_NOT_FOUND) /* made or deleted by another since it was read */
+        return err_set(error, ERR_CONFLICT, "Conflict", "%s", why.message);
+    if (rc < 0)
+        return err_copy(error, &why);
+    observe(lease, written);
+    keep_ours(lease, TAKE(written));
+    atomic_store(&lease->held_until, start + lease->duration);
+    return 0;
+}
+
+static int held_by_another(struct lease *lease, const struct value *object, struct error *error)
+{
+    lose(lease);
+    return err_set(error, ERR_CONFLICT, "LeaseHeld", "lease %s/%s is held by %s",
+                   lease->namespace_name, lease->name, holder_of(object));
+}
+
+static int read_and_write(struct lease *lease, struct cancel *cancel, bool *ret_is_held,
+                          struct error *error)
+{
+    _cleanup_value_ const struct value *object = NULL;
+    int rc = lease_request(lease, "GET", NULL, cancel, &object, error);
+
+    if (rc == ERR_NOT_FOUND)
+        return write_us(lease, NULL, cancel, error);
+    if (rc < 0)
+        return rc;
+    observe(lease, object);
+    if (*holder_of(object) && !str_equal(holder_of(object), lease->identity) &&
+        may_be_alive(lease, object)) {
+        *ret_is_held = true;
+        return held_by_another(lease, object, error);
+    }
+    return write_us(lease, object, cancel, error);
+}
+
+int lease_acquire(struct lease *lease, struct cancel *cancel, struct error *error)
+{
+    _cleanup_value_ const struct value *ours = value_ref(lease->ours);
+    struct error why = {0};
+    bool is_held = false;
+    int rc = ERR_CONFLICT;
+
+    if (ours)
+        rc = write_us(lease, ours, cancel, &why);
+    for (unsigned n = 0; n < MAX_ROUNDS && rc == ERR_CONFLICT && !is_held; n++)
+        rc = read_and_write(lease, cancel, &is_held, &why);
+    return rc < 0 ? err_copy(error, &why) : 0;
+}
+
+void lease_release(struct lease *lease)
+{
+    _cleanup_value_ const struct value *ours = TAKE(lease->ours), *body = NULL;
+
+    atomic_store(&lease->held_until, NEVER);
+    if (!ours)
+        return;
+    body = held_by_nobody(lease, ours);
+    lease_request(lease, "PUT", body, NULL, NULL, NULL);
+}
+
+/* ---- Questions ---- */
+
+bool lease_is_held(const struct lease *lease, int64_t margin)
+{
+    int64_t until = atomic_load(&lease->held_until);
+
+    return until != NEVER && now(lease) + margin < until;
+}
+
+int64_t lease_epoch(const struct lease *lease)
+{
+    return atomic_load(&lease->epoch);
+}
+
+char *lease_holder(struct lease *lease)
+{
+    char *holder;
+
+    pthread_mutex_lock(&lease->mutex);
+    holder = str_new(lease->holder ? lease->holder : "");
+    pthread_mutex_unlock(&lease->mutex);
+    return holder;
+}

@@ -1,0 +1,96 @@
+#include "runtimes/kubernetes/client/list.h"
+
+#include "engine/base/str.h"
+#include "runtimes/io/random.h"
+#include "runtimes/kubernetes/client/list_page.h"
+#include "runtimes/kubernetes/client/pause.h"
+
+#define MAX_RESTARTS      3   /* of the list, when its continue token expired */
+#define MAX_PAGE_ATTEMPTS 5   /* when a page broke off */
+#define BACKOFF_BASE      100 /* ms */
+#define BACKOFF_MAXIMUM   5000
+
+static int add_to_page(void *arg, const char *data, size_t length, struct error *error)
+{
+    return list_page_add(arg, data, length, error);
+}
+
+static int get_page(struct kube_client *client, const struct kube_list *list, const char *path,
+                    struct list_page *page, struct error *error)
+{
+    struct kube_request request = {
+        .method = "GET",
+        .path = path,
+        .accept = list->metadata_only ? KUBE_METADATA_LIST : KUBE_JSON,
+        .impersonate = list->impersonate,
+        .timeout = list->timeout,
+        .cancel = list->cancel,
+        .on_body = add_to_page,
+        .on_body_arg = page,
+    };
+    int rc = kube_do(client, &request, NULL, error);
+
+    return rc < 0 ? rc : list_page_end(page, error);
+}
+
+/* A page that broke off after it began is asked for again here: kube_do() cannot take back
+ * the items that were given. */
+static int get_whole_page(struct kube_client *client, const struct kube_list *list,
+                          const char *path, struct list_page *page, struct error *error)
+{
+    for (unsigned n = 0;; n++) {
+        struct error why = {0};
+        bool is_begun;
+        int rc;
+
+        list_page_init(page, list->on_item, list->arg);
+        rc = get_page(client, list, path, page, &why);
+        is_begun = page->is_begun;
+        if (rc == 0)
+            return 0;
+        list_page_done(page);
+        if (rc != ERR_UNAVAILABLE || !is_begun || n + 1 == MAX_PAGE_ATTEMPTS)
+            return err_copy(error, &why);
+        if (!pause_for(backoff_delay(n, BACKOFF_BASE, BACKOFF_MAXIMUM), list->cancel))
+            return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(list->cancel));
+    }
+}
+
+/* One pass from the first page to the last. limit: 0: all in one. */
+static int list_all(struct kube_client *client, const struct kube_list *list, unsigned limit,
+                    char **ret_resource_version, struct error *error)
+{
+    _cleanup_free_ char *token = NULL;
+
+    for (;;) {
+        _cleanup_free_ char *path = list_page_path(list->path, limit, token);
+        _cleanup_(list_page_done) struct list_page page = {0};
+        int rc = get_whole_page(client, list, path, &page, error);
+
+        if (rc < 0)
+            return rc;
+        if (!page.next) {
+            *ret_resource_version = TAKE(page.resource_version);
+            return 0;
+        }
+        free(token);
+        token = TAKE(page.next);
+    }
+}
+
+int kube_list(struct kube_client *client, const struct kube_list *list, char **ret_resource_version,
+              struct error *error)
+{
+    _cleanup_free_ char *version = NULL;
+    struct error why = {0};
+    int rc = ERR_GONE;
+
+    /* What changes too fast for its pages is asked for in one, at last. */
+    for (unsigned n = 0; n < MAX_RESTARTS && rc == ERR_GONE; n++)
+        rc = list_all(client, list, n + 1 < MAX_RESTARTS ? KUBE_LIST_PAGE : 0, &version, &why);
+    if (rc < 0)
+        return err_copy(error, &why);
+    if (ret_resource_version)
+        *ret_resource_version = TAKE(version);
+    return 0;
+}

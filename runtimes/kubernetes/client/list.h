@@ -1,0 +1,28 @@
+/*
+ * Lists in pages (limit and continue), parsed as they arrive: memory is that
+ * of the largest item, whatever the length. A continue token that expired
+ * (410) starts again from the first page, so on_item must take an item twice.
+ */
+#ifndef RUNTIMES_KUBERNETES_CLIENT_LIST_H
+#define RUNTIMES_KUBERNETES_CLIENT_LIST_H
+
+#include "engine/base/json.h"
+#include "runtimes/kubernetes/client/client.h"
+
+#define KUBE_LIST_PAGE 500
+
+struct kube_list {
+    const char *path;           /* of the collection, with selectors if any */
+    bool metadata_only;         /* items are PartialObjectMetadata */
+    const char *impersonate;    /* or NULL */
+    struct cancel *cancel;
+    int64_t timeout;            /* ms for each page; 0: 60 s */
+    json_on_value *on_item;     /* on the request loop's thread: quick, no waiting */
+    void *arg;
+};
+
+/* ret_resource_version (may be NULL): to watch from; free() it. */
+int kube_list(struct kube_client *client, const struct kube_list *list,
+              char **ret_resource_version, struct error *error);
+
+#endif

@@ -1,0 +1,78 @@
+#include "runtimes/kubernetes/client/list_page.h"
+
+#include "engine/base/str.h"
+#include "runtimes/kubernetes/client/path.h"
+
+char *list_page_path(const char *collection, unsigned limit, const char *token)
+{
+    _cleanup_buf_ struct buf path = BUF_INIT;
+    char number[16];
+
+    buf_add_str(&path, collection);
+    if (limit) {
+        snprintf(number, sizeof(number), "%u", limit);
+        kube_path_query(&path, "limit", number);
+    }
+    if (token)
+        kube_path_query(&path, "continue", token);
+    return buf_take(&path);
+}
+
+static int pass_item(void *arg, const struct value *item, struct error *error)
+{
+    struct list_page *page = arg;
+    int rc = page->on_item(page->arg, item, error);
+
+    page->is_refused = rc < 0;
+    return rc;
+}
+
+static int take_metadata(void *arg, const struct value *rest, struct error *error)
+{
+    struct list_page *page = arg;
+    const struct value *metadata = value_get(rest, "metadata");
+    const char *kind = value_get_string(rest, "kind"),
+               *next = value_get_string(metadata, "continue");
+    const char *version = value_get_string(metadata, "resourceVersion");
+
+    if (!kind || !str_has_suffix(kind, "List") || !version)
+        return err_set(error, ERR_INTERNAL, "UnexpectedAnswer",
+                       "the API server's answer is not a list");
+    page->resource_version = str_new(version);
+    page->next = next && *next ? str_new(next) : NULL;
+    return 0;
+}
+
+void list_page_init(struct list_page *page, json_on_value *on_item, void *arg)
+{
+    *page = (struct list_page){.on_item = on_item, .arg = arg};
+    page->stream = json_item_stream_new("items", pass_item, take_metadata, page);
+}
+
+void list_page_done(struct list_page *page)
+{
+    json_stream_free(page->stream);
+    free(page->resource_version);
+    free(page->next);
+    *page = (struct list_page){0};
+}
+
+int list_page_add(struct list_page *page, const char *data, size_t length, struct error *error)
+{
+    struct error why = {0};
+    int rc = json_stream_add(page->stream, data, length, &why);
+
+    page->is_begun = true;
+    if (rc == ERR_INVALID && !page->is_refused)
+        return err_set(error, ERR_INTERNAL, "UnexpectedAnswer",
+                       "the API server's list cannot be read: %s", why.message);
+    return rc < 0 ? err_copy(error, &why) : 0;
+}
+
+int list_page_end(struct list_page *page, struct error *error)
+{
+    if (json_stream_end(page->stream, NULL) < 0 || !page->resource_version)
+        return err_set(error, ERR_UNAVAILABLE, "IncompleteAnswer",
+                       "the list ended before it was complete");
+    return 0;
+}

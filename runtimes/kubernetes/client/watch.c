@@ -1,0 +1,391 @@
+/*
+ * One request follows the other: the pages of a list, then watches, then
+ * perhaps a list again. Each is a stream on the watch loop, whose end starts
+ * the next, at once or after a timer. So all that happens after
+ * kube_watch_new() happens on the loop's thread, but kube_watch_free().
+ */
+#include "runtimes/kubernetes/client/watch.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "runtimes/io/clock.h"
+#include "runtimes/io/random.h"
+#include "runtimes/kubernetes/client/api_error.h"
+#include "runtimes/kubernetes/client/known.h"
+#include "runtimes/kubernetes/client/list.h"
+#include "runtimes/kubernetes/client/list_page.h"
+#include "runtimes/kubernetes/client/path.h"
+
+#define BACKOFF_BASE    500 /* ms */
+#define BACKOFF_MAXIMUM 30000
+#define LIST_SILENCE    60000 /* ms without a byte of a list */
+#define WATCH_SILENCE   30000 /* ms past the end that the server was asked for */
+#define WATCH_SECONDS   200   /* at least; up to half of it more */
+#define SHORT_WATCH     1000  /* ms: one that ends sooner, with nothing shown, has failed */
+#define FAILED_WATCHES  5     /* in a row, after which the resume point is doubted */
+#define MAX_FAILURES    16    /* that are counted */
+
+struct kube_watch {
+    struct kube_client *client;
+    char *path, *impersonate;
+    bool metadata_only;
+    void (*on_event)(void *arg, enum kube_watch_event event, const struct value *object,
+                     const struct error *error);
+    void *arg;
+
+    /* The loop's thread against kube_watch_free(). What has ended cannot be freed by its own
+     * callback, and goes when the one after it is followed by another. */
+    pthread_mutex_t mutex; /* of these */
+    bool is_stopping;
+    struct http_stream *stream, *ended_stream;
+    struct http_timer *timer, *ended_timer;
+    char *request_path;
+
+    /* Of the loop's thread. */
+    struct list_page page;
+    struct json_stream *events;
+    struct known known;
+    char *token;   /* of the list's next page; NULL: the first */
+    char *version; /* to watch from; NULL: to be listed */
+    bool is_synced;
+    bool has_shown; /* the watch that runs has shown something */
+    int64_t started_at;
+    unsigned failures; /* in a row */
+};
+
+static void start(struct kube_watch *watch);
+static void on_end(void *arg, const struct http_response *response, const struct error *error);
+
+static int64_t now(void)
+{
+    return system_clock.monotonic(&system_clock);
+}
+
+static void set_string(char **to, const char *text)
+{
+    char *copy = str_new(text);
+
+    free(*to);
+    *to = copy;
+}
+
+/* ---- What arrives ---- */
+
+static void give_deleted(void *arg, const struct value *object)
+{
+    struct kube_watch *watch = arg;
+
+    watch->on_event(watch->arg, KUBE_WATCH_DELETED, object, NULL);
+}
+
+static int take_object(void *arg, const struct value *object, struct error *error)
+{
+    struct kube_watch *watch = arg;
+
+    if (!value_get_string(value_get(object, "metadata"), "name"))
+        return err_set(error, ERR_INTERNAL, "UnexpectedAnswer", "an object without a name");
+    known_put(&watch->known, object, give_deleted, watch);
+    watch->on_event(watch->arg, KUBE_WATCH_UPSERT, object, NULL);
+    return 0;
+}
+
+static int take_deleted(struct kube_watch *watch, const struct value *object)
+{
+    known_remove(&watch->known, object);
+    give_deleted(watch, object);
+    return 0;
+}
+
+static int take_event(void *arg, const struct value *event, struct error *error)
+{
+    struct kube_watch *watch = arg;
+    const char *type = value_get_string(event, "type");
+    const struct value *object = value_get(event, "object");
+    const char *version = value_get_string(value_get(object, "metadata"), "resourceVersion");
+    int rc = 0;
+
+    if (str_equal(type, "ERROR"))
+        return api_error_from_status(object, error);
+    if (!type || !version)
+        return err_set(error, ERR_INTERNAL, "UnexpectedAnswer", "that is no event of a watch");
+    if (strcmp(type, "ADDED") == 0 || strcmp(type, "MODIFIED") == 0)
+        rc = take_object(watch, object, error);
+    else if (strcmp(type, "DELETED") == 0)
+        rc = take_deleted(watch, object);
+    else if (strcmp(type, "BOOKMARK") != 0)
+        return err_set(error, ERR_INTERNAL, "UnexpectedAnswer", "an event of type \"%s\"", type);
+    if (rc < 0)
+        return rc;
+    set_string(&watch->version, version);
+    watch->has_shown = true;
+    watch->failures = 0;
+    return 0;
+}
+
+static int on_body(void *arg, const char *data, size_t length, struct error *error)
+{
+    struct kube_watch *watch = arg;
+
+    if (watch->events)
+        return json_stream_add(watch->events, data, length, error);
+    return list_page_add(&watch->page, data, length, error);
+}
+
+/* ---- Requests ---- */
+
+static char *watch_path(const struct kube_watch *watch, unsigned seconds)
+{
+    _cleanup_buf_ struct buf path = BUF_INIT;
+    char number[16];
+
+    snprintf(number, sizeof(number), "%u", seconds);
+    buf_add_str(&path, watch->path);
+    kube_path_query(&path, "watch", "1");
+    kube_path_query(&path, "allowWatchBookmarks", "true");
+    kube_path_query(&path, "resourceVersion", watch->version);
+    kube_path_query(&path, "timeoutSeconds", number);
+    return buf_take(&path);
+}
+
+static const char *accept_header(const struct kube_watch *watch)
+{
+    if (!watch->metadata_only)
+        return "Accept: " KUBE_JSON;
+    return watch->version ? "Accept: " KUBE_METADATA : "Accept: " KUBE_METADATA_LIST;
+}
+
+/* Makes ready for a list's page or a watch, as the state asks; the path and how long it may
+ * be silent. */
+static char *begin(struct kube_watch *watch, int64_t *ret_silence)
+{
+    unsigned seconds = WATCH_SECONDS + (unsigned)random_below(WATCH_SECONDS / 2 + 1);
+
+    watch->started_at = now();
+    watch->has_shown = false;
+    if (watch->version) {
+        watch->events = json_stream_new(take_event, watch);
+        *ret_silence = (int64_t)seconds * 1000 + WATCH_SILENCE;
+        return watch_path(watch, seconds);
+    }
+    if (!watch->token)
+        known_begin_list(&watch->known);
+    list_page_init(&watch->page, take_object, watch);
+    *ret_silence = LIST_SILENCE;
+    return list_page_path(watch->path, KUBE_LIST_PAGE, watch->token);
+}
+
+/* Mutex held. */
+static int start_stream(struct kube_watch *watch, struct error *error)
+{
+    struct http_request request = {.method = "GET", .on_body = on_body, .on_body_arg = watch};
+    const char *headers[4] = {accept_header(watch)};
+    char **identity, *path;
+    size_t n_identity;
+    int rc = kube_client_identity(watch->client, watch->impersonate, &identity, &n_identity, error);
+
+    if (rc < 0)
+        return rc;
+    path = begin(watch, &request.timeout);
+    free(watch->request_path);
+    watch->request_path = path;
+    request.path = path;
+    request.headers = headers;
+    request.n_headers = 1 + n_identity;
+    for (size_t i = 0; i < n_identity; i++)
+        headers[1 + i] = identity[i];
+    http_stream_free(watch->ended_stream);
+    watch->ended_stream = TAKE(watch->stream);
+    rc = http_stream_new(kube_client_watch_http(watch->client), &request, on_end, watch,
+                         &watch->stream, error);
+    for (size_t i = 0; i < n_identity; i++)
+        free(identity[i]);
+    free(identity);
+    return rc;
+}
+
+static void on_timer(void *arg)
+{
+    start(arg);
+}
+
+/* Starts again after a while, longer with each failure in a row. */
+static void start_later(struct kube_watch *watch)
+{
+    int64_t delay = backoff_delay(watch->failures, BACKOFF_BASE, BACKOFF_MAXIMUM);
+
+    if (watch->failures < MAX_FAILURES)
+        watch->failures++;
+    pthread_mutex_lock(&watch->mutex);
+    if (!watch->is_stopping) {
+        http_timer_free(watch->ended_timer);
+        watch->ended_timer = TAKE(watch->timer);
+        watch->timer =
+            http_timer_new(kube_client_watch_loop(watch->client), delay, on_timer, watch);
+    }
+    pthread_mutex_unlock(&watch->mutex);
+}
+
+static void fail(struct kube_watch *watch, const struct error *why)
+{
+    watch->on_event(watch->arg, KUBE_WATCH_ERROR, NULL, why);
+    start_later(watch);
+}
+
+static void start(struct kube_watch *watch)
+{
+    struct error why = {0};
+    int rc = 0;
+
+    pthread_mutex_lock(&watch->mutex);
+    if (!watch->is_stopping)
+        rc = start_stream(watch, &why);
+    pthread_mutex_unlock(&watch->mutex);
+    if (rc < 0)
+        fail(watch, &why);
+}
+
+/* ---- What follows what ---- */
+
+static void list_again(struct kube_watch *watch)
+{
+    set_string(&watch->version, NULL);
+    set_string(&watch->token, NULL);
+}
+
+static void page_ended(struct kube_watch *watch)
+{
+    struct error why = {0};
+
+    if (list_page_end(&watch->page, &why) < 0) {
+        list_page_done(&watch->page);
+        fail(watch, &why);
+        return;
+    }
+    set_string(&watch->token, watch->page.next);
+    if (!watch->token)
+        set_string(&watch->version, watch->page.resource_version);
+    list_page_done(&watch->page);
+    if (watch->version) {
+        known_end_list(&watch->known, give_deleted, watch);
+        if (!watch->is_synced)
+            watch->on_event(watch->arg, KUBE_WATCH_SYNCED, NULL, NULL);
+        watch->is_synced = true;
+    }
+    start(watch);
+}
+
+/* A watch that was of use ended, by itself or by its connection: the next goes on. */
+static bool may_resume(const struct kube_watch *watch, const struct http_response *response,
+                       int code)
+{
+    if (code != 0 && code != ERR_UNAVAILABLE && code != ERR_TIMEOUT)
+        return false;
+    return watch->has_shown ||
+           (response->status / 100 == 2 && now() - watch->started_at >= SHORT_WATCH);
+}
+
+static void watch_ended(struct kube_watch *watch, const struct http_response *response,
+                        const struct error *why)
+{
+    if (may_resume(watch, response, why->code)) {
+        watch->failures = 0;
+        start(watch);
+        return;
+    }
+    if (watch->failures >= FAILED_WATCHES)
+        list_again(watch);
+    if (why->code)
+        fail(watch, why);
+    else
+        start_later(watch);
+}
+
+static void on_end(void *arg, const struct http_response *response, const struct error *error)
+{
+    struct kube_watch *watch = arg;
+    bool was_watch = watch->events;
+    struct error why = {0};
+
+    if (error)
+        err_copy(&why, error);
+    else if (response->status / 100 != 2)
+        api_error_from_response("GET", NULL, false, response, &why);
+    json_stream_free(TAKE(watch->events));
+
+    if (why.code == ERR_CANCELLED) { /* the loop ends */
+        list_page_done(&watch->page);
+        return;
+    }
+    if (!was_watch && !why.code) {
+        page_ended(watch);
+        return;
+    }
+    list_page_done(&watch->page);
+    if (why.code == ERR_UNAUTHENTICATED)
+        kube_client_forget_token(watch->client);
+    if (why.code == ERR_GONE) { /* a matter of course: nothing to report */
+        list_again(watch);
+        start_later(watch);
+    } else if (was_watch) {
+        watch_ended(watch, response, &why);
+    } else {
+        fail(watch, &why);
+    }
+}
+
+/* ---- Lifetime ---- */
+
+int kube_watch_new(struct kube_client *client, const struct kube_watch_config *config,
+                   struct kube_watch **ret, struct error *error)
+{
+    struct kube_watch *watch = NEW(struct kube_watch);
+    int rc;
+
+    watch->client = client;
+    watch->path = str_new(config->path);
+    watch->impersonate = str_new(config->impersonate);
+    watch->metadata_only = config->metadata_only;
+    watch->on_event = config->on_event;
+    watch->arg = config->arg;
+    pthread_mutex_init(&watch->mutex, NULL);
+    known_init(&watch->known);
+
+    pthread_mutex_lock(&watch->mutex);
+    rc = start_stream(watch, error);
+    pthread_mutex_unlock(&watch->mutex);
+    if (rc < 0) {
+        kube_watch_free(watch);
+        return rc;
+    }
+    *ret = watch;
+    return 0;
+}
+
+void kube_watch_free(struct kube_watch *watch)
+{
+    if (!watch)
+        return;
+    pthread_mutex_lock(&watch->mutex);
+    watch->is_stopping = true;
+    pthread_mutex_unlock(&watch->mutex);
+    /* Nothing new is started now: each of these waits for its callback to return. */
+    http_stream_free(watch->stream);
+    http_timer_free(watch->timer);
+    http_stream_free(watch->ended_stream);
+    http_timer_free(watch->ended_timer);
+
+    list_page_done(&watch->page);
+    json_stream_free(watch->events);
+    known_done(&watch->known);
+    pthread_mutex_destroy(&watch->mutex);
+    free(watch->request_path);
+    free(watch->token);
+    free(watch->version);
+    free(watch->path);
+    free(watch->impersonate);
+    free(watch);
+}

@@ -1,0 +1,43 @@
+/*
+ * A collection, followed: a list, then a watch from where it ended, for as
+ * long as the watch lives.
+ *
+ * A watch runs on the watch loop without a thread of its own. It asks for
+ * bookmarks, ends itself after a random 200 to 300 s (an open watch would go
+ * on after the right to it was withdrawn), resumes from the last resource
+ * version, lists again on 410, and backs off with jitter when it fails. After
+ * a list, objects that it no longer showed are given as deleted.
+ *
+ * Callbacks run one at a time, on threads of the client: they must be quick
+ * and must not wait for the API server.
+ */
+#ifndef RUNTIMES_KUBERNETES_CLIENT_WATCH_H
+#define RUNTIMES_KUBERNETES_CLIENT_WATCH_H
+
+#include "runtimes/kubernetes/client/client.h"
+
+enum kube_watch_event {
+    KUBE_WATCH_UPSERT,  /* added or modified; the object */
+    KUBE_WATCH_DELETED, /* the last that was seen of the object: its metadata at least */
+    KUBE_WATCH_SYNCED,  /* the first list is complete (object: NULL); once */
+    KUBE_WATCH_ERROR,   /* failed, and will be tried again (object: NULL, error set) */
+};
+
+struct kube_watch_config {
+    const char *path;         /* of the collection, with selectors if any; copied */
+    bool metadata_only;
+    const char *impersonate;  /* copied; or NULL */
+    void (*on_event)(void *arg, enum kube_watch_event event, const struct value *object,
+                     const struct error *error);
+    void *arg;
+};
+
+struct kube_watch;
+
+int kube_watch_new(struct kube_client *client, const struct kube_watch_config *config,
+                   struct kube_watch **ret, struct error *error);
+/* No callback runs after it returns. Not to be called from a callback. */
+void kube_watch_free(struct kube_watch *watch);
+DEFINE_CLEANUP(struct kube_watch *, kube_watch_free)
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * A client and what it runs on, for tests: to a scripted server, or to any.
+ */
+#ifndef TEST_UNIT_RUNTIMES_KUBERNETES_CLIENT_HARNESS_H
+#define TEST_UNIT_RUNTIMES_KUBERNETES_CLIENT_HARNESS_H
+
+#include "engine/base/clock.h"
+#include "runtimes/kubernetes/client/client.h"
+#include "test/unit/runtimes/kubernetes/fake_server.h"
+
+struct harness {
+    struct fake_server *server; /* NULL: a real one */
+    struct http_loop *requests, *watches;
+    struct kube_client *client;
+};
+
+/* to: what the client's configuration takes over beyond the server's address; may be NULL. */
+void harness_start(struct harness *harness, const struct fake_step *steps, size_t n_steps,
+                   const struct kube_client_config *to);
+void harness_connect(struct harness *harness, const struct kube_client_config *to);
+/* Fails the test for what the script did not expect; is_finished: nor for what it still did. */
+void harness_stop(struct harness *harness, bool is_finished);
+
+/* A clock that tests set. */
+struct fake_clock {
+    struct clock_source source;
+    _Atomic int64_t now, monotonic; /* ms */
+    int64_t step;                   /* added to monotonic by each look at it */
+};
+void fake_clock_init(struct fake_clock *clock);
+
+/* Writes a file for a test, in a folder of its own that is removed by harness_remove(). */
+char *harness_folder(void);
+void harness_write(const char *folder, const char *name, const char *text);
+void harness_remove(char *folder);
+
+#endif

@@ -1,0 +1,413 @@
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "engine/base/str.h"
+#include "runtimes/io/clock.h"
+#include "test/unit/runtimes/kubernetes/client/harness.h"
+#include "test/unit/suite.h"
+
+#define BUSY \
+    "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"reason\":\"TooManyRequests\",\"code\":429}"
+#define FAILED(reason) "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"reason\":\"" reason "\"}"
+
+static int64_t now(void)
+{
+    return system_clock.monotonic(&system_clock);
+}
+
+static bool was_sent(struct harness *harness, size_t n, const char *text)
+{
+    _cleanup_free_ char *request = fake_server_request(harness->server, n);
+
+    return request && strstr(request, text);
+}
+
+static void sends_what_it_is_told(void)
+{
+    static const struct fake_step steps[] = {
+        {.expect = "PATCH /api/v1/x?fieldManager=k HTTP/1.1", .status = 200, .body = "{\"a\":1}"},
+        {.expect = "GET /api HTTP/1.1", .status = 200},
+    };
+    struct kube_config fixed = {.token = (char *)(uintptr_t) "abc"};
+    struct kube_client_config config = {.config = &fixed};
+    _cleanup_value_ const struct value *body = value_pack("{s:s}", "kind", "X"), *answer = NULL;
+    struct kube_request request = {.method = "PATCH",
+                                   .path = "/api/v1/x?fieldManager=k",
+                                   .body = body,
+                                   .content_type = KUBE_APPLY_PATCH,
+                                   .impersonate = "system:serviceaccount:a:b"};
+    const struct value *empty = body;
+    struct error error = {0};
+    struct kube_client_stats stats;
+    struct harness harness;
+
+    harness_start(&harness, steps, ARRAY_SIZE(steps), &config);
+    EXPECT_INT(kube_do(harness.client, &request, &answer, &error), 0, error.message);
+    EXPECT_INT(value_int(value_get(answer, "a"), 0), 1, "the answer");
+    EXPECT(was_sent(&harness, 0, "Authorization: Bearer abc\r\n"), "token");
+    EXPECT(was_sent(&harness, 0, "Impersonate-User: system:serviceaccount:a:b\r\n"), "for whom");
+    EXPECT(was_sent(&harness, 0, "Content-Type: application/apply-patch+yaml\r\n"), "type");
+    EXPECT(was_sent(&harness, 0, "Accept: application/json\r\n"), "accept");
+    EXPECT(was_sent(&harness, 0, "\r\n\r\n{\"kind\":\"X\"}"), "body");
+    EXPECT(was_sent(&harness, 0, "User-Agent: kusion-test"), "agent");
+
+    EXPECT_INT(kube_get(harness.client, "/api", NULL, &empty, &error), 0, error.message);
+    EXPECT(empty == NULL, "an empty answer");
+    EXPECT(!was_sent(&harness, 1, "Impersonate-User"), "ourselves again");
+    EXPECT(!was_sent(&harness, 1, "Content-Type"), "no body, no type");
+    kube_client_stats(harness.client, &stats);
+    EXPECT_INT(stats.writes, 1, "writes");
+    EXPECT_INT(stats.reads, 1, "reads");
+    EXPECT_INT(stats.retries, 0, "retries");
+    harness_stop(&harness, true);
+}
+
+static void refuses_a_user_that_breaks_out_of_its_header(void)
+{
+    static const char *const users[] = {"", "a\r\nAuthorization: x", "a\nb", "a\x7f"};
+    struct harness harness;
+
+    harness_start(&harness, NULL, 0, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(users); i++) {
+        struct kube_request request = {.method = "GET", .path = "/api", .impersonate = users[i]};
+
+        EXPECT_INT(kube_do(harness.client, &request, NULL, NULL), ERR_INVALID, users[i]);
+    }
+    harness_stop(&harness, true);
+}
+
+/* What is repeated, and what is not: how many requests one kube_do() makes. */
+static void repeats_what_may_be_repeated(void)
+{
+    static const struct {
+        const char *note;
+        struct fake_step first;
+        const char *method, *path;
+        bool idempotent;
+        int code;
+        const char *reason;
+        size_t requests;
+    } rows[] = {
+        {"GET 500", {.status = 500, .body = FAILED("InternalError")}, "GET", "/a", false, 0, "", 2},
+        {"GET 503", {.status = 503, .body = "busy"}, "GET", "/a", false, 0, "", 2},
+        {"GET broken",
+         {.status = 200, .body = "{\"a\":1}", .end = FAKE_BREAK},
+         "GET",
+         "/a",
+         false,
+         0,
+         "",
+         2},
+        {"GET dropped", {.end = FAKE_DROP}, "GET", "/a", false, 0, "", 2},
+        {"GET 403",
+         {.status = 403, .body = FAILED("Forbidden")},
+         "GET",
+         "/a",
+         false,
+         ERR_FORBIDDEN,
+         "Forbidden",
+         1},
+        {"GET plain 404",
+         {.status = 404, .body = "404 page not found", .type = "text/plain"},
+         "GET",
+         "/a",
+         false,
+         ERR_UNAVAILABLE,
+         "NotServed",
+         1},
+        {"POST 429", {.status = 429, .body = BUSY}, "POST", "/a", false, 0, "", 2},
+        {"POST 500",
+         {.status = 500, .body = FAILED("InternalError")},
+         "POST",
+         "/a",
+         false,
+         ERR_UNAVAILABLE,
+         "InternalError",
+         1},
+        {"POST dropped",
+         {.end = FAKE_DROP},
+         "POST",
+         "/a",
+         false,
+         ERR_UNAVAILABLE,
+         "OutcomeUnknown",
+         1},
+        {"POST dropped, idempotent", {.end = FAKE_DROP}, "POST", "/a", true, 0, "", 2},
+        {"POST dropped, dry-run", {.end = FAKE_DROP}, "POST", "/a?dryRun=All", false, 0, "", 2},
+        {"POST dropped, nearly a dry-run",
+         {.end = FAKE_DROP},
+         "POST",
+         "/a?xdryRun=All",
+         false,
+         ERR_UNAVAILABLE,
+         "OutcomeUnknown",
+         1},
+        {"PATCH 504, idempotent", {.status = 504}, "PATCH", "/a", true, 0, "", 2},
+        {"GET no JSON",
+         {.status = 200, .body = "<html>"},
+         "GET",
+         "/a",
+         false,
+         ERR_INTERNAL,
+         "UnexpectedAnswer",
+         1},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct fake_step steps[] = {rows[i].first, {.status = 200, .body = "{}"}};
+        struct kube_request request = {
+            .method = rows[i].method, .path = rows[i].path, .idempotent = rows[i].idempotent};
+        const struct value *answer = NULL;
+        struct kube_client_stats stats;
+        struct error error = {0};
+        struct harness harness;
+
+        harness_start(&harness, steps, ARRAY_SIZE(steps), NULL);
+        EXPECT_INT(kube_do(harness.client, &request, &answer, &error), rows[i].code, rows[i].note);
+        EXPECT_STR(error.reason, rows[i].reason, rows[i].note);
+        EXPECT_INT(fake_server_count(harness.server), rows[i].requests, rows[i].note);
+        kube_client_stats(harness.client, &stats);
+        EXPECT_INT(stats.retries, rows[i].requests - 1, rows[i].note);
+        value_unref(answer);
+        harness_stop(&harness, false);
+    }
+}
+
+static void does_not_repeat_a_schema_error(void)
+{
+    static const struct fake_step steps[] = {
+        {.status = 500,
+         .body = "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"message\":\".spec.x: "
+                 "field not declared in schema\",\"code\":500}"},
+    };
+    struct kube_request request = {
+        .method = "PATCH", .path = "/a", .content_type = KUBE_APPLY_PATCH, .idempotent = true};
+    struct error error = {0};
+    struct harness harness;
+
+    harness_start(&harness, steps, 1, NULL);
+    EXPECT_INT(kube_do(harness.client, &request, NULL, &error), ERR_INVALID, "permanent");
+    EXPECT_STR(error.reason, "InvalidSchema", error.message);
+    harness_stop(&harness, true);
+}
+
+static void obeys_retry_after(void)
+{
+    static const struct fake_step steps[] = {
+        {.status = 429, .body = BUSY, .headers = "Retry-After: 1\r\n"},
+        {.status = 200, .body = "{}"},
+        {.status = 429, .body = BUSY, .headers = "Retry-After: 30\r\n"},
+    };
+    struct kube_request request = {.method = "GET", .path = "/a", .timeout = 5000};
+    struct error error = {0};
+    int64_t start = now();
+    struct harness harness;
+
+    harness_start(&harness, steps, ARRAY_SIZE(steps), NULL);
+    EXPECT_INT(kube_do(harness.client, &request, NULL, &error), 0, error.message);
+    EXPECT(now() - start >= 950, "a second");
+    start = now();
+    EXPECT_INT(kube_do(harness.client, &request, NULL, &error), ERR_UNAVAILABLE, "too long");
+    EXPECT_STR(error.reason, "TooManyRequests", "the server's answer, not a time-out");
+    EXPECT(now() - start < 2000, "there is no point in waiting for what the deadline forbids");
+    harness_stop(&harness, true);
+}
+
+static void keeps_its_deadline_over_all_retries(void)
+{
+    static const struct fake_step steps[] = {{.status = 503, .repeat = true}};
+    struct kube_request request = {.method = "GET", .path = "/a", .timeout = 700};
+    struct error error = {0};
+    int64_t start = now();
+    struct harness harness;
+
+    harness_start(&harness, steps, 1, NULL);
+    EXPECT_INT(kube_do(harness.client, &request, NULL, &error), ERR_UNAVAILABLE, error.message);
+    EXPECT(now() - start <= 1500, "700 ms");
+    EXPECT(fake_server_count(harness.server) >= 2, "several attempts");
+    harness_stop(&harness, true);
+}
+
+static void *fire_soon(void *arg)
+{
+    usleep(200000);
+    cancel_fire(arg, "Superseded");
+    return NULL;
+}
+
+static void ends_a_wait_when_cancelled(void)
+{
+    static const struct fake_step steps[] = {
+        {.status = 429, .body = BUSY, .headers = "Retry-After: 20\r\n", .repeat = true}};
+    _cleanup_(cancel_free_p) struct cancel *cancel = cancel_new(NULL);
+    struct kube_request request = {.method = "GET", .path = "/a", .cancel = cancel};
+    struct error error = {0};
+    int64_t start = now();
+    struct harness harness;
+    pthread_t thread;
+
+    harness_start(&harness, steps, 1, NULL);
+    pthread_create(&thread, NULL, fire_soon, cancel);
+    EXPECT_INT(kube_do(harness.client, &request, NULL, &error), ERR_CANCELLED, error.message);
+    EXPECT(now() - start < 3000, "at once");
+    EXPECT_INT(kube_do(harness.client, &request, NULL, &error), ERR_CANCELLED, "before it begins");
+    pthread_join(thread, NULL);
+    harness_stop(&harness, false);
+}
+
+static void reads_a_token_file_again(void)
+{
+    static const struct fake_step steps[] = {
+        {.status = 200},
+        {.status = 200},
+        {.status = 401, .body = FAILED("Unauthorized")},
+        {.status = 200},
+        {.status = 401, .body = FAILED("Unauthorized")},
+        {.status = 401, .body = FAILED("Unauthorized")},
+        {.status = 200},
+    };
+    char *folder = harness_folder();
+    _cleanup_free_ char *file = str_printf("%s/token", folder);
+    struct kube_config rotating = {.token_file = file};
+    struct kube_client_config config = {.config = &rotating};
+    struct error error = {0};
+    struct harness harness;
+
+    harness_start(&harness, steps, ARRAY_SIZE(steps), &config);
+    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, &error), ERR_UNAUTHENTICATED, "no file");
+    harness_write(folder, "token", "one\n");
+    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, &error), 0, error.message);
+    EXPECT(was_sent(&harness, 0, "Bearer one\r\n"), "first");
+    harness_write(folder, "token", "two\n");
+    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, &error), 0, error.message);
+    EXPECT(was_sent(&harness, 1, "Bearer two\r\n"), "another file of the same size");
+    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, &error), 0, "401, once more, 200");
+    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, &error), ERR_UNAUTHENTICATED,
+               "401 twice");
+    unlink(file);
+    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, &error), 0,
+               "the last token while the file is away");
+    EXPECT(was_sent(&harness, 6, "Bearer two\r\n"), "the last");
+    harness_write(folder, "token", "a b\r\nX: y");
+    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, &error), ERR_UNAUTHENTICATED,
+               "what would be two headers");
+    harness_stop(&harness, true);
+    harness_remove(folder);
+}
+
+static void does_not_repeat_a_401_of_a_fixed_token(void)
+{
+    static const struct fake_step steps[] = {{.status = 401, .body = FAILED("Unauthorized")}};
+    struct kube_config fixed = {.token = (char *)(uintptr_t) "abc"};
+    struct kube_client_config config = {.config = &fixed};
+    struct harness harness;
+
+    harness_start(&harness, steps, 1, &config);
+    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, NULL), ERR_UNAUTHENTICATED, "once");
+    harness_stop(&harness, true);
+}
+
+static int refuse(void *arg, struct error *error)
+{
+    atomic_fetch_add((atomic_int *)arg, 1);
+    return err_set(error, ERR_FENCED, "NotLeader", "not the leader");
+}
+
+static void asks_the_guard_before_it_changes_anything(void)
+{
+    static const struct {
+        const char *method, *path;
+        bool unguarded;
+        int code;
+    } rows[] = {
+        {"POST", "/a", false, ERR_FENCED},
+        {"PUT", "/a", false, ERR_FENCED},
+        {"PATCH", "/a?fieldManager=x", false, ERR_FENCED},
+        {"DELETE", "/a", false, ERR_FENCED},
+        {"PATCH", "/a?x=dryRun=All", false, ERR_FENCED},
+        {"PATCH", "/a?x=1&dryRun=All", false, 0},
+        {"PUT", "/a", true, 0},
+        {"GET", "/a", false, 0},
+    };
+    static const struct fake_step steps[] = {{.status = 200, .repeat = true}};
+    atomic_int asked = 0;
+    struct kube_client_config config = {.guard = refuse, .guard_arg = &asked};
+    struct kube_client_stats stats;
+    struct harness harness;
+
+    harness_start(&harness, steps, 1, &config);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct kube_request request = {
+            .method = rows[i].method, .path = rows[i].path, .unguarded = rows[i].unguarded};
+
+        EXPECT_INT(kube_do(harness.client, &request, NULL, NULL), rows[i].code, rows[i].path);
+    }
+    EXPECT_INT(asked, 5, "how often it was asked");
+    EXPECT_INT(fake_server_count(harness.server), 3, "what got through");
+    kube_client_stats(harness.client, &stats);
+    EXPECT_INT(stats.writes, 1, "the unguarded PUT");
+    EXPECT_INT(stats.dry_runs, 1, "");
+    EXPECT_INT(stats.reads, 1, "");
+    harness_stop(&harness, true);
+}
+
+static void retries_refused_connections(void)
+{
+    struct kube_request request = {.method = "POST", .path = "/a", .timeout = 500};
+    struct kube_config nowhere = {.server = (char *)(uintptr_t) "http://127.0.0.1:1"};
+    struct kube_client_config config = {.config = &nowhere};
+    struct kube_client_stats stats;
+    struct harness harness = {0};
+    struct error error = {0};
+
+    harness_connect(&harness, &config);
+    EXPECT_INT(kube_do(harness.client, &request, NULL, &error), ERR_UNAVAILABLE, error.message);
+    EXPECT(strcmp(error.reason, "OutcomeUnknown") != 0, "it was certainly not done");
+    kube_client_stats(harness.client, &stats);
+    EXPECT(stats.retries >= 1, "although it is a POST");
+    EXPECT_INT(stats.writes, 0, "nothing was sent");
+    harness_stop(&harness, true);
+}
+
+/* ERR_NOT_FOUND needs the name that the path asks for. */
+static void compares_the_name_in_the_path(void)
+{
+    static const struct {
+        const char *path, *name, *kind;
+        int code;
+    } rows[] = {
+        {"/api/v1/namespaces/a/configmaps/b?x=y", "b", "configmaps", ERR_NOT_FOUND},
+        {"/api/v1/namespaces/a/configmaps/b/status", "b", "configmaps", ERR_NOT_FOUND},
+        {"/api/v1/namespaces/a", "a", "namespaces", ERR_NOT_FOUND},
+        {"/api/v1/namespaces/a/status", "a", "namespaces", ERR_NOT_FOUND},
+        {"/api/v1/nodes/n1", "n1", "nodes", ERR_NOT_FOUND},
+        {"/apis/r/v1/clusterroles/system%3Anode", "system:node", "clusterroles", ERR_NOT_FOUND},
+        {"/apis/apps/v1/namespaces/a/deployments/b", "b", "deployments", ERR_NOT_FOUND},
+        {"/apis/apps/v1/namespaces/a/deployments/b", "a", "deployments", ERR_UNAVAILABLE},
+        {"/apis/apps/v1/namespaces/a/deployments", "deployments", "deployments", ERR_UNAVAILABLE},
+        {"/api/v1/namespaces/a/configmaps", "a", "namespaces", ERR_INVALID},
+        {"/apis/apps/v1", "v1", "x", ERR_UNAVAILABLE},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_free_ char *body =
+            str_printf("{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"reason\":\"NotFound\","
+                       "\"code\":404,\"details\":{\"name\":\"%s\",\"kind\":\"%s\"}}",
+                       rows[i].name, rows[i].kind);
+        struct fake_step steps[] = {{.status = 404, .body = body}};
+        struct harness harness;
+
+        harness_start(&harness, steps, 1, NULL);
+        EXPECT_INT(kube_get(harness.client, rows[i].path, NULL, NULL, NULL), rows[i].code,
+                   rows[i].path);
+        harness_stop(&harness, true);
+    }
+}
+
+SUITE(kube_client, TEST(sends_what_it_is_told), TEST(refuses_a_user_that_breaks_out_of_its_header),
+      TEST(repeats_what_may_be_repeated), TEST(does_not_repeat_a_schema_error),
+      TEST(obeys_retry_after), TEST(keeps_its_deadline_over_all_retries),
+      TEST(ends_a_wait_when_cancelled), TEST(reads_a_token_file_again),
+      TEST(does_not_repeat_a_401_of_a_fixed_token), TEST(asks_the_guard_before_it_changes_anything),
+      TEST(retries_refused_connections), TEST(compares_the_name_in_the_path))

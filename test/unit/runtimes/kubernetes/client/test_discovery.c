@@ -1,0 +1,198 @@
+#include "runtimes/kubernetes/client/discovery.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "test/unit/runtimes/kubernetes/client/harness.h"
+#include "test/unit/suite.h"
+
+#define RESOURCES(...) "{\"kind\":\"APIResourceList\",\"resources\":[" __VA_ARGS__ "]}"
+#define RESOURCE(name, kind, namespaced) \
+    "{\"name\":\"" name "\",\"kind\":\"" kind "\",\"namespaced\":" #namespaced "}"
+#define GROUPS(...)    "{\"kind\":\"APIGroupList\",\"groups\":[" __VA_ARGS__ "]}"
+#define GROUP(version) "{\"name\":\"x\",\"versions\":[{\"groupVersion\":\"" version "\"}]}"
+
+#define NO_PAGE                                                             \
+    {                                                                       \
+        .status = 404, .body = "404 page not found\n", .type = "text/plain" \
+    }
+
+struct fixture {
+    struct harness harness;
+    struct fake_clock clock;
+    struct kube_discovery *discovery;
+    struct error error;
+};
+
+static void fixture_start(struct fixture *fixture, const struct fake_step *steps, size_t n_steps)
+{
+    *fixture = (struct fixture){0};
+    harness_start(&fixture->harness, steps, n_steps, NULL);
+    fake_clock_init(&fixture->clock);
+    fixture->discovery = kube_discovery_new(fixture->harness.client, &fixture->clock.source);
+}
+
+static void fixture_stop(struct fixture *fixture)
+{
+    kube_discovery_free(fixture->discovery);
+    harness_stop(&fixture->harness, true);
+}
+
+static int find(struct fixture *fixture, const char *group_version, const char *kind,
+                const struct kube_kind **ret)
+{
+    fixture->error = (struct error){0};
+    return kube_discovery_find(fixture->discovery, group_version, kind, NULL, ret, &fixture->error);
+}
+
+static void finds_kinds(void)
+{
+    static const struct fake_step steps[] = {
+        {.expect = "GET /api/v1 ",
+         .status = 200,
+         .body = RESOURCES(
+             RESOURCE("pods", "Pod", true) "," RESOURCE("pods/status", "Pod", true) "," RESOURCE(
+                 "pods/eviction", "Eviction", true) "," RESOURCE("namespaces", "Namespace",
+                                                                 false))},
+        {.expect = "GET /apis/apps/v1 ",
+         .status = 200,
+         .body = RESOURCES(RESOURCE("deployments", "Deployment", true))},
+    };
+    const struct kube_kind *kind = NULL, *again = NULL;
+    struct fixture fixture;
+
+    fixture_start(&fixture, steps, ARRAY_SIZE(steps));
+    EXPECT_INT(find(&fixture, "v1", "Pod", &kind), 0, fixture.error.message);
+    EXPECT_STR(kind->plural, "pods", "");
+    EXPECT_STR(kind->kind, "Pod", "");
+    EXPECT_STR(kind->group_version, "v1", "");
+    EXPECT(kind->namespaced, "");
+    EXPECT_INT(find(&fixture, "v1", "Namespace", &kind), 0, "without a request");
+    EXPECT(!kind->namespaced, "");
+    EXPECT_INT(find(&fixture, "v1", "Eviction", &again), ERR_NOT_FOUND, "only a subresource");
+    EXPECT_STR(fixture.error.reason, "KindNotServed", fixture.error.message);
+    EXPECT_INT(find(&fixture, "apps/v1", "Deployment", &kind), 0, fixture.error.message);
+    EXPECT_INT(find(&fixture, "apps/v1", "Deployment", &again), 0, "");
+    EXPECT(kind == again, "one record");
+    fixture_stop(&fixture);
+}
+
+static void looks_again_for_a_new_kind(void)
+{
+    static const struct fake_step steps[] = {
+        {.status = 200, .body = RESOURCES(RESOURCE("as", "A", true))},
+        {.status = 200, .body = RESOURCES(RESOURCE("as", "A", true))},
+        {.status = 200,
+         .body = RESOURCES(RESOURCE("aas", "A", false) "," RESOURCE("bs", "B", true))},
+    };
+    const struct kube_kind *a = NULL, *b = NULL, *changed = NULL;
+    struct fixture fixture;
+
+    fixture_start(&fixture, steps, ARRAY_SIZE(steps));
+    EXPECT_INT(find(&fixture, "x/v1", "A", &a), 0, "");
+    EXPECT_INT(find(&fixture, "x/v1", "B", &b), ERR_NOT_FOUND, "just read: not asked again");
+    atomic_fetch_add(&fixture.clock.monotonic, 999);
+    EXPECT_INT(find(&fixture, "x/v1", "B", &b), ERR_NOT_FOUND, "still");
+    EXPECT_INT(fake_server_count(fixture.harness.server), 1, "one request");
+    atomic_fetch_add(&fixture.clock.monotonic, 1);
+    EXPECT_INT(find(&fixture, "x/v1", "B", &b), ERR_NOT_FOUND, "asked again");
+    EXPECT_INT(find(&fixture, "x/v1", "B", &b), ERR_NOT_FOUND, "once a second");
+    EXPECT_INT(fake_server_count(fixture.harness.server), 2, "two requests");
+    atomic_fetch_add(&fixture.clock.monotonic, 1000);
+    EXPECT_INT(find(&fixture, "x/v1", "B", &b), 0, "it has come");
+    EXPECT_INT(find(&fixture, "x/v1", "A", &changed), 0, "");
+    EXPECT_STR(changed->plural, "aas", "a CRD that was made anew");
+    EXPECT(!changed->namespaced, "");
+    EXPECT_STR(a->plural, "as", "a record that was given out stays what it was");
+    fixture_stop(&fixture);
+}
+
+static void tells_absent_from_unknown(void)
+{
+    static const struct fake_step steps[] = {
+        NO_PAGE,
+        {.expect = "GET /apis ", .status = 200, .body = GROUPS(GROUP("apps/v1"))},
+        NO_PAGE,
+        {.expect = "GET /apis ", .status = 200, .body = GROUPS(GROUP("y/v1"))},
+        NO_PAGE,
+        NO_PAGE,
+        NO_PAGE, /* of the core group there is no list */
+        {.status = 403, .body = "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"code\":403}"},
+        {.status = 200, .body = "{\"hello\":1}"},
+    };
+    static const struct {
+        const char *group_version;
+        int code;
+        const char *reason;
+    } rows[] = {
+        {"x/v1", ERR_NOT_FOUND, "KindNotServed"},   {"x/v1", ERR_NOT_FOUND, "KindNotServed"},
+        {"y/v1", ERR_UNAVAILABLE, "NotServed"},     {"z/v1", ERR_UNAVAILABLE, "NotServed"},
+        {"v1", ERR_UNAVAILABLE, "NotServed"},       {"v/v1", ERR_FORBIDDEN, "Forbidden"},
+        {"w/v1", ERR_INTERNAL, "UnexpectedAnswer"},
+    };
+    struct fixture fixture;
+
+    fixture_start(&fixture, steps, ARRAY_SIZE(steps));
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct kube_kind *kind = NULL;
+
+        EXPECT_INT(find(&fixture, rows[i].group_version, "X", &kind), rows[i].code,
+                   rows[i].group_version);
+        EXPECT_STR(fixture.error.reason, rows[i].reason, rows[i].group_version);
+        EXPECT(kind == NULL, rows[i].group_version);
+    }
+    fixture_stop(&fixture);
+}
+
+static void forgets(void)
+{
+    static const struct fake_step steps[] = {
+        {.status = 200, .body = RESOURCES(RESOURCE("as", "A", true))},
+        {.status = 200, .body = RESOURCES(RESOURCE("bs", "B", true))},
+    };
+    const struct kube_kind *kind = NULL;
+    struct fixture fixture;
+
+    fixture_start(&fixture, steps, ARRAY_SIZE(steps));
+    EXPECT_INT(find(&fixture, "x/v1", "A", &kind), 0, "");
+    kube_discovery_forget(fixture.discovery, "x/v1");
+    EXPECT_INT(find(&fixture, "x/v1", "A", &kind), ERR_NOT_FOUND, "it has gone");
+    EXPECT_INT(find(&fixture, "x/v1", "B", &kind), 0, "");
+    fixture_stop(&fixture);
+}
+
+static void *find_many(void *arg)
+{
+    struct fixture *fixture = arg;
+    const struct kube_kind *kind = NULL;
+    intptr_t found = 0;
+
+    for (int i = 0; i < 50; i++)
+        found += kube_discovery_find(fixture->discovery, "x/v1", "A", NULL, &kind, NULL) == 0;
+    return (void *)found;
+}
+
+static void asks_once_for_many_threads(void)
+{
+    static const struct fake_step steps[] = {
+        {.status = 200, .body = RESOURCES(RESOURCE("as", "A", true))}};
+    struct fixture fixture;
+    pthread_t threads[8];
+    intptr_t found = 0;
+
+    fixture_start(&fixture, steps, 1);
+    for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+        pthread_create(&threads[i], NULL, find_many, &fixture);
+    for (size_t i = 0; i < ARRAY_SIZE(threads); i++) {
+        void *result;
+
+        pthread_join(threads[i], &result);
+        found += (intptr_t)result;
+    }
+    EXPECT_INT(found, 400, "found");
+    EXPECT_INT(fake_server_count(fixture.harness.server), 1, "requests");
+    fixture_stop(&fixture);
+}
+
+SUITE(kube_discovery, TEST(finds_kinds), TEST(looks_again_for_a_new_kind),
+      TEST(tells_absent_from_unknown), TEST(forgets), TEST(asks_once_for_many_threads))

@@ -1,0 +1,299 @@
+#include "runtimes/kubernetes/client/lease.h"
+
+#include <stdatomic.h>
+
+#include "engine/base/str.h"
+#include "test/unit/runtimes/kubernetes/client/harness.h"
+#include "test/unit/suite.h"
+
+#define COLLECTION "/apis/coordination.k8s.io/v1/namespaces/ns/leases"
+#define DURATION   15000
+
+#define LEASE(version, spec)                                                                     \
+    "{\"kind\":\"Lease\",\"metadata\":{\"name\":\"l\",\"namespace\":\"ns\",\"resourceVersion\":" \
+    "\"" version "\"},\"spec\":{" spec "}}"
+#define HELD(version, who, renewed, transitions)                                                \
+    LEASE(version,                                                                              \
+          "\"holderIdentity\":\"" who "\",\"leaseDurationSeconds\":15,\"renewTime\":\"" renewed \
+          "\",\"acquireTime\":\"2026-01-01T00:00:00.000000Z\","                                 \
+          "\"leaseTransitions\":" #transitions)
+#define ABSENT                                                                                     \
+    "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"reason\":\"NotFound\",\"code\":404,\"details\":" \
+    "{\"name\":\"l\",\"kind\":\"leases\"}}"
+#define FAILED(code, reason) \
+    "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"reason\":\"" reason "\",\"code\":" #code "}"
+
+#define GET(answer)                                                      \
+    {                                                                    \
+        .expect = "GET " COLLECTION "/l ", .status = 200, .body = answer \
+    }
+#define GET_ABSENT                                                       \
+    {                                                                    \
+        .expect = "GET " COLLECTION "/l ", .status = 404, .body = ABSENT \
+    }
+#define PUT(answer)                                                      \
+    {                                                                    \
+        .expect = "PUT " COLLECTION "/l ", .status = 200, .body = answer \
+    }
+#define POST(answer)                                                    \
+    {                                                                   \
+        .expect = "POST " COLLECTION " ", .status = 201, .body = answer \
+    }
+#define PUT_CONFLICT                                                                      \
+    {                                                                                     \
+        .expect = "PUT " COLLECTION "/l ", .status = 409, .body = FAILED(409, "Conflict") \
+    }
+
+struct fixture {
+    struct harness harness;
+    struct fake_clock clock;
+    struct lease *lease;
+    struct error error;
+};
+
+static int never(void *arg, struct error *error)
+{
+    (void)arg;
+    return err_set(error, ERR_FENCED, "NotLeader", "a Lease is not asked of its own guard");
+}
+
+static void fixture_start(struct fixture *fixture, const struct fake_step *steps, size_t n_steps)
+{
+    struct kube_client_config config = {.guard = never};
+    struct lease_config lease = {
+        .namespace_name = "ns", .name = "l", .identity = "me", .duration = DURATION};
+
+    *fixture = (struct fixture){0};
+    harness_start(&fixture->harness, steps, n_steps, &config);
+    fake_clock_init(&fixture->clock);
+    fixture->lease = lease_new(fixture->harness.client, &fixture->clock.source, &lease);
+}
+
+static void fixture_stop(struct fixture *fixture)
+{
+    lease_free(fixture->lease);
+    harness_stop(&fixture->harness, true);
+}
+
+static int acquire(struct fixture *fixture)
+{
+    fixture->error = (struct error){0};
+    return lease_acquire(fixture->lease, NULL, &fixture->error);
+}
+
+static void pass(struct fixture *fixture, int64_t ms)
+{
+    atomic_fetch_add(&fixture->clock.monotonic, ms);
+}
+
+static bool was_sent(struct fixture *fixture, size_t n, const char *text)
+{
+    _cleanup_free_ char *request = fake_server_request(fixture->harness.server, n);
+
+    return request && strstr(request, text);
+}
+
+static void creates_and_renews(void)
+{
+    static const struct fake_step steps[] = {
+        GET_ABSENT,
+        POST(HELD("1", "me", "2026-01-02T03:04:05.678000Z", 1)),
+        PUT(HELD("2", "me", "2026-01-02T03:04:15.678000Z", 1)),
+    };
+    struct fixture fixture;
+    char *holder;
+
+    fixture_start(&fixture, steps, ARRAY_SIZE(steps));
+    EXPECT(!lease_is_held(fixture.lease, 0), "before");
+    EXPECT_INT(acquire(&fixture), 0, fixture.error.message);
+    EXPECT(was_sent(&fixture, 1, "\"holderIdentity\":\"me\""), "who");
+    EXPECT(was_sent(&fixture, 1, "\"leaseDurationSeconds\":15"), "how long");
+    EXPECT(was_sent(&fixture, 1, "\"renewTime\":\"2026-01-02T03:04:05.678000Z\""), "when");
+    EXPECT(was_sent(&fixture, 1, "\"leaseTransitions\":1"), "the first");
+    EXPECT(lease_is_held(fixture.lease, 0), "ours");
+    EXPECT(lease_is_held(fixture.lease, DURATION - 1), "with nearly all of it as margin");
+    EXPECT(!lease_is_held(fixture.lease, DURATION), "the margin is taken from it");
+    EXPECT_INT(lease_epoch(fixture.lease), 1, "epoch");
+    holder = lease_holder(fixture.lease);
+    EXPECT_STR(holder, "me", "holder");
+    free(holder);
+
+    pass(&fixture, 10000);
+    EXPECT_INT(acquire(&fixture), 0, fixture.error.message);
+    EXPECT(was_sent(&fixture, 2, "\"resourceVersion\":\"1\""), "compare and swap, without a read");
+    EXPECT(was_sent(&fixture, 2, "\"acquireTime\":\"2026-01-01T00:00:00.000000Z\""), "kept");
+    EXPECT_INT(lease_epoch(fixture.lease), 1, "no change of holder");
+    pass(&fixture, DURATION - 1);
+    EXPECT(lease_is_held(fixture.lease, 0), "renewed");
+    pass(&fixture, 1); /* frozen, and thawed: known without a request */
+    EXPECT(!lease_is_held(fixture.lease, 0), "over");
+    fixture_stop(&fixture);
+}
+
+static void waits_until_the_record_stood_still(void)
+{
+    static const struct fake_step steps[] = {
+        /* By its time it has long been over: clocks differ, and it is not compared. */
+        GET(HELD("1", "other", "1970-01-01T00:00:00.000000Z", 4)),
+        GET(HELD("1", "other", "1970-01-01T00:00:00.000000Z", 4)),
+        GET(HELD("2", "other", "1970-01-01T00:00:10.000000Z", 4)),
+        GET(HELD("2", "other", "1970-01-01T00:00:10.000000Z", 4)),
+        GET(HELD("2", "other", "1970-01-01T00:00:10.000000Z", 4)),
+        PUT(HELD("3", "me", "2026-01-02T03:04:05.678000Z", 5)),
+    };
+    struct fixture fixture;
+    char *holder;
+
+    fixture_start(&fixture, steps, ARRAY_SIZE(steps));
+    EXPECT_INT(acquire(&fixture), ERR_CONFLICT, "just seen");
+    EXPECT_STR(fixture.error.reason, "LeaseHeld", fixture.error.message);
+    EXPECT(strstr(fixture.error.message, "other") != NULL, fixture.error.message);
+    holder = lease_holder(fixture.lease);
+    EXPECT_STR(holder, "other", "holder");
+    free(holder);
+    pass(&fixture, DURATION - 1);
+    EXPECT_INT(acquire(&fixture), ERR_CONFLICT, "one ms early");
+    pass(&fixture, 1);
+    EXPECT_INT(acquire(&fixture), ERR_CONFLICT, "it has changed: alive again");
+    pass(&fixture, DURATION - 1);
+    EXPECT_INT(acquire(&fixture), ERR_CONFLICT, "one ms early");
+    pass(&fixture, 1);
+    EXPECT_INT(acquire(&fixture), 0, fixture.error.message);
+    EXPECT(was_sent(&fixture, 5, "\"leaseTransitions\":5"), "a change of holder");
+    EXPECT(was_sent(&fixture, 5, "\"acquireTime\":\"2026-01-02T03:04:05.678000Z\""), "anew");
+    EXPECT_INT(lease_epoch(fixture.lease), 5, "epoch");
+    EXPECT(lease_is_held(fixture.lease, 0), "ours");
+    fixture_stop(&fixture);
+}
+
+static void takes_what_nobody_holds(void)
+{
+    static const struct fake_step steps[] = {
+        GET(LEASE("1", "\"leaseTransitions\":7")),
+        PUT(HELD("2", "me", "x", 8)),
+    };
+    struct fixture fixture;
+
+    fixture_start(&fixture, steps, ARRAY_SIZE(steps));
+    EXPECT_INT(acquire(&fixture), 0, fixture.error.message);
+    EXPECT_INT(lease_epoch(fixture.lease), 8, "epoch");
+    fixture_stop(&fixture);
+}
+
+static void loses_to_who_was_faster(void)
+{
+    static const struct fake_step steps[] = {
+        GET_ABSENT,
+        {.expect = "POST", .status = 409, .body = FAILED(409, "AlreadyExists")},
+        GET(HELD("1", "other", "x", 1)),
+    };
+    struct fixture fixture;
+
+    fixture_start(&fixture, steps, ARRAY_SIZE(steps));
+    EXPECT_INT(acquire(&fixture), ERR_CONFLICT, fixture.error.message);
+    EXPECT_STR(fixture.error.reason, "LeaseHeld", "by whom");
+    EXPECT(!lease_is_held(fixture.lease, 0), "not ours");
+    fixture_stop(&fixture);
+}
+
+static void knows_when_it_was_taken_over(void)
+{
+    static const struct fake_step steps[] = {
+        GET_ABSENT,
+        POST(HELD("1", "me", "x", 1)),
+        PUT_CONFLICT,
+        GET(HELD("9", "other", "y", 2)),
+    };
+    struct fixture fixture;
+
+    fixture_start(&fixture, steps, ARRAY_SIZE(steps));
+    EXPECT_INT(acquire(&fixture), 0, fixture.error.message);
+    EXPECT_INT(acquire(&fixture), ERR_CONFLICT, "taken");
+    EXPECT(!lease_is_held(fixture.lease, 0), "at once, not when it would have ended");
+    EXPECT_INT(lease_epoch(fixture.lease), 2, "the other's");
+    fixture_stop(&fixture);
+}
+
+/* A renewal that was done, but whose answer was lost, is not taken for another's. */
+static void survives_a_lost_answer(void)
+{
+    static const struct fake_step steps[] = {
+        GET_ABSENT,   POST(HELD("1", "me", "x", 1)), {.expect = "PUT", .end = FAKE_DROP},
+        PUT_CONFLICT, GET(HELD("2", "me", "y", 1)),  PUT(HELD("3", "me", "z", 1)),
+    };
+    struct fixture fixture;
+
+    fixture_start(&fixture, steps, ARRAY_SIZE(steps));
+    EXPECT_INT(acquire(&fixture), 0, fixture.error.message);
+    EXPECT_INT(acquire(&fixture), 0, fixture.error.message);
+    EXPECT(was_sent(&fixture, 5, "\"resourceVersion\":\"2\""), "from what was read");
+    EXPECT_INT(lease_epoch(fixture.lease), 1, "still the same");
+    fixture_stop(&fixture);
+}
+
+static void keeps_what_it_holds_while_the_server_is_away(void)
+{
+    static const struct fake_step steps[] = {
+        GET_ABSENT,
+        POST(HELD("1", "me", "x", 1)),
+        {.expect = "PUT", .status = 403, .body = FAILED(403, "Forbidden")},
+        GET(HELD("1", "me", "x", 1)),
+        PUT(HELD("2", "me", "y", 1)),
+    };
+    struct fixture fixture;
+
+    fixture_start(&fixture, steps, ARRAY_SIZE(steps));
+    EXPECT_INT(acquire(&fixture), 0, fixture.error.message);
+    EXPECT_INT(acquire(&fixture), ERR_FORBIDDEN, "unknown");
+    EXPECT(lease_is_held(fixture.lease, 0), "until its end");
+    EXPECT_INT(acquire(&fixture), 0, "read again, then renewed");
+    fixture_stop(&fixture);
+}
+
+static void counts_from_before_its_request(void)
+{
+    static const struct fake_step steps[] = {
+        GET(LEASE("1", "")),
+        PUT(HELD("2", "me", "x", 1)),
+    };
+    struct fixture fixture;
+    int64_t before_write;
+
+    fixture_start(&fixture, steps, ARRAY_SIZE(steps));
+    fixture.clock.step = 1000; /* each look at the clock takes a second */
+    EXPECT_INT(acquire(&fixture), 0, fixture.error.message);
+    fixture.clock.step = 0;
+    /* Looks: the read that shows it changed, the one before the write, and the one after. */
+    before_write = 1000000 + 1000;
+    atomic_store(&fixture.clock.monotonic, before_write + DURATION - 1);
+    EXPECT(lease_is_held(fixture.lease, 0), "to its last ms");
+    pass(&fixture, 1);
+    EXPECT(!lease_is_held(fixture.lease, 0), "and no longer");
+    fixture_stop(&fixture);
+}
+
+static void gives_it_up(void)
+{
+    static const struct fake_step steps[] = {
+        GET_ABSENT,
+        POST(HELD("1", "me", "x", 1)),
+        PUT(LEASE("2", "\"leaseTransitions\":1")),
+    };
+    struct fixture fixture;
+
+    fixture_start(&fixture, steps, ARRAY_SIZE(steps));
+    lease_release(fixture.lease); /* nothing to give: no request */
+    EXPECT_INT(acquire(&fixture), 0, fixture.error.message);
+    lease_release(fixture.lease);
+    EXPECT(!lease_is_held(fixture.lease, 0), "at once");
+    EXPECT(!was_sent(&fixture, 2, "holderIdentity"), "nobody's");
+    EXPECT(was_sent(&fixture, 2, "\"leaseTransitions\":1"), "the count goes on");
+    EXPECT(was_sent(&fixture, 2, "\"resourceVersion\":\"1\""), "only if it is still ours");
+    fixture_stop(&fixture);
+}
+
+SUITE(lease, TEST(creates_and_renews), TEST(waits_until_the_record_stood_still),
+      TEST(takes_what_nobody_holds), TEST(loses_to_who_was_faster),
+      TEST(knows_when_it_was_taken_over), TEST(survives_a_lost_answer),
+      TEST(keeps_what_it_holds_while_the_server_is_away), TEST(counts_from_before_its_request),
+      TEST(gives_it_up))

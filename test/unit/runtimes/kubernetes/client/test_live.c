@@ -1,0 +1,603 @@
+/*
+ * The client against a real API server, that of $KUSION_TEST_KUBECONFIG. Its
+ * user must be an administrator; all is done in a namespace of its own.
+ */
+#include <dirent.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "engine/base/json.h"
+#include "engine/base/str.h"
+#include "runtimes/io/clock.h"
+#include "runtimes/kubernetes/client/discovery.h"
+#include "runtimes/kubernetes/client/lease.h"
+#include "runtimes/kubernetes/client/list.h"
+#include "runtimes/kubernetes/client/path.h"
+#include "test/unit/runtimes/kubernetes/client/harness.h"
+#include "test/unit/runtimes/kubernetes/client/watch_log.h"
+#include "test/unit/runtimes/kubernetes/tcp_proxy.h"
+#include "test/unit/suite.h"
+
+#define N_MANY     2500
+#define MANY_BYTES 8192
+#define N_WORKERS  8
+#define RSS_GROWTH (4 << 20) /* bytes that a list of 20 MB may add */
+#define GROUP      "kusion-live-test.example.com"
+
+struct live {
+    struct harness harness;
+    struct kube_config *config;
+    char *space;
+};
+
+/* False: there is no server to test with. */
+static bool live_start(struct live *live)
+{
+    const char *path = getenv("KUSION_TEST_KUBECONFIG");
+    static bool is_said;
+    struct kube_client_config config = {0};
+    _cleanup_value_ const struct value *space = NULL;
+    struct kube_request create = {.method = "POST", .path = "/api/v1/namespaces"};
+    struct error error = {0};
+
+    *live = (struct live){0};
+    if (!path || !*path) {
+        if (!is_said)
+            printf("live: skipped: KUSION_TEST_KUBECONFIG is not set\n");
+        is_said = true;
+        return false;
+    }
+    if (kube_config_load(path, NULL, &live->config, &error) < 0) {
+        EXPECT(false, error.message);
+        return false;
+    }
+    config.config = live->config;
+    harness_connect(&live->harness, &config);
+    live->space =
+        str_printf("live-%d-%lld", getpid(), (long long)system_clock.monotonic(&system_clock));
+    space = value_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "Namespace", "metadata",
+                       "name", live->space);
+    create.body = space;
+    EXPECT_INT(kube_do(live->harness.client, &create, NULL, &error), 0, error.message);
+    return true;
+}
+
+static void live_stop(struct live *live)
+{
+    _cleanup_free_ char *path = kube_path("v1", NULL, "namespaces", live->space, NULL);
+    struct kube_request request = {.method = "DELETE", .path = path, .idempotent = true};
+
+    kube_do(live->harness.client, &request, NULL, NULL);
+    harness_stop(&live->harness, true);
+    kube_config_free(live->config);
+    free(live->space);
+}
+
+static char *map_path(const struct live *live, const char *name)
+{
+    return kube_path("v1", live->space, "configmaps", name, NULL);
+}
+
+static const struct value *config_map(const struct live *live, const char *name, const char *text)
+{
+    return value_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:s}}", "apiVersion", "v1", "kind", "ConfigMap",
+                      "metadata", "name", name, "namespace", live->space, "data", "text", text);
+}
+
+static int send_map(struct live *live, const char *method, const char *name, const char *text,
+                    struct error *error)
+{
+    _cleanup_free_ char *path = map_path(live, strcmp(method, "POST") == 0 ? NULL : name);
+    _cleanup_value_ const struct value *body = text ? config_map(live, name, text) : NULL;
+    struct kube_request request = {.method = method, .path = path, .body = body};
+
+    return kube_do(live->harness.client, &request, NULL, error);
+}
+
+/* ---- Connections ---- */
+
+static size_t count_sockets(void)
+{
+    DIR *files = opendir("/proc/self/fd");
+    size_t count = 0;
+
+    for (struct dirent *entry; (entry = readdir(files));) {
+        _cleanup_free_ char *path = str_printf("/proc/self/fd/%s", entry->d_name);
+        char target[64] = "";
+
+        count +=
+            readlink(path, target, sizeof(target) - 1) > 0 && str_has_prefix(target, "socket:");
+    }
+    closedir(files);
+    return count;
+}
+
+static void *get_often(void *arg)
+{
+    intptr_t failed = 0;
+
+    for (int i = 0; i < 20; i++)
+        failed += kube_get(arg, "/api/v1", NULL, NULL, NULL) != 0;
+    return (void *)failed;
+}
+
+/* How many sockets it takes to send from many threads at once. */
+static size_t sockets_used(struct live *live, bool http1)
+{
+    struct kube_client_config config = {.config = live->config, .http1 = http1};
+    size_t before = count_sockets(), used;
+    struct harness harness = {0};
+    pthread_t threads[N_WORKERS];
+
+    harness_connect(&harness, &config);
+    for (size_t i = 0; i < N_WORKERS; i++)
+        pthread_create(&threads[i], NULL, get_often, harness.client);
+    for (size_t i = 0; i < N_WORKERS; i++) {
+        void *failed;
+
+        pthread_join(threads[i], &failed);
+        EXPECT_INT((intptr_t)failed, 0, "requests that failed");
+    }
+    used = count_sockets() - before;
+    harness_stop(&harness, true);
+    return used;
+}
+
+static void sends_all_on_one_connection(void)
+{
+    struct live live;
+    size_t one, many;
+
+    if (!live_start(&live))
+        return;
+    one = sockets_used(&live, false);
+    many = sockets_used(&live, true);
+    /* A loop keeps sockets of its own to be woken by: only the difference counts. */
+    EXPECT(many > one, "HTTP/1.1 takes a connection for each, HTTP/2 one for all");
+    EXPECT_INT(sockets_used(&live, false), one, "again");
+    live_stop(&live);
+}
+
+static void verifies_the_server(void)
+{
+    struct kube_config strange = {0};
+    struct kube_client_config config = {.config = &strange};
+    struct harness harness = {0};
+    struct error error = {0};
+    struct live live;
+
+    if (!live_start(&live))
+        return;
+    strange = *live.config;
+    strange.ca_pem = NULL; /* the system's CAs do not know it */
+    harness_connect(&harness, &config);
+    EXPECT_INT(kube_get(harness.client, "/api", NULL, NULL, &error), ERR_INVALID, error.message);
+    EXPECT_STR(error.reason, "TLSVerification", error.message);
+    harness_stop(&harness, true);
+
+    strange = *live.config;
+    strange.cert_pem = strange.key_pem = strange.token = strange.token_file = NULL;
+    harness = (struct harness){0};
+    harness_connect(&harness, &config);
+    error.code = kube_get(harness.client, "/api/v1/secrets", NULL, NULL, &error);
+    EXPECT(error.code == ERR_UNAUTHENTICATED || error.code == ERR_FORBIDDEN,
+           "nobody without the certificate");
+    harness_stop(&harness, true);
+    live_stop(&live);
+}
+
+/* ---- Writing ---- */
+
+static int apply(struct live *live, const char *path, const struct value *body, bool dry_run,
+                 const struct value **ret, struct error *error)
+{
+    _cleanup_buf_ struct buf full = BUF_INIT;
+    struct kube_request request = {
+        .method = "PATCH", .body = body, .content_type = KUBE_APPLY_PATCH, .idempotent = true};
+
+    buf_add_str(&full, path);
+    kube_path_query(&full, "fieldManager", "kusion-test");
+    kube_path_query(&full, "force", "true");
+    if (dry_run)
+        kube_path_query(&full, "dryRun", "All");
+    request.path = full.data;
+    return kube_do(live->harness.client, &request, ret, error);
+}
+
+static const char *metadata(const struct value *object, const char *key)
+{
+    return value_get_string(value_get(object, "metadata"), key);
+}
+
+static void applies_and_changes_nothing_twice(void)
+{
+    _cleanup_value_ const struct value *body = NULL, *first = NULL, *second = NULL, *dry = NULL;
+    _cleanup_free_ char *path = NULL;
+    struct kube_client_stats stats;
+    struct error error = {0};
+    struct live live;
+
+    if (!live_start(&live))
+        return;
+    path = map_path(&live, "applied");
+    body = config_map(&live, "applied", "x");
+    EXPECT_INT(apply(&live, path, body, true, &dry, &error), 0, error.message);
+    EXPECT_INT(kube_get(live.harness.client, path, NULL, NULL, &error), ERR_NOT_FOUND, "dry");
+    EXPECT_INT(apply(&live, path, body, false, &first, &error), 0, error.message);
+    EXPECT_INT(apply(&live, path, body, false, &second, &error), 0, error.message);
+    EXPECT_STR(metadata(second, "resourceVersion"), metadata(first, "resourceVersion"), "no-op");
+    kube_client_stats(live.harness.client, &stats);
+    EXPECT_INT(stats.dry_runs, 1, "counted apart");
+    EXPECT_INT(stats.writes, 3, "the namespace, and twice the map");
+    live_stop(&live);
+}
+
+static void deletes_only_what_was_meant(void)
+{
+    _cleanup_value_ const struct value *wrong = NULL, *right = NULL, *object = NULL;
+    _cleanup_free_ char *path = NULL;
+    struct kube_request request = {.method = "DELETE", .idempotent = true};
+    struct error error = {0};
+    struct live live;
+
+    if (!live_start(&live))
+        return;
+    request.path = path = map_path(&live, "doomed");
+    EXPECT_INT(send_map(&live, "POST", "doomed", "x", &error), 0, error.message);
+    EXPECT_INT(send_map(&live, "POST", "doomed", "x", &error), ERR_EXISTS, "twice");
+    EXPECT_INT(kube_get(live.harness.client, path, NULL, &object, &error), 0, error.message);
+    request.body = wrong = value_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind",
+                                      "DeleteOptions", "preconditions", "uid", "not-this-one");
+    EXPECT_INT(kube_do(live.harness.client, &request, NULL, &error), ERR_CONFLICT, error.message);
+    request.body = right =
+        value_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "DeleteOptions",
+                   "preconditions", "uid", metadata(object, "uid"));
+    EXPECT_INT(kube_do(live.harness.client, &request, NULL, &error), 0, error.message);
+    EXPECT_INT(kube_do(live.harness.client, &request, NULL, &error), ERR_NOT_FOUND, "gone");
+    live_stop(&live);
+}
+
+static void acts_for_others(void)
+{
+    _cleanup_free_ char *user = NULL, *path = NULL;
+    struct kube_request request = {.method = "GET"};
+    struct error error = {0};
+    struct live live;
+
+    if (!live_start(&live))
+        return;
+    user = str_printf("system:serviceaccount:%s:nobody", live.space);
+    request.path = path = map_path(&live, NULL);
+    EXPECT_INT(kube_do(live.harness.client, &request, NULL, &error), 0, error.message);
+    request.impersonate = user;
+    EXPECT_INT(kube_do(live.harness.client, &request, NULL, &error), ERR_FORBIDDEN, "no rights");
+    EXPECT(strstr(error.message, user) != NULL, error.message);
+    live_stop(&live);
+}
+
+static void names_what_the_server_refuses(void)
+{
+    static const struct {
+        const char *note, *plural, *group_version, *text;
+        int code;
+        const char *reason, *says;
+    } rows[] = {
+        {"a field that is not in the schema", "configmaps", "v1",
+         "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"x\"},\"dada\":{}}",
+         ERR_INVALID, "InvalidSchema", "dada"},
+        {"a value of another type", "pods", "v1",
+         "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"x\"},\"spec\":{"
+         "\"containers\":[{\"name\":\"a\",\"image\":\"b\",\"env\":[{\"name\":\"A\",\"value\":"
+         "5550123}]}]}}",
+         ERR_INVALID, "InvalidSchema", "env"},
+        {"a value that is not allowed", "services", "v1",
+         "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"x\"},\"spec\":{"
+         "\"type\":\"s3cret\",\"ports\":[{\"port\":5550123}]}}",
+         ERR_INVALID, "Invalid", "spec.type: Unsupported value: (redacted)"},
+        {"a kind that is not there", "widgets", "nowhere.example.com/v1",
+         "{\"apiVersion\":\"nowhere.example.com/v1\",\"kind\":\"Widget\",\"metadata\":{\"name\":"
+         "\"x\"}}",
+         ERR_UNAVAILABLE, "NotServed", "404"},
+    };
+    struct live live;
+
+    if (!live_start(&live))
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *body = NULL;
+        _cleanup_free_ char *path =
+            kube_path(rows[i].group_version, live.space, rows[i].plural, "x", NULL);
+        struct error error = {0};
+
+        CU_ASSERT_EQUAL(json_read_str(rows[i].text, &body, NULL), 0);
+        EXPECT_INT(apply(&live, path, body, false, NULL, &error), rows[i].code, rows[i].note);
+        EXPECT_STR(error.reason, rows[i].reason, error.message);
+        EXPECT(strstr(error.message, rows[i].says) != NULL, error.message);
+        EXPECT(!strstr(error.message, "s3cret") && !strstr(error.message, "5550123"),
+               error.message);
+    }
+    live_stop(&live);
+}
+
+static void tells_a_missing_namespace_from_a_missing_object(void)
+{
+    struct live live, nowhere = {.space = (char *)(uintptr_t) "no-such-namespace"};
+    _cleanup_value_ const struct value *body = config_map(&nowhere, "x", "x");
+    _cleanup_free_ char *path = map_path(&nowhere, "x");
+    struct error error = {0};
+
+    if (!live_start(&live))
+        return;
+    EXPECT_INT(apply(&live, path, body, false, NULL, &error), ERR_INVALID, "nowhere to put it");
+    EXPECT_STR(error.reason, "NamespaceNotFound", error.message);
+    EXPECT_INT(kube_get(live.harness.client, path, NULL, NULL, &error), ERR_NOT_FOUND, "absent");
+    live_stop(&live);
+}
+
+/* ---- Lists and watches ---- */
+
+struct makers {
+    struct live *live;
+    char *text;
+    atomic_int next, failed;
+};
+
+static void *make_maps(void *arg)
+{
+    struct makers *makers = arg;
+    int i;
+
+    while ((i = atomic_fetch_add(&makers->next, 1)) < N_MANY) {
+        _cleanup_free_ char *name = str_printf("many-%04d", i);
+
+        atomic_fetch_add(&makers->failed,
+                         send_map(makers->live, "POST", name, makers->text, NULL) != 0);
+    }
+    return NULL;
+}
+
+static void make_many(struct live *live)
+{
+    _cleanup_free_ char *text = malloc(MANY_BYTES + 1);
+    struct makers makers = {.live = live, .text = text};
+    pthread_t threads[N_WORKERS];
+
+    memset(text, 'x', MANY_BYTES);
+    text[MANY_BYTES] = '\0';
+    for (size_t i = 0; i < N_WORKERS; i++)
+        pthread_create(&threads[i], NULL, make_maps, &makers);
+    for (size_t i = 0; i < N_WORKERS; i++)
+        pthread_join(threads[i], NULL);
+    EXPECT_INT(makers.failed, 0, "maps that were not made");
+}
+
+static long rss_peak(void)
+{
+    FILE *file = fopen("/proc/self/status", "re");
+    char line[256];
+    long kib = 0;
+
+    while (fgets(line, sizeof(line), file))
+        if (str_has_prefix(line, "VmHWM:"))
+            kib = strtol(line + strlen("VmHWM:"), NULL, 10);
+    fclose(file);
+    return kib * 1024;
+}
+
+static void reset_rss_peak(void)
+{
+    FILE *file = fopen("/proc/self/clear_refs", "we");
+
+    if (file) {
+        fputs("5", file);
+        fclose(file);
+    }
+}
+
+static int count_item(void *arg, const struct value *item, struct error *error)
+{
+    (void)error;
+    *(int *)arg += metadata(item, "name") != NULL;
+    return 0;
+}
+
+static void lists_in_constant_memory(void)
+{
+    _cleanup_free_ char *path = NULL, *version = NULL;
+    struct kube_list list = {.on_item = count_item};
+    struct kube_client_stats before, after;
+    struct error error = {0};
+    long peak, grown;
+    struct live live;
+    int count = 0;
+
+    if (!live_start(&live))
+        return;
+    make_many(&live);
+    list.path = path = map_path(&live, NULL);
+    list.arg = &count;
+    EXPECT_INT(kube_list(live.harness.client, &list, NULL, &error), 0, error.message); /* warm */
+    kube_client_stats(live.harness.client, &before);
+    reset_rss_peak();
+    peak = rss_peak();
+    count = 0;
+    EXPECT_INT(kube_list(live.harness.client, &list, &version, &error), 0, error.message);
+    grown = rss_peak() - peak;
+    kube_client_stats(live.harness.client, &after);
+    EXPECT(count >= N_MANY, "all of them, and the namespace's own");
+    EXPECT_INT(after.reads - before.reads, (count + KUBE_LIST_PAGE - 1) / KUBE_LIST_PAGE, "pages");
+    EXPECT(version && *version, "to watch from");
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    (void)grown; /* the sanitizers keep what was freed */
+#else
+    printf("%d maps, %ld kB more at the peak ... ", count, grown / 1024);
+    EXPECT(grown < RSS_GROWTH, "memory of a page at most");
+#endif
+    count = 0;
+    list.metadata_only = true;
+    EXPECT_INT(kube_list(live.harness.client, &list, NULL, &error), 0, error.message);
+    EXPECT(count >= N_MANY, "as metadata too");
+    live_stop(&live);
+}
+
+static void follows_through_broken_connections(void)
+{
+    _cleanup_free_ char *path = NULL, *text = NULL;
+    struct kube_watch_config config = {.on_event = watch_log_event, .metadata_only = true};
+    struct kube_client_config to = {0};
+    struct kube_config through = {0};
+    struct kube_watch *watch = NULL;
+    struct harness harness = {0};
+    struct tcp_proxy *proxy;
+    struct error error = {0};
+    struct watch_log log;
+    struct live live;
+    int64_t port;
+
+    if (!live_start(&live))
+        return;
+    if (!str_has_prefix(live.config->server, "https://127.0.0.1:") ||
+        !str_to_int64(strrchr(live.config->server, ':') + 1, &port)) {
+        printf("skipped: the server is not on 127.0.0.1 ... ");
+        live_stop(&live);
+        return;
+    }
+    proxy = tcp_proxy_new((int)port);
+    through = *live.config;
+    through.server = str_printf("https://127.0.0.1:%d", tcp_proxy_port(proxy));
+    to.config = &through;
+    harness_connect(&harness, &to);
+    watch_log_init(&log);
+    config.arg = &log;
+    config.path = path = map_path(&live, NULL);
+
+    EXPECT_INT(send_map(&live, "POST", "a", "1", &error), 0, error.message);
+    EXPECT_INT(kube_watch_new(harness.client, &config, &watch, &error), 0, error.message);
+    EXPECT(watch_log_wait(&log, "U a "), "listed");
+    EXPECT(watch_log_wait(&log, "S "), "synced");
+    EXPECT_INT(send_map(&live, "POST", "b", "1", &error), 0, error.message);
+    EXPECT(watch_log_wait(&log, "S U b "), "created");
+    tcp_proxy_break(proxy);
+    EXPECT_INT(send_map(&live, "PUT", "a", "2", &error), 0, error.message);
+    EXPECT(watch_log_wait(&log, "S U b U a "), "modified while it was away");
+    tcp_proxy_break(proxy);
+    EXPECT_INT(send_map(&live, "DELETE", "b", NULL, &error), 0, error.message);
+    EXPECT(watch_log_wait(&log, "S U b U a D b "), "deleted while it was away");
+    EXPECT(tcp_proxy_count(proxy) >= 3, "by three connections");
+    EXPECT_STR(metadata(log.last_deleted, "namespace"), live.space, "of the deleted");
+    text = watch_log_text(&log);
+    EXPECT(strstr(text, "E ") == NULL, text);
+
+    kube_watch_free(watch);
+    watch_log_done(&log);
+    harness_stop(&harness, true);
+    tcp_proxy_free(proxy);
+    free(through.server);
+    live_stop(&live);
+}
+
+/* ---- Discovery, leases ---- */
+
+#define CRD_PATH "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+static const char crd[] =
+    "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\","
+    "\"metadata\":{\"name\":\"widgets." GROUP "\"},\"spec\":{\"group\":\"" GROUP "\","
+    "\"scope\":\"Namespaced\",\"names\":{\"plural\":\"widgets\",\"singular\":\"widget\",\"kind\":"
+    "\"Widget\"},\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{"
+    "\"openAPIV3Schema\":{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}]}}";
+
+static int find_within(struct kube_discovery *discovery, int64_t ms, const struct kube_kind **ret,
+                       struct error *error)
+{
+    int64_t end = system_clock.monotonic(&system_clock) + ms;
+    int rc;
+
+    do {
+        rc = kube_discovery_find(discovery, GROUP "/v1", "Widget", NULL, ret, error);
+        if (rc == 0)
+            return 0;
+        usleep(50000);
+    } while (system_clock.monotonic(&system_clock) < end);
+    return rc;
+}
+
+static void discovers_a_kind_that_just_came(void)
+{
+    _cleanup_value_ const struct value *body = NULL;
+    struct kube_request create = {.method = "POST", .path = CRD_PATH};
+    struct kube_request remove = {.method = "DELETE", .path = CRD_PATH "/widgets." GROUP};
+    const struct kube_kind *kind = NULL;
+    struct kube_discovery *discovery;
+    struct error error = {0};
+    struct live live;
+
+    if (!live_start(&live))
+        return;
+    discovery = kube_discovery_new(live.harness.client, &system_clock);
+    EXPECT_INT(kube_discovery_find(discovery, "v1", "Namespace", NULL, &kind, &error), 0,
+               error.message);
+    EXPECT(!kind->namespaced, "cluster-scoped");
+    EXPECT_INT(kube_discovery_find(discovery, "apps/v1", "Deployment", NULL, &kind, &error), 0,
+               error.message);
+    EXPECT_STR(kind->plural, "deployments", "");
+    EXPECT_INT(kube_discovery_find(discovery, GROUP "/v1", "Widget", NULL, &kind, &error),
+               ERR_NOT_FOUND, error.message);
+    EXPECT_STR(error.reason, "KindNotServed", error.message);
+    CU_ASSERT_EQUAL(json_read_str(crd, &body, NULL), 0);
+    create.body = body;
+    EXPECT_INT(kube_do(live.harness.client, &create, NULL, &error), 0, error.message);
+    EXPECT_INT(find_within(discovery, 15000, &kind, &error), 0, error.message);
+    EXPECT_STR(kind->plural, "widgets", "");
+    EXPECT_INT(kube_do(live.harness.client, &remove, NULL, &error), 0, error.message);
+    kube_discovery_free(discovery);
+    live_stop(&live);
+}
+
+static void hands_a_lease_over(void)
+{
+    struct lease_config config = {.name = "l", .duration = 2000};
+    struct lease *one, *two;
+    struct error error = {0};
+    struct live live;
+    int64_t start;
+    int rc;
+
+    if (!live_start(&live))
+        return;
+    config.namespace_name = live.space;
+    config.identity = "one";
+    one = lease_new(live.harness.client, &system_clock, &config);
+    config.identity = "two";
+    two = lease_new(live.harness.client, &system_clock, &config);
+
+    EXPECT_INT(lease_acquire(one, NULL, &error), 0, error.message);
+    EXPECT_INT(lease_acquire(two, NULL, &error), ERR_CONFLICT, "held");
+    EXPECT_INT(lease_acquire(one, NULL, &error), 0, "renewed");
+    EXPECT(lease_is_held(one, 0) && !lease_is_held(two, 0), "one");
+    lease_release(one);
+    EXPECT_INT(lease_acquire(two, NULL, &error), 0, "given up: taken at once");
+    EXPECT_INT(lease_epoch(two), lease_epoch(one) + 1, "another holder");
+
+    start = system_clock.monotonic(&system_clock); /* two falls silent */
+    while ((rc = lease_acquire(one, NULL, &error)) == ERR_CONFLICT &&
+           system_clock.monotonic(&system_clock) - start < 10000) {
+        EXPECT(!lease_is_held(one, 0), "not both");
+        usleep(100000);
+    }
+    EXPECT_INT(rc, 0, error.message);
+    EXPECT(system_clock.monotonic(&system_clock) - start >= 1900, "not before its end");
+    EXPECT(!lease_is_held(two, 0), "two knows without a request");
+    EXPECT_INT(lease_acquire(two, NULL, &error), ERR_CONFLICT, "and with one");
+    lease_free(one);
+    lease_free(two);
+    live_stop(&live);
+}
+
+SUITE(live, TEST(sends_all_on_one_connection), TEST(verifies_the_server),
+      TEST(applies_and_changes_nothing_twice), TEST(deletes_only_what_was_meant),
+      TEST(acts_for_others), TEST(names_what_the_server_refuses),
+      TEST(tells_a_missing_namespace_from_a_missing_object), TEST(lists_in_constant_memory),
+      TEST(follows_through_broken_connections), TEST(discovers_a_kind_that_just_came),
+      TEST(hands_a_lease_over))
