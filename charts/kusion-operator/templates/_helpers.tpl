@@ -1,0 +1,82 @@
+{{- define "kusion-operator.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "kusion-operator.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" }}
+{{- else if contains (include "kusion-operator.name" .) .Release.Name }}
+{{- .Release.Name | trunc 63 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name (include "kusion-operator.name" .) | trunc 63 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{/* Names of what belongs to the whole cluster hold the namespace: releases of the same name in
+several namespaces get along. */}}
+{{- define "kusion-operator.clusterName" -}}
+{{- printf "%s:%s" .Release.Namespace (include "kusion-operator.fullname" .) }}
+{{- end }}
+
+{{- define "kusion-operator.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "kusion-operator.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "kusion-operator.labels" -}}
+{{ include "kusion-operator.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/component: controller
+app.kubernetes.io/part-of: kusion
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "kusion-operator.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create }}
+{{- default (include "kusion-operator.fullname" .) .Values.serviceAccount.name }}
+{{- else }}
+{{- default "default" .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{- define "kusion-operator.image" -}}
+{{- if .Values.image.digest }}
+{{- printf "%s@%s" .Values.image.repository .Values.image.digest }}
+{{- else }}
+{{- printf "%s:%s" .Values.image.repository (default .Chart.AppVersion .Values.image.tag) }}
+{{- end }}
+{{- end }}
+
+{{/* A ServiceAccount as the subject of a binding. */}}
+{{- define "kusion-operator.subject" -}}
+kind: ServiceAccount
+name: {{ include "kusion-operator.serviceAccountName" . }}
+namespace: {{ .Release.Namespace }}
+{{- end }}
+
+{{/* What the controller may do where the Specs are that it watches. */}}
+{{- define "kusion-operator.specRules" -}}
+- apiGroups: [api.kusion.io]
+  resources: [specs]
+  verbs: [get, list, watch, update, patch] # of the finalizer; never of spec
+- apiGroups: [api.kusion.io]
+  resources: [specs/finalizers]
+  verbs: [update]
+- apiGroups: [api.kusion.io]
+  resources: [releases]
+  verbs: [get, list, watch, create, update, patch, delete]
+- apiGroups: [api.kusion.io]
+  resources: [specs/status, releases/status]
+  verbs: [get, update, patch]
+- apiGroups: ["", events.k8s.io]
+  resources: [events]
+  verbs: [create, patch]
+# All work on behalf of a Spec is done as the ServiceAccount that it names, which must exist.
+- apiGroups: [""]
+  resources: [serviceaccounts]
+  verbs: [get, impersonate]
+{{- with .Values.rbac.extraRules }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}

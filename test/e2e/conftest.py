@@ -1,0 +1,71 @@
+"""Fixtures of the end-to-end tests.
+
+KUSION_E2E_CLUSTER names a control plane that is up already (hack/controlplane up NAME) and is
+to stay; without it each run has its own, which goes with it. The chart always gets its own."""
+
+import os
+
+import pytest
+
+from kusion_e2e.chart import OTHER, OWN, TEAM, Chart
+from kusion_e2e.cluster import Cluster
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """The control plane that most tests share."""
+    given = os.environ.get("KUSION_E2E_CLUSTER")
+    if given:
+        yield Cluster(given)
+        return
+    own = Cluster.up(f"e2e-{os.getpid()}")
+    try:
+        yield own
+    finally:
+        own.down()
+
+
+@pytest.fixture(scope="session")
+def crds(cluster):
+    """The shared control plane, with our kinds."""
+    cluster.install_crds()
+    return cluster
+
+
+@pytest.fixture
+def namespace(cluster):
+    """A namespace for one test."""
+    name = cluster.new_namespace()
+    yield name
+    cluster.delete_namespace(name)
+
+
+@pytest.fixture(scope="session")
+def plane():
+    """A control plane for the chart: what Helm installs must not be there before."""
+    own = Cluster.up(f"e2e-chart-{os.getpid()}")
+    try:
+        for namespace in (OWN, TEAM, OTHER):
+            own.kubectl("create", "namespace", namespace)
+        own.kubectl("label", "namespace", OWN, "pod-security.kubernetes.io/enforce=restricted")
+        yield own
+    finally:
+        own.down()
+
+
+@pytest.fixture
+def chart(plane):
+    """The chart, to be installed; what a test leaves of it is taken away."""
+    chart = Chart(plane)
+    yield chart
+    chart.remove_all()
+
+
+@pytest.fixture(scope="class")
+def installed(plane):
+    """The control plane with the chart installed as it is, without any values."""
+    chart = Chart(plane)
+    chart.install()
+    plane.wait_for_crds()
+    yield plane
+    chart.remove_all()

@@ -1,0 +1,100 @@
+"""A control plane of hack/controlplane, and what tests do with it."""
+
+import json
+import shlex
+import subprocess
+from functools import lru_cache
+from pathlib import Path
+
+from kusion_e2e.api import Api
+from kusion_e2e.paths import CONTROLPLANE, CRDS
+
+KINDS = ("specs.api.kusion.io", "releases.api.kusion.io")
+
+
+@lru_cache(maxsize=None)
+def tool(name):
+    """The path of kubectl, helm, …; builds it, where it is missing."""
+    return _controlplane("tools", name).strip()
+
+
+def _controlplane(*arguments):
+    return subprocess.run(
+        [CONTROLPLANE, *arguments], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+
+
+class CommandFailed(AssertionError):
+    """A command that had to succeed did not. Shows what it said."""
+
+    def __init__(self, result):
+        super().__init__(
+            f"{shlex.join(map(str, result.args))}: exit status {result.returncode}\n"
+            f"{result.stdout}{result.stderr}"
+        )
+        self.result = result
+
+
+class Cluster:
+    """Made by `Cluster.up`, or for a control plane that is up."""
+
+    def __init__(self, name):
+        self.name = name
+        line = _controlplane("env", name)
+        self.kubeconfig = Path(shlex.split(line)[1].partition("=")[2])
+        self.api = Api(self.kubeconfig)
+
+    @classmethod
+    def up(cls, name, *options):
+        _controlplane("up", name, *options)
+        return cls(name)
+
+    def down(self):
+        self.api.close()
+        _controlplane("down", self.name)
+
+    def run(self, *command, input=None, check=True, timeout=120):
+        """Runs a command; gives its CompletedProcess, with stdout and stderr as text."""
+        result = subprocess.run(
+            command, input=input, capture_output=True, text=True, timeout=timeout, check=False
+        )
+        if check and result.returncode != 0:
+            raise CommandFailed(result)
+        return result
+
+    def kubectl(self, *arguments, input=None, check=True):
+        return self.run(
+            tool("kubectl"), "--kubeconfig", self.kubeconfig, *arguments, input=input, check=check
+        )
+
+    def helm(self, *arguments, check=True):
+        return self.run(tool("helm"), "--kubeconfig", self.kubeconfig, *arguments, check=check)
+
+    def apply(self, text, namespace=None, check=True):
+        """Server-side apply of YAML, checked strictly."""
+        where = ("--namespace", namespace) if namespace else ()
+        command = ("apply", "--server-side", "--validate=strict", *where, "-f", "-")
+        return self.kubectl(*command, input=text, check=check)
+
+    def get_json(self, *arguments):
+        """kubectl get … as an object; None where it does not exist."""
+        result = self.kubectl("get", *arguments, "--ignore-not-found", "-o", "json")
+        return json.loads(result.stdout) if result.stdout.strip() else None
+
+    def install_crds(self):
+        self.kubectl("apply", "--server-side", "--validate=strict", "-f", CRDS)
+        self.wait_for_crds()
+
+    def wait_for_crds(self):
+        crds = [f"crd/{name}" for name in KINDS]
+        self.kubectl("wait", "--for=condition=Established", "--timeout=30s", *crds)
+
+    def new_namespace(self, prefix="test"):
+        """A namespace of a name that was not there before, with its ServiceAccount `default`."""
+        namespace = {"metadata": {"generateName": f"{prefix}-"}}
+        name = self.api.create("/api/v1/namespaces", namespace).must().object["metadata"]["name"]
+        self.kubectl("wait", "--for=create", "--timeout=30s", "-n", name, "serviceaccount/default")
+        return name
+
+    def delete_namespace(self, name):
+        self.kubectl("delete", "namespace", name, "--wait=false", "--ignore-not-found")

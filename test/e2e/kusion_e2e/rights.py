@@ -1,0 +1,35 @@
+"""Asks an API server who may do what."""
+
+PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+
+def groups_of(user):
+    """Those that the API server gives to it."""
+    prefix, _, account = user.rpartition("serviceaccount:")
+    if prefix != "system:":
+        return ["system:authenticated"]
+    namespace = account.partition(":")[0]
+    service_accounts = ["system:serviceaccounts", f"system:serviceaccounts:{namespace}"]
+    return [*service_accounts, "system:authenticated"]
+
+
+def may(cluster, user, verb, group, resource, namespace, name=""):
+    """Whether the user may do it. The namespace is empty for all, and for what has none."""
+    resource, _, subresource = resource.partition("/")
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {
+            "user": user,
+            "groups": groups_of(user),
+            "resourceAttributes": {
+                "verb": verb,
+                "group": group,
+                "resource": resource,
+                "subresource": subresource,
+                "namespace": namespace,
+                "name": name,
+            },
+        },
+    }
+    return cluster.api.create(PATH, review).must().object["status"]["allowed"]

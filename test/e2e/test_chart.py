@@ -1,0 +1,340 @@
+"""The chart, as Helm renders it, and its life in a real cluster. Nothing of it runs here: pods
+only look alive. test_chart_rights.py has what it may."""
+
+import tarfile
+
+import pytest
+import yaml
+
+from kusion_e2e.chart import NAME, OTHER, OWN, RELEASE, TEAM
+from kusion_e2e.cluster import KINDS, tool
+from kusion_e2e.paths import CHART, CRDS
+from kusion_e2e.rights import may
+
+
+def render(cluster, *arguments, check=True):
+    """Its objects by kind and name; the result of the command, where it failed."""
+    result = cluster.helm("template", RELEASE, CHART, "-n", OWN, *arguments, check=check)
+    if result.returncode != 0:
+        return result
+    documents = [document for document in yaml.safe_load_all(result.stdout) if document]
+    objects = {(d["kind"], d["metadata"]["name"]): d for d in documents}
+    assert len(objects) == len(documents), "an object is rendered twice"
+    return objects
+
+
+def kinds_of(objects):
+    return sorted(kind for kind, _ in objects)
+
+
+def container_of(objects):
+    (deployment,) = [d for (kind, _), d in objects.items() if kind == "Deployment"]
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    return container
+
+
+EVERYTHING = [
+    "--set=image.digest=sha256:" + "0" * 64,
+    "--set=imagePullSecrets[0].name=registry",
+    "--set=crds.keep=false",
+    "--set=controller.watchNamespace=team-a",
+    "--set=controller.watchLabelSelector=team=a\\,env in (dev\\,test)",
+    "--set=controller.defaultServiceAccount=deployer",
+    "--set=controller.actAsController=true",
+    "--set=controller.concurrent=8",
+    "--set=controller.logLevel=debug",
+    "--set=controller.logFormat=text",
+    "--set=controller.extraArgs[0]=--no-cross-namespace-refs",
+    "--set=replicas=2",
+    "--set=serviceAccount.name=kusion",
+    "--set=serviceAccount.annotations.a=b",
+    '--set-json=rbac.extraRules=[{"apiGroups":[""],"resources":["configmaps"],"verbs":["*"]}]',
+    "--set=userRoles.viewersReadSpecs=true",
+    "--set=metrics.port=18080",
+    "--set=metrics.service.enabled=true",
+    "--set-string=metrics.service.annotations.prometheus\\.io/scrape=true",
+    "--set=health.port=19440",
+    "--set=podDisruptionBudget.enabled=true",
+    "--set=podDisruptionBudget.maxUnavailable=50%",
+    "--set=podAnnotations.a=b",
+    "--set=podLabels.a=b",
+    "--set=nodeSelector.a=b",
+    "--set-json=tolerations=[{\"operator\":\"Exists\"}]",
+    "--set-json=affinity={\"nodeAffinity\":{}}",
+    "--set-json=topologySpreadConstraints=[{\"maxSkew\":1,\"topologyKey\":\"a\","
+    "\"whenUnsatisfiable\":\"ScheduleAnyway\"}]",
+    "--set=priorityClassName=system-cluster-critical",
+]
+
+
+class TestRendered:
+    @pytest.mark.parametrize("values", [[], EVERYTHING], ids=["default", "everything"])
+    def test_lint(self, plane, values):
+        plane.helm("lint", "--strict", CHART, *values)
+
+    @pytest.mark.parametrize("values", [[], EVERYTHING], ids=["default", "everything"])
+    def test_the_api_server_takes_it_strictly(self, plane, values):
+        rendered = plane.helm("template", RELEASE, CHART, "-n", OWN, *values).stdout
+        dry = ("apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-")
+        plane.kubectl(*dry, input=rendered)
+
+    def test_kinds_are_those_of_the_repository(self, plane):
+        for keep in ("true", "false"):
+            objects = render(plane, f"--set=crds.keep={keep}")
+            for name in KINDS:
+                plural, _, group = name.partition(".")
+                ours = yaml.safe_load((CRDS / f"{group}_{plural}.yaml").read_text())
+                rendered = objects["CustomResourceDefinition", name]
+                annotations = rendered["metadata"].pop("annotations", None)
+                kept = {"helm.sh/resource-policy": "keep"} if keep == "true" else None
+                assert annotations == kept
+                assert rendered == ours
+
+    def test_they_exist_once(self):
+        assert (CHART / "files" / "crds").resolve() == CRDS
+        assert not (CHART / "crds").exists()
+
+    def test_objects(self, plane):
+        default = [
+            "ClusterRole",
+            "ClusterRole",
+            "ClusterRole",
+            "ClusterRoleBinding",
+            "CustomResourceDefinition",
+            "CustomResourceDefinition",
+            "Deployment",
+            "Role",
+            "RoleBinding",
+            "ServiceAccount",
+        ]
+        assert kinds_of(render(plane)) == default
+        least = render(
+            plane,
+            "--set=crds.enabled=false,rbac.create=false,userRoles.enabled=false",
+            "--set=serviceAccount.create=false",
+        )
+        assert kinds_of(least) == ["Deployment"]
+        everything = [*default, "PodDisruptionBudget", "Role", "RoleBinding", "Service"]
+        assert kinds_of(render(plane, *EVERYTHING)) == sorted(everything)
+
+    def test_arguments(self, plane):
+        assert container_of(render(plane))["args"] == [
+            "--leader-elect",
+            "--state-namespace=$(POD_NAMESPACE)",
+            "--metrics-bind-address=:8080",
+            "--health-bind-address=:9440",
+            "--log-level=info",
+            "--log-format=json",
+        ]
+        container = container_of(render(plane, *EVERYTHING))
+        assert container["args"] == [
+            "--leader-elect",
+            "--state-namespace=$(POD_NAMESPACE)",
+            "--metrics-bind-address=:18080",
+            "--health-bind-address=:19440",
+            "--log-level=debug",
+            "--log-format=text",
+            "--watch-namespace=team-a",
+            "--watch-label-selector=team=a,env in (dev,test)",
+            "--default-service-account=deployer",
+            "--act-as-controller",
+            "--concurrent=8",
+            "--no-cross-namespace-refs",
+        ]
+        assert {p["name"]: p["containerPort"] for p in container["ports"]} == {
+            "metrics": 18080,
+            "health": 19440,
+        }
+
+    @pytest.mark.parametrize(
+        "value, image",
+        [
+            ("image.tag=", "ghcr.io/kusionstack/kusion-operator:0.1.0"),
+            ("image.tag=v9", "ghcr.io/kusionstack/kusion-operator:v9"),
+            ("image.repository=mirror/k", "mirror/k:0.1.0"),
+            (
+                f"image.digest=sha256:{'a' * 64}",
+                f"ghcr.io/kusionstack/kusion-operator@sha256:{'a' * 64}",
+            ),
+        ],
+    )
+    def test_image(self, plane, value, image):
+        assert container_of(render(plane, f"--set={value}"))["image"] == image
+
+    def test_without_leader_election_two_never_run(self, plane):
+        objects = render(plane, "--set=leaderElection=false")
+        assert "--leader-elect" not in container_of(objects)["args"]
+        assert objects["Deployment", NAME]["spec"]["strategy"] == {"type": "Recreate"}
+
+    def test_labels(self, plane):
+        for (kind, _), rendered in render(plane, *EVERYTHING).items():
+            labels = rendered["metadata"]["labels"]
+            assert labels["app.kubernetes.io/name"] == "kusion-operator"
+            assert labels["app.kubernetes.io/part-of"] == "kusion"
+            if kind != "CustomResourceDefinition":
+                assert labels["app.kubernetes.io/instance"] == RELEASE
+                assert labels["app.kubernetes.io/managed-by"] == "Helm"
+
+    def test_selectors_select_the_pods(self, plane):
+        objects = render(plane, *EVERYTHING)
+        deployment = objects["Deployment", NAME]["spec"]
+        labels = deployment["template"]["metadata"]["labels"].items()
+        selectors = [
+            deployment["selector"]["matchLabels"],
+            objects["Service", f"{NAME}-metrics"]["spec"]["selector"],
+            objects["PodDisruptionBudget", NAME]["spec"]["selector"]["matchLabels"],
+        ]
+        for selector in selectors:
+            assert selector and selector.items() <= labels
+
+    @pytest.mark.parametrize(
+        "arguments, name",
+        [
+            (["--set=nameOverride=ops"], "kusion-ops"),
+            (["--set=fullnameOverride=ops"], "ops"),
+            (["--set=nameOverride=kusion"], "kusion"),
+            (["--set=nameOverride=" + "n" * 60], ("kusion-" + "n" * 60)[:63]),
+        ],
+    )
+    def test_names(self, plane, arguments, name):
+        assert ("Deployment", name) in render(plane, *arguments)
+
+    @pytest.mark.parametrize(
+        "value, complaint",
+        [
+            ("replica=2", "replica"),
+            ("controller.loglevel=debug", "loglevel"),
+            ("controller.logLevel=verbose", "logLevel"),
+            ("controller.concurrent=0", "concurrent"),
+            ("image.digest=sha256:1", "digest"),
+            ("metrics.port=80", "port"),
+            ("crds.keep=maybe", "keep"),
+            ("replicas=2,leaderElection=false", "leaderElection"),
+        ],
+    )
+    def test_wrong_values_are_refused(self, plane, value, complaint):
+        result = render(plane, f"--set={value}", check=False)
+        assert result.returncode != 0
+        assert complaint in result.stderr
+
+    def test_an_older_cluster_is_refused(self, plane):
+        result = render(plane, "--kube-version=1.31.9", check=False)
+        assert result.returncode != 0
+        assert "1.32" in result.stderr
+
+
+# Installed, upgraded, uninstalled.
+
+
+OBJECTS = "deployment,serviceaccount,role,rolebinding,clusterrole,clusterrolebinding"
+
+
+def names(cluster, kind, *options):
+    return cluster.kubectl("get", kind, "-o", "name", *options).stdout.split()
+
+
+def served(cluster):
+    return {f"customresourcedefinition.apiextensions.k8s.io/{n}" for n in KINDS} <= set(
+        names(cluster, "crd")
+    )
+
+
+def make_spec(cluster):
+    cluster.apply(
+        "{apiVersion: api.kusion.io/v1, kind: Spec, metadata: {name: kept}, spec: {resources: []}}",
+        TEAM,
+    )
+
+
+class TestLife:
+    def test_pods_pass_the_restricted_profile(self, chart):
+        """Which the namespace enforces: a pod that fell short of it would not be made."""
+        chart.install()
+        rollout = ("rollout", "status", f"deployment/{NAME}", "-n", OWN, "--timeout=60s")
+        chart.cluster.kubectl(*rollout)
+        warnings = chart.helm("upgrade", CHART, "--set=podAnnotations.a=b", "--wait=false").stderr
+        assert "PodSecurity" not in warnings
+
+    def test_kinds_stay_when_uninstalled(self, chart):
+        ours = ("-A", "-l", f"app.kubernetes.io/instance={RELEASE}")
+        chart.install()
+        chart.cluster.wait_for_crds()
+        make_spec(chart.cluster)
+        assert names(chart.cluster, OBJECTS, *ours) != []
+        chart.uninstall()
+        assert names(chart.cluster, "spec", "-n", TEAM) == ["spec.api.kusion.io/kept"]
+        assert names(chart.cluster, OBJECTS, *ours) == []
+        chart.install()  # and may be taken up again
+        assert names(chart.cluster, "spec", "-n", TEAM) == ["spec.api.kusion.io/kept"]
+
+    def test_kinds_go_where_that_is_wanted(self, chart):
+        chart.install("--set=crds.keep=false")
+        chart.cluster.wait_for_crds()
+        make_spec(chart.cluster)
+        chart.uninstall()
+        assert not served(chart.cluster)
+
+    def test_keep_can_be_turned_on_later(self, chart):
+        chart.install("--set=crds.keep=false")
+        chart.upgrade("--set=crds.keep=true")
+        chart.uninstall()
+        assert served(chart.cluster)
+
+    def test_without_kinds(self, chart):
+        chart.cluster.install_crds()
+        refused = chart.install(check=False)
+        assert refused.returncode != 0, "they are not Helm's"
+        chart.remove_all()
+        chart.cluster.install_crds()
+        chart.install("--set=crds.enabled=false")
+        chart.uninstall()
+        assert served(chart.cluster)
+
+    def test_upgrade(self, chart):
+        chart.install()
+        chart.upgrade("--set=image.tag=v9,replicas=2")
+        deployment = chart.cluster.get_json("deployment", NAME, "-n", OWN)
+        (container,) = deployment["spec"]["template"]["spec"]["containers"]
+        assert container["image"].endswith(":v9")
+        assert deployment["spec"]["replicas"] == 2
+
+    def test_a_package_holds_the_kinds_and_upgrades_them(self, chart, tmp_path):
+        chart.install()
+        chart.cluster.wait_for_crds()
+        make_spec(chart.cluster)
+        chart.cluster.run(tool("helm"), "package", CHART, "-d", tmp_path)
+        (package,) = tmp_path.glob("kusion-operator-*.tgz")
+        with tarfile.open(package) as archive:
+            archive.extractall(tmp_path)
+        unpacked = tmp_path / "kusion-operator"
+        for file in sorted(CRDS.glob("*.yaml")):
+            copy = unpacked / "files" / "crds" / file.name
+            assert not copy.is_symlink()
+            assert copy.read_text() == file.read_text()
+            copy.write_text(copy.read_text().replace("shortNames: [k", "shortNames: [next, k"))
+        text = (unpacked / "files" / "crds" / "api.kusion.io_specs.yaml").read_text()
+        assert "[next, kspec]" in text
+        chart.upgrade(chart=unpacked)
+        crd = chart.cluster.get_json("crd", KINDS[0])
+        assert crd["spec"]["names"]["shortNames"] == ["next", "kspec"]
+        assert names(chart.cluster, "spec", "-n", TEAM) == ["spec.api.kusion.io/kept"]
+
+    def test_notes(self, chart):
+        said = chart.install().stdout
+        assert "--clusterrole=edit --serviceaccount=team-a:default" in said
+        assert "every object of them, stay when" in said
+        assert "\n\n\n" not in said.partition("NOTES:")[2]
+
+    def test_two_releases_in_one_cluster(self, chart):
+        """Each for its namespace; the kinds come from one of them."""
+        chart.install(f"--set=controller.watchNamespace={TEAM}")
+        options = f"--set=crds.enabled=false,controller.watchNamespace={OTHER}"
+        chart.cluster.helm("install", RELEASE, CHART, "-n", OTHER, "--wait=false", options)
+        try:
+            for home, watched in ((OWN, TEAM), (OTHER, OTHER)):
+                account = f"system:serviceaccount:{home}:{NAME}"
+                for namespace in (TEAM, OTHER):
+                    row = ("list", "api.kusion.io", "specs", namespace)
+                    assert may(chart.cluster, account, *row) == (namespace == watched)
+        finally:
+            chart.cluster.helm("uninstall", RELEASE, "-n", OTHER, "--wait")
