@@ -1,0 +1,21 @@
+# shellcheck shell=bash
+# Building by CMake's presets. To be sourced after common.sh.
+
+_build_progress() {
+    printf 'build/%s: %s' "$_preset" "$(grep -o '^\[[0-9]*/[0-9]*\]' "$ROOT/build/$_preset.log" | tail -n 1)"
+}
+
+# build_preset PRESET TARGET…: configures and builds; all of it without a target. Fails if it
+# fails, after the end of its output.
+build_preset() {
+    local started=$SECONDS targets=()
+    _preset=$1
+    shift
+    (($# == 0)) || targets=(--target "$@")
+    mkdir -p "$ROOT/build"
+    # shellcheck disable=SC2016 # the inner shell expands it
+    long_work "$ROOT/build/$_preset.log" _build_progress \
+        bash -c 'cd "$1" && cmake --preset "$2" && cmake --build --preset "$2" "${@:3}"' \
+        bash "$ROOT" "$_preset" "${targets[@]}" || return
+    say "build/$_preset: built in $(seconds_text $((SECONDS - started)))"
+}
