@@ -1,0 +1,34 @@
+/*
+ * Which events were sent of late: a bounded memory, oldest forgotten first.
+ * Not thread-safe.
+ */
+#ifndef CONTROLLER_CORE_EVENT_MEMORY_H
+#define CONTROLLER_CORE_EVENT_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "engine/base/hash.h"
+#include "engine/base/strmap.h"
+
+struct event_trace {
+    char digest[HASH_HEX_SIZE]; /* of what makes an event the same */
+    int64_t at;                 /* monotonic ms */
+    TAILQ_ENTRY(event_trace) order;
+};
+
+struct event_memory {
+    size_t capacity;
+    struct strmap traces;
+    TAILQ_HEAD(event_traces, event_trace) oldest_first;
+};
+
+void event_memory_init(struct event_memory *memory, size_t capacity);
+void event_memory_done(struct event_memory *memory);
+
+/* True, and remembered, unless the same was within `interval` ms before now. */
+bool event_memory_is_new(struct event_memory *memory, const char digest[HASH_HEX_SIZE],
+                         int64_t now, int64_t interval);
+
+#endif

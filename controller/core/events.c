@@ -1,0 +1,264 @@
+#include "controller/core/events.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+
+#include "controller/core/event_memory.h"
+#include "controller/core/thread.h"
+#include "engine/base/log.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "runtimes/io/clock.h"
+#include "runtimes/io/random.h"
+#include "runtimes/kubernetes/client/path.h"
+
+#define SEND_TIMEOUT 10000 /* ms for one event, with retries */
+#define LAST_TIMEOUT 2000  /* ms for all that waits at the end */
+#define NAME_BYTES   236   /* of the subject's name, so that the event's stays within 253 */
+
+struct event {
+    char *path; /* of the collection */
+    const struct value *body;
+    TAILQ_ENTRY(event) queue;
+};
+
+TAILQ_HEAD(event_queue, event);
+
+struct event_recorder {
+    struct kube_client *client;
+    const struct clock_source *clock;
+    char *component, *instance;
+    struct cancel *stop;
+    pthread_t thread;
+
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    struct event_memory memory;
+    struct event_queue queue;
+    size_t n_queued;
+    bool is_stopping; /* the thread ends when the queue is empty */
+    bool is_ended;
+};
+
+static void event_free(struct event *event)
+{
+    free(event->path);
+    value_unref(event->body);
+    free(event);
+}
+
+/* ---- Making ---- */
+
+static void digest_of(const struct event_subject *subject, const char *type, const char *reason,
+                      const char *message, char ret_digest[HASH_HEX_SIZE])
+{
+    const char *parts[] = {subject->api_version,
+                           subject->kind,
+                           subject->namespace_name,
+                           subject->name,
+                           subject->uid,
+                           type,
+                           reason,
+                           message};
+    struct hash *hash = hash_new();
+
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+        hash_add_str(hash, parts[i] ? parts[i] : "");
+    hash_finish_hex(hash, ret_digest);
+    hash_free(hash);
+}
+
+/* Unique, and a subdomain: what is cut must not end in a dot or dash. */
+static char *event_name(const char *subject)
+{
+    size_t length = strnlen(subject, NAME_BYTES);
+
+    while (length > 0 && !isalnum((unsigned char)subject[length - 1]))
+        length--;
+    return str_printf("%.*s.%016" PRIx64, (int)length, subject, random_below(UINT64_MAX));
+}
+
+/* Without eventTime: with it the API server asks for more than core/v1 has. */
+static struct event *event_new(const struct event_recorder *recorder,
+                               const struct event_subject *subject, const char *type,
+                               const char *reason, const char *action, const char *message)
+{
+    const char *namespace_name = subject->namespace_name ? subject->namespace_name : "default";
+    _cleanup_free_ char *name = event_name(subject->name);
+    struct event *event = NEW(struct event);
+    char now[TIMESTAMP_SIZE];
+
+    timestamp_format(recorder->clock->now(recorder->clock), now);
+    event->path = kube_path("v1", namespace_name, "events", NULL, NULL);
+    event->body = value_pack(
+        "{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s, s:s?, s:s, s:s?, s:s?},"
+        " s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:{s:s}, s:s, s:s}",
+        "apiVersion", "v1", "kind", "Event", "metadata", "name", name, "namespace", namespace_name,
+        "involvedObject", "apiVersion", subject->api_version, "kind", subject->kind, "namespace",
+        subject->namespace_name, "name", subject->name, "uid", subject->uid, "resourceVersion",
+        subject->resource_version, "type", type, "reason", reason, "action", action, "message",
+        message, "count", 1, "firstTimestamp", now, "lastTimestamp", now, "source", "component",
+        recorder->component, "reportingComponent", recorder->component, "reportingInstance",
+        recorder->instance);
+    return event;
+}
+
+static bool is_new(struct event_recorder *recorder, const char digest[HASH_HEX_SIZE])
+{
+    int64_t now = recorder->clock->monotonic(recorder->clock);
+    bool result;
+
+    pthread_mutex_lock(&recorder->mutex);
+    result = event_memory_is_new(&recorder->memory, digest, now, EVENT_INTERVAL);
+    pthread_mutex_unlock(&recorder->mutex);
+    return result;
+}
+
+static struct event *pop(struct event_recorder *recorder)
+{
+    struct event *event = TAILQ_FIRST(&recorder->queue);
+
+    if (event) {
+        TAILQ_REMOVE(&recorder->queue, event, queue);
+        recorder->n_queued--;
+    }
+    return event;
+}
+
+static void push(struct event_recorder *recorder, struct event *event)
+{
+    struct event *dropped = NULL;
+
+    pthread_mutex_lock(&recorder->mutex);
+    if (recorder->n_queued == EVENT_QUEUE)
+        dropped = pop(recorder);
+    TAILQ_INSERT_TAIL(&recorder->queue, event, queue);
+    recorder->n_queued++;
+    pthread_cond_signal(&recorder->changed);
+    pthread_mutex_unlock(&recorder->mutex);
+    if (!dropped)
+        return;
+    log_warn("too many events wait: the oldest is dropped", "reason",
+             value_get_string(dropped->body, "reason"), "message",
+             value_get_string(dropped->body, "message"), NULL);
+    event_free(dropped);
+}
+
+void event_emit(struct event_recorder *recorder, const struct event_subject *subject,
+                const char *type, const char *reason, const char *action, const char *format, ...)
+{
+    char message[EVENT_MESSAGE_BYTES + 1], digest[HASH_HEX_SIZE];
+    _cleanup_free_ char *whole = NULL;
+    va_list args;
+
+    va_start(args, format);
+    whole = str_vprintf(format, args);
+    va_end(args);
+    digest_of(subject, type, reason, whole, digest);
+    if (!is_new(recorder, digest))
+        return;
+    str_copy(message, sizeof(message), whole);
+    push(recorder, event_new(recorder, subject, type, reason, action, message));
+}
+
+/* ---- Sending ---- */
+
+/* What says that the namespace takes no events, or that we are not to write: not worth a line. */
+static bool is_quiet(int rc)
+{
+    return rc == ERR_FORBIDDEN || rc == ERR_NOT_FOUND || rc == ERR_EXISTS || rc == ERR_FENCED ||
+           rc == ERR_CANCELLED;
+}
+
+static void send(struct event_recorder *recorder, const struct event *event)
+{
+    struct error error = {0};
+    struct kube_request request = {
+        .method = "POST",
+        .path = event->path,
+        .body = event->body,
+        .accept = KUBE_METADATA,
+        .idempotent = true, /* by its name */
+        .timeout = SEND_TIMEOUT,
+        .cancel = recorder->stop,
+    };
+    int rc = kube_do(recorder->client, &request, NULL, &error);
+
+    if (rc < 0 && !is_quiet(rc))
+        log_warn("an event was not sent", "event", value_get_string(event->body, "reason"),
+                 "reason", error.reason, "error", error.message, NULL);
+}
+
+static struct event *wait_for_event(struct event_recorder *recorder)
+{
+    struct event *event;
+
+    pthread_mutex_lock(&recorder->mutex);
+    while (!(event = pop(recorder)) && !recorder->is_stopping)
+        recorder->clock->wait(recorder->clock, &recorder->changed, &recorder->mutex, CLOCK_FOREVER);
+    if (!event) {
+        recorder->is_ended = true;
+        pthread_cond_broadcast(&recorder->changed);
+    }
+    pthread_mutex_unlock(&recorder->mutex);
+    return event;
+}
+
+static void *run(void *arg)
+{
+    struct event_recorder *recorder = arg;
+
+    for (struct event *event; (event = wait_for_event(recorder)); event_free(event))
+        send(recorder, event);
+    return NULL;
+}
+
+/* ---- Lifetime ---- */
+
+struct event_recorder *event_recorder_new(struct kube_client *client,
+                                          const struct clock_source *clock, const char *component,
+                                          const char *instance)
+{
+    struct event_recorder *recorder = NEW(struct event_recorder);
+
+    recorder->client = client;
+    recorder->clock = clock;
+    recorder->component = str_new(component);
+    recorder->instance = str_new(instance);
+    recorder->stop = cancel_new(NULL);
+    pthread_mutex_init(&recorder->mutex, NULL);
+    system_clock_condition_init(&recorder->changed);
+    event_memory_init(&recorder->memory, EVENT_MEMORY);
+    TAILQ_INIT(&recorder->queue);
+    recorder->thread = thread_start("events", run, recorder);
+    return recorder;
+}
+
+static void stop(struct event_recorder *recorder)
+{
+    const struct clock_source *clock = recorder->clock;
+    int64_t until = clock->monotonic(clock) + LAST_TIMEOUT;
+
+    pthread_mutex_lock(&recorder->mutex);
+    recorder->is_stopping = true;
+    pthread_cond_broadcast(&recorder->changed);
+    while (!recorder->is_ended && clock->monotonic(clock) < until)
+        clock->wait(clock, &recorder->changed, &recorder->mutex, until);
+    pthread_mutex_unlock(&recorder->mutex);
+    cancel_fire(recorder->stop, "Shutdown");
+    pthread_join(recorder->thread, NULL);
+}
+
+void event_recorder_free(struct event_recorder *recorder)
+{
+    if (!recorder)
+        return;
+    stop(recorder);
+    event_memory_done(&recorder->memory);
+    cancel_free(recorder->stop);
+    pthread_cond_destroy(&recorder->changed);
+    pthread_mutex_destroy(&recorder->mutex);
+    free(recorder->component);
+    free(recorder->instance);
+    free(recorder);
+}

@@ -1,0 +1,25 @@
+/*
+ * Our finalizer on an object, added and removed with compare-and-swap on its
+ * resourceVersion: other finalizers, and their order, stay as they are.
+ */
+#ifndef CONTROLLER_CORE_FINALIZER_H
+#define CONTROLLER_CORE_FINALIZER_H
+
+#include "runtimes/kubernetes/client/client.h"
+
+#define KUSION_FINALIZER "api.kusion.io/finalizer"
+
+bool finalizer_is_set(const struct value *metadata);
+
+/*
+ * path: of the object; metadata: as it was just read (of the whole object, or of its metadata
+ * alone). Nothing is sent where it is so already.
+ *   ERR_CONFLICT   the object changed since: read it again
+ *   ERR_NOT_FOUND  it is gone (adding; to remove from what is gone is 0)
+ */
+int finalizer_add(struct kube_client *client, const char *path, const struct value *metadata,
+                  struct cancel *cancel, struct error *error);
+int finalizer_remove(struct kube_client *client, const char *path, const struct value *metadata,
+                     struct cancel *cancel, struct error *error);
+
+#endif

@@ -1,0 +1,203 @@
+#include "controller/core/informer.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "engine/base/log.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/base/strmap.h"
+#include "runtimes/kubernetes/client/watch.h"
+
+/* One allocation each: the strings follow the struct, the key first. */
+struct entry {
+    struct informer_object object;
+    char key[];
+};
+
+struct informer {
+    struct informer_config config;
+    struct kube_watch *watch;
+    _Atomic bool is_synced;
+    pthread_mutex_t mutex; /* of objects; only the watch's callbacks change them */
+    struct strmap objects;
+};
+
+static size_t size_of(const char *s)
+{
+    return s ? strlen(s) + 1 : 0;
+}
+
+/* Appends a copy at *end, which moves on; NULL stays NULL. */
+static char *place(char **end, const char *s)
+{
+    size_t size = size_of(s);
+    char *at = *end;
+
+    if (!s)
+        return NULL;
+    memcpy(at, s, size);
+    *end += size;
+    return at;
+}
+
+static const char *trigger_of(const struct value *metadata)
+{
+    const struct value *annotations = value_get(metadata, "annotations");
+    const char *ours = value_get_string(annotations, INFORMER_TRIGGER);
+
+    return ours ? ours : value_get_string(annotations, INFORMER_TRIGGER_FLUX);
+}
+
+/* NULL: not an object with a name. */
+static struct entry *entry_new(const struct value *metadata)
+{
+    const char *namespace_name = value_get_string(metadata, "namespace");
+    const char *name = value_get_string(metadata, "name");
+    const char *uid = value_get_string(metadata, "uid");
+    const char *trigger = trigger_of(metadata);
+    size_t key_size, size;
+    struct entry *entry;
+    char *end;
+
+    if (!name)
+        return NULL;
+    if (!uid)
+        uid = "";
+    key_size = size_of(namespace_name) + size_of(name);
+    size = key_size + size_of(namespace_name) + size_of(uid) + size_of(trigger);
+    entry = mem_new(sizeof(*entry) + size);
+    snprintf(entry->key, key_size, "%s%s%s", namespace_name ? namespace_name : "",
+             namespace_name ? "/" : "", name);
+    end = entry->key + key_size;
+    entry->object = (struct informer_object){
+        .namespace_name = place(&end, namespace_name),
+        .name = entry->key + size_of(namespace_name), /* the key ends with it */
+        .uid = place(&end, uid),
+        .generation = value_int(value_get(metadata, "generation"), 0),
+        .deleting = value_get_string(metadata, "deletionTimestamp") != NULL,
+        .trigger = place(&end, trigger),
+    };
+    return entry;
+}
+
+static bool is_same(const struct informer_object *a, const struct informer_object *b)
+{
+    return a->generation == b->generation && a->deleting == b->deleting &&
+           str_equal(a->trigger, b->trigger);
+}
+
+/* Takes entry over (NULL: removes the key); gives back what was there. */
+static struct entry *replace(struct informer *informer, const char *key, struct entry *entry)
+{
+    struct entry *old;
+
+    pthread_mutex_lock(&informer->mutex);
+    old = strmap_remove(&informer->objects, key); /* the map borrows the old entry's key */
+    if (entry)
+        strmap_put(&informer->objects, entry->key, entry);
+    pthread_mutex_unlock(&informer->mutex);
+    return old;
+}
+
+static void report(struct informer *informer, const char *key, const struct entry *old,
+                   const struct entry *now)
+{
+    informer->config.on_change(informer->config.arg, key, old ? &old->object : NULL,
+                               now ? &now->object : NULL);
+}
+
+static void put(struct informer *informer, struct entry *entry)
+{
+    _cleanup_free_ struct entry *old = replace(informer, entry->key, entry);
+
+    if (old && !str_equal(old->object.uid, entry->object.uid)) {
+        report(informer, entry->key, old, NULL);
+        report(informer, entry->key, NULL, entry);
+    } else if (!old || !is_same(&old->object, &entry->object)) {
+        report(informer, entry->key, old, entry);
+    }
+}
+
+static void drop(struct informer *informer, const struct entry *gone)
+{
+    _cleanup_free_ struct entry *old = replace(informer, gone->key, NULL);
+
+    if (old)
+        report(informer, gone->key, old, NULL);
+}
+
+static void on_event(void *arg, enum kube_watch_event event, const struct value *object,
+                     const struct error *error)
+{
+    struct informer *informer = arg;
+    struct entry *entry;
+
+    switch (event) {
+    case KUBE_WATCH_UPSERT:
+        entry = entry_new(value_get(object, "metadata"));
+        if (entry)
+            put(informer, entry);
+        break;
+    case KUBE_WATCH_DELETED:
+        entry = entry_new(value_get(object, "metadata"));
+        if (entry)
+            drop(informer, entry);
+        free(entry);
+        break;
+    case KUBE_WATCH_SYNCED:
+        atomic_store(&informer->is_synced, true);
+        break;
+    case KUBE_WATCH_ERROR:
+        log_warn("watch failed, and is tried again", "path", informer->config.path, "reason",
+                 error->reason, "error", error->message, NULL);
+        break;
+    }
+}
+
+struct informer *informer_new(const struct informer_config *config, struct error *error)
+{
+    struct informer *informer = NEW(struct informer);
+    struct kube_watch_config watch = {.metadata_only = true, .on_event = on_event, .arg = informer};
+
+    informer->config = *config;
+    informer->config.path = watch.path = str_new(config->path);
+    pthread_mutex_init(&informer->mutex, NULL);
+    strmap_init(&informer->objects);
+    if (kube_watch_new(config->client, &watch, &informer->watch, error) < 0) {
+        err_wrap(error, "watch of %s", config->path);
+        informer_free(TAKE(informer));
+    }
+    return informer;
+}
+
+void informer_free(struct informer *informer)
+{
+    if (!informer)
+        return;
+    kube_watch_free(informer->watch);
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&informer->objects, e));)
+        free(e->value);
+    strmap_done(&informer->objects);
+    pthread_mutex_destroy(&informer->mutex);
+    free((char *)(uintptr_t)informer->config.path);
+    free(informer);
+}
+
+bool informer_synced(const struct informer *informer)
+{
+    return atomic_load(&informer->is_synced);
+}
+
+void informer_each(struct informer *informer,
+                   void (*fn)(void *arg, const char *key, const struct informer_object *object),
+                   void *arg)
+{
+    pthread_mutex_lock(&informer->mutex);
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&informer->objects, e));) {
+        const struct entry *entry = e->value;
+
+        fn(arg, entry->key, &entry->object);
+    }
+    pthread_mutex_unlock(&informer->mutex);
+}

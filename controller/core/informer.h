@@ -1,0 +1,56 @@
+/*
+ * What is known of one collection without asking: of each object its name,
+ * UID, generation, whether it is being deleted, and the trigger that a person
+ * or a tool sets. Nothing else is kept, so that a thousand objects take some
+ * hundred kB.
+ *
+ * A reconciler reads the object itself when it gets to it; this tells it that
+ * there is something to do. Status writes and labels change nothing here.
+ */
+#ifndef CONTROLLER_CORE_INFORMER_H
+#define CONTROLLER_CORE_INFORMER_H
+
+#include "runtimes/kubernetes/client/client.h"
+
+#define INFORMER_TRIGGER "api.kusion.io/reconcile-requested-at"
+#define INFORMER_TRIGGER_FLUX "reconcile.fluxcd.io/requestedAt"
+
+struct informer_object {
+    char *namespace_name; /* NULL: of the cluster */
+    char *name;
+    char *uid;
+    int64_t generation; /* 0: of a kind that has none */
+    bool deleting;      /* has a deletionTimestamp */
+    char *trigger;      /* the annotation's value, ours before Flux's; or NULL */
+};
+
+struct informer_config {
+    struct kube_client *client;
+    const char *path; /* of the collection, with selectors if any */
+    /*
+     * Something of the above differs, or the object came (old: NULL) or went (now: NULL). Another
+     * object under the same name goes and comes. key: "namespace/name", or "name" in the cluster.
+     * On a thread of the client's, one at a time: quick, no requests. All is borrowed.
+     */
+    void (*on_change)(void *arg, const char *key, const struct informer_object *old,
+                      const struct informer_object *now);
+    void *arg;
+};
+
+struct informer;
+
+/* NULL: error says why. on_change may run before this returns. */
+struct informer *informer_new(const struct informer_config *config, struct error *error);
+void informer_free(struct informer *informer); /* on_change does not run after it */
+DEFINE_CLEANUP(struct informer *, informer_free)
+
+/* The first list is complete, and on_change was called for all of it. Thread-safe. */
+bool informer_synced(const struct informer *informer);
+
+/* Calls fn for each object, in no order, under the informer's lock: fn must be quick and must not
+ * call the informer. Thread-safe. */
+void informer_each(struct informer *informer,
+                   void (*fn)(void *arg, const char *key, const struct informer_object *object),
+                   void *arg);
+
+#endif

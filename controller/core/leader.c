@@ -1,0 +1,185 @@
+#include "controller/core/leader.h"
+
+#include <stdatomic.h>
+
+#include "controller/core/thread.h"
+#include "engine/base/log.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "runtimes/io/clock.h"
+#include "runtimes/io/random.h"
+#include "runtimes/kubernetes/client/lease.h"
+
+#define DEFAULT_DURATION 15000
+#define DEFAULT_RETRY    2000
+#define NOT_LEADING      (-1)
+
+struct leader {
+    struct leader_config config;
+    struct lease *lease;   /* set before epoch is, and not changed after */
+    _Atomic int64_t epoch; /* of our leadership; NOT_LEADING */
+    struct cancel *stop;
+    bool is_started;
+    pthread_t thread;
+
+    pthread_mutex_t mutex;
+    pthread_cond_t stopped;
+    bool is_stopping;
+
+    char reason[ERROR_REASON_SIZE]; /* the thread's: why it failed last, as it was logged */
+};
+
+struct leader *leader_new(const struct leader_config *config)
+{
+    struct leader *leader = NEW(struct leader);
+    struct leader_config *own = &leader->config;
+
+    *own = *config;
+    own->duration = config->duration ? config->duration : DEFAULT_DURATION;
+    own->renew = config->renew ? config->renew : own->duration / 3 * 2;
+    own->retry = config->retry ? config->retry : DEFAULT_RETRY;
+    own->namespace_name = str_new(config->namespace_name);
+    own->lease_name = str_new(config->lease_name);
+    own->identity = str_new(config->identity);
+    atomic_store(&leader->epoch, NOT_LEADING);
+    leader->stop = cancel_new(NULL);
+    pthread_mutex_init(&leader->mutex, NULL);
+    system_clock_condition_init(&leader->stopped);
+    return leader;
+}
+
+/* ---- Questions ---- */
+
+static bool holds(const struct leader *leader, int64_t epoch)
+{
+    return epoch != NOT_LEADING &&
+           lease_is_held(leader->lease, leader->config.duration - leader->config.renew) &&
+           lease_epoch(leader->lease) == epoch;
+}
+
+bool leader_is(const struct leader *leader)
+{
+    return holds(leader, atomic_load(&leader->epoch));
+}
+
+int leader_permit(void *arg, struct error *error)
+{
+    const struct leader *leader = arg;
+
+    if (leader_is(leader))
+        return 0;
+    return err_set(error, ERR_FENCED, "NotLeader", "this process does not hold lease %s/%s",
+                   leader->config.namespace_name, leader->config.lease_name);
+}
+
+int64_t leader_epoch(const struct leader *leader)
+{
+    int64_t epoch = atomic_load(&leader->epoch);
+
+    return holds(leader, epoch) ? epoch : NOT_LEADING;
+}
+
+/* ---- The thread ---- */
+
+/* Between half and all of the retry period, so that many do not come at once. False: stopping. */
+static bool pause_before_retry(struct leader *leader)
+{
+    const struct clock_source *clock = leader->config.clock;
+    int64_t until = clock->monotonic(clock) + backoff_delay(0, leader->config.retry, INT64_MAX);
+    bool goes_on;
+
+    pthread_mutex_lock(&leader->mutex);
+    while (!leader->is_stopping && clock->monotonic(clock) < until)
+        clock->wait(clock, &leader->stopped, &leader->mutex, until);
+    goes_on = !leader->is_stopping;
+    pthread_mutex_unlock(&leader->mutex);
+    return goes_on;
+}
+
+/* Takes or renews it; false: it is not known to be ours. A failure is logged when it is another
+ * than the last. */
+static bool try(struct leader *leader)
+{
+    struct error error = {0};
+    int rc = lease_acquire(leader->lease, leader->stop, &error);
+
+    if (rc == 0)
+        leader->reason[0] = '\0';
+    if (rc == 0 || rc == ERR_CANCELLED || str_equal(leader->reason, error.reason))
+        return rc == 0;
+    str_copy(leader->reason, sizeof(leader->reason), error.reason);
+    if (rc == ERR_CONFLICT)
+        log_info("the lease is not ours", "reason", error.reason, "message", error.message, NULL);
+    else
+        log_warn("the lease cannot be had", "reason", error.reason, "error", error.message, NULL);
+    return false;
+}
+
+static void *run(void *arg)
+{
+    struct leader *leader = arg;
+    const struct leader_config *config = &leader->config;
+
+    while (!try(leader))
+        if (!pause_before_retry(leader))
+            return NULL;
+    atomic_store(&leader->epoch, lease_epoch(leader->lease));
+    log_info("leading", "lease", config->lease_name, "identity", config->identity, NULL);
+    if (config->on_started)
+        config->on_started(config->arg);
+    while (pause_before_retry(leader)) {
+        try(leader);
+        if (leader_is(leader))
+            continue;
+        if (cancel_fired(leader->stop))
+            break;
+        atomic_store(&leader->epoch, NOT_LEADING);
+        log_error("leadership is lost", "lease", config->lease_name, NULL);
+        if (config->on_stopped)
+            config->on_stopped(config->arg);
+        break;
+    }
+    return NULL;
+}
+
+void leader_start(struct leader *leader, struct kube_client *client)
+{
+    struct lease_config lease = {
+        .namespace_name = leader->config.namespace_name,
+        .name = leader->config.lease_name,
+        .identity = leader->config.identity,
+        .duration = leader->config.duration,
+    };
+
+    leader->lease = lease_new(client, leader->config.clock, &lease);
+    leader->thread = thread_start("leader", run, leader);
+    leader->is_started = true;
+}
+
+static void stop(struct leader *leader)
+{
+    pthread_mutex_lock(&leader->mutex);
+    leader->is_stopping = true;
+    pthread_cond_signal(&leader->stopped);
+    pthread_mutex_unlock(&leader->mutex);
+    cancel_fire(leader->stop, "Shutdown");
+    pthread_join(leader->thread, NULL);
+    atomic_store(&leader->epoch, NOT_LEADING);
+    lease_release(leader->lease);
+}
+
+void leader_free(struct leader *leader)
+{
+    if (!leader)
+        return;
+    if (leader->is_started)
+        stop(leader);
+    lease_free(leader->lease);
+    cancel_free(leader->stop);
+    pthread_cond_destroy(&leader->stopped);
+    pthread_mutex_destroy(&leader->mutex);
+    free((char *)(uintptr_t)leader->config.namespace_name);
+    free((char *)(uintptr_t)leader->config.lease_name);
+    free((char *)(uintptr_t)leader->config.identity);
+    free(leader);
+}

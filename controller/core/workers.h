@@ -1,0 +1,46 @@
+/*
+ * Threads that take keys from a queue and reconcile them.
+ *
+ * Each reconcile has a cancel token of its own. It fires when the workers are
+ * stopped, and when its key is cancelled because something newer supersedes
+ * what is being done; in that case the key is reconciled again at once,
+ * whatever the result said.
+ */
+#ifndef CONTROLLER_CORE_WORKERS_H
+#define CONTROLLER_CORE_WORKERS_H
+
+#include "controller/core/workqueue.h"
+#include "engine/base/cancel.h"
+
+struct reconcile_result {
+    enum {
+        RECONCILE_DONE,  /* until something changes; failures are forgotten */
+        RECONCILE_RETRY, /* again, later each time */
+        RECONCILE_AFTER, /* again after so long; failures are forgotten */
+    } kind;
+    int64_t after; /* ms, for RECONCILE_AFTER */
+};
+
+struct workers_config {
+    const char *name;               /* of the threads: "spec" becomes "spec-0", "spec-1" */
+    unsigned count;                 /* of threads */
+    struct workqueue *queue;        /* borrowed, but shut down by workers_stop() */
+    struct cancel *cancel;          /* may be NULL; fires all of theirs */
+    const struct clock_source *clock;
+    /* Must end soon once its cancel fires. */
+    struct reconcile_result (*reconcile)(void *arg, const char *key, struct cancel *cancel);
+    void *arg;
+};
+
+struct workers;
+
+struct workers *workers_new(const struct workers_config *config);
+
+/* Cancels what runs, shuts the queue down, waits for the threads, frees. NULL is accepted. */
+void workers_stop(struct workers *workers);
+
+/* Fires the cancel of the reconcile of this key, if one runs. reason: of static storage.
+ * Thread-safe; not from a listener of that cancel. */
+void workers_cancel_key(struct workers *workers, const char *key, const char *reason);
+
+#endif

@@ -1,0 +1,139 @@
+#include "controller/flags.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/base/str.h"
+
+enum flag_type { FLAG_STRING, FLAG_COUNT, FLAG_BOOL };
+
+static const struct flag {
+    const char *name;
+    enum flag_type type;
+    size_t offset;
+    const char *fallback;
+    const char *help;
+} table[] = {
+#define FLAG(name, type, member, fallback, help) {name, type, offsetof(struct flags, member), fallback, help}
+    FLAG("kubeconfig", FLAG_STRING, kubeconfig, NULL,
+         "a kubeconfig file; without it, the configuration that a pod finds in its cluster"),
+    FLAG("context", FLAG_STRING, context, NULL, "of the kubeconfig; the current one by default"),
+    FLAG("state-namespace", FLAG_STRING, state_namespace, NULL,
+         "where State, plans and the Lease are kept; the pod's own, else kusion-system"),
+    FLAG("watch-namespace", FLAG_STRING, watch_namespace, NULL, "one namespace; all by default"),
+    FLAG("watch-label-selector", FLAG_STRING, watch_label_selector, NULL,
+         "only Specs with these labels"),
+    FLAG("default-service-account", FLAG_STRING, default_service_account, "default",
+         "impersonated for Specs that name none, in their own namespace"),
+    FLAG("act-as-controller", FLAG_BOOL, act_as_controller, "false",
+         "Specs that name no service account act with the controller's own rights"),
+    FLAG("concurrent", FLAG_COUNT, concurrent, "4", "Specs that are reconciled at once"),
+    FLAG("parallelism", FLAG_COUNT, parallelism, "10",
+         "resources of one Spec that are applied at once, 1 to 100"),
+    FLAG("leader-elect", FLAG_BOOL, leader_elect, "true", "act only while holding the Lease"),
+    FLAG("lease-name", FLAG_STRING, lease_name, "kusion-operator", "of the Lease"),
+    FLAG("metrics-bind-address", FLAG_STRING, metrics_bind_address, ":8080",
+         "for /metrics; empty: off"),
+    FLAG("health-bind-address", FLAG_STRING, health_bind_address, ":9440",
+         "for /healthz and /readyz; empty: off"),
+    FLAG("log-level", FLAG_STRING, log_level, "info", "debug, info, warn or error"),
+    FLAG("log-format", FLAG_STRING, log_format, "json", "json or text"),
+    FLAG("http1", FLAG_BOOL, http1, "false", "speak HTTP/1.1 to the API server"),
+    FLAG("version", FLAG_BOOL, version, "false", "print the version"),
+    FLAG("help", FLAG_BOOL, help, "false", "print this"),
+#undef FLAG
+};
+
+static void *member(struct flags *flags, const struct flag *flag)
+{
+    return (char *)flags + flag->offset;
+}
+
+static int set(struct flags *flags, const struct flag *flag, const char *value,
+               struct error *error)
+{
+    int64_t count;
+
+    switch (flag->type) {
+    case FLAG_STRING:
+        *(const char **)member(flags, flag) = value;
+        return 0;
+    case FLAG_COUNT:
+        if (!str_to_int64(value, &count) || count < 1 || count > 100)
+            return err_set(error, ERR_INVALID, "InvalidFlag", "--%s: \"%s\" is not a number from "
+                           "1 to 100", flag->name, value);
+        *(int64_t *)member(flags, flag) = count;
+        return 0;
+    case FLAG_BOOL:
+        if (!str_equal(value, "true") && !str_equal(value, "false"))
+            return err_set(error, ERR_INVALID, "InvalidFlag", "--%s: \"%s\" is neither true nor "
+                           "false", flag->name, value);
+        *(bool *)member(flags, flag) = str_equal(value, "true");
+        return 0;
+    }
+    return 0;
+}
+
+static const struct flag *find(const char *name, size_t length)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+        if (strlen(table[i].name) == length && strncmp(table[i].name, name, length) == 0)
+            return &table[i];
+    return NULL;
+}
+
+/* How many arguments were taken, or a negative code. */
+static int take(struct flags *flags, int left, char **argv, struct error *error)
+{
+    const char *name = argv[0] + 2, *equals = strchr(argv[0], '=');
+    size_t length = equals ? (size_t)(equals - name) : strlen(name);
+    const struct flag *flag;
+    int r;
+
+    if (!str_has_prefix(argv[0], "--"))
+        return err_set(error, ERR_INVALID, "InvalidFlag", "\"%s\" is not a flag; see --help",
+                       argv[0]);
+    flag = find(name, length);
+    if (!flag && str_has_prefix(name, "no-") && !equals) {
+        flag = find(name + 3, length - 3);
+        if (flag && flag->type == FLAG_BOOL)
+            return (r = set(flags, flag, "false", error)) < 0 ? r : 1;
+    }
+    if (!flag)
+        return err_set(error, ERR_INVALID, "InvalidFlag", "%s is not known; see --help", argv[0]);
+    if (equals)
+        return (r = set(flags, flag, equals + 1, error)) < 0 ? r : 1;
+    if (flag->type == FLAG_BOOL)
+        return (r = set(flags, flag, "true", error)) < 0 ? r : 1;
+    if (left < 2)
+        return err_set(error, ERR_INVALID, "InvalidFlag", "--%s wants a value", flag->name);
+    return (r = set(flags, flag, argv[1], error)) < 0 ? r : 2;
+}
+
+int flags_parse(int argc, char **argv, struct flags *ret, struct error *error)
+{
+    struct flags flags = {0};
+
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+        if (table[i].fallback)
+            set(&flags, &table[i], table[i].fallback, NULL);
+    for (int i = 1; i < argc;) {
+        int taken = take(&flags, argc - i, argv + i, error);
+
+        if (taken < 0)
+            return taken;
+        i += taken;
+    }
+    *ret = flags;
+    return 0;
+}
+
+void flags_print_help(void)
+{
+    printf("kusion-operator: reconciles Spec and Release objects of api.kusion.io/v1\n\n");
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+        printf("  --%-26s %s%s%s%s\n", table[i].name, table[i].help,
+               table[i].fallback ? " (" : "", table[i].fallback ? table[i].fallback : "",
+               table[i].fallback ? ")" : "");
+}

@@ -1,0 +1,32 @@
+/*
+ * The command line, as a table: name, type, default, help.
+ */
+#ifndef CONTROLLER_FLAGS_H
+#define CONTROLLER_FLAGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/base/error.h"
+
+struct flags {
+    const char *kubeconfig, *context;
+    const char *state_namespace;
+    const char *watch_namespace, *watch_label_selector;
+    const char *default_service_account;
+    const char *lease_name;
+    const char *metrics_bind_address, *health_bind_address;
+    const char *log_level, *log_format;
+    int64_t concurrent, parallelism;
+    bool act_as_controller;
+    bool leader_elect;
+    bool http1;
+    bool help, version;
+};
+
+/* Takes --name=value, --name value, --name and --no-name. ERR_INVALID names what is wrong. The
+ * strings are borrowed from argv. */
+int flags_parse(int argc, char **argv, struct flags *ret, struct error *error);
+void flags_print_help(void);
+
+#endif

@@ -1,0 +1,106 @@
+/* Flags, logs, signals: nothing else. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "controller/flags.h"
+#include "controller/manager.h"
+#include "engine/base/log.h"
+#include "engine/base/str.h"
+#include "runtimes/io/clock.h"
+
+static int64_t now(void)
+{
+    return system_clock.now(&system_clock);
+}
+
+static void write_line(const char *line, size_t length)
+{
+    /* One write for a line, so that lines of several threads do not mix. Where nobody reads
+     * logs, there is nobody to tell. */
+    if (write(STDERR_FILENO, line, length) < 0)
+        return;
+}
+
+static int open_log(const struct flags *flags, struct error *error)
+{
+    struct log_sink sink = {.now = now, .write = write_line};
+
+    if (!log_level_parse(flags->log_level, &sink.level))
+        return err_set(error, ERR_INVALID, "InvalidFlag", "--log-level: \"%s\" is none of debug, "
+                       "info, warn, error", flags->log_level);
+    sink.text = str_equal(flags->log_format, "text");
+    if (!sink.text && !str_equal(flags->log_format, "json"))
+        return err_set(error, ERR_INVALID, "InvalidFlag", "--log-format: \"%s\" is neither json "
+                       "nor text", flags->log_format);
+    log_open(&sink);
+    return 0;
+}
+
+static void *await_signal(void *arg)
+{
+    sigset_t set;
+    int number = 0;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigwait(&set, &number);
+    log_info("stopping", "signal", number == SIGINT ? "SIGINT" : "SIGTERM", NULL);
+    cancel_fire(arg, "Shutdown");
+    return NULL;
+}
+
+static void block_signals(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+static int run(const struct flags *flags)
+{
+    struct cancel *stop = cancel_new(NULL);
+    struct error error = {0};
+    pthread_t signals;
+    int r;
+
+    block_signals();
+    pthread_create(&signals, NULL, await_signal, stop);
+    r = manager_run(flags, stop, &error);
+    if (r < 0)
+        log_error("the operator cannot run", "reason", error.reason, "error", error.message, NULL);
+    pthread_kill(signals, SIGTERM);
+    pthread_join(signals, NULL);
+    cancel_free(stop);
+    return r < 0 ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct error error = {0};
+    struct flags flags;
+
+    if (flags_parse(argc, argv, &flags, &error) < 0) {
+        fprintf(stderr, "kusion-operator: %s\n", error.message);
+        return 2;
+    }
+    if (flags.help) {
+        flags_print_help();
+        return 0;
+    }
+    if (flags.version) {
+        printf("kusion-operator %s\n", KUSION_VERSION);
+        return 0;
+    }
+    if (open_log(&flags, &error) < 0) {
+        fprintf(stderr, "kusion-operator: %s\n", error.message);
+        return 2;
+    }
+    return run(&flags);
+}

@@ -1,0 +1,423 @@
+#include "controller/manager.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "controller/core/informer.h"
+#include "controller/core/leader.h"
+#include "controller/core/workers.h"
+#include "controller/reconcile/api.h"
+#include "controller/reconcile/release.h"
+#include "controller/reconcile/spec.h"
+#include "controller/serve/server.h"
+#include "engine/base/log.h"
+#include "engine/base/str.h"
+#include "runtimes/io/clock.h"
+#include "runtimes/kubernetes/client/discovery.h"
+#include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/runtime.h"
+#include "runtimes/kubernetes/store.h"
+
+#define STATE_NAMESPACE "kusion-system"
+/* Previews that people ask for, at once. */
+#define RELEASE_WORKERS 2
+
+/* One kind: what is watched, what waits, who works. */
+struct controller {
+    const char *name;
+    struct workqueue *queue;
+    struct workers *workers;
+    struct informer *informer;
+    struct manager *manager;
+    struct metric *reconciles, *seconds, *depth;
+    struct reconcile_result (*reconcile)(void *arg, const char *key, struct cancel *cancel);
+};
+
+struct manager {
+    const struct flags *flags;
+    struct cancel *stop;
+
+    char *state_namespace;
+    char *identity;
+    struct kube_config *config;
+    struct http_loop *requests, *watches;
+    struct kube_client *client;
+    struct kube_discovery *discovery;
+    struct leader *leader;
+    struct runtime *runtime;
+    struct state_store *store;
+    struct event_recorder *events;
+    struct metrics *metrics;
+    struct server *server;
+    struct reconcile_context context;
+    struct controller specs, releases;
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool started, lost;
+};
+
+/* ---- Connection ---- */
+
+static int load_config(struct manager *manager, struct error *error)
+{
+    const struct flags *flags = manager->flags;
+    int r;
+
+    if (flags->kubeconfig || flags->context)
+        return kube_config_load(flags->kubeconfig, flags->context, &manager->config, error);
+    r = kube_config_in_cluster(NULL, &manager->config, error);
+    if (r == ERR_NOT_FOUND)
+        err_wrap(error, "no --kubeconfig was given, and this is not a pod");
+    return r;
+}
+
+static int connect_client(struct manager *manager, struct error *error)
+{
+    struct kube_client_config config = {
+        .user_agent = "kusion-operator/" KUSION_VERSION,
+        .http1 = manager->flags->http1,
+        .guard = manager->flags->leader_elect ? leader_permit : NULL,
+        .guard_arg = manager->leader,
+    };
+    int r = http_loop_new(&(struct http_loop_config){.name = "http"}, &manager->requests, error);
+
+    if (r >= 0)
+        r = http_loop_new(&(struct http_loop_config){.name = "watch", .max_connections = 64},
+                          &manager->watches, error);
+    if (r < 0)
+        return r;
+    config.config = manager->config;
+    config.requests = manager->requests;
+    config.watches = manager->watches;
+    r = kube_client_new(&config, &manager->client, error);
+    if (r < 0)
+        return r;
+    manager->discovery = kube_discovery_new(manager->client, &system_clock);
+    return 0;
+}
+
+static int check_state_namespace(struct manager *manager, struct error *error)
+{
+    _cleanup_free_ char *path =
+        kube_path("v1", manager->state_namespace, "configmaps", NULL, NULL);
+    _cleanup_buf_ struct buf query = BUF_INIT;
+    _cleanup_value_ const struct value *list = NULL;
+
+    buf_add_str(&query, path);
+    kube_path_query(&query, "limit", "1");
+    return kube_get(manager->client, query.data, manager->stop, &list, error) < 0
+               ? err_wrap(error, "reading State's namespace %s", manager->state_namespace)
+               : 0;
+}
+
+/* ---- Leadership ---- */
+
+static void set_flag(struct manager *manager, bool *flag)
+{
+    pthread_mutex_lock(&manager->lock);
+    *flag = true;
+    pthread_cond_broadcast(&manager->changed);
+    pthread_mutex_unlock(&manager->lock);
+}
+
+static void on_started(void *arg)
+{
+    struct manager *manager = arg;
+
+    set_flag(manager, &manager->started);
+}
+
+static void on_stopped(void *arg)
+{
+    struct manager *manager = arg;
+
+    (void)manager;
+    /* Nothing that runs may go on, and nothing needs to be put in order: State is as it is. */
+    log_error("the Lease is lost; another process leads now", "identity", manager->identity, NULL);
+    _exit(1);
+}
+
+static void on_stop(void *arg)
+{
+    struct manager *manager = arg;
+
+    set_flag(manager, &manager->lost);
+}
+
+/* Until `flag` or the end. */
+static bool wait_for(struct manager *manager, const bool *flag)
+{
+    struct cancel_listener *listener = cancel_listen(manager->stop, on_stop, manager);
+
+    pthread_mutex_lock(&manager->lock);
+    while (!*flag && !manager->lost)
+        system_clock.wait(&system_clock, &manager->changed, &manager->lock, CLOCK_FOREVER);
+    pthread_mutex_unlock(&manager->lock);
+    cancel_unlisten(manager->stop, listener);
+    return *flag;
+}
+
+static int64_t epoch(void *arg)
+{
+    struct manager *manager = arg;
+
+    return manager->leader ? leader_epoch(manager->leader) : 0;
+}
+
+static void make_leader(struct manager *manager)
+{
+    if (manager->flags->leader_elect)
+        manager->leader = leader_new(&(struct leader_config){
+            .clock = &system_clock,
+            .namespace_name = manager->state_namespace,
+            .lease_name = manager->flags->lease_name,
+            .identity = manager->identity,
+            .on_started = on_started,
+            .on_stopped = on_stopped,
+            .arg = manager,
+        });
+}
+
+static bool lead(struct manager *manager)
+{
+    if (!manager->leader)
+        return true;
+    log_info("waiting for the Lease", "identity", manager->identity, NULL);
+    leader_start(manager->leader, manager->client);
+    return wait_for(manager, &manager->started);
+}
+
+/* ---- Reconcilers ---- */
+
+static void on_change(void *arg, const char *key, const struct informer_object *old,
+                      const struct informer_object *now)
+{
+    struct controller *controller = arg;
+
+    if (old && (!now || now->generation != old->generation || now->deleting != old->deleting))
+        workers_cancel_key(controller->workers, key, "Superseded");
+    workqueue_add(controller->queue, key);
+}
+
+static struct reconcile_result reconcile(void *arg, const char *key, struct cancel *cancel)
+{
+    static const char *const results[] = {"success", "error", "requeue_after"};
+    struct controller *controller = arg;
+    int64_t begun = system_clock.monotonic(&system_clock);
+    struct reconcile_result result =
+        controller->reconcile(&controller->manager->context, key, cancel);
+
+    metric_add(controller->reconciles, 1, controller->name, results[result.kind], NULL);
+    metric_observe(controller->seconds, (double)(system_clock.monotonic(&system_clock) - begun) / 1e3,
+                   controller->name, NULL);
+    return result;
+}
+
+static char *collection_path(const struct manager *manager, const char *plural)
+{
+    _cleanup_free_ char *path =
+        kube_path(API_GROUP_VERSION, manager->flags->watch_namespace, plural, NULL, NULL);
+    struct buf query = BUF_INIT;
+
+    buf_add_str(&query, path);
+    if (manager->flags->watch_label_selector && str_equal(plural, "specs"))
+        kube_path_query(&query, "labelSelector", manager->flags->watch_label_selector);
+    return buf_take(&query);
+}
+
+static int controller_start(struct manager *manager, struct controller *controller,
+                            const char *plural, unsigned workers, struct error *error)
+{
+    _cleanup_free_ char *path = collection_path(manager, plural);
+
+    controller->manager = manager;
+    controller->queue = workqueue_new(&system_clock);
+    controller->workers = workers_new(&(struct workers_config){
+        .name = controller->name,
+        .count = workers,
+        .queue = controller->queue,
+        .clock = &system_clock,
+        .reconcile = reconcile,
+        .arg = controller,
+    });
+    controller->informer = informer_new(&(struct informer_config){.client = manager->client,
+                                                                  .path = path,
+                                                                  .on_change = on_change,
+                                                                  .arg = controller},
+                                        error);
+    return controller->informer ? 0 : error->code;
+}
+
+static void controller_stop(struct controller *controller)
+{
+    informer_free(controller->informer);
+    workers_stop(controller->workers);
+    workqueue_free(controller->queue);
+}
+
+static int start_reconcilers(struct manager *manager, struct error *error)
+{
+    const struct flags *flags = manager->flags;
+    int r = api_plan_key(manager->client, manager->state_namespace, manager->context.plan_key, error);
+
+    if (r >= 0)
+        r = controller_start(manager, &manager->specs, "specs", (unsigned)flags->concurrent, error);
+    if (r >= 0)
+        r = controller_start(manager, &manager->releases, "releases", RELEASE_WORKERS, error);
+    return r;
+}
+
+/* ---- Serving ---- */
+
+static bool is_ready(void *arg)
+{
+    const struct manager *manager = arg;
+
+    /* One that waits for the Lease is ready to take over. */
+    return !manager->specs.informer || informer_synced(manager->specs.informer);
+}
+
+static void set_gauges(void *arg)
+{
+    struct manager *manager = arg;
+    struct controller *controllers[] = {&manager->specs, &manager->releases};
+
+    for (size_t i = 0; i < ARRAY_SIZE(controllers); i++) {
+        struct workqueue_stats stats = {0};
+
+        if (controllers[i]->queue)
+            workqueue_stats(controllers[i]->queue, &stats);
+        metric_set(controllers[i]->depth, (double)stats.depth, controllers[i]->name, NULL);
+    }
+}
+
+static int serve(struct manager *manager, struct error *error)
+{
+    struct metric *reconciles, *seconds, *depth;
+
+    manager->metrics = metrics_new();
+    reconciles = metrics_counter(manager->metrics, "controller_runtime_reconcile_total",
+                                 "Reconciles, by controller and result.", "controller", "result",
+                                 NULL);
+    seconds = metrics_histogram(manager->metrics, "controller_runtime_reconcile_time_seconds",
+                                "How long a reconcile took.", "controller", NULL);
+    depth = metrics_gauge(manager->metrics, "workqueue_depth", "Keys that wait.", "name", NULL);
+    manager->specs = (struct controller){.name = "spec", .reconcile = reconcile_spec,
+                                         .reconciles = reconciles, .seconds = seconds,
+                                         .depth = depth};
+    manager->releases = (struct controller){.name = "release", .reconcile = reconcile_release,
+                                            .reconciles = reconciles, .seconds = seconds,
+                                            .depth = depth};
+    metrics_on_scrape(manager->metrics, set_gauges, manager);
+    manager->server = server_new(&(struct server_config){
+                                     .health_address = manager->flags->health_bind_address,
+                                     .metrics_address = manager->flags->metrics_bind_address,
+                                     .ready = is_ready,
+                                     .arg = manager,
+                                     .metrics = manager->metrics,
+                                 },
+                                 error);
+    return manager->server ? 0 : error->code;
+}
+
+/* ---- The whole ---- */
+
+static void fill_context(struct manager *manager)
+{
+    const struct flags *flags = manager->flags;
+
+    manager->runtime = kube_runtime_new(&(struct kube_runtime_config){
+        manager->client, manager->discovery, &system_clock, flags->act_as_controller});
+    manager->store =
+        kube_store_new(&(struct kube_store_config){manager->client, manager->state_namespace});
+    manager->events =
+        event_recorder_new(manager->client, &system_clock, "kusion-operator", manager->identity);
+    manager->context = (struct reconcile_context){
+        .client = manager->client,
+        .clock = &system_clock,
+        .store = manager->store,
+        .runtimes = &manager->runtime,
+        .n_runtimes = 1,
+        .events = manager->events,
+        .default_service_account = flags->default_service_account,
+        .act_as_controller = flags->act_as_controller,
+        .parallelism = (unsigned)flags->parallelism,
+        .epoch = epoch,
+        .epoch_arg = manager,
+    };
+}
+
+static void name_self(struct manager *manager)
+{
+    char host[128] = "localhost";
+    const char *own = manager->flags->state_namespace;
+
+    gethostname(host, sizeof(host) - 1);
+    manager->identity = str_printf("%s_%ld_%llx", host, (long)getpid(),
+                                   (unsigned long long)system_clock.now(&system_clock));
+    if (!own)
+        own = manager->flags->kubeconfig ? STATE_NAMESPACE : manager->config->namespace_name;
+    manager->state_namespace = str_new(own);
+}
+
+static int start(struct manager *manager, struct error *error)
+{
+    int r = load_config(manager, error);
+
+    if (r < 0)
+        return r;
+    name_self(manager);
+    make_leader(manager);
+    r = connect_client(manager, error);
+    if (r >= 0)
+        r = serve(manager, error);
+    if (r >= 0)
+        r = check_state_namespace(manager, error);
+    if (r < 0)
+        return r;
+    fill_context(manager);
+    if (!lead(manager))
+        return 0;
+    r = start_reconcilers(manager, error);
+    if (r >= 0)
+        log_info("reconciling", "version", KUSION_VERSION, "stateNamespace",
+                 manager->state_namespace, NULL);
+    return r;
+}
+
+static void finish(struct manager *manager)
+{
+    server_free(manager->server);
+    controller_stop(&manager->specs);
+    controller_stop(&manager->releases);
+    event_recorder_free(manager->events);
+    kube_store_free(manager->store);
+    kube_runtime_free(manager->runtime);
+    leader_free(manager->leader);
+    kube_discovery_free(manager->discovery);
+    kube_client_free(manager->client);
+    http_loop_free(manager->watches);
+    http_loop_free(manager->requests);
+    metrics_free(manager->metrics);
+    kube_config_free(manager->config);
+    free(manager->state_namespace);
+    free(manager->identity);
+    pthread_cond_destroy(&manager->changed);
+    pthread_mutex_destroy(&manager->lock);
+}
+
+int manager_run(const struct flags *flags, struct cancel *stop, struct error *error)
+{
+    struct manager manager = {.flags = flags, .stop = stop};
+    const bool never = false;
+    int r;
+
+    pthread_mutex_init(&manager.lock, NULL);
+    system_clock_condition_init(&manager.changed);
+    r = start(&manager, error);
+    if (r >= 0)
+        wait_for(&manager, &never);
+    finish(&manager);
+    return r;
+}

@@ -1,0 +1,132 @@
+#include "controller/reconcile/api.h"
+
+#include <string.h>
+#include <sys/random.h>
+
+#include "engine/base/str.h"
+#include "runtimes/kubernetes/client/path.h"
+
+#define PLAN_KEY_SECRET "kusion-operator-plan-key"
+
+bool api_key_split(const char *key, char **ret_namespace, const char **ret_name)
+{
+    char *copy = str_new(key);
+    char *slash = strchr(copy, '/');
+
+    if (!slash) {
+        free(copy);
+        return false;
+    }
+    *slash = '\0';
+    *ret_namespace = copy;
+    *ret_name = slash + 1;
+    return true;
+}
+
+char *api_spec_path(const char *namespace_name, const char *name, const char *subresource)
+{
+    return kube_path(API_GROUP_VERSION, namespace_name, "specs", name, subresource);
+}
+
+char *api_release_path(const char *namespace_name, const char *name, const char *subresource)
+{
+    return kube_path(API_GROUP_VERSION, namespace_name, "releases", name, subresource);
+}
+
+int api_get_metadata(const struct reconcile_context *context, const char *path,
+                     struct cancel *cancel, const struct value **ret, struct error *error)
+{
+    struct kube_request request = {
+        .method = "GET", .path = path, .accept = KUBE_METADATA, .cancel = cancel};
+
+    return kube_do(context->client, &request, ret, error);
+}
+
+int api_patch_status(const struct reconcile_context *context, const char *status_path,
+                     const struct value *status, struct error *error)
+{
+    _cleanup_value_ const struct value *body = value_pack("{s:v}", "status", status);
+    struct kube_request request = {
+        .method = "PATCH",
+        .path = status_path,
+        .body = body,
+        .content_type = KUBE_MERGE_PATCH,
+        .accept = KUBE_METADATA,
+        .idempotent = true,
+    };
+
+    return kube_do(context->client, &request, NULL, error);
+}
+
+bool api_is_deleting(const struct value *object)
+{
+    return value_path(object, "metadata", "deletionTimestamp", NULL) != NULL;
+}
+
+int api_namespace_terminating(const struct reconcile_context *context, const char *namespace_name,
+                              struct cancel *cancel, bool *ret, struct error *error)
+{
+    _cleanup_free_ char *path = kube_path("v1", NULL, "namespaces", namespace_name, NULL);
+    _cleanup_value_ const struct value *metadata = NULL;
+    struct error absent = {0};
+    int r = api_get_metadata(context, path, cancel, &metadata, &absent);
+
+    if (r < 0 && r != ERR_NOT_FOUND)
+        return err_copy(error, &absent);
+    *ret = r == ERR_NOT_FOUND || api_is_deleting(metadata);
+    return 0;
+}
+
+static int plan_key_read(struct kube_client *client, const char *path,
+                         unsigned char ret_key[HASH_SIZE], struct error *error)
+{
+    _cleanup_value_ const struct value *secret = NULL;
+    _cleanup_buf_ struct buf key = BUF_INIT;
+    const char *text;
+    int r = kube_get(client, path, NULL, &secret, error);
+
+    if (r < 0)
+        return r;
+    text = value_string(value_path(secret, "data", "key", NULL));
+    if (!text || !base64_decode(&key, text, strlen(text)) || key.length != HASH_SIZE)
+        return err_set(error, ERR_CORRUPT, "PlanKeyCorrupt",
+                       "Secret %s does not hold a key of %d bytes: delete it, and a new one is made",
+                       PLAN_KEY_SECRET, HASH_SIZE);
+    memcpy(ret_key, key.data, HASH_SIZE);
+    return 0;
+}
+
+static int plan_key_make(struct kube_client *client, const char *namespace_name,
+                         struct error *error)
+{
+    _cleanup_free_ char *path = kube_path("v1", namespace_name, "secrets", NULL, NULL);
+    _cleanup_buf_ struct buf text = BUF_INIT;
+    _cleanup_value_ const struct value *secret = NULL;
+    unsigned char key[HASH_SIZE];
+    struct kube_request request = {.method = "POST", .path = path};
+
+    if (getrandom(key, sizeof(key), 0) != sizeof(key))
+        return err_set(error, ERR_INTERNAL, "NoEntropy", "no random bytes for the plan key");
+    base64_encode(&text, key, sizeof(key));
+    secret = value_pack("{s:s, s:s, s:{s:s, s:{s:s}}, s:{s:s}}", "apiVersion", "v1", "kind",
+                        "Secret", "metadata", "name", PLAN_KEY_SECRET, "labels",
+                        "app.kubernetes.io/managed-by", "kusion-operator", "data", "key", text.data);
+    request.body = secret;
+    return kube_do(client, &request, NULL, error);
+}
+
+int api_plan_key(struct kube_client *client, const char *namespace_name,
+                 unsigned char ret_key[HASH_SIZE], struct error *error)
+{
+    _cleanup_free_ char *path = kube_path("v1", namespace_name, "secrets", PLAN_KEY_SECRET, NULL);
+    struct error absent = {0};
+    int r = plan_key_read(client, path, ret_key, &absent);
+
+    if (r != ERR_NOT_FOUND)
+        return r < 0 ? err_copy(error, &absent) : 0;
+    r = plan_key_make(client, namespace_name, error);
+    if (r < 0 && r != ERR_EXISTS && r != ERR_UNAVAILABLE)
+        return err_wrap(error, "making the plan key");
+    err_clear(error);
+    return plan_key_read(client, path, ret_key, error);
+}

@@ -1,0 +1,33 @@
+/*
+ * Our own kinds on the API server: paths, reads, status writes.
+ */
+#ifndef CONTROLLER_RECONCILE_API_H
+#define CONTROLLER_RECONCILE_API_H
+
+#include "controller/reconcile/context.h"
+
+/* "namespace/name" taken apart; both in one allocation that starts at *ret_namespace. */
+bool api_key_split(const char *key, char **ret_namespace, const char **ret_name);
+
+char *api_spec_path(const char *namespace_name, const char *name, const char *subresource);
+char *api_release_path(const char *namespace_name, const char *name, const char *subresource);
+
+/* A GET that asks for metadata alone. */
+int api_get_metadata(const struct reconcile_context *context, const char *path,
+                     struct cancel *cancel, const struct value **ret, struct error *error);
+
+/* Merges {status: …} into an object's status; the answer is not read. status_path: with /status. */
+int api_patch_status(const struct reconcile_context *context, const char *status_path,
+                     const struct value *status, struct error *error);
+
+bool api_is_deleting(const struct value *object);
+
+/* True where the namespace is being deleted, or gone. */
+int api_namespace_terminating(const struct reconcile_context *context, const char *namespace_name,
+                              struct cancel *cancel, bool *ret, struct error *error);
+
+/* The key of plan digests: in a Secret of the controller's namespace, made on first use. */
+int api_plan_key(struct kube_client *client, const char *namespace_name,
+                 unsigned char ret_key[HASH_SIZE], struct error *error);
+
+#endif

@@ -1,0 +1,250 @@
+#include "controller/reconcile/apply.h"
+
+#include "controller/reconcile/report.h"
+#include "engine/base/log.h"
+#include "engine/base/str.h"
+
+/* What one attempt holds, from plan to status. */
+struct attempt {
+    struct run *run;
+    struct spec *spec;
+    struct operation *operation;
+    struct plan *plan;
+    char digest[HASH_HEX_SIZE];
+    struct operation_results results;
+    struct release *release; /* NULL: a retry, which makes one when it succeeds */
+    int64_t revision;
+    bool retry;
+};
+
+static void attempt_done(struct attempt *attempt)
+{
+    release_free(attempt->release);
+    operation_results_done(&attempt->results);
+    plan_free(attempt->plan);
+    operation_free(attempt->operation);
+    spec_free(attempt->spec);
+}
+
+static int parse(struct run *run, struct spec **ret, struct error *error)
+{
+    static const char *const types[] = {RESOURCE_KUBERNETES, NULL};
+    struct problems problems = PROBLEMS_INIT;
+    int r = spec_parse(run->object, &(struct spec_options){types}, ret, &problems, error);
+
+    problems_done(&problems);
+    if (r < 0)
+        return r;
+    run->subject.project = (*ret)->project;
+    run->subject.stack = (*ret)->stack;
+    run->subject.workspace = (*ret)->workspace;
+    return 0;
+}
+
+static int say_progress(struct attempt *attempt, const char *message, struct error *error)
+{
+    struct run_status status = {
+        .verdict = {"Unknown", "Progressing", message, PROGRESS_RECONCILING, NULL},
+        .attempted = attempt->revision,
+        .plan = attempt->plan,
+        .digest = attempt->digest,
+    };
+
+    return run_write_status(attempt->run, &status, error);
+}
+
+static int make_plan(struct attempt *attempt, struct error *error)
+{
+    const struct reconcile_context *context = attempt->run->context;
+    int r = run_operation(attempt->run, &attempt->operation, error);
+
+    if (r >= 0)
+        r = operation_plan(attempt->operation, attempt->spec, PLAN_SHALLOW, &attempt->plan, error);
+    if (r >= 0)
+        plan_digest(attempt->plan, context->plan_key, sizeof(context->plan_key), attempt->digest);
+    return r;
+}
+
+/* The Release to work under: one that was left unfinished, else the next revision's. */
+static int choose_revision(struct attempt *attempt, struct release **ret_unfinished,
+                           struct error *error)
+{
+    struct run *run = attempt->run;
+    _cleanup_(release_free_p) struct release *latest = NULL;
+    const struct value *status = value_get(run->object, "status");
+    int64_t highest = 0, known = value_int(value_get(status, "lastAppliedRevision"), 0);
+    struct verdict superseded = {"False", "Superseded", "a newer generation of the Spec came",
+                                 PROGRESS_SETTLED, NULL};
+    int r = releases_latest(run->context, &run->subject, run->cancel, &latest, &highest, error);
+
+    if (r < 0)
+        return r;
+    if (latest && !release_phase_is_terminal(latest->phase)) {
+        if (latest->generation == run->generation && latest->operation == RELEASE_APPLY) {
+            attempt->revision = latest->revision;
+            *ret_unfinished = TAKE(latest);
+            return 0;
+        }
+        r = release_write(run->context, &run->subject, latest, PHASE_CANCELLED, NULL, NULL, NULL,
+                          &superseded, error);
+        if (r < 0)
+            return r;
+    }
+    attempt->retry = latest && latest->generation == run->generation &&
+                     latest->phase == PHASE_FAILED && !run_is_ready(run);
+    attempt->revision = release_next_revision(known, highest);
+    return 0;
+}
+
+static int begin_release(struct attempt *attempt, struct error *error)
+{
+    struct run *run = attempt->run;
+    int r = 0;
+
+    if (!attempt->release)
+        r = release_begin(run->context, &run->subject, RELEASE_APPLY, attempt->revision,
+                          &attempt->release, error);
+    if (r >= 0 && attempt->release->phase == PHASE_NONE)
+        r = release_write(run->context, &run->subject, attempt->release, PHASE_GENERATING, NULL,
+                          NULL, NULL, NULL, error);
+    return r;
+}
+
+static int write_phase(struct attempt *attempt, enum release_phase phase, struct error *error)
+{
+    return release_write(attempt->run->context, &attempt->run->subject, attempt->release, phase,
+                         attempt->plan, attempt->digest, NULL, NULL, error);
+}
+
+/* ---- Endings ---- */
+
+static int end_well(struct attempt *attempt, struct error *error)
+{
+    struct run *run = attempt->run;
+    _cleanup_free_ char *summary = report_summary(&attempt->results);
+    _cleanup_free_ char *message =
+        str_printf("revision %lld: %s", (long long)attempt->revision, summary);
+    struct verdict verdict = {"True", "ReconciliationSucceeded", message, PROGRESS_SETTLED,
+                              run->policy.wait ? "True" : NULL};
+    struct run_status status = {
+        .verdict = verdict,
+        .attempted = attempt->revision,
+        .applied = attempt->revision,
+        .plan = attempt->plan,
+        .digest = attempt->digest,
+        .results = &attempt->results,
+        .n_resources = attempt->spec->n_resources,
+    };
+    int r = 0;
+
+    if (!attempt->release)
+        r = begin_release(attempt, error);
+    if (r >= 0)
+        r = release_write(run->context, &run->subject, attempt->release, PHASE_SUCCEEDED,
+                          attempt->plan, attempt->digest, &attempt->results, &verdict, error);
+    if (r >= 0)
+        r = run_write_status(run, &status, error);
+    log_info("applied", "namespace", run->namespace_name, "spec", run->name, "summary", message,
+             NULL);
+    return r;
+}
+
+static int end_badly(struct attempt *attempt, const struct error *failure, struct error *error)
+{
+    struct run *run = attempt->run;
+    struct run_status status = {
+        .verdict = verdict_of_error(failure),
+        .attempted = attempt->release ? attempt->revision : 0,
+        .plan = attempt->plan,
+        .digest = attempt->digest,
+        .results = attempt->results.count ? &attempt->results : NULL,
+        .n_resources = attempt->spec ? attempt->spec->n_resources : 0,
+    };
+    int r = 0;
+
+    if (attempt->release)
+        r = release_write(run->context, &run->subject, attempt->release, PHASE_FAILED,
+                          attempt->plan, attempt->digest,
+                          attempt->results.count ? &attempt->results : NULL, &status.verdict,
+                          error);
+    return r < 0 ? r : run_write_status(run, &status, error);
+}
+
+/* ---- The way of an attempt ---- */
+
+static int carry_out(struct attempt *attempt, bool verify, struct error *error)
+{
+    int r = 0;
+
+    if (!attempt->retry) {
+        r = write_phase(attempt, PHASE_APPLYING, error);
+        if (r >= 0)
+            r = say_progress(attempt, "applying", error);
+    }
+    if (r < 0)
+        return r;
+    return operation_apply(attempt->operation, attempt->spec, attempt->plan, attempt->revision,
+                           verify, &attempt->results, error);
+}
+
+/* A new generation, or one that was left unfinished: told before it is looked at. */
+static int announce(struct attempt *attempt, struct error *error)
+{
+    int r = begin_release(attempt, error);
+
+    if (r >= 0)
+        r = say_progress(attempt, "planning", error);
+    if (r >= 0 && attempt->release->phase == PHASE_GENERATING)
+        r = write_phase(attempt, PHASE_PREVIEWING, error);
+    return r;
+}
+
+static int attempt_run(struct attempt *attempt, bool *ret_settled, struct error *error)
+{
+    bool was_ready = run_is_ready(attempt->run);
+    int r = parse(attempt->run, &attempt->spec, error);
+
+    if (r >= 0 && !was_ready)
+        r = choose_revision(attempt, &attempt->release, error);
+    if (r >= 0 && !was_ready && !attempt->retry)
+        r = announce(attempt, error);
+    if (r >= 0)
+        r = make_plan(attempt, error);
+    if (r < 0)
+        return r;
+    if (was_ready && plan_is_empty(attempt->plan)) {
+        *ret_settled = true;
+        return 0;
+    }
+    if (was_ready) {
+        r = choose_revision(attempt, &attempt->release, error);
+        if (r >= 0)
+            r = announce(attempt, error);
+    }
+    return r < 0 ? r : carry_out(attempt, !was_ready, error);
+}
+
+static bool is_ours_to_tell(int code)
+{
+    return code != ERR_CANCELLED && code != ERR_FENCED;
+}
+
+int reconcile_apply(struct run *run, int64_t *after, struct error *error)
+{
+    struct attempt attempt = {.run = run};
+    struct error failure = {0};
+    bool settled = false;
+    int r = attempt_run(&attempt, &settled, &failure);
+
+    *after = run->policy.interval;
+    if (r < 0 && is_ours_to_tell(r)) {
+        *after = run->policy.retry_interval;
+        r = end_badly(&attempt, &failure, error);
+    } else if (r < 0) {
+        err_copy(error, &failure);
+    } else if (!settled) {
+        r = end_well(&attempt, error);
+    }
+    attempt_done(&attempt);
+    return r;
+}

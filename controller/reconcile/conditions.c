@@ -1,0 +1,86 @@
+#include "controller/reconcile/conditions.h"
+
+#include "engine/base/clock.h"
+#include "engine/base/str.h"
+
+/* Reasons that wait for a person, whatever the code of their error says. */
+static bool waits_for_person(const char *reason)
+{
+    static const char *const reasons[] = {"ConflictDetected", "DeletionGuardTripped",
+                                          "HealthCheckFailed", "PruneFailed"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+        if (str_equal(reason, reasons[i]))
+            return true;
+    return false;
+}
+
+static bool heals_by_waiting(const struct error *error)
+{
+    return (err_is_transient(error->code) || error->code == ERR_CANCELLED) &&
+           !waits_for_person(error->reason);
+}
+
+struct verdict verdict_of_error(const struct error *error)
+{
+    return (struct verdict){
+        .ready = "False",
+        .reason = error->reason,
+        .message = error->message,
+        .progress = heals_by_waiting(error) ? PROGRESS_RECONCILING : PROGRESS_STALLED,
+        .healthy = str_equal(error->reason, "HealthCheckFailed") ? "False" : NULL,
+    };
+}
+
+const struct value *conditions_find(const struct value *conditions, const char *type)
+{
+    for (size_t i = 0; i < value_count(conditions); i++)
+        if (str_equal(value_get_string(value_at(conditions, i), "type"), type))
+            return value_at(conditions, i);
+    return NULL;
+}
+
+static void add(struct value_builder *b, const struct value *old, const char *type,
+                const char *status, const struct verdict *verdict, int64_t generation, int64_t now)
+{
+    const struct value *before = conditions_find(old, type);
+    char time[TIMESTAMP_SIZE];
+
+    timestamp_format(now, time);
+    value_begin_object(b);
+    value_key(b, "type");
+    value_add_string(b, type);
+    value_key(b, "status");
+    value_add_string(b, status);
+    value_key(b, "observedGeneration");
+    value_add_int(b, generation);
+    value_key(b, "lastTransitionTime");
+    if (str_equal(value_get_string(before, "status"), status))
+        value_add_string(b, value_get_string(before, "lastTransitionTime"));
+    else
+        value_add_string(b, time);
+    value_key(b, "reason");
+    value_add_string(b, verdict->reason);
+    value_key(b, "message");
+    value_add_string(b, verdict->message);
+    value_end_object(b);
+}
+
+const struct value *conditions_make(const struct value *old, const struct verdict *verdict,
+                                    int64_t generation, int64_t now)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *conditions = NULL;
+
+    value_begin_array(b);
+    add(b, old, "Ready", verdict->ready, verdict, generation, now);
+    if (verdict->progress == PROGRESS_RECONCILING)
+        add(b, old, "Reconciling", "True", verdict, generation, now);
+    if (verdict->progress == PROGRESS_STALLED)
+        add(b, old, "Stalled", "True", verdict, generation, now);
+    if (verdict->healthy)
+        add(b, old, "Healthy", verdict->healthy, verdict, generation, now);
+    value_end_array(b);
+    value_builder_finish(b, &conditions, NULL);
+    return conditions;
+}

@@ -1,0 +1,158 @@
+#include "controller/reconcile/deletion.h"
+
+#include "controller/core/finalizer.h"
+#include "controller/reconcile/api.h"
+#include "controller/reconcile/report.h"
+#include "engine/base/log.h"
+#include "engine/base/str.h"
+#include "runtimes/kubernetes/client/path.h"
+
+/* ms between two looks while something is in the way of a deletion. */
+#define HELD_INTERVAL 30000
+
+static int release_finalizer(struct run *run, struct error *error)
+{
+    _cleanup_free_ char *path = api_spec_path(run->namespace_name, run->name, NULL);
+    _cleanup_value_ const struct value *now = NULL;
+    int r = api_get_metadata(run->context, path, NULL, &now, error);
+
+    if (r == ERR_NOT_FOUND) {
+        err_clear(error);
+        return 0;
+    }
+    if (r >= 0)
+        r = finalizer_remove(run->context->client, path, value_get(now, "metadata"), NULL, error);
+    return r < 0 ? err_wrap(error, "removing the finalizer") : 0;
+}
+
+static bool is_to_be_orphaned(const struct spec_policy *policy)
+{
+    return policy->suspend || policy->deletion == DELETION_ORPHAN ||
+           (policy->deletion == DELETION_MIRROR_PRUNE && !policy->prune);
+}
+
+/* While the CRD itself goes, every Spec is deleted by the API server: surely nobody meant
+ * everything that they hold. */
+static int check_definition(struct run *run, struct error *error)
+{
+    _cleanup_free_ char *path = kube_path("apiextensions.k8s.io/v1", NULL,
+                                          "customresourcedefinitions", "specs.api.kusion.io", NULL);
+    _cleanup_value_ const struct value *definition = NULL;
+    int r = api_get_metadata(run->context, path, run->cancel, &definition, error);
+
+    if (r < 0)
+        return r;
+    if (api_is_deleting(definition))
+        return err_set(error, ERR_CONFLICT, "DeletionGuardTripped",
+                       "held: the CRD specs.api.kusion.io is being deleted, and with it every "
+                       "Spec. To let this one's resources go: set deletionPolicy to Orphan");
+    return 0;
+}
+
+static int begin_release(struct run *run, const struct state *state, struct release **ret,
+                         struct error *error)
+{
+    struct release *latest = NULL;
+    int64_t highest = 0;
+    int r;
+
+    if (run->namespace_terminating)
+        return 0;
+    r = releases_latest(run->context, &run->subject, run->cancel, &latest, &highest, error);
+    if (r < 0)
+        return r;
+    if (latest && latest->operation == RELEASE_DESTROY &&
+        !release_phase_is_terminal(latest->phase)) {
+        *ret = latest;
+        return 0;
+    }
+    if (latest && !release_phase_is_terminal(latest->phase)) {
+        struct verdict verdict = {"False", "Superseded", "the Spec was deleted", PROGRESS_SETTLED,
+                                  NULL};
+
+        r = release_write(run->context, &run->subject, latest, PHASE_CANCELLED, NULL, NULL, NULL,
+                          &verdict, error);
+    }
+    release_free(latest);
+    if (r < 0)
+        return r;
+    return release_begin(run->context, &run->subject, RELEASE_DESTROY,
+                         release_next_revision(state->revision, highest), ret, error);
+}
+
+static int destroy(struct run *run, struct operation *operation, struct error *error)
+{
+    const struct state *state = operation_state(operation);
+    _cleanup_(release_free_p) struct release *release = NULL;
+    struct operation_results results = {0};
+    struct error failure = {0};
+    struct verdict verdict = {"Unknown", "Progressing", "destroying", PROGRESS_RECONCILING, NULL};
+    int r;
+
+    if (!state->n_records)
+        return operation_orphan(operation, error);
+    r = run_write_status(run, &(struct run_status){.verdict = verdict}, error);
+    if (r >= 0)
+        r = begin_release(run, state, &release, error);
+    if (r >= 0)
+        r = release_write(run->context, &run->subject, release, PHASE_DESTROYING, NULL, NULL, NULL,
+                          NULL, error);
+    if (r < 0)
+        return r;
+    r = operation_destroy(operation, release ? release->revision : state->revision + 1, &results,
+                          &failure);
+    if (r < 0) {
+        /* The Release goes on at the next try: it ends when everything is gone. */
+        verdict = verdict_of_error(&failure);
+        release_write(run->context, &run->subject, release, PHASE_DESTROYING, NULL, NULL, &results,
+                      &verdict, NULL);
+        err_copy(error, &failure);
+    } else {
+        verdict = (struct verdict){"True", "ReconciliationSucceeded", "destroyed",
+                                   PROGRESS_SETTLED, NULL};
+        r = release_write(run->context, &run->subject, release, PHASE_SUCCEEDED, NULL, NULL,
+                          &results, &verdict, error);
+        run_event(run, "Normal", "ReconciliationSucceeded", "everything of the Spec is destroyed");
+    }
+    operation_results_done(&results);
+    return r;
+}
+
+static int take_down(struct run *run, struct error *error)
+{
+    _cleanup_(operation_free_p) struct operation *operation = NULL;
+    int r;
+
+    if (!is_to_be_orphaned(&run->policy)) {
+        r = check_definition(run, error);
+        if (r < 0)
+            return r;
+    }
+    r = api_namespace_terminating(run->context, run->namespace_name, run->cancel,
+                                  &run->namespace_terminating, error);
+    if (r >= 0)
+        r = run_operation(run, &operation, error);
+    if (r < 0)
+        return r;
+    if (is_to_be_orphaned(&run->policy))
+        return operation_orphan(operation, error);
+    return destroy(run, operation, error);
+}
+
+int reconcile_deletion(struct run *run, int64_t *after, struct error *error)
+{
+    struct error failure = {0};
+    int r;
+
+    if (!finalizer_is_set(value_get(run->object, "metadata")))
+        return 0;
+    r = take_down(run, &failure);
+    if (r >= 0)
+        return release_finalizer(run, error);
+    if (r == ERR_CANCELLED || r == ERR_FENCED)
+        return err_copy(error, &failure);
+    *after = HELD_INTERVAL;
+    log_warn("a Spec's deletion is held", "namespace", run->namespace_name, "spec", run->name,
+             "reason", failure.reason, "error", failure.message, NULL);
+    return run_fail(run, &failure, error);
+}

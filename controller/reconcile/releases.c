@@ -1,0 +1,223 @@
+#include "controller/reconcile/releases.h"
+
+#include "controller/reconcile/api.h"
+#include "controller/reconcile/report.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "runtimes/kubernetes/client/list.h"
+#include "runtimes/kubernetes/client/path.h"
+
+#define REVISION_ANNOTATION "api.kusion.io/revision"
+#define GENERATION_ANNOTATION "api.kusion.io/spec-generation"
+
+void release_free(struct release *release)
+{
+    if (!release)
+        return;
+    free(release->namespace_name);
+    free(release->name);
+    value_unref(release->status);
+    free(release);
+}
+
+static int64_t annotated(const struct value *object, const char *key)
+{
+    const char *text = value_string(value_path(object, "metadata", "annotations", key, NULL));
+    int64_t number = 0;
+
+    return text && str_to_int64(text, &number) ? number : 0;
+}
+
+struct release *release_of(const struct value *object)
+{
+    struct release *release = NEW(struct release);
+    const struct value *status = value_get(object, "status");
+
+    release->namespace_name = str_new(value_string(value_path(object, "metadata", "namespace", NULL)));
+    release->name = str_new(value_string(value_path(object, "metadata", "name", NULL)));
+    release->revision = annotated(object, REVISION_ANNOTATION);
+    release->generation = annotated(object, GENERATION_ANNOTATION);
+    release_operation_parse(value_string(value_path(object, "spec", "operation", NULL)),
+                            &release->operation);
+    release_phase_parse(value_get_string(status, "phase"), &release->phase);
+    release->status = value_ref(status);
+    return release;
+}
+
+/* ---- Finding ---- */
+
+struct newest {
+    int64_t revision;
+    char *name;
+};
+
+static int on_item(void *arg, const struct value *item, struct error *error)
+{
+    struct newest *newest = arg;
+    int64_t revision = annotated(item, REVISION_ANNOTATION);
+
+    (void)error;
+    if (revision > newest->revision) {
+        newest->revision = revision;
+        free(newest->name);
+        newest->name = str_new(value_string(value_path(item, "metadata", "name", NULL)));
+    }
+    return 0;
+}
+
+static int find_newest(const struct reconcile_context *context,
+                       const struct release_subject *subject, struct cancel *cancel,
+                       struct newest *ret, struct error *error)
+{
+    _cleanup_free_ char *collection = api_release_path(subject->namespace_name, NULL, NULL);
+    _cleanup_free_ char *field = str_printf("spec.specRef.name=%s", subject->name);
+    _cleanup_buf_ struct buf path = BUF_INIT;
+    struct kube_list list = {.metadata_only = true, .cancel = cancel, .on_item = on_item, .arg = ret};
+
+    buf_add_str(&path, collection);
+    kube_path_query(&path, "fieldSelector", field);
+    kube_path_query(&path, "labelSelector", RELEASE_GENERATED_LABEL "=true");
+    list.path = path.data;
+    return kube_list(context->client, &list, NULL, error);
+}
+
+int releases_latest(const struct reconcile_context *context, const struct release_subject *subject,
+                    struct cancel *cancel, struct release **ret, int64_t *ret_highest,
+                    struct error *error)
+{
+    struct newest newest = {0};
+    _cleanup_value_ const struct value *object = NULL;
+    int r = find_newest(context, subject, cancel, &newest, error);
+
+    if (r >= 0 && newest.name) {
+        _cleanup_free_ char *path = api_release_path(subject->namespace_name, newest.name, NULL);
+
+        r = kube_get(context->client, path, cancel, &object, error);
+    }
+    free(newest.name);
+    if (r < 0)
+        return err_wrap(error, "looking for Releases");
+    *ret = object ? release_of(object) : NULL;
+    *ret_highest = newest.revision;
+    return 0;
+}
+
+/* ---- Making and writing ---- */
+
+static const struct value *release_object(const struct release_subject *subject, const char *name,
+                                          enum release_operation operation, int64_t revision)
+{
+    struct state_key key = {subject->namespace_name, subject->name};
+    _cleanup_free_ char *revision_text = str_printf("%lld", (long long)revision);
+    _cleanup_free_ char *generation = str_printf("%lld", (long long)subject->generation);
+    char owner[STATE_NAME_SIZE];
+
+    state_key_name(&key, owner);
+    return value_pack("{s:s, s:s, s:{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s}}, s:{s:{s:s}, s:s}}",
+                      "apiVersion", API_GROUP_VERSION, "kind", "Release", "metadata", "name", name,
+                      "namespace", subject->namespace_name, "labels", RELEASE_GENERATED_LABEL,
+                      "true", "api.kusion.io/owner", owner, "annotations", REVISION_ANNOTATION,
+                      revision_text, GENERATION_ANNOTATION, generation, "spec", "specRef", "name",
+                      subject->name, "operation", release_operation_name(operation));
+}
+
+int release_begin(const struct reconcile_context *context, const struct release_subject *subject,
+                  enum release_operation operation, int64_t revision, struct release **ret,
+                  struct error *error)
+{
+    struct arena arena = ARENA_INIT;
+    const char *name = release_name(&arena, subject->name, revision);
+    _cleanup_value_ const struct value *body = release_object(subject, name, operation, revision);
+    _cleanup_value_ const struct value *object = NULL;
+    _cleanup_free_ char *collection = api_release_path(subject->namespace_name, NULL, NULL);
+    _cleanup_free_ char *path = api_release_path(subject->namespace_name, name, NULL);
+    struct kube_request request = {.method = "POST", .path = collection, .body = body};
+    struct error problem = {0};
+    int r = kube_do(context->client, &request, &object, &problem);
+
+    if (r == ERR_EXISTS || r == ERR_UNAVAILABLE || r == ERR_TIMEOUT) {
+        err_clear(&problem);
+        r = kube_get(context->client, path, NULL, &object, &problem);
+    }
+    if (r >= 0)
+        *ret = release_of(object);
+    else
+        err_wrap(&problem, "making Release %s", name);
+    arena_done(&arena);
+    return r < 0 ? err_copy(error, &problem) : 0;
+}
+
+static void set(const struct value **status, const char *key, const struct value *taken)
+{
+    const struct value *next;
+
+    if (!taken)
+        return;
+    next = value_with(*status, key, taken);
+    value_unref(*status);
+    value_unref(taken);
+    *status = next;
+}
+
+static const struct value *status_with_phase(const struct release_subject *subject,
+                                             const struct release *release,
+                                             enum release_phase phase, const char *now)
+{
+    const struct value *status = value_ref(release->status);
+
+    if (!value_get(status, "createTime"))
+        set(&status, "createTime", value_pack("s", now));
+    set(&status, "modifiedTime", value_pack("s", now));
+    if (subject->project)
+        set(&status, "project", value_pack("s", subject->project));
+    if (subject->stack)
+        set(&status, "stack", value_pack("s", subject->stack));
+    if (subject->workspace)
+        set(&status, "workspace", value_pack("s", subject->workspace));
+    if (release->revision)
+        set(&status, "revision", value_pack("I", release->revision));
+    set(&status, "specGeneration", value_pack("I", subject->generation));
+    set(&status, "phase", value_pack("s", release_phase_name(phase)));
+    set(&status, "observedGeneration", value_pack("i", 1));
+    return status;
+}
+
+int release_write(const struct reconcile_context *context, const struct release_subject *subject,
+                  struct release *release, enum release_phase phase, const struct plan *plan,
+                  const char *digest, const struct operation_results *results,
+                  const struct verdict *verdict, struct error *error)
+{
+    _cleanup_free_ char *path = NULL;
+    int64_t now = context->clock->now(context->clock);
+    const struct value *status;
+    char time[TIMESTAMP_SIZE];
+    int r;
+
+    if (!release || release_phase_is_terminal(release->phase))
+        return 0;
+    timestamp_format(now, time);
+    status = status_with_phase(subject, release, phase, time);
+    if (plan)
+        set(&status, "plan", report_plan(plan, digest));
+    if (results || plan) {
+        size_t omitted;
+
+        set(&status, "results", report_results(plan, results, &omitted));
+        set(&status, "omitted", value_pack("I", (int64_t)omitted));
+    }
+    if (results)
+        set(&status, "counts", report_counts(results));
+    if (verdict)
+        set(&status, "conditions",
+            conditions_make(value_get(release->status, "conditions"), verdict, 1, now));
+    path = api_release_path(release->namespace_name, release->name, "status");
+    r = api_patch_status(context, path, status, error);
+    if (r < 0) {
+        value_unref(status);
+        return err_wrap(error, "writing the status of Release %s", release->name);
+    }
+    value_unref(release->status);
+    release->status = status;
+    release->phase = phase;
+    return 0;
+}

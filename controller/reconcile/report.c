@@ -1,0 +1,170 @@
+#include "controller/reconcile/report.h"
+
+#include "engine/base/buf.h"
+#include "engine/base/json.h"
+#include "engine/base/str.h"
+
+const struct value *report_plan(const struct plan *plan, const char *digest)
+{
+    struct plan_summary sum;
+
+    plan_summarise(plan, &sum);
+    return value_pack("{s:s?, s:i, s:i, s:i, s:i, s:i, s:i}", "digest", digest, "create",
+                      (int)sum.create, "update", (int)sum.update, "delete", (int)sum.delete,
+                      "replace", (int)sum.replace, "adopt", (int)sum.adopt, "unchanged",
+                      (int)sum.unchanged);
+}
+
+static const struct value *report_fields(const struct diff *diff)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *fields = NULL;
+
+    if (!diff->n_fields)
+        return NULL;
+    value_begin_array(b);
+    for (size_t i = 0; i < diff->n_fields; i++) {
+        const struct diff_field *field = &diff->fields[i];
+
+        value_begin_object(b);
+        value_key(b, "path");
+        value_add_string(b, field->path);
+        if (field->from) {
+            value_key(b, "from");
+            value_add_string(b, field->from);
+        }
+        if (field->to) {
+            value_key(b, "to");
+            value_add_string(b, field->to);
+        }
+        value_end_object(b);
+    }
+    value_end_array(b);
+    value_builder_finish(b, &fields, NULL);
+    return fields;
+}
+
+static const struct value *report_result(const char *id, enum plan_action action,
+                                         const struct error *error, const struct diff *diff,
+                                         int64_t duration)
+{
+    _cleanup_value_ const struct value *fields = diff ? report_fields(diff) : NULL;
+    _cleanup_free_ char *took = duration >= 0 ? str_printf("%lldms", (long long)duration) : NULL;
+    bool failed = error && error->code;
+
+    return value_pack("{s:s, s:s, s:v?, s:s?, s:s?, s:s?}", "id", id, "action",
+                      plan_action_name(action), "fields", fields, "message",
+                      failed ? error->message : NULL, "reason", failed ? error->reason : NULL,
+                      "duration", took);
+}
+
+static const struct value *result_at(const struct plan *plan,
+                                     const struct operation_results *results, size_t i)
+{
+    const struct plan_change *change = plan && i < plan->n_changes ? &plan->changes[i] : NULL;
+    const struct operation_result *result = results ? &results->items[i] : NULL;
+
+    return report_result(result ? result->id : change->id, result ? result->action : change->action,
+                         result ? &result->error : &change->error, change ? &change->diff : NULL,
+                         result && result->ended ? result->ended - result->started : -1);
+}
+
+const struct value *report_results(const struct plan *plan, const struct operation_results *results,
+                                   size_t *ret_omitted)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    size_t n = results ? results->count : plan->n_changes, taken = 0;
+    const struct value *list = NULL;
+    _cleanup_buf_ struct buf text = BUF_INIT;
+
+    value_begin_array(b);
+    for (; taken < n && taken < REPORT_RESULTS; taken++) {
+        _cleanup_value_ const struct value *entry = result_at(plan, results, taken);
+
+        json_write(&text, entry, JSON_COMPACT);
+        if (text.length > REPORT_BYTES)
+            break;
+        value_add(b, entry);
+    }
+    value_end_array(b);
+    value_builder_finish(b, &list, NULL);
+    *ret_omitted = n - taken;
+    return list;
+}
+
+static void count(const struct operation_results *results, int counts[RESULT_TIMED_OUT + 1])
+{
+    for (size_t i = 0; i < results->count; i++)
+        counts[results->items[i].status]++;
+}
+
+const struct value *report_counts(const struct operation_results *results)
+{
+    int n[RESULT_TIMED_OUT + 1] = {0};
+
+    count(results, n);
+    return value_pack("{s:I, s:i, s:i, s:i, s:i}", "total", (int64_t)results->count, "succeeded",
+                      n[RESULT_SUCCEEDED], "failed", n[RESULT_FAILED] + n[RESULT_TIMED_OUT],
+                      "skipped", n[RESULT_SKIPPED] + n[RESULT_CANCELLED], "pending",
+                      n[RESULT_PENDING]);
+}
+
+const struct value *report_resources(const struct operation_results *results, size_t n_resources)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    _cleanup_value_ const struct value *failed = NULL;
+    size_t ready = 0, named = 0, omitted = 0;
+
+    value_begin_array(b);
+    for (size_t i = 0; i < results->count; i++) {
+        const struct operation_result *result = &results->items[i];
+
+        if (result->status == RESULT_SUCCEEDED) {
+            ready += i < n_resources;
+            continue;
+        }
+        if (named == REPORT_FAILED) {
+            omitted++;
+            continue;
+        }
+        named++;
+        value_begin_object(b);
+        value_key(b, "id");
+        value_add_string(b, result->id);
+        value_key(b, "reason");
+        value_add_string(b, result->error.reason);
+        value_key(b, "message");
+        value_add_string(b, result->error.message);
+        value_end_object(b);
+    }
+    value_end_array(b);
+    value_builder_finish(b, &failed, NULL);
+    return value_pack("{s:I, s:I, s:v, s:I}", "total", (int64_t)n_resources, "ready",
+                      (int64_t)ready, "failed", failed, "omitted", (int64_t)omitted);
+}
+
+char *report_summary(const struct operation_results *results)
+{
+    static const struct {
+        enum plan_action action;
+        const char *verb;
+    } verbs[] = {
+        {PLAN_CREATE, "created"},    {PLAN_ADOPT, "adopted"},  {PLAN_UPDATE, "configured"},
+        {PLAN_REPLACE, "replaced"},  {PLAN_DELETE, "deleted"}, {PLAN_FORGET, "already gone"},
+        {PLAN_UNCHANGED, "unchanged"},
+    };
+    struct buf text = BUF_INIT;
+
+    for (size_t v = 0; v < ARRAY_SIZE(verbs); v++) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < results->count; i++)
+            n += results->items[i].action == verbs[v].action &&
+                 results->items[i].status == RESULT_SUCCEEDED;
+        if (n)
+            buf_printf(&text, "%s%zu %s", text.length ? ", " : "", n, verbs[v].verb);
+    }
+    if (!text.length)
+        buf_add_str(&text, "nothing to do");
+    return buf_take(&text);
+}

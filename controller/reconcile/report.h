@@ -1,0 +1,33 @@
+/*
+ * Plans and results as they stand in a status: bounded, redacted.
+ */
+#ifndef CONTROLLER_RECONCILE_REPORT_H
+#define CONTROLLER_RECONCILE_REPORT_H
+
+#include "engine/operation/operation.h"
+
+/* Entries that a Release's status takes, and bytes; the rest is counted in `omitted`. */
+#define REPORT_RESULTS 2000
+#define REPORT_BYTES (400u << 10)
+/* Failing resources that a Spec's status names. */
+#define REPORT_FAILED 50
+
+/* {digest, create, update, …} */
+const struct value *report_plan(const struct plan *plan, const char *digest);
+
+/* Release's results of a preview: {id, action, fields, message, reason}; of an operation: plan may
+ * be NULL (destroy). *ret_omitted: how many did not fit. */
+const struct value *report_results(const struct plan *plan, const struct operation_results *results,
+                                   size_t *ret_omitted);
+
+/* {total, succeeded, failed, skipped, pending} */
+const struct value *report_counts(const struct operation_results *results);
+
+/* Spec's {total, ready, failed: [{id, reason, message}], omitted}. Resources that leave do not
+ * count into total unless they fail. */
+const struct value *report_resources(const struct operation_results *results, size_t n_resources);
+
+/* "3 created, 1 configured, 2 deleted", or "nothing to do"; free() it. */
+char *report_summary(const struct operation_results *results);
+
+#endif

@@ -1,0 +1,172 @@
+#include "controller/reconcile/run.h"
+
+#include <stdio.h>
+
+#include "controller/reconcile/api.h"
+#include "controller/reconcile/report.h"
+#include "engine/base/str.h"
+
+static void set(const struct value **object, const char *key, const struct value *taken)
+{
+    const struct value *next = value_with(*object, key, taken);
+
+    value_unref(*object);
+    value_unref(taken);
+    *object = next;
+}
+
+static void add_duration(struct value_builder *b, const char *key, int64_t ms)
+{
+    value_key(b, key);
+    value_add_printf(b, "%llds", (long long)(ms / 1000));
+}
+
+/* The defaults that were taken, since the schema has none. */
+static const struct value *policy_value(const struct run *run)
+{
+    static const char *const deletion[] = {"MirrorPrune", "Delete", "WaitForTermination", "Orphan"};
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct spec_policy *policy = &run->policy;
+    const struct value *value = NULL;
+    const char *account = policy->service_account ? policy->service_account
+                          : run->context->act_as_controller
+                              ? NULL
+                              : run->context->default_service_account;
+
+    value_begin_object(b);
+    if (account) {
+        value_key(b, "serviceAccountName");
+        value_add_string(b, account);
+    }
+    value_key(b, "suspend");
+    value_add_bool(b, policy->suspend);
+    value_key(b, "prune");
+    value_add_bool(b, policy->prune);
+    value_key(b, "wait");
+    value_add_bool(b, policy->wait);
+    value_key(b, "deletionPolicy");
+    value_add_string(b, deletion[policy->deletion]);
+    add_duration(b, "interval", policy->interval);
+    add_duration(b, "retryInterval", policy->retry_interval);
+    add_duration(b, "timeout", policy->timeout);
+    value_end_object(b);
+    value_builder_finish(b, &value, NULL);
+    return value;
+}
+
+static const struct value *next_status(const struct run *run, const struct run_status *status)
+{
+    const struct value *old = value_get(run->object, "status");
+    const struct value *next = value_ref(old);
+
+    set(&next, "observedGeneration", value_pack("I", run->generation));
+    set(&next, "conditions",
+        conditions_make(value_get(old, "conditions"), &status->verdict, run->generation,
+                        run->context->clock->now(run->context->clock)));
+    set(&next, "policy", policy_value(run));
+    if (status->attempted)
+        set(&next, "lastAttemptedRevision", value_pack("I", status->attempted));
+    if (status->applied)
+        set(&next, "lastAppliedRevision", value_pack("I", status->applied));
+    if (status->plan)
+        set(&next, "plan", report_plan(status->plan, status->digest));
+    if (status->results)
+        set(&next, "resources", report_resources(status->results, status->n_resources));
+    return next;
+}
+
+static bool says_something_new(const struct value *old, const struct verdict *verdict)
+{
+    const struct value *ready = conditions_find(value_get(old, "conditions"), "Ready");
+
+    return !str_equal(value_get_string(ready, "status"), verdict->ready) ||
+           !str_equal(value_get_string(ready, "reason"), verdict->reason) ||
+           !str_equal(value_get_string(ready, "message"), verdict->message);
+}
+
+int run_write_status(struct run *run, const struct run_status *status, struct error *error)
+{
+    const struct value *old = value_get(run->object, "status");
+    _cleanup_value_ const struct value *next = next_status(run, status);
+    _cleanup_free_ char *path = NULL;
+    const struct value *object;
+    bool news = says_something_new(old, &status->verdict);
+    int r;
+
+    /* What an unreadable object's status says is not known: it is then written each time. */
+    if (!run->unreadable && value_equal(old, next))
+        return 0;
+    path = api_spec_path(run->namespace_name, run->name, "status");
+    r = api_patch_status(run->context, path, next, error);
+    if (r == ERR_NOT_FOUND) {
+        err_clear(error);
+        return 0;
+    }
+    if (r < 0)
+        return err_wrap(error, "writing the Spec's status");
+    if (news)
+        run_event(run, str_equal(status->verdict.ready, "False") ? "Warning" : "Normal",
+                  status->verdict.reason, status->verdict.message);
+    object = value_with(run->object, "status", next);
+    value_unref(run->object);
+    run->object = object;
+    return 0;
+}
+
+int run_fail(struct run *run, const struct error *failure, struct error *error)
+{
+    return run_write_status(run, &(struct run_status){.verdict = verdict_of_error(failure)}, error);
+}
+
+void run_event(const struct run *run, const char *type, const char *reason, const char *message)
+{
+    struct event_subject subject = {
+        .api_version = API_GROUP_VERSION,
+        .kind = "Spec",
+        .namespace_name = run->namespace_name,
+        .name = run->name,
+        .uid = value_string(value_path(run->object, "metadata", "uid", NULL)),
+    };
+
+    if (!run->namespace_terminating)
+        event_emit(run->context->events, &subject, type, reason, "Reconcile", "%s", message);
+}
+
+int run_operation(struct run *run, struct operation **ret, struct error *error)
+{
+    const struct reconcile_context *context = run->context;
+    struct state_key key = {run->namespace_name, run->name};
+    char owner[STATE_NAME_SIZE];
+    const char *account = run->policy.service_account;
+    struct operation_config config;
+
+    state_key_name(&key, owner);
+    if (!account && !context->act_as_controller)
+        account = context->default_service_account;
+    config = (struct operation_config){
+        .clock = context->clock,
+        .cancel = run->cancel,
+        .store = context->store,
+        .runtimes = context->runtimes,
+        .n_runtimes = context->n_runtimes,
+        .scope = {.spec_namespace = run->namespace_name,
+                  .spec_name = run->name,
+                  .spec_uid = value_string(value_path(run->object, "metadata", "uid", NULL)),
+                  .owner = owner,
+                  .service_account = account,
+                  .spec_namespace_terminating = run->namespace_terminating},
+        .parallelism = context->parallelism,
+        .timeout = run->policy.timeout,
+        .epoch = context->epoch(context->epoch_arg),
+    };
+    return operation_new(&config, ret, error);
+}
+
+bool run_is_ready(const struct run *run)
+{
+    const struct value *status = value_get(run->object, "status");
+    const struct value *ready = conditions_find(value_get(status, "conditions"), "Ready");
+
+    return value_int(value_get(status, "observedGeneration"), -1) == run->generation &&
+           str_equal(value_get_string(ready, "status"), "True");
+}

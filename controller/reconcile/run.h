@@ -1,0 +1,50 @@
+/*
+ * One reconcile of one Spec: what its steps share, and how its status is said.
+ *
+ * The status is written only when it changes. run->object follows what was
+ * written, so that later steps compare with it.
+ */
+#ifndef CONTROLLER_RECONCILE_RUN_H
+#define CONTROLLER_RECONCILE_RUN_H
+
+#include "controller/reconcile/conditions.h"
+#include "controller/reconcile/releases.h"
+#include "engine/operation/operation.h"
+#include "engine/spec/spec.h"
+
+struct run {
+    const struct reconcile_context *context;
+    struct cancel *cancel;
+    const char *namespace_name, *name; /* borrowed: of the key */
+    const struct value *object;        /* the custom resource; a reference */
+    bool unreadable;                   /* object is its metadata alone */
+    bool namespace_terminating;
+    int64_t generation;
+    struct spec_policy policy;
+    struct release_subject subject;
+};
+
+struct run_status {
+    struct verdict verdict;
+    int64_t attempted, applied; /* revisions; 0: as before */
+    const struct plan *plan;    /* with its digest; NULL: as before */
+    const char *digest;
+    const struct operation_results *results; /* NULL: as before */
+    size_t n_resources;
+};
+
+/* Writes the status where it differs, and then an event where Ready's reason or message did. */
+int run_write_status(struct run *run, const struct run_status *status, struct error *error);
+
+/* The same for an error that ends the run. */
+int run_fail(struct run *run, const struct error *failure, struct error *error);
+
+/* An operation on the Spec's behalf. */
+int run_operation(struct run *run, struct operation **ret, struct error *error);
+
+/* An event about the Spec; none in a namespace that is being deleted. */
+void run_event(const struct run *run, const char *type, const char *reason, const char *message);
+
+bool run_is_ready(const struct run *run); /* Ready=True, of this generation */
+
+#endif

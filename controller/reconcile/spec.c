@@ -1,0 +1,111 @@
+#include "controller/reconcile/spec.h"
+
+#include "controller/core/finalizer.h"
+#include "controller/reconcile/api.h"
+#include "controller/reconcile/apply.h"
+#include "controller/reconcile/deletion.h"
+#include "controller/reconcile/run.h"
+#include "engine/base/log.h"
+#include "engine/base/str.h"
+
+/* A Spec that our readers refuse (nested too deep, too large) is still there, can be told so,
+ * and can be deleted: its metadata is enough for that. */
+static int load_unreadable(struct run *run, const char *path, const struct error *why,
+                           struct error *error)
+{
+    int r = api_get_metadata(run->context, path, run->cancel, &run->object, error);
+
+    if (r < 0)
+        return r;
+    run->unreadable = true;
+    log_warn("the Spec cannot be read", "spec", run->name, "namespace", run->namespace_name,
+             "error", why->message, NULL);
+    return 0;
+}
+
+static int load(struct run *run, struct error *why_unreadable, struct error *error)
+{
+    _cleanup_free_ char *path = api_spec_path(run->namespace_name, run->name, NULL);
+    int r = kube_get(run->context->client, path, run->cancel, &run->object, why_unreadable);
+
+    if (r == ERR_TOO_LARGE || r == ERR_INVALID) {
+        r = load_unreadable(run, path, why_unreadable, error);
+    } else if (r < 0) {
+        return err_copy(error, why_unreadable);
+    } else {
+        err_clear(why_unreadable);
+    }
+    if (r < 0)
+        return r;
+    run->generation = value_int(value_path(run->object, "metadata", "generation", NULL), 0);
+    spec_policy_read(run->object, &run->policy);
+    run->subject = (struct release_subject){
+        .namespace_name = run->namespace_name, .name = run->name, .generation = run->generation};
+    return 0;
+}
+
+static int ensure_finalizer(struct run *run, struct error *error)
+{
+    _cleanup_free_ char *path = api_spec_path(run->namespace_name, run->name, NULL);
+
+    return finalizer_add(run->context->client, path, value_get(run->object, "metadata"),
+                         run->cancel, error);
+}
+
+static int refuse_unreadable(struct run *run, const struct error *why, struct error *error)
+{
+    struct error refusal = {0};
+
+    err_set(&refusal, ERR_INVALID, "InvalidSpec", "the Spec cannot be read: %s", why->message);
+    return run_fail(run, &refusal, error);
+}
+
+/* 0, or what is to be tried again. Failures that were told in the status are 0 too, with *after
+ * set where something is to be tried later. */
+static int reconcile(struct run *run, int64_t *after, struct error *error)
+{
+    struct error why_unreadable = {0};
+    int r = load(run, &why_unreadable, error);
+
+    if (r < 0)
+        return r;
+    if (api_is_deleting(run->object))
+        return reconcile_deletion(run, after, error);
+    if (run->policy.suspend)
+        return 0;
+    r = ensure_finalizer(run, error);
+    if (r < 0)
+        return err_wrap(error, "setting the finalizer");
+    if (run->unreadable)
+        return refuse_unreadable(run, &why_unreadable, error);
+    return reconcile_apply(run, after, error);
+}
+
+struct reconcile_result reconcile_spec(void *arg, const char *key, struct cancel *cancel)
+{
+    struct run run = {.context = arg, .cancel = cancel};
+    struct reconcile_result result = {.kind = RECONCILE_DONE};
+    _cleanup_free_ char *namespace_name = NULL;
+    struct error error = {0};
+    int64_t after = 0;
+    int r;
+
+    if (!api_key_split(key, &namespace_name, &run.name))
+        return result;
+    run.namespace_name = namespace_name;
+    r = reconcile(&run, &after, &error);
+    value_unref(run.object);
+    if (r == ERR_NOT_FOUND || r == ERR_CANCELLED)
+        return result; /* gone, or a newer generation is on its way */
+    if (r < 0) {
+        log_error("reconciling a Spec failed", "namespace", namespace_name, "spec", run.name,
+                  "reason", error.reason, "error", error.message, NULL);
+        result.kind = RECONCILE_RETRY;
+        return result;
+    }
+    if (after > 0) {
+        result.kind = RECONCILE_AFTER;
+        result.after = after;
+    }
+    return result;
+}

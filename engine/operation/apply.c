@@ -1,0 +1,412 @@
+/* Carrying a plan out: intents, the walk, results into State, then prune. */
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/operation/private.h"
+
+/* ms between two looks at an object that is not ready yet; watches wake earlier. */
+#define FIRST_LOOK 250
+#define LAST_LOOK 5000
+
+struct applying {
+    struct operation *operation;
+    const struct spec *spec;
+    const struct plan *plan;
+    struct operation_result *results;
+    struct walk *walk;
+    bool verify;
+    struct waiting *waiting; /* watches that were begun; under the operation's lock */
+};
+
+/* A watch over the resources of one kind in one namespace, begun when the first of them has
+ * to be waited for. */
+struct waiting {
+    struct waiting *next;
+    struct applying *applying;
+    struct object_ref group;
+    uint32_t *nodes;
+    struct runtime_target *targets;
+    size_t count;
+    struct runtime_binding binding;
+    struct runtime_watch *watch;
+};
+
+/* ---- Waking by watches ---- */
+
+static bool is_in_group(const struct resource *resource, const struct object_ref *group)
+{
+    struct object_ref ref = object_ref_of(resource->attributes);
+
+    return str_equal(ref.kind, group->kind) && str_equal(ref.api_version, group->api_version) &&
+           str_equal(ref.namespace_name, group->namespace_name);
+}
+
+static void on_change(void *arg, size_t target)
+{
+    struct waiting *waiting = arg;
+
+    walk_wake(waiting->applying->walk, waiting->nodes[target]);
+}
+
+static struct waiting *waiting_new(struct applying *applying, const struct resource *resource)
+{
+    const struct spec *spec = applying->spec;
+    struct waiting *waiting = NEW(struct waiting);
+
+    waiting->applying = applying;
+    waiting->group = object_ref_of(resource->attributes);
+    waiting->nodes = NEW_ARRAY(uint32_t, spec->n_resources);
+    waiting->targets = NEW_ARRAY(struct runtime_target, spec->n_resources);
+    for (size_t i = 0; i < spec->n_resources; i++)
+        if (is_in_group(&spec->resources[i], &waiting->group)) {
+            waiting->nodes[waiting->count] = (uint32_t)i;
+            waiting->targets[waiting->count++] = (struct runtime_target){
+                .id = spec->resources[i].id, .attributes = spec->resources[i].attributes};
+        }
+    return waiting;
+}
+
+/* Waiting works without a watch too, by looking now and then: so an error is no failure. */
+static void watch_group(struct applying *applying, const struct runtime_binding *binding,
+                        const struct resource *resource)
+{
+    struct waiting *waiting;
+
+    pthread_mutex_lock(&applying->operation->lock);
+    for (waiting = applying->waiting; waiting; waiting = waiting->next)
+        if (is_in_group(resource, &waiting->group))
+            break;
+    if (!waiting) {
+        waiting = waiting_new(applying, resource);
+        waiting->binding = *binding;
+        waiting->next = applying->waiting;
+        applying->waiting = waiting;
+        binding->ops->watch(binding->session, waiting->targets, waiting->count, on_change, waiting,
+                            &waiting->watch, NULL);
+    }
+    pthread_mutex_unlock(&applying->operation->lock);
+}
+
+static void stop_watching(struct applying *applying)
+{
+    while (applying->waiting) {
+        struct waiting *waiting = applying->waiting;
+
+        applying->waiting = waiting->next;
+        if (waiting->watch)
+            waiting->binding.ops->unwatch(waiting->binding.session, waiting->watch);
+        free(waiting->nodes);
+        free(waiting->targets);
+        free(waiting);
+    }
+}
+
+/* ---- One resource ---- */
+
+/* Ids of all that a resource comes after, for State. */
+static const struct value *dependencies_of(const struct applying *applying, uint32_t node)
+{
+    const struct graph *graph = applying->operation->graph;
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *ids = NULL;
+
+    value_begin_array(b);
+    for (uint32_t e = graph->dependency_start[node]; e < graph->dependency_start[node + 1]; e++)
+        value_add_string(b, applying->spec->resources[graph->dependencies[e]].id);
+    value_end_array(b);
+    value_builder_finish(b, &ids, NULL);
+    return ids;
+}
+
+static void record_content(struct applying *applying, uint32_t node, struct record *record,
+                           const struct value *attributes, const struct value *sensitive)
+{
+    _cleanup_value_ const struct value *dependencies = dependencies_of(applying, node);
+
+    record_set_value(&record->attributes, attributes);
+    record_set_value(&record->extensions, applying->spec->resources[node].extensions);
+    record_set_value(&record->dependencies, dependencies);
+    record_set_value(&record->sensitive, sensitive);
+}
+
+static void record_result(struct applying *applying, uint32_t node, const struct value *attributes,
+                          const struct value *sensitive, const struct observation *now)
+{
+    struct operation *operation = applying->operation;
+    const struct resource *resource = &applying->spec->resources[node];
+    _cleanup_free_ char *digest = attributes_digest(attributes);
+    struct record *record;
+
+    pthread_mutex_lock(&operation->lock);
+    record = state_record(operation->state, resource->id, resource->type);
+    record_content(applying, node, record, attributes, sensitive);
+    record->status = RECORD_APPLIED;
+    record_set_str(&record->uid, now->uid);
+    record_set_str(&record->digest, digest);
+    record_set_str(&record->footprint, now->footprint);
+    value_unref(operation->nodes[node].live);
+    operation->nodes[node].live = value_ref(now->object);
+    operation_save_soon(operation);
+    pthread_mutex_unlock(&operation->lock);
+}
+
+/* A create met an object: ours from a run that was killed, nobody's, or someone's. */
+static int take_over(const struct runtime_binding *binding, const struct runtime_target *target,
+                     struct observation *ret, struct error *error)
+{
+    struct observation seen = {0};
+    struct error ignored = {0};
+    bool takeable;
+    int r = binding->ops->read(binding->session, target, &seen, &ignored);
+
+    takeable = r >= 0 && (seen.presence == PRESENCE_ABSENT ||
+                          seen.owner == OWNER_SELF || seen.owner == OWNER_NONE);
+    observation_done(&seen);
+    if (!takeable)
+        return error->code;
+    err_clear(error);
+    return binding->ops->apply(binding->session, target, APPLY_TAKE, ret, error);
+}
+
+static int apply_resource(struct applying *applying, uint32_t node,
+                          const struct runtime_binding *binding, struct observation *ret,
+                          struct error *error)
+{
+    const struct resource *resource = &applying->spec->resources[node];
+    const struct plan_change *change = &applying->plan->changes[node];
+    _cleanup_value_ const struct value *attributes = NULL, *referred = NULL, *sensitive = NULL;
+    enum apply_mode mode = change->action == PLAN_CREATE ? APPLY_CREATE : APPLY_TAKE;
+    struct runtime_target target = {.id = resource->id, .uid = change->uid};
+    bool unknown;
+    int r = operation_resolve(applying->operation, applying->spec, applying->plan, node, false,
+                              &attributes, &unknown, &referred, error);
+
+    if (r < 0)
+        return r;
+    target.attributes = attributes;
+    r = binding->ops->apply(binding->session, &target, mode, ret, error);
+    if (r == ERR_CONFLICT && mode == APPLY_CREATE)
+        r = take_over(binding, &target, ret, error);
+    if (r < 0)
+        return r;
+    sensitive = referred ? value_ref(referred) : binding->ops->sensitive(attributes);
+    record_result(applying, node, attributes, sensitive, ret);
+    return 0;
+}
+
+static int read_resource(struct applying *applying, uint32_t node,
+                         const struct runtime_binding *binding, struct observation *ret,
+                         struct error *error)
+{
+    const struct resource *resource = &applying->spec->resources[node];
+    struct operation *operation = applying->operation;
+    struct runtime_target target = {.id = resource->id, .attributes = resource->attributes};
+    int r = binding->ops->read(binding->session, &target, ret, error);
+
+    if (r < 0)
+        return r;
+    if (ret->presence != PRESENCE_PRESENT)
+        return err_set(error, ERR_NOT_FOUND, "HealthCheckFailed", "it was deleted meanwhile");
+    pthread_mutex_lock(&operation->lock);
+    value_unref(operation->nodes[node].live);
+    operation->nodes[node].live = value_ref(ret->object);
+    pthread_mutex_unlock(&operation->lock);
+    return 0;
+}
+
+/* Custom resources cannot be made before their definition is established. */
+static bool must_wait(const struct applying *applying, uint32_t node)
+{
+    const char *kind = value_get_string(applying->spec->resources[node].attributes, "kind");
+
+    return applying->spec->policy.wait || str_equal(kind, "CustomResourceDefinition");
+}
+
+/* DONE, PARKED, or FAILED with the error. */
+static enum walk_verdict judge(struct applying *applying, struct walk_visit *visit,
+                               const struct runtime_binding *binding,
+                               const struct observation *now, struct error *error)
+{
+    struct health health;
+
+    if (!must_wait(applying, visit->node))
+        return WALK_DONE;
+    binding->ops->health(now->object, &health);
+    if (health.status == HEALTH_CURRENT)
+        return WALK_DONE;
+    err_set(error, health.status == HEALTH_FAILED ? ERR_INVALID : ERR_TIMEOUT, "HealthCheckFailed",
+            "%s", health.message);
+    if (health.status == HEALTH_FAILED)
+        return WALK_FAILED;
+    watch_group(applying, binding, &applying->spec->resources[visit->node]);
+    visit->retry_after = FIRST_LOOK << (visit->count < 5 ? visit->count : 5);
+    if (visit->retry_after > LAST_LOOK)
+        visit->retry_after = LAST_LOOK;
+    return WALK_PARKED;
+}
+
+static enum walk_verdict step(struct applying *applying, struct walk_visit *visit,
+                              struct error *error)
+{
+    const struct plan_change *change = &applying->plan->changes[visit->node];
+    struct observation now = {0};
+    struct runtime_binding binding;
+    enum walk_verdict verdict;
+    int r;
+
+    if (change->error.code) {
+        err_copy(error, &change->error);
+        return WALK_FAILED;
+    }
+    if (change->action == PLAN_UNCHANGED && !applying->verify)
+        return WALK_DONE;
+    r = operation_bind(applying->operation, applying->spec->resources[visit->node].type, &binding,
+                       error);
+    if (r >= 0 && visit->count == 0 && change->action != PLAN_UNCHANGED)
+        r = apply_resource(applying, visit->node, &binding, &now, error);
+    else if (r >= 0)
+        r = read_resource(applying, visit->node, &binding, &now, error);
+    verdict = r < 0 ? WALK_FAILED : judge(applying, visit, &binding, &now, error);
+    observation_done(&now);
+    return verdict;
+}
+
+static enum walk_verdict visit(void *arg, struct walk_visit *visit)
+{
+    struct applying *applying = arg;
+    struct operation_result *result = &applying->results[visit->node];
+    struct error error = {0};
+    enum walk_verdict verdict;
+
+    if (visit->count == 0)
+        operation_report(applying->operation, result);
+    verdict = step(applying, visit, &error);
+    result->error = error;
+    if (verdict == WALK_PARKED)
+        return verdict;
+    result->status = verdict == WALK_DONE ? RESULT_SUCCEEDED : RESULT_FAILED;
+    operation_report(applying->operation, result);
+    return verdict;
+}
+
+static void on_end(void *arg, uint32_t node, enum walk_outcome outcome, uint32_t cause)
+{
+    struct applying *applying = arg;
+    const char *id = cause < applying->spec->n_resources ? applying->spec->resources[cause].id : "";
+
+    operation_end(applying->operation, &applying->results[node], outcome, id);
+}
+
+/* ---- All of them ---- */
+
+static void record_intents(struct applying *applying)
+{
+    struct operation *operation = applying->operation;
+
+    for (uint32_t i = 0; i < applying->spec->n_resources; i++) {
+        const struct resource *resource = &applying->spec->resources[i];
+        const struct plan_change *change = &applying->plan->changes[i];
+        _cleanup_value_ const struct value *sensitive = NULL;
+        struct runtime_binding binding;
+        struct record *record;
+
+        if (change->error.code || (change->action != PLAN_CREATE && change->action != PLAN_ADOPT) ||
+            state_find(operation->state, resource->id) ||
+            operation_bind(operation, resource->type, &binding, NULL) < 0)
+            continue;
+        sensitive = binding.ops->sensitive(resource->attributes);
+        record = state_record(operation->state, resource->id, resource->type);
+        record_content(applying, i, record, resource->attributes, sensitive);
+    }
+}
+
+/* Results of what leaves the Spec, which are not part of the walk. */
+static int prune(struct applying *applying, struct error *error)
+{
+    const struct plan *plan = applying->plan;
+    size_t first = applying->spec->n_resources, n = plan->n_changes - first, count = 0;
+    struct operation *operation = applying->operation;
+    _cleanup_free_ struct removal *removals = NEW_ARRAY(struct removal, n + 1);
+    int r = 0;
+
+    for (size_t i = first; i < plan->n_changes; i++) {
+        struct operation_result *result = &applying->results[i];
+
+        if (plan->changes[i].action == PLAN_FORGET) {
+            state_drop(operation->state, result->id);
+            result->status = RESULT_SUCCEEDED;
+            continue;
+        }
+        removals[count].record = state_find(operation->state, result->id);
+        removals[count++].result = result;
+    }
+    if (count)
+        r = operation_remove(operation, removals, count, error);
+    for (size_t i = 0; i < count; i++)
+        observation_done(&removals[i].seen);
+    return r;
+}
+
+static void skip_prune(struct applying *applying)
+{
+    for (size_t i = applying->spec->n_resources; i < applying->plan->n_changes; i++) {
+        struct operation_result *result = &applying->results[i];
+
+        result->status = RESULT_SKIPPED;
+        err_set(&result->error, ERR_CANCELLED, "DependencyNotReady",
+                "skipped: nothing is deleted while something else fails");
+    }
+}
+
+static int walk_spec(struct applying *applying, struct error *error)
+{
+    struct operation *operation = applying->operation;
+    struct walk_counts counts;
+
+    applying->walk = walk_new(&(struct walk_config){
+        .graph = operation->graph,
+        .parallelism = operation->config.parallelism,
+        .clock = operation->config.clock,
+        .cancel = operation->config.cancel,
+        .deadline = operation->deadline,
+        .visit = visit,
+        .on_end = on_end,
+        .arg = applying,
+    });
+    walk_run(applying->walk, &counts);
+    stop_watching(applying);
+    walk_free(applying->walk);
+    if (counts.done == applying->spec->n_resources)
+        return prune(applying, error);
+    skip_prune(applying);
+    return 0;
+}
+
+int operation_apply(struct operation *operation, const struct spec *spec, const struct plan *plan,
+                    int64_t revision, bool verify, struct operation_results *ret,
+                    struct error *error)
+{
+    struct applying applying = {.operation = operation, .spec = spec, .plan = plan,
+                                .verify = verify};
+    struct error save_error = {0};
+    int r;
+
+    applying.results = operation_results_init(ret, plan->n_changes);
+    for (size_t i = 0; i < plan->n_changes; i++) {
+        ret->items[i].id = arena_str(&ret->arena, plan->changes[i].id);
+        ret->items[i].action = plan->changes[i].action;
+    }
+    operation->state->revision = revision;
+    operation->state->generation = spec->generation;
+    record_intents(&applying);
+    r = operation_save(operation, error);
+    if (r < 0)
+        return r;
+    r = walk_spec(&applying, error);
+    if (r >= 0)
+        r = operation_results_error(ret, "apply", error);
+    if (r >= 0)
+        operation->state->applied_revision = revision;
+    if (operation_save(operation, &save_error) < 0)
+        return err_copy(error, &save_error);
+    return r;
+}

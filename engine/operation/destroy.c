@@ -1,0 +1,63 @@
+/* Everything that State names, dependents first. Needs nothing but State. */
+#include "engine/base/mem.h"
+#include "engine/operation/private.h"
+
+static int observe(struct operation *operation, struct removal *removals, size_t n,
+                   struct error *error)
+{
+    _cleanup_free_ struct runtime_target *targets = NEW_ARRAY(struct runtime_target, n + 1);
+    _cleanup_free_ const char **types = NEW_ARRAY(const char *, n + 1);
+    _cleanup_free_ struct observation *seen = NEW_ARRAY(struct observation, n + 1);
+    int r;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct record *record = removals[i].record;
+
+        targets[i] = (struct runtime_target){record->id, record->attributes, record->uid};
+        types[i] = record->type;
+    }
+    r = operation_observe(operation, targets, types, n, seen, error);
+    for (size_t i = 0; i < n; i++)
+        removals[i].seen = seen[i];
+    return r;
+}
+
+static int destroy_all(struct operation *operation, struct operation_results *results,
+                       struct error *error)
+{
+    size_t n = operation->state->n_records;
+    struct removal *removals = NEW_ARRAY(struct removal, n + 1);
+    int r;
+
+    for (size_t i = 0; i < n; i++) {
+        removals[i].record = operation->state->records[i];
+        removals[i].result = &results->items[i];
+        results->items[i].id = arena_str(&results->arena, removals[i].record->id);
+        results->items[i].action = PLAN_DELETE;
+    }
+    r = observe(operation, removals, n, error);
+    if (r >= 0 && n)
+        r = operation_remove(operation, removals, n, error);
+    if (r >= 0)
+        r = operation_results_error(results, "destroy", error);
+    for (size_t i = 0; i < n; i++)
+        observation_done(&removals[i].seen);
+    free(removals);
+    return r;
+}
+
+int operation_destroy(struct operation *operation, int64_t revision, struct operation_results *ret,
+                      struct error *error)
+{
+    struct error save_error = {0};
+    int r;
+
+    operation_results_init(ret, operation->state->n_records);
+    operation->state->revision = revision;
+    r = destroy_all(operation, ret, error);
+    if (r >= 0)
+        return operation_orphan(operation, error);
+    if (operation->version && operation_save(operation, &save_error) < 0 && !error->code)
+        return err_copy(error, &save_error);
+    return r;
+}

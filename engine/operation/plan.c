@@ -1,0 +1,278 @@
+/* From intention and world to a plan. */
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/operation/private.h"
+
+struct planning {
+    struct operation *operation;
+    const struct spec *spec;
+    enum plan_depth depth;
+    struct plan *plan;
+};
+
+static const struct record *record_of(struct operation *operation, const char *id)
+{
+    return state_find(operation->state, id);
+}
+
+/* ---- One resource ---- */
+
+static int check_owner(const struct planning *planning, const struct resource *resource,
+                       const struct observation *seen, struct error *error)
+{
+    const struct record *record = record_of(planning->operation, resource->id);
+
+    if (seen->presence != PRESENCE_PRESENT)
+        return 0;
+    if (seen->owner == OWNER_SPEC)
+        return err_set(error, ERR_CONFLICT, "ConflictDetected",
+                       "it belongs to another Spec (label api.kusion.io/owner): remove it from one "
+                       "of the two");
+    if (seen->owner == OWNER_OTHER && !(record && str_equal(record->uid, seen->uid)))
+        return err_set(error, ERR_CONFLICT, "ConflictDetected",
+                       "it exists and is managed by another tool (Helm, Flux, Argo CD or an "
+                       "applyset): adoptionPolicy AdoptIfUnowned leaves it alone");
+    if (seen->terminating)
+        return err_set(error, ERR_UNAVAILABLE, "Terminating",
+                       "it is being deleted; it is made again when it is gone");
+    return 0;
+}
+
+static bool is_as_recorded(const struct record *record, const struct value *attributes,
+                           const struct observation *seen)
+{
+    _cleanup_free_ char *digest = attributes_digest(attributes);
+
+    return record && record->status == RECORD_APPLIED && str_equal(record->uid, seen->uid) &&
+           str_equal(record->digest, digest) && record->footprint &&
+           str_equal(record->footprint, seen->footprint);
+}
+
+/* Reads and dry-runs what exists and may differ. */
+static int compare_with_live(struct planning *planning, size_t index,
+                             const struct value *attributes, const struct value *sensitive,
+                             struct error *error)
+{
+    const struct resource *resource = &planning->spec->resources[index];
+    struct plan_change *change = &planning->plan->changes[index];
+    struct node *node = &planning->operation->nodes[index];
+    struct runtime_target target = {resource->id, attributes, node->seen.uid};
+    _cleanup_value_ const struct value *dry_run = NULL;
+    struct observation live = {0};
+    struct runtime_binding binding;
+    int r = operation_bind(planning->operation, resource->type, &binding, error);
+
+    if (r >= 0)
+        r = binding.ops->read(binding.session, &target, &live, error);
+    if (r >= 0 && live.presence == PRESENCE_PRESENT && !node->unknown)
+        r = binding.ops->preview(binding.session, &target, APPLY_TAKE, &dry_run, error);
+    if (r >= 0) {
+        change->from = diff_normalise(live.object);
+        change->to = dry_run ? diff_normalise(dry_run) : value_ref(attributes);
+        value_unref(node->live);
+        node->live = value_ref(live.object);
+        if (change->action == PLAN_UPDATE && value_equal(change->from, change->to))
+            change->action = PLAN_UNCHANGED;
+        else
+            diff_values(change->from, change->to, sensitive, &change->diff);
+    }
+    observation_done(&live);
+    return r;
+}
+
+/* Whether something that it depends on is yet to be made: then a dry-run would fail for that. */
+static bool waits_for_creation(const struct planning *planning, size_t index)
+{
+    const struct graph *graph = planning->operation->graph;
+
+    for (uint32_t e = graph->dependency_start[index]; e < graph->dependency_start[index + 1]; e++)
+        if (planning->plan->changes[graph->dependencies[e]].action == PLAN_CREATE)
+            return true;
+    return false;
+}
+
+static int plan_creation(struct planning *planning, size_t index, const struct value *attributes,
+                         const struct value *sensitive, struct error *error)
+{
+    const struct resource *resource = &planning->spec->resources[index];
+    struct plan_change *change = &planning->plan->changes[index];
+    struct runtime_target target = {.id = resource->id, .attributes = attributes};
+    _cleanup_value_ const struct value *dry_run = NULL;
+    struct runtime_binding binding;
+    int r = operation_bind(planning->operation, resource->type, &binding, error);
+
+    if (r >= 0 && planning->depth == PLAN_DEEP && !planning->operation->nodes[index].unknown &&
+        !waits_for_creation(planning, index))
+        r = binding.ops->preview(binding.session, &target, APPLY_CREATE, &dry_run, error);
+    if (r < 0)
+        return r;
+    change->to = dry_run ? diff_normalise(dry_run) : value_ref(attributes);
+    if (planning->depth == PLAN_DEEP)
+        diff_values(NULL, change->to, sensitive, &change->diff);
+    return 0;
+}
+
+static int plan_resource(struct planning *planning, size_t index, struct error *error)
+{
+    const struct resource *resource = &planning->spec->resources[index];
+    struct plan_change *change = &planning->plan->changes[index];
+    struct node *node = &planning->operation->nodes[index];
+    const struct record *record = record_of(planning->operation, resource->id);
+    _cleanup_value_ const struct value *attributes = NULL, *referred = NULL, *sensitive = NULL;
+    struct runtime_binding binding;
+    int r;
+
+    change->action = plan_decide(record != NULL, true, node->seen.presence);
+    if (change->action == PLAN_UNKNOWN)
+        return err_copy(error, &node->seen.error);
+    if (node->seen.uid)
+        change->uid = arena_str(&planning->plan->arena, node->seen.uid);
+    r = check_owner(planning, resource, &node->seen, error);
+    if (r >= 0)
+        r = operation_resolve(planning->operation, planning->spec, planning->plan, index, true,
+                              &attributes, &node->unknown, &referred, error);
+    if (r >= 0)
+        r = operation_bind(planning->operation, resource->type, &binding, error);
+    if (r < 0)
+        return r;
+    sensitive = referred ? value_ref(referred) : binding.ops->sensitive(attributes);
+    if (change->action == PLAN_CREATE)
+        return plan_creation(planning, index, attributes, sensitive, error);
+    if (!node->unknown && is_as_recorded(record, attributes, &node->seen)) {
+        change->action = PLAN_UNCHANGED;
+        return 0;
+    }
+    return compare_with_live(planning, index, attributes, sensitive, error);
+}
+
+static enum walk_verdict visit(void *arg, struct walk_visit *visit)
+{
+    struct planning *planning = arg;
+    struct plan_change *change = &planning->plan->changes[visit->node];
+
+    plan_resource(planning, visit->node, &change->error);
+    /* A problem of one resource is its own: all others are planned too. */
+    return WALK_DONE;
+}
+
+/* ---- All of them ---- */
+
+/* Everything that the Spec or State names, in the order of the plan's changes. */
+struct looked_at {
+    struct runtime_target *targets;
+    const char **types;
+    size_t count;
+};
+
+static void look_at(struct looked_at *all, const char *id, const char *type,
+                    const struct value *attributes, const char *uid)
+{
+    all->targets[all->count] = (struct runtime_target){id, attributes, uid};
+    all->types[all->count++] = type;
+}
+
+static void collect(const struct operation *operation, const struct spec *spec,
+                    struct looked_at *all)
+{
+    for (size_t i = 0; i < spec->n_resources; i++) {
+        const struct record *record = state_find(operation->state, spec->resources[i].id);
+
+        look_at(all, spec->resources[i].id, spec->resources[i].type, spec->resources[i].attributes,
+                record ? record->uid : NULL);
+    }
+    for (size_t i = 0; i < operation->state->n_records; i++) {
+        const struct record *record = operation->state->records[i];
+
+        if (!strmap_get(&spec->by_id, record->id))
+            look_at(all, record->id, record->type, record->attributes, record->uid);
+    }
+}
+
+static void plan_leaver(const struct planning *planning, struct plan_change *change,
+                        const struct observation *seen)
+{
+    const struct record *record = record_of(planning->operation, change->id);
+
+    change->action = planning->spec->policy.prune
+                         ? removal_action(planning->operation, record, seen)
+                         : PLAN_FORGET;
+    if (change->action == PLAN_UNKNOWN)
+        err_copy(&change->error, &seen->error);
+    if (change->action == PLAN_DELETE) {
+        change->uid = arena_str(&planning->plan->arena, seen->uid);
+        change->from = value_ref(record->attributes);
+    }
+}
+
+static int run(struct planning *planning, const struct looked_at *all, struct observation *seen,
+               struct error *error)
+{
+    struct operation *operation = planning->operation;
+    struct walk_config config = {
+        .graph = operation->graph,
+        .parallelism = operation->config.parallelism,
+        .clock = operation->config.clock,
+        .cancel = operation->config.cancel,
+        .deadline = operation->deadline,
+        .visit = visit,
+        .arg = planning,
+    };
+    _cleanup_(walk_free_p) struct walk *walk = NULL;
+    struct walk_counts counts;
+    size_t n = planning->spec->n_resources;
+    int r = operation_observe(operation, all->targets, all->types, all->count, seen, error);
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < all->count; i++) {
+        planning->plan->changes[i].id = arena_str(&planning->plan->arena, all->targets[i].id);
+        planning->plan->changes[i].type = arena_str(&planning->plan->arena, all->types[i]);
+        if (i >= n)
+            plan_leaver(planning, &planning->plan->changes[i], &seen[i]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        operation->nodes[i].seen = seen[i];
+        seen[i] = (struct observation){0};
+    }
+    walk = walk_new(&config);
+    walk_run(walk, &counts);
+    if (counts.cancelled)
+        return err_set(error, cancel_fired(operation->config.cancel) ? ERR_CANCELLED : ERR_TIMEOUT,
+                       cancel_fired(operation->config.cancel) ? "Cancelled" : "Timeout",
+                       "planning did not come to its end: %s",
+                       cancel_fired(operation->config.cancel)
+                           ? cancel_reason(operation->config.cancel)
+                           : "out of time");
+    return 0;
+}
+
+int operation_plan(struct operation *operation, const struct spec *spec, enum plan_depth depth,
+                   struct plan **ret, struct error *error)
+{
+    size_t most = spec->n_resources + operation->state->n_records;
+    struct looked_at all = {NEW_ARRAY(struct runtime_target, most + 1),
+                            NEW_ARRAY(const char *, most + 1), 0};
+    struct planning planning = {operation, spec, depth, NULL};
+    struct observation *seen;
+    int r = graph_from_spec(spec, &operation->graph, error);
+
+    collect(operation, spec, &all);
+    seen = NEW_ARRAY(struct observation, all.count + 1);
+    if (r >= 0) {
+        operation->n_nodes = spec->n_resources;
+        operation->nodes = NEW_ARRAY(struct node, spec->n_resources + 1);
+        planning.plan = plan_new(all.count);
+        r = run(&planning, &all, seen, error);
+    }
+    for (size_t i = 0; i < all.count; i++)
+        observation_done(&seen[i]);
+    free(seen);
+    free(all.targets);
+    free(all.types);
+    if (r < 0) {
+        plan_free(planning.plan);
+        return r;
+    }
+    *ret = planning.plan;
+    return 0;
+}

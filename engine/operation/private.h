@@ -1,0 +1,83 @@
+/* Shared by the files of this folder. */
+#ifndef ENGINE_OPERATION_PRIVATE_H
+#define ENGINE_OPERATION_PRIVATE_H
+
+#include <pthread.h>
+
+#include "engine/graph/build.h"
+#include "engine/operation/operation.h"
+#include "engine/walk/walk.h"
+
+struct operation {
+    struct operation_config config;
+    struct runtime_session **sessions; /* of each runtime; NULL: not opened yet */
+    int64_t deadline;
+
+    pthread_mutex_t lock; /* state, version, saved_at, sessions, results' progress */
+    struct state *state;
+    char *version; /* of State in the store; NULL: there is none */
+    bool inherited; /* State was made for a Spec of another uid: a restored backup, say */
+    int64_t saved_at;
+    struct error save_error; /* the first save that failed: nothing is changed any more */
+
+    struct graph *graph; /* of the Spec that was planned */
+    struct node *nodes;  /* of each of its resources */
+    size_t n_nodes;
+};
+
+/* What an operation knows of one of the Spec's resources. */
+struct node {
+    struct observation seen;
+    const struct value *live; /* the object as last seen, where it was read; a reference */
+    bool unknown;             /* its planned attributes hold values known after apply */
+};
+
+/* The runtime of a type, with its session opened. */
+struct runtime_binding {
+    const struct runtime_ops *ops;
+    struct runtime_session *session;
+};
+int operation_bind(struct operation *operation, const char *type, struct runtime_binding *ret,
+                   struct error *error);
+
+/* Looks at all targets, whatever their runtimes. ret: zeroed. */
+int operation_observe(struct operation *operation, const struct runtime_target *targets,
+                      const char *const *types, size_t n, struct observation *ret,
+                      struct error *error);
+
+/* Writes State. The lock is taken. */
+int operation_save(struct operation *operation, struct error *error);
+/* The same if the last time was a while ago; with the lock held. */
+void operation_save_soon(struct operation *operation);
+
+void operation_report(struct operation *operation, struct operation_result *result);
+/* Sets what a walk's outcome says, for nodes that ended without a visit of their own. */
+void operation_end(struct operation *operation, struct operation_result *result,
+                   enum walk_outcome outcome, const char *cause);
+struct operation_result *operation_results_init(struct operation_results *results, size_t count);
+/* One error for all that did not succeed; 0: nothing. */
+int operation_results_error(const struct operation_results *results, const char *what,
+                            struct error *error);
+
+/* The attributes of a resource with values for its references, from the live results of
+ * others. planned: missing fields of what will change are unknown, not errors. */
+int operation_resolve(struct operation *operation, const struct spec *spec,
+                      const struct plan *plan, size_t index, bool planned,
+                      const struct value **ret, bool *ret_unknown, const struct value **ret_sensitive,
+                      struct error *error);
+
+/* Removes records' objects in reverse order of dependence. indices: which of the results are
+ * for which record. */
+struct removal {
+    struct record *record;
+    struct operation_result *result;
+    struct observation seen;
+    bool requested;
+};
+int operation_remove(struct operation *operation, struct removal *removals, size_t n,
+                     struct error *error);
+/* What becomes of a record's object that is no longer wanted. */
+enum plan_action removal_action(const struct operation *operation, const struct record *record,
+                                const struct observation *seen);
+
+#endif

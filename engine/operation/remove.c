@@ -1,0 +1,201 @@
+/* Taking away what State names: prune and destroy share it. */
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/operation/private.h"
+
+/* ms between two looks at an object that is going; watches wake earlier. */
+#define FIRST_LOOK 100
+#define LAST_LOOK 5000
+
+struct removing {
+    struct operation *operation;
+    struct removal *removals;
+};
+
+enum plan_action removal_action(const struct operation *operation, const struct record *record,
+                                const struct observation *seen)
+{
+    bool inherited = operation->inherited;
+    bool same = record->uid && str_equal(record->uid, seen->uid);
+    enum plan_action action = plan_decide(true, false, seen->presence);
+
+    if (action != PLAN_DELETE)
+        return action;
+    /* Only what is certainly ours: the object that was applied, or, where its uid is not known
+     * (an intent) or State came from elsewhere, one that carries our label. */
+    if (seen->owner == OWNER_SELF)
+        return inherited && !same ? PLAN_FORGET : PLAN_DELETE;
+    return same && !inherited && seen->owner != OWNER_SPEC ? PLAN_DELETE : PLAN_FORGET;
+}
+
+static void set_state_dropped(struct removing *removing, struct removal *removal)
+{
+    pthread_mutex_lock(&removing->operation->lock);
+    state_drop(removing->operation->state, removal->result->id);
+    removal->record = NULL;
+    operation_save_soon(removing->operation);
+    pthread_mutex_unlock(&removing->operation->lock);
+}
+
+static int request(struct removal *removal, const struct runtime_binding *binding,
+                   struct error *error)
+{
+    struct runtime_target target = {removal->record->id, removal->record->attributes,
+                                    removal->seen.uid};
+    int r;
+
+    if (removal->seen.terminating)
+        return 0;
+    r = binding->ops->remove(binding->session, &target, error);
+    return r < 0 ? err_wrap(error, "deleting") : 0;
+}
+
+static int look_again(struct removal *removal, const struct runtime_binding *binding,
+                      struct error *error)
+{
+    struct runtime_target target = {removal->record->id, removal->record->attributes,
+                                    removal->seen.uid};
+    struct observation seen = {0};
+    int r = binding->ops->read(binding->session, &target, &seen, error);
+
+    if (r < 0) {
+        observation_done(&seen);
+        return r;
+    }
+    observation_done(&removal->seen);
+    removal->seen = seen;
+    return 0;
+}
+
+/* Its namespace is the Spec's, which is being deleted: it goes with that, whoever may see it. */
+static bool goes_with_namespace(const struct removing *removing, const struct record *record)
+{
+    const struct runtime_scope *scope = &removing->operation->config.scope;
+
+    return scope->spec_namespace_terminating &&
+           str_equal(object_ref_of(record->attributes).namespace_name, scope->spec_namespace);
+}
+
+/* 1: gone, or not ours; 0: going; negative: failed. */
+static int remove_step(struct removing *removing, struct removal *removal, unsigned count,
+                       struct error *error)
+{
+    struct runtime_binding binding;
+    enum plan_action action;
+    int r;
+
+    if (goes_with_namespace(removing, removal->record))
+        return 1;
+    r = operation_bind(removing->operation, removal->record->type, &binding, error);
+    if (r >= 0 && (count || removal->seen.presence == PRESENCE_UNKNOWN))
+        r = look_again(removal, &binding, error);
+    if (r < 0)
+        return r;
+    action = removal_action(removing->operation, removal->record, &removal->seen);
+    removal->result->action = action == PLAN_FORGET && removal->requested ? PLAN_DELETE : action;
+    if (action != PLAN_DELETE)
+        return 1;
+    if (!removal->requested) {
+        r = request(removal, &binding, error);
+        if (r < 0)
+            return r;
+        removal->requested = true;
+    }
+    return 0;
+}
+
+static enum walk_verdict visit(void *arg, struct walk_visit *visit)
+{
+    struct removing *removing = arg;
+    struct removal *removal = &removing->removals[visit->node];
+    struct error error = {0};
+    int r;
+
+    operation_report(removing->operation, removal->result);
+    r = remove_step(removing, removal, visit->count, &error);
+    if (r == 0) {
+        visit->retry_after = FIRST_LOOK << (visit->count < 6 ? visit->count : 6);
+        if (visit->retry_after > LAST_LOOK)
+            visit->retry_after = LAST_LOOK;
+        err_set(&removal->result->error, ERR_TIMEOUT, "PruneFailed",
+                "still being deleted: a finalizer of it, or an object that depends on it, is in "
+                "the way");
+        return WALK_PARKED;
+    }
+    if (r < 0) {
+        err_copy(&removal->result->error, &error);
+        removal->result->status = RESULT_FAILED;
+        operation_report(removing->operation, removal->result);
+        return WALK_FAILED;
+    }
+    set_state_dropped(removing, removal);
+    err_clear(&removal->result->error);
+    removal->result->status = RESULT_SUCCEEDED;
+    operation_report(removing->operation, removal->result);
+    return WALK_DONE;
+}
+
+static void on_end(void *arg, uint32_t node, enum walk_outcome outcome, uint32_t cause)
+{
+    struct removing *removing = arg;
+
+    operation_end(removing->operation, removing->removals[node].result, outcome,
+                  removing->removals[cause < UINT32_MAX ? cause : node].result->id);
+}
+
+static const char **dependency_ids(struct arena *arena, const struct record *record)
+{
+    size_t n = value_count(record->dependencies);
+    const char **ids = ARENA_ARRAY(arena, const char *, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        ids[i] = value_string(value_at(record->dependencies, i));
+    return ids;
+}
+
+static int graph_of(const struct removal *removals, size_t n, struct graph **ret,
+                    struct error *error)
+{
+    struct arena arena = ARENA_INIT;
+    struct graph_record *records = ARENA_ARRAY(&arena, struct graph_record, n + 1);
+    int r;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct record *record = removals[i].record;
+
+        records[i] = (struct graph_record){record->id, record->attributes,
+                                           dependency_ids(&arena, record),
+                                           value_count(record->dependencies)};
+    }
+    r = graph_from_records(records, n, ret, error);
+    arena_done(&arena);
+    return r;
+}
+
+int operation_remove(struct operation *operation, struct removal *removals, size_t n,
+                     struct error *error)
+{
+    struct removing removing = {operation, removals};
+    _cleanup_(graph_free_p) struct graph *graph = NULL;
+    _cleanup_(walk_free_p) struct walk *walk = NULL;
+    struct walk_counts counts;
+    int r = graph_of(removals, n, &graph, error);
+
+    if (r >= 0)
+        r = operation_save(operation, error); /* also proves that nobody else is at work */
+    if (r < 0)
+        return r;
+    walk = walk_new(&(struct walk_config){
+        .graph = graph,
+        .reverse = true,
+        .parallelism = operation->config.parallelism,
+        .clock = operation->config.clock,
+        .cancel = operation->config.cancel,
+        .deadline = operation->deadline,
+        .visit = visit,
+        .on_end = on_end,
+        .arg = &removing,
+    });
+    walk_run(walk, &counts);
+    return 0;
+}
