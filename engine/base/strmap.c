@@ -156,12 +156,14 @@ void *strmap_get(const struct strmap *map, const char *key)
 
 void *strmap_get_n(const struct strmap *map, const char *key, size_t length)
 {
-    struct strmap_entry *entry;
+    const struct strmap_entry *entry = strmap_find_n(map, key, length);
 
-    if (!map->count)
-        return NULL;
-    entry = find(map, key, length, hash_of(key, length));
     return entry ? entry->value : NULL;
+}
+
+const struct strmap_entry *strmap_find_n(const struct strmap *map, const char *key, size_t length)
+{
+    return map->count ? find(map, key, length, hash_of(key, length)) : NULL;
 }
 
 void *strmap_remove(struct strmap *map, const char *key)

@@ -69,21 +69,23 @@ static struct waiting *waiting_new(struct applying *applying, const struct resou
 static void watch_group(struct applying *applying, const struct runtime_binding *binding,
                         const struct resource *resource)
 {
-    struct waiting *waiting;
+    struct waiting *waiting, *begun = NULL;
 
     pthread_mutex_lock(&applying->operation->lock);
     for (waiting = applying->waiting; waiting; waiting = waiting->next)
         if (is_in_group(resource, &waiting->group))
             break;
     if (!waiting) {
-        waiting = waiting_new(applying, resource);
-        waiting->binding = *binding;
-        waiting->next = applying->waiting;
-        applying->waiting = waiting;
-        binding->ops->watch(binding->session, waiting->targets, waiting->count, on_change, waiting,
-                            &waiting->watch, NULL);
+        begun = waiting_new(applying, resource);
+        begun->binding = *binding;
+        begun->next = applying->waiting;
+        applying->waiting = begun;
     }
     pthread_mutex_unlock(&applying->operation->lock);
+    /* Without the lock: hints may come at once, and take the walk's. */
+    if (begun)
+        binding->ops->watch(binding->session, begun->targets, begun->count, on_change, begun,
+                            &begun->watch, NULL);
 }
 
 static void stop_watching(struct applying *applying)

@@ -204,6 +204,23 @@ static void plan_leaver(const struct planning *planning, struct plan_change *cha
     }
 }
 
+/* An object that goes on under another id (its API version changed, say) is not deleted as the
+ * old one. */
+static void keep_renamed(const struct planning *planning)
+{
+    const struct operation *operation = planning->operation;
+    struct plan *plan = planning->plan;
+    struct strmap uids = STRMAP_INIT;
+
+    for (size_t i = 0; i < operation->n_nodes; i++)
+        if (operation->nodes[i].seen.uid)
+            strmap_put(&uids, operation->nodes[i].seen.uid, &operation->nodes[i]);
+    for (size_t i = operation->n_nodes; i < plan->n_changes; i++)
+        if (plan->changes[i].uid && strmap_get(&uids, plan->changes[i].uid))
+            plan->changes[i].action = PLAN_FORGET;
+    strmap_done(&uids);
+}
+
 static int run(struct planning *planning, const struct looked_at *all, struct observation *seen,
                struct error *error)
 {
@@ -234,6 +251,7 @@ static int run(struct planning *planning, const struct looked_at *all, struct ob
         operation->nodes[i].seen = seen[i];
         seen[i] = (struct observation){0};
     }
+    keep_renamed(planning);
     walk = walk_new(&config);
     walk_run(walk, &counts);
     if (counts.cancelled)

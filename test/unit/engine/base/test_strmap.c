@@ -41,6 +41,8 @@ static void finds_what_was_put(void)
     EXPECT(strmap_put(&map, "name-7", &numbers[8]) == &numbers[7], "the value before");
     EXPECT(strmap_get(&map, "name-7") == &numbers[8], "replaced");
     EXPECT(!strmap_get(&map, "name-"), "a prefix is another key");
+    EXPECT(strmap_find_n(&map, "name-7x", 6)->key == names[7], "the key as it was put");
+    EXPECT(!strmap_find_n(&map, "name-7", 5), "no entry of a prefix");
     strmap_done(&map);
     free_names();
 }

@@ -1,0 +1,193 @@
+#include "engine/plan/diff.h"
+
+#include <string.h>
+
+#include "engine/base/json.h"
+#include "engine/base/limits.h"
+#include "engine/base/mem.h"
+#include "engine/base/path.h"
+#include "engine/base/str.h"
+
+#define SHOWN_BYTES 256
+
+struct comparison {
+    struct diff *diff;
+    const struct value *sensitive;
+    struct path path;   /* for people */
+    struct buf pointer; /* for comparing with what is sensitive */
+};
+
+void diff_done(struct diff *diff)
+{
+    free(diff->fields);
+    arena_done(&diff->arena);
+    *diff = (struct diff)DIFF_INIT;
+}
+
+/* ---- What is left out ---- */
+
+const struct value *diff_normalise(const struct value *object)
+{
+    static const char *const server_filled[] = {"resourceVersion", "creationTimestamp", "selfLink",
+                                                "uid", "generation", "managedFields"};
+    const struct value *result = value_without(object, "status");
+
+    for (size_t i = 0; i < ARRAY_SIZE(server_filled); i++) {
+        const char *path[] = {"metadata", server_filled[i]};
+        const struct value *next = value_without_path(result, path, 2);
+
+        value_unref(result);
+        result = next;
+    }
+    return result;
+}
+
+const struct value *diff_redact(const struct value *value, const struct value *sensitive)
+{
+    _cleanup_value_ const struct value *hidden = value_pack("s", DIFF_SENSITIVE);
+    const struct value *result = value_ref(value);
+
+    for (size_t i = 0; i < value_count(sensitive); i++) {
+        const char *pointer = value_string(value_at(sensitive, i));
+        const struct value *next;
+
+        if (!pointer || !pointer_find(result, pointer))
+            continue;
+        next = pointer_replace(result, pointer, hidden);
+        value_unref(result);
+        result = next;
+    }
+    return result;
+}
+
+/* ---- Comparing ---- */
+
+static bool is_sensitive(const struct comparison *comparison)
+{
+    for (size_t i = 0; i < value_count(comparison->sensitive); i++)
+        if (str_equal(value_string(value_at(comparison->sensitive, i)), comparison->pointer.data))
+            return true;
+    return false;
+}
+
+static const char *shown(struct diff *diff, const struct value *value, bool sensitive)
+{
+    _cleanup_free_ char *text = NULL;
+    char cut[SHOWN_BYTES];
+
+    if (!value)
+        return NULL;
+    if (sensitive)
+        return arena_str(&diff->arena, DIFF_SENSITIVE);
+    text = json_to_str(value);
+    str_copy(cut, sizeof(cut), text);
+    return arena_str(&diff->arena, cut);
+}
+
+static void add(struct comparison *comparison, const struct value *from, const struct value *to,
+                bool sensitive)
+{
+    struct diff *diff = comparison->diff;
+
+    diff->total++;
+    if (diff->n_fields == LIMIT_DIFF_FIELDS)
+        return;
+    diff->fields =
+        mem_grow(diff->fields, diff->n_fields, &diff->capacity, sizeof(*diff->fields));
+    diff->fields[diff->n_fields++] = (struct diff_field){
+        arena_str(&diff->arena, path_text(&comparison->path)), shown(diff, from, sensitive),
+        shown(diff, to, sensitive)};
+}
+
+static void compare(struct comparison *comparison, const struct value *from,
+                    const struct value *to);
+
+static void compare_member(struct comparison *comparison, const char *key, size_t length,
+                           const struct value *from, const struct value *to)
+{
+    size_t mark = comparison->pointer.length;
+
+    path_push_key(&comparison->path, key);
+    pointer_add(&comparison->pointer, key, length);
+    compare(comparison, from, to);
+    comparison->pointer.length = mark;
+    comparison->pointer.data[mark] = '\0';
+    path_pop(&comparison->path);
+}
+
+static void compare_objects(struct comparison *comparison, const struct value *from,
+                            const struct value *to)
+{
+    size_t length;
+
+    for (size_t i = 0; i < value_count(to); i++) {
+        const char *key = value_member_key(to, i, &length);
+
+        compare_member(comparison, key, length, value_get_n(from, key, length),
+                       value_member(to, i));
+    }
+    for (size_t i = 0; i < value_count(from); i++) {
+        const char *key = value_member_key(from, i, &length);
+
+        if (!value_get_n(to, key, length))
+            compare_member(comparison, key, length, value_member(from, i), NULL);
+    }
+}
+
+static void compare_arrays(struct comparison *comparison, const struct value *from,
+                           const struct value *to)
+{
+    size_t n_from = value_count(from), n_to = value_count(to);
+    size_t mark = comparison->pointer.length;
+
+    for (size_t i = 0; i < n_from || i < n_to; i++) {
+        path_push_index(&comparison->path, i);
+        buf_printf(&comparison->pointer, "/%zu", i);
+        compare(comparison, i < n_from ? value_at(from, i) : NULL,
+                i < n_to ? value_at(to, i) : NULL);
+        comparison->pointer.length = mark;
+        comparison->pointer.data[mark] = '\0';
+        path_pop(&comparison->path);
+    }
+}
+
+static bool is_container(const struct value *value)
+{
+    return value_is(value, VALUE_OBJECT) || value_is(value, VALUE_ARRAY);
+}
+
+static void compare(struct comparison *comparison, const struct value *from,
+                    const struct value *to)
+{
+    const struct value *either = to ? to : from;
+    bool descends = is_container(either) && value_count(either) &&
+                    (!from || !to || value_type(from) == value_type(to));
+
+    if (from && to && value_equal(from, to))
+        return;
+    if (is_sensitive(comparison))
+        add(comparison, from, to, true);
+    else if (descends && value_is(either, VALUE_OBJECT))
+        compare_objects(comparison, from, to);
+    else if (descends)
+        compare_arrays(comparison, from, to);
+    else
+        add(comparison, from, to, false);
+}
+
+void diff_values(const struct value *from, const struct value *to, const struct value *sensitive,
+                 struct diff *ret)
+{
+    struct comparison comparison = {.diff = ret, .sensitive = sensitive};
+    _cleanup_value_ const struct value *before = from ? diff_normalise(from) : NULL;
+    _cleanup_value_ const struct value *after = to ? diff_normalise(to) : NULL;
+
+    *ret = (struct diff)DIFF_INIT;
+    arena_init(&ret->arena);
+    path_init(&comparison.path);
+    buf_init(&comparison.pointer, 0);
+    if (before || after)
+        compare(&comparison, before, after);
+    buf_done(&comparison.pointer);
+    path_done(&comparison.path);
+}

@@ -1,0 +1,114 @@
+#include "engine/release/release.h"
+
+#include <string.h>
+
+#include "engine/base/hash.h"
+#include "engine/base/str.h"
+
+#define NAME_BYTES 253
+/* Hexadecimal digits that stand for the part of a name which was cut. */
+#define NAME_HASH 10
+
+static const char *const operations[] = {
+    [RELEASE_APPLY] = "Apply",
+    [RELEASE_PREVIEW] = "Preview",
+    [RELEASE_DESTROY] = "Destroy",
+    [RELEASE_ROLLBACK] = "Rollback",
+};
+
+static const char *const phases[] = {
+    [PHASE_NONE] = "",
+    [PHASE_GENERATING] = "generating",
+    [PHASE_PREVIEWING] = "previewing",
+    [PHASE_AWAITING_APPROVAL] = "awaitingApproval",
+    [PHASE_APPLYING] = "applying",
+    [PHASE_DESTROYING] = "destroying",
+    [PHASE_ROLLING_BACK] = "rollingBack",
+    [PHASE_SUCCEEDED] = "succeeded",
+    [PHASE_FAILED] = "failed",
+    [PHASE_CANCELLED] = "cancelled",
+};
+
+/* The phase in which an operation does its work; PHASE_NONE: a preview has none. */
+static const enum release_phase working[] = {
+    [RELEASE_APPLY] = PHASE_APPLYING,
+    [RELEASE_PREVIEW] = PHASE_NONE,
+    [RELEASE_DESTROY] = PHASE_DESTROYING,
+    [RELEASE_ROLLBACK] = PHASE_ROLLING_BACK,
+};
+
+const char *release_operation_name(enum release_operation operation)
+{
+    return operations[operation];
+}
+
+bool release_operation_parse(const char *name, enum release_operation *ret)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(operations); i++)
+        if (name && str_equal(name, operations[i])) {
+            *ret = (enum release_operation)i;
+            return true;
+        }
+    return false;
+}
+
+const char *release_phase_name(enum release_phase phase)
+{
+    return phases[phase];
+}
+
+bool release_phase_parse(const char *name, enum release_phase *ret)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(phases); i++)
+        if (name && str_equal(name, phases[i])) {
+            *ret = (enum release_phase)i;
+            return true;
+        }
+    return false;
+}
+
+bool release_phase_is_terminal(enum release_phase phase)
+{
+    return phase == PHASE_SUCCEEDED || phase == PHASE_FAILED || phase == PHASE_CANCELLED;
+}
+
+bool release_phase_may_follow(enum release_operation operation, enum release_phase from,
+                              enum release_phase to)
+{
+    enum release_phase work = working[operation];
+
+    if (release_phase_is_terminal(from) || to == PHASE_NONE)
+        return false;
+    if (to == PHASE_FAILED || to == PHASE_CANCELLED)
+        return true;
+    if (to == PHASE_SUCCEEDED)
+        return work == PHASE_NONE ? from == PHASE_PREVIEWING : from == work;
+    if (to == PHASE_GENERATING)
+        return from == PHASE_NONE;
+    if (to == PHASE_PREVIEWING)
+        return from == PHASE_NONE || from == PHASE_GENERATING;
+    if (to == PHASE_AWAITING_APPROVAL)
+        return work != PHASE_NONE && from == PHASE_PREVIEWING;
+    return to == work && from != work;
+}
+
+int64_t release_next_revision(int64_t highest_in_state, int64_t highest_release)
+{
+    int64_t highest = highest_in_state > highest_release ? highest_in_state : highest_release;
+
+    return highest < 0 ? 1 : highest + 1;
+}
+
+const char *release_name(struct arena *arena, const char *spec_name, int64_t revision)
+{
+    const char *name = arena_printf(arena, "%s-%lld", spec_name, (long long)revision);
+    const char *suffix = arena_printf(arena, "-%lld", (long long)revision);
+    char hash[HASH_HEX_SIZE];
+    size_t kept;
+
+    if (strlen(name) <= NAME_BYTES)
+        return name;
+    hash_hex(spec_name, strlen(spec_name), hash);
+    kept = NAME_BYTES - strlen(suffix) - NAME_HASH - 1;
+    return arena_printf(arena, "%.*s-%.*s%s", (int)kept, spec_name, NAME_HASH, hash, suffix);
+}

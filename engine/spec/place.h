@@ -1,0 +1,28 @@
+/*
+ * Where in a Spec something stands: a chain of steps on the stack, from the
+ * last one up. It costs nothing until a problem has to name the place.
+ */
+#ifndef ENGINE_SPEC_PLACE_H
+#define ENGINE_SPEC_PLACE_H
+
+#include <stddef.h>
+
+#include "engine/base/path.h"
+
+struct place {
+    const struct place *above; /* NULL: the first step */
+    const char *key;           /* NULL: an index */
+    size_t index;
+};
+
+/* path: initialised. place NULL adds nothing. */
+void place_path(const struct place *place, struct path *path);
+
+/* Calls fn for each string in a value; places go on from above (may be NULL). fn's nonzero
+ * ends the walk and is returned. Keys are no strings of the value. */
+typedef int place_on_string(void *arg, const struct value *string, const struct place *place,
+                            struct error *error);
+int place_each_string(const struct value *value, const struct place *above, place_on_string *fn,
+                      void *arg, struct error *error);
+
+#endif

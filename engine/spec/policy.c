@@ -1,0 +1,130 @@
+#include <stddef.h>
+#include <string.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/str.h"
+#include "engine/spec/check.h"
+
+#define MINUTE            INT64_C(60000)
+#define SHORTEST_DURATION 1000 /* ms, as the schema has it */
+
+/* unreadable: what a value that is there and no boolean counts as. A Spec with such a value is
+ * refused; where only its deletion is left to do, less is deleted rather than more. */
+static const struct {
+    const char *name;
+    size_t offset;
+    bool fallback, unreadable;
+} booleans[] = {
+    {"suspend", offsetof(struct spec_policy, suspend), false, true},
+    {"prune", offsetof(struct spec_policy, prune), true, false},
+    {"wait", offsetof(struct spec_policy, wait), true, true},
+};
+
+static const struct {
+    const char *name;
+    size_t offset;
+    int64_t fallback;
+} durations[] = {
+    {"interval", offsetof(struct spec_policy, interval), 10 * MINUTE},
+    {"retryInterval", offsetof(struct spec_policy, retry_interval), MINUTE / 2},
+    {"timeout", offsetof(struct spec_policy, timeout), 5 * MINUTE},
+};
+
+static const char *const deletion_policies[] = {
+    [DELETION_MIRROR_PRUNE] = "MirrorPrune",
+    [DELETION_DELETE] = "Delete",
+    [DELETION_WAIT_FOR_TERMINATION] = "WaitForTermination",
+    [DELETION_ORPHAN] = "Orphan",
+};
+
+static bool read_boolean(struct check *check, const struct value *fields, const char *name,
+                         bool fallback, bool unreadable)
+{
+    const struct value *value = value_get(fields, name);
+    const struct place place = {.key = name};
+
+    if (check_is_absent(value))
+        return fallback;
+    if (!value_is(value, VALUE_BOOL))
+        check_problem(check, INVALID_SPEC, &place, "must be a boolean, and is of type %s",
+                      value_type_name(value));
+    return value_bool(value, unreadable);
+}
+
+static int64_t read_duration(struct check *check, const struct value *fields, const char *name,
+                             int64_t fallback)
+{
+    const struct value *value = value_get(fields, name);
+    const struct place place = {.key = name};
+    const char *text;
+    int64_t ms;
+
+    if (check_is_absent(value))
+        return fallback;
+    text = check_text(check, value, &place);
+    if (!text)
+        return fallback;
+    ms = duration_parse(text);
+    if (ms >= SHORTEST_DURATION)
+        return ms;
+    if (ms < 0)
+        check_problem(check, INVALID_SPEC, &place,
+                      "\"%s\" is not a duration, such as 1h30m, 10m or 90s", text);
+    else
+        check_problem(check, INVALID_SPEC, &place, "\"%s\" is too short: 1s is the least", text);
+    return fallback;
+}
+
+static enum deletion_policy read_deletion(struct check *check, const struct value *fields)
+{
+    const struct value *value = value_get(fields, "deletionPolicy");
+    const struct place place = {.key = "deletionPolicy"};
+    const char *text;
+
+    if (check_is_absent(value))
+        return DELETION_MIRROR_PRUNE;
+    text = check_text(check, value, &place);
+    for (size_t i = 0; text && i < ARRAY_SIZE(deletion_policies); i++)
+        if (strcmp(text, deletion_policies[i]) == 0)
+            return (enum deletion_policy)i;
+    if (text)
+        check_problem(check, INVALID_SPEC, &place,
+                      "\"%s\" is none of MirrorPrune, Delete, WaitForTermination and Orphan", text);
+    return DELETION_ORPHAN;
+}
+
+static const char *read_service_account(struct check *check, const struct value *fields)
+{
+    const struct value *value = value_get(fields, "serviceAccountName");
+    const struct place place = {.key = "serviceAccountName"};
+    const char *name;
+
+    if (check_is_absent(value))
+        return NULL;
+    name = check_text(check, value, &place);
+    if (!name || str_is_dns_subdomain(name))
+        return name;
+    check_problem(check, INVALID_SPEC, &place, "\"%s\" is not the name of a ServiceAccount", name);
+    return NULL;
+}
+
+void check_policy(struct check *check, const struct value *fields, struct spec_policy *ret)
+{
+    *ret = (struct spec_policy){
+        .deletion = read_deletion(check, fields),
+        .service_account = read_service_account(check, fields),
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(booleans); i++)
+        *(bool *)((char *)ret + booleans[i].offset) = read_boolean(
+            check, fields, booleans[i].name, booleans[i].fallback, booleans[i].unreadable);
+    for (size_t i = 0; i < ARRAY_SIZE(durations); i++)
+        *(int64_t *)((char *)ret + durations[i].offset) =
+            read_duration(check, fields, durations[i].name, durations[i].fallback);
+}
+
+void spec_policy_read(const struct value *object, struct spec_policy *ret)
+{
+    struct check unreported = {0};
+
+    check_policy(&unreported, value_get(object, "spec"), ret);
+}

@@ -1,0 +1,101 @@
+#include "engine/spec/ref.h"
+
+#include <string.h>
+
+#include "engine/base/limits.h"
+#include "engine/base/path.h"
+#include "engine/base/str.h"
+#include "engine/spec/place.h"
+#include "engine/spec/ref_text.h"
+
+#define PREFIX_LENGTH (sizeof(REF_PREFIX) - 1)
+
+bool ref_is(const struct value *value)
+{
+    const char *text = value_string(value);
+
+    return text && strncmp(text, REF_PREFIX, PREFIX_LENGTH) == 0;
+}
+
+int ref_text(const struct value *value, const char **ret, struct error *error)
+{
+    size_t length = 0;
+    const char *text = value_string_n(value, &length);
+
+    if (strlen(text) != length)
+        return err_set(error, ERR_INVALID, "InvalidReference",
+                       "the reference \"%s\" goes on after a NUL", text);
+    *ret = text;
+    return 0;
+}
+
+/* The entry of the longest id that text begins with, up to a dot or its end. An id's bound
+ * bounds the work for one reference, however long it is and however many dots it has. */
+static const struct strmap_entry *longest_id(const struct strmap *ids, const char *text)
+{
+    size_t end = strnlen(text, LIMIT_ID_BYTES);
+
+    for (; end > 0; end--) {
+        const struct strmap_entry *entry;
+
+        if (text[end] != '.' && text[end] != '\0')
+            continue;
+        entry = strmap_find_n(ids, text, end);
+        if (entry)
+            return entry;
+    }
+    return NULL;
+}
+
+int ref_parse(const char *text, const struct strmap *ids, struct ref *ret, struct error *error)
+{
+    const char *start = text + PREFIX_LENGTH, *path;
+    const struct strmap_entry *entry;
+
+    if (!str_has_prefix(text, REF_PREFIX))
+        return err_set(error, ERR_INVALID, "InvalidReference",
+                       "\"%s\" does not begin with " REF_PREFIX, text);
+    entry = longest_id(ids, start);
+    if (!entry)
+        return err_set(error, ERR_NOT_FOUND, "UnknownReference",
+                       "no resource has an id that \"%s\" begins with", start);
+    path = start + entry->key_length;
+    if (*path && !path_check(++path, error)) {
+        err_wrap(error, "after the id \"%s\"", entry->key);
+        return ERR_INVALID;
+    }
+    *ret = (struct ref){.target = entry->value, .id = entry->key, .path = path};
+    return 0;
+}
+
+struct visit {
+    ref_visit *fn;
+    void *arg;
+};
+
+static int visit_string(void *arg, const struct value *string, const struct place *place,
+                        struct error *error)
+{
+    const struct visit *visit = arg;
+    const char *text = "";
+    struct path path;
+    int r;
+
+    if (!ref_is(string))
+        return 0;
+    r = ref_text(string, &text, error);
+    if (r != 0)
+        return r;
+    path_init(&path);
+    place_path(place, &path);
+    r = visit->fn(visit->arg, text, path_text(&path), error);
+    path_done(&path);
+    return r;
+}
+
+int ref_each(const struct value *value, ref_visit *fn, void *arg, struct error *error)
+{
+    struct visit visit = {.fn = fn, .arg = arg};
+
+    return place_each_string(value, NULL, visit_string, &visit, error);
+}

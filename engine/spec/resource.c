@@ -1,0 +1,108 @@
+#include "engine/spec/resource.h"
+
+#include <string.h>
+
+#include "engine/spec/check.h"
+
+struct object_ref object_ref_of(const struct value *attributes)
+{
+    const struct value *metadata = value_get(attributes, "metadata");
+
+    return (struct object_ref){
+        .api_version = value_get_string(attributes, "apiVersion"),
+        .kind = value_get_string(attributes, "kind"),
+        .namespace_name = value_get_string(metadata, "namespace"),
+        .name = value_get_string(metadata, "name"),
+    };
+}
+
+static const char *or_empty(const char *s)
+{
+    return s ? s : "";
+}
+
+const char *object_ref_id(struct arena *arena, const struct object_ref *ref)
+{
+    bool has_namespace = ref->namespace_name && *ref->namespace_name;
+
+    return arena_printf(arena, "%s:%s:%s%s%s", or_empty(ref->api_version), or_empty(ref->kind),
+                        has_namespace ? ref->namespace_name : "", has_namespace ? ":" : "",
+                        or_empty(ref->name));
+}
+
+const char *api_group(const char *api_version, size_t *ret_length)
+{
+    const char *slash = api_version ? strchr(api_version, '/') : NULL;
+
+    *ret_length = slash ? (size_t)(slash - api_version) : 0;
+    return slash ? api_version : "";
+}
+
+bool api_group_is(const char *api_version, const char *group)
+{
+    size_t length;
+    const char *found = api_group(api_version, &length);
+
+    return api_version && strncmp(found, group, length) == 0 && group[length] == '\0';
+}
+
+static const struct value *object_or_null(const struct value *value)
+{
+    return value_is(value, VALUE_OBJECT) ? value : NULL;
+}
+
+/* One pass: of the 100,000 entries of a large Spec each member is looked for. */
+struct entry entry_of(const struct value *value)
+{
+    struct entry entry = {0};
+    const struct {
+        const char *key;
+        size_t length;
+        const struct value **member;
+    } members[] = {
+        {"id", 2, &entry.id},
+        {"type", 4, &entry.type},
+        {"attributes", 10, &entry.attributes},
+        {"dependsOn", 9, &entry.depends_on},
+        {"extensions", 10, &entry.extensions},
+    };
+
+    for (size_t i = 0; value_is(value, VALUE_OBJECT) && i < value_count(value); i++) {
+        size_t length = 0;
+        const char *key = value_member_key(value, i, &length);
+
+        for (size_t m = 0; m < ARRAY_SIZE(members); m++)
+            if (length == members[m].length && memcmp(key, members[m].key, length) == 0)
+                *members[m].member = value_member(value, i);
+    }
+    return entry;
+}
+
+struct resource entry_resource(struct arena *arena, const struct entry *entry)
+{
+    size_t count = value_is(entry->depends_on, VALUE_ARRAY) ? value_count(entry->depends_on) : 0;
+    const char **ids = count ? ARENA_ARRAY(arena, const char *, count) : NULL;
+    size_t n_ids = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const char *id = value_string(value_at(entry->depends_on, i));
+
+        if (id)
+            ids[n_ids++] = id;
+    }
+    return (struct resource){
+        .id = value_string(entry->id),
+        .type = value_string(entry->type),
+        .attributes = object_or_null(entry->attributes),
+        .extensions = object_or_null(entry->extensions),
+        .depends_on = ids,
+        .n_depends_on = n_ids,
+    };
+}
+
+struct resource resource_of(struct arena *arena, const struct value *entry)
+{
+    const struct entry members = entry_of(entry);
+
+    return entry_resource(arena, &members);
+}

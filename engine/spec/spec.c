@@ -1,0 +1,244 @@
+#include "engine/spec/spec.h"
+
+#include <string.h>
+
+#include "engine/base/limits.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/spec/check.h"
+
+/* Types of Kusion and of this API that are to come: asked for, they are no mistake. */
+static const char *const types_of_later[] = {RESOURCE_KUBERNETES, RESOURCE_TERRAFORM};
+
+/* ---- The Spec as a whole ---- */
+
+static const char *read_coordinate(struct check *check, const struct value *fields,
+                                   const char *name, const char *fallback)
+{
+    const struct value *value = value_get(fields, name);
+    const struct place place = {.key = name};
+    const char *text;
+
+    if (check_is_absent(value))
+        return fallback;
+    text = check_text(check, value, &place);
+    return text ? text : fallback;
+}
+
+static void read_head(struct check *check, const struct value *object)
+{
+    const struct place in = {.key = "metadata"};
+    const struct place at_name = {.above = &in, .key = "name"};
+    const struct place at_namespace = {.above = &in, .key = "namespace"};
+    const struct value *metadata = value_get(object, "metadata"), *fields;
+    struct spec *spec = check->spec;
+
+    spec->name = check_text(check, value_get(metadata, "name"), &at_name);
+    spec->namespace_name = check_text(check, value_get(metadata, "namespace"), &at_namespace);
+    spec->uid = value_get_string(metadata, "uid");
+    spec->generation = value_int(value_get(metadata, "generation"), 0);
+    fields = value_get(object, "spec");
+    spec->project = read_coordinate(check, fields, "project", spec->name);
+    spec->stack = read_coordinate(check, fields, "stack", "default");
+    spec->workspace = read_coordinate(check, fields, "workspace", "default");
+    check_policy(check, fields, &spec->policy);
+    check_unsupported(check, fields);
+}
+
+/* ---- One resource ---- */
+
+static bool is_listed(const char *type, const char *const *types)
+{
+    for (; types && *types; types++)
+        if (strcmp(type, *types) == 0)
+            return true;
+    return false;
+}
+
+static void report_type(struct check *check, const char *type, const struct place *place)
+{
+    _cleanup_buf_ struct buf known = BUF_INIT;
+
+    for (size_t i = 0; i < ARRAY_SIZE(types_of_later); i++)
+        if (strcmp(type, types_of_later[i]) == 0) {
+            check_problem(check, UNSUPPORTED, place,
+                          "the type \"%s\" is known, and not supported by this version", type);
+            return;
+        }
+    for (const char *const *at = check->options->types; at && *at; at++)
+        buf_printf(&known, "%s%s", known.length ? ", " : "", *at);
+    check_problem(check, INVALID_SPEC, place, "the type \"%s\" is not known; known: %s", type,
+                  known.length ? known.data : "none");
+}
+
+static void check_type(struct check *check, const struct value *value, const struct place *place)
+{
+    const struct place at = {.above = place, .key = "type"};
+    const char *type = check_text(check, value, &at);
+
+    if (type && !is_listed(type, check->options->types))
+        report_type(check, type, &at);
+}
+
+static void check_depends_on(struct check *check, const struct value *list,
+                             const struct place *place)
+{
+    const struct place in = {.above = place, .key = "dependsOn"};
+
+    if (check_is_absent(list))
+        return;
+    if (!value_is(list, VALUE_ARRAY))
+        check_problem(check, INVALID_SPEC, &in, "must be a list of ids, and is of type %s",
+                      value_type_name(list));
+    else if (value_count(list) > LIMIT_DEPENDS_ON)
+        check_problem(check, INVALID_SPEC, &in, "holds %zu ids, %d at most", value_count(list),
+                      LIMIT_DEPENDS_ON);
+    for (size_t i = 0; value_is(list, VALUE_ARRAY) && i < value_count(list); i++) {
+        const struct place at = {.above = &in, .index = i};
+
+        check_text(check, value_at(list, i), &at);
+    }
+}
+
+static void check_is_object(struct check *check, const struct value *value, const char *key,
+                            const struct place *place)
+{
+    const struct place at = {.above = place, .key = key};
+
+    if (!value_is(value, VALUE_OBJECT))
+        check_problem(check, INVALID_SPEC, &at, "must be an object, and is %s%s",
+                      check_is_absent(value) ? "absent" : "of type ",
+                      check_is_absent(value) ? "" : value_type_name(value));
+}
+
+/* The id, if it is good and new. It names the resource in problems from here on. */
+static const char *read_id(struct check *check, const struct value *value,
+                           struct resource *resource, const struct place *place)
+{
+    const struct place at = {.above = place, .key = "id"};
+    const char *id = check_text(check, value, &at);
+    struct resource *other;
+
+    if (!id)
+        return NULL;
+    if (strlen(id) > LIMIT_ID_BYTES) {
+        check_problem(check, INVALID_SPEC, &at, "has %zu bytes, %d at most", strlen(id),
+                      LIMIT_ID_BYTES);
+        return NULL;
+    }
+    check->id = id;
+    other = strmap_put(&check->spec->by_id, id, resource);
+    if (!other)
+        return id;
+    strmap_put(&check->spec->by_id, id, other); /* the first keeps it */
+    check_problem(check, INVALID_SPEC, &at, "resources[%zu] has the same id",
+                  spec_index(check->spec, other));
+    return NULL;
+}
+
+/* First of all resources: their ids, which dependencies name. */
+static void read_resource(struct check *check, const struct value *value, size_t index)
+{
+    const struct place list = {.key = "resources"};
+    const struct place place = {.above = &list, .index = index};
+    struct resource *resource = &check->spec->resources[index];
+    const struct entry entry = entry_of(value);
+
+    check->id = NULL;
+    if (!value_is(value, VALUE_OBJECT)) {
+        check_problem(check, INVALID_SPEC, &place, "must be an object, and is of type %s",
+                      value_type_name(value));
+        return;
+    }
+    *resource = entry_resource(&check->spec->arena, &entry);
+    resource->id = read_id(check, entry.id, resource, &place);
+}
+
+/* Then all else, in one go for each resource: of a large Spec none is in the cache twice. */
+static void check_resource(struct check *check, const struct value *value, size_t index)
+{
+    const struct place list = {.key = "resources"};
+    const struct place place = {.above = &list, .index = index};
+    const struct resource *resource = &check->spec->resources[index];
+    const struct entry entry = entry_of(value);
+
+    if (!value_is(value, VALUE_OBJECT))
+        return;
+    check->id = resource->id;
+    check_type(check, entry.type, &place);
+    check_is_object(check, entry.attributes, "attributes", &place);
+    check_depends_on(check, entry.depends_on, &place);
+    if (!check_is_absent(entry.extensions))
+        check_is_object(check, entry.extensions, "extensions", &place);
+    if (str_equal(resource->type, RESOURCE_KUBERNETES))
+        check_kubernetes(check, resource, &place);
+    check_dependencies(check, index, &place);
+}
+
+static void read_resources(struct check *check, const struct value *fields)
+{
+    const struct value *list = value_get(fields, "resources");
+    const struct place place = {.key = "resources"};
+    struct spec *spec = check->spec;
+
+    if (check_is_absent(list)) {
+        if (check_is_absent(value_get(fields, "resourcesFrom")))
+            check_problem(check, INVALID_SPEC, &place,
+                          "is required; an empty list says that nothing is wanted");
+        return;
+    }
+    if (!value_is(list, VALUE_ARRAY)) {
+        check_problem(check, INVALID_SPEC, &place, "must be a list, and is of type %s",
+                      value_type_name(list));
+        return;
+    }
+    if (value_count(list) > LIMIT_RESOURCES) {
+        check_problem(check, INVALID_SPEC, &place, "holds %zu resources, %d at most",
+                      value_count(list), LIMIT_RESOURCES);
+        return;
+    }
+    spec->n_resources = value_count(list);
+    spec->resources = ARENA_ARRAY(&spec->arena, struct resource, spec->n_resources);
+    spec->dependencies = ARENA_ARRAY(&spec->arena, struct spec_dependencies, spec->n_resources);
+    check->taken = NEW_ARRAY(uint32_t, spec->n_resources);
+    for (size_t i = 0; i < spec->n_resources; i++)
+        read_resource(check, value_at(list, i), i);
+    for (size_t i = 0; i < spec->n_resources; i++)
+        check_resource(check, value_at(list, i), i);
+    check->id = NULL;
+    check_objects_differ(check);
+}
+
+/* ---- From outside ---- */
+
+int spec_parse(const struct value *object, const struct spec_options *options, struct spec **ret,
+               struct problems *problems, struct error *error)
+{
+    _cleanup_(spec_free_p) struct spec *spec = NEW(struct spec);
+    struct check check = {.spec = spec, .options = options, .problems = problems};
+    int r;
+
+    spec->source = value_ref(object);
+    read_head(&check, object);
+    read_resources(&check, value_get(object, "spec"));
+    check_done(&check);
+    r = problems_to_error(problems, error);
+    if (r == 0)
+        *ret = TAKE(spec);
+    return r;
+}
+
+void spec_free(struct spec *spec)
+{
+    if (!spec)
+        return;
+    strmap_done(&spec->by_id);
+    arena_done(&spec->arena);
+    value_unref(spec->source);
+    free(spec);
+}
+
+size_t spec_index(const struct spec *spec, const struct resource *resource)
+{
+    return (size_t)(resource - spec->resources);
+}

@@ -1,0 +1,76 @@
+#include <string.h>
+
+#include "engine/spec/check.h"
+
+/* When a field asks for something: what it may be without that. */
+enum unasked {
+    IF_ABSENT,
+    IF_EMPTY, /* an empty list or object */
+    IF_FALSE,
+    IF_STANDARD, /* the one value that says what this version does anyway */
+};
+
+static const struct {
+    const char *above; /* the object that the field is in, or NULL: the spec */
+    const char *name;
+    enum unasked unasked;
+    const char *standard;
+} fields_of_later[] = {
+    {NULL, "resourcesFrom", IF_EMPTY, NULL},
+    {NULL, "secretStore", IF_EMPTY, NULL},
+    {NULL, "kubeConfig", IF_ABSENT, NULL},
+    {NULL, "maxDeletions", IF_ABSENT, NULL},
+    {"approval", "mode", IF_STANDARD, "Automatic"},
+    {"approval", "approvedPlan", IF_ABSENT, NULL},
+    {"driftDetection", "mode", IF_STANDARD, "enabled"},
+    {NULL, "healthChecks", IF_EMPTY, NULL},
+    {NULL, "ignore", IF_EMPTY, NULL},
+    {NULL, "force", IF_FALSE, NULL},
+    {NULL, "conflictPolicy", IF_STANDARD, "Force"},
+    {NULL, "adoptionPolicy", IF_STANDARD, "AdoptIfUnowned"},
+    {NULL, "commonMetadata", IF_EMPTY, NULL},
+    {NULL, "dependsOn", IF_EMPTY, NULL},
+    {NULL, "remediation", IF_EMPTY, NULL},
+    {NULL, "revisionHistoryLimit", IF_ABSENT, NULL},
+};
+
+static bool is_asked(const struct value *value, enum unasked unasked, const char *standard)
+{
+    const char *text = value_string(value);
+
+    if (check_is_absent(value))
+        return false;
+    switch (unasked) {
+    case IF_ABSENT:
+        return true;
+    case IF_EMPTY:
+        return value_count(value) > 0 ||
+               !(value_is(value, VALUE_ARRAY) || value_is(value, VALUE_OBJECT));
+    case IF_FALSE:
+        return value_bool(value, true);
+    case IF_STANDARD:
+        return !text || strcmp(text, standard) != 0;
+    }
+    return true;
+}
+
+void check_unsupported(struct check *check, const struct value *fields)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(fields_of_later); i++) {
+        const char *above = fields_of_later[i].above, *name = fields_of_later[i].name;
+        const char *standard = fields_of_later[i].standard;
+        const struct place in = {.key = above};
+        const struct place place = {.above = above ? &in : NULL, .key = name};
+        const struct value *value = value_get(above ? value_get(fields, above) : fields, name);
+        const char *text = value_string(value);
+
+        if (!is_asked(value, fields_of_later[i].unasked, standard))
+            continue;
+        if (standard && text)
+            check_problem(check, UNSUPPORTED, &place,
+                          "\"%s\" is not supported by this version, only \"%s\" is", text,
+                          standard);
+        else
+            check_problem(check, UNSUPPORTED, &place, "is not supported by this version");
+    }
+}

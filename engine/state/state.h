@@ -1,0 +1,69 @@
+/*
+ * State: what a Spec has in the world, as recorded when it was applied. The
+ * only thing that prune and destroy need: identities, what depended on what,
+ * and the attributes as they were sent, references resolved.
+ *
+ * A record is an INTENT from before its first create until the answer came,
+ * then APPLIED. Intents count as prior: their objects may exist, and are told
+ * by the owner label.
+ *
+ * A State is changed by one thread at a time. state_to_value() and
+ * state_from_value() go through Kusion's shape, {resources: [{id, type,
+ * attributes, dependsOn, extensions, record: {…}}], …}; what is sensitive is
+ * kept apart (codec.h).
+ */
+#ifndef ENGINE_STATE_STATE_H
+#define ENGINE_STATE_STATE_H
+
+#include <stdint.h>
+
+#include "engine/base/error.h"
+#include "engine/base/strmap.h"
+#include "engine/base/value.h"
+
+enum record_status { RECORD_INTENT, RECORD_APPLIED };
+
+struct record {
+    enum record_status status;
+    char *id, *type;
+    const struct value *attributes; /* as sent, namespace filled in; references */
+    const struct value *extensions; /* or NULL */
+    const struct value *dependencies; /* array of ids: explicit, by reference, by the API's demands */
+    const struct value *sensitive;  /* array of JSON pointers into attributes, or NULL */
+    char *uid;                      /* NULL: not known (an intent) */
+    char *digest;                   /* of the attributes as sent; NULL: an intent */
+    char *footprint;                /* as the runtime gave it after apply; NULL: an intent */
+};
+
+struct state {
+    struct record **records; /* in the order recorded */
+    size_t n_records, capacity;
+    struct strmap by_id;
+
+    char *spec_namespace, *spec_name, *spec_uid;
+    int64_t revision;   /* the last that was begun */
+    int64_t applied_revision; /* the last whose apply succeeded; 0: none */
+    int64_t generation; /* of the Spec, at that revision */
+    int64_t epoch;      /* of the leader that wrote it (lease.h) */
+};
+
+struct state *state_new(const char *spec_namespace, const char *spec_name, const char *spec_uid);
+void state_free(struct state *state);
+DEFINE_CLEANUP(struct state *, state_free)
+
+struct record *state_find(const struct state *state, const char *id); /* NULL: not there */
+/* The record of this id, made (as an intent without content) where there is none. */
+struct record *state_record(struct state *state, const char *id, const char *type);
+void state_drop(struct state *state, const char *id); /* nothing where it is not there */
+
+/* Sets a field, giving back what was there. */
+void record_set_value(const struct value **field, const struct value *value); /* references it */
+void record_set_str(char **field, const char *s);
+
+/* The digest of attributes as sent: sha256 over their canonical JSON, in hexadecimal; free(). */
+char *attributes_digest(const struct value *attributes);
+
+const struct value *state_to_value(const struct state *state);
+int state_from_value(const struct value *value, struct state **ret, struct error *error);
+
+#endif

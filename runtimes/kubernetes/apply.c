@@ -1,0 +1,120 @@
+/* Server-side apply, for real and dry, and deletion. */
+#include <stdio.h>
+
+#include "engine/base/str.h"
+#include "engine/spec/ref.h"
+#include "engine/spec/resource.h"
+#include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/session.h"
+
+static int place_for_writing(struct runtime_session *session, const struct runtime_target *target,
+                             struct kube_place *ret, struct error *error)
+{
+    struct object_ref ref = object_ref_of(target->attributes);
+    struct error problem = {0};
+    int r = kube_place_of(session, target->attributes, ret, &problem);
+
+    if (r == ERR_NOT_FOUND)
+        return err_set(error, ERR_INVALID, "KindNotFound",
+                       "the cluster has no kind \"%s\" in \"%s\": is its CRD installed, or missing "
+                       "in this Spec?",
+                       ref.kind, ref.api_version);
+    return r < 0 ? err_copy(error, &problem) : 0;
+}
+
+static int patch(struct runtime_session *session, const struct runtime_target *target,
+                 enum apply_mode mode, bool dry_run, const struct value **ret, struct error *error)
+{
+    _cleanup_value_ const struct value *body = NULL;
+    _cleanup_free_ char *path = NULL;
+    _cleanup_buf_ struct buf query = BUF_INIT;
+    struct kube_place place;
+    struct kube_request request = {
+        .method = "PATCH", .content_type = KUBE_APPLY_PATCH, .idempotent = true};
+    int r = place_for_writing(session, target, &place, error);
+
+    if (r < 0)
+        return r;
+    body = kube_object_prepare(session, &place, target->attributes);
+    path = kube_place_path(&place);
+    buf_add_str(&query, path);
+    kube_path_query(&query, "fieldManager", session->field_manager);
+    kube_path_query(&query, "fieldValidation", "Strict");
+    if (mode == APPLY_TAKE)
+        kube_path_query(&query, "force", "true");
+    if (dry_run)
+        kube_path_query(&query, "dryRun", "All");
+    request.path = query.data;
+    request.body = body;
+    return session_do(session, &place, &request, ret, error);
+}
+
+static const struct value *replace(const struct value *taken, const char *const *keys, size_t n)
+{
+    _cleanup_value_ const struct value *unknown = value_pack("s", REF_UNKNOWN);
+    const struct value *next = value_with_path(taken, keys, n, unknown);
+
+    value_unref(taken);
+    return next;
+}
+
+/* What a dry-run makes up, and a real create would choose otherwise. */
+static const struct value *mark_unknown(const struct value *taken, const struct value *attributes)
+{
+    static const char *const allocated[][2] = {
+        {"metadata", "uid"}, {"spec", "clusterIP"}, {"spec", "clusterIPs"}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(allocated); i++)
+        if (value_path(taken, allocated[i][0], allocated[i][1], NULL) &&
+            !value_path(attributes, allocated[i][0], allocated[i][1], NULL))
+            taken = replace(taken, allocated[i], 2);
+    return taken;
+}
+
+int kube_preview(struct runtime_session *session, const struct runtime_target *target,
+                 enum apply_mode mode, const struct value **ret, struct error *error)
+{
+    const struct value *object = NULL;
+    int r = patch(session, target, mode, true, &object, error);
+
+    if (r < 0)
+        return r;
+    *ret = mode == APPLY_CREATE ? mark_unknown(object, target->attributes) : object;
+    return 0;
+}
+
+int kube_apply(struct runtime_session *session, const struct runtime_target *target,
+               enum apply_mode mode, struct observation *ret, struct error *error)
+{
+    _cleanup_value_ const struct value *object = NULL;
+    int r = patch(session, target, mode, false, &object, error);
+
+    if (r < 0)
+        return r;
+    kube_observe_object(session, object, true, ret);
+    return 0;
+}
+
+int kube_remove(struct runtime_session *session, const struct runtime_target *target,
+                struct error *error)
+{
+    _cleanup_value_ const struct value *body = NULL;
+    _cleanup_free_ char *path = NULL;
+    struct kube_place place;
+    struct kube_request request = {.method = "DELETE", .idempotent = true};
+    struct error problem = {0};
+    int r = kube_place_of(session, target->attributes, &place, &problem);
+
+    if (!target->uid)
+        return err_set(error, ERR_INTERNAL, "UnknownIdentity", "%s has no uid to delete by",
+                       target->id);
+    if (r >= 0) {
+        body = value_pack("{s:s, s:s, s:{s:s}, s:s}", "apiVersion", "v1", "kind", "DeleteOptions",
+                          "preconditions", "uid", target->uid, "propagationPolicy", "Foreground");
+        path = kube_place_path(&place);
+        request.path = path;
+        request.body = body;
+        r = session_do(session, &place, &request, NULL, &problem);
+    }
+    return r < 0 && r != ERR_NOT_FOUND ? err_copy(error, &problem) : 0;
+}

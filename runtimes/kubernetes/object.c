@@ -1,0 +1,114 @@
+/* Objects as they are sent, and what is seen of those that are there. */
+#include "engine/base/hash.h"
+#include "engine/base/json.h"
+#include "engine/base/str.h"
+#include "runtimes/kubernetes/session.h"
+
+static const struct value *without(const struct value *taken, const char *a, const char *b,
+                                   const char *c)
+{
+    const char *keys[] = {a, b, c};
+    const struct value *next = value_without_path(taken, keys, c ? 3 : b ? 2 : 1);
+
+    value_unref(taken);
+    return next;
+}
+
+static const struct value *with_string(const struct value *taken, const char *b, const char *c,
+                                       const char *s)
+{
+    const char *keys[] = {"metadata", b, c};
+    _cleanup_value_ const struct value *value = value_pack("s", s);
+    const struct value *next = value_with_path(taken, keys, c ? 3 : 2, value);
+
+    value_unref(taken);
+    return next;
+}
+
+const struct value *kube_object_prepare(const struct runtime_session *session,
+                                        const struct kube_place *place,
+                                        const struct value *attributes)
+{
+    static const char *const server_filled[] = {"resourceVersion", "creationTimestamp", "selfLink",
+                                                "uid", "generation", "managedFields"};
+    const struct value *object = value_without(attributes, "status");
+
+    for (size_t i = 0; i < ARRAY_SIZE(server_filled); i++)
+        if (value_path(object, "metadata", server_filled[i], NULL))
+            object = without(object, "metadata", server_filled[i], NULL);
+    if (value_path(object, "metadata", "annotations",
+                   "kubectl.kubernetes.io/last-applied-configuration", NULL))
+        object = without(object, "metadata", "annotations",
+                         "kubectl.kubernetes.io/last-applied-configuration");
+    if (place->namespace_name)
+        object = with_string(object, "namespace", NULL, place->namespace_name);
+    else if (value_path(object, "metadata", "namespace", NULL))
+        object = without(object, "metadata", "namespace", NULL);
+    object = with_string(object, "labels", KUBE_OWNER_LABEL, session->owner);
+    return with_string(object, "annotations", KUBE_SPEC_ANNOTATION, session->spec);
+}
+
+/* Whose it is, by its marks: a label or an annotation that is there. */
+static const struct {
+    const char *part, *key, *value; /* value: NULL: any */
+} others[] = {
+    {"labels", "app.kubernetes.io/managed-by", "Helm"},
+    {"labels", "kustomize.toolkit.fluxcd.io/name", NULL},
+    {"labels", "helm.toolkit.fluxcd.io/name", NULL},
+    {"labels", "argocd.argoproj.io/instance", NULL},
+    {"annotations", "argocd.argoproj.io/tracking-id", NULL},
+    {"labels", "applyset.kubernetes.io/part-of", NULL},
+};
+
+static enum owner_kind owner_of(const struct runtime_session *session, const struct value *object)
+{
+    const char *owner =
+        value_string(value_path(object, "metadata", "labels", KUBE_OWNER_LABEL, NULL));
+
+    if (owner)
+        return str_equal(owner, session->owner) ? OWNER_SELF : OWNER_SPEC;
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+        const char *mark =
+            value_string(value_path(object, "metadata", others[i].part, others[i].key, NULL));
+
+        if (mark && (!others[i].value || str_equal(mark, others[i].value)))
+            return OWNER_OTHER;
+    }
+    return OWNER_NONE;
+}
+
+/* The digest of the fields that are ours: the same through changes of status, another as soon as
+ * someone takes a field. NULL: none is ours. */
+static char *footprint_of(const struct runtime_session *session, const struct value *object)
+{
+    const struct value *entries = value_path(object, "metadata", "managedFields", NULL);
+
+    for (size_t i = 0; i < value_count(entries); i++) {
+        const struct value *entry = value_at(entries, i);
+        _cleanup_buf_ struct buf text = BUF_INIT;
+        char hex[HASH_HEX_SIZE];
+
+        if (!str_equal(value_get_string(entry, "manager"), session->field_manager) ||
+            !str_equal(value_get_string(entry, "operation"), "Apply") ||
+            value_get(entry, "subresource"))
+            continue;
+        json_write(&text, value_get(entry, "fieldsV1"), JSON_CANONICAL);
+        hash_hex(text.data, text.length, hex);
+        return str_new(hex);
+    }
+    return NULL;
+}
+
+void kube_observe_object(const struct runtime_session *session, const struct value *object,
+                         bool whole, struct observation *ret)
+{
+    *ret = (struct observation){
+        .presence = PRESENCE_PRESENT,
+        .owner = owner_of(session, object),
+        .terminating = value_path(object, "metadata", "deletionTimestamp", NULL) != NULL,
+        .uid = str_new(value_string(value_path(object, "metadata", "uid", NULL))),
+        .footprint = footprint_of(session, object),
+    };
+    if (whole)
+        ret->object = value_ref(object);
+}

@@ -1,0 +1,118 @@
+#include "runtimes/kubernetes/runtime.h"
+
+#include <stdio.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/spec/resource.h"
+#include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/session.h"
+
+static int check_service_account(struct runtime_session *session, struct error *error)
+{
+    _cleanup_free_ char *path = kube_path("v1", session->spec_namespace, "serviceaccounts",
+                                          session->service_account, NULL);
+    struct kube_request request = {
+        .method = "GET", .path = path, .accept = KUBE_METADATA, .cancel = session->cancel};
+    struct error problem = {0};
+    int r = kube_do(session->runtime->config.client, &request, NULL, &problem);
+
+    if (r == ERR_NOT_FOUND)
+        return err_set(error, ERR_INVALID, "ServiceAccountNotFound",
+                       "the Spec acts as the service account \"%s\", which is not there: kubectl "
+                       "create serviceaccount %s --namespace=%s",
+                       session->service_account, session->service_account,
+                       session->spec_namespace);
+    return r < 0 ? err_copy(error, &problem) : 0;
+}
+
+static void session_close(struct runtime_session *session)
+{
+    if (!session)
+        return;
+    free(session->spec_namespace);
+    free(session->spec);
+    free(session->owner);
+    free(session->service_account);
+    free(session->impersonate);
+    free(session);
+}
+DEFINE_CLEANUP(struct runtime_session *, session_close)
+
+static int session_open(struct runtime *runtime, const struct runtime_scope *scope,
+                        struct runtime_session **ret, struct error *error)
+{
+    _cleanup_(session_close_p) struct runtime_session *session = NEW(struct runtime_session);
+    int r;
+
+    session->runtime = (struct kube_runtime *)runtime;
+    session->spec_namespace = str_new(scope->spec_namespace);
+    session->spec = str_printf("%s/%s", scope->spec_namespace, scope->spec_name);
+    session->owner = str_new(scope->owner);
+    session->service_account = str_new(scope->service_account);
+    session->cancel = scope->cancel;
+    snprintf(session->field_manager, sizeof(session->field_manager), "kusion-operator-%.16s",
+             str_has_prefix(scope->owner, "kusion-") ? scope->owner + 7 : scope->owner);
+    if (!scope->service_account) {
+        if (!session->runtime->config.act_as_controller)
+            return err_set(error, ERR_FORBIDDEN, "AccessDenied", "no service account to act as");
+        *ret = TAKE(session);
+        return 0;
+    }
+    session->impersonate = str_printf("system:serviceaccount:%s:%s", scope->spec_namespace,
+                                      scope->service_account);
+    if (!scope->spec_namespace_terminating) {
+        r = check_service_account(session, error);
+        if (r < 0)
+            return r;
+    }
+    *ret = TAKE(session);
+    return 0;
+}
+
+static const struct value *sensitive(const struct value *attributes)
+{
+    static const char *const fields[] = {"data", "stringData"};
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *pointers = NULL;
+
+    if (!str_equal(value_get_string(attributes, "kind"), "Secret") ||
+        !str_equal(value_get_string(attributes, "apiVersion"), "v1"))
+        return NULL;
+    value_begin_array(b);
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        if (value_get(attributes, fields[i]))
+            value_add_printf(b, "/%s", fields[i]);
+    value_end_array(b);
+    value_builder_finish(b, &pointers, NULL);
+    return pointers;
+}
+
+static const struct runtime_ops ops = {
+    .type = RESOURCE_KUBERNETES,
+    .open = session_open,
+    .close = session_close,
+    .observe = kube_observe,
+    .read = kube_read,
+    .preview = kube_preview,
+    .apply = kube_apply,
+    .remove = kube_remove,
+    .watch = kube_watch_targets,
+    .unwatch = kube_unwatch,
+    .health = health_of_object,
+    .sensitive = sensitive,
+};
+
+struct runtime *kube_runtime_new(const struct kube_runtime_config *config)
+{
+    struct kube_runtime *runtime = NEW(struct kube_runtime);
+
+    runtime->base.ops = &ops;
+    runtime->config = *config;
+    return &runtime->base;
+}
+
+void kube_runtime_free(struct runtime *runtime)
+{
+    free(runtime);
+}

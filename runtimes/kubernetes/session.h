@@ -1,0 +1,65 @@
+/* What the files of the runtime share. */
+#ifndef RUNTIMES_KUBERNETES_SESSION_H
+#define RUNTIMES_KUBERNETES_SESSION_H
+
+#include "runtimes/kubernetes/runtime.h"
+
+#define FIELD_MANAGER_SIZE 64
+
+struct kube_runtime {
+    struct runtime base;
+    struct kube_runtime_config config;
+};
+
+struct runtime_session {
+    struct kube_runtime *runtime;
+    char *spec_namespace;
+    char *spec;            /* "namespace/name" */
+    char *owner;
+    char *service_account; /* NULL: the controller itself */
+    char *impersonate;     /* a user name, or NULL */
+    char field_manager[FIELD_MANAGER_SIZE];
+    struct cancel *cancel;
+};
+
+/* Where a target is: its kind, and its namespace (the Spec's own where it names none). */
+struct kube_place {
+    const struct kube_kind *kind;
+    const char *namespace_name; /* NULL: of the cluster */
+    const char *name;
+};
+
+/* ERR_NOT_FOUND KindNotServed: no such kind. */
+int kube_place_of(struct runtime_session *session, const struct value *attributes,
+                  struct kube_place *ret, struct error *error);
+char *kube_place_path(const struct kube_place *place);
+
+/* A request as the Spec's service account. Errors of missing rights say what would mend them. */
+int session_do(struct runtime_session *session, const struct kube_place *place,
+               struct kube_request *request, const struct value **ret, struct error *error);
+
+/* The object to send: attributes, namespace, owner's marks, without what the server fills in. */
+const struct value *kube_object_prepare(const struct runtime_session *session,
+                                        const struct kube_place *place,
+                                        const struct value *attributes);
+
+/* From an object or its metadata. `whole`: keep it. */
+void kube_observe_object(const struct runtime_session *session, const struct value *object,
+                         bool whole, struct observation *ret);
+
+int kube_observe(struct runtime_session *session, const struct runtime_target *targets, size_t n,
+                 struct observation *ret, struct error *error);
+int kube_read(struct runtime_session *session, const struct runtime_target *target,
+              struct observation *ret, struct error *error);
+int kube_preview(struct runtime_session *session, const struct runtime_target *target,
+                 enum apply_mode mode, const struct value **ret, struct error *error);
+int kube_apply(struct runtime_session *session, const struct runtime_target *target,
+               enum apply_mode mode, struct observation *ret, struct error *error);
+int kube_remove(struct runtime_session *session, const struct runtime_target *target,
+                struct error *error);
+int kube_watch_targets(struct runtime_session *session, const struct runtime_target *targets,
+                       size_t n, runtime_on_change *on_change, void *arg,
+                       struct runtime_watch **ret, struct error *error);
+void kube_unwatch(struct runtime_session *session, struct runtime_watch *watch);
+
+#endif
