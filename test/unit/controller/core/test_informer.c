@@ -1,0 +1,153 @@
+#include "controller/core/informer.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "engine/base/str.h"
+#include "test/unit/runtimes/kubernetes/client/harness.h"
+#include "test/unit/suite.h"
+
+#define OBJECT(name, uid, generation, more)                                                      \
+    "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{"       \
+    "\"namespace\":\"ns\",\"name\":\"" name "\",\"uid\":\"" uid "\",\"resourceVersion\":\"70\"," \
+    "\"generation\":" #generation more "}}"
+#define LIST(...)                                                                             \
+    "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":" \
+    "{\"resourceVersion\":\"77\"},\"items\":[" __VA_ARGS__ "]}"
+#define EVENT(type, object) "{\"type\":\"" type "\",\"object\":" object "}\n"
+#define NOTED(key, value)   ",\"annotations\":{\"" key "\":\"" value "\"}"
+#define DELETING            ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\""
+
+struct changes {
+    struct harness harness;
+    pthread_mutex_t mutex;
+    struct buf text;
+};
+
+static void describe(struct buf *to, const struct informer_object *object)
+{
+    if (!object) {
+        buf_add_char(to, '-');
+        return;
+    }
+    buf_printf(to, "%s.%" PRId64, object->uid, object->generation);
+    if (object->deleting)
+        buf_add_char(to, '!');
+    if (object->trigger)
+        buf_printf(to, "@%s", object->trigger);
+}
+
+static void on_change(void *arg, const char *key, const struct informer_object *old,
+                      const struct informer_object *now)
+{
+    struct changes *changes = arg;
+
+    pthread_mutex_lock(&changes->mutex);
+    buf_printf(&changes->text, "%s ", key);
+    describe(&changes->text, old);
+    buf_add_char(&changes->text, '>');
+    describe(&changes->text, now);
+    buf_add_char(&changes->text, ' ');
+    pthread_mutex_unlock(&changes->mutex);
+}
+
+static void count(void *arg, const char *key, const struct informer_object *object)
+{
+    struct buf *text = arg;
+
+    buf_printf(text, "%s=%s/%s ", key, object->namespace_name ? object->namespace_name : "",
+               object->name);
+}
+
+static const struct row {
+    const char *note;
+    const char *list, *events;
+    const char *expected; /* then comes the end */
+    const char *left;
+} rows[] = {
+    {"the first list", OBJECT("a", "u", 1, "") "," OBJECT("b", "v", 2, DELETING), "",
+     "ns/a ->u.1 ns/b ->v.2! ", "ns/a=ns/a ns/b=ns/b ns/end=ns/end "},
+    {"nothing that counts", OBJECT("a", "u", 1, ""),
+     EVENT("MODIFIED", OBJECT("a", "u", 1, ",\"labels\":{\"x\":\"y\"}")), "ns/a ->u.1 ",
+     "ns/a=ns/a ns/end=ns/end "},
+    {"a generation", OBJECT("a", "u", 1, ""), EVENT("MODIFIED", OBJECT("a", "u", 2, "")),
+     "ns/a ->u.1 ns/a u.1>u.2 ", "ns/a=ns/a ns/end=ns/end "},
+    {"deletion", OBJECT("a", "u", 1, ""),
+     EVENT("MODIFIED", OBJECT("a", "u", 1, DELETING))
+         EVENT("DELETED", OBJECT("a", "u", 1, DELETING)),
+     "ns/a ->u.1 ns/a u.1>u.1! ns/a u.1!>- ", "ns/end=ns/end "},
+    {"a trigger, and another, and none", OBJECT("a", "u", 1, ""),
+     EVENT("MODIFIED", OBJECT("a", "u", 1, NOTED(INFORMER_TRIGGER, "t")))
+         EVENT("MODIFIED", OBJECT("a", "u", 1, NOTED(INFORMER_TRIGGER_FLUX, "f")))
+             EVENT("MODIFIED", OBJECT("a", "u", 1, "")),
+     "ns/a ->u.1 ns/a u.1>u.1@t ns/a u.1@t>u.1@f ns/a u.1@f>u.1 ", "ns/a=ns/a ns/end=ns/end "},
+    {"another under the same name", OBJECT("a", "u", 1, ""),
+     EVENT("DELETED", OBJECT("a", "u", 1, "")) EVENT("ADDED", OBJECT("a", "w", 1, "")),
+     "ns/a ->u.1 ns/a u.1>- ns/a ->w.1 ", "ns/a=ns/a ns/end=ns/end "},
+};
+
+static bool has_ended(struct changes *changes)
+{
+    bool result;
+
+    pthread_mutex_lock(&changes->mutex);
+    result = strstr(changes->text.data, "ns/end") != NULL;
+    pthread_mutex_unlock(&changes->mutex);
+    return result;
+}
+
+static void follow(const struct row *row)
+{
+    _cleanup_free_ char *list = str_printf(LIST("%s"), row->list);
+    _cleanup_free_ char *events =
+        str_printf("%s%s", row->events, EVENT("ADDED", OBJECT("end", "e", 1, "")));
+    const struct fake_step steps[] = {
+        {.expect = "GET /c?limit=500 ", .status = 200, .body = list},
+        {.expect = "GET /c?watch=1&", .status = 200, .body = events, .end = FAKE_HOLD}};
+    struct changes changes = {.text = BUF_INIT, .mutex = PTHREAD_MUTEX_INITIALIZER};
+    struct informer_config config = {.path = "/c", .on_change = on_change, .arg = &changes};
+    _cleanup_buf_ struct buf left = BUF_INIT;
+    _cleanup_free_ char *expected = str_printf("%sns/end ->e.1 ", row->expected), *head = NULL;
+    struct informer *informer;
+
+    harness_start(&changes.harness, steps, ARRAY_SIZE(steps), NULL);
+    config.client = changes.harness.client;
+    informer = informer_new(&config, NULL);
+    for (unsigned i = 0; i < 10000 && !has_ended(&changes); i++)
+        usleep(1000);
+    EXPECT(informer_synced(informer), row->note);
+    informer_each(informer, count, &left);
+    informer_free(informer);
+    EXPECT_STR(changes.text.data, expected, row->note);
+    EXPECT_STR(left.data, row->left, row->note);
+    head = fake_server_request(changes.harness.server, 0);
+    EXPECT(head && strstr(head, "as=PartialObjectMetadataList"), "metadata only");
+    harness_stop(&changes.harness, true);
+    buf_done(&changes.text);
+}
+
+static void tells_what_counts(void)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        follow(&rows[i]);
+}
+
+static void is_not_synced_without_a_list(void)
+{
+    static const struct fake_step step = {.status = 200, .body = "{", .end = FAKE_HOLD};
+    struct changes changes = {.text = BUF_INIT, .mutex = PTHREAD_MUTEX_INITIALIZER};
+    struct informer_config config = {.path = "/c", .on_change = on_change, .arg = &changes};
+    struct informer *informer;
+
+    harness_start(&changes.harness, &step, 1, NULL);
+    config.client = changes.harness.client;
+    informer = informer_new(&config, NULL);
+    EXPECT(fake_server_wait(changes.harness.server, 1), "asked");
+    EXPECT(!informer_synced(informer), "the list has not ended");
+    informer_free(informer);
+    harness_stop(&changes.harness, true);
+    EXPECT_STR(changes.text.data, "", "nothing");
+}
+
+SUITE(informer, TEST(tells_what_counts), TEST(is_not_synced_without_a_list))

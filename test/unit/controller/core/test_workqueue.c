@@ -1,0 +1,283 @@
+#include "controller/core/workqueue.h"
+
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "engine/base/cleanup.h"
+#include "engine/base/str.h"
+#include "runtimes/io/clock.h"
+#include "test/unit/runtimes/kubernetes/client/harness.h"
+#include "test/unit/suite.h"
+
+struct fixture {
+    struct fake_clock clock;
+    struct workqueue *queue;
+};
+
+static void never_wait(const struct clock_source *clock, pthread_cond_t *condition,
+                       pthread_mutex_t *mutex, int64_t until)
+{
+    (void)clock, (void)condition, (void)mutex, (void)until;
+    fprintf(stderr, "a key that should be ready is not\n");
+    abort();
+}
+
+static void fixture_start(struct fixture *fixture)
+{
+    fake_clock_init(&fixture->clock);
+    fixture->clock.source.wait = never_wait;
+    fixture->queue = workqueue_new(&fixture->clock.source);
+}
+
+static void pass(struct fixture *fixture, int64_t ms)
+{
+    atomic_fetch_add(&fixture->clock.monotonic, ms);
+}
+
+/* The next key is this and no other; "": there is none. What is due is collected by a get, so one
+ * more key is put in to get, and nothing may be left behind it. */
+static void expect_next(struct fixture *fixture, const char *expected, const char *note)
+{
+    _cleanup_free_ char *key = NULL, *end = NULL;
+    struct workqueue_stats stats;
+
+    if (*expected) {
+        key = workqueue_get(fixture->queue);
+        EXPECT_STR(key, expected, note);
+    }
+    workqueue_add(fixture->queue, "end");
+    end = workqueue_get(fixture->queue);
+    EXPECT_STR(end, "end", note);
+    workqueue_done(fixture->queue, "end");
+    workqueue_stats(fixture->queue, &stats);
+    EXPECT_INT((long long)stats.depth, 0, note);
+}
+
+static void expect_stats(struct fixture *fixture, size_t depth, size_t in_flight, size_t delayed,
+                         const char *note)
+{
+    struct workqueue_stats stats;
+
+    workqueue_stats(fixture->queue, &stats);
+    EXPECT_INT((long long)stats.depth, (long long)depth, note);
+    EXPECT_INT((long long)stats.in_flight, (long long)in_flight, note);
+    EXPECT_INT((long long)stats.delayed, (long long)delayed, note);
+}
+
+static void gives_each_key_once(void)
+{
+    struct fixture fixture;
+    _cleanup_free_ char *first = NULL, *second = NULL;
+
+    fixture_start(&fixture);
+    workqueue_add(fixture.queue, "a");
+    workqueue_add(fixture.queue, "b");
+    workqueue_add(fixture.queue, "a");
+    expect_stats(&fixture, 2, 0, 0, "two keys");
+    first = workqueue_get(fixture.queue);
+    second = workqueue_get(fixture.queue);
+    EXPECT_STR(first, "a", "in order");
+    EXPECT_STR(second, "b", "in order");
+    expect_stats(&fixture, 0, 2, 0, "both out");
+    workqueue_free(fixture.queue);
+}
+
+static void gives_a_key_again_only_when_it_is_done(void)
+{
+    struct fixture fixture;
+    _cleanup_free_ char *key = NULL;
+    struct workqueue_stats stats;
+
+    fixture_start(&fixture);
+    workqueue_add(fixture.queue, "a");
+    key = workqueue_get(fixture.queue);
+    workqueue_add(fixture.queue, "a");
+    workqueue_add(fixture.queue, "a");
+    expect_next(&fixture, "", "it is out");
+    workqueue_done(fixture.queue, "a");
+    expect_next(&fixture, "a", "added while it was out");
+    workqueue_done(fixture.queue, "a");
+    expect_next(&fixture, "", "once");
+    workqueue_stats(fixture.queue, &stats);
+    EXPECT_INT((long long)stats.adds, 2 + 3, "two of a, three of end");
+    workqueue_free(fixture.queue);
+}
+
+static const struct delay {
+    const char *note;
+    int64_t delays[3]; /* -1: none */
+    int64_t due;
+} delays[] = {
+    {"one", {100, -1, -1}, 100},
+    {"a later one is ignored", {100, 200, -1}, 100},
+    {"an earlier one wins", {200, 100, -1}, 100},
+    {"at once wins", {200, 0, -1}, 0},
+    {"at once, and not again later", {0, 200, -1}, 0},
+    {"the earliest of three", {300, 100, 200}, 100},
+};
+
+static void waits_for_the_earliest_time(void)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(delays); i++) {
+        const struct delay *row = &delays[i];
+        struct fixture fixture;
+
+        fixture_start(&fixture);
+        for (size_t n = 0; n < ARRAY_SIZE(row->delays) && row->delays[n] >= 0; n++)
+            workqueue_add_after(fixture.queue, "a", row->delays[n]);
+        if (row->due > 0) {
+            pass(&fixture, row->due - 1);
+            expect_next(&fixture, "", row->note);
+            pass(&fixture, 1);
+        }
+        expect_next(&fixture, "a", row->note);
+        workqueue_done(fixture.queue, "a");
+        pass(&fixture, 1000);
+        expect_next(&fixture, "", row->note);
+        expect_stats(&fixture, 0, 0, 0, row->note);
+        workqueue_free(fixture.queue);
+    }
+}
+
+/* Fails once, and says how long the key was kept back at most and at least. */
+static void expect_backoff(struct fixture *fixture, int64_t least, int64_t most, const char *note)
+{
+    workqueue_add_rate_limited(fixture->queue, "a");
+    pass(fixture, least - 1);
+    expect_next(fixture, "", note);
+    pass(fixture, most - least + 1);
+    expect_next(fixture, "a", note);
+    workqueue_done(fixture->queue, "a");
+}
+
+static void backs_off_until_it_is_forgotten(void)
+{
+    struct fixture fixture;
+    struct workqueue_stats stats;
+
+    fixture_start(&fixture);
+    expect_backoff(&fixture, 500, 1000, "first");
+    expect_backoff(&fixture, 1000, 2000, "second");
+    expect_backoff(&fixture, 2000, 4000, "third");
+    for (unsigned i = 0; i < 40; i++) {
+        workqueue_add_rate_limited(fixture.queue, "a");
+        workqueue_add(fixture.queue, "a");
+        expect_next(&fixture, "a", "at once");
+        workqueue_done(fixture.queue, "a");
+    }
+    expect_backoff(&fixture, 150000, 300000, "the longest");
+    workqueue_forget(fixture.queue, "a");
+    expect_backoff(&fixture, 500, 1000, "as the first");
+    workqueue_stats(fixture.queue, &stats);
+    EXPECT_INT((long long)stats.retries, 45, "retries");
+    workqueue_forget(fixture.queue, "never seen");
+    workqueue_free(fixture.queue);
+}
+
+static void does_nothing_after_a_shut_down(void)
+{
+    struct fixture fixture;
+
+    fixture_start(&fixture);
+    workqueue_add(fixture.queue, "a");
+    workqueue_shut_down(fixture.queue);
+    EXPECT_STR(workqueue_get(fixture.queue), NULL, "though one is ready");
+    workqueue_add(fixture.queue, "b");
+    workqueue_add_after(fixture.queue, "c", 1);
+    workqueue_add_rate_limited(fixture.queue, "d");
+    workqueue_done(fixture.queue, "b");
+    expect_stats(&fixture, 1, 0, 0, "what was there before");
+    workqueue_free(fixture.queue);
+}
+
+/* ---- Threads, on the real clock ---- */
+
+struct crowd {
+    struct workqueue *queue;
+    _Atomic int out[4], twice, handled;
+};
+
+static void *drain(void *arg)
+{
+    struct crowd *crowd = arg;
+
+    for (char *key; (key = workqueue_get(crowd->queue)); free(key)) {
+        int n = key[0] - 'a';
+
+        if (atomic_fetch_add(&crowd->out[n], 1) != 0)
+            atomic_fetch_add(&crowd->twice, 1);
+        usleep(100);
+        atomic_fetch_add(&crowd->handled, 1);
+        atomic_fetch_sub(&crowd->out[n], 1);
+        workqueue_done(crowd->queue, key);
+    }
+    return NULL;
+}
+
+static void never_gives_a_key_to_two(void)
+{
+    struct crowd crowd = {.queue = workqueue_new(&system_clock)};
+    struct workqueue_stats stats;
+    pthread_t threads[4];
+
+    for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+        pthread_create(&threads[i], NULL, drain, &crowd);
+    for (int i = 0; i < 2000; i++) {
+        char key[2] = {(char)('a' + i % 4), '\0'};
+
+        workqueue_add_after(crowd.queue, key, i % 3);
+        if (i % 16 == 0)
+            usleep(50);
+    }
+    do {
+        usleep(1000);
+        workqueue_stats(crowd.queue, &stats);
+    } while (stats.depth || stats.in_flight || stats.delayed);
+    workqueue_shut_down(crowd.queue);
+    for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+        pthread_join(threads[i], NULL);
+    EXPECT_INT(crowd.twice, 0, "out twice");
+    EXPECT(crowd.handled >= 4, "all were handled");
+    workqueue_free(crowd.queue);
+}
+
+static void *hold(void *arg)
+{
+    struct crowd *crowd = arg;
+
+    for (char *key; (key = workqueue_get(crowd->queue)); free(key)) {
+        atomic_fetch_add(&crowd->out[key[0] - 'a'], 1);
+        while (key[0] == 'b' && !atomic_load(&crowd->out[0]))
+            usleep(1000);
+        workqueue_done(crowd->queue, key);
+    }
+    return NULL;
+}
+
+/* Two wait; the one that knew of the delayed key goes off with another and needs it to end. */
+static void wakes_for_a_delayed_key_while_another_is_handled(void)
+{
+    struct crowd crowd = {.queue = workqueue_new(&system_clock)};
+    pthread_t threads[2];
+    int64_t start = system_clock.monotonic(&system_clock);
+
+    for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+        pthread_create(&threads[i], NULL, hold, &crowd);
+    usleep(20000);
+    workqueue_add_after(crowd.queue, "a", 100);
+    usleep(20000);
+    workqueue_add(crowd.queue, "b");
+    while (!atomic_load(&crowd.out[0]) && system_clock.monotonic(&system_clock) - start < 10000)
+        usleep(1000);
+    EXPECT(system_clock.monotonic(&system_clock) - start < 4000, "the delayed key came in time");
+    atomic_store(&crowd.out[0], 1);
+    workqueue_shut_down(crowd.queue);
+    for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+        pthread_join(threads[i], NULL);
+    workqueue_free(crowd.queue);
+}
+
+SUITE(workqueue, TEST(gives_each_key_once), TEST(gives_a_key_again_only_when_it_is_done),
+      TEST(waits_for_the_earliest_time), TEST(backs_off_until_it_is_forgotten),
+      TEST(does_nothing_after_a_shut_down), TEST(never_gives_a_key_to_two),
+      TEST(wakes_for_a_delayed_key_while_another_is_handled))
