@@ -36,6 +36,19 @@ static int load_state(struct operation *operation, struct error *error)
     return 0;
 }
 
+/* Sessions are opened later, when the caller's strings may be gone. */
+static void copy_scope(struct operation *operation, const struct runtime_scope *scope)
+{
+    struct runtime_scope *copy = &operation->config.scope;
+
+    copy->spec_namespace = arena_str(&operation->arena, scope->spec_namespace);
+    copy->spec_name = arena_str(&operation->arena, scope->spec_name);
+    copy->spec_uid = arena_str(&operation->arena, scope->spec_uid);
+    copy->owner = arena_str(&operation->arena, scope->owner);
+    copy->service_account = arena_str(&operation->arena, scope->service_account);
+    copy->cancel = operation->config.cancel;
+}
+
 int operation_new(const struct operation_config *config, struct operation **ret,
                   struct error *error)
 {
@@ -43,7 +56,8 @@ int operation_new(const struct operation_config *config, struct operation **ret,
     int r;
 
     operation->config = *config;
-    operation->config.scope.cancel = config->cancel;
+    arena_init(&operation->arena);
+    copy_scope(operation, &config->scope);
     operation->sessions = NEW_ARRAY(struct runtime_session *, config->n_runtimes);
     operation->deadline = config->clock->monotonic(config->clock) + config->timeout;
     pthread_mutex_init(&operation->lock, NULL);
@@ -75,6 +89,7 @@ void operation_free(struct operation *operation)
     free(operation->sessions);
     state_free(operation->state);
     free(operation->version);
+    arena_done(&operation->arena);
     pthread_mutex_destroy(&operation->lock);
     free(operation);
 }

@@ -9,7 +9,8 @@
 #include "engine/walk/walk.h"
 
 struct operation {
-    struct operation_config config;
+    struct operation_config config; /* its strings are copies, in the arena */
+    struct arena arena;
     struct runtime_session **sessions; /* of each runtime; NULL: not opened yet */
     int64_t deadline;
 
