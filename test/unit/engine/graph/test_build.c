@@ -3,22 +3,21 @@
 #include "engine/graph/build.h"
 #include "test/unit/suite.h"
 
-#define WRAP(resources) \
-    "{\"metadata\":{\"name\":\"s\",\"namespace\":\"team\"},\"spec\":{\"resources\":[" resources "]}}"
-#define OBJECT(version, kind, in, name, more)                                      \
-    "{\"id\":\"" version ":" kind ":" in name "\",\"type\":\"Kubernetes\"," more   \
-    "\"attributes\":{\"apiVersion\":\"" version "\",\"kind\":\"" kind              \
+#define WRAP(resources)                                                                         \
+    "{\"metadata\":{\"name\":\"s\",\"namespace\":\"team\"},\"spec\":{\"resources\":[" resources \
+    "]}}"
+#define OBJECT(version, kind, in, name, more)                                    \
+    "{\"id\":\"" version ":" kind ":" in name "\",\"type\":\"Kubernetes\"," more \
+    "\"attributes\":{\"apiVersion\":\"" version "\",\"kind\":\"" kind            \
     "\",\"metadata\":{\"name\":\"" name "\""
-#define END "}}}"
-#define NAMESPACE OBJECT("v1", "Namespace", "", "demo", "") END
-#define MAP(name, more) \
-    OBJECT("v1", "ConfigMap", "demo:", name, more) ",\"namespace\":\"demo\"" END
-#define DEFINITION                                                                       \
-    OBJECT("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets.example", \
-           "") "},\"spec\":{\"group\":\"example.io\",\"names\":{\"kind\":\"Widget\"}}}}"
-#define WIDGET                                                                        \
-    OBJECT("example.io/v1beta1", "Widget", "demo:", "w", "") ",\"namespace\":\"demo\"" \
-    END
+#define END             "}}}"
+#define NAMESPACE       OBJECT("v1", "Namespace", "", "demo", "") END
+#define MAP(name, more) OBJECT("v1", "ConfigMap", "demo:", name, more) ",\"namespace\":\"demo\"" END
+#define DEFINITION                                                                           \
+    OBJECT("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets.example", "") \
+    "},\"spec\":{\"group\":\"example.io\",\"names\":{\"kind\":\"Widget\"}}}}"
+#define WIDGET \
+    OBJECT("example.io/v1beta1", "Widget", "demo:", "w", "") ",\"namespace\":\"demo\"" END
 
 static struct spec *parse(const char *text)
 {
@@ -103,8 +102,8 @@ static void tells_cycles_by_id(void)
     static const struct {
         const char *text, *message;
     } rows[] = {
-        {WRAP(MAP("a", "\"dependsOn\":[\"v1:ConfigMap:demo:b\"],") ","
-              MAP("b", "\"dependsOn\":[\"v1:ConfigMap:demo:a\"],")),
+        {WRAP(MAP("a", "\"dependsOn\":[\"v1:ConfigMap:demo:b\"],") "," MAP(
+             "b", "\"dependsOn\":[\"v1:ConfigMap:demo:a\"],")),
          "v1:ConfigMap:demo:a -> v1:ConfigMap:demo:b -> v1:ConfigMap:demo:a"},
         /* one half is written, the other is the API's demand */
         {WRAP(MAP("a", "") "," OBJECT("v1", "Namespace", "", "demo",

@@ -69,7 +69,8 @@ static char *order_of(const struct graph *graph)
 
 static void keeps_rows_in_both_directions(void)
 {
-    _cleanup_(graph_free_p) struct graph *graph = make(5, "c>a b>a c>b c>a e>a c>d b>a", NULL, NULL);
+    _cleanup_(graph_free_p) struct graph *graph =
+        make(5, "c>a b>a c>b c>a e>a c>d b>a", NULL, NULL);
     _cleanup_free_ char *down = NULL, *up = NULL;
 
     EXPECT_INT(graph->n_edges, 5, "repeated edges count once");
@@ -123,10 +124,10 @@ static void tells_the_path_that_closes(void)
         {1, "a>a", "a -> a"},
         {3, "b>b a>b", "b -> b"},
         {2, "a>b b>a", "a -> b -> a"},
-        {4, "a>b b>c c>d d>b", "b -> c -> d -> b"},     /* a only leads to it */
-        {4, "a>b b>c c>a b>d", "a -> b -> c -> a"},     /* d is only led to */
-        {5, "a>b b>c c>d d>a b>a", "a -> b -> a"},      /* the shortest */
-        {5, "a>b b>c c>b d>e e>d", "b -> c -> b"},      /* the first of two */
+        {4, "a>b b>c c>d d>b", "b -> c -> d -> b"}, /* a only leads to it */
+        {4, "a>b b>c c>a b>d", "a -> b -> c -> a"}, /* d is only led to */
+        {5, "a>b b>c c>d d>a b>a", "a -> b -> a"},  /* the shortest */
+        {5, "a>b b>c c>b d>e e>d", "b -> c -> b"},  /* the first of two */
         {6, "a>b b>c c>d d>a a>e e>a", "a -> e -> a"},
     };
 
@@ -240,7 +241,8 @@ static void reduces_as_brute_force_does(void)
             for (int j = 0; j < NODES; j++)
                 expected += depends[i][j] && !is_implied(depends, reaches, i, j);
         for (uint32_t i = 0; i < NODES; i++)
-            for (uint32_t e = reduced->dependency_start[i]; e < reduced->dependency_start[i + 1]; e++)
+            for (uint32_t e = reduced->dependency_start[i]; e < reduced->dependency_start[i + 1];
+                 e++)
                 wrong += !depends[i][reduced->dependencies[e]] ||
                          is_implied(depends, reaches, (int)i, (int)reduced->dependencies[e]);
         EXPECT_INT(reduced->n_edges, expected, "as many");

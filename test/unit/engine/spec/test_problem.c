@@ -13,14 +13,22 @@ static void says_all_in_one_error(void)
     } rows[] = {
         {{{0}}, 0, "", ""},
         {{{"InvalidSpec", "a", "resources[0].id", "is bad"}},
-         ERR_INVALID, "InvalidSpec", "resource \"a\" (resources[0].id): is bad"},
+         ERR_INVALID,
+         "InvalidSpec",
+         "resource \"a\" (resources[0].id): is bad"},
         {{{"Unsupported", NULL, "force", "is not supported"}},
-         ERR_UNSUPPORTED, "Unsupported", "force: is not supported"},
+         ERR_UNSUPPORTED,
+         "Unsupported",
+         "force: is not supported"},
         {{{"InvalidSpec", NULL, NULL, "100% bad"}}, ERR_INVALID, "InvalidSpec", "100% bad"},
         {{{"Unsupported", "a", NULL, "x"}, {"CyclicDependency", NULL, "f", "y"}},
-         ERR_INVALID, "Unsupported", "2 problems: resource \"a\": x; f: y"},
+         ERR_INVALID,
+         "Unsupported",
+         "2 problems: resource \"a\": x; f: y"},
         {{{"Unsupported", "a", NULL, "x"}, {"Unsupported", "b", NULL, "y"}},
-         ERR_UNSUPPORTED, "Unsupported", "2 problems: resource \"a\": x; resource \"b\": y"},
+         ERR_UNSUPPORTED,
+         "Unsupported",
+         "2 problems: resource \"a\": x; resource \"b\": y"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -8,7 +8,13 @@
 #define INGRESS "networking.k8s.io/v1:Ingress:ns:x"
 
 static const char *const known_ids[] = {
-    "v1:Service:ns:web", INGRESS,       INGRESS ".spec", "a", "a.b", "a.b.c.d", "with[0]",
+    "v1:Service:ns:web",
+    INGRESS,
+    INGRESS ".spec",
+    "a",
+    "a.b",
+    "a.b.c.d",
+    "with[0]",
     "rbac.authorization.k8s.io/v1:ClusterRole:system:node",
 };
 

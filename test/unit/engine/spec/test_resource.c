@@ -37,9 +37,15 @@ static void tells_groups(void)
         const char *api_version, *group;
         bool is;
     } rows[] = {
-        {"v1", "", true},         {"apps/v1", "apps", true},     {"apps/v1", "app", false},
-        {"apps/v1", "", false},   {"apps/v1", "apps/v1", false}, {"v1", "v1", false},
-        {"ap/v1", "apps", false}, {NULL, "", false},             {"a.b/v1", "a.b", true},
+        {"v1", "", true},
+        {"apps/v1", "apps", true},
+        {"apps/v1", "app", false},
+        {"apps/v1", "", false},
+        {"apps/v1", "apps/v1", false},
+        {"v1", "v1", false},
+        {"ap/v1", "apps", false},
+        {NULL, "", false},
+        {"a.b/v1", "a.b", true},
     };
     size_t length = 99;
 

@@ -1,0 +1,50 @@
+#include "engine/plan/diff.h"
+
+#include "engine/base/json.h"
+#include "test/unit/suite.h"
+
+static const struct value *parse(const char *text)
+{
+    const struct value *value = NULL;
+
+    if (text)
+        EXPECT_INT(json_read_str(text, &value, NULL), 0, text);
+    return value;
+}
+
+static void names_fields(void)
+{
+    static const struct {
+        const char *from, *to, *sensitive;
+        const char *path, *shown_from, *shown_to; /* of the only difference; path NULL: none */
+    } rows[] = {
+        {"{\"a\":1}", "{\"a\":2}", NULL, "a", "1", "2"},
+        {"{\"a\":1}", "{\"a\":1.0}", NULL, NULL, NULL, NULL},
+        {"{\"a\":{\"b\":[1,2]}}", "{\"a\":{\"b\":[1,3]}}", NULL, "a.b[1]", "2", "3"},
+        {"{\"a\":[1,2]}", "{\"a\":[1]}", NULL, "a[1]", "2", NULL},
+        {"{}", "{\"a\":\"x\"}", NULL, "a", NULL, "\"x\""},
+        {"{\"status\":1,\"metadata\":{\"uid\":\"u\",\"name\":\"n\"}}",
+         "{\"metadata\":{\"name\":\"n\"}}", NULL, NULL, NULL, NULL},
+        {"{\"data\":{\"p\":\"old\"}}", "{\"data\":{\"p\":\"new\"}}", "[\"/data\"]", "data",
+         "(sensitive)", "(sensitive)"},
+        {NULL, "{\"data\":{\"p\":\"new\"}}", "[\"/data\"]", "data", NULL, "(sensitive)"},
+        {"{\"x\":{\"a.b/c\":1}}", "{\"x\":{\"a.b/c\":2}}", NULL, "x[a.b/c]", "1", "2"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *from = parse(rows[i].from), *to = parse(rows[i].to);
+        _cleanup_value_ const struct value *sensitive = parse(rows[i].sensitive);
+        struct diff diff;
+
+        diff_values(from, to, sensitive, &diff);
+        EXPECT_INT((long long)diff.total, rows[i].path ? 1 : 0, rows[i].to);
+        if (diff.n_fields) {
+            EXPECT_STR(diff.fields[0].path, rows[i].path, "path");
+            EXPECT_STR(diff.fields[0].from, rows[i].shown_from, "from");
+            EXPECT_STR(diff.fields[0].to, rows[i].shown_to, "to");
+        }
+        diff_done(&diff);
+    }
+}
+
+SUITE(diff, TEST(names_fields))

@@ -1,0 +1,252 @@
+#include "engine/base/json.h"
+#include "engine/base/limits.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "test/unit/engine/spec/parse.h"
+#include "test/unit/suite.h"
+
+#define MAP(name, more)                                                                            \
+    "{\"id\":\"v1:ConfigMap:" name "\",\"type\":\"Kubernetes\"" more                               \
+    ",\"attributes\":{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"" name \
+    "\"}}}"
+#define MAP_DATA(name, more, data)                                                                 \
+    "{\"id\":\"v1:ConfigMap:" name "\",\"type\":\"Kubernetes\"" more                               \
+    ",\"attributes\":{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"" name \
+    "\"},\"data\":" data "}}"
+
+static void reads_a_spec(void)
+{
+    _cleanup_free_ char *problems = NULL;
+    _cleanup_(spec_free_p) struct spec *spec = parse_spec(
+        "{\"metadata\":{\"name\":\"s\",\"namespace\":\"team\",\"uid\":\"u\",\"generation\":7},"
+        "\"spec\":{\"project\":\"p\",\"stack\":\"st\",\"workspace\":\"w\",\"suspend\":true,"
+        "\"prune\":false,\"wait\":false,\"deletionPolicy\":\"Orphan\",\"interval\":\"1h\","
+        "\"retryInterval\":\"1500ms\",\"timeout\":\"0.5h\",\"serviceAccountName\":\"deployer\","
+        "\"context\":{\"AWS_REGION\":\"x\"},\"resources\":[" MAP(
+            "a",
+            ",\"extensions\":{\"GVK\":"
+            "\"/v1, Kind=ConfigMap\",\"kusion.io/is-workload\":true,\"x\":1}") "," MAP("b",
+                                                                                       "") "]}}",
+        &problems);
+
+    EXPECT_STR(problems, "", "none");
+    EXPECT_STR(spec->name, "s", "name");
+    EXPECT_STR(spec->namespace_name, "team", "namespace");
+    EXPECT_STR(spec->uid, "u", "uid");
+    EXPECT_INT(spec->generation, 7, "generation");
+    EXPECT_STR(spec->project, "p", "project");
+    EXPECT_STR(spec->stack, "st", "stack");
+    EXPECT_STR(spec->workspace, "w", "workspace");
+    EXPECT(spec->policy.suspend && !spec->policy.prune && !spec->policy.wait, "booleans");
+    EXPECT_INT(spec->policy.deletion, DELETION_ORPHAN, "deletionPolicy");
+    EXPECT_INT(spec->policy.interval, 3600000, "interval");
+    EXPECT_INT(spec->policy.retry_interval, 1500, "retryInterval");
+    EXPECT_INT(spec->policy.timeout, 1800000, "timeout");
+    EXPECT_STR(spec->policy.service_account, "deployer", "serviceAccountName");
+    EXPECT_INT(spec->n_resources, 2, "resources");
+    EXPECT_STR(spec->resources[1].id, "v1:ConfigMap:b", "in the order written");
+    EXPECT(strmap_get(&spec->by_id, "v1:ConfigMap:b") == &spec->resources[1], "by id");
+    EXPECT_INT(spec_index(spec, &spec->resources[1]), 1, "index");
+}
+
+static void has_defaults(void)
+{
+    _cleanup_free_ char *problems = NULL;
+    _cleanup_(spec_free_p) struct spec *spec =
+        parse_spec(SPEC("\"resources\":[],\"interval\":null,\"prune\":null"), &problems);
+
+    EXPECT_STR(problems, "", "an empty list is a wish");
+    EXPECT_STR(spec->project, "s", "the Spec's name");
+    EXPECT_STR(spec->stack, "default", "stack");
+    EXPECT_STR(spec->workspace, "default", "workspace");
+    EXPECT(!spec->policy.suspend && spec->policy.prune && spec->policy.wait, "booleans");
+    EXPECT_INT(spec->policy.deletion, DELETION_MIRROR_PRUNE, "deletionPolicy");
+    EXPECT_INT(spec->policy.interval, 600000, "interval");
+    EXPECT_INT(spec->policy.retry_interval, 30000, "retryInterval");
+    EXPECT_INT(spec->policy.timeout, 300000, "timeout");
+    EXPECT(!spec->policy.service_account && !spec->uid, "not named");
+    EXPECT_INT(spec->n_resources, 0, "none");
+}
+
+static void reports_the_head(void)
+{
+    static const struct parse_row rows[] = {
+        {"null", "InvalidSpec|-|metadata.name|is required\n"
+                 "InvalidSpec|-|metadata.namespace|is required\nInvalidSpec|-|resources\n"},
+        {SPEC(""), "InvalidSpec|-|resources\n"},
+        {SPEC("\"resources\":{}"),
+         "InvalidSpec|-|resources|must be a list, and is of type object\n"},
+        {SPEC("\"resources\":[],\"interval\":\"soon\",\"timeout\":\"\",\"retryInterval\":\"10ms\""),
+         "InvalidSpec|-|interval|\"soon\" is not a duration, such as 1h30m, 10m or 90s\n"
+         "InvalidSpec|-|retryInterval|\"10ms\" is too short: 1s is the least\n"
+         "InvalidSpec|-|timeout|must not be empty\n"},
+        {SPEC("\"resources\":[],\"prune\":\"no\",\"deletionPolicy\":\"Keep\",\"project\":1"),
+         "InvalidSpec|-|project|must be a string, and is of type number\n"
+         "InvalidSpec|-|deletionPolicy|\"Keep\" is none of MirrorPrune, Delete, "
+         "WaitForTermination and Orphan\n"
+         "InvalidSpec|-|prune|must be a boolean, and is of type string\n"},
+        {SPEC("\"resources\":[],\"serviceAccountName\":\"a:b\""),
+         "InvalidSpec|-|serviceAccountName\n"},
+        {SPEC("\"resources\":[],\"stack\":\"a\\u0000b\""),
+         "InvalidSpec|-|stack|must not hold a NUL\n"},
+    };
+
+    expect_problems(rows, ARRAY_SIZE(rows));
+}
+
+static void reports_entries(void)
+{
+    static const struct parse_row rows[] = {
+        {RESOURCES("1"), "InvalidSpec|-|resources[0]|must be an object, and is of type number\n"},
+        {RESOURCES("{}"),
+         "InvalidSpec|-|resources[0].id|is required\n"
+         "InvalidSpec|-|resources[0].type|is required\n"
+         "InvalidSpec|-|resources[0].attributes|must be an object, and is absent\n"},
+        {RESOURCES("{\"id\":\"\",\"type\":7,\"attributes\":[],\"dependsOn\":\"a\","
+                   "\"extensions\":[]}"),
+         "InvalidSpec|-|resources[0].id|must not be empty\n"
+         "InvalidSpec|-|resources[0].type\n"
+         "InvalidSpec|-|resources[0].attributes|must be an object, and is of type array\n"
+         "InvalidSpec|-|resources[0].dependsOn|must be a list of ids, and is of type string\n"
+         "InvalidSpec|-|resources[0].extensions|must be an object, and is of type array\n"},
+        {RESOURCES("{\"id\":\"a\\u0000b\",\"type\":\"Kubernetes\",\"attributes\":null}"),
+         "InvalidSpec|-|resources[0].id|must not hold a NUL\n"
+         "InvalidSpec|-|resources[0].attributes\n"},
+        {RESOURCES(MAP("a", "") "," MAP("b", "") "," MAP("a", "")),
+         "InvalidSpec|v1:ConfigMap:a|resources[2].id|resources[0] has the same id\n"},
+        {RESOURCES("{\"id\":\"a\",\"type\":\"Terraform\",\"attributes\":{}}"),
+         "Unsupported|a|resources[0].type|the type \"Terraform\" is known, and not supported by "
+         "this version\n"},
+        {RESOURCES("{\"id\":\"a\",\"type\":\"kubernetes\",\"attributes\":{}}"),
+         "InvalidSpec|a|resources[0].type|the type \"kubernetes\" is not known; known: "
+         "Kubernetes\n"},
+        {RESOURCES(MAP("a", ",\"dependsOn\":[\"v1:ConfigMap:b\",1,\"\"]")),
+         "InvalidSpec|v1:ConfigMap:a|resources[0].dependsOn[1]\n"
+         "InvalidSpec|v1:ConfigMap:a|resources[0].dependsOn[2]\n"
+         "InvalidSpec|v1:ConfigMap:a|resources[0].dependsOn[0]|no resource has the id "
+         "\"v1:ConfigMap:b\"\n"
+         "InvalidSpec|v1:ConfigMap:a|resources[0].dependsOn[1]\n"},
+        {RESOURCES(MAP("a", ",\"dependsOn\":[\"v1:ConfigMap:a\"]")),
+         "CyclicDependency|v1:ConfigMap:a|resources[0].dependsOn[0]|a resource cannot depend on "
+         "itself\n"},
+    };
+
+    expect_problems(rows, ARRAY_SIZE(rows));
+}
+
+static void reports_references(void)
+{
+    static const struct parse_row rows[] = {
+        {RESOURCES(MAP_DATA("a", "", "{\"x\":[\"$kusion_path.v1:ConfigMap:b.data\"]}")),
+         "InvalidSpec|v1:ConfigMap:a|resources[0].attributes.data.x[0]|no resource has an id that "
+         "\"v1:ConfigMap:b.data\" begins with\n"},
+        {RESOURCES(MAP_DATA("a", "", "{\"x.y\":\"$kusion_path.v1:ConfigMap:a.uid\"}")),
+         "CyclicDependency|v1:ConfigMap:a|resources[0].attributes.data[x.y]\n"},
+        {RESOURCES(MAP("b", "") "," MAP_DATA("a", "", "{\"x\":\"$kusion_path.v1:ConfigMap:b.[\"}")),
+         "InvalidSpec|v1:ConfigMap:a|resources[1].attributes.data.x\n"},
+        {RESOURCES(
+             MAP("b", "") "," MAP_DATA("a", "", "{\"x\":\"$kusion_path.v1:ConfigMap:b\\u0000\"}")),
+         "InvalidSpec|v1:ConfigMap:a|resources[1].attributes.data.x\n"},
+        {RESOURCES(MAP_DATA("a", "", "{\"x\":\"ref://db/password\",\"y\":\"my ref://\"}")),
+         "Unsupported|v1:ConfigMap:a|resources[0].attributes.data.x\n"},
+        {RESOURCES(MAP_DATA("a", "", "{\"x\":\"see $kusion_path.nobody\"}")), ""},
+    };
+
+    expect_problems(rows, ARRAY_SIZE(rows));
+}
+
+static void unites_dependencies(void)
+{
+    _cleanup_free_ char *problems = NULL;
+    _cleanup_(spec_free_p) struct spec *spec = parse_spec(
+        RESOURCES(MAP("a", "") "," MAP("b", "") "," MAP("c", "") "," MAP_DATA(
+            "d",
+            ",\"dependsOn\":[\"v1:ConfigMap:c\",\"v1:ConfigMap:e\","
+            "\"v1:ConfigMap:c\"]",
+            "{\"x\":\"$kusion_path.v1:ConfigMap:a.data.x\","
+            "\"y\":[\"$kusion_path.v1:ConfigMap:c\"],"
+            "\"z\":\"$kusion_path.v1:ConfigMap:a.data.z\"}") "," MAP("e", ",\"dependsOn\":[\"v1:"
+                                                                          "ConfigMap:c\"]")),
+        &problems);
+    static const uint32_t of_d[] = {2, 4, 0};
+
+    EXPECT_STR(problems, "", "none");
+    EXPECT_INT(spec->dependencies[0].count, 0, "a");
+    EXPECT_INT(spec->dependencies[3].count, 3, "d: each once");
+    EXPECT(memcmp(spec->dependencies[3].indices, of_d, sizeof(of_d)) == 0,
+           "explicit ones first, in the order written");
+    EXPECT_INT(spec->dependencies[4].count, 1, "e");
+    EXPECT_INT(spec->dependencies[4].indices[0], 2, "e: c, though d has it, too");
+}
+
+static void bounds_what_it_takes(void)
+{
+    _cleanup_buf_ struct buf json = BUF_INIT;
+    _cleanup_free_ char *id = NEW_ARRAY(char, LIMIT_ID_BYTES + 2), *problems = NULL;
+
+    memset(id, 'x', LIMIT_ID_BYTES + 1);
+    buf_printf(&json,
+               "{\"metadata\":{\"name\":\"s\",\"namespace\":\"team\"},\"spec\":{"
+               "\"resources\":[{\"id\":\"%s\",\"type\":\"Kubernetes\",\"attributes\":{"
+               "\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"}},"
+               "\"dependsOn\":[\"\"",
+               id);
+    for (int i = 0; i < LIMIT_DEPENDS_ON; i++)
+        buf_add_str(&json, ",\"\"");
+    buf_add_str(&json, "]}]}}");
+    EXPECT(!parse_spec(json.data, &problems), "refused");
+    EXPECT(str_has_prefix(problems, "InvalidSpec|-|resources[0].id|has 1025 bytes, 1024 at most\n"
+                                    "InvalidSpec|-|resources[0].dependsOn|holds 10001 ids, 10000 "
+                                    "at most\n"),
+           problems);
+}
+
+static void refuses_too_many_resources(void)
+{
+    _cleanup_buf_ struct buf json = BUF_INIT;
+    _cleanup_free_ char *problems = NULL;
+
+    buf_add_str(&json, "{\"metadata\":{\"name\":\"s\",\"namespace\":\"team\"},\"spec\":{"
+                       "\"resources\":[{}");
+    for (int i = 0; i < LIMIT_RESOURCES; i++)
+        buf_add_str(&json, ",{}");
+    buf_add_str(&json, "]}}");
+    EXPECT(!parse_spec(json.data, &problems), "refused");
+    EXPECT_STR(problems, "InvalidSpec|-|resources|holds 200001 resources, 200000 at most\n",
+               "one problem");
+}
+
+/* For deletion: of a Spec that is broken otherwise; what cannot be read deletes less. */
+static void reads_the_policy_alone(void)
+{
+    static const struct {
+        const char *json;
+        bool suspend, prune;
+        enum deletion_policy deletion;
+    } rows[] = {
+        {SPEC("\"resources\":7,\"prune\":false,\"deletionPolicy\":\"WaitForTermination\""), false,
+         false, DELETION_WAIT_FOR_TERMINATION},
+        {SPEC("\"deletionPolicy\":\"Delete\",\"interval\":\"?\""), false, true, DELETION_DELETE},
+        {SPEC("\"deletionPolicy\":\"Shred\""), false, true, DELETION_ORPHAN},
+        {SPEC("\"deletionPolicy\":null,\"prune\":\"yes\""), false, false, DELETION_MIRROR_PRUNE},
+        {SPEC("\"suspend\":1"), true, true, DELETION_MIRROR_PRUNE},
+        {"{}", false, true, DELETION_MIRROR_PRUNE},
+        {"null", false, true, DELETION_MIRROR_PRUNE},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *object = NULL;
+        struct spec_policy policy;
+
+        json_read_str(rows[i].json, &object, NULL);
+        spec_policy_read(object, &policy);
+        EXPECT_INT(policy.suspend, rows[i].suspend, rows[i].json);
+        EXPECT_INT(policy.prune, rows[i].prune, rows[i].json);
+        EXPECT_INT(policy.deletion, rows[i].deletion, rows[i].json);
+        EXPECT_INT(policy.interval, 600000, rows[i].json);
+    }
+}
+
+SUITE(spec, TEST(reads_a_spec), TEST(has_defaults), TEST(reports_the_head), TEST(reports_entries),
+      TEST(reports_references), TEST(unites_dependencies), TEST(bounds_what_it_takes),
+      TEST(refuses_too_many_resources), TEST(reads_the_policy_alone))

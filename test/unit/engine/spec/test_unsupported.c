@@ -1,0 +1,54 @@
+#include "test/unit/engine/spec/parse.h"
+#include "test/unit/suite.h"
+
+#define WITH(field) SPEC("\"resources\":[]," field)
+#define IS(name)    "Unsupported|-|" name "\n"
+
+static void names_fields_of_later_versions(void)
+{
+    static const struct parse_row rows[] = {
+        {WITH("\"resourcesFrom\":[{\"kind\":\"ConfigMap\"}]"), IS("resourcesFrom")},
+        {SPEC("\"resourcesFrom\":[{}]"), IS("resourcesFrom")},
+        {WITH("\"secretStore\":{\"provider\":{}}"), IS("secretStore")},
+        {WITH("\"kubeConfig\":{}"), IS("kubeConfig")},
+        {WITH("\"maxDeletions\":0"), IS("maxDeletions")},
+        {WITH("\"approval\":{\"mode\":\"Manual\",\"approvedPlan\":\"x\"}"),
+         "Unsupported|-|approval.mode|\"Manual\" is not supported by this version, only "
+         "\"Automatic\" is\nUnsupported|-|approval.approvedPlan|is not supported by this "
+         "version\n"},
+        {WITH("\"driftDetection\":{\"mode\":\"warn\"}"), IS("driftDetection.mode")},
+        {WITH("\"driftDetection\":{\"mode\":\"disabled\"}"), IS("driftDetection.mode")},
+        {WITH("\"healthChecks\":[{}]"), IS("healthChecks")},
+        {WITH("\"ignore\":[{}]"), IS("ignore")},
+        {WITH("\"force\":true"), IS("force")},
+        {WITH("\"conflictPolicy\":\"Fail\""), IS("conflictPolicy")},
+        {WITH("\"adoptionPolicy\":\"AdoptAll\""), IS("adoptionPolicy")},
+        {WITH("\"adoptionPolicy\":\"MustMatch\""), IS("adoptionPolicy")},
+        {WITH("\"commonMetadata\":{\"labels\":{}}"), IS("commonMetadata")},
+        {WITH("\"dependsOn\":[{\"name\":\"x\"}]"), IS("dependsOn")},
+        {WITH("\"remediation\":{\"retries\":0}"), IS("remediation")},
+        {WITH("\"revisionHistoryLimit\":10"), IS("revisionHistoryLimit")},
+        /* of another type than the schema's: asked for all the same */
+        {WITH("\"ignore\":\"all\",\"force\":1,\"conflictPolicy\":1"),
+         IS("ignore") IS("force") IS("conflictPolicy")},
+    };
+
+    expect_problems(rows, ARRAY_SIZE(rows));
+}
+
+static void takes_what_asks_for_nothing(void)
+{
+    static const struct parse_row rows[] = {
+        {WITH("\"resourcesFrom\":[],\"secretStore\":{},\"kubeConfig\":null,\"maxDeletions\":null,"
+              "\"approval\":{\"mode\":\"Automatic\"},\"driftDetection\":{\"mode\":\"enabled\"},"
+              "\"healthChecks\":[],\"ignore\":[],\"force\":false,\"conflictPolicy\":\"Force\","
+              "\"adoptionPolicy\":\"AdoptIfUnowned\",\"commonMetadata\":{},\"dependsOn\":[],"
+              "\"remediation\":{},\"context\":{\"A\":\"ref://x/y\"}"),
+         ""},
+        {WITH("\"approval\":{},\"driftDetection\":null"), ""},
+    };
+
+    expect_problems(rows, ARRAY_SIZE(rows));
+}
+
+SUITE(unsupported, TEST(names_fields_of_later_versions), TEST(takes_what_asks_for_nothing))
