@@ -1,0 +1,218 @@
+/*
+ * From text to order: a Spec of 100,000 resources and 200,000 edges, half of them dependsOn and
+ * half references. Each step is timed in its best run of several; the peer is yajl reading the
+ * same bytes in the same run and building nothing of them: the floor of any reader on yajl.
+ */
+#include <time.h>
+#include <yajl/yajl_parse.h>
+
+#include "engine/base/json.h"
+#include "engine/base/mem.h"
+#include "engine/graph/build.h"
+
+#define NODES      100000
+#define RUNS       7
+#define TARGET_MS  150.0
+#define NAMESPACES 10 /* the first resources */
+
+enum step { PEER, READ, PARSE, BUILD, ORDER, N_STEPS };
+
+static const char *const step_names[N_STEPS] = {
+    [PEER] = "yajl alone (the peer)", [READ] = "json_read",    [PARSE] = "spec_parse",
+    [BUILD] = "graph_from_spec",      [ORDER] = "graph_order",
+};
+
+struct run {
+    double ms[N_STEPS];
+    uint32_t n_edges;
+};
+
+static double now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+/* The same in every run. */
+static uint32_t below(uint32_t bound)
+{
+    static uint64_t state = 88172645463325252u;
+
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (uint32_t)(state >> 33) % bound;
+}
+
+static void add_id(struct buf *text, uint32_t node)
+{
+    if (node < NAMESPACES)
+        buf_printf(text, "v1:Namespace:ns-%u", node);
+    else if (node % 3 == 0)
+        buf_printf(text, "v1:Service:ns-%u:web-%u", node % NAMESPACES, node);
+    else if (node % 3 == 1)
+        buf_printf(text, "apps/v1:Deployment:ns-%u:web-%u", node % NAMESPACES, node);
+    else
+        buf_printf(text, "v1:ConfigMap:ns-%u:web-%u", node % NAMESPACES, node);
+}
+
+static void add_attributes(struct buf *text, uint32_t node)
+{
+    static const char *const kinds[] = {"Service", "Deployment", "ConfigMap"};
+
+    if (node < NAMESPACES) {
+        buf_printf(text,
+                   "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\","
+                   "\"metadata\":{\"name\":\"ns-%u\"}}",
+                   node);
+        return;
+    }
+    buf_printf(text,
+               "{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"web-%u\","
+               "\"namespace\":\"ns-%u\"},\"data\":{\"from\":\"$kusion_path.",
+               node % 3 == 1 ? "apps/v1" : "v1", kinds[node % 3], node, node % NAMESPACES);
+    add_id(text, node - 1 - below(node < 1000 ? node : 1000));
+    buf_add_str(text, ".metadata.name\"}}");
+}
+
+/* Two edges of each node, to some earlier ones; that to its Namespace comes with it. */
+static void write_spec(struct buf *text)
+{
+    buf_add_str(text, "{\"apiVersion\":\"api.kusion.io/v1\",\"kind\":\"Spec\",\"metadata\":{"
+                      "\"name\":\"large\",\"namespace\":\"team\"},\"spec\":{\"resources\":[");
+    for (uint32_t i = 0; i < NODES; i++) {
+        buf_add_str(text, i ? ",{\"id\":\"" : "{\"id\":\"");
+        add_id(text, i);
+        buf_add_str(text, "\",\"type\":\"Kubernetes\",\"attributes\":");
+        add_attributes(text, i);
+        if (i >= NAMESPACES) {
+            buf_add_str(text, ",\"dependsOn\":[\"");
+            add_id(text, i % NAMESPACES);
+            buf_add_str(text, "\"]");
+        }
+        buf_add_char(text, '}');
+    }
+    buf_add_str(text, "]}}");
+}
+
+static int nothing(void *arg)
+{
+    (void)arg;
+    return 1;
+}
+
+static int nothing_of_boolean(void *arg, int value)
+{
+    (void)arg, (void)value;
+    return 1;
+}
+
+static int nothing_of_text(void *arg, const unsigned char *text, size_t length)
+{
+    (void)arg, (void)text, (void)length;
+    return 1;
+}
+
+static int nothing_of_number(void *arg, const char *text, size_t length)
+{
+    (void)arg, (void)text, (void)length;
+    return 1;
+}
+
+static void read_by_yajl(const struct buf *text)
+{
+    static const yajl_callbacks callbacks = {
+        .yajl_null = nothing,
+        .yajl_boolean = nothing_of_boolean,
+        .yajl_number = nothing_of_number,
+        .yajl_string = nothing_of_text,
+        .yajl_start_map = nothing,
+        .yajl_map_key = nothing_of_text,
+        .yajl_end_map = nothing,
+        .yajl_start_array = nothing,
+        .yajl_end_array = nothing,
+    };
+    yajl_handle yajl = yajl_alloc(&callbacks, NULL, NULL);
+
+    if (yajl_parse(yajl, (const unsigned char *)text->data, text->length) != yajl_status_ok ||
+        yajl_complete_parse(yajl) != yajl_status_ok)
+        abort();
+    yajl_free(yajl);
+}
+
+static void must(int r, const struct error *error)
+{
+    if (r == 0)
+        return;
+    fprintf(stderr, "%s: %s\n", error->reason, error->message);
+    exit(1);
+}
+
+static void run_once(const struct buf *text, struct run *ret)
+{
+    static const char *const types[] = {RESOURCE_KUBERNETES, NULL};
+    const struct spec_options options = {.types = types};
+    _cleanup_value_ const struct value *object = NULL;
+    _cleanup_(spec_free_p) struct spec *spec = NULL;
+    _cleanup_(graph_free_p) struct graph *graph = NULL;
+    _cleanup_free_ uint32_t *order = NEW_ARRAY(uint32_t, NODES);
+    struct problems problems = PROBLEMS_INIT;
+    struct error error = {0};
+    double at[N_STEPS + 1];
+
+    at[PEER] = now_ms();
+    read_by_yajl(text);
+    at[READ] = now_ms();
+    must(json_read(text->data, text->length, &object, &error), &error);
+    at[PARSE] = now_ms();
+    must(spec_parse(object, &options, &spec, &problems, &error), &error);
+    at[BUILD] = now_ms();
+    must(graph_from_spec(spec, &graph, &error), &error);
+    at[ORDER] = now_ms();
+    graph_order(graph, order);
+    at[N_STEPS] = now_ms();
+    for (int i = 0; i < N_STEPS; i++)
+        ret->ms[i] = at[i + 1] - at[i];
+    ret->n_edges = graph->n_edges;
+    problems_done(&problems);
+}
+
+static void report(const struct run *best, size_t bytes)
+{
+    const double *ms = best->ms;
+    double ordered = ms[PARSE] + ms[BUILD] + ms[ORDER], whole = ordered + ms[READ];
+
+    printf("%u nodes, %u edges, %.1f MB of JSON; best of %d runs\n\n", NODES, best->n_edges,
+           (double)bytes / 1e6, RUNS);
+    printf("%-28s %9s %12s\n", "step", "ms", "of the peer");
+    for (int i = 0; i < N_STEPS; i++)
+        printf("%-28s %9.1f %12.2f\n", step_names[i], ms[i], ms[i] / ms[PEER]);
+    printf("%-28s %9.1f %12.2f   (target: %.0f ms)\n", "spec_parse to order", ordered,
+           ordered / ms[PEER], TARGET_MS);
+    printf("%-28s %9.1f %12.2f\n\n", "text to order", whole, whole / ms[PEER]);
+    printf("{\"benchmark\":\"graph\",\"nodes\":%u,\"edges\":%u,\"bytes\":%zu,\"peer_ms\":%.1f,"
+           "\"read_ms\":%.1f,\"parse_ms\":%.1f,\"build_ms\":%.1f,\"order_ms\":%.1f,"
+           "\"parse_to_order_ms\":%.1f,\"text_to_order_ms\":%.1f,\"read_ratio\":%.2f,"
+           "\"ratio\":%.2f,\"target_ms\":%.0f}\n",
+           NODES, best->n_edges, bytes, ms[PEER], ms[READ], ms[PARSE], ms[BUILD], ms[ORDER],
+           ordered, whole, ms[READ] / ms[PEER], whole / ms[PEER], TARGET_MS);
+}
+
+int main(void)
+{
+    _cleanup_buf_ struct buf text = BUF_INIT;
+    struct run best = {0}, run;
+
+    write_spec(&text);
+    for (int i = 0; i < RUNS; i++) {
+        run_once(&text, &run);
+        for (int step = 0; step < N_STEPS; step++)
+            if (i == 0 || run.ms[step] < best.ms[step])
+                best.ms[step] = run.ms[step];
+        best.n_edges = run.n_edges;
+    }
+    report(&best, text.length);
+    return 0;
+}
