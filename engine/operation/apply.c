@@ -215,6 +215,23 @@ static int read_resource(struct applying *applying, uint32_t node,
     return 0;
 }
 
+/* What is there is as wanted, and its record is made to say so. */
+static int refresh_record(struct applying *applying, uint32_t node,
+                          const struct runtime_binding *binding, const struct observation *now,
+                          struct error *error)
+{
+    _cleanup_value_ const struct value *attributes = NULL, *referred = NULL, *sensitive = NULL;
+    bool unknown;
+    int r = operation_resolve(applying->operation, applying->spec, applying->plan, node, false,
+                              &attributes, &unknown, &referred, error);
+
+    if (r < 0)
+        return r;
+    sensitive = referred ? value_ref(referred) : binding->ops->sensitive(attributes);
+    record_result(applying, node, attributes, sensitive, now);
+    return 0;
+}
+
 /* Custom resources cannot be made before their definition is established. */
 static bool must_wait(const struct applying *applying, uint32_t node)
 {
@@ -250,6 +267,7 @@ static enum walk_verdict step(struct applying *applying, struct walk_visit *visi
                               struct error *error)
 {
     const struct plan_change *change = &applying->plan->changes[visit->node];
+    bool stale = applying->operation->nodes[visit->node].stale;
     struct observation now = {0};
     struct runtime_binding binding;
     enum walk_verdict verdict;
@@ -259,7 +277,7 @@ static enum walk_verdict step(struct applying *applying, struct walk_visit *visi
         err_copy(error, &change->error);
         return WALK_FAILED;
     }
-    if (change->action == PLAN_UNCHANGED && !applying->verify)
+    if (change->action == PLAN_UNCHANGED && !applying->verify && !stale)
         return WALK_DONE;
     r = operation_bind(applying->operation, applying->spec->resources[visit->node].type, &binding,
                        error);
@@ -267,6 +285,8 @@ static enum walk_verdict step(struct applying *applying, struct walk_visit *visi
         r = apply_resource(applying, visit->node, &binding, &now, error);
     else if (r >= 0)
         r = read_resource(applying, visit->node, &binding, &now, error);
+    if (r >= 0 && visit->count == 0 && stale)
+        r = refresh_record(applying, visit->node, &binding, &now, error);
     verdict = r < 0 ? WALK_FAILED : judge(applying, visit, &binding, &now, error);
     observation_done(&now);
     return verdict;

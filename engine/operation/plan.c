@@ -71,7 +71,8 @@ static int compare_with_live(struct planning *planning, size_t index,
         change->to = dry_run ? diff_normalise(dry_run) : value_ref(attributes);
         value_unref(node->live);
         node->live = value_ref(live.object);
-        if (change->action == PLAN_UPDATE && value_equal(change->from, change->to))
+        node->stale = change->action == PLAN_UPDATE && value_equal(change->from, change->to);
+        if (node->stale)
             change->action = PLAN_UNCHANGED;
         else
             diff_values(change->from, change->to, sensitive, &change->diff);

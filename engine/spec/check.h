@@ -22,7 +22,7 @@ struct check {
 
     struct strmap versions; /* kind -> its first apiVersion */
     bool several_versions;  /* some kind has more */
-    bool namespace_left_out, own_namespace_written;
+    bool namespace_left_out, own_namespace_written; /* in ids, where the object goes there */
 
     uint32_t *taken; /* by index: 1 + the last resource that was found to depend on it */
     uint32_t *found; /* indices of what the resource at hand depends on */

@@ -217,7 +217,7 @@ void check_objects_differ(struct check *check)
 }
 
 /* Notes what lets two ids, which are unique and true, name one object. */
-static void note_spelling(struct check *check, const struct object_ref *ref)
+static void note_spelling(struct check *check, const char *id, const struct object_ref *ref)
 {
     const char *version = strmap_get(&check->versions, ref->kind);
 
@@ -225,9 +225,9 @@ static void note_spelling(struct check *check, const struct object_ref *ref)
         strmap_put(&check->versions, ref->kind, (char *)(uintptr_t)ref->api_version);
     else if (strcmp(version, ref->api_version) != 0)
         check->several_versions = true;
-    if (!ref->namespace_name)
+    if (!ref->namespace_name && is_id_of(id, ref, NULL))
         check->namespace_left_out = true;
-    else if (str_equal(ref->namespace_name, check->spec->namespace_name))
+    else if (!ref->namespace_name || str_equal(ref->namespace_name, check->spec->namespace_name))
         check->own_namespace_written = true;
 }
 
@@ -276,5 +276,5 @@ void check_kubernetes(struct check *check, const struct resource *resource,
     if (!resource->id)
         return;
     check_id(check, resource->id, &ref, place);
-    note_spelling(check, &ref);
+    note_spelling(check, resource->id, &ref);
 }
