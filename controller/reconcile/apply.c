@@ -187,13 +187,13 @@ static int carry_out(struct attempt *attempt, bool verify, struct error *error)
                            verify, &attempt->results, error);
 }
 
-/* A new generation, or one that was left unfinished: told before it is looked at. */
+/* A new generation, or one that was left unfinished: its Release tells before it is looked at.
+ * (The Spec itself is large, and a write of its status costs the API server as much as one of
+ * all of it: until there is a plan, its generation that is not observed yet says enough.) */
 static int announce(struct attempt *attempt, struct error *error)
 {
     int r = begin_release(attempt, error);
 
-    if (r >= 0)
-        r = say_progress(attempt, "planning", error);
     if (r >= 0 && attempt->release->phase == PHASE_GENERATING)
         r = write_phase(attempt, PHASE_PREVIEWING, error);
     return r;

@@ -199,7 +199,7 @@ int release_write(const struct reconcile_context *context, const struct release_
     status = status_with_phase(subject, release, phase, time);
     if (plan)
         set(&status, "plan", report_plan(plan, digest));
-    if (results || plan) {
+    if (results || (plan && release_phase_is_terminal(phase))) {
         size_t omitted;
 
         set(&status, "results", report_results(plan, results, &omitted));

@@ -60,12 +60,6 @@ void strmap_done(struct strmap *map)
     strmap_init(map);
 }
 
-/* A slot holds the hash too, so that another key's is passed by without a look at its entry. */
-static uint64_t slot_of(const struct strmap *map, size_t entry)
-{
-    return (uint64_t)map->entries[entry].hash << 32 | (entry + 1);
-}
-
 static void fill_slots(struct strmap *map)
 {
     memset(map->slots, 0, map->n_slots * sizeof(*map->slots));
@@ -74,7 +68,7 @@ static void fill_slots(struct strmap *map)
 
         while (map->slots[slot])
             slot = (slot + 1) & (map->n_slots - 1);
-        map->slots[slot] = slot_of(map, i);
+        map->slots[slot] = (uint32_t)(i + 1);
     }
 }
 
@@ -114,12 +108,10 @@ static struct strmap_entry *find(const struct strmap *map, const char *key, size
         return NULL;
     for (size_t slot = hash & (map->n_slots - 1); map->slots[slot];
          slot = (slot + 1) & (map->n_slots - 1)) {
-        struct strmap_entry *entry;
+        struct strmap_entry *entry = &map->entries[map->slots[slot] - 1];
 
-        if (map->slots[slot] >> 32 != hash)
-            continue;
-        entry = &map->entries[(uint32_t)map->slots[slot] - 1];
-        if (entry->key && entry->key_length == length && memcmp(entry->key, key, length) == 0)
+        if (entry->key && entry->hash == hash && entry->key_length == length &&
+            memcmp(entry->key, key, length) == 0)
             return entry;
     }
     return NULL;
@@ -152,8 +144,7 @@ void *strmap_put_n(struct strmap *map, const char *key, size_t length, void *val
     while (map->slots[slot])
         slot = (slot + 1) & (map->n_slots - 1);
     map->entries[map->n_entries] = (struct strmap_entry){key, length, hash, value};
-    map->slots[slot] = slot_of(map, map->n_entries);
-    map->n_entries++;
+    map->slots[slot] = (uint32_t)++map->n_entries;
     map->count++;
     return NULL;
 }

@@ -20,7 +20,7 @@ struct strmap_entry {
 struct strmap {
     struct strmap_entry *entries; /* in order; removed ones have key == NULL */
     size_t n_entries, capacity;   /* used entries, removed ones included */
-    uint64_t *slots;              /* hash << 32 | index + 1 into entries; 0: empty */
+    uint32_t *slots;              /* index + 1 into entries */
     size_t n_slots;
     size_t count; /* live entries */
 };

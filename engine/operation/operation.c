@@ -166,23 +166,28 @@ int operation_observe(struct operation *operation, const struct runtime_target *
     return 0;
 }
 
-static int save_locked(struct operation *operation, struct error *error)
+/* With the lock held, which is let go of while the store works. */
+static int save_copy(struct operation *operation, struct error *error)
 {
     struct state_store *store = operation->config.store;
     struct state_key key = key_of(operation);
-    int r;
+    _cleanup_(state_free_p) struct state *copy = NULL;
+    struct error problem = {0};
 
     if (operation->save_error.code)
         return err_copy(error, &operation->save_error);
     operation->state->epoch = operation->config.epoch;
     record_set_str(&operation->state->spec_uid, operation->config.scope.spec_uid);
+    copy = state_copy(operation->state);
+    operation->saving = true;
+    pthread_mutex_unlock(&operation->lock);
     /* Not cancellable: what is done in the world is to be known to those who come after. */
-    r = store->ops->save(store, &key, operation->state, NULL, &operation->version,
-                         &operation->save_error);
+    store->ops->save(store, &key, copy, NULL, &operation->version, &problem);
+    pthread_mutex_lock(&operation->lock);
+    operation->saving = false;
     operation->saved_at = operation->config.clock->monotonic(operation->config.clock);
-    if (r < 0)
-        return err_copy(error, &operation->save_error);
-    return 0;
+    operation->save_error = problem;
+    return err_copy(error, &problem);
 }
 
 int operation_save(struct operation *operation, struct error *error)
@@ -190,7 +195,7 @@ int operation_save(struct operation *operation, struct error *error)
     int r;
 
     pthread_mutex_lock(&operation->lock);
-    r = save_locked(operation, error);
+    r = save_copy(operation, error);
     pthread_mutex_unlock(&operation->lock);
     return r < 0 ? err_wrap(error, "saving State") : 0;
 }
@@ -199,8 +204,8 @@ void operation_save_soon(struct operation *operation)
 {
     int64_t now = operation->config.clock->monotonic(operation->config.clock);
 
-    if (now - operation->saved_at >= SAVE_INTERVAL)
-        save_locked(operation, NULL);
+    if (!operation->saving && now - operation->saved_at >= SAVE_INTERVAL)
+        save_copy(operation, NULL);
 }
 
 int operation_orphan(struct operation *operation, struct error *error)

@@ -19,6 +19,7 @@ struct operation {
     char *version; /* of State in the store; NULL: there is none */
     bool inherited; /* State was made for a Spec of another uid: a restored backup, say */
     int64_t saved_at;
+    bool saving; /* without the lock: one at a time */
     struct error save_error; /* the first save that failed: nothing is changed any more */
 
     struct graph *graph; /* of the Spec that was planned */
@@ -47,9 +48,10 @@ int operation_observe(struct operation *operation, const struct runtime_target *
                       const char *const *types, size_t n, struct observation *ret,
                       struct error *error);
 
-/* Writes State. The lock is taken. */
+/* Writes State, and waits for it. Not while a walk runs. */
 int operation_save(struct operation *operation, struct error *error);
-/* The same if the last time was a while ago; with the lock held. */
+/* The same from a walk's visits, if the last time was a while ago. The lock is held, and let go
+ * of while the store works, so that other visits can go on recording. */
 void operation_save_soon(struct operation *operation);
 
 void operation_report(struct operation *operation, struct operation_result *result);

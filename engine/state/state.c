@@ -85,6 +85,32 @@ void state_drop(struct state *state, const char *id)
         }
 }
 
+static void record_copy(struct record *to, const struct record *from)
+{
+    to->status = from->status;
+    record_set_value(&to->attributes, from->attributes);
+    record_set_value(&to->extensions, from->extensions);
+    record_set_value(&to->dependencies, from->dependencies);
+    record_set_value(&to->sensitive, from->sensitive);
+    record_set_str(&to->uid, from->uid);
+    record_set_str(&to->digest, from->digest);
+    record_set_str(&to->footprint, from->footprint);
+}
+
+struct state *state_copy(const struct state *state)
+{
+    struct state *copy = state_new(state->spec_namespace, state->spec_name, state->spec_uid);
+
+    for (size_t i = 0; i < state->n_records; i++)
+        record_copy(state_record(copy, state->records[i]->id, state->records[i]->type),
+                    state->records[i]);
+    copy->revision = state->revision;
+    copy->applied_revision = state->applied_revision;
+    copy->generation = state->generation;
+    copy->epoch = state->epoch;
+    return copy;
+}
+
 void record_set_value(const struct value **field, const struct value *value)
 {
     const struct value *before = *field;

@@ -51,6 +51,9 @@ struct state *state_new(const char *spec_namespace, const char *spec_name, const
 void state_free(struct state *state);
 DEFINE_CLEANUP(struct state *, state_free)
 
+/* A copy that shares the values: what is done to one does not show in the other. */
+struct state *state_copy(const struct state *state);
+
 struct record *state_find(const struct state *state, const char *id); /* NULL: not there */
 /* The record of this id, made (as an intent without content) where there is none. */
 struct record *state_record(struct state *state, const char *id, const char *type);

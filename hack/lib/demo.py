@@ -260,7 +260,8 @@ class Demo:
         names = []
         for plural in ("configmaps", "secrets"):
             items = self.api.get(f"/api/v1/namespaces/kusion-system/{plural}").must().object["items"]
-            names += [(plural[:-1], i["metadata"]["name"]) for i in items
+            kind = {"configmaps": "ConfigMap", "secrets": "Secret"}[plural]
+            names += [(kind, i["metadata"]["name"]) for i in items
                       if i["metadata"]["name"].startswith("kusion-") and "operator" not in i["metadata"]["name"]]
         return names
 
@@ -294,7 +295,7 @@ class Demo:
             row("Release", f"{self.namespace}/{name}", f"{release['spec']['operation']}, {release['status']['phase']}: "
                 f"{plan_text(release['status'])}")
         for kind, name in self.state_objects():
-            row("State", f"kusion-system/{name}", {"configmap": "ConfigMap", "secret": "Secret"}[kind])
+            row(f"State, a {kind}", f"kusion-system/{name}", "")
         for resource in sorted(self.resources.values(), key=lambda r: r.created):
             namespace = resource.attributes["metadata"].get("namespace")
             row(resource.kind, f"{namespace}/{resource.name}" if namespace else resource.name, resource.status() or "")
@@ -321,7 +322,7 @@ class Demo:
         self.follow(lambda: False, float("inf"))
 
 
-NEXT = """
+NEXT = """\
   export KUBECONFIG={kubeconfig}
   alias kubectl='hack/controlplane kubectl demo --'
 
@@ -332,16 +333,19 @@ NEXT = """
   # Change something: a new generation, and a new Release for it.
   kubectl edit spec {name} -n {namespace}
 
-  # What would an apply do? Nothing is changed by asking.
+  # What would a change do? Hold the Spec, change it, and ask: asking changes nothing.
+  kubectl patch spec {name} -n {namespace} --type=merge -p '{{"spec": {{"suspend": true}}}}'
+  kubectl edit spec {name} -n {namespace}
   kubectl create -f - <<END
-  {{apiVersion: api.kusion.io/v1, kind: Release, metadata: {{generateName: preview-, namespace: {namespace}}},
+  {{apiVersion: api.kusion.io/v1, kind: Release, metadata: {{name: preview, namespace: {namespace}}},
    spec: {{specRef: {{name: {name}}}, operation: Preview}}}}
   END
+  kubectl get release preview -n {namespace} -o yaml
+  kubectl patch spec {name} -n {namespace} --type=merge -p '{{"spec": {{"suspend": false}}}}'
 
   # Dependents first, all of it, and nothing else.
   kubectl delete spec {name} -n {namespace}
-  kubectl apply --server-side -f examples/guestbook.yaml
-"""
+  kubectl apply --server-side -f examples/guestbook.yaml"""
 
 
 def title(text):
@@ -382,6 +386,7 @@ def main():
         return 1
     except KeyboardInterrupt:
         print()
+        return 130 if arguments.once else 0
     return 0
 
 
