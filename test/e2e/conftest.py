@@ -9,6 +9,7 @@ import pytest
 
 from kusion_e2e.chart import OTHER, OWN, TEAM, Chart
 from kusion_e2e.cluster import Cluster
+from kusion_e2e.controller import STATE, Controller
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +39,32 @@ def namespace(cluster):
     name = cluster.new_namespace()
     yield name
     cluster.delete_namespace(name)
+
+
+@pytest.fixture(scope="session")
+def state_namespace(crds):
+    """The shared control plane, with the namespace that the controller keeps State in."""
+    crds.kubectl("create", "namespace", STATE)
+    return crds
+
+
+@pytest.fixture(scope="module")
+def controlled(state_namespace):
+    """The shared control plane, with a controller at work."""
+    controller = Controller(state_namespace).wait_leading()
+    yield state_namespace
+    assert controller.stop() == 0
+
+
+@pytest.fixture
+def tenant(state_namespace):
+    """A namespace whose default ServiceAccount may do everything."""
+    name = state_namespace.new_namespace("tenant")
+    state_namespace.kubectl("create", "clusterrolebinding", name, "--clusterrole=cluster-admin",
+                            f"--serviceaccount={name}:default")
+    yield name
+    state_namespace.delete_namespace(name)
+    state_namespace.kubectl("delete", "clusterrolebinding", name)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,56 @@
+"""The built controller as a process: started, killed, frozen."""
+
+import os
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+from kusion_e2e.paths import ROOT
+from kusion_e2e.wait import eventually
+
+STATE = "kusion-system"
+PROGRAM = os.environ.get("KUSION_OPERATOR", str(ROOT / "build/release/bin/kusion-operator"))
+
+
+class Controller:
+    """One process. Several may run side by side: they share one Lease."""
+
+    def __init__(self, cluster, kubeconfig=None, state=STATE, flags=()):
+        self.log = Path(tempfile.mkstemp(prefix="kusion-operator-", suffix=".log")[1])
+        command = [PROGRAM, "--kubeconfig", str(kubeconfig or cluster.kubeconfig),
+                   "--state-namespace", state, "--health-bind-address", "",
+                   "--metrics-bind-address", "", *flags]
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(command, stderr=log)
+
+    def is_leading(self):
+        assert self.process.poll() is None, self.log.read_text()[-3000:]
+        return '"message":"reconciling"' in self.log.read_text()
+
+    def wait_leading(self, seconds=30):
+        eventually(self.is_leading, seconds)
+        return self
+
+    def kill9(self):
+        self.process.kill()
+        self.process.wait()
+
+    def freeze(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def stop(self):
+        """As Kubernetes does. Gives the exit status."""
+        if self.process.poll() is None:
+            self.thaw()
+            self.process.terminate()
+        try:
+            return self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.kill9()
+            raise
+        finally:
+            self.log.unlink(missing_ok=True)

@@ -1,0 +1,55 @@
+"""kill -9 at random moments: after each restart it ends in the right state."""
+
+import random
+import time
+
+from kusion_e2e.controller import STATE, Controller
+from kusion_e2e.specs import Spec, config_map
+
+COUNT, KILLS = 200, 10
+
+
+def restart(cluster, controller):
+    """The next one need not wait until the dead one's Lease runs out."""
+    controller.kill9()
+    cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
+    return Controller(cluster)
+
+
+def test_ends_in_the_right_state(state_namespace, tenant):
+    cluster = state_namespace
+    randomly = random.Random(4)
+    controller = Controller(cluster).wait_leading()
+    try:
+        ids = [f"v1:ConfigMap:{tenant}:c{i}" for i in range(COUNT)]
+        spec = Spec(cluster, tenant).apply(
+            [config_map(f"c{i}", tenant, depends_on=ids[i - 10:i - 9] if i >= 10 else ())
+             for i in range(COUNT)])
+        for _ in range(KILLS):
+            time.sleep(randomly.uniform(0.02, 0.3))
+            controller = restart(cluster, controller)
+        spec.wait("True", seconds=60)
+        assert len(mine(cluster, tenant)) == COUNT
+        revisions = [one["status"]["revision"] for one in spec.releases()]
+        assert revisions == list(range(1, len(revisions) + 1))
+
+        cluster.api.delete(spec.path).must()
+        for _ in range(KILLS):
+            time.sleep(randomly.uniform(0.02, 0.2))
+            controller = restart(cluster, controller)
+        deadline = time.monotonic() + 60
+        while spec.get() and time.monotonic() < deadline:
+            time.sleep(0.2)
+        assert spec.get() is None
+        assert mine(cluster, tenant) == []
+        assert spec.releases()[-1]["status"]["phase"] == "succeeded"
+        left = f"/api/v1/namespaces/{STATE}/configmaps?labelSelector=api.kusion.io/state"
+        assert cluster.api.get(left).must().object["items"] == []
+    finally:
+        controller.kill9()
+        cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
+
+
+def mine(cluster, namespace):
+    path = f"/api/v1/namespaces/{namespace}/configmaps?labelSelector=api.kusion.io/owner"
+    return cluster.api.get(path).must().object["items"]

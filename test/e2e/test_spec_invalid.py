@@ -1,0 +1,102 @@
+"""Bad input: a clear condition and an event, nothing changed, and the Spec can be deleted."""
+
+import json
+
+import pytest
+
+from kusion_e2e.specs import Spec, config_map, resource
+from kusion_e2e.wait import eventually
+
+
+def nested(depth):
+    return '{"a":' * depth + "1" + "}" * depth
+
+
+def cases(ns):
+    a, b = f"v1:ConfigMap:{ns}:a", f"v1:ConfigMap:{ns}:b"
+    bad_name = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": ns},
+                "spec": {"ports": [{"port": 99999}]}}
+    no_kind = {"apiVersion": "x.example.com/v1", "kind": "Nothing",
+               "metadata": {"name": "n", "namespace": ns}}
+    return {
+        "cycle": ([config_map("a", ns, depends_on=[b]), config_map("b", ns, depends_on=[a])],
+                  "CyclicDependency", " -> "),
+        "unknown dependency": ([config_map("a", ns, depends_on=["nope"])], "InvalidSpec", "nope"),
+        "duplicate id": ([config_map("a", ns), config_map("a", ns)], "InvalidSpec", a),
+        "id and attributes": ([config_map("a", ns, id=b)], "InvalidSpec", a),
+        "unknown reference": ([config_map("a", ns, {"x": "$kusion_path.nope.data"})],
+                              "UnknownReference", "nope"),
+        "missing field": ([config_map("a", ns), config_map("b", ns, {"x": f"$kusion_path.{a}.data.no"})],
+                          "InvalidReference", "data.no"),
+        "no such kind": ([resource(no_kind)], "KindNotFound", "Nothing"),
+        "refused": ([resource(bad_name)], "Invalid", "port"),
+    }
+
+
+@pytest.mark.parametrize("name", list(cases("x")))
+def test_says_what_is_wrong(controlled, tenant, name):
+    resources, reason, text = cases(tenant)[name]
+    spec = Spec(controlled, tenant).apply(resources)
+    ready = spec.wait("False")
+    assert ready["reason"] in (reason, "InvalidSpec"), ready
+    assert text in ready["message"], ready
+    assert spec.condition("Stalled") or spec.condition("Reconciling")
+    eventually(lambda: any(event["reason"] == ready["reason"] for event in spec.events()))
+    spec.delete()
+
+
+def test_nested_too_deep(controlled, tenant):
+    body = json.dumps({"apiVersion": "api.kusion.io/v1", "kind": "Spec",
+                       "metadata": {"name": "spec", "namespace": tenant},
+                       "spec": {"resources": [config_map("a", tenant)]}})
+    spec = Spec(controlled, tenant)
+    controlled.api.apply(spec.path, body.replace('{"a": "b"}', nested(9900))).must()
+    spec.generation = 1
+    ready = eventually(lambda: deep_condition(controlled, spec))
+    assert ready["reason"] == "InvalidSpec" and "nested more than" in ready["message"], ready
+    spec.delete()
+
+
+def deep_condition(cluster, spec):
+    """Python's json does not read that deep: kubectl picks the condition."""
+    text = cluster.kubectl("get", "spec", spec.name, "-n", spec.namespace, "-o",
+                           'jsonpath={.status.conditions[?(@.type=="Ready")]}').stdout
+    return json.loads(text) if text else None
+
+
+def test_a_service_account_that_is_missing(controlled, tenant):
+    spec = Spec(controlled, tenant).apply([config_map("a", tenant)], serviceAccountName="nobody")
+    ready = spec.wait("False")
+    assert ready["reason"] == "ServiceAccountNotFound"
+    assert f"kubectl create serviceaccount nobody --namespace={tenant}" in ready["message"]
+    spec.delete()
+
+
+def test_a_service_account_without_rights(controlled, tenant):
+    controlled.kubectl("create", "serviceaccount", "weak", "-n", tenant)
+    spec = Spec(controlled, tenant).apply([config_map("a", tenant)], serviceAccountName="weak")
+    ready = spec.wait("False")
+    assert ready["reason"] == "AccessDenied"
+    assert "kubectl create rolebinding" in ready["message"]
+    assert f"--serviceaccount={tenant}:weak" in ready["message"]
+    spec.delete()
+
+
+def test_one_of_twelve_refused(controlled, tenant):
+    bad = resource({"apiVersion": "v1", "kind": "Service",
+                    "metadata": {"name": "bad", "namespace": tenant},
+                    "spec": {"ports": [{"port": 99999}]}})
+    others = [config_map(f"c{i}", tenant) for i in range(9)]
+    after = [config_map("d1", tenant, depends_on=[bad["id"]]),
+             config_map("d2", tenant, depends_on=[f"v1:ConfigMap:{tenant}:d1"])]
+    spec = Spec(controlled, tenant).apply([bad, *others, *after])
+    ready = spec.wait("False")
+    assert "1 failed, 2 skipped" in ready["message"], ready
+    maps = controlled.get_json("configmap", "-n", tenant, "-l", "api.kusion.io/owner")["items"]
+    assert {item["metadata"]["name"] for item in maps} == {f"c{i}" for i in range(9)}
+    failed = {one["id"]: one["reason"] for one in spec.get()["status"]["resources"]["failed"]}
+    assert failed[after[1]["id"]] == "DependencyNotReady"
+    bad["attributes"]["spec"]["ports"][0]["port"] = 80
+    spec.apply([bad, *others, *after])
+    spec.wait("True")
+    spec.delete()

@@ -1,0 +1,127 @@
+"""The way of a Spec: applied, changed, pruned, looked at, deleted."""
+
+import pytest
+import yaml
+
+from kusion_e2e.controller import STATE
+from kusion_e2e.paths import ROOT
+from kusion_e2e.specs import Spec, config_map, resource
+from kusion_e2e.wait import eventually
+
+
+def config_maps(cluster, namespace):
+    items = cluster.api.get(f"/api/v1/namespaces/{namespace}/configmaps").must().object["items"]
+    return {item["metadata"]["name"]: item for item in items if item["metadata"].get("labels")}
+
+
+def states(cluster):
+    path = f"/api/v1/namespaces/{STATE}/configmaps?labelSelector=api.kusion.io/state"
+    return cluster.api.get(path).must().object["items"]
+
+
+def test_goes_from_apply_to_delete(controlled, tenant):
+    spec = Spec(controlled, tenant).apply([config_map("a", tenant), config_map("b", tenant)])
+    spec.wait("True")
+    assert set(config_maps(controlled, tenant)) == {"a", "b"}
+    assert [one["status"]["phase"] for one in spec.releases()] == ["succeeded"]
+    assert spec.get()["status"]["lastAppliedRevision"] == 1
+    assert len(states(controlled)) == 1
+
+    spec.apply([config_map("a", tenant, {"a": "changed"})])
+    spec.wait("True")
+    now = config_maps(controlled, tenant)
+    assert set(now) == {"a"} and now["a"]["data"] == {"a": "changed"}
+
+    spec.delete()
+    assert config_maps(controlled, tenant) == {}
+    assert states(controlled) == []
+    assert [one["status"]["phase"] for one in spec.releases()] == ["succeeded"] * 3
+    assert spec.releases()[-1]["spec"]["operation"] == "Destroy"
+
+
+def test_the_example_becomes_ready_and_goes(controlled):
+    texts = [(ROOT / "examples" / name).read_text() for name in ("team-a.yaml", "guestbook.yaml")]
+    for text in texts:
+        controlled.apply(text)
+    spec = Spec(controlled, "team-a", "guestbook")
+    spec.generation = 1
+    spec.wait("True", seconds=60)
+    service = controlled.get_json("service", "redis", "-n", "guestbook")
+    config = controlled.get_json("configmap", "frontend", "-n", "guestbook")
+    assert service["spec"]["clusterIP"] in config["data"].values()
+    spec.delete()
+    assert controlled.get_json("namespace", "guestbook") is None
+    for document in yaml.safe_load_all(texts[0]):
+        controlled.kubectl("delete", "--wait=false", "-f", "-", input=yaml.safe_dump(document))
+
+
+def test_a_definition_and_its_resource_in_one_spec(controlled, tenant):
+    group = f"{tenant}.example.com"
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"things.{group}"},
+        "spec": {"group": group, "scope": "Namespaced",
+                 "names": {"plural": "things", "singular": "thing", "kind": "Thing"},
+                 "versions": [{"name": "v1", "served": True, "storage": True, "schema": {
+                     "openAPIV3Schema": {"type": "object",
+                                         "x-kubernetes-preserve-unknown-fields": True}}}]}}
+    thing = {"apiVersion": f"{group}/v1", "kind": "Thing",
+             "metadata": {"name": "one", "namespace": tenant}}
+    spec = Spec(controlled, tenant).apply([resource(thing), resource(definition)])
+    spec.wait("True", seconds=60)
+    spec.delete()
+    assert controlled.get_json("crd", f"things.{group}") is None
+
+
+def test_nothing_to_do_writes_nothing(controlled, tenant):
+    spec = Spec(controlled, tenant).apply([config_map("a", tenant)])
+    spec.wait("True")
+    annotation = {"metadata": {"annotations": {"api.kusion.io/reconcile-requested-at": "now"}}}
+    version = controlled.api.patch(spec.path, annotation).must().object["metadata"]["resourceVersion"]
+    before = config_maps(controlled, tenant)
+    with pytest.raises(AssertionError):
+        eventually(lambda: spec.get()["metadata"]["resourceVersion"] != version, seconds=3)
+    assert config_maps(controlled, tenant) == before
+    assert len(spec.releases()) == 1
+    spec.delete()
+
+
+def test_a_preview_shows_and_changes_nothing(controlled, tenant):
+    spec = Spec(controlled, tenant).apply([config_map("a", tenant)])
+    spec.wait("True")
+    spec.apply([config_map("a", tenant, {"a": "new"}), config_map("b", tenant)], suspend=True)
+    path = f"/apis/api.kusion.io/v1/namespaces/{tenant}/releases"
+    release = {"apiVersion": "api.kusion.io/v1", "kind": "Release", "metadata": {"name": "look"},
+               "spec": {"specRef": {"name": "spec"}, "operation": "Preview"}}
+    controlled.api.create(path, release).must()
+
+    def shown():
+        status = controlled.api.get(f"{path}/look").must().object.get("status", {})
+        assert status.get("phase") == "succeeded", status
+        return status
+
+    status = eventually(shown)
+    assert status["plan"]["create"] == 1 and status["plan"]["update"] == 1
+    fields = {one["id"]: one.get("fields", []) for one in status["results"]}
+    assert {"path": "data.a", "from": '"b"', "to": '"new"'} in fields[f"v1:ConfigMap:{tenant}:a"]
+    assert set(config_maps(controlled, tenant)) == {"a"}
+    spec.apply([config_map("a", tenant)], suspend=False)
+    spec.wait("True")
+    spec.delete()
+
+
+def test_an_orphaned_spec_leaves_its_objects(controlled, tenant):
+    spec = Spec(controlled, tenant).apply([config_map("a", tenant)], deletionPolicy="Orphan")
+    spec.wait("True")
+    spec.delete()
+    assert set(config_maps(controlled, tenant)) == {"a"}
+
+
+def test_two_specs_that_claim_one_object(controlled, tenant):
+    first = Spec(controlled, tenant, "first").apply([config_map("a", tenant)])
+    first.wait("True")
+    second = Spec(controlled, tenant, "second").apply([config_map("a", tenant, {"a": "mine"})])
+    assert second.wait("False")["reason"] == "ConflictDetected"
+    second.delete()
+    assert config_maps(controlled, tenant)["a"]["data"] == {"a": "b"}
+    first.delete()
