@@ -15,7 +15,10 @@ static const struct flag {
     const char *fallback;
     const char *help;
 } table[] = {
-#define FLAG(name, type, member, fallback, help) {name, type, offsetof(struct flags, member), fallback, help}
+#define FLAG(name, type, member, fallback, help)                   \
+    {                                                              \
+        name, type, offsetof(struct flags, member), fallback, help \
+    }
     FLAG("kubeconfig", FLAG_STRING, kubeconfig, NULL,
          "a kubeconfig file; without it, the configuration that a pod finds in its cluster"),
     FLAG("context", FLAG_STRING, context, NULL, "of the kubeconfig; the current one by default"),
@@ -50,8 +53,7 @@ static void *member(struct flags *flags, const struct flag *flag)
     return (char *)flags + flag->offset;
 }
 
-static int set(struct flags *flags, const struct flag *flag, const char *value,
-               struct error *error)
+static int set(struct flags *flags, const struct flag *flag, const char *value, struct error *error)
 {
     int64_t count;
 
@@ -61,14 +63,18 @@ static int set(struct flags *flags, const struct flag *flag, const char *value,
         return 0;
     case FLAG_COUNT:
         if (!str_to_int64(value, &count) || count < 1 || count > 100)
-            return err_set(error, ERR_INVALID, "InvalidFlag", "--%s: \"%s\" is not a number from "
-                           "1 to 100", flag->name, value);
+            return err_set(error, ERR_INVALID, "InvalidFlag",
+                           "--%s: \"%s\" is not a number from "
+                           "1 to 100",
+                           flag->name, value);
         *(int64_t *)member(flags, flag) = count;
         return 0;
     case FLAG_BOOL:
         if (!str_equal(value, "true") && !str_equal(value, "false"))
-            return err_set(error, ERR_INVALID, "InvalidFlag", "--%s: \"%s\" is neither true nor "
-                           "false", flag->name, value);
+            return err_set(error, ERR_INVALID, "InvalidFlag",
+                           "--%s: \"%s\" is neither true nor "
+                           "false",
+                           flag->name, value);
         *(bool *)member(flags, flag) = str_equal(value, "true");
         return 0;
     }
@@ -133,7 +139,6 @@ void flags_print_help(void)
 {
     printf("kusion-operator: reconciles Spec and Release objects of api.kusion.io/v1\n\n");
     for (size_t i = 0; i < ARRAY_SIZE(table); i++)
-        printf("  --%-26s %s%s%s%s\n", table[i].name, table[i].help,
-               table[i].fallback ? " (" : "", table[i].fallback ? table[i].fallback : "",
-               table[i].fallback ? ")" : "");
+        printf("  --%-26s %s%s%s%s\n", table[i].name, table[i].help, table[i].fallback ? " (" : "",
+               table[i].fallback ? table[i].fallback : "", table[i].fallback ? ")" : "");
 }

@@ -28,12 +28,16 @@ static int open_log(const struct flags *flags, struct error *error)
     struct log_sink sink = {.now = now, .write = write_line};
 
     if (!log_level_parse(flags->log_level, &sink.level))
-        return err_set(error, ERR_INVALID, "InvalidFlag", "--log-level: \"%s\" is none of debug, "
-                       "info, warn, error", flags->log_level);
+        return err_set(error, ERR_INVALID, "InvalidFlag",
+                       "--log-level: \"%s\" is none of debug, "
+                       "info, warn, error",
+                       flags->log_level);
     sink.text = str_equal(flags->log_format, "text");
     if (!sink.text && !str_equal(flags->log_format, "json"))
-        return err_set(error, ERR_INVALID, "InvalidFlag", "--log-format: \"%s\" is neither json "
-                       "nor text", flags->log_format);
+        return err_set(error, ERR_INVALID, "InvalidFlag",
+                       "--log-format: \"%s\" is neither json "
+                       "nor text",
+                       flags->log_format);
     log_open(&sink);
     return 0;
 }

@@ -99,8 +99,7 @@ static int connect_client(struct manager *manager, struct error *error)
 
 static int check_state_namespace(struct manager *manager, struct error *error)
 {
-    _cleanup_free_ char *path =
-        kube_path("v1", manager->state_namespace, "configmaps", NULL, NULL);
+    _cleanup_free_ char *path = kube_path("v1", manager->state_namespace, "configmaps", NULL, NULL);
     _cleanup_buf_ struct buf query = BUF_INIT;
     _cleanup_value_ const struct value *list = NULL;
 
@@ -209,8 +208,9 @@ static struct reconcile_result reconcile(void *arg, const char *key, struct canc
         controller->reconcile(&controller->manager->context, key, cancel);
 
     metric_add(controller->reconciles, 1, controller->name, results[result.kind], NULL);
-    metric_observe(controller->seconds, (double)(system_clock.monotonic(&system_clock) - begun) / 1e3,
-                   controller->name, NULL);
+    metric_observe(controller->seconds,
+                   (double)(system_clock.monotonic(&system_clock) - begun) / 1e3, controller->name,
+                   NULL);
     return result;
 }
 
@@ -241,11 +241,10 @@ static int controller_start(struct manager *manager, struct controller *controll
         .reconcile = reconcile,
         .arg = controller,
     });
-    controller->informer = informer_new(&(struct informer_config){.client = manager->client,
-                                                                  .path = path,
-                                                                  .on_change = on_change,
-                                                                  .arg = controller},
-                                        error);
+    controller->informer = informer_new(
+        &(struct informer_config){
+            .client = manager->client, .path = path, .on_change = on_change, .arg = controller},
+        error);
     return controller->informer ? 0 : error->code;
 }
 
@@ -259,7 +258,8 @@ static void controller_stop(struct controller *controller)
 static int start_reconcilers(struct manager *manager, struct error *error)
 {
     const struct flags *flags = manager->flags;
-    int r = api_plan_key(manager->client, manager->state_namespace, manager->context.plan_key, error);
+    int r =
+        api_plan_key(manager->client, manager->state_namespace, manager->context.plan_key, error);
 
     if (r >= 0)
         r = controller_start(manager, &manager->specs, "specs", (unsigned)flags->concurrent, error);
@@ -297,27 +297,32 @@ static int serve(struct manager *manager, struct error *error)
     struct metric *reconciles, *seconds, *depth;
 
     manager->metrics = metrics_new();
-    reconciles = metrics_counter(manager->metrics, "controller_runtime_reconcile_total",
-                                 "Reconciles, by controller and result.", "controller", "result",
-                                 NULL);
+    reconciles =
+        metrics_counter(manager->metrics, "controller_runtime_reconcile_total",
+                        "Reconciles, by controller and result.", "controller", "result", NULL);
     seconds = metrics_histogram(manager->metrics, "controller_runtime_reconcile_time_seconds",
                                 "How long a reconcile took.", "controller", NULL);
     depth = metrics_gauge(manager->metrics, "workqueue_depth", "Keys that wait.", "name", NULL);
-    manager->specs = (struct controller){.name = "spec", .reconcile = reconcile_spec,
-                                         .reconciles = reconciles, .seconds = seconds,
+    manager->specs = (struct controller){.name = "spec",
+                                         .reconcile = reconcile_spec,
+                                         .reconciles = reconciles,
+                                         .seconds = seconds,
                                          .depth = depth};
-    manager->releases = (struct controller){.name = "release", .reconcile = reconcile_release,
-                                            .reconciles = reconciles, .seconds = seconds,
+    manager->releases = (struct controller){.name = "release",
+                                            .reconcile = reconcile_release,
+                                            .reconciles = reconciles,
+                                            .seconds = seconds,
                                             .depth = depth};
     metrics_on_scrape(manager->metrics, set_gauges, manager);
-    manager->server = server_new(&(struct server_config){
-                                     .health_address = manager->flags->health_bind_address,
-                                     .metrics_address = manager->flags->metrics_bind_address,
-                                     .ready = is_ready,
-                                     .arg = manager,
-                                     .metrics = manager->metrics,
-                                 },
-                                 error);
+    manager->server = server_new(
+        &(struct server_config){
+            .health_address = manager->flags->health_bind_address,
+            .metrics_address = manager->flags->metrics_bind_address,
+            .ready = is_ready,
+            .arg = manager,
+            .metrics = manager->metrics,
+        },
+        error);
     return manager->server ? 0 : error->code;
 }
 

@@ -89,9 +89,10 @@ static int plan_key_read(struct kube_client *client, const char *path,
         return r;
     text = value_string(value_path(secret, "data", "key", NULL));
     if (!text || !base64_decode(&key, text, strlen(text)) || key.length != HASH_SIZE)
-        return err_set(error, ERR_CORRUPT, "PlanKeyCorrupt",
-                       "Secret %s does not hold a key of %d bytes: delete it, and a new one is made",
-                       PLAN_KEY_SECRET, HASH_SIZE);
+        return err_set(
+            error, ERR_CORRUPT, "PlanKeyCorrupt",
+            "Secret %s does not hold a key of %d bytes: delete it, and a new one is made",
+            PLAN_KEY_SECRET, HASH_SIZE);
     memcpy(ret_key, key.data, HASH_SIZE);
     return 0;
 }
@@ -108,9 +109,10 @@ static int plan_key_make(struct kube_client *client, const char *namespace_name,
     if (getrandom(key, sizeof(key), 0) != sizeof(key))
         return err_set(error, ERR_INTERNAL, "NoEntropy", "no random bytes for the plan key");
     base64_encode(&text, key, sizeof(key));
-    secret = value_pack("{s:s, s:s, s:{s:s, s:{s:s}}, s:{s:s}}", "apiVersion", "v1", "kind",
-                        "Secret", "metadata", "name", PLAN_KEY_SECRET, "labels",
-                        "app.kubernetes.io/managed-by", "kusion-operator", "data", "key", text.data);
+    secret =
+        value_pack("{s:s, s:s, s:{s:s, s:{s:s}}, s:{s:s}}", "apiVersion", "v1", "kind", "Secret",
+                   "metadata", "name", PLAN_KEY_SECRET, "labels", "app.kubernetes.io/managed-by",
+                   "kusion-operator", "data", "key", text.data);
     request.body = secret;
     return kube_do(client, &request, NULL, error);
 }

@@ -118,6 +118,16 @@ static int write_phase(struct attempt *attempt, enum release_phase phase, struct
 
 /* ---- Endings ---- */
 
+/* A retry that succeeded gets its record now. */
+static int make_up_release(struct attempt *attempt, struct error *error)
+{
+    int r = begin_release(attempt, error);
+
+    if (r >= 0 && attempt->release->phase == PHASE_GENERATING)
+        r = write_phase(attempt, PHASE_PREVIEWING, error);
+    return r < 0 ? r : write_phase(attempt, PHASE_APPLYING, error);
+}
+
 static int end_well(struct attempt *attempt, struct error *error)
 {
     struct run *run = attempt->run;
@@ -138,7 +148,7 @@ static int end_well(struct attempt *attempt, struct error *error)
     int r = 0;
 
     if (!attempt->release)
-        r = begin_release(attempt, error);
+        r = make_up_release(attempt, error);
     if (r >= 0)
         r = release_write(run->context, &run->subject, attempt->release, PHASE_SUCCEEDED,
                           attempt->plan, attempt->digest, &attempt->results, &verdict, error);

@@ -108,8 +108,8 @@ static int destroy(struct run *run, struct operation *operation, struct error *e
                       &verdict, NULL);
         err_copy(error, &failure);
     } else {
-        verdict = (struct verdict){"True", "ReconciliationSucceeded", "destroyed",
-                                   PROGRESS_SETTLED, NULL};
+        verdict = (struct verdict){"True", "ReconciliationSucceeded", "destroyed", PROGRESS_SETTLED,
+                                   NULL};
         r = release_write(run->context, &run->subject, release, PHASE_SUCCEEDED, NULL, NULL,
                           &results, &verdict, error);
         run_event(run, "Normal", "ReconciliationSucceeded", "everything of the Spec is destroyed");

@@ -23,8 +23,8 @@ static int load_spec(struct preview *preview, struct error *error)
     int r = kube_get(run->context->client, path, run->cancel, &run->object, error);
 
     if (r == ERR_NOT_FOUND)
-        return err_set(error, ERR_INVALID, "SpecNotFound", "there is no Spec \"%s\" in namespace %s",
-                       run->name, run->namespace_name);
+        return err_set(error, ERR_INVALID, "SpecNotFound",
+                       "there is no Spec \"%s\" in namespace %s", run->name, run->namespace_name);
     if (r < 0)
         return r;
     spec_policy_read(run->object, &run->policy);
@@ -33,9 +33,9 @@ static int load_spec(struct preview *preview, struct error *error)
     if (r < 0)
         return r;
     run->generation = preview->spec->generation;
-    run->subject = (struct release_subject){
-        run->namespace_name, run->name, run->generation, preview->spec->project,
-        preview->spec->stack, preview->spec->workspace};
+    run->subject = (struct release_subject){run->namespace_name,  run->name,
+                                            run->generation,      preview->spec->project,
+                                            preview->spec->stack, preview->spec->workspace};
     return 0;
 }
 
@@ -64,8 +64,9 @@ static int plan_problem(const struct plan *plan, struct error *error)
         }
     if (!first)
         return 0;
-    return err_set(error, first->error.code, first->error.reason, "%zu of %zu cannot be done: %s: %s",
-                   count, plan->n_changes, first->id, first->error.message);
+    return err_set(error, first->error.code, first->error.reason,
+                   "%zu of %zu cannot be done: %s: %s", count, plan->n_changes, first->id,
+                   first->error.message);
 }
 
 static int show(struct preview *preview, struct release *release, struct error *error)
@@ -97,9 +98,10 @@ static int refuse(struct preview *preview, struct release *release, struct error
     struct error refusal = {0};
     struct verdict verdict;
 
-    err_set(&refusal, ERR_UNSUPPORTED, "Unsupported",
-            "a Release of operation %s, made by hand, is not carried out by this version: Preview is",
-            release_operation_name(release->operation));
+    err_set(
+        &refusal, ERR_UNSUPPORTED, "Unsupported",
+        "a Release of operation %s, made by hand, is not carried out by this version: Preview is",
+        release_operation_name(release->operation));
     verdict = verdict_of_error(&refusal);
     return release_write(preview->run.context, &preview->run.subject, release, PHASE_FAILED, NULL,
                          NULL, NULL, &verdict, error);

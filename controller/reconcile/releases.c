@@ -7,7 +7,7 @@
 #include "runtimes/kubernetes/client/list.h"
 #include "runtimes/kubernetes/client/path.h"
 
-#define REVISION_ANNOTATION "api.kusion.io/revision"
+#define REVISION_ANNOTATION   "api.kusion.io/revision"
 #define GENERATION_ANNOTATION "api.kusion.io/spec-generation"
 
 void release_free(struct release *release)
@@ -33,7 +33,8 @@ struct release *release_of(const struct value *object)
     struct release *release = NEW(struct release);
     const struct value *status = value_get(object, "status");
 
-    release->namespace_name = str_new(value_string(value_path(object, "metadata", "namespace", NULL)));
+    release->namespace_name =
+        str_new(value_string(value_path(object, "metadata", "namespace", NULL)));
     release->name = str_new(value_string(value_path(object, "metadata", "name", NULL)));
     release->revision = annotated(object, REVISION_ANNOTATION);
     release->generation = annotated(object, GENERATION_ANNOTATION);
@@ -72,7 +73,8 @@ static int find_newest(const struct reconcile_context *context,
     _cleanup_free_ char *collection = api_release_path(subject->namespace_name, NULL, NULL);
     _cleanup_free_ char *field = str_printf("spec.specRef.name=%s", subject->name);
     _cleanup_buf_ struct buf path = BUF_INIT;
-    struct kube_list list = {.metadata_only = true, .cancel = cancel, .on_item = on_item, .arg = ret};
+    struct kube_list list = {
+        .metadata_only = true, .cancel = cancel, .on_item = on_item, .arg = ret};
 
     buf_add_str(&path, collection);
     kube_path_query(&path, "fieldSelector", field);
@@ -195,6 +197,11 @@ int release_write(const struct reconcile_context *context, const struct release_
 
     if (!release || release_phase_is_terminal(release->phase))
         return 0;
+    if (phase != release->phase &&
+        !release_phase_may_follow(release->operation, release->phase, phase))
+        return err_set(error, ERR_INTERNAL, "PhaseOrder",
+                       "Release %s cannot go from \"%s\" to \"%s\"", release->name,
+                       release_phase_name(release->phase), release_phase_name(phase));
     timestamp_format(now, time);
     status = status_with_phase(subject, release, phase, time);
     if (plan)

@@ -149,8 +149,8 @@ char *report_summary(const struct operation_results *results)
         enum plan_action action;
         const char *verb;
     } verbs[] = {
-        {PLAN_CREATE, "created"},    {PLAN_ADOPT, "adopted"},  {PLAN_UPDATE, "configured"},
-        {PLAN_REPLACE, "replaced"},  {PLAN_DELETE, "deleted"}, {PLAN_FORGET, "already gone"},
+        {PLAN_CREATE, "created"},      {PLAN_ADOPT, "adopted"},  {PLAN_UPDATE, "configured"},
+        {PLAN_REPLACE, "replaced"},    {PLAN_DELETE, "deleted"}, {PLAN_FORGET, "already gone"},
         {PLAN_UNCHANGED, "unchanged"},
     };
     struct buf text = BUF_INIT;

@@ -28,10 +28,9 @@ static const struct value *policy_value(const struct run *run)
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const struct spec_policy *policy = &run->policy;
     const struct value *value = NULL;
-    const char *account = policy->service_account ? policy->service_account
-                          : run->context->act_as_controller
-                              ? NULL
-                              : run->context->default_service_account;
+    const char *account = policy->service_account           ? policy->service_account
+                          : run->context->act_as_controller ? NULL
+                                                            : run->context->default_service_account;
 
     value_begin_object(b);
     if (account) {

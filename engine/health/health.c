@@ -9,8 +9,8 @@
 const char *health_status_name(enum health_status status)
 {
     static const char *const names[] = {
-        [HEALTH_UNKNOWN] = "Unknown",       [HEALTH_PROGRESSING] = "InProgress",
-        [HEALTH_CURRENT] = "Current",       [HEALTH_FAILED] = "Failed",
+        [HEALTH_UNKNOWN] = "Unknown",         [HEALTH_PROGRESSING] = "InProgress",
+        [HEALTH_CURRENT] = "Current",         [HEALTH_FAILED] = "Failed",
         [HEALTH_TERMINATING] = "Terminating",
     };
 
@@ -29,8 +29,7 @@ void health_set(struct health *health, enum health_status status, const char *fo
     str_copy(health->message, sizeof(health->message), text);
 }
 
-const char *health_condition(const struct value *object, const char *type,
-                             const char **ret_message)
+const char *health_condition(const struct value *object, const char *type, const char **ret_message)
 {
     const struct value *conditions = value_path(object, "status", "conditions", NULL);
 

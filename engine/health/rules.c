@@ -86,8 +86,7 @@ static void replica_set(const struct value *object, struct health *ret)
 static void stateful_set(const struct value *object, struct health *ret)
 {
     int64_t want = number(object, "spec", "replicas", 1);
-    const char *strategy =
-        value_string(value_path(object, "spec", "updateStrategy", "type", NULL));
+    const char *strategy = value_string(value_path(object, "spec", "updateStrategy", "type", NULL));
     int64_t partition = value_int(
         value_path(object, "spec", "updateStrategy", "rollingUpdate", "partition", NULL), 0);
 
@@ -100,8 +99,9 @@ static void stateful_set(const struct value *object, struct health *ret)
         is_short(ret, "Ready", number(object, "status", "readyReplicas", 0), want) ||
         is_short(ret, "Updated", number(object, "status", "updatedReplicas", 0), want - partition))
         return;
-    if (!partition && !str_equal(value_string(value_path(object, "status", "currentRevision", NULL)),
-                                 value_string(value_path(object, "status", "updateRevision", NULL))))
+    if (!partition &&
+        !str_equal(value_string(value_path(object, "status", "currentRevision", NULL)),
+                   value_string(value_path(object, "status", "updateRevision", NULL))))
         health_set(ret, HEALTH_PROGRESSING, "waiting for the update revision to become current");
     else
         current(ret);
@@ -125,8 +125,8 @@ static bool has_crash_loop(const struct value *object)
     const struct value *containers = value_path(object, "status", "containerStatuses", NULL);
 
     for (size_t i = 0; i < value_count(containers); i++)
-        if (str_equal(value_string(value_path(value_at(containers, i), "state", "waiting", "reason",
-                                              NULL)),
+        if (str_equal(value_string(
+                          value_path(value_at(containers, i), "state", "waiting", "reason", NULL)),
                       "CrashLoopBackOff"))
             return true;
     return false;
@@ -166,8 +166,7 @@ static void job(const struct value *object, struct health *ret)
 
 static void service(const struct value *object, struct health *ret)
 {
-    const struct value *ingress =
-        value_path(object, "status", "loadBalancer", "ingress", NULL);
+    const struct value *ingress = value_path(object, "status", "loadBalancer", "ingress", NULL);
 
     if (str_equal(value_string(value_path(object, "spec", "type", NULL)), "LoadBalancer") &&
         !value_count(ingress))

@@ -5,7 +5,7 @@
 
 /* ms between two looks at an object that is not ready yet; watches wake earlier. */
 #define FIRST_LOOK 250
-#define LAST_LOOK 5000
+#define LAST_LOOK  5000
 
 struct applying {
     struct operation *operation;
@@ -160,8 +160,8 @@ static int take_over(const struct runtime_binding *binding, const struct runtime
     bool takeable;
     int r = binding->ops->read(binding->session, target, &seen, &ignored);
 
-    takeable = r >= 0 && (seen.presence == PRESENCE_ABSENT ||
-                          seen.owner == OWNER_SELF || seen.owner == OWNER_NONE);
+    takeable = r >= 0 && (seen.presence == PRESENCE_ABSENT || seen.owner == OWNER_SELF ||
+                          seen.owner == OWNER_NONE);
     observation_done(&seen);
     if (!takeable)
         return error->code;
@@ -242,8 +242,8 @@ static bool must_wait(const struct applying *applying, uint32_t node)
 
 /* DONE, PARKED, or FAILED with the error. */
 static enum walk_verdict judge(struct applying *applying, struct walk_visit *visit,
-                               const struct runtime_binding *binding,
-                               const struct observation *now, struct error *error)
+                               const struct runtime_binding *binding, const struct observation *now,
+                               struct error *error)
 {
     struct health health;
 
@@ -407,8 +407,8 @@ int operation_apply(struct operation *operation, const struct spec *spec, const 
                     int64_t revision, bool verify, struct operation_results *ret,
                     struct error *error)
 {
-    struct applying applying = {.operation = operation, .spec = spec, .plan = plan,
-                                .verify = verify};
+    struct applying applying = {
+        .operation = operation, .spec = spec, .plan = plan, .verify = verify};
     struct error save_error = {0};
     int r;
 

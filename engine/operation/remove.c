@@ -5,7 +5,7 @@
 
 /* ms between two looks at an object that is going; watches wake earlier. */
 #define FIRST_LOOK 100
-#define LAST_LOOK 5000
+#define LAST_LOOK  5000
 
 struct removing {
     struct operation *operation;
@@ -163,9 +163,9 @@ static int graph_of(const struct removal *removals, size_t n, struct graph **ret
     for (size_t i = 0; i < n; i++) {
         const struct record *record = removals[i].record;
 
-        records[i] = (struct graph_record){record->id, record->attributes,
-                                           dependency_ids(&arena, record),
-                                           value_count(record->dependencies)};
+        records[i] =
+            (struct graph_record){record->id, record->attributes, dependency_ids(&arena, record),
+                                  value_count(record->dependencies)};
     }
     r = graph_from_records(records, n, ret, error);
     arena_done(&arena);

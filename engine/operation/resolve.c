@@ -123,9 +123,8 @@ static int lookup(void *arg, const char *text, struct ref_value *ret, struct err
     return find_live(resolution, &binding, target, ref.path, ret, error);
 }
 
-int operation_resolve(struct operation *operation, const struct spec *spec,
-                      const struct plan *plan, size_t index, bool planned,
-                      const struct value **ret, bool *ret_unknown,
+int operation_resolve(struct operation *operation, const struct spec *spec, const struct plan *plan,
+                      size_t index, bool planned, const struct value **ret, bool *ret_unknown,
                       const struct value **ret_sensitive, struct error *error)
 {
     struct resolution resolution = {operation, spec, plan, planned};

@@ -58,9 +58,8 @@ void operation_end(struct operation *operation, struct operation_result *result,
         result->status = RESULT_CANCELLED;
         if (!result->error.code)
             err_set(&result->error, ERR_CANCELLED, "Cancelled", "not begun: %s",
-                    cancel_fired(operation->config.cancel)
-                        ? cancel_reason(operation->config.cancel)
-                        : "out of time");
+                    cancel_fired(operation->config.cancel) ? cancel_reason(operation->config.cancel)
+                                                           : "out of time");
     }
     operation_report(operation, result);
 }
@@ -85,8 +84,8 @@ int operation_results_error(const struct operation_results *results, const char 
         cancelled += result->status == RESULT_CANCELLED;
         failed += is_failure(result);
         /* What will not heal by waiting stands for the whole. */
-        if (is_failure(result) &&
-            (!first || (err_is_transient(first->error.code) && !err_is_transient(result->error.code))))
+        if (is_failure(result) && (!first || (err_is_transient(first->error.code) &&
+                                              !err_is_transient(result->error.code))))
             first = result;
     }
     if (!failed && !skipped && !cancelled)
@@ -103,8 +102,8 @@ int operation_results_error(const struct operation_results *results, const char 
         }
     if (failed > named)
         snprintf(more, sizeof(more), "; and %zu more", failed - named);
-    err_set(error, first->error.code, first->error.reason, "%s: %zu failed, %zu skipped: %s%s", what,
-            failed, skipped + cancelled, text.data, more);
+    err_set(error, first->error.code, first->error.reason, "%s: %zu failed, %zu skipped: %s%s",
+            what, failed, skipped + cancelled, text.data, more);
     buf_done(&text);
     return first->error.code;
 }

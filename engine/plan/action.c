@@ -17,9 +17,9 @@ static const enum plan_action table[2][2][3] = {
 };
 
 static const char *const names[] = {
-    [PLAN_NONE] = "none",       [PLAN_UNCHANGED] = "unchanged", [PLAN_CREATE] = "create",
-    [PLAN_ADOPT] = "adopt",     [PLAN_UPDATE] = "update",       [PLAN_REPLACE] = "replace",
-    [PLAN_DELETE] = "delete",   [PLAN_FORGET] = "forget",       [PLAN_UNKNOWN] = "unknown",
+    [PLAN_NONE] = "none",     [PLAN_UNCHANGED] = "unchanged", [PLAN_CREATE] = "create",
+    [PLAN_ADOPT] = "adopt",   [PLAN_UPDATE] = "update",       [PLAN_REPLACE] = "replace",
+    [PLAN_DELETE] = "delete", [PLAN_FORGET] = "forget",       [PLAN_UNKNOWN] = "unknown",
 };
 
 enum plan_action plan_decide(bool prior, bool planned, enum presence live)

@@ -28,8 +28,8 @@ void diff_done(struct diff *diff)
 
 const struct value *diff_normalise(const struct value *object)
 {
-    static const char *const server_filled[] = {"resourceVersion", "creationTimestamp", "selfLink",
-                                                "uid", "generation", "managedFields"};
+    static const char *const server_filled[] = {
+        "resourceVersion", "creationTimestamp", "selfLink", "uid", "generation", "managedFields"};
     const struct value *result = value_without(object, "status");
 
     for (size_t i = 0; i < ARRAY_SIZE(server_filled); i++) {
@@ -92,11 +92,10 @@ static void add(struct comparison *comparison, const struct value *from, const s
     diff->total++;
     if (diff->n_fields == LIMIT_DIFF_FIELDS)
         return;
-    diff->fields =
-        mem_grow(diff->fields, diff->n_fields, &diff->capacity, sizeof(*diff->fields));
-    diff->fields[diff->n_fields++] = (struct diff_field){
-        arena_str(&diff->arena, path_text(&comparison->path)), shown(diff, from, sensitive),
-        shown(diff, to, sensitive)};
+    diff->fields = mem_grow(diff->fields, diff->n_fields, &diff->capacity, sizeof(*diff->fields));
+    diff->fields[diff->n_fields++] =
+        (struct diff_field){arena_str(&diff->arena, path_text(&comparison->path)),
+                            shown(diff, from, sensitive), shown(diff, to, sensitive)};
 }
 
 static void compare(struct comparison *comparison, const struct value *from,
@@ -156,8 +155,7 @@ static bool is_container(const struct value *value)
     return value_is(value, VALUE_OBJECT) || value_is(value, VALUE_ARRAY);
 }
 
-static void compare(struct comparison *comparison, const struct value *from,
-                    const struct value *to)
+static void compare(struct comparison *comparison, const struct value *from, const struct value *to)
 {
     const struct value *either = to ? to : from;
     bool descends = is_container(either) && value_count(either) &&

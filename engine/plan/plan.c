@@ -48,8 +48,8 @@ void plan_summarise(const struct plan *plan, struct plan_summary *ret)
 bool plan_is_empty(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->n_changes; i++)
-        if (plan->changes[i].error.code || (plan->changes[i].action != PLAN_UNCHANGED &&
-                                            plan->changes[i].action != PLAN_NONE))
+        if (plan->changes[i].error.code ||
+            (plan->changes[i].action != PLAN_UNCHANGED && plan->changes[i].action != PLAN_NONE))
             return false;
     return true;
 }

@@ -109,8 +109,7 @@ int payload_encode(const struct value *value, struct payload *ret, struct error 
     return 0;
 }
 
-int payload_decode(const char *bytes, size_t length, const struct value **ret,
-                   struct error *error)
+int payload_decode(const char *bytes, size_t length, const struct value **ret, struct error *error)
 {
     _cleanup_buf_ struct buf text = BUF_INIT;
     struct error problem = {0};
@@ -139,8 +138,7 @@ static const struct value *replace_member(const struct value *object, const char
 /* Moves sensitive values out of one resource. resource is taken over. *secret collects. */
 static const struct value *take_secrets(const struct value *resource, const struct value **secret)
 {
-    const struct value *pointers =
-        value_path(resource, "record", "sensitive", NULL);
+    const struct value *pointers = value_path(resource, "record", "sensitive", NULL);
     const struct value *attributes = value_ref(value_get(resource, "attributes"));
     const struct value *taken = value_pack("{}"), *null = value_pack("n");
 
@@ -169,8 +167,8 @@ static const struct value *put_secrets(const struct value *resource, const struc
     const struct value *attributes = value_ref(value_get(resource, "attributes"));
 
     for (size_t i = 0; i < value_count(mine); i++) {
-        const struct value *next = pointer_replace(
-            attributes, value_member_key(mine, i, NULL), value_member(mine, i));
+        const struct value *next =
+            pointer_replace(attributes, value_member_key(mine, i, NULL), value_member(mine, i));
 
         value_unref(attributes);
         attributes = next;

@@ -7,21 +7,21 @@
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 
-#define THREAD_STACK (512u << 10)
+#define THREAD_STACK  (512u << 10)
 #define DEFAULT_RETRY 1000
-#define NOBODY UINT32_MAX
+#define NOBODY        UINT32_MAX
 
 enum phase { BLOCKED, READY, RUNNING, PARKED, ENDED };
 
 struct node {
     enum phase phase;
     enum walk_outcome outcome;
-    uint32_t missing;  /* nodes before it that have not ended DONE */
-    uint32_t next;     /* in its rank's queue */
-    uint32_t heap;     /* place in the heap of parked nodes, from 1; 0: not there */
+    uint32_t missing; /* nodes before it that have not ended DONE */
+    uint32_t next;    /* in its rank's queue */
+    uint32_t heap;    /* place in the heap of parked nodes, from 1; 0: not there */
     unsigned visits;
     int64_t due;
-    bool woken;        /* while it was being visited */
+    bool woken; /* while it was being visited */
 };
 
 struct queue {

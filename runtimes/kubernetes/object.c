@@ -29,8 +29,8 @@ const struct value *kube_object_prepare(const struct runtime_session *session,
                                         const struct kube_place *place,
                                         const struct value *attributes)
 {
-    static const char *const server_filled[] = {"resourceVersion", "creationTimestamp", "selfLink",
-                                                "uid", "generation", "managedFields"};
+    static const char *const server_filled[] = {
+        "resourceVersion", "creationTimestamp", "selfLink", "uid", "generation", "managedFields"};
     const struct value *object = value_without(attributes, "status");
 
     for (size_t i = 0; i < ARRAY_SIZE(server_filled); i++)

@@ -107,8 +107,7 @@ static void get_each(struct group *group, const struct kube_place *places,
 
 /* After a list: what it did not show is absent. Two targets may name one object; the list was
  * told to the last of them. */
-static void conclude(struct group *group, const struct kube_place *place,
-                     struct observation *seen)
+static void conclude(struct group *group, const struct kube_place *place, struct observation *seen)
 {
     if (strmap_get(&group->by_name, place->name) != seen)
         get(group->session, place, false, seen, NULL);

@@ -10,8 +10,8 @@
 
 static int check_service_account(struct runtime_session *session, struct error *error)
 {
-    _cleanup_free_ char *path = kube_path("v1", session->spec_namespace, "serviceaccounts",
-                                          session->service_account, NULL);
+    _cleanup_free_ char *path =
+        kube_path("v1", session->spec_namespace, "serviceaccounts", session->service_account, NULL);
     struct kube_request request = {
         .method = "GET", .path = path, .accept = KUBE_METADATA, .cancel = session->cancel};
     struct error problem = {0};
@@ -21,8 +21,7 @@ static int check_service_account(struct runtime_session *session, struct error *
         return err_set(error, ERR_INVALID, "ServiceAccountNotFound",
                        "the Spec acts as the service account \"%s\", which is not there: kubectl "
                        "create serviceaccount %s --namespace=%s",
-                       session->service_account, session->service_account,
-                       session->spec_namespace);
+                       session->service_account, session->service_account, session->spec_namespace);
     return r < 0 ? err_copy(error, &problem) : 0;
 }
 
@@ -59,8 +58,8 @@ static int session_open(struct runtime *runtime, const struct runtime_scope *sco
         *ret = TAKE(session);
         return 0;
     }
-    session->impersonate = str_printf("system:serviceaccount:%s:%s", scope->spec_namespace,
-                                      scope->service_account);
+    session->impersonate =
+        str_printf("system:serviceaccount:%s:%s", scope->spec_namespace, scope->service_account);
     if (!scope->spec_namespace_terminating) {
         r = check_service_account(session, error);
         if (r < 0)

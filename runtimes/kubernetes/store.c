@@ -10,7 +10,7 @@
 #include "runtimes/kubernetes/client/list.h"
 #include "runtimes/kubernetes/client/path.h"
 
-#define FORMAT "1"
+#define FORMAT   "1"
 #define KEY_DATA "state"
 /* Hexadecimal digits of a checksum in a chunk's name. */
 #define NAME_DIGITS 12
@@ -23,9 +23,9 @@ struct kube_store {
 
 /* The two parts of a State: where their chunks are, and what the head calls them. */
 struct part {
-    const char *plural, *kind;                 /* of the chunks */
-    const char *checksum, *chunks;             /* keys of the head's data */
-    char suffix;                               /* in chunks' names */
+    const char *plural, *kind;     /* of the chunks */
+    const char *checksum, *chunks; /* keys of the head's data */
+    char suffix;                   /* in chunks' names */
 };
 
 static const struct part open_part = {"configmaps", "ConfigMap", "checksum", "chunks", 'o'};
@@ -45,8 +45,8 @@ static int do_request(struct kube_store *store, const char *method, const char *
                       const struct value *body, bool idempotent, struct cancel *cancel,
                       const struct value **ret, struct error *error)
 {
-    struct kube_request request = {.method = method, .path = path, .body = body, .cancel = cancel,
-                                   .idempotent = idempotent};
+    struct kube_request request = {
+        .method = method, .path = path, .body = body, .cancel = cancel, .idempotent = idempotent};
 
     return kube_do(store->client, &request, ret, error);
 }
@@ -102,8 +102,8 @@ static int read_part(struct kube_store *store, const struct value *head, const c
     if (!checksum && part == &secret_part)
         return 0;
     if (!checksum || chunks < 0 || chunks > LIMIT_CHUNKS)
-        return err_set(error, ERR_CORRUPT, "StateCorrupt", "State's head ConfigMap %s/%s is damaged",
-                       store->namespace_name, name);
+        return err_set(error, ERR_CORRUPT, "StateCorrupt",
+                       "State's head ConfigMap %s/%s is damaged", store->namespace_name, name);
     if (chunks == 0)
         r = add_bytes(head, "binaryData", name, to, error);
     for (int64_t i = 0; i < chunks && r >= 0; i++) {
@@ -117,8 +117,7 @@ static int read_part(struct kube_store *store, const struct value *head, const c
     if (!str_equal(actual, checksum))
         return err_set(error, ERR_CORRUPT, "StateCorrupt",
                        "State of %s/%s is damaged: its %s do not match their checksum",
-                       store->namespace_name, name,
-                       chunks ? "chunks" : "data");
+                       store->namespace_name, name, chunks ? "chunks" : "data");
     return 0;
 }
 
@@ -198,9 +197,9 @@ static int write_chunk(struct kube_store *store, const struct part *part, const 
     int r;
 
     base64_encode(&text, bytes, length);
-    body = value_pack("{s:s, s:s, s:v, s:{s:s}}", "apiVersion", "v1", "kind", part->kind,
-                      "metadata", metadata, part == &open_part ? "binaryData" : "data", KEY_DATA,
-                      text.data);
+    body =
+        value_pack("{s:s, s:s, s:v, s:{s:s}}", "apiVersion", "v1", "kind", part->kind, "metadata",
+                   metadata, part == &open_part ? "binaryData" : "data", KEY_DATA, text.data);
     /* The name says what is in it: one that is there already is the same. */
     r = do_request(store, "POST", path, body, true, cancel, NULL, &problem);
     if (r < 0 && r != ERR_EXISTS) {
@@ -277,7 +276,8 @@ static int swap_head(struct kube_store *store, const char *name, const struct va
     int r = version ? do_request(store, "PUT", path, body, false, cancel, ret, &problem)
                     : do_request(store, "POST", collection, body, false, cancel, ret, &problem);
 
-    if ((r == ERR_UNAVAILABLE || r == ERR_TIMEOUT) && swap_happened(store, path, open, version, ret))
+    if ((r == ERR_UNAVAILABLE || r == ERR_TIMEOUT) &&
+        swap_happened(store, path, open, version, ret))
         return 0;
     if (r == ERR_EXISTS || r == ERR_CONFLICT || (r == ERR_NOT_FOUND && version))
         return err_set(error, ERR_CONFLICT, "StateConflict",
@@ -313,8 +313,7 @@ static int on_item(void *arg, const struct value *item, struct error *error)
     (void)error;
     if (!name || is_kept(sweep, name))
         return 0;
-    sweep->names =
-        mem_grow(sweep->names, sweep->count, &sweep->capacity, sizeof(*sweep->names));
+    sweep->names = mem_grow(sweep->names, sweep->count, &sweep->capacity, sizeof(*sweep->names));
     sweep->names[sweep->count++] = str_new(name);
     return 0;
 }
@@ -349,8 +348,8 @@ static int sweep_part(struct kube_store *store, struct sweep *sweep, struct erro
 static int sweep(struct kube_store *store, const char *head, const char *keep_open,
                  const char *keep_secret, struct error *error)
 {
-    struct sweep sweep = {.keep_open = keep_open, .keep_secret = keep_secret, .head = head,
-                          .part = &open_part};
+    struct sweep sweep = {
+        .keep_open = keep_open, .keep_secret = keep_secret, .head = head, .part = &open_part};
     int r = sweep_part(store, &sweep, error);
 
     sweep.part = &secret_part;
@@ -399,7 +398,8 @@ static int store_save(struct state_store *base, const struct state_key *key,
 
     if (r < 0)
         return r;
-    r = save_payloads((struct kube_store *)base, key, state, &open, &secret, cancel, version, error);
+    r = save_payloads((struct kube_store *)base, key, state, &open, &secret, cancel, version,
+                      error);
     payload_done(&open);
     payload_done(&secret);
     return r;

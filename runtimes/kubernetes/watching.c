@@ -53,8 +53,8 @@ int kube_watch_targets(struct runtime_session *session, const struct runtime_tar
         r = kube_place_of(session, targets[i].attributes, &place, error);
         if (r < 0)
             return r;
-        if (i && (place.kind != first.kind ||
-                  !str_equal(place.namespace_name, first.namespace_name)))
+        if (i &&
+            (place.kind != first.kind || !str_equal(place.namespace_name, first.namespace_name)))
             return err_set(error, ERR_UNSUPPORTED, "Unsupported",
                            "a watch is over one kind in one namespace");
         first = place;
@@ -71,7 +71,8 @@ int kube_watch_targets(struct runtime_session *session, const struct runtime_tar
         strmap_put(&watch->by_name, watch->names[watch->n_names],
                    (void *)(uintptr_t)(watch->n_names + 1));
     }
-    path = kube_path(first.kind->group_version, first.namespace_name, first.kind->plural, NULL, NULL);
+    path =
+        kube_path(first.kind->group_version, first.namespace_name, first.kind->plural, NULL, NULL);
     r = kube_watch_new(session->runtime->config.client,
                        &(struct kube_watch_config){.path = path,
                                                    .metadata_only = true,
