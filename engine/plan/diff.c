@@ -70,8 +70,34 @@ static bool is_sensitive(const struct comparison *comparison)
     return false;
 }
 
-static const char *shown(struct diff *diff, const struct value *value, bool sensitive)
+/* The value at comparison->pointer, with what is sensitive below it hidden: where one side lacks
+ * a parent, the other's is shown whole. */
+static const struct value *hide_below(const struct comparison *comparison,
+                                      const struct value *value)
 {
+    _cleanup_value_ const struct value *hidden = value_pack("s", DIFF_SENSITIVE);
+    size_t length = comparison->pointer.length;
+    const struct value *result = value_ref(value);
+
+    for (size_t i = 0; i < value_count(comparison->sensitive); i++) {
+        const char *pointer = value_string(value_at(comparison->sensitive, i));
+        const struct value *next;
+
+        if (!pointer || !str_has_prefix(pointer, comparison->pointer.data) ||
+            pointer[length] != '/')
+            continue;
+        next = pointer_replace(result, pointer + length, hidden);
+        value_unref(result);
+        result = next;
+    }
+    return result;
+}
+
+static const char *shown(const struct comparison *comparison, const struct value *value,
+                         bool sensitive)
+{
+    struct diff *diff = comparison->diff;
+    _cleanup_value_ const struct value *visible = NULL;
     _cleanup_free_ char *text = NULL;
     char cut[SHOWN_BYTES];
 
@@ -79,7 +105,8 @@ static const char *shown(struct diff *diff, const struct value *value, bool sens
         return NULL;
     if (sensitive)
         return arena_str(&diff->arena, DIFF_SENSITIVE);
-    text = json_to_str(value);
+    visible = hide_below(comparison, value);
+    text = json_to_str(visible);
     str_copy(cut, sizeof(cut), text);
     return arena_str(&diff->arena, cut);
 }
@@ -158,7 +185,7 @@ static bool is_container(const struct value *value)
 static void compare(struct comparison *comparison, const struct value *from, const struct value *to)
 {
     const struct value *either = to ? to : from;
-    bool descends = is_container(either) && value_count(either) &&
+    bool descends = is_container(either) && (value_count(from) || value_count(to)) &&
                     (!from || !to || value_type(from) == value_type(to));
 
     if (from && to && value_equal(from, to))

@@ -6,6 +6,7 @@
 #include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/path.h"
+#include "engine/base/str.h"
 
 #define GZIP_WINDOW (15 + 16) /* zlib: the largest window, in gzip's frame */
 
@@ -41,6 +42,11 @@ static int compress_text(const struct buf *text, struct buf *to, struct error *e
                      Z_DEFAULT_STRATEGY) != Z_OK)
         return err_set(error, ERR_INTERNAL, "Compression", "zlib does not start");
     buf_reserve(to, deflateBound(&stream, text->length));
+    if (buf_overflowed(to)) {
+        deflateEnd(&stream);
+        return err_set(error, ERR_TOO_LARGE, "StateTooLarge",
+                       "State compressed may be larger than %u bytes", LIMIT_DOCUMENT_BYTES);
+    }
     stream.next_out = (unsigned char *)to->data;
     stream.avail_out = (unsigned)(to->capacity - 1);
     r = deflate(&stream, Z_FINISH);
@@ -135,6 +141,25 @@ static const struct value *replace_member(const struct value *object, const char
     return next;
 }
 
+/* Whether the pointer at an index is of no use: no string, there before, or below another. What
+ * is left can be taken and put back in any order. */
+static bool is_covered(const struct value *pointers, size_t index)
+{
+    const char *pointer = value_string(value_at(pointers, index));
+
+    for (size_t i = 0; pointer && i < value_count(pointers); i++) {
+        const char *other = value_string(value_at(pointers, i));
+        char next;
+
+        if (!other || i == index || !str_has_prefix(pointer, other))
+            continue;
+        next = pointer[strlen(other)];
+        if (next == '/' || (next == '\0' && i < index))
+            return true;
+    }
+    return !pointer;
+}
+
 /* Moves sensitive values out of one resource. resource is taken over. *secret collects. */
 static const struct value *take_secrets(const struct value *resource, const struct value **secret)
 {
@@ -144,9 +169,10 @@ static const struct value *take_secrets(const struct value *resource, const stru
 
     for (size_t i = 0; i < value_count(pointers); i++) {
         const char *pointer = value_string(value_at(pointers, i));
-        const struct value *found = pointer ? pointer_find(attributes, pointer) : NULL;
-        const struct value *next;
+        const struct value *found = NULL, *next;
 
+        if (!is_covered(pointers, i))
+            found = pointer_find(attributes, pointer);
         if (!found)
             continue;
         taken = replace_member(taken, pointer, value_ref(found));
@@ -159,6 +185,35 @@ static const struct value *take_secrets(const struct value *resource, const stru
         *secret = replace_member(*secret, value_get_string(resource, "id"), value_ref(taken));
     value_unref(taken);
     return replace_member(resource, "attributes", attributes);
+}
+
+/* Whether all that was taken out of one resource is there to be put back. */
+static bool has_secrets(const struct value *resource, const struct value *secret)
+{
+    const struct value *pointers = value_path(resource, "record", "sensitive", NULL);
+    const struct value *attributes = value_get(resource, "attributes");
+    const struct value *mine = value_get(secret, value_get_string(resource, "id"));
+
+    for (size_t i = 0; i < value_count(pointers); i++) {
+        const char *pointer = value_string(value_at(pointers, i));
+
+        if (!is_covered(pointers, i) && pointer_find(attributes, pointer) &&
+            !value_get(mine, pointer))
+            return false;
+    }
+    return true;
+}
+
+static int check_secrets(const struct value *open, const struct value *secret,
+                         struct error *error)
+{
+    const struct value *resources = value_get(open, "resources");
+
+    for (size_t i = 0; i < value_count(resources); i++)
+        if (!has_secrets(value_at(resources, i), secret))
+            return err_set(error, ERR_CORRUPT, "StateCorrupt",
+                           "the secret part lacks values of State's resource %zu", i);
+    return 0;
 }
 
 static const struct value *put_secrets(const struct value *resource, const struct value *secret)
@@ -243,6 +298,8 @@ int state_decode(const char *open, size_t open_length, const char *secret, size_
 
     if (r >= 0 && secret_length)
         r = payload_decode(secret, secret_length, &secret_value, error);
+    if (r >= 0)
+        r = check_secrets(open_value, secret_value, error);
     if (r < 0)
         return r;
     whole = secret_value ? join(open_value, secret_value) : value_ref(open_value);
