@@ -122,7 +122,7 @@ static void add(struct comparison *comparison, const struct value *from, const s
     diff->fields = mem_grow(diff->fields, diff->n_fields, &diff->capacity, sizeof(*diff->fields));
     diff->fields[diff->n_fields++] =
         (struct diff_field){arena_str(&diff->arena, path_text(&comparison->path)),
-                            shown(diff, from, sensitive), shown(diff, to, sensitive)};
+                            shown(comparison, from, sensitive), shown(comparison, to, sensitive)};
 }
 
 static void compare(struct comparison *comparison, const struct value *from,

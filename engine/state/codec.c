@@ -36,17 +36,14 @@ void payload_chunk(const struct payload *payload, size_t index, const char **ret
 static int compress_text(const struct buf *text, struct buf *to, struct error *error)
 {
     z_stream stream = {.next_in = (unsigned char *)text->data, .avail_in = (unsigned)text->length};
+    size_t bound;
     int r;
 
     if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8,
                      Z_DEFAULT_STRATEGY) != Z_OK)
         return err_set(error, ERR_INTERNAL, "Compression", "zlib does not start");
-    buf_reserve(to, deflateBound(&stream, text->length));
-    if (buf_overflowed(to)) {
-        deflateEnd(&stream);
-        return err_set(error, ERR_TOO_LARGE, "StateTooLarge",
-                       "State compressed may be larger than %u bytes", LIMIT_DOCUMENT_BYTES);
-    }
+    bound = deflateBound(&stream, text->length);
+    buf_reserve(to, bound < LIMIT_DOCUMENT_BYTES ? bound : LIMIT_DOCUMENT_BYTES);
     stream.next_out = (unsigned char *)to->data;
     stream.avail_out = (unsigned)(to->capacity - 1);
     r = deflate(&stream, Z_FINISH);
@@ -204,8 +201,7 @@ static bool has_secrets(const struct value *resource, const struct value *secret
     return true;
 }
 
-static int check_secrets(const struct value *open, const struct value *secret,
-                         struct error *error)
+static int check_secrets(const struct value *open, const struct value *secret, struct error *error)
 {
     const struct value *resources = value_get(open, "resources");
 
@@ -256,6 +252,8 @@ static const struct value *join(const struct value *open, const struct value *se
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const struct value *resources = value_get(open, "resources"), *list = NULL;
 
+    if (!value_is(resources, VALUE_ARRAY))
+        return value_ref(open);
     value_begin_array(b);
     for (size_t i = 0; i < value_count(resources); i++) {
         const struct value *whole = value_ref(value_at(resources, i));

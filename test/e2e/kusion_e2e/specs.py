@@ -65,7 +65,7 @@ class Spec:
 
     def delete(self, seconds=60):
         self.cluster.api.delete(self.path).must()
-        eventually(lambda: self.get() is None, seconds)
+        eventually(lambda: self.cluster.api.get(self.path).code == 404, seconds)
 
     def events(self):
         path = (f"/api/v1/namespaces/{self.namespace}/events?fieldSelector="
