@@ -30,7 +30,8 @@ static const struct value *finalizers(const struct value *metadata, bool with_ou
 }
 
 static int patch(struct kube_client *client, const char *path, const struct value *metadata,
-                 bool with_ours, struct cancel *cancel, struct error *error)
+                 bool with_ours, struct cancel *cancel, const struct value **ret,
+                 struct error *error)
 {
     const char *version = value_get_string(metadata, "resourceVersion");
     _cleanup_value_ const struct value *body = NULL;
@@ -48,20 +49,22 @@ static int patch(struct kube_client *client, const char *path, const struct valu
                        path);
     request.body = body = value_pack("{s:{s:s, s:V}}", "metadata", "resourceVersion", version,
                                      "finalizers", finalizers(metadata, with_ours));
-    return kube_do(client, &request, NULL, error);
+    return kube_do(client, &request, ret, error);
 }
 
-int finalizer_add(struct kube_client *client, const char *path, const struct value *metadata,
+int finalizer_add(struct kube_client *client, const char *path, const struct value **metadata,
                   struct cancel *cancel, struct error *error)
 {
+    _cleanup_value_ const struct value *answer = NULL;
     int rc;
 
-    if (finalizer_is_set(metadata))
+    if (finalizer_is_set(*metadata))
         return 0;
-    rc = patch(client, path, metadata, true, cancel, error);
+    rc = patch(client, path, *metadata, true, cancel, &answer, error);
     if (rc < 0)
-        err_wrap(error, "adding the finalizer");
-    return rc;
+        return err_wrap(error, "adding the finalizer");
+    value_assign(metadata, value_get(answer, "metadata"));
+    return 0;
 }
 
 int finalizer_remove(struct kube_client *client, const char *path, const struct value *metadata,
@@ -72,7 +75,7 @@ int finalizer_remove(struct kube_client *client, const char *path, const struct 
 
     if (!finalizer_is_set(metadata))
         return 0;
-    rc = patch(client, path, metadata, false, cancel, &why);
+    rc = patch(client, path, metadata, false, cancel, NULL, &why);
     if (rc == 0 || rc == ERR_NOT_FOUND)
         return 0;
     err_wrap(&why, "removing the finalizer");

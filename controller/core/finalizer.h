@@ -13,11 +13,12 @@ bool finalizer_is_set(const struct value *metadata);
 
 /*
  * path: of the object; metadata: as it was just read (of the whole object, or of its metadata
- * alone). Nothing is sent where it is so already.
+ * alone); adding replaces this reference by the metadata after it. Nothing is sent where it is so
+ * already.
  *   ERR_CONFLICT   the object changed since: read it again
  *   ERR_NOT_FOUND  it is gone (adding; to remove from what is gone is 0)
  */
-int finalizer_add(struct kube_client *client, const char *path, const struct value *metadata,
+int finalizer_add(struct kube_client *client, const char *path, const struct value **metadata,
                   struct cancel *cancel, struct error *error);
 int finalizer_remove(struct kube_client *client, const char *path, const struct value *metadata,
                      struct cancel *cancel, struct error *error);

@@ -7,6 +7,8 @@
 #include "runtimes/kubernetes/client/path.h"
 
 #define PLAN_KEY_SECRET "kusion-operator-plan-key"
+/* Conflicts of one status write: users and GitOps tools write the spec meanwhile. */
+#define PUT_ATTEMPTS 8
 
 bool api_key_split(const char *key, char **ret_namespace, const char **ret_name)
 {
@@ -42,20 +44,62 @@ int api_get_metadata(const struct reconcile_context *context, const char *path,
     return kube_do(context->client, &request, ret, error);
 }
 
-int api_patch_status(const struct reconcile_context *context, const char *status_path,
-                     const struct value *status, struct error *error)
+static int put_status(const struct reconcile_context *context, const char *path, const char *kind,
+                      const struct value *metadata, const struct value *status,
+                      const struct value **ret, struct error *error)
 {
-    _cleanup_value_ const struct value *body = value_pack("{s:v}", "status", status);
+    _cleanup_value_ const struct value *body = value_pack(
+        "{s:s, s:s, s:{s:s, s:s, s:s, s:s}, s:v}", "apiVersion", API_GROUP_VERSION, "kind", kind,
+        "metadata", "namespace", value_get_string(metadata, "namespace"), "name",
+        value_get_string(metadata, "name"), "uid", value_get_string(metadata, "uid"),
+        "resourceVersion", value_get_string(metadata, "resourceVersion"), "status", status);
     struct kube_request request = {
-        .method = "PATCH",
-        .path = status_path,
+        .method = "PUT",
+        .path = path,
         .body = body,
-        .content_type = KUBE_MERGE_PATCH,
         .accept = KUBE_METADATA,
-        .idempotent = true,
+        .idempotent = true, /* sent twice, it is a conflict */
     };
 
-    return kube_do(context->client, &request, NULL, error);
+    return kube_do(context->client, &request, ret, error);
+}
+
+/* ERR_NOT_FOUND: another object has its name now. */
+static int read_again(const struct reconcile_context *context, const char *path,
+                      const struct value **metadata, struct error *error)
+{
+    _cleanup_value_ const struct value *object = NULL;
+    const struct value *now;
+    int r = api_get_metadata(context, path, NULL, &object, error);
+
+    if (r < 0)
+        return r;
+    now = value_get(object, "metadata");
+    if (!str_equal(value_get_string(now, "uid"), value_get_string(*metadata, "uid")))
+        return err_set(error, ERR_NOT_FOUND, "NotFound", "it was deleted, and made anew");
+    value_assign(metadata, now);
+    return 0;
+}
+
+int api_put_status(const struct reconcile_context *context, const char *status_path,
+                   const char *kind, const struct value **metadata, const struct value *status,
+                   struct error *error)
+{
+    for (unsigned attempt = 0;; attempt++) {
+        _cleanup_value_ const struct value *answer = NULL;
+        struct error problem = {0};
+        int r = put_status(context, status_path, kind, *metadata, status, &answer, &problem);
+
+        if (r >= 0) {
+            value_assign(metadata, value_get(answer, "metadata"));
+            return 0;
+        }
+        if (r != ERR_CONFLICT || attempt == PUT_ATTEMPTS)
+            return err_copy(error, &problem);
+        r = read_again(context, status_path, metadata, error);
+        if (r < 0)
+            return r;
+    }
 }
 
 bool api_is_deleting(const struct value *object)

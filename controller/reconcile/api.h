@@ -16,9 +16,15 @@ char *api_release_path(const char *namespace_name, const char *name, const char 
 int api_get_metadata(const struct reconcile_context *context, const char *path,
                      struct cancel *cancel, const struct value **ret, struct error *error);
 
-/* Merges {status: …} into an object's status; the answer is not read. status_path: with /status. */
-int api_patch_status(const struct reconcile_context *context, const char *status_path,
-                     const struct value *status, struct error *error);
+/*
+ * Replaces an object's status. *metadata: as last read, a reference that is replaced by the
+ * metadata after the write. status_path: with /status, where the API server takes nothing but the
+ * status from what it is sent: so a large spec need not be sent, nor merged as a patch would.
+ * What came between is no conflict, since nobody else writes statuses; ERR_NOT_FOUND: it is gone.
+ */
+int api_put_status(const struct reconcile_context *context, const char *status_path,
+                   const char *kind, const struct value **metadata, const struct value *status,
+                   struct error *error);
 
 bool api_is_deleting(const struct value *object);
 

@@ -14,8 +14,7 @@ void release_free(struct release *release)
 {
     if (!release)
         return;
-    free(release->namespace_name);
-    free(release->name);
+    value_unref(release->metadata);
     value_unref(release->status);
     free(release);
 }
@@ -33,9 +32,7 @@ struct release *release_of(const struct value *object)
     struct release *release = NEW(struct release);
     const struct value *status = value_get(object, "status");
 
-    release->namespace_name =
-        str_new(value_string(value_path(object, "metadata", "namespace", NULL)));
-    release->name = str_new(value_string(value_path(object, "metadata", "name", NULL)));
+    release->metadata = value_ref(value_get(object, "metadata"));
     release->revision = annotated(object, REVISION_ANNOTATION);
     release->generation = annotated(object, GENERATION_ANNOTATION);
     release_operation_parse(value_string(value_path(object, "spec", "operation", NULL)),
@@ -184,12 +181,22 @@ static const struct value *status_with_phase(const struct release_subject *subje
     return status;
 }
 
+static int write_status(const struct reconcile_context *context, struct release *release,
+                        const struct value *status, struct error *error)
+{
+    const char *name = value_get_string(release->metadata, "name");
+    _cleanup_free_ char *path =
+        api_release_path(value_get_string(release->metadata, "namespace"), name, "status");
+    int r = api_put_status(context, path, "Release", &release->metadata, status, error);
+
+    return r < 0 ? err_wrap(error, "writing the status of Release %s", name) : 0;
+}
+
 int release_write(const struct reconcile_context *context, const struct release_subject *subject,
                   struct release *release, enum release_phase phase, const struct plan *plan,
                   const char *digest, const struct operation_results *results,
                   const struct verdict *verdict, struct error *error)
 {
-    _cleanup_free_ char *path = NULL;
     int64_t now = context->clock->now(context->clock);
     const struct value *status;
     char time[TIMESTAMP_SIZE];
@@ -200,7 +207,8 @@ int release_write(const struct reconcile_context *context, const struct release_
     if (phase != release->phase &&
         !release_phase_may_follow(release->operation, release->phase, phase))
         return err_set(error, ERR_INTERNAL, "PhaseOrder",
-                       "Release %s cannot go from \"%s\" to \"%s\"", release->name,
+                       "Release %s cannot go from \"%s\" to \"%s\"",
+                       value_get_string(release->metadata, "name"),
                        release_phase_name(release->phase), release_phase_name(phase));
     timestamp_format(now, time);
     status = status_with_phase(subject, release, phase, time);
@@ -217,11 +225,10 @@ int release_write(const struct reconcile_context *context, const struct release_
     if (verdict)
         set(&status, "conditions",
             conditions_make(value_get(release->status, "conditions"), verdict, 1, now));
-    path = api_release_path(release->namespace_name, release->name, "status");
-    r = api_patch_status(context, path, status, error);
+    r = write_status(context, release, status, error);
     if (r < 0) {
         value_unref(status);
-        return err_wrap(error, "writing the status of Release %s", release->name);
+        return r;
     }
     value_unref(release->status);
     release->status = status;

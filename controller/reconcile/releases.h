@@ -27,7 +27,7 @@ struct release_subject {
 };
 
 struct release {
-    char *namespace_name, *name;
+    const struct value *metadata; /* as last written */
     int64_t revision;
     int64_t generation; /* of the Spec */
     enum release_operation operation;

@@ -87,8 +87,8 @@ int run_write_status(struct run *run, const struct run_status *status, struct er
 {
     const struct value *old = value_get(run->object, "status");
     _cleanup_value_ const struct value *next = next_status(run, status);
+    _cleanup_value_ const struct value *metadata = value_ref(value_get(run->object, "metadata"));
     _cleanup_free_ char *path = NULL;
-    const struct value *object;
     bool news = says_something_new(old, &status->verdict);
     int r;
 
@@ -96,7 +96,7 @@ int run_write_status(struct run *run, const struct run_status *status, struct er
     if (!run->unreadable && value_equal(old, next))
         return 0;
     path = api_spec_path(run->namespace_name, run->name, "status");
-    r = api_patch_status(run->context, path, next, error);
+    r = api_put_status(run->context, path, "Spec", &metadata, next, error);
     if (r == ERR_NOT_FOUND) {
         err_clear(error);
         return 0;
@@ -106,10 +106,14 @@ int run_write_status(struct run *run, const struct run_status *status, struct er
     if (news)
         run_event(run, str_equal(status->verdict.ready, "False") ? "Warning" : "Normal",
                   status->verdict.reason, status->verdict.message);
-    object = value_with(run->object, "status", next);
-    value_unref(run->object);
-    run->object = object;
+    run_assign(run, "status", next);
+    run_assign(run, "metadata", metadata);
     return 0;
+}
+
+void run_assign(struct run *run, const char *key, const struct value *member)
+{
+    set(&run->object, key, value_ref(member));
 }
 
 int run_fail(struct run *run, const struct error *failure, struct error *error)

@@ -36,6 +36,9 @@ struct run_status {
 /* Writes the status where it differs, and then an event where Ready's reason or message did. */
 int run_write_status(struct run *run, const struct run_status *status, struct error *error);
 
+/* A member of run->object (metadata, status) as it is after a write. */
+void run_assign(struct run *run, const char *key, const struct value *member);
+
 /* The same for an error that ends the run. */
 int run_fail(struct run *run, const struct error *failure, struct error *error);
 

@@ -47,9 +47,13 @@ static int load(struct run *run, struct error *why_unreadable, struct error *err
 static int ensure_finalizer(struct run *run, struct error *error)
 {
     _cleanup_free_ char *path = api_spec_path(run->namespace_name, run->name, NULL);
+    _cleanup_value_ const struct value *metadata = value_ref(value_get(run->object, "metadata"));
+    int r = finalizer_add(run->context->client, path, &metadata, run->cancel, error);
 
-    return finalizer_add(run->context->client, path, value_get(run->object, "metadata"),
-                         run->cancel, error);
+    if (r < 0)
+        return r;
+    run_assign(run, "metadata", metadata);
+    return 0;
 }
 
 static int refuse_unreadable(struct run *run, const struct error *why, struct error *error)

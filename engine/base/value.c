@@ -66,6 +66,14 @@ void value_unref(const struct value *value)
         document_unref(value->document);
 }
 
+void value_assign(const struct value **field, const struct value *value)
+{
+    const struct value *before = *field;
+
+    *field = value_ref(value);
+    value_unref(before);
+}
+
 struct document *value_owner(const struct value *value)
 {
     if (value->type == VALUE_ARRAY && value->array)

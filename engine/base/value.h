@@ -46,6 +46,8 @@ const struct value *value_ref(const struct value *value);
 void value_unref(const struct value *value);
 DEFINE_CLEANUP(const struct value *, value_unref)
 #define _cleanup_value_ _cleanup_(value_unref_p)
+/* References value (or NULL) in place of what *field held. */
+void value_assign(const struct value **field, const struct value *value);
 
 /* ---- Reading ---- */
 

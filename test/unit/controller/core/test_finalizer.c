@@ -11,6 +11,8 @@
     "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"reason\":\"" reason "\",\"code\":" #code \
     ",\"details\":{\"name\":\"a\",\"kind\":\"specs\"}}"
 
+#define ANSWER "{\"metadata\":{\"resourceVersion\":\"8\"}}"
+
 static const struct row {
     const char *note;
     bool adds;
@@ -20,9 +22,9 @@ static const struct row {
     const char *answer;
     int expected;
 } rows[] = {
-    {"add to none", true, "{\"resourceVersion\":\"7\"}", "[" OURS "]", 200, "{}", 0},
+    {"add to none", true, "{\"resourceVersion\":\"7\"}", "[" OURS "]", 200, ANSWER, 0},
     {"add after others", true, "{\"resourceVersion\":\"7\",\"finalizers\":[\"x/y\"]}",
-     "[\"x/y\"," OURS "]", 200, "{}", 0},
+     "[\"x/y\"," OURS "]", 200, ANSWER, 0},
     {"add what is there", true, "{\"resourceVersion\":\"7\",\"finalizers\":[" OURS "]}", NULL, 0,
      NULL, 0},
     {"add to what changed", true, "{\"resourceVersion\":\"7\"}", "[" OURS "]", 409,
@@ -73,10 +75,14 @@ static void changes_the_list_alone(void)
 
         harness_start(&harness, &step, row->sent ? 1 : 0, NULL);
         EXPECT_INT(json_read_str(row->metadata, &metadata, NULL), 0, row->note);
-        rc = (row->adds ? finalizer_add : finalizer_remove)(harness.client, PATH, metadata, NULL,
-                                                            &error);
+        if (row->adds)
+            rc = finalizer_add(harness.client, PATH, &metadata, NULL, &error);
+        else
+            rc = finalizer_remove(harness.client, PATH, metadata, NULL, &error);
         EXPECT_INT(rc, row->expected, row->note);
         EXPECT_INT(error.code, row->expected, row->note);
+        if (str_equal(row->answer, ANSWER))
+            EXPECT_STR(value_get_string(metadata, "resourceVersion"), "8", row->note);
         expect_sent(&harness, row);
         harness_stop(&harness, true);
     }
