@@ -104,30 +104,16 @@ static void stop_watching(struct applying *applying)
 
 /* ---- One resource ---- */
 
-/* Ids of all that a resource comes after, for State. */
-static const struct value *dependencies_of(const struct applying *applying, uint32_t node)
-{
-    const struct graph *graph = applying->operation->graph;
-    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *ids = NULL;
-
-    value_begin_array(b);
-    for (uint32_t e = graph->dependency_start[node]; e < graph->dependency_start[node + 1]; e++)
-        value_add_string(b, applying->spec->resources[graph->dependencies[e]].id);
-    value_end_array(b);
-    value_builder_finish(b, &ids, NULL);
-    return ids;
-}
-
 static void record_content(struct applying *applying, uint32_t node, struct record *record,
                            const struct value *attributes, const struct value *sensitive)
 {
-    _cleanup_value_ const struct value *dependencies = dependencies_of(applying, node);
+    _cleanup_value_ const struct value *dependencies =
+        operation_dependencies(applying->operation, applying->spec, node);
 
-    record_set_value(&record->attributes, attributes);
-    record_set_value(&record->extensions, applying->spec->resources[node].extensions);
-    record_set_value(&record->dependencies, dependencies);
-    record_set_value(&record->sensitive, sensitive);
+    value_assign(&record->attributes, attributes);
+    value_assign(&record->extensions, applying->spec->resources[node].extensions);
+    value_assign(&record->dependencies, dependencies);
+    value_assign(&record->sensitive, sensitive);
 }
 
 static void record_result(struct applying *applying, uint32_t node, const struct value *attributes,
@@ -175,12 +161,12 @@ static int apply_resource(struct applying *applying, uint32_t node,
 {
     const struct resource *resource = &applying->spec->resources[node];
     const struct plan_change *change = &applying->plan->changes[node];
-    _cleanup_value_ const struct value *attributes = NULL, *referred = NULL, *sensitive = NULL;
+    _cleanup_value_ const struct value *attributes = NULL, *sensitive = NULL;
     enum apply_mode mode = change->action == PLAN_CREATE ? APPLY_CREATE : APPLY_TAKE;
     struct runtime_target target = {.id = resource->id, .uid = change->uid};
     bool unknown;
     int r = operation_resolve(applying->operation, applying->spec, applying->plan, node, false,
-                              &attributes, &unknown, &referred, error);
+                              &attributes, &unknown, &sensitive, error);
 
     if (r < 0)
         return r;
@@ -190,7 +176,6 @@ static int apply_resource(struct applying *applying, uint32_t node,
         r = take_over(binding, &target, ret, error);
     if (r < 0)
         return r;
-    sensitive = referred ? value_ref(referred) : binding->ops->sensitive(attributes);
     record_result(applying, node, attributes, sensitive, ret);
     return 0;
 }
@@ -216,18 +201,16 @@ static int read_resource(struct applying *applying, uint32_t node,
 }
 
 /* What is there is as wanted, and its record is made to say so. */
-static int refresh_record(struct applying *applying, uint32_t node,
-                          const struct runtime_binding *binding, const struct observation *now,
+static int refresh_record(struct applying *applying, uint32_t node, const struct observation *now,
                           struct error *error)
 {
-    _cleanup_value_ const struct value *attributes = NULL, *referred = NULL, *sensitive = NULL;
+    _cleanup_value_ const struct value *attributes = NULL, *sensitive = NULL;
     bool unknown;
     int r = operation_resolve(applying->operation, applying->spec, applying->plan, node, false,
-                              &attributes, &unknown, &referred, error);
+                              &attributes, &unknown, &sensitive, error);
 
     if (r < 0)
         return r;
-    sensitive = referred ? value_ref(referred) : binding->ops->sensitive(attributes);
     record_result(applying, node, attributes, sensitive, now);
     return 0;
 }
@@ -279,14 +262,16 @@ static enum walk_verdict step(struct applying *applying, struct walk_visit *visi
     }
     if (change->action == PLAN_UNCHANGED && !applying->verify && !stale)
         return WALK_DONE;
-    r = operation_bind(applying->operation, applying->spec->resources[visit->node].type, &binding,
-                       error);
+    r = operation_may_change(applying->operation, error);
+    if (r >= 0)
+        r = operation_bind(applying->operation, applying->spec->resources[visit->node].type,
+                           &binding, error);
     if (r >= 0 && visit->count == 0 && change->action != PLAN_UNCHANGED)
         r = apply_resource(applying, visit->node, &binding, &now, error);
     else if (r >= 0)
         r = read_resource(applying, visit->node, &binding, &now, error);
     if (r >= 0 && visit->count == 0 && stale)
-        r = refresh_record(applying, visit->node, &binding, &now, error);
+        r = refresh_record(applying, visit->node, &now, error);
     verdict = r < 0 ? WALK_FAILED : judge(applying, visit, &binding, &now, error);
     observation_done(&now);
     return verdict;
@@ -409,7 +394,7 @@ int operation_apply(struct operation *operation, const struct spec *spec, const 
 {
     struct applying applying = {
         .operation = operation, .spec = spec, .plan = plan, .verify = verify};
-    struct error save_error = {0};
+    struct error problem = {0}, save_error = {0};
     int r;
 
     applying.results = operation_results_init(ret, plan->n_changes);
@@ -420,15 +405,22 @@ int operation_apply(struct operation *operation, const struct spec *spec, const 
     operation->state->revision = revision;
     operation->state->generation = spec->generation;
     record_intents(&applying);
-    r = operation_save(operation, error);
+    r = operation_save(operation, &problem);
+    if (r < 0) {
+        operation_results_abandon(ret, &problem);
+        return err_copy(error, &problem);
+    }
+    r = walk_spec(&applying, &problem);
     if (r < 0)
-        return r;
-    r = walk_spec(&applying, error);
-    if (r >= 0)
-        r = operation_results_error(ret, "apply", error);
-    if (r >= 0)
+        operation_results_abandon(ret, &problem);
+    else
+        r = operation_results_error(ret, "apply", &problem);
+    if (r >= 0) {
         operation->state->applied_revision = revision;
+        /* Not before all that was inherited is applied again or dealt with. */
+        record_set_str(&operation->state->spec_uid, operation->config.scope.spec_uid);
+    }
     if (operation_save(operation, &save_error) < 0)
         return err_copy(error, &save_error);
-    return r;
+    return r < 0 ? err_copy(error, &problem) : 0;
 }

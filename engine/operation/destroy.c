@@ -27,6 +27,7 @@ static int destroy_all(struct operation *operation, struct operation_results *re
 {
     size_t n = operation->state->n_records;
     struct removal *removals = NEW_ARRAY(struct removal, n + 1);
+    struct error problem = {0};
     int r;
 
     for (size_t i = 0; i < n; i++) {
@@ -35,21 +36,22 @@ static int destroy_all(struct operation *operation, struct operation_results *re
         results->items[i].id = arena_str(&results->arena, removals[i].record->id);
         results->items[i].action = PLAN_DELETE;
     }
-    r = observe(operation, removals, n, error);
+    r = observe(operation, removals, n, &problem);
     if (r >= 0 && n)
-        r = operation_remove(operation, removals, n, error);
-    if (r >= 0)
-        r = operation_results_error(results, "destroy", error);
+        r = operation_remove(operation, removals, n, &problem);
+    if (r < 0)
+        operation_results_abandon(results, &problem);
+    else
+        r = operation_results_error(results, "destroy", &problem);
     for (size_t i = 0; i < n; i++)
         observation_done(&removals[i].seen);
     free(removals);
-    return r;
+    return r < 0 ? err_copy(error, &problem) : 0;
 }
 
 int operation_destroy(struct operation *operation, int64_t revision, struct operation_results *ret,
                       struct error *error)
 {
-    struct error save_error = {0};
     int r;
 
     operation_results_init(ret, operation->state->n_records);
@@ -57,7 +59,7 @@ int operation_destroy(struct operation *operation, int64_t revision, struct oper
     r = destroy_all(operation, ret, error);
     if (r >= 0)
         return operation_orphan(operation, error);
-    if (operation->version && operation_save(operation, &save_error) < 0 && !error->code)
-        return err_copy(error, &save_error);
+    if (operation->version)
+        operation_save(operation, NULL);
     return r;
 }

@@ -177,7 +177,6 @@ static int save_copy(struct operation *operation, struct error *error)
     if (operation->save_error.code)
         return err_copy(error, &operation->save_error);
     operation->state->epoch = operation->config.epoch;
-    record_set_str(&operation->state->spec_uid, operation->config.scope.spec_uid);
     copy = state_copy(operation->state);
     operation->saving = true;
     pthread_mutex_unlock(&operation->lock);
@@ -206,6 +205,17 @@ void operation_save_soon(struct operation *operation)
 
     if (!operation->saving && now - operation->saved_at >= SAVE_INTERVAL)
         save_copy(operation, NULL);
+}
+
+int operation_may_change(struct operation *operation, struct error *error)
+{
+    int r = 0;
+
+    pthread_mutex_lock(&operation->lock);
+    if (operation->save_error.code)
+        r = err_copy(error, &operation->save_error);
+    pthread_mutex_unlock(&operation->lock);
+    return r < 0 ? err_wrap(error, "saving State") : 0;
 }
 
 int operation_orphan(struct operation *operation, struct error *error)

@@ -38,6 +38,38 @@ static int check_owner(const struct planning *planning, const struct resource *r
     return 0;
 }
 
+const struct value *operation_dependencies(const struct operation *operation,
+                                           const struct spec *spec, size_t index)
+{
+    const struct graph *graph = operation->graph;
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *ids = NULL;
+
+    value_begin_array(b);
+    for (uint32_t e = graph->dependency_start[index]; e < graph->dependency_start[index + 1]; e++)
+        value_add_string(b, spec->resources[graph->dependencies[e]].id);
+    value_end_array(b);
+    value_builder_finish(b, &ids, NULL);
+    return ids;
+}
+
+static bool are_equal(const struct value *a, const struct value *b)
+{
+    return a && b ? value_equal(a, b) : a == b;
+}
+
+/* What the runtime does not see of a resource: destroy goes by the
+ * dependencies. */
+static bool is_recorded_beside(const struct planning *planning, size_t index,
+                               const struct record *record)
+{
+    _cleanup_value_ const struct value *dependencies =
+        operation_dependencies(planning->operation, planning->spec, index);
+
+    return are_equal(record->dependencies, dependencies) &&
+           are_equal(record->extensions, planning->spec->resources[index].extensions);
+}
+
 static bool is_as_recorded(const struct record *record, const struct value *attributes,
                            const struct observation *seen)
 {
@@ -119,28 +151,23 @@ static int plan_resource(struct planning *planning, size_t index, struct error *
     struct plan_change *change = &planning->plan->changes[index];
     struct node *node = &planning->operation->nodes[index];
     const struct record *record = record_of(planning->operation, resource->id);
-    _cleanup_value_ const struct value *attributes = NULL, *referred = NULL, *sensitive = NULL;
-    struct runtime_binding binding;
+    _cleanup_value_ const struct value *attributes = NULL, *sensitive = NULL;
     int r;
 
     change->action = plan_decide(record != NULL, true, node->seen.presence);
     if (change->action == PLAN_UNKNOWN)
         return err_copy(error, &node->seen.error);
-    if (node->seen.uid)
-        change->uid = arena_str(&planning->plan->arena, node->seen.uid);
     r = check_owner(planning, resource, &node->seen, error);
     if (r >= 0)
         r = operation_resolve(planning->operation, planning->spec, planning->plan, index, true,
-                              &attributes, &node->unknown, &referred, error);
-    if (r >= 0)
-        r = operation_bind(planning->operation, resource->type, &binding, error);
+                              &attributes, &node->unknown, &sensitive, error);
     if (r < 0)
         return r;
-    sensitive = referred ? value_ref(referred) : binding.ops->sensitive(attributes);
     if (change->action == PLAN_CREATE)
         return plan_creation(planning, index, attributes, sensitive, error);
     if (!node->unknown && is_as_recorded(record, attributes, &node->seen)) {
         change->action = PLAN_UNCHANGED;
+        node->stale = !is_recorded_beside(planning, index, record);
         return 0;
     }
     return compare_with_live(planning, index, attributes, sensitive, error);
@@ -247,6 +274,8 @@ static int run(struct planning *planning, const struct looked_at *all, struct ob
         planning->plan->changes[i].type = arena_str(&planning->plan->arena, all->types[i]);
         if (i >= n)
             plan_leaver(planning, &planning->plan->changes[i], &seen[i]);
+        else if (seen[i].presence != PRESENCE_UNKNOWN)
+            planning->plan->changes[i].uid = arena_str(&planning->plan->arena, seen[i].uid);
     }
     for (size_t i = 0; i < n; i++) {
         operation->nodes[i].seen = seen[i];

@@ -53,18 +53,27 @@ int operation_save(struct operation *operation, struct error *error);
 /* The same from a walk's visits, if the last time was a while ago. The lock is held, and let go
  * of while the store works, so that other visits can go on recording. */
 void operation_save_soon(struct operation *operation);
+/* Whether anything may still be changed: not after a save that failed. */
+int operation_may_change(struct operation *operation, struct error *error);
+
+/* Ids of all that a resource of the Spec that was planned comes after. A reference. */
+const struct value *operation_dependencies(const struct operation *operation,
+                                           const struct spec *spec, size_t index);
 
 void operation_report(struct operation *operation, struct operation_result *result);
 /* Sets what a walk's outcome says, for nodes that ended without a visit of their own. */
 void operation_end(struct operation *operation, struct operation_result *result,
                    enum walk_outcome outcome, const char *cause);
 struct operation_result *operation_results_init(struct operation_results *results, size_t count);
+/* What has no result is cancelled, for this error. */
+void operation_results_abandon(struct operation_results *results, const struct error *error);
 /* One error for all that did not succeed; 0: nothing. */
 int operation_results_error(const struct operation_results *results, const char *what,
                             struct error *error);
 
 /* The attributes of a resource with values for its references, from the live results of
- * others. planned: missing fields of what will change are unknown, not errors. */
+ * others. planned: missing fields of what will change are unknown, not errors. *ret_sensitive:
+ * what is secret of them by their own kind, or since it comes from something that is; or NULL. */
 int operation_resolve(struct operation *operation, const struct spec *spec,
                       const struct plan *plan, size_t index, bool planned,
                       const struct value **ret, bool *ret_unknown, const struct value **ret_sensitive,

@@ -86,7 +86,9 @@ static int remove_step(struct removing *removing, struct removal *removal, unsig
 
     if (goes_with_namespace(removing, removal->record))
         return 1;
-    r = operation_bind(removing->operation, removal->record->type, &binding, error);
+    r = operation_may_change(removing->operation, error);
+    if (r >= 0)
+        r = operation_bind(removing->operation, removal->record->type, &binding, error);
     if (r >= 0 && (count || removal->seen.presence == PRESENCE_UNKNOWN))
         r = look_again(removal, &binding, error);
     if (r < 0)

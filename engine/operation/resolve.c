@@ -3,6 +3,7 @@
 #include "engine/base/path.h"
 #include "engine/base/str.h"
 #include "engine/operation/private.h"
+#include "engine/spec/place.h"
 #include "engine/spec/ref.h"
 
 struct resolution {
@@ -69,11 +70,21 @@ static int live_object(struct operation *operation, const struct runtime_binding
     return r;
 }
 
-/* What a path gives in what the plan makes of a resource. A reference, or NULL. */
+static int is_unknown(void *arg, const struct value *string, const struct place *place,
+                      struct error *error)
+{
+    (void)arg, (void)place, (void)error;
+    return str_equal(value_string(string), REF_UNKNOWN);
+}
+
+/* What a path gives in what the plan makes of a resource. A reference; NULL:
+ * not known, or not all of it. */
 static const struct value *find_planned(const struct plan_change *change, const char *path)
 {
     const struct value *found = change->to ? path_find(change->to, path, NULL) : NULL;
 
+    if (place_each_string(found, NULL, is_unknown, NULL, NULL))
+        return NULL;
     return value_ref(found);
 }
 
@@ -123,13 +134,40 @@ static int lookup(void *arg, const char *text, struct ref_value *ret, struct err
     return find_live(resolution, &binding, target, ref.path, ret, error);
 }
 
+/* Both lists of pointers; NULL: neither. A reference. */
+static const struct value *join(const struct value *a, const struct value *b)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *builder = value_builder_new();
+    const struct value *both = NULL;
+
+    if (!a || !b)
+        return value_ref(a ? a : b);
+    value_begin_array(builder);
+    for (size_t i = 0; i < value_count(a); i++)
+        value_add(builder, value_at(a, i));
+    for (size_t i = 0; i < value_count(b); i++)
+        value_add(builder, value_at(b, i));
+    value_end_array(builder);
+    value_builder_finish(builder, &both, NULL);
+    return both;
+}
+
 int operation_resolve(struct operation *operation, const struct spec *spec, const struct plan *plan,
                       size_t index, bool planned, const struct value **ret, bool *ret_unknown,
                       const struct value **ret_sensitive, struct error *error)
 {
     struct resolution resolution = {operation, spec, plan, planned};
-    int r = ref_resolve(spec->resources[index].attributes, lookup, &resolution, ret, ret_unknown,
-                        ret_sensitive, error);
+    _cleanup_value_ const struct value *own = NULL, *referred = NULL;
+    struct runtime_binding binding;
+    int r = operation_bind(operation, spec->resources[index].type, &binding, error);
 
-    return r < 0 ? err_wrap(error, "resolving references") : 0;
+    if (r < 0)
+        return r;
+    r = ref_resolve(spec->resources[index].attributes, lookup, &resolution, ret, ret_unknown,
+                    &referred, error);
+    if (r < 0)
+        return err_wrap(error, "resolving references");
+    own = binding.ops->sensitive(*ret);
+    *ret_sensitive = join(own, referred);
+    return 0;
 }

@@ -56,12 +56,24 @@ void operation_end(struct operation *operation, struct operation_result *result,
         break;
     default:
         result->status = RESULT_CANCELLED;
-        if (!result->error.code)
+        if (result->error.code)
+            break;
+        if (cancel_fired(operation->config.cancel))
             err_set(&result->error, ERR_CANCELLED, "Cancelled", "not begun: %s",
-                    cancel_fired(operation->config.cancel) ? cancel_reason(operation->config.cancel)
-                                                           : "out of time");
+                    cancel_reason(operation->config.cancel));
+        else
+            err_set(&result->error, ERR_TIMEOUT, "Timeout", "not begun: out of time");
     }
     operation_report(operation, result);
+}
+
+void operation_results_abandon(struct operation_results *results, const struct error *error)
+{
+    for (size_t i = 0; i < results->count; i++)
+        if (results->items[i].status == RESULT_PENDING) {
+            results->items[i].status = RESULT_CANCELLED;
+            err_copy(&results->items[i].error, error);
+        }
 }
 
 static bool is_failure(const struct operation_result *result)
@@ -73,7 +85,7 @@ int operation_results_error(const struct operation_results *results, const char 
                             struct error *error)
 {
     const struct operation_result *first = NULL;
-    size_t failed = 0, skipped = 0, cancelled = 0, named = 0;
+    size_t failed = 0, skipped = 0, cancelled = 0, late = 0, named = 0;
     struct buf text;
     char more[64] = "";
 
@@ -81,6 +93,7 @@ int operation_results_error(const struct operation_results *results, const char 
         const struct operation_result *result = &results->items[i];
 
         skipped += result->status == RESULT_SKIPPED;
+        late += result->status == RESULT_CANCELLED && result->error.code == ERR_TIMEOUT;
         cancelled += result->status == RESULT_CANCELLED;
         failed += is_failure(result);
         /* What will not heal by waiting stands for the whole. */
@@ -91,8 +104,8 @@ int operation_results_error(const struct operation_results *results, const char 
     if (!failed && !skipped && !cancelled)
         return 0;
     if (!failed)
-        return err_set(error, ERR_CANCELLED, "Cancelled", "%s: %zu not done", what,
-                       skipped + cancelled);
+        return err_set(error, late ? ERR_TIMEOUT : ERR_CANCELLED, late ? "Timeout" : "Cancelled",
+                       "%s: %zu not done", what, skipped + cancelled);
     buf_init(&text, 4096);
     for (size_t i = 0; i < results->count && named < NAMED_FAILURES; i++)
         if (is_failure(&results->items[i])) {

@@ -1,7 +1,5 @@
 #include "engine/state/state.h"
 
-#include <string.h>
-
 #include "engine/base/buf.h"
 #include "engine/base/hash.h"
 #include "engine/base/json.h"
@@ -66,6 +64,8 @@ struct record *state_record(struct state *state, const char *id, const char *typ
     record->type = str_new(type);
     state->records =
         mem_grow(state->records, state->n_records, &state->capacity, sizeof(*state->records));
+    record->place = state->n_records;
+    record->serial = state->next_serial++;
     state->records[state->n_records++] = record;
     strmap_put(&state->by_id, record->id, record);
     return record;
@@ -73,25 +73,45 @@ struct record *state_record(struct state *state, const char *id, const char *typ
 
 void state_drop(struct state *state, const char *id)
 {
-    struct record *record = strmap_remove(&state->by_id, id);
+    struct record *record = strmap_remove(&state->by_id, id), *last;
 
-    for (size_t i = 0; record && i < state->n_records; i++)
-        if (state->records[i] == record) {
-            memmove(&state->records[i], &state->records[i + 1],
-                    (state->n_records - i - 1) * sizeof(*state->records));
-            state->n_records--;
-            record_free(record);
-            return;
-        }
+    if (!record)
+        return;
+    last = state->records[--state->n_records];
+    last->place = record->place;
+    state->records[last->place] = last;
+    record_free(record);
+}
+
+static int by_serial(const void *a, const void *b)
+{
+    const struct record *const *x = a, *const *y = b;
+
+    return ((*x)->serial > (*y)->serial) - ((*x)->serial < (*y)->serial);
+}
+
+/* Its records in the order recorded; free(). */
+static const struct record **in_order(const struct state *state)
+{
+    const struct record **records = NEW_ARRAY(const struct record *, state->n_records + 1);
+    bool ordered = true;
+
+    for (size_t i = 0; i < state->n_records; i++) {
+        records[i] = state->records[i];
+        ordered = ordered && (!i || records[i - 1]->serial < records[i]->serial);
+    }
+    if (!ordered)
+        qsort(records, state->n_records, sizeof(*records), by_serial);
+    return records;
 }
 
 static void record_copy(struct record *to, const struct record *from)
 {
     to->status = from->status;
-    record_set_value(&to->attributes, from->attributes);
-    record_set_value(&to->extensions, from->extensions);
-    record_set_value(&to->dependencies, from->dependencies);
-    record_set_value(&to->sensitive, from->sensitive);
+    value_assign(&to->attributes, from->attributes);
+    value_assign(&to->extensions, from->extensions);
+    value_assign(&to->dependencies, from->dependencies);
+    value_assign(&to->sensitive, from->sensitive);
     record_set_str(&to->uid, from->uid);
     record_set_str(&to->digest, from->digest);
     record_set_str(&to->footprint, from->footprint);
@@ -100,23 +120,15 @@ static void record_copy(struct record *to, const struct record *from)
 struct state *state_copy(const struct state *state)
 {
     struct state *copy = state_new(state->spec_namespace, state->spec_name, state->spec_uid);
+    _cleanup_free_ const struct record **records = in_order(state);
 
     for (size_t i = 0; i < state->n_records; i++)
-        record_copy(state_record(copy, state->records[i]->id, state->records[i]->type),
-                    state->records[i]);
+        record_copy(state_record(copy, records[i]->id, records[i]->type), records[i]);
     copy->revision = state->revision;
     copy->applied_revision = state->applied_revision;
     copy->generation = state->generation;
     copy->epoch = state->epoch;
     return copy;
-}
-
-void record_set_value(const struct value **field, const struct value *value)
-{
-    const struct value *before = *field;
-
-    *field = value_ref(value);
-    value_unref(before);
 }
 
 void record_set_str(char **field, const char *s)
@@ -154,11 +166,12 @@ static const struct value *record_to_value(const struct record *record)
 const struct value *state_to_value(const struct state *state)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    _cleanup_free_ const struct record **records = in_order(state);
     _cleanup_value_ const struct value *resources = NULL;
 
     value_begin_array(b);
     for (size_t i = 0; i < state->n_records; i++) {
-        _cleanup_value_ const struct value *record = record_to_value(state->records[i]);
+        _cleanup_value_ const struct value *record = record_to_value(records[i]);
 
         value_add(b, record);
     }
@@ -185,10 +198,10 @@ static int record_from_value(struct state *state, const struct value *entry, siz
                        index);
     record = state_record(state, id, type);
     record->status = value_bool(value_get(own, "applied"), false) ? RECORD_APPLIED : RECORD_INTENT;
-    record_set_value(&record->attributes, value_get(entry, "attributes"));
-    record_set_value(&record->extensions, value_get(entry, "extensions"));
-    record_set_value(&record->dependencies, value_get(entry, "dependsOn"));
-    record_set_value(&record->sensitive, value_get(own, "sensitive"));
+    value_assign(&record->attributes, value_get(entry, "attributes"));
+    value_assign(&record->extensions, value_get(entry, "extensions"));
+    value_assign(&record->dependencies, value_get(entry, "dependsOn"));
+    value_assign(&record->sensitive, value_get(own, "sensitive"));
     record_set_str(&record->uid, value_get_string(own, "uid"));
     record_set_str(&record->digest, value_get_string(own, "digest"));
     record_set_str(&record->footprint, value_get_string(own, "footprint"));

@@ -7,6 +7,10 @@
  * then APPLIED. Intents count as prior: their objects may exist, and are told
  * by the owner label.
  *
+ * Finding, adding and dropping a record take the same time however many there
+ * are. In memory the last one takes the place of one that is dropped; a copy,
+ * and what is stored, has them in the order recorded.
+ *
  * A State is changed by one thread at a time. state_to_value() and
  * state_from_value() go through Kusion's shape, {resources: [{id, type,
  * attributes, dependsOn, extensions, record: {…}}], …}; what is sensitive is
@@ -33,11 +37,14 @@ struct record {
     char *uid;                      /* NULL: not known (an intent) */
     char *digest;                   /* of the attributes as sent; NULL: an intent */
     char *footprint;                /* as the runtime gave it after apply; NULL: an intent */
+    size_t place;                   /* in the State's records */
+    uint64_t serial;                /* rises in the order recorded */
 };
 
 struct state {
-    struct record **records; /* in the order recorded */
+    struct record **records; /* in the order recorded, until one is dropped */
     size_t n_records, capacity;
+    uint64_t next_serial;
     struct strmap by_id;
 
     char *spec_namespace, *spec_name, *spec_uid;
@@ -60,7 +67,6 @@ struct record *state_record(struct state *state, const char *id, const char *typ
 void state_drop(struct state *state, const char *id); /* nothing where it is not there */
 
 /* Sets a field, giving back what was there. */
-void record_set_value(const struct value **field, const struct value *value); /* references it */
 void record_set_str(char **field, const char *s);
 
 /* The digest of attributes as sent: sha256 over their canonical JSON, in hexadecimal; free(). */

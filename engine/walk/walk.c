@@ -37,6 +37,7 @@ struct walk {
     uint16_t n_ranks;
     uint32_t *parked; /* a heap by due time */
     uint32_t n_parked;
+    uint32_t *reached; /* room for skip_afters() */
     uint32_t n_running, n_left;
     struct walk_counts counts;
     bool started, stopped; /* stopped: no visit begins any more */
@@ -179,7 +180,7 @@ static void release_afters(struct walk *walk, uint32_t node)
  * stays linear. */
 static void skip_afters(struct walk *walk, uint32_t cause)
 {
-    uint32_t *stack = NEW_ARRAY(uint32_t, walk->config.graph->n_nodes);
+    uint32_t *stack = walk->reached;
     uint32_t depth = 0;
 
     stack[depth++] = cause;
@@ -194,7 +195,6 @@ static void skip_afters(struct walk *walk, uint32_t cause)
                 stack[depth++] = list[i];
             }
     }
-    free(stack);
 }
 
 /* ---- What is next ---- */
@@ -336,6 +336,7 @@ struct walk *walk_new(const struct walk_config *config)
     walk->n_ranks = count_ranks(config->graph);
     walk->nodes = NEW_ARRAY(struct node, n + 1);
     walk->parked = NEW_ARRAY(uint32_t, n + 2);
+    walk->reached = NEW_ARRAY(uint32_t, n + 1);
     walk->queues = NEW_ARRAY(struct queue, walk->n_ranks);
     walk->under_way = NEW_ARRAY(uint32_t, walk->n_ranks);
     walk->n_left = n;
@@ -451,6 +452,7 @@ void walk_free(struct walk *walk)
     pthread_mutex_destroy(&walk->lock);
     free(walk->nodes);
     free(walk->parked);
+    free(walk->reached);
     free(walk->queues);
     free(walk->under_way);
     free(walk);

@@ -24,8 +24,8 @@ static void add(struct state *state, const char *id, const char *attributes, con
     _cleanup_value_ const struct value *pointers = sensitive ? parse(sensitive) : NULL;
 
     record->status = RECORD_APPLIED;
-    record_set_value(&record->attributes, value);
-    record_set_value(&record->sensitive, pointers);
+    value_assign(&record->attributes, value);
+    value_assign(&record->sensitive, pointers);
     record_set_str(&record->uid, "u-1");
     record_set_str(&record->digest, "d");
     record_set_str(&record->footprint, "f");
@@ -43,7 +43,7 @@ static struct state *sample(void)
     add(state, "v1:Secret:a:s", "{\"data\":{\"p\":\"aHVudGVyMg==\"},\"kind\":\"Secret\"}",
         "[\"/data\"]");
     state_record(state, "v1:Pod:a:p", "Kubernetes");
-    record_set_value(&state_find(state, "v1:Pod:a:p")->attributes,
+    value_assign(&state_find(state, "v1:Pod:a:p")->attributes,
                      state_find(state, "v1:ConfigMap:a:b")->attributes);
     return state;
 }

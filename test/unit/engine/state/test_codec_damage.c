@@ -22,8 +22,8 @@ static struct state *with_secret(const char *attributes, const char *sensitive)
     struct record *record = state_record(state, "v1:Secret:a:s", "Kubernetes");
     _cleanup_value_ const struct value *value = parse(attributes), *pointers = parse(sensitive);
 
-    record_set_value(&record->attributes, value);
-    record_set_value(&record->sensitive, pointers);
+    value_assign(&record->attributes, value);
+    value_assign(&record->sensitive, pointers);
     return state;
 }
 

@@ -1,0 +1,60 @@
+/*
+ * What fakes share: a clock that is stepped, a log of what was done in the order in which it was
+ * done, and the ways in which an operation is interrupted.
+ *
+ * A step is a change of the world or of the store: an object created, patched or deleted, a save,
+ * a removal. A process is killed after a step: the step took place, its answer is never seen, and
+ * nothing that is asked after it happens.
+ *
+ * The clock jumps to what is waited for, so that waiting takes no time; for one worker only. With
+ * several it goes on by PACE whenever nothing happens for a real millisecond.
+ */
+#ifndef TEST_UNIT_ENGINE_OPERATION_FAKE_WORLD_H
+#define TEST_UNIT_ENGINE_OPERATION_FAKE_WORLD_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "engine/base/buf.h"
+#include "engine/base/cancel.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+
+struct fake_world {
+    struct clock_source clock; /* first: its functions get a pointer to it */
+    _Atomic int64_t now;
+    bool jumps;
+    int64_t step_takes; /* ms */
+
+    pthread_mutex_t lock; /* all that fakes hold; a leaf */
+    struct buf log;       /* "create a; save a; …" */
+    struct buf lies;      /* what must never happen, and did; "" as it should be */
+    unsigned steps;
+    unsigned kill_at, cancel_at; /* after this step; 0: never */
+    bool dead;
+    struct cancel *cancel; /* of the operation that runs */
+
+    void (*after_step)(void *arg); /* under the lock */
+    void *arg;
+};
+
+void fake_world_init(struct fake_world *world);
+void fake_world_done(struct fake_world *world);
+
+/* Begins a new process, with what the old one left. */
+void fake_world_start(struct fake_world *world, struct cancel *cancel);
+
+/* Locks. Not 0, and unlocked again: there is no answer for this process (any more). */
+int fake_world_enter(struct fake_world *world, struct error *error);
+/* Logs a step and unlocks. Not 0: its answer is never seen. */
+int fake_world_step(struct fake_world *world, struct error *error, const char *format, ...)
+    PRINTF_LIKE(3, 4);
+void fake_world_leave(struct fake_world *world);
+/* With the lock held. */
+void fake_world_lie(struct fake_world *world, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* "web" of "v1:ConfigMap:team:web": what logs and tables call a resource. */
+const char *short_name(const char *id);
+
+#endif

@@ -1,0 +1,152 @@
+/* From the short form to a Spec. */
+#include <stdio.h>
+
+#include "engine/base/json.h"
+#include "engine/base/str.h"
+#include "test/unit/engine/operation/stage.h"
+#include "test/unit/suite.h"
+
+struct token {
+    const char *text;
+    size_t length;
+};
+
+/* What goes on until one of the ends. */
+static struct token take(const char **at, const char *ends)
+{
+    struct token token = {*at, strcspn(*at, ends)};
+
+    *at += token.length;
+    return token;
+}
+
+static const char *ANY_END = "=@:, ";
+
+static bool is_known(const char *spec, struct token name, const char **ret_kind,
+                     const char **ret_version)
+{
+    while (*spec) {
+        const char *start = spec;
+        struct token word = take(&spec, " "), found;
+
+        spec += *spec == ' ';
+        *ret_version = *start == '%' ? "v2" : "v1";
+        start += *start == '%';
+        *ret_kind = str_has_prefix(start, "Secret/") ? "Secret" : "ConfigMap";
+        start += str_has_prefix(start, "Secret/") ? strlen("Secret/") : 0;
+        found = (struct token){start, strcspn(start, ANY_END)};
+        if (word.length && found.length == name.length &&
+            strncmp(found.text, name.text, name.length) == 0)
+            return true;
+    }
+    return false;
+}
+
+static char *id_of(const char *spec, struct token name)
+{
+    const char *kind = "", *version = "";
+
+    EXPECT(is_known(spec, name, &kind, &version), "a name that the Spec has");
+    return str_printf("%s:%s:team:%.*s", version, kind, (int)name.length, name.text);
+}
+
+static void add_data(struct buf *json, const char *spec, const char **at)
+{
+    const char *comma = "";
+
+    buf_add_str(json, ",\"data\":{");
+    if (**at == '=') {
+        struct token x;
+
+        (*at)++;
+        x = take(at, ANY_END);
+        buf_printf(json, "\"x\":\"%.*s\"", (int)x.length, x.text);
+        comma = ",";
+    }
+    if (**at == '@') {
+        _cleanup_free_ char *id = NULL;
+        struct token path;
+
+        (*at)++;
+        id = id_of(spec, take(at, "=@:, ."));
+        path = take(at, "=@:, ");
+        if (!path.length)
+            path = (struct token){".status.address", strlen(".status.address")};
+        buf_printf(json, "%s\"ref\":\"$kusion_path.%s%.*s\"", comma, id, (int)path.length,
+                   path.text);
+    }
+    buf_add_str(json, "}}");
+}
+
+static void add_dependencies(struct buf *json, const char *spec, const char **at)
+{
+    const char *comma = "";
+
+    buf_add_str(json, ",\"dependsOn\":[");
+    while (**at == ':' || **at == ',') {
+        _cleanup_free_ char *id = NULL;
+
+        (*at)++;
+        id = id_of(spec, take(at, ANY_END));
+        buf_printf(json, "%s\"%s\"", comma, id);
+        comma = ",";
+    }
+    buf_add_char(json, ']');
+}
+
+static void add_resource(struct buf *json, const char *spec, const char *word)
+{
+    const char *kind = "", *version = "";
+    _cleanup_free_ char *id = NULL;
+    struct token name;
+
+    word += *word == '%';
+    word += str_has_prefix(word, "Secret/") ? strlen("Secret/") : 0;
+    name = take(&word, ANY_END);
+    id = id_of(spec, name);
+    is_known(spec, name, &kind, &version);
+    buf_printf(json,
+               "{\"id\":\"%s\",\"type\":\"Kubernetes\",\"attributes\":{\"apiVersion\":\"%s\","
+               "\"kind\":\"%s\",\"metadata\":{\"name\":\"%.*s\",\"namespace\":\"team\"}",
+               id, version, kind, (int)name.length, name.text);
+    add_data(json, spec, &word);
+    add_dependencies(json, spec, &word);
+    buf_add_char(json, '}');
+}
+
+static char *json_of(const char *text)
+{
+    const char *comma = "";
+    struct buf json;
+
+    buf_init(&json, 0);
+    buf_printf(&json,
+               "{\"metadata\":{\"name\":\"s\",\"namespace\":\"team\",\"generation\":4},"
+               "\"spec\":{\"prune\":%s,\"wait\":%s,\"resources\":[",
+               strstr(text, "-prune") ? "false" : "true", strstr(text, "-wait") ? "false" : "true");
+    for (const char *word = text; *word; word += strcspn(word, " "), word += *word == ' ') {
+        if (*word == '-')
+            continue;
+        buf_add_str(&json, comma);
+        add_resource(&json, text, word);
+        comma = ",";
+    }
+    buf_add_str(&json, "]}}");
+    return buf_take(&json);
+}
+
+struct spec *stage_spec(const char *text)
+{
+    static const char *const types[] = {RESOURCE_KUBERNETES, NULL};
+    const struct spec_options options = {.types = types};
+    _cleanup_free_ char *json = json_of(text);
+    _cleanup_value_ const struct value *object = NULL;
+    struct problems problems = PROBLEMS_INIT;
+    struct error error = {0};
+    struct spec *spec = NULL;
+
+    EXPECT_INT(json_read_str(json, &object, &error), 0, json);
+    EXPECT_INT(spec_parse(object, &options, &spec, &problems, &error), 0, error.message);
+    problems_done(&problems);
+    return spec;
+}
