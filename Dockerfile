@@ -1,23 +1,26 @@
-# The operator's image. For now it is linked with Debian's shared libraries; it holds them, the
-# certificates of public authorities, and the operator.
+# The operator's image: Debian's shared libraries, a libcurl that speaks HTTP alone (hack/libcurl),
+# the certificates of public authorities, and the operator.
 FROM debian:12-slim AS build
 # What CMakeLists.txt asks for; hack/deps says what each is for.
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends \
       gcc libc6-dev cmake ninja-build pkg-config \
       libcurl4-openssl-dev libssl-dev libwebsockets-dev libyajl-dev libyaml-dev zlib1g-dev \
-      libcunit1-dev \
- && rm -rf /var/lib/apt/lists/*
+      dpkg-dev libnghttp2-dev patch xz-utils \
+      libcunit1-dev
 WORKDIR /src
+COPY hack/libcurl hack/libcurl
+COPY hack/lib/common.sh hack/lib/common.sh
+RUN hack/libcurl
 COPY . .
-RUN cmake --preset release \
+RUN cmake --preset release -DKUSION_LIBCURL="$(hack/libcurl)" \
  && cmake --build build/release --target kusion-operator \
  && strip build/release/bin/kusion-operator
 
 FROM debian:12-slim
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends \
-      ca-certificates libcurl4 libssl3 libwebsockets17 libyajl2 libyaml-0-2 zlib1g \
+      ca-certificates libnghttp2-14 libssl3 libwebsockets17 libyajl2 libyaml-0-2 zlib1g \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /src/build/release/bin/kusion-operator /usr/bin/kusion-operator
 COPY LICENSE /usr/share/doc/kusion-operator/copyright

@@ -8,14 +8,16 @@ _build_progress() {
 # build_preset PRESET TARGET…: configures and builds; all of it without a target. Fails if it
 # fails, after the end of its output.
 build_preset() {
-    local started=$SECONDS targets=()
+    local started=$SECONDS targets=() libcurl=''
     _preset=$1
     shift
     (($# == 0)) || targets=(--target "$@")
+    [[ $_preset != release ]] || libcurl=$("$ROOT/hack/libcurl") || return
     mkdir -p "$ROOT/build"
     # shellcheck disable=SC2016 # the inner shell expands it
     long_work "$ROOT/build/$_preset.log" _build_progress \
-        bash -c 'cd "$1" && cmake --preset "$2" && cmake --build --preset "$2" "${@:3}"' \
-        bash "$ROOT" "$_preset" "${targets[@]}" || return
+        bash -c 'cd "$1" && cmake --preset "$2" -DKUSION_LIBCURL="$3" &&
+            cmake --build --preset "$2" "${@:4}"' \
+        bash "$ROOT" "$_preset" "$libcurl" "${targets[@]}" || return
     say "build/$_preset: built in $(seconds_text $((SECONDS - started)))"
 }
