@@ -1,4 +1,5 @@
-/* Flags, logs, signals: nothing else. */
+/* Flags, memory, logs, signals: nothing else. */
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,6 +10,13 @@
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
+
+/* One arena for all threads: they wait for the API server, not for each other, while an arena for
+ * each thread keeps memory of its own, and grows and shrinks it with every answer. */
+static void share_memory(void)
+{
+    mallopt(M_ARENA_MAX, 1);
+}
 
 static int64_t now(void)
 {
@@ -90,6 +98,7 @@ int main(int argc, char **argv)
     struct error error = {0};
     struct flags flags;
 
+    share_memory();
     if (flags_parse(argc, argv, &flags, &error) < 0) {
         fprintf(stderr, "kusion-operator: %s\n", error.message);
         return 2;
