@@ -14,6 +14,7 @@ struct attempt {
     struct operation_results results;
     struct release *release; /* NULL: a retry, which makes one when it succeeds */
     int64_t revision;
+    bool was_ready;
     bool retry;
 };
 
@@ -41,7 +42,7 @@ static int parse(struct run *run, struct spec **ret, struct error *error)
     return 0;
 }
 
-static int say_progress(struct attempt *attempt, const char *message, struct error *error)
+static void say_progress(struct attempt *attempt, const char *message)
 {
     struct run_status status = {
         .verdict = {"Unknown", "Progressing", message, PROGRESS_RECONCILING, NULL},
@@ -50,7 +51,7 @@ static int say_progress(struct attempt *attempt, const char *message, struct err
         .digest = attempt->digest,
     };
 
-    return run_write_status(attempt->run, &status, error);
+    run_begin_status(attempt->run, &status);
 }
 
 static int make_plan(struct attempt *attempt, struct error *error)
@@ -188,8 +189,7 @@ static int carry_out(struct attempt *attempt, bool verify, struct error *error)
 
     if (!attempt->retry) {
         r = write_phase(attempt, PHASE_APPLYING, error);
-        if (r >= 0)
-            r = say_progress(attempt, "applying", error);
+        say_progress(attempt, "applying");
     }
     if (r < 0)
         return r;
@@ -209,29 +209,24 @@ static int announce(struct attempt *attempt, struct error *error)
     return r;
 }
 
-static int attempt_run(struct attempt *attempt, bool *ret_settled, struct error *error)
+/* *ret_idle: there is nothing to do. */
+static int prepare(struct attempt *attempt, bool *ret_idle, struct error *error)
 {
-    bool was_ready = run_is_ready(attempt->run);
     int r = parse(attempt->run, &attempt->spec, error);
 
-    if (r >= 0 && !was_ready)
+    if (r >= 0 && !attempt->was_ready)
         r = choose_revision(attempt, &attempt->release, error);
-    if (r >= 0 && !was_ready && !attempt->retry)
+    if (r >= 0 && !attempt->was_ready && !attempt->retry)
         r = announce(attempt, error);
     if (r >= 0)
         r = make_plan(attempt, error);
     if (r < 0)
         return r;
-    if (was_ready && plan_is_empty(attempt->plan)) {
-        *ret_settled = true;
+    *ret_idle = attempt->was_ready && plan_is_empty(attempt->plan);
+    if (*ret_idle || !attempt->was_ready)
         return 0;
-    }
-    if (was_ready) {
-        r = choose_revision(attempt, &attempt->release, error);
-        if (r >= 0)
-            r = announce(attempt, error);
-    }
-    return r < 0 ? r : carry_out(attempt, !was_ready, error);
+    r = choose_revision(attempt, &attempt->release, error);
+    return r < 0 ? r : announce(attempt, error);
 }
 
 static bool is_ours_to_tell(int code)
@@ -239,22 +234,32 @@ static bool is_ours_to_tell(int code)
     return code != ERR_CANCELLED && code != ERR_FENCED;
 }
 
+static int end(struct attempt *attempt, const struct error *failure, int64_t *after,
+               struct error *error)
+{
+    const struct spec_policy *policy = &attempt->run->policy;
+
+    *after = failure->code ? policy->retry_interval : policy->interval;
+    if (!failure->code)
+        return end_well(attempt, error);
+    if (!is_ours_to_tell(failure->code))
+        return err_copy(error, failure);
+    return end_badly(attempt, failure, error);
+}
+
 int reconcile_apply(struct run *run, int64_t *after, struct error *error)
 {
-    struct attempt attempt = {.run = run};
+    struct attempt attempt = {.run = run, .was_ready = run_is_ready(run)};
     struct error failure = {0};
-    bool settled = false;
-    int r = attempt_run(&attempt, &settled, &failure);
+    bool idle = false;
+    int prepared = prepare(&attempt, &idle, &failure);
+    int r = run_settle(run, error); /* nothing is made before the finalizer is there */
 
     *after = run->policy.interval;
-    if (r < 0 && is_ours_to_tell(r)) {
-        *after = run->policy.retry_interval;
-        r = end_badly(&attempt, &failure, error);
-    } else if (r < 0) {
-        err_copy(error, &failure);
-    } else if (!settled) {
-        r = end_well(&attempt, error);
-    }
+    if (r >= 0 && prepared >= 0 && !idle)
+        carry_out(&attempt, !attempt.was_ready, &failure);
+    if (r >= 0 && !idle)
+        r = end(&attempt, &failure, after, error);
     attempt_done(&attempt);
     return r;
 }

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "controller/reconcile/api.h"
+#include "controller/core/finalizer.h"
 #include "controller/reconcile/report.h"
 #include "engine/base/str.h"
 
@@ -83,37 +83,59 @@ static bool says_something_new(const struct value *old, const struct verdict *ve
            !str_equal(value_get_string(ready, "message"), verdict->message);
 }
 
-int run_write_status(struct run *run, const struct run_status *status, struct error *error)
+void run_begin_finalizer(struct run *run)
 {
-    const struct value *old = value_get(run->object, "status");
-    _cleanup_value_ const struct value *next = next_status(run, status);
-    _cleanup_value_ const struct value *metadata = value_ref(value_get(run->object, "metadata"));
-    _cleanup_free_ char *path = NULL;
-    bool news = says_something_new(old, &status->verdict);
+    const struct value *metadata = value_get(run->object, "metadata");
+
+    if (!finalizer_is_set(metadata))
+        run->write = spec_write_finalizer(run->context, metadata, run->cancel);
+}
+
+void run_begin_status(struct run *run, const struct run_status *status)
+{
+    const struct verdict *verdict = &status->verdict;
+    const struct value *old;
+
+    run_settle(run, NULL);
+    old = value_get(run->object, "status");
+    run->next_status = next_status(run, status);
+    /* What an unreadable object's status says is not known: it is then written each time. */
+    if (!run->unreadable && value_equal(old, run->next_status)) {
+        value_unref(TAKE(run->next_status));
+        return;
+    }
+    run->write =
+        spec_write_status(run->context, value_get(run->object, "metadata"), run->next_status);
+    if (says_something_new(old, verdict))
+        run_event(run, str_equal(verdict->ready, "False") ? "Warning" : "Normal", verdict->reason,
+                  verdict->message);
+}
+
+int run_settle(struct run *run, struct error *error)
+{
+    _cleanup_value_ const struct value *metadata = NULL, *status = TAKE(run->next_status);
+    struct error problem = {0};
     int r;
 
-    /* What an unreadable object's status says is not known: it is then written each time. */
-    if (!run->unreadable && value_equal(old, next))
+    if (!run->write)
         return 0;
-    path = api_spec_path(run->namespace_name, run->name, "status");
-    r = api_put_status(run->context, path, "Spec", &metadata, next, error);
-    if (r == ERR_NOT_FOUND) {
-        err_clear(error);
+    r = spec_write_end(TAKE(run->write), &metadata, &problem);
+    if (r == ERR_NOT_FOUND)
         return 0;
+    if (r < 0) {
+        err_wrap(&problem, "writing the Spec's %s", status ? "status" : "finalizer");
+        return err_copy(error, &problem);
     }
-    if (r < 0)
-        return err_wrap(error, "writing the Spec's status");
-    if (news)
-        run_event(run, str_equal(status->verdict.ready, "False") ? "Warning" : "Normal",
-                  status->verdict.reason, status->verdict.message);
-    run_assign(run, "status", next);
-    run_assign(run, "metadata", metadata);
+    set(&run->object, "metadata", TAKE(metadata));
+    if (status)
+        set(&run->object, "status", TAKE(status));
     return 0;
 }
 
-void run_assign(struct run *run, const char *key, const struct value *member)
+int run_write_status(struct run *run, const struct run_status *status, struct error *error)
 {
-    set(&run->object, key, value_ref(member));
+    run_begin_status(run, status);
+    return run_settle(run, error);
 }
 
 int run_fail(struct run *run, const struct error *failure, struct error *error)

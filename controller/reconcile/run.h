@@ -2,13 +2,15 @@
  * One reconcile of one Spec: what its steps share, and how its status is said.
  *
  * The status is written only when it changes. run->object follows what was
- * written, so that later steps compare with it.
+ * written, so that later steps compare with it; a write that was begun is
+ * counted in when it is settled.
  */
 #ifndef CONTROLLER_RECONCILE_RUN_H
 #define CONTROLLER_RECONCILE_RUN_H
 
 #include "controller/reconcile/conditions.h"
 #include "controller/reconcile/releases.h"
+#include "controller/reconcile/write.h"
 #include "engine/operation/operation.h"
 #include "engine/spec/spec.h"
 
@@ -17,6 +19,8 @@ struct run {
     struct cancel *cancel;
     const char *namespace_name, *name; /* borrowed: of the key */
     const struct value *object;        /* the custom resource; a reference */
+    struct spec_write *write;          /* under way; NULL: none */
+    const struct value *next_status;   /* what it writes; NULL: the finalizer */
     bool unreadable;                   /* object is its metadata alone */
     bool namespace_terminating;
     int64_t generation;
@@ -33,11 +37,17 @@ struct run_status {
     size_t n_resources;
 };
 
-/* Writes the status where it differs, and then an event where Ready's reason or message did. */
-int run_write_status(struct run *run, const struct run_status *status, struct error *error);
+/* Begins to add the finalizer, where it is not there. */
+void run_begin_finalizer(struct run *run);
 
-/* A member of run->object (metadata, status) as it is after a write. */
-void run_assign(struct run *run, const char *key, const struct value *member);
+/* Begins to write the status where it differs, with an event where Ready's reason or message do. */
+void run_begin_status(struct run *run, const struct run_status *status);
+
+/* Waits for the write that is under way, if any. To write to a Spec that is gone is no error. */
+int run_settle(struct run *run, struct error *error);
+
+/* Writes the status, and waits for it. An earlier one that failed is made up for by it. */
+int run_write_status(struct run *run, const struct run_status *status, struct error *error);
 
 /* The same for an error that ends the run. */
 int run_fail(struct run *run, const struct error *failure, struct error *error);

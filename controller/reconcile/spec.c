@@ -1,6 +1,5 @@
 #include "controller/reconcile/spec.h"
 
-#include "controller/core/finalizer.h"
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/apply.h"
 #include "controller/reconcile/deletion.h"
@@ -44,22 +43,13 @@ static int load(struct run *run, struct error *why_unreadable, struct error *err
     return 0;
 }
 
-static int ensure_finalizer(struct run *run, struct error *error)
-{
-    _cleanup_free_ char *path = api_spec_path(run->namespace_name, run->name, NULL);
-    _cleanup_value_ const struct value *metadata = value_ref(value_get(run->object, "metadata"));
-    int r = finalizer_add(run->context->client, path, &metadata, run->cancel, error);
-
-    if (r < 0)
-        return r;
-    run_assign(run, "metadata", metadata);
-    return 0;
-}
-
 static int refuse_unreadable(struct run *run, const struct error *why, struct error *error)
 {
     struct error refusal = {0};
+    int r = run_settle(run, error);
 
+    if (r < 0)
+        return r;
     err_set(&refusal, ERR_INVALID, "InvalidSpec", "the Spec cannot be read: %s", why->message);
     return run_fail(run, &refusal, error);
 }
@@ -77,9 +67,7 @@ static int reconcile(struct run *run, int64_t *after, struct error *error)
         return reconcile_deletion(run, after, error);
     if (run->policy.suspend)
         return 0;
-    r = ensure_finalizer(run, error);
-    if (r < 0)
-        return err_wrap(error, "setting the finalizer");
+    run_begin_finalizer(run);
     if (run->unreadable)
         return refuse_unreadable(run, &why_unreadable, error);
     return reconcile_apply(run, after, error);
@@ -98,6 +86,7 @@ struct reconcile_result reconcile_spec(void *arg, const char *key, struct cancel
         return result;
     run.namespace_name = namespace_name;
     r = reconcile(&run, &after, &error);
+    run_settle(&run, NULL);
     value_unref(run.object);
     if (r == ERR_NOT_FOUND || r == ERR_CANCELLED)
         return result; /* gone, or a newer generation is on its way */
