@@ -48,6 +48,11 @@ static uint32_t hash_of(const char *key, size_t length)
     return (uint32_t)mix(hash ^ length, 0xa0761d6478bd642fu);
 }
 
+static uint64_t length_bit(size_t length)
+{
+    return (uint64_t)1 << (length % 64);
+}
+
 void strmap_init(struct strmap *map)
 {
     *map = (struct strmap)STRMAP_INIT;
@@ -60,16 +65,32 @@ void strmap_done(struct strmap *map)
     strmap_init(map);
 }
 
+/* A slot's low bits, as many as count the slots, are an entry's index + 1; its high bits are those
+ * of the entry's hash, so that most entries with another key need not be looked at. */
+static uint32_t tag_of(const struct strmap *map, uint32_t slot_or_hash)
+{
+    return slot_or_hash & ~(uint32_t)(map->n_slots - 1);
+}
+
+static struct strmap_entry *entry_at(const struct strmap *map, uint32_t slot)
+{
+    return &map->entries[(slot & (map->n_slots - 1)) - 1];
+}
+
+static void put_in_slot(struct strmap *map, uint32_t hash, size_t index)
+{
+    size_t slot = hash & (map->n_slots - 1);
+
+    while (map->slots[slot])
+        slot = (slot + 1) & (map->n_slots - 1);
+    map->slots[slot] = tag_of(map, hash) | (uint32_t)(index + 1);
+}
+
 static void fill_slots(struct strmap *map)
 {
     memset(map->slots, 0, map->n_slots * sizeof(*map->slots));
-    for (size_t i = 0; i < map->n_entries; i++) {
-        size_t slot = map->entries[i].hash & (map->n_slots - 1);
-
-        while (map->slots[slot])
-            slot = (slot + 1) & (map->n_slots - 1);
-        map->slots[slot] = (uint32_t)(i + 1);
-    }
+    for (size_t i = 0; i < map->n_entries; i++)
+        put_in_slot(map, map->entries[i].hash, i);
 }
 
 /* Drops removed entries, which keep their slots until then. */
@@ -83,21 +104,35 @@ static void compact(struct strmap *map)
     map->n_entries = kept;
 }
 
+static void set_capacity(struct strmap *map, size_t capacity)
+{
+    if (capacity > UINT32_MAX / 2)
+        abort();
+    map->entries = mem_resize(map->entries, capacity, sizeof(*map->entries));
+    map->slots = mem_resize(map->slots, capacity * 2, sizeof(*map->slots));
+    map->capacity = capacity;
+    map->n_slots = capacity * 2;
+}
+
 static void make_room(struct strmap *map)
 {
     if (map->n_entries < map->capacity)
         return;
     compact(map);
-    if (map->n_entries >= map->capacity / 4 * 3) {
-        size_t capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY;
+    if (map->n_entries >= map->capacity / 4 * 3)
+        set_capacity(map, map->capacity ? map->capacity * 2 : FIRST_CAPACITY);
+    fill_slots(map);
+}
 
-        if (capacity > UINT32_MAX / 2)
-            abort();
-        map->entries = mem_resize(map->entries, capacity, sizeof(*map->entries));
-        map->slots = mem_resize(map->slots, capacity * 2, sizeof(*map->slots));
-        map->capacity = capacity;
-        map->n_slots = capacity * 2;
-    }
+void strmap_reserve(struct strmap *map, size_t count)
+{
+    size_t capacity = FIRST_CAPACITY;
+
+    while (capacity < count && capacity < UINT32_MAX / 4)
+        capacity *= 2;
+    if (capacity <= map->capacity)
+        return;
+    set_capacity(map, capacity);
     fill_slots(map);
 }
 
@@ -108,10 +143,10 @@ static struct strmap_entry *find(const struct strmap *map, const char *key, size
         return NULL;
     for (size_t slot = hash & (map->n_slots - 1); map->slots[slot];
          slot = (slot + 1) & (map->n_slots - 1)) {
-        struct strmap_entry *entry = &map->entries[map->slots[slot] - 1];
+        struct strmap_entry *entry = entry_at(map, map->slots[slot]);
 
-        if (entry->key && entry->hash == hash && entry->key_length == length &&
-            memcmp(entry->key, key, length) == 0)
+        if (tag_of(map, map->slots[slot]) == tag_of(map, hash) && entry->key &&
+            entry->key_length == length && memcmp(entry->key, key, length) == 0)
             return entry;
     }
     return NULL;
@@ -126,7 +161,6 @@ void *strmap_put_n(struct strmap *map, const char *key, size_t length, void *val
 {
     struct strmap_entry *entry;
     uint32_t hash;
-    size_t slot;
 
     if (!key || !value)
         abort();
@@ -140,11 +174,9 @@ void *strmap_put_n(struct strmap *map, const char *key, size_t length, void *val
         return before;
     }
     make_room(map);
-    slot = hash & (map->n_slots - 1);
-    while (map->slots[slot])
-        slot = (slot + 1) & (map->n_slots - 1);
     map->entries[map->n_entries] = (struct strmap_entry){key, length, hash, value};
-    map->slots[slot] = (uint32_t)++map->n_entries;
+    put_in_slot(map, hash, map->n_entries++);
+    map->lengths |= length_bit(length);
     map->count++;
     return NULL;
 }
@@ -163,7 +195,9 @@ void *strmap_get_n(const struct strmap *map, const char *key, size_t length)
 
 const struct strmap_entry *strmap_find_n(const struct strmap *map, const char *key, size_t length)
 {
-    return map->count ? find(map, key, length, hash_of(key, length)) : NULL;
+    if (!map->count || !(map->lengths & length_bit(length)))
+        return NULL;
+    return find(map, key, length, hash_of(key, length));
 }
 
 void *strmap_remove(struct strmap *map, const char *key)

@@ -20,15 +20,18 @@ struct strmap_entry {
 struct strmap {
     struct strmap_entry *entries; /* in order; removed ones have key == NULL */
     size_t n_entries, capacity;   /* used entries, removed ones included */
-    uint32_t *slots;              /* index + 1 into entries */
+    uint32_t *slots;              /* 0: free */
     size_t n_slots;
-    size_t count; /* live entries */
+    uint64_t lengths; /* bit n: there was a key whose length is n modulo 64 */
+    size_t count;     /* live entries */
 };
 
 #define STRMAP_INIT {0}
 
 void strmap_init(struct strmap *map);
 void strmap_done(struct strmap *map); /* frees neither keys nor values */
+/* Room for so many entries without growing; only a hint. */
+void strmap_reserve(struct strmap *map, size_t count);
 
 /* Keys are borrowed: they must live as long as their entry. value: not NULL.
  * Returns the value that was there before, or NULL. */

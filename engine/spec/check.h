@@ -53,7 +53,7 @@ void check_policy(struct check *check, const struct value *fields, struct spec_p
 /* unsupported.c: fields that a later version will act on. */
 void check_unsupported(struct check *check, const struct value *fields);
 /* kubernetes.c: one Kubernetes resource, at resources[index]. */
-void check_kubernetes(struct check *check, const struct resource *resource,
+void check_kubernetes(struct check *check, struct resource *resource,
                       const struct place *place);
 /* After these of all resources: no two name the same object. */
 void check_objects_differ(struct check *check);

@@ -47,7 +47,7 @@ static void take_explicit(const struct collect *collect, const struct resource *
 static void take_reference(const struct collect *collect, const struct value *string,
                            const struct place *place)
 {
-    struct error error = {0};
+    struct error error; /* large, and set by what fails */
     struct ref ref = {0};
     const char *text = "";
 

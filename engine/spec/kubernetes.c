@@ -204,13 +204,11 @@ void check_objects_differ(struct check *check)
         return;
     for (size_t i = 0; i < check->spec->n_resources; i++) {
         struct resource *resource = &check->spec->resources[i];
-        const struct object_ref ref = object_ref_of(resource->attributes);
 
-        if (!resource->id || !str_equal(resource->type, RESOURCE_KUBERNETES) || !ref.api_version ||
-            !ref.kind || !ref.name)
+        if (!resource->id || !resource->object.name)
             continue;
         check->id = resource->id;
-        check_object_is_new(check, resource, &ref, &objects);
+        check_object_is_new(check, resource, &resource->object, &objects);
     }
     check->id = NULL;
     strmap_done(&objects);
@@ -258,8 +256,7 @@ static void check_extensions(struct check *check, const struct value *extensions
     }
 }
 
-void check_kubernetes(struct check *check, const struct resource *resource,
-                      const struct place *place)
+void check_kubernetes(struct check *check, struct resource *resource, const struct place *place)
 {
     const struct place in = {.above = place, .key = "attributes"};
     struct object_ref ref;
@@ -268,6 +265,7 @@ void check_kubernetes(struct check *check, const struct resource *resource,
         check_extensions(check, resource->extensions, place);
     if (!resource->attributes || !read_identity(check, resource->attributes, &in, &ref))
         return;
+    resource->object = ref;
     if (is_own_spec(check->spec, &ref))
         check_problem(check, INVALID_SPEC, &in, "is the Spec itself: a Spec cannot manage itself");
     if (is_own_namespace(check->spec, &ref))

@@ -16,19 +16,21 @@
 #define RESOURCE_KUBERNETES "Kubernetes"
 #define RESOURCE_TERRAFORM "Terraform"
 
+/* Of a Kubernetes resource's attributes; NULL where they have none. */
+struct object_ref {
+    const char *api_version, *kind, *namespace_name, *name;
+};
+
 struct resource {
     const char *id;
     const char *type;
+    struct object_ref object;       /* of type Kubernetes, once spec_parse() has checked it */
     const struct value *attributes; /* an object */
     const struct value *extensions; /* an object, or NULL */
     const char *const *depends_on;  /* ids, in the order written */
     size_t n_depends_on;
 };
 
-/* Of a Kubernetes resource's attributes; NULL where they have none. */
-struct object_ref {
-    const char *api_version, *kind, *namespace_name, *name;
-};
 struct object_ref object_ref_of(const struct value *attributes);
 
 /* "apiVersion:Kind[:namespace]:name", in the arena. */

@@ -159,7 +159,7 @@ static void check_resource(struct check *check, const struct value *value, size_
 {
     const struct place list = {.key = "resources"};
     const struct place place = {.above = &list, .index = index};
-    const struct resource *resource = &check->spec->resources[index];
+    struct resource *resource = &check->spec->resources[index];
     const struct entry entry = entry_of(value);
 
     if (!value_is(value, VALUE_OBJECT))
@@ -200,6 +200,7 @@ static void read_resources(struct check *check, const struct value *fields)
     spec->n_resources = value_count(list);
     spec->resources = ARENA_ARRAY(&spec->arena, struct resource, spec->n_resources);
     spec->dependencies = ARENA_ARRAY(&spec->arena, struct spec_dependencies, spec->n_resources);
+    strmap_reserve(&spec->by_id, spec->n_resources);
     check->taken = NEW_ARRAY(uint32_t, spec->n_resources);
     for (size_t i = 0; i < spec->n_resources; i++)
         read_resource(check, value_at(list, i), i);

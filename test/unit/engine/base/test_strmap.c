@@ -102,5 +102,30 @@ static void takes_any_bytes(void)
     strmap_done(&map);
 }
 
+static void reserves_without_a_change(void)
+{
+    struct strmap map = STRMAP_INIT;
+    size_t capacity, missing = 0;
+
+    make_names();
+    strmap_put(&map, names[0], &numbers[0]);
+    strmap_put(&map, names[1], &numbers[1]);
+    strmap_remove(&map, names[0]);
+    strmap_reserve(&map, ARRAY_SIZE(numbers));
+    capacity = map.capacity;
+    EXPECT(capacity >= ARRAY_SIZE(numbers), "room");
+    EXPECT(!strmap_get(&map, names[0]) && strmap_get(&map, names[1]) == &numbers[1], "the same");
+    for (size_t i = 0; i < ARRAY_SIZE(numbers) - 1; i++)
+        strmap_put(&map, names[i], &numbers[i]);
+    EXPECT_INT(map.capacity, capacity, "did not grow");
+    for (size_t i = 0; i < ARRAY_SIZE(numbers) - 1; i++)
+        missing += strmap_get(&map, names[i]) != &numbers[i];
+    EXPECT_INT(missing, 0, "all are there");
+    strmap_reserve(&map, 1);
+    EXPECT_INT(map.capacity, capacity, "never shrinks");
+    strmap_done(&map);
+    free_names();
+}
+
 SUITE(strmap, TEST(finds_what_was_put), TEST(removes_and_takes_again), TEST(reuses_room),
-      TEST(takes_any_bytes))
+      TEST(takes_any_bytes), TEST(reserves_without_a_change))
