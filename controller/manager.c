@@ -342,6 +342,7 @@ static void fill_context(struct manager *manager)
         .client = manager->client,
         .clock = &system_clock,
         .store = manager->store,
+        .state_namespace = manager->state_namespace,
         .runtimes = &manager->runtime,
         .n_runtimes = 1,
         .events = manager->events,

@@ -17,6 +17,7 @@ struct reconcile_context {
     struct kube_client *client;
     const struct clock_source *clock;
     struct state_store *store;
+    const char *state_namespace; /* where State, and plans, are kept */
     struct runtime **runtimes;
     size_t n_runtimes;
     struct event_recorder *events;

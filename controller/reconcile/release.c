@@ -4,6 +4,7 @@
 #include "controller/reconcile/run.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "runtimes/kubernetes/plans.h"
 
 /* What a preview holds. */
 struct preview {
@@ -119,10 +120,15 @@ static int reconcile(const struct reconcile_context *context, const char *namesp
     _cleanup_value_ const struct value *object = NULL;
     _cleanup_(release_free_p) struct release *release = NULL;
     struct preview preview = {0};
-    int r = kube_get(context->client, path, cancel, &object, error);
+    struct error absent = {0};
+    int r = kube_get(context->client, path, cancel, &object, &absent);
 
-    if (r < 0 || is_generated(object) || api_is_deleting(object))
-        return r;
+    if (r == ERR_NOT_FOUND)
+        return plan_remove(context->client, context->state_namespace, namespace_name, name, error);
+    if (r < 0)
+        return err_copy(error, &absent);
+    if (is_generated(object) || api_is_deleting(object))
+        return 0;
     release = release_of(object);
     if (release_phase_is_terminal(release->phase))
         return 0;
@@ -156,7 +162,7 @@ struct reconcile_result reconcile_release(void *arg, const char *key, struct can
     if (!api_key_split(key, &namespace_name, &name))
         return result;
     r = reconcile(arg, namespace_name, name, cancel, &error);
-    if (r < 0 && r != ERR_NOT_FOUND && r != ERR_CANCELLED) {
+    if (r < 0 && r != ERR_CANCELLED) {
         log_error("reconciling a Release failed", "namespace", namespace_name, "release", name,
                   "reason", error.reason, "error", error.message, NULL);
         result.kind = RECONCILE_RETRY;

@@ -6,6 +6,7 @@
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/client/list.h"
 #include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/plans.h"
 
 #define REVISION_ANNOTATION   "api.kusion.io/revision"
 #define GENERATION_ANNOTATION "api.kusion.io/spec-generation"
@@ -181,6 +182,27 @@ static const struct value *status_with_phase(const struct release_subject *subje
     return status;
 }
 
+/* Results into a status; all of them beside it, where there are too many. */
+static int set_results(const struct reconcile_context *context, const struct release *release,
+                       const struct plan *plan, const struct operation_results *results,
+                       const struct value **status, struct error *error)
+{
+    const char *namespace_name = value_get_string(release->metadata, "namespace");
+    const char *name = value_get_string(release->metadata, "name");
+    _cleanup_value_ const struct value *all = NULL;
+    char ref[PLAN_NAME_SIZE];
+    size_t omitted;
+
+    set(status, "results", report_results(plan, results, &omitted));
+    set(status, "omitted", value_pack("I", (int64_t)omitted));
+    if (!omitted)
+        return 0;
+    all = report_all_results(plan, results);
+    plan_name(namespace_name, name, ref);
+    set(status, "planRef", value_pack("{s:s}", "name", ref));
+    return plan_save(context->client, context->state_namespace, namespace_name, name, all, error);
+}
+
 static int write_status(const struct reconcile_context *context, struct release *release,
                         const struct value *status, struct error *error)
 {
@@ -200,7 +222,7 @@ int release_write(const struct reconcile_context *context, const struct release_
     int64_t now = context->clock->now(context->clock);
     const struct value *status;
     char time[TIMESTAMP_SIZE];
-    int r;
+    int r = 0;
 
     if (!release || release_phase_is_terminal(release->phase))
         return 0;
@@ -214,18 +236,15 @@ int release_write(const struct reconcile_context *context, const struct release_
     status = status_with_phase(subject, release, phase, time);
     if (plan)
         set(&status, "plan", report_plan(plan, digest));
-    if (results || (plan && release_phase_is_terminal(phase))) {
-        size_t omitted;
-
-        set(&status, "results", report_results(plan, results, &omitted));
-        set(&status, "omitted", value_pack("I", (int64_t)omitted));
-    }
+    if (results || (plan && release_phase_is_terminal(phase)))
+        r = set_results(context, release, plan, results, &status, error);
     if (results)
         set(&status, "counts", report_counts(results));
     if (verdict)
         set(&status, "conditions",
             conditions_make(value_get(release->status, "conditions"), verdict, 1, now));
-    r = write_status(context, release, status, error);
+    if (r >= 0)
+        r = write_status(context, release, status, error);
     if (r < 0) {
         value_unref(status);
         return r;

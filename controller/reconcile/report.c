@@ -69,27 +69,50 @@ static const struct value *result_at(const struct plan *plan,
                          result && result->ended ? result->ended - result->started : -1);
 }
 
-const struct value *report_results(const struct plan *plan, const struct operation_results *results,
-                                   size_t *ret_omitted)
+static size_t count_results(const struct plan *plan, const struct operation_results *results)
+{
+    return results ? results->count : plan->n_changes;
+}
+
+static const struct value *list_results(const struct plan *plan,
+                                        const struct operation_results *results, size_t most,
+                                        size_t most_bytes)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    size_t n = results ? results->count : plan->n_changes, taken = 0;
     const struct value *list = NULL;
-    _cleanup_buf_ struct buf text = BUF_INIT;
+    size_t bytes = 0;
 
     value_begin_array(b);
-    for (; taken < n && taken < REPORT_RESULTS; taken++) {
-        _cleanup_value_ const struct value *entry = result_at(plan, results, taken);
+    for (size_t i = 0; i < most; i++) {
+        _cleanup_value_ const struct value *entry = result_at(plan, results, i);
+        _cleanup_buf_ struct buf text = BUF_INIT;
 
         json_write(&text, entry, JSON_COMPACT);
-        if (text.length > REPORT_BYTES)
+        bytes += text.length;
+        if (bytes > most_bytes)
             break;
         value_add(b, entry);
     }
     value_end_array(b);
     value_builder_finish(b, &list, NULL);
-    *ret_omitted = n - taken;
     return list;
+}
+
+const struct value *report_results(const struct plan *plan, const struct operation_results *results,
+                                   size_t *ret_omitted)
+{
+    size_t n = count_results(plan, results);
+    const struct value *list =
+        list_results(plan, results, n < REPORT_RESULTS ? n : REPORT_RESULTS, REPORT_BYTES);
+
+    *ret_omitted = n - value_count(list);
+    return list;
+}
+
+const struct value *report_all_results(const struct plan *plan,
+                                       const struct operation_results *results)
+{
+    return list_results(plan, results, count_results(plan, results), SIZE_MAX);
 }
 
 static void count(const struct operation_results *results, int counts[RESULT_TIMED_OUT + 1])

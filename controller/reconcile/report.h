@@ -6,7 +6,8 @@
 
 #include "engine/operation/operation.h"
 
-/* Entries that a Release's status takes, and bytes; the rest is counted in `omitted`. */
+/* Entries that a Release's status takes, and bytes. Where there are more, the others are counted in
+ * `omitted`, and all of them are kept beside (plans.h). */
 #define REPORT_RESULTS 2000
 #define REPORT_BYTES (400u << 10)
 /* Failing resources that a Spec's status names. */
@@ -19,6 +20,10 @@ const struct value *report_plan(const struct plan *plan, const char *digest);
  * be NULL (destroy). *ret_omitted: how many did not fit. */
 const struct value *report_results(const struct plan *plan, const struct operation_results *results,
                                    size_t *ret_omitted);
+
+/* All of them. */
+const struct value *report_all_results(const struct plan *plan,
+                                       const struct operation_results *results);
 
 /* {total, succeeded, failed, skipped, pending} */
 const struct value *report_counts(const struct operation_results *results);

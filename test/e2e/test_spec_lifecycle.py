@@ -1,5 +1,9 @@
 """The way of a Spec: applied, changed, pruned, looked at, deleted."""
 
+import base64
+import gzip
+import json
+
 import pytest
 import yaml
 
@@ -125,3 +129,30 @@ def test_two_specs_that_claim_one_object(controlled, tenant):
     second.delete()
     assert config_maps(controlled, tenant)["a"]["data"] == {"a": "b"}
     first.delete()
+
+
+def test_a_plan_too_long_for_a_status_is_kept_beside_it(controlled, tenant):
+    count = 2100  # a status takes 2,000
+    spec = Spec(controlled, tenant)
+    spec.apply([config_map(f"item-{number}", tenant) for number in range(count)], suspend=True)
+    path = f"/apis/api.kusion.io/v1/namespaces/{tenant}/releases/look"
+    body = {"apiVersion": "api.kusion.io/v1", "kind": "Release", "metadata": {"name": "look"},
+            "spec": {"specRef": {"name": spec.name}, "operation": "Preview"}}
+    controlled.api.create(path.rpartition("/")[0], body).must()
+
+    def ended():
+        status = controlled.api.get(path).must().object.get("status", {})
+        assert status.get("phase") == "succeeded", status.get("phase")
+        return status
+
+    status = eventually(ended, seconds=120)
+    assert len(status["results"]) + status["omitted"] == count and status["omitted"] > 0
+    kept = f"/api/v1/namespaces/{STATE}/configmaps/{status['planRef']['name']}"
+    data = controlled.api.get(kept).must().object["binaryData"]["plan"]
+    results = json.loads(gzip.decompress(base64.b64decode(data)))
+    assert [one["action"] for one in results] == ["create"] * count
+    assert results[:len(status["results"])] == status["results"]
+
+    controlled.api.delete(path).must()
+    eventually(lambda: controlled.api.get(kept).code == 404)
+    spec.delete()
