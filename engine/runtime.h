@@ -61,6 +61,7 @@ struct runtime_scope {
     const char *owner;           /* the owner label's value: a hash of namespace and name */
     const char *service_account; /* in the Spec's namespace; NULL: the runtime's own identity */
     bool spec_namespace_terminating; /* the service account may be gone already: not looked up */
+    bool service_account_leaves;     /* it is to be deleted, too: the same */
     struct cancel *cancel;
 };
 
@@ -102,8 +103,15 @@ struct runtime_ops {
     int (*apply)(struct runtime_session *session, const struct runtime_target *target,
                  enum apply_mode mode, struct observation *ret, struct error *error);
 
-    /* Begins to delete the object of target->uid, and only that. 0: begun, or already gone.
-     * ERR_CONFLICT: another object has its name now. */
+    /* Asked once, right before remove is, whoever wants it (prune, destroy). ERR_CONFLICT
+     * DeletionGuardTripped: what would go with it is not all the Spec's, or is not known; the
+     * message names some of it, and the way out. NULL: nothing goes with anything. */
+    int (*may_delete)(struct runtime_session *session, const struct runtime_target *target,
+                      struct error *error);
+
+    /* Begins to delete the object of target->uid, and only that. 1: it is gone, and need not be
+     * looked at to know; 0: begun, or already gone. ERR_CONFLICT: another object has its name
+     * now. */
     int (*remove)(struct runtime_session *session, const struct runtime_target *target,
                   struct error *error);
 

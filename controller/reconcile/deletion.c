@@ -80,6 +80,16 @@ static int begin_release(struct run *run, const struct state *state, struct rele
                          release_next_revision(state->revision, highest), ret, error);
 }
 
+/* A try after one that failed: what that one said stands until this one knows better. */
+static bool is_retry(const struct run *run)
+{
+    const struct value *status = value_get(run->object, "status");
+    const struct value *ready = conditions_find(value_get(status, "conditions"), "Ready");
+
+    return value_int(value_get(status, "observedGeneration"), -1) == run->generation &&
+           str_equal(value_get_string(ready, "status"), "False");
+}
+
 static int destroy(struct run *run, struct operation *operation, struct error *error)
 {
     const struct state *state = operation_state(operation);
@@ -87,14 +97,15 @@ static int destroy(struct run *run, struct operation *operation, struct error *e
     struct operation_results results = {0};
     struct error failure = {0};
     struct verdict verdict = {"Unknown", "Progressing", "destroying", PROGRESS_RECONCILING, NULL};
-    int r;
+    int r = 0;
 
     if (!state->n_records)
         return operation_orphan(operation, error);
-    r = run_write_status(run, &(struct run_status){.verdict = verdict}, error);
+    if (!is_retry(run))
+        r = run_write_status(run, &(struct run_status){.verdict = verdict}, error);
     if (r >= 0)
         r = begin_release(run, state, &release, error);
-    if (r >= 0)
+    if (r >= 0 && release && release->phase != PHASE_DESTROYING)
         r = release_write(run->context, &run->subject, release, PHASE_DESTROYING, NULL, NULL, NULL,
                           NULL, error);
     if (r < 0)
@@ -139,6 +150,14 @@ static int take_down(struct run *run, struct error *error)
     return destroy(run, operation, error);
 }
 
+/* Rights may be gone for good, with what was deleted: there is a way out without them. */
+static void tell_way_out(struct error *failure)
+{
+    if (str_equal(failure->reason, "AccessDenied") ||
+        str_equal(failure->reason, "ServiceAccountNotFound"))
+        err_wrap(failure, "held (deletionPolicy Orphan would leave what remains)");
+}
+
 int reconcile_deletion(struct run *run, int64_t *after, struct error *error)
 {
     struct error failure = {0};
@@ -152,6 +171,7 @@ int reconcile_deletion(struct run *run, int64_t *after, struct error *error)
     if (r == ERR_CANCELLED || r == ERR_FENCED)
         return err_copy(error, &failure);
     *after = HELD_INTERVAL;
+    tell_way_out(&failure);
     log_warn("a Spec's deletion is held", "namespace", run->namespace_name, "spec", run->name,
              "reason", failure.reason, "error", failure.message, NULL);
     return run_fail(run, &failure, error);

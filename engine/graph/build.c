@@ -16,6 +16,7 @@ struct build {
 
     struct strmap namespaces;  /* name -> its object */
     struct strmap definitions; /* "group/Kind" -> the CustomResourceDefinition's object */
+    bool *carries_rights;      /* of each node; NULL: of none */
     struct arena arena;        /* keys */
 };
 
@@ -31,6 +32,7 @@ static void build_done(struct build *build)
     free(build->ranks);
     free(build->objects);
     free(build->edges);
+    free(build->carries_rights);
     strmap_done(&build->namespaces);
     strmap_done(&build->definitions);
     arena_done(&build->arena);
@@ -66,17 +68,16 @@ static void note_definition(struct build *build, struct object_ref *object,
         strmap_put(&build->definitions, arena_printf(&build->arena, "%s/%s", group, kind), object);
 }
 
-/* attributes: of a Kubernetes object, or NULL. */
-static void note_object(struct build *build, size_t node, const struct value *attributes)
+/* ref: all NULL, or of the Kubernetes object that attributes are. */
+static void note_object(struct build *build, size_t node, const struct object_ref *ref,
+                        const struct value *attributes)
 {
     struct object_ref *object = &build->objects[node];
 
-    *object = object_ref_of(attributes);
-    build->ranks[node] = kind_rank(object->api_version, object->kind);
-    if (!object->api_version || !object->kind || !object->name) {
-        *object = (struct object_ref){0};
+    build->ranks[node] = kind_rank(ref->api_version, ref->kind);
+    if (!ref->api_version || !ref->kind || !ref->name)
         return;
-    }
+    *object = *ref;
     if (is_namespace(object))
         strmap_put(&build->namespaces, object->name, object);
     else if (is_definition(object))
@@ -101,7 +102,8 @@ static void add_demands(struct build *build, size_t node)
 {
     const struct object_ref *object = &build->objects[node], *demanded = NULL;
 
-    if (!object->kind || is_namespace(object) || is_definition(object))
+    if (!object->kind || is_namespace(object) || is_definition(object) ||
+        (build->carries_rights && build->carries_rights[node]))
         return;
     if (build->namespaces.count && object->namespace_name)
         demanded = strmap_get(&build->namespaces, object->namespace_name);
@@ -139,9 +141,8 @@ int graph_from_spec(const struct spec *spec, struct graph **ret, struct error *e
     for (size_t i = 0; i < spec->n_resources; i++) {
         const struct resource *resource = &spec->resources[i];
         const struct spec_dependencies *dependencies = &spec->dependencies[i];
-        bool is_object = str_equal(resource->type, RESOURCE_KUBERNETES);
 
-        note_object(&build, i, is_object ? resource->attributes : NULL);
+        note_object(&build, i, &resource->object, resource->attributes);
         for (size_t d = 0; d < dependencies->count; d++)
             add_edge(&build, i, dependencies->indices[d]);
     }
@@ -169,8 +170,31 @@ static void add_recorded(struct build *build, const struct graph_record *records
     }
 }
 
-int graph_from_records(const struct graph_record *records, size_t n_records, struct graph **ret,
-                       struct error *error)
+/* A chain, at whose end everything else hangs: few edges, however many there are. */
+static void put_last(struct build *build, const struct graph_record *records,
+                     const struct graph_account *account)
+{
+    _cleanup_free_ const struct value **attributes =
+        NEW_ARRAY(const struct value *, build->n_nodes + 1);
+    _cleanup_free_ uint32_t *last = NEW_ARRAY(uint32_t, build->n_nodes + 1);
+    size_t count;
+
+    for (size_t i = 0; i < build->n_nodes; i++)
+        attributes[i] = records[i].attributes;
+    count = graph_access(attributes, build->n_nodes, account, last);
+    build->carries_rights = NEW_ARRAY(bool, build->n_nodes + 1);
+    for (size_t i = 0; i < count; i++) {
+        build->carries_rights[last[i]] = true;
+        if (i)
+            add_edge(build, last[i - 1], last[i]);
+    }
+    for (size_t i = 0; count && i < build->n_nodes; i++)
+        if (!build->carries_rights[i])
+            add_edge(build, i, last[0]);
+}
+
+int graph_from_records(const struct graph_record *records, size_t n_records,
+                       const struct graph_account *account, struct graph **ret, struct error *error)
 {
     _cleanup_(build_done) struct build build;
     struct strmap by_id = STRMAP_INIT;
@@ -179,9 +203,14 @@ int graph_from_records(const struct graph_record *records, size_t n_records, str
     build_init(&build, n_records);
     for (size_t i = 0; i < n_records; i++)
         strmap_put(&by_id, records[i].id, &values[i]);
+    if (account)
+        put_last(&build, records, account);
     for (size_t i = 0; i < n_records; i++) {
-        note_object(&build, i, records[i].attributes);
-        add_recorded(&build, records, i, &by_id);
+        const struct object_ref ref = object_ref_of(records[i].attributes);
+
+        note_object(&build, i, &ref, records[i].attributes);
+        if (!build.carries_rights || !build.carries_rights[i])
+            add_recorded(&build, records, i, &by_id);
     }
     strmap_done(&by_id);
     return finish(&build, name_of_record, values, ret, error);

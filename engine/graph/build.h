@@ -7,6 +7,7 @@
 #ifndef ENGINE_GRAPH_BUILD_H
 #define ENGINE_GRAPH_BUILD_H
 
+#include "engine/graph/access.h"
 #include "engine/graph/graph.h"
 #include "engine/spec/spec.h"
 
@@ -16,6 +17,9 @@ int graph_from_spec(const struct spec *spec, struct graph **ret, struct error *e
 /*
  * From records (State): dependencies by id, those that are not among the nodes are left
  * out. Records can hold no cycle but by damage; an edge that would close one is an error.
+ *
+ * account: whoever walks it in reverse, removing, acts as this one; or NULL. What carries its rights
+ * (access.h) then goes after everything else and one by one, whatever it depends on itself.
  */
 struct graph_record {
     const char *id;
@@ -23,7 +27,8 @@ struct graph_record {
     const char *const *dependencies;
     size_t n_dependencies;
 };
-int graph_from_records(const struct graph_record *records, size_t n_records, struct graph **ret,
+int graph_from_records(const struct graph_record *records, size_t n_records,
+                       const struct graph_account *account, struct graph **ret,
                        struct error *error);
 
 /* A kind's place in the default order; kinds that are not in the table come with Deployment. */

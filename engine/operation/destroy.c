@@ -49,6 +49,21 @@ static int destroy_all(struct operation *operation, struct operation_results *re
     return r < 0 ? err_copy(error, &problem) : 0;
 }
 
+/* Nothing is left but what carries our rights, of which the account goes first: it may be gone, if
+ * we were killed after that. */
+static bool account_leaves(const struct operation *operation)
+{
+    const struct runtime_scope *scope = &operation->config.scope;
+    const struct graph_account account = {scope->spec_namespace, scope->service_account};
+    size_t n = operation->state->n_records;
+    _cleanup_free_ const struct value **attributes = NEW_ARRAY(const struct value *, n + 1);
+    _cleanup_free_ uint32_t *last = NEW_ARRAY(uint32_t, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        attributes[i] = operation->state->records[i]->attributes;
+    return n && graph_access(attributes, n, &account, last) == n;
+}
+
 int operation_destroy(struct operation *operation, int64_t revision, struct operation_results *ret,
                       struct error *error)
 {
@@ -56,6 +71,7 @@ int operation_destroy(struct operation *operation, int64_t revision, struct oper
 
     operation_results_init(ret, operation->state->n_records);
     operation->state->revision = revision;
+    operation->config.scope.service_account_leaves = account_leaves(operation);
     r = destroy_all(operation, ret, error);
     if (r >= 0)
         return operation_orphan(operation, error);

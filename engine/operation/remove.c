@@ -10,6 +10,7 @@
 struct removing {
     struct operation *operation;
     struct removal *removals;
+    size_t count;
 };
 
 enum plan_action removal_action(const struct operation *operation, const struct record *record,
@@ -28,26 +29,58 @@ enum plan_action removal_action(const struct operation *operation, const struct 
     return same && !inherited && seen->owner != OWNER_SPEC ? PLAN_DELETE : PLAN_FORGET;
 }
 
+/* What carries our rights, and was in a Namespace that is gone: it goes after that, when we may
+ * have no right to look any more. It went with it, and is forgotten with it, in one save. */
+static void drop_content(struct removing *removing, const struct removal *space)
+{
+    struct object_ref it = object_ref_of(space->record->attributes);
+
+    if (!it.name || !str_equal(it.kind, "Namespace") || !api_group_is(it.api_version, "") ||
+        space->seen.presence != PRESENCE_ABSENT)
+        return;
+    for (size_t i = 0; i < removing->count; i++) {
+        struct removal *removal = &removing->removals[i];
+        struct object_ref object = {0};
+
+        if (removal->record)
+            object = object_ref_of(removal->record->attributes);
+        /* ClusterRoles and their bindings are in no Namespace, whatever they say. */
+        if (object.kind && !str_has_prefix(object.kind, "Cluster") &&
+            str_equal(object.namespace_name, it.name)) {
+            state_drop(removing->operation->state, removal->result->id);
+            removal->record = NULL;
+        }
+    }
+}
+
 static void set_state_dropped(struct removing *removing, struct removal *removal)
 {
     pthread_mutex_lock(&removing->operation->lock);
-    state_drop(removing->operation->state, removal->result->id);
-    removal->record = NULL;
+    if (removal->record) {
+        drop_content(removing, removal);
+        state_drop(removing->operation->state, removal->result->id);
+        removal->record = NULL;
+    }
     operation_save_soon(removing->operation);
     pthread_mutex_unlock(&removing->operation->lock);
 }
 
+/* 1: it is gone; 0: going. */
 static int request(struct removal *removal, const struct runtime_binding *binding,
                    struct error *error)
 {
     struct runtime_target target = {removal->record->id, removal->record->attributes,
                                     removal->seen.uid};
-    int r;
+    int r = 0;
 
     if (removal->seen.terminating)
         return 0;
+    if (binding->ops->may_delete)
+        r = binding->ops->may_delete(binding->session, &target, error);
+    if (r < 0)
+        return r;
     r = binding->ops->remove(binding->session, &target, error);
-    return r < 0 ? err_wrap(error, "deleting") : 0;
+    return r < 0 ? err_wrap(error, "deleting") : r;
 }
 
 static int look_again(struct removal *removal, const struct runtime_binding *binding,
@@ -84,7 +117,7 @@ static int remove_step(struct removing *removing, struct removal *removal, unsig
     enum plan_action action;
     int r;
 
-    if (goes_with_namespace(removing, removal->record))
+    if (!removal->record || goes_with_namespace(removing, removal->record))
         return 1;
     r = operation_may_change(removing->operation, error);
     if (r >= 0)
@@ -102,6 +135,7 @@ static int remove_step(struct removing *removing, struct removal *removal, unsig
         if (r < 0)
             return r;
         removal->requested = true;
+        return r;
     }
     return 0;
 }
@@ -155,9 +189,10 @@ static const char **dependency_ids(struct arena *arena, const struct record *rec
     return ids;
 }
 
-static int graph_of(const struct removal *removals, size_t n, struct graph **ret,
-                    struct error *error)
+static int graph_of(const struct runtime_scope *scope, const struct removal *removals, size_t n,
+                    struct graph **ret, struct error *error)
 {
+    struct graph_account account = {scope->spec_namespace, scope->service_account};
     struct arena arena = ARENA_INIT;
     struct graph_record *records = ARENA_ARRAY(&arena, struct graph_record, n + 1);
     int r;
@@ -169,25 +204,15 @@ static int graph_of(const struct removal *removals, size_t n, struct graph **ret
             (struct graph_record){record->id, record->attributes, dependency_ids(&arena, record),
                                   value_count(record->dependencies)};
     }
-    r = graph_from_records(records, n, ret, error);
+    r = graph_from_records(records, n, &account, ret, error);
     arena_done(&arena);
     return r;
 }
 
-int operation_remove(struct operation *operation, struct removal *removals, size_t n,
-                     struct error *error)
+static void walk_removals(struct removing *removing, const struct graph *graph)
 {
-    struct removing removing = {operation, removals};
-    _cleanup_(graph_free_p) struct graph *graph = NULL;
-    _cleanup_(walk_free_p) struct walk *walk = NULL;
-    struct walk_counts counts;
-    int r = graph_of(removals, n, &graph, error);
-
-    if (r >= 0)
-        r = operation_save(operation, error); /* also proves that nobody else is at work */
-    if (r < 0)
-        return r;
-    walk = walk_new(&(struct walk_config){
+    const struct operation *operation = removing->operation;
+    struct walk_config config = {
         .graph = graph,
         .reverse = true,
         .parallelism = operation->config.parallelism,
@@ -196,8 +221,25 @@ int operation_remove(struct operation *operation, struct removal *removals, size
         .deadline = operation->deadline,
         .visit = visit,
         .on_end = on_end,
-        .arg = &removing,
-    });
+        .arg = removing,
+    };
+    _cleanup_(walk_free_p) struct walk *walk = walk_new(&config);
+    struct walk_counts counts;
+
     walk_run(walk, &counts);
+}
+
+int operation_remove(struct operation *operation, struct removal *removals, size_t n,
+                     struct error *error)
+{
+    struct removing removing = {operation, removals, n};
+    _cleanup_(graph_free_p) struct graph *graph = NULL;
+    int r = graph_of(&operation->config.scope, removals, n, &graph, error);
+
+    if (r >= 0)
+        r = operation_save(operation, error); /* also proves that nobody else is at work */
+    if (r < 0)
+        return r;
+    walk_removals(&removing, graph);
     return 0;
 }

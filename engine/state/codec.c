@@ -32,26 +32,36 @@ void payload_chunk(const struct payload *payload, size_t index, const char **ret
 
 /* ---- gzip ---- */
 
+static int deflate_all(z_stream *stream, struct buf *to)
+{
+    unsigned char piece[16384];
+    int r = Z_OK;
+
+    while (r == Z_OK && !buf_overflowed(to)) {
+        stream->next_out = piece;
+        stream->avail_out = sizeof(piece);
+        r = deflate(stream, Z_FINISH);
+        buf_add(to, piece, sizeof(piece) - stream->avail_out);
+    }
+    return r;
+}
+
 /* Deterministic: the frame holds neither a name nor a time. */
 static int compress_text(const struct buf *text, struct buf *to, struct error *error)
 {
     z_stream stream = {.next_in = (unsigned char *)text->data, .avail_in = (unsigned)text->length};
-    size_t bound;
     int r;
 
     if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8,
                      Z_DEFAULT_STRATEGY) != Z_OK)
         return err_set(error, ERR_INTERNAL, "Compression", "zlib does not start");
-    bound = deflateBound(&stream, text->length);
-    buf_reserve(to, bound < LIMIT_DOCUMENT_BYTES ? bound : LIMIT_DOCUMENT_BYTES);
-    stream.next_out = (unsigned char *)to->data;
-    stream.avail_out = (unsigned)(to->capacity - 1);
-    r = deflate(&stream, Z_FINISH);
-    to->length = stream.total_out;
-    to->data[to->length] = '\0';
+    r = deflate_all(&stream, to);
     deflateEnd(&stream);
+    if (buf_overflowed(to))
+        return err_set(error, ERR_TOO_LARGE, "StateTooLarge",
+                       "State is larger than %u bytes even when compressed", LIMIT_DOCUMENT_BYTES);
     if (r != Z_STREAM_END)
-        return err_set(error, ERR_TOO_LARGE, "StateTooLarge", "State cannot be compressed");
+        return err_set(error, ERR_INTERNAL, "Compression", "zlib does not end: %d", r);
     return 0;
 }
 

@@ -95,26 +95,48 @@ int kube_apply(struct runtime_session *session, const struct runtime_target *tar
     return 0;
 }
 
+/* What carries rights has nothing that depends on it, and who deletes it may be unable to look at
+ * it afterwards: the answer has to say that it is gone. */
+static bool carries_rights(const struct kube_kind *kind)
+{
+    return api_group_is(kind->group_version, "rbac.authorization.k8s.io") ||
+           (api_group_is(kind->group_version, "") && str_equal(kind->kind, "ServiceAccount"));
+}
+
+static int send_delete(struct runtime_session *session, const struct kube_place *place,
+                       const char *uid, const struct value **ret, struct error *error)
+{
+    _cleanup_value_ const struct value *body = value_pack(
+        "{s:s, s:s, s:{s:s}, s:s}", "apiVersion", "v1", "kind", "DeleteOptions", "preconditions",
+        "uid", uid, "propagationPolicy", carries_rights(place->kind) ? "Background" : "Foreground");
+    _cleanup_free_ char *path = kube_place_path(place);
+    struct kube_request request = {
+        .method = "DELETE", .path = path, .body = body, .idempotent = true};
+
+    return session_do(session, place, &request, ret, error);
+}
+
+/* Of what has no finalizers the answer is a Status, else the object as it waits for them. */
+static bool is_gone(const struct kube_place *place, const struct value *answer)
+{
+    return carries_rights(place->kind) && str_equal(value_get_string(answer, "kind"), "Status") &&
+           str_equal(value_get_string(answer, "status"), "Success");
+}
+
 int kube_remove(struct runtime_session *session, const struct runtime_target *target,
                 struct error *error)
 {
-    _cleanup_value_ const struct value *body = NULL;
-    _cleanup_free_ char *path = NULL;
+    _cleanup_value_ const struct value *answer = NULL;
     struct kube_place place;
-    struct kube_request request = {.method = "DELETE", .idempotent = true};
     struct error problem = {0};
     int r = kube_place_of(session, target->attributes, &place, &problem);
 
     if (!target->uid)
         return err_set(error, ERR_INTERNAL, "UnknownIdentity", "%s has no uid to delete by",
                        target->id);
-    if (r >= 0) {
-        body = value_pack("{s:s, s:s, s:{s:s}, s:s}", "apiVersion", "v1", "kind", "DeleteOptions",
-                          "preconditions", "uid", target->uid, "propagationPolicy", "Foreground");
-        path = kube_place_path(&place);
-        request.path = path;
-        request.body = body;
-        r = session_do(session, &place, &request, NULL, &problem);
-    }
-    return r < 0 && r != ERR_NOT_FOUND ? err_copy(error, &problem) : 0;
+    if (r >= 0)
+        r = send_delete(session, &place, target->uid, &answer, &problem);
+    if (r == ERR_NOT_FOUND)
+        return 0;
+    return r < 0 ? err_copy(error, &problem) : is_gone(&place, answer);
 }

@@ -6,6 +6,15 @@
 #include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/session.h"
 
+/* Whether the kind went, and its objects with it, since the place was found. */
+static bool is_kind_gone(struct runtime_session *session, const struct kube_place *place)
+{
+    const struct kube_kind *kind;
+
+    return kube_discovery_find(session->runtime->config.discovery, place->kind->group_version,
+                               place->kind->kind, session->cancel, &kind, NULL) == ERR_NOT_FOUND;
+}
+
 static int get(struct runtime_session *session, const struct kube_place *place, bool whole,
                struct observation *ret, struct error *error)
 {
@@ -16,7 +25,8 @@ static int get(struct runtime_session *session, const struct kube_place *place, 
     struct error problem = {0};
     int r = session_do(session, place, &request, &object, &problem);
 
-    if (r == ERR_NOT_FOUND) {
+    if (r == ERR_NOT_FOUND ||
+        (str_equal(problem.reason, "NotServed") && is_kind_gone(session, place))) {
         *ret = (struct observation){.presence = PRESENCE_ABSENT};
         return 0;
     }
@@ -101,8 +111,10 @@ static int list_group(struct group *group, struct error *error)
 static void get_each(struct group *group, const struct kube_place *places,
                      struct observation *const *members, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        observation_done(members[i]); /* of a list that broke off */
         get(group->session, &places[i], false, members[i], NULL);
+    }
 }
 
 /* After a list: what it did not show is absent. Two targets may name one object; the list was

@@ -1,6 +1,4 @@
 /* Where objects are, and requests for them. */
-#include <string.h>
-
 #include "engine/base/str.h"
 #include "engine/spec/resource.h"
 #include "runtimes/kubernetes/client/path.h"
@@ -28,46 +26,21 @@ char *kube_place_path(const struct kube_place *place)
                      place->name, NULL);
 }
 
-/* What would give the right that is missing, ready to be typed. */
-static void add_hint(const struct runtime_session *session, const struct kube_place *place,
-                     struct error *error)
-{
-    const char *plural = place->kind->plural;
-    const char *dot = strchr(place->kind->group_version, '/') ? "." : "";
-    size_t group_length = 0;
-    const char *group = api_group(place->kind->group_version, &group_length);
-    const char *role = strstr(plural, "role") ? "admin" : "edit";
-    char message[ERROR_MESSAGE_SIZE];
-
-    str_copy(message, sizeof(message), error->message);
-    if (place->namespace_name)
-        err_set(error, ERR_FORBIDDEN, "AccessDenied",
-                "%s; to allow it: kubectl create rolebinding kusion-%s --clusterrole=%s "
-                "--serviceaccount=%s:%s --namespace=%s",
-                message, session->service_account, role, session->spec_namespace,
-                session->service_account, place->namespace_name);
-    else
-        err_set(error, ERR_FORBIDDEN, "AccessDenied",
-                "%s; to allow it: kubectl create clusterrole kusion-%s "
-                "--verb=get,list,watch,create,patch,delete --resource=%s%s%.*s && kubectl create "
-                "clusterrolebinding kusion-%s-%s --clusterrole=kusion-%s --serviceaccount=%s:%s",
-                message, plural, plural, dot, (int)group_length, group, session->spec_namespace,
-                plural, plural, session->spec_namespace, session->service_account);
-}
-
 int session_do(struct runtime_session *session, const struct kube_place *place,
                struct kube_request *request, const struct value **ret, struct error *error)
 {
+    const struct kube_runtime_config *config = &session->runtime->config;
     struct error problem = {0};
     int r;
 
     request->impersonate = session->impersonate;
     request->cancel = session->cancel;
-    r = kube_do(session->runtime->config.client, request, ret, &problem);
+    r = kube_do(config->client, request, ret, &problem);
     if (r >= 0)
         return 0;
-    if (r == ERR_FORBIDDEN && !str_equal(problem.reason, "NamespaceTerminating") &&
-        session->service_account)
-        add_hint(session, place, &problem);
+    /* The kind may have gone since it was discovered: who tries again asks anew. */
+    if (str_equal(problem.reason, "NotServed"))
+        kube_discovery_forget(config->discovery, place->kind->group_version);
+    session_add_hint(session, place, &problem);
     return err_copy(error, &problem);
 }

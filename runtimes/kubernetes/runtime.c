@@ -60,7 +60,7 @@ static int session_open(struct runtime *runtime, const struct runtime_scope *sco
     }
     session->impersonate =
         str_printf("system:serviceaccount:%s:%s", scope->spec_namespace, scope->service_account);
-    if (!scope->spec_namespace_terminating) {
+    if (!scope->spec_namespace_terminating && !scope->service_account_leaves) {
         r = check_service_account(session, error);
         if (r < 0)
             return r;
@@ -95,6 +95,7 @@ static const struct runtime_ops ops = {
     .read = kube_read,
     .preview = kube_preview,
     .apply = kube_apply,
+    .may_delete = kube_may_delete,
     .remove = kube_remove,
     .watch = kube_watch_targets,
     .unwatch = kube_unwatch,

@@ -16,6 +16,9 @@
 
 #define KUBE_OWNER_LABEL     "api.kusion.io/owner"
 #define KUBE_SPEC_ANNOTATION "api.kusion.io/spec" /* "namespace/name" */
+/* "disabled", on a Namespace or CustomResourceDefinition, in the Spec or on the live object: it is
+ * deleted without a look at what goes with it. */
+#define KUBE_DELETION_GUARD_ANNOTATION "api.kusion.io/deletion-guard"
 
 struct kube_runtime_config {
     struct kube_client *client;

@@ -38,6 +38,11 @@ char *kube_place_path(const struct kube_place *place);
 int session_do(struct runtime_session *session, const struct kube_place *place,
                struct kube_request *request, const struct value **ret, struct error *error);
 
+/* Adds to an error of a right that is missing what would give it, ready to be typed; the reason is
+ * AccessDenied then. */
+void session_add_hint(const struct runtime_session *session, const struct kube_place *place,
+                      struct error *error);
+
 /* The object to send: attributes, namespace, owner's marks, without what the server fills in. */
 const struct value *kube_object_prepare(const struct runtime_session *session,
                                         const struct kube_place *place,
@@ -55,6 +60,8 @@ int kube_preview(struct runtime_session *session, const struct runtime_target *t
                  enum apply_mode mode, const struct value **ret, struct error *error);
 int kube_apply(struct runtime_session *session, const struct runtime_target *target,
                enum apply_mode mode, struct observation *ret, struct error *error);
+int kube_may_delete(struct runtime_session *session, const struct runtime_target *target,
+                    struct error *error);
 int kube_remove(struct runtime_session *session, const struct runtime_target *target,
                 struct error *error);
 int kube_watch_targets(struct runtime_session *session, const struct runtime_target *targets,

@@ -5,8 +5,11 @@
  * A head ConfigMap, named by state_key_name(), is what compare-and-swap works on. It
  * holds the open part itself where that fits, else it names the chunks, which are
  * objects of their own, named by the checksum of what they are part of: so a
- * save never touches what the head in force names. A save writes chunks, swaps
- * the head, then removes the chunks that the old head named.
+ * save never touches what the head in force names. A save looks which chunks are
+ * there, writes its own, swaps the head, then removes those that were there and
+ * that the head does not name: the old head's, and what was left by saves that were
+ * killed. Small States of Specs that have no chunks are saved in one request, but for
+ * the first of a process.
  */
 #ifndef RUNTIMES_KUBERNETES_STORE_H
 #define RUNTIMES_KUBERNETES_STORE_H

@@ -2,6 +2,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
+#include "engine/spec/resource.h"
 #include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/watch.h"
 #include "runtimes/kubernetes/session.h"
@@ -40,13 +41,25 @@ void kube_unwatch(struct runtime_session *session, struct runtime_watch *watch)
     free(watch);
 }
 
+/* Of the collection; where only one object matters, of that alone. */
+static void path_of(struct buf *to, const struct kube_place *place, size_t n)
+{
+    _cleanup_free_ char *collection = kube_path(place->kind->group_version, place->namespace_name,
+                                                place->kind->plural, NULL, NULL);
+    _cleanup_free_ char *selector = str_printf("metadata.name=%s", place->name);
+
+    buf_add_str(to, collection);
+    if (n == 1)
+        kube_path_query(to, "fieldSelector", selector);
+}
+
 int kube_watch_targets(struct runtime_session *session, const struct runtime_target *targets,
                        size_t n, runtime_on_change *on_change, void *arg,
                        struct runtime_watch **ret, struct error *error)
 {
     struct runtime_watch *watch;
     struct kube_place place = {0}, first = {0};
-    _cleanup_free_ char *path = NULL;
+    _cleanup_buf_ struct buf path = BUF_INIT;
     int r;
 
     for (size_t i = 0; i < n; i++) {
@@ -66,15 +79,15 @@ int kube_watch_targets(struct runtime_session *session, const struct runtime_tar
     watch->on_change = on_change;
     watch->arg = arg;
     for (; watch->n_names < n; watch->n_names++) {
-        kube_place_of(session, targets[watch->n_names].attributes, &place, NULL);
-        watch->names[watch->n_names] = str_new(place.name);
+        struct object_ref ref = object_ref_of(targets[watch->n_names].attributes);
+
+        watch->names[watch->n_names] = str_new(ref.name);
         strmap_put(&watch->by_name, watch->names[watch->n_names],
                    (void *)(uintptr_t)(watch->n_names + 1));
     }
-    path =
-        kube_path(first.kind->group_version, first.namespace_name, first.kind->plural, NULL, NULL);
+    path_of(&path, &first, n);
     r = kube_watch_new(session->runtime->config.client,
-                       &(struct kube_watch_config){.path = path,
+                       &(struct kube_watch_config){.path = path.data,
                                                    .metadata_only = true,
                                                    .impersonate = session->impersonate,
                                                    .on_event = on_event,

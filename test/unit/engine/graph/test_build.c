@@ -140,7 +140,7 @@ static void takes_edges_of_records(void)
     records[1].n_dependencies = 2;
     records[2].attributes = space;
     records[3].attributes = map;
-    EXPECT_INT(graph_from_records(records, 4, &graph, &error), 0, error.message);
+    EXPECT_INT(graph_from_records(records, 4, NULL, &graph, &error), 0, error.message);
     edges = edges_of(graph);
     EXPECT_STR(edges, "1>0 3>2", "what is gone is left out; a map goes before its Namespace");
     EXPECT_INT(graph->rank[2], 0, "a Namespace");
@@ -148,9 +148,9 @@ static void takes_edges_of_records(void)
     graph_free(TAKE(graph));
     records[0].dependencies = on_b;
     records[0].n_dependencies = 1;
-    EXPECT_INT(graph_from_records(records, 4, &graph, &error), ERR_INVALID, "damaged");
+    EXPECT_INT(graph_from_records(records, 4, NULL, &graph, &error), ERR_INVALID, "damaged");
     EXPECT_STR(error.message, "a -> b -> a", "message");
-    EXPECT_INT(graph_from_records(NULL, 0, &graph, NULL), 0, "none");
+    EXPECT_INT(graph_from_records(NULL, 0, NULL, &graph, NULL), 0, "none");
     EXPECT_INT(graph->n_nodes, 0, "none");
 }
 

@@ -118,10 +118,14 @@ static void look(const struct fake_runtime *runtime, const struct fake_object *o
 static int open_session(struct runtime *base, const struct runtime_scope *scope,
                         struct runtime_session **ret, struct error *error)
 {
-    struct runtime_session *session = NEW(struct runtime_session);
+    struct fake_runtime *runtime = (struct fake_runtime *)base;
+    struct runtime_session *session;
 
-    (void)error;
-    *session = (struct runtime_session){(struct fake_runtime *)base, scope->cancel};
+    if (runtime->account_must_exist && !scope->service_account_leaves &&
+        !fake_find(runtime, scope->service_account))
+        return err_set(error, ERR_INVALID, "ServiceAccountNotFound", "the fake says so");
+    session = NEW(struct runtime_session);
+    *session = (struct runtime_session){runtime, scope->cancel};
     *ret = session;
     return 0;
 }
@@ -149,6 +153,19 @@ static int refuse(struct runtime_session *session, int code, const char *reason,
     return err_set(error, code, reason, "the fake says so");
 }
 
+static bool is_of_kind(const struct fake_object *object, const char *kind)
+{
+    return str_equal(value_get_string(object->attributes, "kind"), kind);
+}
+
+static bool has_rights(const struct fake_runtime *runtime)
+{
+    for (size_t i = 0; i < runtime->n_objects; i++)
+        if (is_of_kind(&runtime->objects[i], "RoleBinding"))
+            return true;
+    return !runtime->rights_are_bound;
+}
+
 static int observe(struct runtime_session *session, const struct runtime_target *targets, size_t n,
                    struct observation *ret, struct error *error)
 {
@@ -161,7 +178,7 @@ static int observe(struct runtime_session *session, const struct runtime_target 
         const struct fake_object *object = find_target(runtime, &targets[i]);
 
         look(runtime, object, false, &ret[i]);
-        if (!(faults_of(runtime, short_name(targets[i].id)) & FAKE_UNSEEN))
+        if (has_rights(runtime) && !(faults_of(runtime, short_name(targets[i].id)) & FAKE_UNSEEN))
             continue;
         observation_done(&ret[i]);
         err_set(&ret[i].error, ERR_FORBIDDEN, "Forbidden", "may not be looked at");
@@ -196,7 +213,7 @@ static int read_one(struct runtime_session *session, const struct runtime_target
     if (r < 0)
         return r;
     runtime->reads++;
-    if (faults_of(runtime, short_name(target->id)) & FAKE_UNSEEN)
+    if (faults_of(runtime, short_name(target->id)) & FAKE_UNSEEN || !has_rights(runtime))
         return refuse(session, ERR_FORBIDDEN, "Forbidden", error);
     look(runtime, look_at(runtime, target), true, ret);
     fake_world_leave(runtime->world);
@@ -306,12 +323,42 @@ static void replace(struct fake_runtime *runtime, struct fake_object *object)
     add(runtime, attributes, OWNER_NONE);
 }
 
+static int may_delete(struct runtime_session *session, const struct runtime_target *target,
+                      struct error *error)
+{
+    struct fake_runtime *runtime = session->runtime;
+    int r = enter(session, error);
+
+    if (r < 0)
+        return r;
+    runtime->guards++;
+    if (faults_of(runtime, short_name(target->id)) & FAKE_GUARDED)
+        return refuse(session, ERR_CONFLICT, "DeletionGuardTripped", error);
+    fake_world_leave(runtime->world);
+    return 0;
+}
+
+/* Discards it, and all that is in it. */
+static void let_go(struct fake_runtime *runtime, struct fake_object *object)
+{
+    _cleanup_free_ char *name = str_new(is_of_kind(object, "Namespace") ? object->name : "");
+
+    discard(runtime, object);
+    for (size_t i = runtime->n_objects; i-- > 0;) {
+        const struct value *attributes = runtime->objects[i].attributes;
+
+        if (str_equal(object_ref_of(attributes).namespace_name, name))
+            discard(runtime, &runtime->objects[i]);
+    }
+}
+
 static int remove_one(struct runtime_session *session, const struct runtime_target *target,
                       struct error *error)
 {
     struct fake_runtime *runtime = session->runtime;
     unsigned faults = faults_of(runtime, short_name(target->id));
     struct fake_object *object;
+    bool gone;
     int r = enter(session, error);
 
     if (r < 0)
@@ -319,7 +366,7 @@ static int remove_one(struct runtime_session *session, const struct runtime_targ
     object = find_target(runtime, target);
     if (!target->uid)
         fake_world_lie(runtime->world, "a delete of %s without its uid", short_name(target->id));
-    if (faults & FAKE_KEPT)
+    if (faults & FAKE_KEPT || !has_rights(runtime))
         return refuse(session, ERR_FORBIDDEN, "Forbidden", error);
     if (object && faults & FAKE_REPLACED && str_equal(object->uid, target->uid)) {
         replace(runtime, object);
@@ -333,9 +380,12 @@ static int remove_one(struct runtime_session *session, const struct runtime_targ
     }
     object->terminating = true;
     object->looks = 0;
+    gone = is_of_kind(object, "ServiceAccount") || is_of_kind(object, "Role") ||
+           is_of_kind(object, "RoleBinding");
     if (!(faults & (FAKE_STUCK | FAKE_SLOW)))
-        discard(runtime, object);
-    return fake_world_step(runtime->world, error, "delete %s", short_name(target->id));
+        let_go(runtime, object);
+    r = fake_world_step(runtime->world, error, "delete %s", short_name(target->id));
+    return r < 0 ? r : gone && !(faults & (FAKE_STUCK | FAKE_SLOW));
 }
 
 struct runtime_watch {
@@ -385,6 +435,7 @@ static const struct runtime_ops ops = {
     .read = read_one,
     .preview = preview,
     .apply = apply,
+    .may_delete = may_delete,
     .remove = remove_one,
     .watch = watch,
     .unwatch = unwatch,

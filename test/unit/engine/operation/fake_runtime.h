@@ -2,6 +2,8 @@
  * A runtime of objects in memory, of the type "Kubernetes". What it does goes into the world's log
  * as "create a", "patch a", "delete a"; an apply that changes nothing is no step.
  *
+ * What carries rights is gone at once when it is deleted; a Namespace takes along what is in it.
+ *
  * An object's `status` is the fake's: {phase, address: "addr-<name>"}; its health is its phase.
  * Faults are set for a name, and stay until they are set anew.
  */
@@ -26,6 +28,7 @@ enum {
     FAKE_REPLACED = 1 << 11,       /* another object has its name just before it is deleted */
     FAKE_STUCK = 1 << 12,          /* a delete begins and does not end */
     FAKE_KEPT = 1 << 13,           /* a delete is forbidden */
+    FAKE_GUARDED = 1 << 14,        /* what would go with it is not ours */
 };
 
 struct fake_object {
@@ -50,7 +53,9 @@ struct fake_runtime {
     } faults[16];
     size_t n_faults;
     unsigned next_uid;
-    unsigned creates, previews, reads;
+    unsigned creates, previews, reads, guards;
+    bool account_must_exist; /* "robot", unless it may have gone before */
+    bool rights_are_bound; /* without a RoleBinding nothing may be looked at or deleted */
     bool hints; /* a watch gives hints at once, instead of being unsupported */
 };
 

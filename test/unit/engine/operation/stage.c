@@ -175,6 +175,7 @@ static int run_begin(struct run *run, struct stage *stage)
                       .spec_name = "s",
                       .spec_uid = stage->spec_uid,
                       .owner = "owner",
+                      .service_account = "robot",
                       .spec_namespace_terminating = stage->namespace_terminating},
             .parallelism = stage->parallelism,
             .timeout = STAGE_TIMEOUT,

@@ -5,7 +5,8 @@
  *
  * is the ConfigMaps a {data.x: "1"}, b, which depends on a, c, whose data.ref is a reference to
  * a's status.address, and a Secret whose data.ref is one to t's data.x. "%a" is a in the API
- * version v2. "-prune" and "-wait" switch these off.
+ * version v2. A Namespace/, ServiceAccount/, Role/ and RoleBinding/ are such, too; a binding gives the
+ * Role "rule" to the account "robot", which the Spec acts as. "+a" is in the Namespace "space". "-prune" and "-wait" switch these off.
  *
  * What comes of a run is text, too. Each run is a process of its own: all that it leaves is in the
  * world and the store. After each step of one it is checked that State names all that we made.

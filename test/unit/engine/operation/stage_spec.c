@@ -22,18 +22,57 @@ static struct token take(const char **at, const char *ends)
 
 static const char *ANY_END = "=@:, ";
 
-static bool is_known(const char *spec, struct token name, const char **ret_kind,
-                     const char **ret_version)
+/* What a word's marks say of it. */
+struct shape {
+    const char *version, *kind;
+    const char *in;   /* its namespace; NULL: none */
+    const char *more; /* of its attributes */
+};
+
+static const struct {
+    const char *prefix;
+    struct shape shape;
+} shapes[] = {
+    {"Secret/", {"v1", "Secret", "team", ""}},
+    {"Namespace/", {"v1", "Namespace", NULL, ""}},
+    {"ServiceAccount/", {"v1", "ServiceAccount", "team", ""}},
+    {"Role/", {"rbac.authorization.k8s.io/v1", "Role", "team", ""}},
+    {"RoleBinding/",
+     {"rbac.authorization.k8s.io/v1", "RoleBinding", "team",
+      ",\"roleRef\":{\"kind\":\"Role\",\"name\":\"rule\"},\"subjects\":[{\"kind\":"
+      "\"ServiceAccount\",\"name\":\"robot\",\"namespace\":\"team\"}]"}},
+};
+
+/* Skips the marks. */
+static struct shape take_shape(const char **word)
+{
+    struct shape shape = {"v1", "ConfigMap", "team", ""};
+    bool in_space = **word == '+';
+
+    *word += in_space;
+    if (**word == '%') {
+        (*word)++;
+        shape.version = "v2";
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(shapes); i++)
+        if (str_has_prefix(*word, shapes[i].prefix)) {
+            *word += strlen(shapes[i].prefix);
+            shape = shapes[i].shape;
+            break;
+        }
+    if (in_space)
+        shape.in = "space";
+    return shape;
+}
+
+static bool is_known(const char *spec, struct token name, struct shape *ret)
 {
     while (*spec) {
         const char *start = spec;
         struct token word = take(&spec, " "), found;
 
         spec += *spec == ' ';
-        *ret_version = *start == '%' ? "v2" : "v1";
-        start += *start == '%';
-        *ret_kind = str_has_prefix(start, "Secret/") ? "Secret" : "ConfigMap";
-        start += str_has_prefix(start, "Secret/") ? strlen("Secret/") : 0;
+        *ret = take_shape(&start);
         found = (struct token){start, strcspn(start, ANY_END)};
         if (word.length && found.length == name.length &&
             strncmp(found.text, name.text, name.length) == 0)
@@ -44,10 +83,11 @@ static bool is_known(const char *spec, struct token name, const char **ret_kind,
 
 static char *id_of(const char *spec, struct token name)
 {
-    const char *kind = "", *version = "";
+    struct shape shape = {0};
 
-    EXPECT(is_known(spec, name, &kind, &version), "a name that the Spec has");
-    return str_printf("%s:%s:team:%.*s", version, kind, (int)name.length, name.text);
+    EXPECT(is_known(spec, name, &shape), "a name that the Spec has");
+    return str_printf("%s:%s:%s%s%.*s", shape.version, shape.kind, shape.in ? shape.in : "",
+                      shape.in ? ":" : "", (int)name.length, name.text);
 }
 
 static void add_data(struct buf *json, const char *spec, const char **at)
@@ -96,19 +136,17 @@ static void add_dependencies(struct buf *json, const char *spec, const char **at
 
 static void add_resource(struct buf *json, const char *spec, const char *word)
 {
-    const char *kind = "", *version = "";
-    _cleanup_free_ char *id = NULL;
-    struct token name;
+    struct shape shape = take_shape(&word);
+    struct token name = take(&word, ANY_END);
+    _cleanup_free_ char *id = id_of(spec, name);
 
-    word += *word == '%';
-    word += str_has_prefix(word, "Secret/") ? strlen("Secret/") : 0;
-    name = take(&word, ANY_END);
-    id = id_of(spec, name);
-    is_known(spec, name, &kind, &version);
     buf_printf(json,
                "{\"id\":\"%s\",\"type\":\"Kubernetes\",\"attributes\":{\"apiVersion\":\"%s\","
-               "\"kind\":\"%s\",\"metadata\":{\"name\":\"%.*s\",\"namespace\":\"team\"}",
-               id, version, kind, (int)name.length, name.text);
+               "\"kind\":\"%s\"%s,\"metadata\":{\"name\":\"%.*s\"",
+               id, shape.version, shape.kind, shape.more, (int)name.length, name.text);
+    if (shape.in)
+        buf_printf(json, ",\"namespace\":\"%s\"", shape.in);
+    buf_add_char(json, '}');
     add_data(json, spec, &word);
     add_dependencies(json, spec, &word);
     buf_add_char(json, '}');

@@ -44,7 +44,7 @@ static struct state *sample(void)
         "[\"/data\"]");
     state_record(state, "v1:Pod:a:p", "Kubernetes");
     value_assign(&state_find(state, "v1:Pod:a:p")->attributes,
-                     state_find(state, "v1:ConfigMap:a:b")->attributes);
+                 state_find(state, "v1:ConfigMap:a:b")->attributes);
     return state;
 }
 
@@ -158,6 +158,73 @@ static void the_same_state_is_the_same_bytes(void)
     payload_done(&secret_b);
 }
 
+/* A JSON string of so many bytes, quotes included. */
+static const struct value *string_of(size_t length, bool compressible)
+{
+    struct buf text = BUF_INIT;
+    const struct value *value;
+
+    srand(2);
+    buf_reserve(&text, length);
+    buf_add_char(&text, '"');
+    while (text.length < length - 1)
+        buf_add_char(&text, (char)(compressible ? 'x' : '#' + rand() % 57));
+    buf_add_char(&text, '"');
+    value = parse(text.data);
+    buf_done(&text);
+    return value;
+}
+
+static const struct value *strings_of(size_t count, size_t length, bool compressible)
+{
+    struct value_builder *b = value_builder_new();
+    const struct value *value = NULL, *item = string_of(length, compressible);
+
+    value_begin_array(b);
+    for (size_t i = 0; i < count; i++)
+        value_add(b, item);
+    value_end_array(b);
+    CU_ASSERT_EQUAL_FATAL(value_builder_finish(b, &value, NULL), 0);
+    value_builder_free(b);
+    value_unref(item);
+    return value;
+}
+
+/* Near the bound of a document, deflateBound() is past it: what counts is what comes out. */
+static void takes_documents_up_to_their_bound(void)
+{
+    static const struct {
+        const char *note;
+        size_t count, length; /* of JSON strings, with their quotes */
+        bool compressible;
+        int code;
+    } rows[] = {
+        {"tiny", 1, 3, true, 0},
+        {"a byte past a piece of output", 1, 16385, false, 0},
+        {"16 MB, incompressible", 2, 8u << 20, false, 0},
+        {"the last that fits", 8, (8u << 20) - 2, true, 0},
+        {"past the bound of documents", 8, 8u << 20, true, ERR_TOO_LARGE},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *value =
+            strings_of(rows[i].count, rows[i].length, rows[i].compressible);
+        _cleanup_value_ const struct value *back = NULL;
+        struct payload payload = {.bytes = BUF_INIT};
+        struct error error = {0};
+
+        EXPECT_INT(payload_encode(value, &payload, &error), rows[i].code, rows[i].note);
+        if (rows[i].code) {
+            EXPECT_STR(error.reason, "StateTooLarge", error.message);
+            continue;
+        }
+        EXPECT_INT(payload_decode(payload.bytes.data, payload.bytes.length, &back, &error), 0,
+                   error.message);
+        EXPECT(value_equal(value, back), rows[i].note);
+        payload_done(&payload);
+    }
+}
+
 SUITE(codec, TEST(comes_back_as_it_was), TEST(keeps_secrets_out_of_the_open_part),
       TEST(refuses_what_is_damaged), TEST(cuts_large_ones_into_chunks),
-      TEST(the_same_state_is_the_same_bytes))
+      TEST(the_same_state_is_the_same_bytes), TEST(takes_documents_up_to_their_bound))

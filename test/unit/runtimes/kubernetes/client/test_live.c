@@ -1,7 +1,4 @@
-/*
- * The client against a real API server, that of $KUSION_TEST_KUBECONFIG. Its
- * user must be an administrator; all is done in a namespace of its own.
- */
+/* The client against a real API server (live.h). */
 #include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,8 +12,8 @@
 #include "runtimes/kubernetes/client/lease.h"
 #include "runtimes/kubernetes/client/list.h"
 #include "runtimes/kubernetes/client/path.h"
-#include "test/unit/runtimes/kubernetes/client/harness.h"
 #include "test/unit/runtimes/kubernetes/client/watch_log.h"
+#include "test/unit/runtimes/kubernetes/live.h"
 #include "test/unit/runtimes/kubernetes/tcp_proxy.h"
 #include "test/unit/suite.h"
 
@@ -25,55 +22,6 @@
 #define N_WORKERS  8
 #define RSS_GROWTH (4 << 20) /* bytes that a list of 20 MB may add */
 #define GROUP      "kusion-live-test.example.com"
-
-struct live {
-    struct harness harness;
-    struct kube_config *config;
-    char *space;
-};
-
-/* False: there is no server to test with. */
-static bool live_start(struct live *live)
-{
-    const char *path = getenv("KUSION_TEST_KUBECONFIG");
-    static bool is_said;
-    struct kube_client_config config = {0};
-    _cleanup_value_ const struct value *space = NULL;
-    struct kube_request create = {.method = "POST", .path = "/api/v1/namespaces"};
-    struct error error = {0};
-
-    *live = (struct live){0};
-    if (!path || !*path) {
-        if (!is_said)
-            printf("live: skipped: KUSION_TEST_KUBECONFIG is not set\n");
-        is_said = true;
-        return false;
-    }
-    if (kube_config_load(path, NULL, &live->config, &error) < 0) {
-        EXPECT(false, error.message);
-        return false;
-    }
-    config.config = live->config;
-    harness_connect(&live->harness, &config);
-    live->space =
-        str_printf("live-%d-%lld", getpid(), (long long)system_clock.monotonic(&system_clock));
-    space = value_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "Namespace", "metadata",
-                       "name", live->space);
-    create.body = space;
-    EXPECT_INT(kube_do(live->harness.client, &create, NULL, &error), 0, error.message);
-    return true;
-}
-
-static void live_stop(struct live *live)
-{
-    _cleanup_free_ char *path = kube_path("v1", NULL, "namespaces", live->space, NULL);
-    struct kube_request request = {.method = "DELETE", .path = path, .idempotent = true};
-
-    kube_do(live->harness.client, &request, NULL, NULL);
-    harness_stop(&live->harness, true);
-    kube_config_free(live->config);
-    free(live->space);
-}
 
 static char *map_path(const struct live *live, const char *name)
 {

@@ -1,0 +1,267 @@
+#include "runtimes/kubernetes/content.h"
+
+#include "engine/base/str.h"
+#include "engine/base/strmap.h"
+#include "engine/spec/resource.h"
+#include "runtimes/kubernetes/client/kinds.h"
+#include "runtimes/kubernetes/client/list.h"
+#include "runtimes/kubernetes/client/path.h"
+
+struct look {
+    struct runtime_session *session;
+    struct content *content;
+    const struct kube_kind *kind; /* that is listed */
+    bool in_namespace;
+    struct strmap found; /* "Kind namespace/name": a list may show one twice */
+    struct arena arena;
+};
+
+/* ---- Names ---- */
+
+static void add_name(struct content_names *names, const char *name)
+{
+    if (names->count++ < CONTENT_NAMED)
+        buf_printf(&names->text, "%s%s", names->text.length ? ", " : "", name);
+}
+
+void content_names_show(struct buf *to, const struct content_names *names)
+{
+    buf_add_str(to, names->text.data);
+    if (names->count > CONTENT_NAMED)
+        buf_printf(to, " and %zu more", names->count - CONTENT_NAMED);
+}
+
+bool content_is_clear(const struct content *content)
+{
+    return !content->foreign.count && !content->refused.count && !content->unknown.count;
+}
+
+void content_done(struct content *content)
+{
+    buf_done(&content->foreign.text);
+    buf_done(&content->refused.text);
+    buf_done(&content->unknown.text);
+}
+
+/* ---- Whose an object is ---- */
+
+static bool is_kind(const struct kube_kind *kind, const char *group, const char *name)
+{
+    return str_equal(kind->kind, name) && api_group_is(kind->group_version, group);
+}
+
+/* Traces of what goes on. Nobody misses them, so that nobody needs to be allowed to list them. */
+static bool is_trace(const struct kube_kind *kind)
+{
+    static const char *const kinds[][2] = {{"", "Event"},
+                                           {"events.k8s.io", "Event"},
+                                           {"coordination.k8s.io", "Lease"},
+                                           {"storage.k8s.io", "CSIStorageCapacity"}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        if (is_kind(kind, kinds[i][0], kinds[i][1]))
+            return true;
+    return false;
+}
+
+/* What is in every namespace without anyone's doing. */
+static bool is_furniture(const struct kube_kind *kind, const char *name)
+{
+    static const struct {
+        const char *kind, *name;
+    } rows[] = {{"ServiceAccount", "default"},
+                {"ConfigMap", "kube-root-ca.crt"},
+                {"ConfigMap", "istio-ca-root-cert"},
+                {"ConfigMap", "openshift-service-ca.crt"}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (is_kind(kind, "", rows[i].kind) && str_equal(name, rows[i].name))
+            return true;
+    return false;
+}
+
+/* Made from something else, which has no ownerReference to tell of it. */
+static bool is_derived(const struct kube_kind *kind, const struct value *item)
+{
+    static const struct {
+        const char *group, *kind, *part, *mark;
+    } rows[] = {
+        {"", "Endpoints", "labels", "endpoints.kubernetes.io/managed-by"},
+        {"", "Endpoints", "annotations", "endpoints.kubernetes.io/last-change-trigger-time"},
+        {"", "Secret", "annotations", "kubernetes.io/service-account.uid"},
+        {"api.kusion.io", "Release", "labels", "api.kusion.io/generated"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        if (is_kind(kind, rows[i].group, rows[i].kind) &&
+            value_path(item, "metadata", rows[i].part, rows[i].mark, NULL))
+            return true;
+    return false;
+}
+
+static bool has_controller(const struct value *item)
+{
+    const struct value *owners = value_path(item, "metadata", "ownerReferences", NULL);
+
+    for (size_t i = 0; i < value_count(owners); i++)
+        if (value_bool(value_get(value_at(owners, i), "controller"), false))
+            return true;
+    return false;
+}
+
+static bool is_foreign(const struct look *look, const struct value *item, const char *name)
+{
+    const char *owner =
+        value_string(value_path(item, "metadata", "labels", KUBE_OWNER_LABEL, NULL));
+
+    if (str_equal(owner, look->session->owner) ||
+        value_path(item, "metadata", "deletionTimestamp", NULL))
+        return false;
+    return !look->in_namespace || !(is_furniture(look->kind, name) ||
+                                    is_derived(look->kind, item) || has_controller(item));
+}
+
+/* ---- Lists ---- */
+
+static int on_item(void *arg, const struct value *item, struct error *error)
+{
+    struct look *look = arg;
+    const char *name = value_string(value_path(item, "metadata", "name", NULL));
+    const char *in = value_string(value_path(item, "metadata", "namespace", NULL));
+    bool shows_namespace = in && !look->in_namespace;
+    const char *shown;
+
+    if (!name || !is_foreign(look, item, name))
+        return 0;
+    shown = arena_printf(&look->arena, "%s %.80s%s%.80s", look->kind->kind,
+                         shows_namespace ? in : "", shows_namespace ? "/" : "", name);
+    if (strmap_put(&look->found,
+                   arena_printf(&look->arena, "%s %s %s/%s", look->kind->group_version,
+                                look->kind->kind, in ? in : "", name),
+                   look))
+        return 0;
+    if (look->content->foreign.count == CONTENT_COUNTED) {
+        look->content->more = true;
+        return err_set(error, ERR_TOO_LARGE, "Enough", "more is not counted");
+    }
+    add_name(&look->content->foreign, shown);
+    return 0;
+}
+
+/* "roles.rbac.authorization.k8s.io", as kubectl calls it. */
+static const char *name_of(struct look *look)
+{
+    size_t length = 0;
+    const char *group = api_group(look->kind->group_version, &length);
+
+    return arena_printf(&look->arena, "%s%s%.*s", look->kind->plural, length ? "." : "",
+                        (int)length, group);
+}
+
+/* The server answered that it has no such kind, and does not know it by its own list. */
+static bool has_vanished(const struct look *look)
+{
+    struct kube_discovery *discovery = look->session->runtime->config.discovery;
+    const struct kube_kind *kind;
+
+    kube_discovery_forget(discovery, look->kind->group_version);
+    return kube_discovery_find(discovery, look->kind->group_version, look->kind->kind,
+                               look->session->cancel, &kind, NULL) == ERR_NOT_FOUND;
+}
+
+/* An error only where nothing more can be asked. */
+static int list_kind(struct look *look, const char *namespace_name, struct error *error)
+{
+    struct runtime_session *session = look->session;
+    _cleanup_free_ char *path =
+        kube_path(look->kind->group_version, namespace_name, look->kind->plural, NULL, NULL);
+    struct error problem = {0};
+    int r = kube_list(session->runtime->config.client,
+                      &(struct kube_list){.path = path,
+                                          .metadata_only = true,
+                                          .impersonate = session->impersonate,
+                                          .cancel = session->cancel,
+                                          .on_item = on_item,
+                                          .arg = look},
+                      NULL, &problem);
+
+    if (r >= 0 || look->content->more)
+        return 0;
+    if (r == ERR_CANCELLED)
+        return err_copy(error, &problem);
+    if (r == ERR_FORBIDDEN)
+        add_name(&look->content->refused, name_of(look));
+    else if (!str_equal(problem.reason, "NotServed") || !has_vanished(look))
+        add_name(&look->content->unknown,
+                 arena_printf(&look->arena, "%s (%.120s)", name_of(look), problem.message));
+    return 0;
+}
+
+static void look_init(struct look *look, struct runtime_session *session, struct content *content)
+{
+    *look = (struct look){.session = session, .content = content};
+    buf_init(&content->foreign.text, 0);
+    buf_init(&content->refused.text, 0);
+    buf_init(&content->unknown.text, 0);
+    content->more = false;
+}
+
+static void look_done(struct look *look)
+{
+    strmap_done(&look->found);
+    arena_done(&look->arena);
+}
+
+int content_of_namespace(struct runtime_session *session, const char *name, struct content *ret,
+                         struct error *error)
+{
+    struct kube_kinds kinds = {0};
+    struct look look;
+    int r = kube_kinds_read(session->runtime->config.client, session->cancel, &kinds, error);
+
+    look_init(&look, session, ret);
+    look.in_namespace = true;
+    for (size_t i = 0; r >= 0 && i < kinds.count && !ret->more; i++) {
+        look.kind = &kinds.items[i];
+        if (!is_trace(look.kind))
+            r = list_kind(&look, name, error);
+    }
+    for (size_t i = 0; r >= 0 && i < kinds.n_unknown; i++)
+        add_name(&ret->unknown, kinds.unknown[i]);
+    look_done(&look);
+    kube_kinds_done(&kinds);
+    return r < 0 ? r : 0;
+}
+
+static const char *served_version(const struct value *definition)
+{
+    const struct value *versions = value_path(definition, "spec", "versions", NULL);
+
+    for (size_t i = 0; i < value_count(versions); i++)
+        if (value_bool(value_get(value_at(versions, i), "served"), false))
+            return value_get_string(value_at(versions, i), "name");
+    return NULL;
+}
+
+int content_of_definition(struct runtime_session *session, const struct value *definition,
+                          struct content *ret, struct error *error)
+{
+    const struct value *spec = value_get(definition, "spec"), *names = value_get(spec, "names");
+    const char *version = served_version(definition);
+    struct kube_kind kind = {.kind = value_get_string(names, "kind"),
+                             .plural = value_get_string(names, "plural")};
+    struct look look;
+    int r = 0;
+
+    look_init(&look, session, ret);
+    if (version && kind.kind && kind.plural) {
+        kind.group_version =
+            arena_printf(&look.arena, "%s/%s", value_get_string(spec, "group"), version);
+        look.kind = &kind;
+        r = list_kind(&look, NULL, error);
+    } else {
+        add_name(&ret->unknown, "its objects (no version of it is served)");
+    }
+    look_done(&look);
+    return r;
+}

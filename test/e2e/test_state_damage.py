@@ -1,0 +1,133 @@
+"""State that is damaged: nothing is deleted until it is whole again, and it says what to mend."""
+
+import base64
+import random
+import time
+
+import pytest
+
+from kusion_e2e.controller import STATE
+from kusion_e2e.specs import Spec, config_map
+from kusion_e2e.wait import eventually
+
+FINALIZER = "api.kusion.io/finalizer"
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$%&()*+,-./:;=?@[]^_{|}~"
+QUIET = 3  # seconds in which a controller that wanted to delete something would
+
+
+def noise(seed):
+    """Of such size that two make a State of several chunks."""
+    return "".join(random.Random(seed).choices(LETTERS, k=480_000))
+
+
+def large(namespace, name, seed=1):
+    return config_map(name, namespace, {"noise": noise(f"{name} {seed}")})
+
+
+def path_of(name=""):
+    return f"/api/v1/namespaces/{STATE}/configmaps/{name}".rstrip("/")
+
+
+def chunks(cluster, namespace):
+    items = cluster.api.get(f"{path_of()}?labelSelector=api.kusion.io/state").must().object["items"]
+    return [item for item in items if "-o" in item["metadata"]["name"]
+            and item["metadata"]["annotations"]["api.kusion.io/spec-namespace"] == namespace]
+
+
+def put(cluster, chunk):
+    """Chunks are immutable: one takes the place of another."""
+    cluster.api.delete(path_of(chunk["metadata"]["name"]))
+    metadata = {key: chunk["metadata"][key] for key in ("name", "labels", "annotations")}
+    cluster.api.create(path_of(), {**chunk, "metadata": metadata}).must()
+
+
+def flip(chunk):
+    data = bytearray(base64.b64decode(chunk["binaryData"]["state"]))
+    data[len(data) // 2] ^= 1
+    return {**chunk, "binaryData": {"state": base64.b64encode(data).decode()}}
+
+
+def damage_changed(cluster, chunk):
+    put(cluster, flip(chunk))
+
+
+def damage_missing(cluster, chunk):
+    cluster.api.delete(path_of(chunk["metadata"]["name"])).must()
+
+
+def objects(cluster, namespace):
+    """Our objects; whether one of them is being deleted, too."""
+    path = f"/api/v1/namespaces/{namespace}/configmaps?labelSelector=api.kusion.io/owner"
+    items = cluster.api.get(path).must().object["items"]
+    assert not any("deletionTimestamp" in item["metadata"] for item in items)
+    return {item["metadata"]["name"] for item in items}
+
+
+def wait_until_reported(spec, chunk):
+    where = f"ConfigMap {STATE}/{chunk['metadata']['name']}"
+
+    def reported():
+        now = spec.get()
+        spec.generation = now["metadata"]["generation"]
+        ready = spec.condition()
+        assert ready and ready["status"] == "False" and ready["reason"] == "StateCorrupt", ready
+        assert where in ready["message"], ready
+        said = [one for one in spec.events() if one["reason"] == "StateCorrupt"]
+        assert any(one["type"] == "Warning" and where in one["message"] for one in said), said
+        return now
+
+    return eventually(reported)
+
+
+def wake(spec, word):
+    """As its owner would: what is Stalled is tried again, but not every second."""
+    annotation = {"metadata": {"annotations": {"api.kusion.io/reconcile-requested-at": word}}}
+    spec.cluster.api.patch(spec.path, annotation).must()
+
+
+@pytest.fixture
+def applied(controlled, tenant):
+    """A Spec whose State is of several chunks; and one of these."""
+    spec = Spec(controlled, tenant).apply([large(tenant, "a"), large(tenant, "b")])
+    spec.wait("True")
+    found = chunks(controlled, tenant)
+    assert len(found) > 1
+    return spec, found[-1]
+
+
+@pytest.mark.parametrize("damage", [damage_changed, damage_missing])
+def test_nothing_is_destroyed(controlled, tenant, applied, damage):
+    spec, chunk = applied
+    damage(controlled, chunk)
+    controlled.api.delete(spec.path).must()
+    wait_until_reported(spec, chunk)
+    time.sleep(QUIET)
+    now = wait_until_reported(spec, chunk)
+    assert now["metadata"]["finalizers"] == [FINALIZER]
+    assert objects(controlled, tenant) == {"a", "b"}
+
+    put(controlled, chunk)
+    wake(spec, "mended")
+    eventually(lambda: spec.get() is None, 60)
+    assert objects(controlled, tenant) == set()
+    assert chunks(controlled, tenant) == []
+
+
+@pytest.mark.parametrize("damage", [damage_changed, damage_missing])
+def test_nothing_is_pruned(controlled, tenant, applied, damage):
+    spec, chunk = applied
+    damage(controlled, chunk)
+    changed = large(tenant, "a", seed=2)
+    spec.apply([changed])
+    wait_until_reported(spec, chunk)
+    time.sleep(QUIET)
+    wait_until_reported(spec, chunk)
+    assert objects(controlled, tenant) == {"a", "b"}
+
+    put(controlled, chunk)
+    wake(spec, "mended")
+    spec.wait("True", 60)
+    assert objects(controlled, tenant) == {"a"}
+    spec.delete()
+    assert objects(controlled, tenant) == set()
+    assert chunks(controlled, tenant) == []

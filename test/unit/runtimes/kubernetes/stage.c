@@ -1,0 +1,68 @@
+#include "test/unit/runtimes/kubernetes/stage.h"
+
+#include "engine/base/json.h"
+#include "runtimes/io/clock.h"
+#include "test/unit/suite.h"
+
+void stage_start(struct stage *stage, struct kube_client *client, const struct fake_step *steps,
+                 size_t n_steps)
+{
+    struct kube_runtime_config config = {.act_as_controller = true};
+
+    *stage = (struct stage){0};
+    fake_clock_init(&stage->clock);
+    config.clock = client ? &system_clock : &stage->clock.source;
+    if (!client) {
+        harness_start(&stage->harness, steps, n_steps, NULL);
+        client = stage->harness.client;
+    }
+    config.client = client;
+    config.discovery = stage->discovery = kube_discovery_new(client, config.clock);
+    stage->runtime = kube_runtime_new(&config);
+}
+
+void stage_stop(struct stage *stage)
+{
+    kube_runtime_free(stage->runtime);
+    kube_discovery_free(stage->discovery);
+    if (stage->harness.client)
+        harness_stop(&stage->harness, true);
+}
+
+struct runtime_session *stage_open(struct stage *stage, const char *spec_namespace,
+                                   const char *owner, const char *account)
+{
+    struct runtime_scope scope = {.spec_namespace = spec_namespace,
+                                  .spec_name = "web",
+                                  .spec_uid = "u",
+                                  .owner = owner,
+                                  .service_account = account,
+                                  .spec_namespace_terminating = true};
+    struct runtime_session *session = NULL;
+
+    EXPECT_INT(stage->runtime->ops->open(stage->runtime, &scope, &session, &stage->error), 0,
+               stage->error.message);
+    return session;
+}
+
+struct runtime_session stage_session(void)
+{
+    return (struct runtime_session){
+        .spec_namespace = (char *)(uintptr_t) "team",
+        .spec = (char *)(uintptr_t) "team/web",
+        .owner = (char *)(uintptr_t)STAGE_OWNER,
+        .service_account = (char *)(uintptr_t) "deployer",
+        .impersonate = (char *)(uintptr_t) "system:serviceaccount:team:deployer",
+        .field_manager = "kusion-operator-0123456789abcdef",
+    };
+}
+
+const struct value *stage_value(const char *text)
+{
+    const struct value *value = NULL;
+    struct error error = {0};
+
+    if (json_read_str(text, &value, &error) < 0)
+        EXPECT(false, error.message);
+    return value;
+}

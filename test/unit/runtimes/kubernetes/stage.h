@@ -1,0 +1,33 @@
+/* A runtime over a client, and sessions of it, for tests. */
+#ifndef TEST_UNIT_RUNTIMES_KUBERNETES_STAGE_H
+#define TEST_UNIT_RUNTIMES_KUBERNETES_STAGE_H
+
+#include "runtimes/kubernetes/session.h"
+#include "test/unit/runtimes/kubernetes/client/harness.h"
+
+#define STAGE_OWNER "kusion-0123456789abcdef0123456789abcdef01234567"
+
+struct stage {
+    struct harness harness; /* of a scripted server; else unused */
+    struct fake_clock clock;
+    struct kube_discovery *discovery;
+    struct runtime *runtime;
+    struct error error; /* of the last call that failed */
+};
+
+/* Over a client, or (NULL) over a scripted server. */
+void stage_start(struct stage *stage, struct kube_client *client, const struct fake_step *steps,
+                 size_t n_steps);
+void stage_stop(struct stage *stage);
+
+/* A session of Spec "web" in a namespace. account: NULL: the controller itself. */
+struct runtime_session *stage_open(struct stage *stage, const char *spec_namespace,
+                                   const char *owner, const char *account);
+
+/* The bare session, for what asks no server; nothing of it is to be freed. */
+struct runtime_session stage_session(void);
+
+/* JSON of a test; a wrong one fails the test. */
+const struct value *stage_value(const char *text);
+
+#endif

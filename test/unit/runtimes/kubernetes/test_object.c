@@ -1,0 +1,175 @@
+#include "engine/base/json.h"
+#include "engine/base/str.h"
+#include "test/unit/runtimes/kubernetes/stage.h"
+#include "test/unit/suite.h"
+
+#define LABEL      "\"labels\":{\"api.kusion.io/owner\":\"" STAGE_OWNER "\"}"
+#define ANNOTATION "\"annotations\":{\"api.kusion.io/spec\":\"team/web\"}"
+#define MARKS      LABEL "," ANNOTATION
+#define MANAGER    "kusion-operator-0123456789abcdef"
+
+static void prepares_what_is_sent(void)
+{
+    static const struct {
+        const char *note;
+        const char *namespace_name; /* of the place */
+        const char *attributes, *expected;
+    } rows[] = {
+        {"the Spec's namespace where it names none", "team",
+         "{\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"v\"}}",
+         "{\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\",\"namespace\":\"team\"," MARKS
+         "},\"data\":{\"k\":\"v\"}}"},
+        {"its own where it does", "other",
+         "{\"metadata\":{\"name\":\"a\",\"namespace\":\"other\"}}",
+         "{\"metadata\":{\"name\":\"a\",\"namespace\":\"other\"," MARKS "}}"},
+        {"none for what is of the cluster", NULL,
+         "{\"metadata\":{\"name\":\"a\",\"namespace\":\"other\"}}",
+         "{\"metadata\":{\"name\":\"a\"," MARKS "}}"},
+        {"labels and annotations of its own stay", "team",
+         "{\"metadata\":{\"name\":\"a\",\"labels\":{\"x\":\"1\"},\"annotations\":{\"y\":\"2\"}}}",
+         "{\"metadata\":{\"name\":\"a\",\"namespace\":\"team\",\"labels\":{\"x\":\"1\","
+         "\"api.kusion.io/owner\":\"" STAGE_OWNER "\"},\"annotations\":{\"y\":\"2\","
+         "\"api.kusion.io/spec\":\"team/web\"}}}"},
+        {"labels that are null", "team",
+         "{\"metadata\":{\"name\":\"a\",\"labels\":null,\"annotations\":null}}",
+         "{\"metadata\":{\"name\":\"a\",\"namespace\":\"team\"," MARKS "}}"},
+        {"another's mark is overwritten, not kept", "team",
+         "{\"metadata\":{\"name\":\"a\",\"labels\":{\"api.kusion.io/owner\":\"kusion-other\"}}}",
+         "{\"metadata\":{\"name\":\"a\",\"namespace\":\"team\"," MARKS "}}"},
+        {"what the server fills in is not sent", "team",
+         "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"5\",\"uid\":\"u\",\"generation\":1,"
+         "\"selfLink\":\"/x\",\"creationTimestamp\":null,\"managedFields\":[]},\"spec\":{\"a\":1},"
+         "\"status\":{\"ready\":true}}",
+         "{\"metadata\":{\"name\":\"a\",\"namespace\":\"team\"," MARKS "},\"spec\":{\"a\":1}}"},
+        {"nor what kubectl leaves", "team",
+         "{\"metadata\":{\"name\":\"a\",\"annotations\":{\"kubectl.kubernetes.io/"
+         "last-applied-configuration\":\"{}\",\"z\":\"1\"}}}",
+         "{\"metadata\":{\"name\":\"a\",\"namespace\":\"team\"," LABEL
+         ",\"annotations\":{\"z\":\"1\",\"api.kusion.io/spec\":\"team/web\"}}}"},
+        {"a status further down is no status", "team",
+         "{\"metadata\":{\"name\":\"a\"},\"data\":{\"status\":\"x\",\"uid\":\"y\"}}",
+         "{\"metadata\":{\"name\":\"a\",\"namespace\":\"team\"," MARKS
+         "},\"data\":{\"status\":\"x\",\"uid\":\"y\"}}"},
+    };
+    struct runtime_session session = stage_session();
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct kube_place place = {NULL, rows[i].namespace_name, "a"};
+        _cleanup_value_ const struct value *attributes = stage_value(rows[i].attributes);
+        _cleanup_value_ const struct value *expected = stage_value(rows[i].expected);
+        _cleanup_value_ const struct value *object =
+            kube_object_prepare(&session, &place, attributes);
+        _cleanup_free_ char *before = json_to_str(attributes), *text = json_to_str(object);
+
+        EXPECT(value_equal(object, expected), rows[i].note);
+        if (!value_equal(object, expected))
+            fprintf(stderr, "%s: %s\n", rows[i].note, text);
+        EXPECT_STR(before, rows[i].attributes, "the attributes are as they were");
+    }
+}
+
+static void tells_whose_an_object_is(void)
+{
+    static const struct {
+        const char *metadata;
+        enum owner_kind owner;
+    } rows[] = {
+        {"{}", OWNER_NONE},
+        {"{\"labels\":{\"app\":\"x\"}}", OWNER_NONE},
+        {"{" LABEL "}", OWNER_SELF},
+        {"{\"labels\":{\"api.kusion.io/owner\":\"kusion-0123\"}}", OWNER_SPEC},
+        {"{\"labels\":{\"api.kusion.io/owner\":\"\"}}", OWNER_SPEC},
+        {"{\"annotations\":{\"api.kusion.io/owner\":\"" STAGE_OWNER "\"}}", OWNER_NONE},
+        {"{\"labels\":{\"app.kubernetes.io/managed-by\":\"Helm\"}}", OWNER_OTHER},
+        {"{\"labels\":{\"app.kubernetes.io/managed-by\":\"kustomize\"}}", OWNER_NONE},
+        {"{\"labels\":{\"kustomize.toolkit.fluxcd.io/name\":\"apps\"}}", OWNER_OTHER},
+        {"{\"labels\":{\"helm.toolkit.fluxcd.io/name\":\"web\"}}", OWNER_OTHER},
+        {"{\"labels\":{\"argocd.argoproj.io/instance\":\"web\"}}", OWNER_OTHER},
+        {"{\"annotations\":{\"argocd.argoproj.io/tracking-id\":\"web:a\"}}", OWNER_OTHER},
+        {"{\"labels\":{\"applyset.kubernetes.io/part-of\":\"applyset-x\"}}", OWNER_OTHER},
+        {"{\"labels\":{\"app.kubernetes.io/managed-by\":\"Helm\",\"api.kusion.io/owner\":"
+         "\"" STAGE_OWNER "\"}}",
+         OWNER_SELF},
+    };
+    struct runtime_session session = stage_session();
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *metadata = stage_value(rows[i].metadata);
+        _cleanup_value_ const struct value *object = value_pack("{s:v}", "metadata", metadata);
+        struct observation seen = {0};
+
+        kube_observe_object(&session, object, false, &seen);
+        EXPECT_INT(seen.owner, rows[i].owner, rows[i].metadata);
+        EXPECT_INT(seen.presence, PRESENCE_PRESENT, rows[i].metadata);
+        EXPECT(!seen.object, "not asked for");
+        observation_done(&seen);
+    }
+}
+
+/* fields: of our entry of managedFields; rest: more of the object. */
+static char *footprint(const char *manager, const char *more, const char *fields, const char *rest)
+{
+    struct runtime_session session = stage_session();
+    _cleanup_free_ char *text = str_printf(
+        "{\"metadata\":{\"uid\":\"u-1\",\"managedFields\":[{\"manager\":\"kubectl\",\"operation\":"
+        "\"Apply\",\"fieldsV1\":{\"f:x\":{}}},{\"manager\":\"%s\",%s,\"fieldsV1\":%s}]}%s}",
+        manager, more, fields, rest);
+    _cleanup_value_ const struct value *object = stage_value(text);
+    struct observation seen = {0};
+    char *footprint;
+
+    kube_observe_object(&session, object, true, &seen);
+    EXPECT_STR(seen.uid, "u-1", "uid");
+    EXPECT(seen.object == object, "kept");
+    footprint = TAKE(seen.footprint);
+    observation_done(&seen);
+    return footprint;
+}
+
+static void footprints_change_with_our_fields_alone(void)
+{
+    static const char apply[] = "\"operation\":\"Apply\",\"time\":\"2026-01-01T00:00:00Z\"";
+    static const char fields[] = "{\"f:a\":{},\"f:b\":{}}";
+    static const struct {
+        const char *note, *manager, *more, *fields, *rest;
+        enum { SAME, DIFFERENT, NONE } is;
+    } rows[] = {
+        {"the same", MANAGER, apply, fields, "", SAME},
+        {"another status", MANAGER, apply, fields, ",\"status\":{\"x\":1}", SAME},
+        {"another time", MANAGER, "\"operation\":\"Apply\",\"time\":\"2027-01-01T00:00:00Z\"",
+         fields, "", SAME},
+        {"another order", MANAGER, apply, "{\"f:b\":{},\"f:a\":{}}", "", SAME},
+        {"a field was taken", MANAGER, apply, "{\"f:a\":{}}", "", DIFFERENT},
+        {"all were taken", MANAGER, apply, "{}", "", DIFFERENT},
+        {"another manager", "kusion-operator-ffffffffffffffff", apply, fields, "", NONE},
+        {"an update under our name", MANAGER, "\"operation\":\"Update\"", fields, "", NONE},
+        {"of a subresource", MANAGER, "\"operation\":\"Apply\",\"subresource\":\"status\"", fields,
+         "", NONE},
+    };
+    _cleanup_free_ char *first = footprint(MANAGER, apply, fields, "");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(first);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_free_ char *now =
+            footprint(rows[i].manager, rows[i].more, rows[i].fields, rows[i].rest);
+
+        EXPECT_INT(now != NULL, rows[i].is != NONE, rows[i].note);
+        EXPECT_INT(str_equal(now, first), rows[i].is == SAME, rows[i].note);
+    }
+}
+
+static void sees_what_is_being_deleted(void)
+{
+    struct runtime_session session = stage_session();
+    _cleanup_value_ const struct value *object =
+        stage_value("{\"metadata\":{\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"}}");
+    struct observation seen = {0};
+
+    kube_observe_object(&session, object, false, &seen);
+    EXPECT(seen.terminating, "terminating");
+    EXPECT_STR(seen.uid, NULL, "no uid");
+    observation_done(&seen);
+}
+
+SUITE(kube_object, TEST(prepares_what_is_sent), TEST(tells_whose_an_object_is),
+      TEST(footprints_change_with_our_fields_alone), TEST(sees_what_is_being_deleted))
