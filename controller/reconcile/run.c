@@ -4,6 +4,7 @@
 
 #include "controller/core/finalizer.h"
 #include "controller/reconcile/report.h"
+#include "engine/base/log.h"
 #include "engine/base/str.h"
 
 static void set(const struct value **object, const char *key, const struct value *taken)
@@ -122,6 +123,11 @@ int run_settle(struct run *run, struct error *error)
     r = spec_write_end(TAKE(run->write), &metadata, &problem);
     if (r == ERR_NOT_FOUND)
         return 0;
+    if (r == ERR_TOO_LARGE && status) {
+        log_warn("a Spec has no room left for its status", "namespace", run->namespace_name, "spec",
+                 run->name, "error", problem.message, NULL);
+        return 0;
+    }
     if (r < 0) {
         err_wrap(&problem, "writing the Spec's %s", status ? "status" : "finalizer");
         return err_copy(error, &problem);

@@ -4,6 +4,8 @@
 #include "controller/reconcile/apply.h"
 #include "controller/reconcile/deletion.h"
 #include "controller/reconcile/run.h"
+#include "engine/base/json.h"
+#include "engine/base/limits.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 
@@ -43,15 +45,22 @@ static int load(struct run *run, struct error *why_unreadable, struct error *err
     return 0;
 }
 
-static int refuse_unreadable(struct run *run, const struct error *why, struct error *error)
+/* One that was never applied gets no finalizer: there is nothing to be done at its end. */
+static int refuse(struct run *run, const char *what, const char *why, struct error *error)
 {
     struct error refusal = {0};
-    int r = run_settle(run, error);
 
-    if (r < 0)
-        return r;
-    err_set(&refusal, ERR_INVALID, "InvalidSpec", "the Spec cannot be read: %s", why->message);
+    err_set(&refusal, ERR_INVALID, "InvalidSpec", "%s: %s", what, why);
     return run_fail(run, &refusal, error);
+}
+
+static bool is_too_large(const struct run *run)
+{
+    _cleanup_buf_ struct buf text;
+
+    buf_init(&text, LIMIT_SPEC_BYTES);
+    json_write(&text, value_get(run->object, "spec"), JSON_COMPACT);
+    return buf_overflowed(&text);
 }
 
 /* 0, or what is to be tried again. Failures that were told in the status are 0 too, with *after
@@ -67,9 +76,14 @@ static int reconcile(struct run *run, int64_t *after, struct error *error)
         return reconcile_deletion(run, after, error);
     if (run->policy.suspend)
         return 0;
-    run_begin_finalizer(run);
     if (run->unreadable)
-        return refuse_unreadable(run, &why_unreadable, error);
+        return refuse(run, "the Spec cannot be read", why_unreadable.message, error);
+    if (is_too_large(run))
+        return refuse(run, "the Spec is too large",
+                      "its fields have more than 1 MiB as JSON, so that its status may not fit "
+                      "beside them. Make several Specs of it",
+                      error);
+    run_begin_finalizer(run);
     return reconcile_apply(run, after, error);
 }
 

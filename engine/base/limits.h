@@ -28,6 +28,10 @@
 #define LIMIT_STRING_BYTES (16u << 20)
 #define LIMIT_NUMBER_BYTES 1024
 
+/* A Spec's own fields, as JSON. The API server's store ends at 1.5 MiB for all of an object: beside
+ * this, its status has to fit, and what kubectl and the API server note in its metadata. */
+#define LIMIT_SPEC_BYTES (1u << 20)
+
 /* Resources of one Spec, explicit dependencies of one resource, problems
  * that are reported of one Spec (the rest is counted). */
 #define LIMIT_RESOURCES 200000

@@ -1,0 +1,71 @@
+"""What an admission policy of the cluster refuses."""
+
+import json
+import time
+
+import pytest
+
+from kusion_e2e.specs import Spec, config_map
+
+POLICY = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+BINDING = f"{POLICY.rpartition('/')[0]}/validatingadmissionpolicybindings"
+MESSAGE = "no ConfigMap may say forbidden"
+
+
+@pytest.fixture
+def policy(controlled, tenant):
+    """Refuses ConfigMaps that say so, in the tenant's namespace."""
+    group = "admissionregistration.k8s.io/v1"
+    controlled.api.create(POLICY, {
+        "apiVersion": group, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": tenant},
+        "spec": {"failurePolicy": "Fail",
+                 "matchConstraints": {"resourceRules": [
+                     {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"],
+                      "resources": ["configmaps"]}]},
+                 "validations": [{"expression": "!('forbidden' in object.data)",
+                                  "message": MESSAGE}]}}).must()
+    controlled.api.create(BINDING, {
+        "apiVersion": group, "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": tenant},
+        "spec": {"policyName": tenant, "validationActions": ["Deny"],
+                 "matchResources": {"namespaceSelector": {
+                     "matchLabels": {"kubernetes.io/metadata.name": tenant}}}}}).must()
+    wait_until_it_refuses(controlled, tenant)
+    yield
+    controlled.api.delete(f"{BINDING}/{tenant}").must()
+    controlled.api.delete(f"{POLICY}/{tenant}").must()
+
+
+def wait_until_it_refuses(cluster, namespace):
+    """A policy works some time after it was made."""
+    path = f"/api/v1/namespaces/{namespace}/configmaps?dryRun=All"
+    body = config_map("probe", namespace, {"forbidden": ""})["attributes"]
+    end = time.monotonic() + 30
+    while cluster.api.create(path, body).ok:
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def names(cluster, namespace):
+    path = f"/api/v1/namespaces/{namespace}/configmaps?labelSelector=api.kusion.io/owner"
+    return {one["metadata"]["name"] for one in cluster.api.get(path).must().object["items"]}
+
+
+def test_a_policy_refuses_one_of_them(controlled, tenant, policy):
+    refused = config_map("refused", tenant, {"forbidden": ""})
+    spec = Spec(controlled, tenant).apply([
+        config_map("first", tenant), refused,
+        config_map("after", tenant, depends_on=[refused["id"]])])
+    ready = spec.wait("False")
+    assert MESSAGE in ready["message"] and refused["id"] in ready["message"], ready
+    assert spec.condition("Stalled")["status"] == "True"
+    assert any(MESSAGE in event["message"] for event in spec.events())
+    assert names(controlled, tenant) == {"first"}
+    failed = {one["id"]: one for one in spec.get()["status"]["resources"]["failed"]}
+    assert set(failed) == {refused["id"], f"v1:ConfigMap:{tenant}:after"}, json.dumps(failed)
+
+    spec.apply([config_map("first", tenant), config_map("refused", tenant, {"good": ""})])
+    spec.wait("True")
+    assert names(controlled, tenant) == {"first", "refused"}
+    spec.delete()
+    assert names(controlled, tenant) == set()

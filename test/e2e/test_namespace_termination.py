@@ -1,0 +1,36 @@
+"""A Spec whose namespace is deleted, and with it the ServiceAccount that it acts as."""
+
+from kusion_e2e.controller import STATE
+from kusion_e2e.specs import Spec, config_map
+from kusion_e2e.wait import eventually
+
+
+def states(cluster):
+    path = f"/api/v1/namespaces/{STATE}/configmaps?labelSelector=api.kusion.io/state"
+    return cluster.api.get(path).must().object["items"]
+
+
+def is_gone(cluster, path):
+    return cluster.api.get(path).code == 404
+
+
+def test_the_namespace_goes_and_state_with_it(controlled, tenant):
+    spec = Spec(controlled, tenant).apply([config_map("a", tenant), config_map("b", tenant)])
+    spec.wait("True")
+    controlled.api.delete(f"/api/v1/namespaces/{tenant}").must()
+    eventually(lambda: is_gone(controlled, f"/api/v1/namespaces/{tenant}"), seconds=90)
+    assert states(controlled) == []
+
+
+def test_objects_elsewhere_go_too(controlled, tenant):
+    other = controlled.new_namespace("other")
+    try:
+        spec = Spec(controlled, tenant).apply(
+            [config_map("here", tenant), config_map("there", other)])
+        spec.wait("True")
+        controlled.api.delete(f"/api/v1/namespaces/{tenant}").must()
+        eventually(lambda: is_gone(controlled, f"/api/v1/namespaces/{tenant}"), seconds=90)
+        assert is_gone(controlled, f"/api/v1/namespaces/{other}/configmaps/there")
+        assert states(controlled) == []
+    finally:
+        controlled.delete_namespace(other)
