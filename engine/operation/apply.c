@@ -298,9 +298,11 @@ static enum walk_verdict visit(void *arg, struct walk_visit *visit)
 static void on_end(void *arg, uint32_t node, enum walk_outcome outcome, uint32_t cause)
 {
     struct applying *applying = arg;
-    const char *id = cause < applying->spec->n_resources ? applying->spec->resources[cause].id : "";
+    _cleanup_free_ char *why = NULL;
 
-    operation_end(applying->operation, &applying->results[node], outcome, id);
+    if (outcome == WALK_OUTCOME_SKIPPED)
+        why = str_printf("it depends on %s", applying->spec->resources[cause].id);
+    operation_end(applying->operation, &applying->results[node], outcome, why);
 }
 
 /* ---- All of them ---- */

@@ -218,12 +218,11 @@ int operation_may_change(struct operation *operation, struct error *error)
     return r < 0 ? err_wrap(error, "saving State") : 0;
 }
 
+/* Also where there is none: a save or a removal that was killed may have left parts of it. */
 int operation_orphan(struct operation *operation, struct error *error)
 {
     struct state_store *store = operation->config.store;
     struct state_key key = key_of(operation);
 
-    if (!operation->version)
-        return 0;
     return store->ops->remove(store, &key, operation->version, operation->config.cancel, error);
 }

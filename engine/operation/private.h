@@ -63,7 +63,7 @@ const struct value *operation_dependencies(const struct operation *operation,
 void operation_report(struct operation *operation, struct operation_result *result);
 /* Sets what a walk's outcome says, for nodes that ended without a visit of their own. */
 void operation_end(struct operation *operation, struct operation_result *result,
-                   enum walk_outcome outcome, const char *cause);
+                   enum walk_outcome outcome, const char *why_skipped);
 struct operation_result *operation_results_init(struct operation_results *results, size_t count);
 /* What has no result is cancelled, for this error. */
 void operation_results_abandon(struct operation_results *results, const struct error *error);

@@ -174,9 +174,12 @@ static enum walk_verdict visit(void *arg, struct walk_visit *visit)
 static void on_end(void *arg, uint32_t node, enum walk_outcome outcome, uint32_t cause)
 {
     struct removing *removing = arg;
+    _cleanup_free_ char *why = NULL;
 
-    operation_end(removing->operation, removing->removals[node].result, outcome,
-                  removing->removals[cause < UINT32_MAX ? cause : node].result->id);
+    if (outcome == WALK_OUTCOME_SKIPPED)
+        why = str_printf("%s, which depends on it, is still there",
+                         removing->removals[cause].result->id);
+    operation_end(removing->operation, removing->removals[node].result, outcome, why);
 }
 
 static const char **dependency_ids(struct arena *arena, const struct record *record)

@@ -36,15 +36,14 @@ void operation_report(struct operation *operation, struct operation_result *resu
 }
 
 void operation_end(struct operation *operation, struct operation_result *result,
-                   enum walk_outcome outcome, const char *cause)
+                   enum walk_outcome outcome, const char *why_skipped)
 {
     if (result->status != RESULT_PENDING)
         return;
     switch (outcome) {
     case WALK_OUTCOME_SKIPPED:
         result->status = RESULT_SKIPPED;
-        err_set(&result->error, ERR_CANCELLED, "DependencyNotReady", "skipped: it depends on %s",
-                cause);
+        err_set(&result->error, ERR_CANCELLED, "DependencyNotReady", "skipped: %s", why_skipped);
         break;
     case WALK_OUTCOME_TIMED_OUT:
         result->status = RESULT_TIMED_OUT;

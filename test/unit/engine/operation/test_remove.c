@@ -35,7 +35,7 @@ static void destroys_without_a_state(void)
     stage_init(&stage);
     fake_put(&stage.runtime, "a", "1", OWNER_SELF);
     EXPECT_INT(stage_destroy(&stage), 0, "nothing to do");
-    EXPECT_STR(stage_log(&stage), "", "nothing is done");
+    EXPECT_STR(stage_log(&stage), "remove State", "what a killed save may have left");
     EXPECT_STR(stage_objects(&stage), "a=1", "only State says what to delete");
 }
 
@@ -78,6 +78,19 @@ static void waits_for_dependents_to_be_gone(void)
         EXPECT_STR(stage_objects(&stage), rows[i].faults == FAKE_REPLACED ? "b=1~" : "",
                    rows[i].note);
     }
+}
+
+static void skips_what_others_depend_on(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "a=1 b=1:a"), 0, "applied");
+    fake_fault(&stage.runtime, "b", FAKE_KEPT);
+    EXPECT_INT(stage_destroy(&stage), ERR_FORBIDDEN, "refused");
+    EXPECT(strstr(stage.causes.data,
+                  "a: skipped: v1:ConfigMap:team:b, which depends on it, is still there"),
+           stage.causes.data);
 }
 
 static void tells_what_is_in_the_way(void)
@@ -272,7 +285,7 @@ static void orphans_without_a_touch(void)
     stage_init(&stage);
     stage.may_forget = true;
     EXPECT_INT(stage_orphan(&stage), 0, "nothing is there");
-    EXPECT_STR(stage_log(&stage), "", "nothing is done");
+    EXPECT_STR(stage_log(&stage), "remove State", "what a killed save may have left");
     EXPECT_INT(stage_apply(&stage, "a=1 b=1:a"), 0, "applied");
     EXPECT_INT(stage_orphan(&stage), 0, "forgotten");
     EXPECT_STR(stage_log(&stage), "remove State", "State alone");
@@ -314,9 +327,10 @@ static void does_nothing_after_a_later_leader(void)
 
 SUITE(operation_remove, TEST(destroys_dependents_first), TEST(destroys_without_a_state),
       TEST(waits_for_dependents_to_be_gone), TEST(tells_what_is_in_the_way),
-      TEST(tells_deleted_from_forgotten), TEST(asks_for_a_delete_once),
-      TEST(asks_no_more_for_what_is_going), TEST(deletes_only_what_is_ours),
-      TEST(deletes_of_an_inherited_state_with_label_and_uid_alone), TEST(goes_with_its_namespace),
-      TEST(prunes_dependents_first), TEST(a_prune_that_fails_keeps_its_record),
-      TEST(prunes_what_a_killed_run_had_made), TEST(orphans_without_a_touch),
-      TEST(does_nothing_by_a_damaged_state), TEST(does_nothing_after_a_later_leader))
+      TEST(skips_what_others_depend_on), TEST(tells_deleted_from_forgotten),
+      TEST(asks_for_a_delete_once), TEST(asks_no_more_for_what_is_going),
+      TEST(deletes_only_what_is_ours), TEST(deletes_of_an_inherited_state_with_label_and_uid_alone),
+      TEST(goes_with_its_namespace), TEST(prunes_dependents_first),
+      TEST(a_prune_that_fails_keeps_its_record), TEST(prunes_what_a_killed_run_had_made),
+      TEST(orphans_without_a_touch), TEST(does_nothing_by_a_damaged_state),
+      TEST(does_nothing_after_a_later_leader))
