@@ -1,25 +1,34 @@
 # test/unit mirrors the sources: test/unit/engine/base/*.c tests the layer engine/base and
-# links it alone. test/fuzz/*.c are fuzzers, hack/benchmarks/*.c benchmarks.
+# links it alone. test/fuzz/*.c are fuzzers (test/fuzz/fuzz.h), hack/benchmarks/*.c benchmarks.
 
 enable_testing() # not in a function: it would be forgotten at its end
+
+function(_unit_test folder)
+    if(NOT ARGN)
+        return()
+    endif()
+    _layer_target(${folder} target)
+    add_executable(test_${target} ${ARGN} ${PROJECT_SOURCE_DIR}/test/unit/suite.c)
+    _our_sources(test_${target})
+    target_link_libraries(test_${target} PRIVATE ${target} PkgConfig::CUNIT)
+    add_test(NAME ${folder} COMMAND test_${target} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+endfunction()
 
 function(unit_tests)
     get_property(layers GLOBAL PROPERTY KUSION_LAYERS)
     foreach(folder IN LISTS layers)
         file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/${folder}/*.c)
-        if(NOT sources)
-            continue()
-        endif()
-        _layer_target(${folder} target)
-        add_executable(test_${target} ${sources} ${PROJECT_SOURCE_DIR}/test/unit/suite.c)
-        _our_sources(test_${target})
-        target_link_libraries(test_${target} PRIVATE ${target} PkgConfig::CUNIT)
-        add_test(NAME ${folder} COMMAND test_${target} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+        _unit_test(${folder} ${sources})
+    endforeach()
+    get_property(programs GLOBAL PROPERTY KUSION_PROGRAMS)
+    foreach(folder IN LISTS programs)
+        file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/${folder}/*.c)
+        _unit_test(${folder} ${sources})
     endforeach()
 endfunction()
 
 function(fuzzers)
-    if(NOT KUSION_FUZZ)
+    if(NOT KUSION_FUZZ AND NOT KUSION_SANITIZE STREQUAL "address")
         return()
     endif()
     file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/fuzz/*.c)
@@ -27,9 +36,18 @@ function(fuzzers)
         get_filename_component(name ${source} NAME_WE)
         add_executable(fuzz_${name} ${source})
         _our_sources(fuzz_${name})
-        target_link_libraries(fuzz_${name} PRIVATE engine_operation)
-        target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+        target_link_libraries(fuzz_${name} PRIVATE engine_operation runtimes_kubernetes)
+        if(KUSION_FUZZ)
+            target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+        else()
+            target_sources(fuzz_${name} PRIVATE ${PROJECT_SOURCE_DIR}/test/fuzz/replay/main.c)
+            add_test(NAME fuzz/${name} COMMAND fuzz_${name} test/fuzz/corpus/${name}
+                     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+        endif()
     endforeach()
+    # store.c has an API server of its own.
+    target_link_options(fuzz_store PRIVATE
+                        LINKER:--wrap=kube_get,--wrap=kube_do,--wrap=kube_list)
 endfunction()
 
 function(benchmarks)

@@ -92,19 +92,21 @@ static const struct flag *find(const char *name, size_t length)
 /* How many arguments were taken, or a negative code. */
 static int take(struct flags *flags, int left, char **argv, struct error *error)
 {
-    const char *name = argv[0] + 2, *equals = strchr(argv[0], '=');
-    size_t length = equals ? (size_t)(equals - name) : strlen(name);
+    const char *name = argv[0] + strlen("--"), *equals = strchr(argv[0], '=');
     const struct flag *flag;
+    size_t length;
     int r;
 
     if (!str_has_prefix(argv[0], "--"))
         return err_set(error, ERR_INVALID, "InvalidFlag", "\"%s\" is not a flag; see --help",
                        argv[0]);
+    length = equals ? (size_t)(equals - name) : strlen(name);
     flag = find(name, length);
     if (!flag && str_has_prefix(name, "no-") && !equals) {
         flag = find(name + 3, length - 3);
         if (flag && flag->type == FLAG_BOOL)
             return (r = set(flags, flag, "false", error)) < 0 ? r : 1;
+        flag = NULL;
     }
     if (!flag)
         return err_set(error, ERR_INVALID, "InvalidFlag", "%s is not known; see --help", argv[0]);

@@ -78,11 +78,13 @@ static int show(struct preview *preview, struct release *release, struct error *
                               PROGRESS_SETTLED, NULL};
     int r = load_spec(preview, &problem);
 
-    if (r >= 0)
+    if (r >= 0) {
         r = release_write(context, &preview->run.subject, release, PHASE_PREVIEWING, NULL, NULL,
                           NULL, NULL, error);
-    if (r >= 0)
+        if (r < 0)
+            return r;
         r = make_plan(preview, &problem);
+    }
     if (r >= 0)
         r = plan_problem(preview->plan, &problem);
     if (r == ERR_CANCELLED || r == ERR_FENCED)

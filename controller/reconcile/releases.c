@@ -87,16 +87,21 @@ int releases_latest(const struct reconcile_context *context, const struct releas
 {
     struct newest newest = {0};
     _cleanup_value_ const struct value *object = NULL;
-    int r = find_newest(context, subject, cancel, &newest, error);
+    struct error problem = {0};
+    int r = find_newest(context, subject, cancel, &newest, &problem);
 
     if (r >= 0 && newest.name) {
         _cleanup_free_ char *path = api_release_path(subject->namespace_name, newest.name, NULL);
 
-        r = kube_get(context->client, path, cancel, &object, error);
+        r = kube_get(context->client, path, cancel, &object, &problem);
+        if (r == ERR_NOT_FOUND)
+            r = 0;
     }
     free(newest.name);
-    if (r < 0)
-        return err_wrap(error, "looking for Releases");
+    if (r < 0) {
+        err_wrap(&problem, "looking for Releases");
+        return err_copy(error, &problem);
+    }
     *ret = object ? release_of(object) : NULL;
     *ret_highest = newest.revision;
     return 0;
@@ -138,6 +143,8 @@ int release_begin(const struct reconcile_context *context, const struct release_
     if (r == ERR_EXISTS || r == ERR_UNAVAILABLE || r == ERR_TIMEOUT) {
         err_clear(&problem);
         r = kube_get(context->client, path, NULL, &object, &problem);
+        if (r == ERR_NOT_FOUND)
+            r = err_set(&problem, ERR_UNAVAILABLE, err_reason(ERR_UNAVAILABLE), "it is not there");
     }
     if (r >= 0)
         *ret = release_of(object);
@@ -203,15 +210,20 @@ static int set_results(const struct reconcile_context *context, const struct rel
     return plan_save(context->client, context->state_namespace, namespace_name, name, all, error);
 }
 
+/* Who deletes a record does not stop the work. */
 static int write_status(const struct reconcile_context *context, struct release *release,
                         const struct value *status, struct error *error)
 {
     const char *name = value_get_string(release->metadata, "name");
     _cleanup_free_ char *path =
         api_release_path(value_get_string(release->metadata, "namespace"), name, "status");
-    int r = api_put_status(context, path, "Release", &release->metadata, status, error);
+    struct error problem = {0};
+    int r = api_put_status(context, path, "Release", &release->metadata, status, &problem);
 
-    return r < 0 ? err_wrap(error, "writing the status of Release %s", name) : 0;
+    if (r >= 0 || r == ERR_NOT_FOUND)
+        return 0;
+    err_wrap(&problem, "writing the status of Release %s", name);
+    return err_copy(error, &problem);
 }
 
 int release_write(const struct reconcile_context *context, const struct release_subject *subject,

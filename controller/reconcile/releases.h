@@ -48,7 +48,8 @@ int release_begin(const struct reconcile_context *context, const struct release_
                   enum release_operation operation, int64_t revision, struct release **ret,
                   struct error *error);
 
-/* A phase, with what is known by then; plan, results, verdict may be NULL. */
+/* A phase, with what is known by then; plan, results, verdict may be NULL. It is no error if
+ * somebody deleted the Release. */
 int release_write(const struct reconcile_context *context, const struct release_subject *subject,
                   struct release *release, enum release_phase phase, const struct plan *plan,
                   const char *digest, const struct operation_results *results,

@@ -4,6 +4,9 @@
 #include "engine/base/json.h"
 #include "engine/base/str.h"
 
+/* Of a field's path: the schema's limit. */
+#define PATH_BYTES 4096
+
 const struct value *report_plan(const struct plan *plan, const char *digest)
 {
     struct plan_summary sum;
@@ -25,10 +28,12 @@ static const struct value *report_fields(const struct diff *diff)
     value_begin_array(b);
     for (size_t i = 0; i < diff->n_fields; i++) {
         const struct diff_field *field = &diff->fields[i];
+        char path[PATH_BYTES + 1];
 
+        str_copy(path, sizeof(path), field->path);
         value_begin_object(b);
         value_key(b, "path");
-        value_add_string(b, field->path);
+        value_add_string(b, path);
         if (field->from) {
             value_key(b, "from");
             value_add_string(b, field->from);
@@ -136,7 +141,7 @@ const struct value *report_resources(const struct operation_results *results, si
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     _cleanup_value_ const struct value *failed = NULL;
-    size_t ready = 0, named = 0, omitted = 0;
+    size_t total = n_resources, ready = 0, named = 0, omitted = 0;
 
     value_begin_array(b);
     for (size_t i = 0; i < results->count; i++) {
@@ -146,6 +151,7 @@ const struct value *report_resources(const struct operation_results *results, si
             ready += i < n_resources;
             continue;
         }
+        total += i >= n_resources;
         if (named == REPORT_FAILED) {
             omitted++;
             continue;
@@ -162,8 +168,8 @@ const struct value *report_resources(const struct operation_results *results, si
     }
     value_end_array(b);
     value_builder_finish(b, &failed, NULL);
-    return value_pack("{s:I, s:I, s:v, s:I}", "total", (int64_t)n_resources, "ready",
-                      (int64_t)ready, "failed", failed, "omitted", (int64_t)omitted);
+    return value_pack("{s:I, s:I, s:v, s:I}", "total", (int64_t)total, "ready", (int64_t)ready,
+                      "failed", failed, "omitted", (int64_t)omitted);
 }
 
 char *report_summary(const struct operation_results *results)

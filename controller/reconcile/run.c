@@ -121,7 +121,7 @@ int run_settle(struct run *run, struct error *error)
     if (!run->write)
         return 0;
     r = spec_write_end(TAKE(run->write), &metadata, &problem);
-    if (r == ERR_NOT_FOUND)
+    if (r == ERR_NOT_FOUND && status)
         return 0;
     if (r == ERR_TOO_LARGE && status) {
         log_warn("a Spec has no room left for its status", "namespace", run->namespace_name, "spec",

@@ -43,8 +43,9 @@ void run_begin_finalizer(struct run *run);
 /* Begins to write the status where it differs, with an event where Ready's reason or message do. */
 void run_begin_status(struct run *run, const struct run_status *status);
 
-/* Waits for the write that is under way, if any. It is no error if the Spec is gone, or if its status
- * has no room beside a Spec as large as the API server takes them: then the event tells alone. */
+/* Waits for the write that is under way, if any. For a status it is no error if the Spec is gone, or
+ * so large that there is no room beside it: then the event tells alone. For the finalizer it is
+ * ERR_NOT_FOUND if the Spec is gone: nothing is to be made for it any more. */
 int run_settle(struct run *run, struct error *error);
 
 /* Writes the status, and waits for it. An earlier one that failed is made up for by it. */

@@ -56,6 +56,11 @@ static void PRINTF_LIKE(3, 0)
     str_copy(error->message, sizeof(error->message), whole);
 }
 
+#ifdef __clang_analyzer__ /* error.h */
+#undef err_set
+#undef err_set_v
+#endif
+
 int err_set_v(struct error *error, int code, const char *reason, const char *format, va_list args)
 {
     if (!error)

@@ -53,6 +53,12 @@ int err_set(struct error *error, int code, const char *reason, const char *forma
 int err_set_v(struct error *error, int code, const char *reason, const char *format, va_list args)
     PRINTF_LIKE(4, 0);
 
+/* clang's analyzer does not look into other files: so it is told what they return. */
+#ifdef __clang_analyzer__
+#define err_set(error, code, ...)   ((void)err_set(error, code, __VA_ARGS__), (code))
+#define err_set_v(error, code, ...) ((void)err_set_v(error, code, __VA_ARGS__), (code))
+#endif
+
 /* Puts "context: " before the message; returns the error's code. */
 int err_wrap(struct error *error, const char *format, ...) PRINTF_LIKE(2, 3);
 

@@ -35,6 +35,10 @@ static int add_reference(struct resolve *resolve, const struct value *value, str
     const char *text = "";
     int r = ref_text(value, &text, error);
 
+    /* A pointer is a string: what is sensitive would not be found by one that is cut off. */
+    if (r == 0 && memchr(resolve->pointer.data, '\0', resolve->pointer.length))
+        return err_set(error, ERR_INVALID, "InvalidReference",
+                       "the reference \"%s\" stands below a key that holds a NUL", text);
     if (r == 0)
         r = resolve->lookup(resolve->arg, text, &found, error);
     if (r != 0)

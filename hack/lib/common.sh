@@ -18,6 +18,14 @@ die() {
     exit 1
 }
 
+# help_of_comment ARGUMENT…: if help is asked for, prints the comment that the script begins
+# with, and exits.
+help_of_comment() {
+    case ${1:-} in
+    help | -h | --help) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" && exit ;;
+    esac
+}
+
 # defer COMMAND…: is run when the script ends, however it ends (last in, first out).
 _deferred=()
 defer() { _deferred+=("$(printf '%q ' "$@")"); }

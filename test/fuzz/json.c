@@ -2,18 +2,8 @@
  * Whatever the bytes: reading ends; what was read, written and read again is
  * equal; and a stream reads the same from pieces.
  */
-#include <stdint.h>
-#include <stdlib.h>
-
 #include "engine/base/json.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool holds)
-{
-    if (!holds)
-        abort();
-}
+#include "test/fuzz/fuzz.h"
 
 static void read_again(const struct value *value, enum json_style style)
 {

@@ -2,20 +2,10 @@
  * Whatever the resources: parsing ends, with a Spec or with problems; and a Spec gives a
  * graph, whose order holds every node after what it depends on, or a cycle.
  */
-#include <stdint.h>
-#include <stdlib.h>
-
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/graph/build.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool holds)
-{
-    if (!holds)
-        abort();
-}
+#include "test/fuzz/fuzz.h"
 
 static void check_order(const struct graph *graph)
 {

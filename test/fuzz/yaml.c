@@ -1,11 +1,7 @@
 /* Whatever the bytes, reading ends; and what was read is the same after writing it. */
-#include <stdint.h>
-#include <stdlib.h>
-
-#include "engine/base/buf.h"
 #include "engine/base/yaml.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "engine/base/buf.h"
+#include "test/fuzz/fuzz.h"
 
 static void check(const struct value *value)
 {

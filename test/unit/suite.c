@@ -16,13 +16,14 @@ static void check(bool passed, const char *text, const char *file, int line)
     CU_assertImplementation(passed, (unsigned)line, text, file, "", CU_FALSE);
 }
 
-void expect_str(const char *actual, const char *expected, const char *note, const char *file, int line)
+void expect_str(const char *actual, const char *expected, const char *note, const char *file,
+                int line)
 {
     bool same = actual && expected ? strcmp(actual, expected) == 0 : actual == expected;
     char text[2048];
 
-    snprintf(text, sizeof(text), "%s: is \"%s\", expected \"%s\"", note ? note : "", actual ? actual : "(null)",
-             expected ? expected : "(null)");
+    snprintf(text, sizeof(text), "%s: is \"%s\", expected \"%s\"", note ? note : "",
+             actual ? actual : "(null)", expected ? expected : "(null)");
     check(same, text, file, line);
 }
 

@@ -34,18 +34,7 @@ void kube_config_free(struct kube_config *config)
     free(config);
 }
 
-static int invalid(struct error *error, const char *format, ...) PRINTF_LIKE(2, 3);
-
-static int invalid(struct error *error, const char *format, ...)
-{
-    va_list args;
-    int code;
-
-    va_start(args, format);
-    code = err_set_v(error, ERR_INVALID, "InvalidConfig", format, args);
-    va_end(args);
-    return code;
-}
+#define invalid(error, ...) err_set(error, ERR_INVALID, "InvalidConfig", __VA_ARGS__)
 
 static int unsupported(struct error *error, const char *field, const char *instead)
 {

@@ -8,7 +8,6 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -19,6 +18,7 @@
 #include "runtimes/kubernetes/client/list.h"
 #include "runtimes/kubernetes/client/list_page.h"
 #include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/client/watch_event.h"
 
 #define BACKOFF_BASE    500 /* ms */
 #define BACKOFF_MAXIMUM 30000
@@ -93,34 +93,21 @@ static int take_object(void *arg, const struct value *object, struct error *erro
     return 0;
 }
 
-static int take_deleted(struct kube_watch *watch, const struct value *object)
-{
-    known_remove(&watch->known, object);
-    give_deleted(watch, object);
-    return 0;
-}
-
-static int take_event(void *arg, const struct value *event, struct error *error)
+static int take_event(void *arg, const struct value *value, struct error *error)
 {
     struct kube_watch *watch = arg;
-    const char *type = value_get_string(event, "type");
-    const struct value *object = value_get(event, "object");
-    const char *version = value_get_string(value_get(object, "metadata"), "resourceVersion");
-    int rc = 0;
+    struct watch_event event;
+    int rc = watch_event_read(value, &event, error);
 
-    if (str_equal(type, "ERROR"))
-        return api_error_from_status(object, error);
-    if (!type || !version)
-        return err_set(error, ERR_INTERNAL, "UnexpectedAnswer", "that is no event of a watch");
-    if (strcmp(type, "ADDED") == 0 || strcmp(type, "MODIFIED") == 0)
-        rc = take_object(watch, object, error);
-    else if (strcmp(type, "DELETED") == 0)
-        rc = take_deleted(watch, object);
-    else if (strcmp(type, "BOOKMARK") != 0)
-        return err_set(error, ERR_INTERNAL, "UnexpectedAnswer", "an event of type \"%s\"", type);
+    if (rc >= 0 && event.type == WATCH_EVENT_UPSERT)
+        rc = take_object(watch, event.object, error);
     if (rc < 0)
         return rc;
-    set_string(&watch->version, version);
+    if (event.type == WATCH_EVENT_DELETED) {
+        known_remove(&watch->known, event.object);
+        give_deleted(watch, event.object);
+    }
+    set_string(&watch->version, event.version);
     watch->has_shown = true;
     watch->failures = 0;
     return 0;

@@ -54,8 +54,8 @@ static void sends_what_the_api_server_takes(void)
     static const char *const parts[] = {
         "\"kind\":\"Event\"",
         "\"name\":\"web.",
-        "\"involvedObject\":{\"apiVersion\":\"api.kusion.io/v1\",\"kind\":\"Spec\",\"namespace\":"
-        "\"ns\",\"name\":\"web\",\"uid\":\"u\"}",
+        ("\"involvedObject\":{\"apiVersion\":\"api.kusion.io/v1\",\"kind\":\"Spec\",\"namespace\":"
+         "\"ns\",\"name\":\"web\",\"uid\":\"u\"}"),
         "\"type\":\"Warning\",\"reason\":\"PruneFailed\",\"action\":\"Apply\"",
         "\"message\":\"3 left\"",
         "\"firstTimestamp\":\"2026-01-02T03:04:05Z\"",

@@ -115,7 +115,7 @@ static void awkward_strings_survive(void)
         "-", "--", "--flag=x", "---", "--- x", "...", "... x", "?", "? a", "?a", "<<",
         "=", "!x", "!!str x", "&a", "*a", "|", "|-", ">", "%TAG", "@a", "`a", "'", "''",
         "\"", "it's", "say \"x\"", "\\", "\\n", "{", "}", "{a}", "[", "]", "[a]", ",",
-        "a,b", "a, b", "{{ x }}", "\x7f", "\001", "\x1b[0m", "\xc2\x85", "a\xc2\x85" "b",
+        "a,b", "a, b", "{{ x }}", "\x7f", "\001", "\x1b[0m", "\xc2\x85", ("a\xc2\x85" "b"),
         "\u00a0", "\u2028", "x\u2029y", "\ufeff", "x\ufeff", "\ufffd", "\ufffe", "\uffff",
         "\u00e4", "\U0001F600", "\U0010FFFF", "x\n\xc2\x85", "x\n\ufeffy", "a\n---\nb\n",
         "a\n...\nb", "# a\nb", "- a\n- b\n", "k: v\nl: w\n", "%YAML\nx", "/var/run",

@@ -210,6 +210,7 @@ static void ends_where_a_lookup_fails(void)
     static const char *const rows[] = {
         "{\"a\":[\"$kusion_path.secret\",{\"b\":\"$kusion_path.missing\"}]}",
         "[\"$kusion_path.secret\\u0000\"]",
+        "{\"a\\u0000b\":{\"c\":\"$kusion_path.secret\"}}",
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

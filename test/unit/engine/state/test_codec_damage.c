@@ -118,8 +118,8 @@ static void refuses_other_documents(void)
         "{\"format\":1,\"resources\":[{\"type\":\"t\",\"attributes\":{}}]}",
         "{\"format\":1,\"resources\":[{\"id\":\"i\",\"attributes\":{}}]}",
         "{\"format\":1,\"resources\":[{\"id\":\"i\",\"type\":\"t\",\"attributes\":1}]}",
-        "{\"format\":1,\"resources\":[{\"id\":\"i\",\"type\":\"t\",\"attributes\":{}},"
-        "{\"id\":\"i\",\"type\":\"t\",\"attributes\":{}}]}",
+        ("{\"format\":1,\"resources\":[{\"id\":\"i\",\"type\":\"t\",\"attributes\":{}},"
+         "{\"id\":\"i\",\"type\":\"t\",\"attributes\":{}}]}"),
     };
     _cleanup_value_ const struct value *some = parse("{\"i\":{\"/x\":1}}");
     struct payload secret;

@@ -105,7 +105,7 @@ static void drops_and_keeps_the_order_recorded(void)
             _cleanup_value_ const struct value *attributes = value_pack("{s:i}", "n", *id - 'a');
 
             value_assign(&state_record(state, (char[]){*id, '\0'}, "Kubernetes")->attributes,
-                             attributes);
+                         attributes);
         }
         expect_records(state, rows[i].left, rows[i].note);
         copy = state_copy(state);

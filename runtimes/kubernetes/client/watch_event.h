@@ -1,0 +1,21 @@
+/*
+ * One event of a watch, as watch.h reads it: {"type": …, "object": …}.
+ */
+#ifndef RUNTIMES_KUBERNETES_CLIENT_WATCH_EVENT_H
+#define RUNTIMES_KUBERNETES_CLIENT_WATCH_EVENT_H
+
+#include "engine/base/error.h"
+#include "engine/base/value.h"
+
+enum watch_event_type { WATCH_EVENT_UPSERT, WATCH_EVENT_DELETED, WATCH_EVENT_BOOKMARK };
+
+struct watch_event {
+    enum watch_event_type type;
+    const struct value *object; /* borrowed, as is the version; but for a bookmark it has a name */
+    const char *version;        /* to resume from */
+};
+
+/* Of an ERROR event: what its Status says. ERR_INTERNAL: that is no event. */
+int watch_event_read(const struct value *value, struct watch_event *ret, struct error *error);
+
+#endif

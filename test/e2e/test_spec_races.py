@@ -1,0 +1,59 @@
+"""What people delete while the controller works on it."""
+
+import threading
+import time
+
+from kusion_e2e.controller import STATE
+from kusion_e2e.specs import Spec, config_map
+from kusion_e2e.wait import eventually
+
+
+def config_maps(cluster, namespace):
+    path = f"/api/v1/namespaces/{namespace}/configmaps?labelSelector=api.kusion.io/owner"
+    return [one["metadata"]["name"] for one in cluster.api.get(path).must().object["items"]]
+
+
+def states(cluster):
+    path = f"/api/v1/namespaces/{STATE}/configmaps?labelSelector=api.kusion.io/state"
+    return cluster.api.get(path).must().object["items"]
+
+
+def test_a_spec_that_is_deleted_right_after_it_was_made_leaves_nothing(controlled, tenant):
+    for number in range(60):
+        spec = Spec(controlled, tenant, f"spec-{number}")
+        spec.apply([config_map(f"{number}-{item}", tenant) for item in range(5)])
+        time.sleep(number / 5000)  # 0 to 12 ms: before, while and after it is looked at
+        controlled.api.delete(spec.path).must()
+    last = Spec(controlled, tenant, "last").apply([config_map("last", tenant)])
+    last.wait("True")
+    collection = last.path.rpartition("/")[0]
+    eventually(lambda: len(controlled.api.get(collection).must().object["items"]) == 1, seconds=60)
+    eventually(lambda: config_maps(controlled, tenant) == ["last"], seconds=20)
+    last.delete()
+    assert config_maps(controlled, tenant) == [] and states(controlled) == []
+
+
+def delete_releases(cluster, namespace, enough):
+    collection = f"/apis/api.kusion.io/v1/namespaces/{namespace}/releases"
+    api = type(cluster.api)(cluster.kubeconfig)  # a connection of this thread's own
+    while not enough.is_set():
+        for one in api.get(collection).must().object["items"]:
+            api.delete(f"{collection}/{one['metadata']['name']}")
+    api.close()
+
+
+def test_releases_that_are_deleted_stop_no_work(controlled, tenant):
+    enough = threading.Event()
+    thread = threading.Thread(target=delete_releases, args=(controlled, tenant, enough))
+    thread.start()
+    try:
+        spec = Spec(controlled, tenant)
+        for count in (300, 100):
+            spec.apply([config_map(f"c{number}", tenant) for number in range(count)])
+            spec.wait("True")
+            assert len(config_maps(controlled, tenant)) == count
+        spec.delete()
+        assert config_maps(controlled, tenant) == [] and states(controlled) == []
+    finally:
+        enough.set()
+        thread.join()

@@ -1,0 +1,41 @@
+/* What a reconciler works with, for tests: a scripted API server, another that takes the events, a
+ * store in memory, a clock that stands. */
+#ifndef TEST_UNIT_CONTROLLER_RECONCILE_SCENE_H
+#define TEST_UNIT_CONTROLLER_RECONCILE_SCENE_H
+
+#include "controller/reconcile/context.h"
+#include "test/unit/runtimes/kubernetes/client/harness.h"
+
+#define SCENE_NOW "2026-01-02T03:04:05Z"
+
+/* What an API server says of a request that it does not grant. */
+#define STATUS(code, reason, name)                                                       \
+    "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"message\":\"" reason ": so it is\",\"" \
+    "reason\":\"" reason "\",\"code\":" #code ",\"details\":{\"name\":\"" name "\"}}"
+
+struct scene_store {
+    struct state_store store;
+    struct state *state; /* NULL: none */
+    unsigned removed;
+};
+
+struct scene {
+    struct harness api, events;
+    struct fake_clock clock;
+    struct scene_store store;
+    struct reconcile_context context;
+    struct error error; /* of the last call */
+};
+
+void scene_start(struct scene *scene, const struct fake_step *steps, size_t n_steps);
+/* Fails the test for what the script did not expect, or was not asked. */
+void scene_stop(struct scene *scene);
+
+/* JSON of a test; a wrong one ends it. */
+const struct value *scene_value(const char *text);
+/* The body of a request of the script, from 0; NULL: there was none. */
+const struct value *scene_body(struct scene *scene, size_t n);
+/* Event n, from 0, of those that were emitted; NULL: there was none. None is sent after this. */
+const struct value *scene_event(struct scene *scene, size_t n);
+
+#endif

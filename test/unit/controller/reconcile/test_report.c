@@ -1,0 +1,311 @@
+#include "controller/reconcile/report.h"
+
+#include "engine/base/json.h"
+#include "engine/base/str.h"
+#include "test/unit/suite.h"
+
+static void expect_json(const struct value *actual, const char *expected, const char *note)
+{
+    _cleanup_free_ char *text = json_to_str(actual);
+
+    EXPECT_STR(text, expected, note);
+}
+
+/* ---- Plans and results made by hand ---- */
+
+static struct plan *plan_of(const enum plan_action *actions, size_t n)
+{
+    struct plan *plan = plan_new(n);
+
+    for (size_t i = 0; i < n; i++)
+        plan->changes[i] = (struct plan_change){.id = arena_printf(&plan->arena, "id-%zu", i),
+                                                .type = "Kubernetes",
+                                                .action = actions[i]};
+    return plan;
+}
+
+static void results_init(struct operation_results *results, size_t n)
+{
+    arena_init(&results->arena);
+    results->items = ARENA_ARRAY(&results->arena, struct operation_result, n);
+    results->count = n;
+    for (size_t i = 0; i < n; i++)
+        results->items[i].id = arena_printf(&results->arena, "id-%zu", i);
+}
+
+static void set_result(struct operation_results *results, size_t i, enum plan_action action,
+                       enum result_status status)
+{
+    struct operation_result *result = &results->items[i];
+
+    result->action = action;
+    result->status = status;
+    if (status == RESULT_FAILED)
+        err_set(&result->error, ERR_INVALID, "Invalid", "\"%s\" is wrong", result->id);
+}
+
+/* ---- Plans ---- */
+
+static void counts_what_a_plan_does(void)
+{
+    static const enum plan_action actions[] = {
+        PLAN_CREATE,  PLAN_CREATE,    PLAN_UPDATE,    PLAN_DELETE,   PLAN_DELETE, PLAN_DELETE,
+        PLAN_REPLACE, PLAN_ADOPT,     PLAN_UNCHANGED, PLAN_UNKNOWN,  PLAN_FORGET, PLAN_NONE,
+        PLAN_ADOPT,   PLAN_UNCHANGED, PLAN_UNCHANGED, PLAN_UNCHANGED};
+    _cleanup_(plan_free_p) struct plan *plan = plan_of(actions, ARRAY_SIZE(actions));
+    _cleanup_(plan_free_p) struct plan *empty = plan_of(NULL, 0);
+    _cleanup_value_ const struct value *shown = report_plan(plan, "0123");
+    _cleanup_value_ const struct value *nothing = report_plan(empty, NULL);
+
+    expect_json(shown,
+                "{\"digest\":\"0123\",\"create\":2,\"update\":1,\"delete\":3,\"replace\":1,"
+                "\"adopt\":2,\"unchanged\":4}",
+                "all kinds");
+    expect_json(nothing,
+                "{\"create\":0,\"update\":0,\"delete\":0,\"replace\":0,\"adopt\":0,"
+                "\"unchanged\":0}",
+                "an empty one, without a digest");
+}
+
+static void shows_the_fields_of_a_preview(void)
+{
+    static const enum plan_action actions[] = {PLAN_UPDATE, PLAN_CREATE, PLAN_UNCHANGED};
+    static struct diff_field fields[] = {
+        {"data.a", "1", "2"}, {"data.b", NULL, "3"}, {"data.c", "4", NULL}};
+    _cleanup_(plan_free_p) struct plan *plan = plan_of(actions, ARRAY_SIZE(actions));
+    _cleanup_value_ const struct value *shown = NULL;
+    size_t omitted = 7;
+
+    plan->changes[0].diff.fields = fields;
+    plan->changes[0].diff.n_fields = ARRAY_SIZE(fields);
+    err_set(&plan->changes[1].error, ERR_FORBIDDEN, "AccessDenied", "no right");
+    shown = report_results(plan, NULL, &omitted);
+    plan->changes[0].diff = (struct diff)DIFF_INIT;
+    EXPECT_INT(omitted, 0, "all of it");
+    expect_json(shown,
+                "[{\"id\":\"id-0\",\"action\":\"update\",\"fields\":["
+                "{\"path\":\"data.a\",\"from\":\"1\",\"to\":\"2\"},"
+                "{\"path\":\"data.b\",\"to\":\"3\"},{\"path\":\"data.c\",\"from\":\"4\"}]},"
+                "{\"id\":\"id-1\",\"action\":\"create\",\"message\":\"no right\","
+                "\"reason\":\"AccessDenied\"},"
+                "{\"id\":\"id-2\",\"action\":\"unchanged\"}]",
+                "a preview");
+}
+
+/* The schema of a Release takes 4096 characters, and refuses the whole status for one more. */
+static void cuts_paths_that_no_status_takes(void)
+{
+    static const enum plan_action actions[] = {PLAN_UPDATE};
+    _cleanup_(plan_free_p) struct plan *plan = plan_of(actions, ARRAY_SIZE(actions));
+    _cleanup_value_ const struct value *shown = NULL;
+    char path[5000];
+    struct diff_field field = {path, NULL, "1"};
+    const char *text;
+    size_t omitted;
+
+    memset(path, 'x', sizeof(path) - 1);
+    path[sizeof(path) - 1] = '\0';
+    plan->changes[0].diff.fields = &field;
+    plan->changes[0].diff.n_fields = 1;
+    shown = report_results(plan, NULL, &omitted);
+    plan->changes[0].diff = (struct diff)DIFF_INIT;
+    text = value_get_string(value_at(value_get(value_at(shown, 0), "fields"), 0), "path");
+    EXPECT_INT(text ? strlen(text) : 0, 4096, "cut");
+    EXPECT(text && str_has_suffix(text, "xx…"), "and said so");
+}
+
+/* ---- Results ---- */
+
+static void shows_how_an_operation_went(void)
+{
+    static const enum plan_action actions[] = {PLAN_CREATE, PLAN_UPDATE, PLAN_UPDATE};
+    _cleanup_(plan_free_p) struct plan *plan = plan_of(actions, ARRAY_SIZE(actions));
+    struct operation_results results;
+    _cleanup_value_ const struct value *with_plan = NULL, *without = NULL;
+    size_t omitted;
+
+    results_init(&results, 3);
+    set_result(&results, 0, PLAN_ADOPT, RESULT_SUCCEEDED); /* what it turned out to be */
+    set_result(&results, 1, PLAN_UPDATE, RESULT_FAILED);
+    set_result(&results, 2, PLAN_UPDATE, RESULT_SUCCEEDED);
+    results.items[0].started = 1000;
+    results.items[0].ended = 2500;
+    results.items[1].started = 1000;
+    results.items[2].started = results.items[2].ended = 1000;
+    err_set(&plan->changes[0].error, ERR_INVALID, "Old", "what the plan said counts no more");
+    with_plan = report_results(plan, &results, &omitted);
+    without = report_results(NULL, &results, &omitted);
+    expect_json(with_plan,
+                "[{\"id\":\"id-0\",\"action\":\"adopt\",\"duration\":\"1500ms\"},"
+                "{\"id\":\"id-1\",\"action\":\"update\",\"message\":\"\\\"id-1\\\" is wrong\","
+                "\"reason\":\"Invalid\"},"
+                "{\"id\":\"id-2\",\"action\":\"update\",\"duration\":\"0ms\"}]",
+                "an apply");
+    EXPECT(value_equal(with_plan, without), "without a plan, as a destroy is");
+    operation_results_done(&results);
+}
+
+static void results_of(struct operation_results *results, size_t n, size_t message)
+{
+    results_init(results, n);
+    for (size_t i = 0; i < n; i++) {
+        set_result(results, i, PLAN_CREATE, message ? RESULT_FAILED : RESULT_SUCCEEDED);
+        if (message)
+            err_set(&results->items[i].error, ERR_INVALID, "Invalid", "%0*d", (int)message, 0);
+    }
+}
+
+static void bounds_what_a_status_holds(void)
+{
+    static const struct {
+        const char *note;
+        size_t n, message, least, most;
+    } rows[] = {
+        {"none", 0, 0, 0, 0},
+        {"as many as may be", REPORT_RESULTS, 0, REPORT_RESULTS, REPORT_RESULTS},
+        {"one more", REPORT_RESULTS + 1, 0, REPORT_RESULTS, REPORT_RESULTS},
+        {"many", 50000, 0, REPORT_RESULTS, REPORT_RESULTS},
+        {"long ones", 1000, 900, 400, REPORT_BYTES / 900},
+        {"long ones that fit", 300, 900, 300, 300},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct operation_results results;
+        _cleanup_value_ const struct value *shown = NULL, *all = NULL;
+        _cleanup_free_ char *text = NULL;
+        size_t omitted = 1;
+
+        results_of(&results, rows[i].n, rows[i].message);
+        shown = report_results(NULL, &results, &omitted);
+        all = report_all_results(NULL, &results);
+        text = json_to_str(shown);
+        EXPECT(value_count(shown) >= rows[i].least, rows[i].note);
+        EXPECT(value_count(shown) <= rows[i].most, rows[i].note);
+        EXPECT_INT(value_count(shown) + omitted, rows[i].n, rows[i].note);
+        EXPECT(strlen(text) <= REPORT_BYTES + REPORT_RESULTS + 2, rows[i].note); /* commas */
+        EXPECT_INT(value_count(all), rows[i].n, rows[i].note);
+        operation_results_done(&results);
+    }
+}
+
+static const enum result_status of_each[] = {
+    RESULT_PENDING, RESULT_SUCCEEDED, RESULT_SUCCEEDED, RESULT_SUCCEEDED, RESULT_FAILED,
+    RESULT_SKIPPED, RESULT_SKIPPED,   RESULT_CANCELLED, RESULT_TIMED_OUT,
+};
+
+static void counts_results(void)
+{
+    struct operation_results results;
+    _cleanup_value_ const struct value *counts = NULL;
+
+    results_init(&results, ARRAY_SIZE(of_each));
+    for (size_t i = 0; i < ARRAY_SIZE(of_each); i++)
+        set_result(&results, i, PLAN_CREATE, of_each[i]);
+    counts = report_counts(&results);
+    expect_json(counts, "{\"total\":9,\"succeeded\":3,\"failed\":2,\"skipped\":3,\"pending\":1}",
+                "each once, none twice");
+    operation_results_done(&results);
+}
+
+/* The last results are of what leaves the Spec. */
+static void tells_what_of_a_spec_is_not_ready(void)
+{
+    static const struct {
+        const char *note;
+        enum result_status statuses[4];
+        size_t n_resources;
+        const char *expected;
+    } rows[] = {
+        {"all well",
+         {RESULT_SUCCEEDED, RESULT_SUCCEEDED, RESULT_SUCCEEDED, RESULT_SUCCEEDED},
+         4,
+         "{\"total\":4,\"ready\":4,\"failed\":[],\"omitted\":0}"},
+        {"two leave",
+         {RESULT_SUCCEEDED, RESULT_SUCCEEDED, RESULT_SUCCEEDED, RESULT_SUCCEEDED},
+         2,
+         "{\"total\":2,\"ready\":2,\"failed\":[],\"omitted\":0}"},
+        {"one fails",
+         {RESULT_SUCCEEDED, RESULT_FAILED, RESULT_SUCCEEDED, RESULT_SUCCEEDED},
+         3,
+         "{\"total\":3,\"ready\":2,\"failed\":[{\"id\":\"id-1\",\"reason\":\"Invalid\","
+         "\"message\":\"\\\"id-1\\\" is wrong\"}],\"omitted\":0}"},
+        {"one that leaves fails",
+         {RESULT_SUCCEEDED, RESULT_SUCCEEDED, RESULT_SUCCEEDED, RESULT_FAILED},
+         3,
+         "{\"total\":4,\"ready\":3,\"failed\":[{\"id\":\"id-3\",\"reason\":\"Invalid\","
+         "\"message\":\"\\\"id-3\\\" is wrong\"}],\"omitted\":0}"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct operation_results results;
+        _cleanup_value_ const struct value *shown = NULL;
+
+        results_init(&results, ARRAY_SIZE(rows[i].statuses));
+        for (size_t j = 0; j < ARRAY_SIZE(rows[i].statuses); j++)
+            set_result(&results, j, PLAN_CREATE, rows[i].statuses[j]);
+        shown = report_resources(&results, rows[i].n_resources);
+        expect_json(shown, rows[i].expected, rows[i].note);
+        operation_results_done(&results);
+    }
+}
+
+static void names_the_first_that_fail_and_counts_the_others(void)
+{
+    struct operation_results results;
+    _cleanup_value_ const struct value *shown = NULL;
+    const struct value *failed;
+
+    results_of(&results, REPORT_FAILED + 30, 10);
+    set_result(&results, 3, PLAN_CREATE, RESULT_SUCCEEDED);
+    shown = report_resources(&results, REPORT_FAILED + 20); /* ten that leave fail too */
+    failed = value_get(shown, "failed");
+    EXPECT_INT(value_count(failed), REPORT_FAILED, "named");
+    EXPECT_STR(value_get_string(value_at(failed, REPORT_FAILED - 1), "id"), "id-50", "in order");
+    EXPECT_INT(value_int(value_get(shown, "omitted"), -1), 29, "counted");
+    EXPECT_INT(value_int(value_get(shown, "ready"), -1), 1, "ready");
+    EXPECT_INT(value_int(value_get(shown, "total"), -1), REPORT_FAILED + 30, "total");
+    operation_results_done(&results);
+}
+
+static void sums_up_in_words(void)
+{
+    static const struct {
+        struct {
+            enum plan_action action;
+            enum result_status status;
+        } results[5];
+        const char *expected;
+    } rows[] = {
+        {{{PLAN_CREATE, RESULT_FAILED}, {PLAN_UPDATE, RESULT_SKIPPED}}, "nothing to do"},
+        {{{PLAN_CREATE, RESULT_SUCCEEDED}, {PLAN_CREATE, RESULT_SUCCEEDED}}, "2 created"},
+        {{{PLAN_DELETE, RESULT_SUCCEEDED},
+          {PLAN_UPDATE, RESULT_SUCCEEDED},
+          {PLAN_CREATE, RESULT_SUCCEEDED},
+          {PLAN_CREATE, RESULT_TIMED_OUT}},
+         "1 created, 1 configured, 1 deleted"},
+        {{{PLAN_FORGET, RESULT_SUCCEEDED},
+          {PLAN_UNCHANGED, RESULT_SUCCEEDED},
+          {PLAN_ADOPT, RESULT_SUCCEEDED},
+          {PLAN_REPLACE, RESULT_SUCCEEDED}},
+         "1 adopted, 1 replaced, 1 already gone, 1 unchanged"},
+        {{{PLAN_NONE, RESULT_SUCCEEDED}}, "nothing to do"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct operation_results results;
+        _cleanup_free_ char *text = NULL;
+
+        results_init(&results, ARRAY_SIZE(rows[i].results));
+        for (size_t j = 0; j < ARRAY_SIZE(rows[i].results); j++)
+            set_result(&results, j, rows[i].results[j].action, rows[i].results[j].status);
+        text = report_summary(&results);
+        EXPECT_STR(text, rows[i].expected, rows[i].expected);
+        operation_results_done(&results);
+    }
+}
+
+SUITE(report, TEST(counts_what_a_plan_does), TEST(shows_the_fields_of_a_preview),
+      TEST(cuts_paths_that_no_status_takes), TEST(shows_how_an_operation_went),
+      TEST(bounds_what_a_status_holds), TEST(counts_results),
+      TEST(tells_what_of_a_spec_is_not_ready),
+      TEST(names_the_first_that_fail_and_counts_the_others), TEST(sums_up_in_words))

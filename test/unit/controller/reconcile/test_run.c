@@ -1,0 +1,213 @@
+#include "controller/reconcile/run.h"
+
+#include "controller/core/finalizer.h"
+#include "engine/base/str.h"
+#include "test/unit/controller/reconcile/scene.h"
+#include "test/unit/suite.h"
+
+#define SPEC "/apis/api.kusion.io/v1/namespaces/team/specs/web"
+#define WEB                                                                                    \
+    "{\"metadata\":{\"namespace\":\"team\",\"name\":\"web\",\"uid\":\"u\",\"generation\":3,\"" \
+    "resourceVersion\":\"7\"}"
+#define ANSWER WEB "}"
+#define PUT(status_, body_)                                                    \
+    {                                                                          \
+        .expect = "PUT " SPEC "/status ", .status = (status_), .body = (body_) \
+    }
+#define PATCH(status_, body_)                                             \
+    {                                                                     \
+        .expect = "PATCH " SPEC " ", .status = (status_), .body = (body_) \
+    }
+
+static void begin(struct scene *scene, struct run *run, const struct fake_step *steps,
+                  size_t n_steps)
+{
+    scene_start(scene, steps, n_steps);
+    *run = (struct run){.context = &scene->context,
+                        .namespace_name = "team",
+                        .name = "web",
+                        .object = scene_value(WEB "}"),
+                        .generation = 3};
+    spec_policy_read(run->object, &run->policy);
+}
+
+static void end(struct scene *scene, struct run *run)
+{
+    value_unref(run->object);
+    scene_stop(scene);
+}
+
+/* ---- The finalizer ---- */
+
+static void goes_on_only_with_a_finalizer(void)
+{
+    static const struct {
+        const char *note;
+        struct fake_step step;
+        int expected;
+    } rows[] = {
+        {"added", PATCH(200, "{\"metadata\":{\"finalizers\":[\"" KUSION_FINALIZER "\"]}}"), 0},
+        {"the Spec is gone", PATCH(404, STATUS(404, "NotFound", "web")), ERR_NOT_FOUND},
+        {"the Spec changed", PATCH(409, STATUS(409, "Conflict", "web")), ERR_CONFLICT},
+        {"no right", PATCH(403, STATUS(403, "Forbidden", "web")), ERR_FORBIDDEN},
+        {"no room", PATCH(413, STATUS(413, "RequestEntityTooLarge", "web")), ERR_TOO_LARGE},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct scene scene;
+        struct run run;
+
+        begin(&scene, &run, &rows[i].step, 1);
+        run_begin_finalizer(&run);
+        EXPECT_INT(run_settle(&run, &scene.error), rows[i].expected, rows[i].note);
+        EXPECT_INT(scene.error.code, rows[i].expected, rows[i].note);
+        EXPECT_INT(finalizer_is_set(value_get(run.object, "metadata")), rows[i].expected == 0,
+                   rows[i].note);
+        EXPECT_INT(run_settle(&run, NULL), 0, "nothing is under way any more");
+        end(&scene, &run);
+    }
+}
+
+/* ---- The status ---- */
+
+static const struct run_status done = {
+    .verdict = {"True", "ReconciliationSucceeded", "done", PROGRESS_SETTLED, "True"},
+    .attempted = 2,
+    .applied = 2,
+};
+
+static void writes_a_status_once(void)
+{
+    static const struct fake_step step = PUT(200, ANSWER);
+    _cleanup_value_ const struct value *body = NULL, *event = NULL;
+    const struct value *status;
+    struct scene scene;
+    struct run run;
+
+    begin(&scene, &run, &step, 1);
+    EXPECT(!run_is_ready(&run), "before");
+    EXPECT_INT(run_write_status(&run, &done, &scene.error), 0, scene.error.message);
+    EXPECT(run_is_ready(&run), "after");
+    EXPECT_INT(run_write_status(&run, &done, &scene.error), 0, "says nothing new");
+    body = scene_body(&scene, 0);
+    status = value_get(body, "status");
+    EXPECT_INT(value_int(value_get(status, "observedGeneration"), 0), 3, "generation");
+    EXPECT_INT(value_int(value_get(status, "lastAttemptedRevision"), 0), 2, "attempted");
+    EXPECT_INT(value_int(value_get(status, "lastAppliedRevision"), 0), 2, "applied");
+    event = scene_event(&scene, 0);
+    EXPECT(!scene_event(&scene, 1), "one event");
+    EXPECT_STR(value_get_string(event, "type"), "Normal", "event");
+    EXPECT_STR(value_get_string(event, "reason"), "ReconciliationSucceeded", "event");
+    EXPECT_STR(value_string(value_path(event, "involvedObject", "uid", NULL)), "u", "event");
+    end(&scene, &run);
+}
+
+static void keeps_what_it_knows_of_revisions(void)
+{
+    static const struct fake_step steps[] = {PUT(200, ANSWER), PUT(200, ANSWER)};
+    _cleanup_value_ const struct value *event = NULL;
+    struct error failure = {0};
+    const struct value *status;
+    struct scene scene;
+    struct run run;
+
+    begin(&scene, &run, steps, ARRAY_SIZE(steps));
+    run_write_status(&run, &done, NULL);
+    err_set(&failure, ERR_INVALID, "InvalidSpec", "wrong");
+    EXPECT_INT(run_fail(&run, &failure, &scene.error), 0, scene.error.message);
+    status = value_get(run.object, "status");
+    EXPECT(!run_is_ready(&run), "failed");
+    EXPECT_INT(value_int(value_get(status, "lastAppliedRevision"), 0), 2, "as before");
+    event = scene_event(&scene, 1);
+    EXPECT_STR(value_get_string(event, "reason"), "InvalidSpec", "told too");
+    end(&scene, &run);
+}
+
+static void shows_the_policy_that_was_taken(void)
+{
+    static const struct {
+        const char *note, *spec, *expected;
+        bool as_controller;
+    } rows[] = {
+        {"defaults", WEB "}",
+         "{\"serviceAccountName\":\"default\",\"suspend\":false,\"prune\":true,\"wait\":true,"
+         "\"deletionPolicy\":\"MirrorPrune\",\"interval\":\"600s\",\"retryInterval\":\"30s\","
+         "\"timeout\":\"300s\"}",
+         false},
+        {"the controller's own rights", WEB "}",
+         "{\"suspend\":false,\"prune\":true,\"wait\":true,\"deletionPolicy\":\"MirrorPrune\","
+         "\"interval\":\"600s\",\"retryInterval\":\"30s\",\"timeout\":\"300s\"}",
+         true},
+        {"as said",
+         WEB ",\"spec\":{\"serviceAccountName\":\"deployer\",\"prune\":false,\"wait\":false,"
+             "\"deletionPolicy\":\"Orphan\",\"interval\":\"1h30m\",\"timeout\":\"10s\"}}",
+         "{\"serviceAccountName\":\"deployer\",\"suspend\":false,\"prune\":false,\"wait\":false,"
+         "\"deletionPolicy\":\"Orphan\",\"interval\":\"5400s\",\"retryInterval\":\"30s\","
+         "\"timeout\":\"10s\"}",
+         true},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        static const struct fake_step step = PUT(200, ANSWER);
+        _cleanup_value_ const struct value *expected = scene_value(rows[i].expected);
+        struct scene scene;
+        struct run run;
+
+        begin(&scene, &run, &step, 1);
+        value_unref(run.object);
+        run.object = scene_value(rows[i].spec);
+        spec_policy_read(run.object, &run.policy);
+        scene.context.act_as_controller = rows[i].as_controller;
+        run_write_status(&run, &done, NULL);
+        EXPECT(value_equal(value_path(run.object, "status", "policy", NULL), expected),
+               rows[i].note);
+        end(&scene, &run);
+    }
+}
+
+static void tells_by_an_event_where_no_status_can(void)
+{
+    static const struct {
+        const char *note;
+        struct fake_step step;
+        int expected;
+    } rows[] = {
+        {"no room", PUT(413, STATUS(413, "RequestEntityTooLarge", "web")), 0},
+        {"the Spec is gone", PUT(404, STATUS(404, "NotFound", "web")), 0},
+        {"no right", PUT(403, STATUS(403, "Forbidden", "web")), ERR_FORBIDDEN},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *event = NULL;
+        struct error failure = {0};
+        struct scene scene;
+        struct run run;
+
+        begin(&scene, &run, &rows[i].step, 1);
+        err_set(&failure, ERR_INVALID, "InvalidSpec", "it is wrong");
+        EXPECT_INT(run_fail(&run, &failure, &scene.error), rows[i].expected, rows[i].note);
+        EXPECT(!value_get(run.object, "status"), rows[i].note);
+        event = scene_event(&scene, 0);
+        EXPECT_STR(value_get_string(event, "type"), "Warning", rows[i].note);
+        EXPECT_STR(value_get_string(event, "message"), "it is wrong", rows[i].note);
+        end(&scene, &run);
+    }
+}
+
+static void makes_no_event_in_a_namespace_that_terminates(void)
+{
+    static const struct fake_step step = PUT(200, ANSWER);
+    struct scene scene;
+    struct run run;
+
+    begin(&scene, &run, &step, 1);
+    run.namespace_terminating = true;
+    EXPECT_INT(run_write_status(&run, &done, &scene.error), 0, "the status is written");
+    EXPECT(!scene_event(&scene, 0), "no event");
+    end(&scene, &run);
+}
+
+SUITE(run, TEST(goes_on_only_with_a_finalizer), TEST(writes_a_status_once),
+      TEST(keeps_what_it_knows_of_revisions), TEST(shows_the_policy_that_was_taken),
+      TEST(tells_by_an_event_where_no_status_can),
+      TEST(makes_no_event_in_a_namespace_that_terminates))
