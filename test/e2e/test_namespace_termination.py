@@ -34,3 +34,15 @@ def test_objects_elsewhere_go_too(controlled, tenant):
         assert states(controlled) == []
     finally:
         controlled.delete_namespace(other)
+
+
+def test_rights_that_go_with_the_namespace_do_not_hold_it(controlled):
+    """As most tenants have it: a RoleBinding in their namespace, which is deleted right away."""
+    name = controlled.new_namespace("bound")
+    controlled.kubectl("create", "rolebinding", "deployer", "-n", name, "--clusterrole=admin",
+                       f"--serviceaccount={name}:default")
+    spec = Spec(controlled, name).apply([config_map("a", name), config_map("b", name)])
+    spec.wait("True")
+    controlled.api.delete(f"/api/v1/namespaces/{name}").must()
+    eventually(lambda: is_gone(controlled, f"/api/v1/namespaces/{name}"), seconds=90)
+    assert states(controlled) == []
