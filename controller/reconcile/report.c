@@ -63,15 +63,21 @@ static const struct value *report_result(const char *id, enum plan_action action
                       "duration", took);
 }
 
+static const struct value *change_at(const struct plan *plan, size_t i)
+{
+    const struct plan_change *change = &plan->changes[i];
+
+    return report_result(change->id, change->action, &change->error, &change->diff, -1);
+}
+
 static const struct value *result_at(const struct plan *plan,
                                      const struct operation_results *results, size_t i)
 {
-    const struct plan_change *change = plan && i < plan->n_changes ? &plan->changes[i] : NULL;
-    const struct operation_result *result = results ? &results->items[i] : NULL;
+    const struct operation_result *result = &results->items[i];
+    int64_t took = result->ended ? result->ended - result->started : -1;
 
-    return report_result(result ? result->id : change->id, result ? result->action : change->action,
-                         result ? &result->error : &change->error, change ? &change->diff : NULL,
-                         result && result->ended ? result->ended - result->started : -1);
+    return report_result(result->id, result->action, &result->error,
+                         plan && i < plan->n_changes ? &plan->changes[i].diff : NULL, took);
 }
 
 static size_t count_results(const struct plan *plan, const struct operation_results *results)
@@ -89,7 +95,8 @@ static const struct value *list_results(const struct plan *plan,
 
     value_begin_array(b);
     for (size_t i = 0; i < most; i++) {
-        _cleanup_value_ const struct value *entry = result_at(plan, results, i);
+        _cleanup_value_ const struct value *entry =
+            results ? result_at(plan, results, i) : change_at(plan, i);
         _cleanup_buf_ struct buf text = BUF_INIT;
 
         json_write(&text, entry, JSON_COMPACT);
