@@ -1,6 +1,10 @@
 #include "controller/core/finalizer.h"
 
+#include "controller/core/group.h"
 #include "engine/base/str.h"
+#include "runtimes/kubernetes/client/path.h"
+
+#define FIELD_MANAGER "kusion-operator"
 
 bool finalizer_is_set(const struct value *metadata)
 {
@@ -12,8 +16,8 @@ bool finalizer_is_set(const struct value *metadata)
     return false;
 }
 
-/* The list without ours, or with it at its end. */
-static const struct value *finalizers(const struct value *metadata, bool with_ours)
+/* The list of those that others put there. */
+static const struct value *without_ours(const struct value *metadata)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const struct value *all = value_get(metadata, "finalizers"), *list = NULL;
@@ -22,45 +26,54 @@ static const struct value *finalizers(const struct value *metadata, bool with_ou
     for (size_t i = 0; i < value_count(all); i++)
         if (!str_equal(value_string(value_at(all, i)), KUSION_FINALIZER))
             value_add(b, value_at(all, i));
-    if (with_ours)
-        value_add_string(b, KUSION_FINALIZER);
     value_end_array(b);
     value_builder_finish(b, &list, NULL);
     return list;
 }
 
-static int patch(struct kube_client *client, const char *path, const struct value *metadata,
-                 bool with_ours, struct cancel *cancel, const struct value **ret,
+static int patch(struct kube_client *client, const char *path, const char *content_type,
+                 const struct value *body, struct cancel *cancel, const struct value **ret,
                  struct error *error)
 {
-    const char *version = value_get_string(metadata, "resourceVersion");
-    _cleanup_value_ const struct value *body = NULL;
     struct kube_request request = {
         .method = "PATCH",
         .path = path,
-        .content_type = KUBE_MERGE_PATCH,
+        .content_type = content_type,
         .accept = KUBE_METADATA,
+        .body = body,
         .idempotent = true, /* sent twice, it is a conflict */
         .cancel = cancel,
     };
 
-    if (!version)
-        return err_set(error, ERR_INTERNAL, "NoResourceVersion", "%s was read without its version",
-                       path);
-    request.body = body = value_pack("{s:{s:s, s:V}}", "metadata", "resourceVersion", version,
-                                     "finalizers", finalizers(metadata, with_ours));
     return kube_do(client, &request, ret, error);
 }
 
-int finalizer_add(struct kube_client *client, const char *path, const struct value **metadata,
-                  struct cancel *cancel, struct error *error)
+static int version_missing(const char *path, struct error *error)
 {
-    _cleanup_value_ const struct value *answer = NULL;
+    return err_set(error, ERR_INTERNAL, "NoResourceVersion", "%s was read without its version",
+                   path);
+}
+
+int finalizer_add(struct kube_client *client, const char *path, const char *kind,
+                  const struct value **metadata, struct cancel *cancel, struct error *error)
+{
+    _cleanup_value_ const struct value *body = NULL, *answer = NULL;
+    _cleanup_buf_ struct buf query = BUF_INIT;
+    const char *version = value_get_string(*metadata, "resourceVersion");
+    const char *uid = value_get_string(*metadata, "uid");
     int rc;
 
     if (finalizer_is_set(*metadata))
         return 0;
-    rc = patch(client, path, *metadata, true, cancel, &answer, error);
+    if (!version || !uid)
+        return version_missing(path, error);
+    buf_add_str(&query, path);
+    kube_path_query(&query, "fieldManager", FIELD_MANAGER);
+    /* Without the uid, what is not there any more would be made anew. */
+    body = value_pack("{s:s, s:s, s:{s:s, s:s, s:[s]}}", "apiVersion", API_GROUP_VERSION, "kind",
+                      kind, "metadata", "uid", uid, "resourceVersion", version, "finalizers",
+                      KUSION_FINALIZER);
+    rc = patch(client, query.data, KUBE_APPLY_PATCH, body, cancel, &answer, error);
     if (rc < 0)
         return err_wrap(error, "adding the finalizer");
     value_assign(metadata, value_get(answer, "metadata"));
@@ -70,12 +83,18 @@ int finalizer_add(struct kube_client *client, const char *path, const struct val
 int finalizer_remove(struct kube_client *client, const char *path, const struct value *metadata,
                      struct cancel *cancel, struct error *error)
 {
+    _cleanup_value_ const struct value *body = NULL;
+    const char *version = value_get_string(metadata, "resourceVersion");
     struct error why = {0};
     int rc;
 
     if (!finalizer_is_set(metadata))
         return 0;
-    rc = patch(client, path, metadata, false, cancel, NULL, &why);
+    if (!version)
+        return version_missing(path, error);
+    body = value_pack("{s:{s:s, s:V}}", "metadata", "resourceVersion", version, "finalizers",
+                      without_ours(metadata));
+    rc = patch(client, path, KUBE_MERGE_PATCH, body, cancel, NULL, &why);
     if (rc == 0 || rc == ERR_NOT_FOUND)
         return 0;
     err_wrap(&why, "removing the finalizer");

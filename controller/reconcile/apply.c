@@ -183,50 +183,46 @@ static int end_badly(struct attempt *attempt, const struct error *failure, struc
 
 /* ---- The way of an attempt ---- */
 
-static int carry_out(struct attempt *attempt, bool verify, struct error *error)
-{
-    int r = 0;
-
-    if (!attempt->retry) {
-        r = write_phase(attempt, PHASE_APPLYING, error);
-        say_progress(attempt, "applying");
-    }
-    if (r < 0)
-        return r;
-    return operation_apply(attempt->operation, attempt->spec, attempt->plan, attempt->revision,
-                           verify, &attempt->results, error);
-}
-
 /* A new generation, or one that was left unfinished: its Release tells before it is looked at.
  * (The Spec itself is large, and a write of its status costs the API server as much as one of
  * all of it: until there is a plan, its generation that is not observed yet says enough.) */
 static int announce(struct attempt *attempt, struct error *error)
 {
-    int r = begin_release(attempt, error);
+    int r = choose_revision(attempt, &attempt->release, error);
 
+    if (r < 0 || attempt->retry)
+        return r;
+    r = begin_release(attempt, error);
     if (r >= 0 && attempt->release->phase == PHASE_GENERATING)
         r = write_phase(attempt, PHASE_PREVIEWING, error);
     return r;
 }
 
-/* *ret_idle: there is nothing to do. */
+/* All that comes before anything is made. *ret_idle: there is nothing to do. */
 static int prepare(struct attempt *attempt, bool *ret_idle, struct error *error)
 {
     int r = parse(attempt->run, &attempt->spec, error);
 
     if (r >= 0 && !attempt->was_ready)
-        r = choose_revision(attempt, &attempt->release, error);
-    if (r >= 0 && !attempt->was_ready && !attempt->retry)
         r = announce(attempt, error);
     if (r >= 0)
         r = make_plan(attempt, error);
     if (r < 0)
         return r;
     *ret_idle = attempt->was_ready && plan_is_empty(attempt->plan);
-    if (*ret_idle || !attempt->was_ready)
+    if (*ret_idle)
         return 0;
-    r = choose_revision(attempt, &attempt->release, error);
-    return r < 0 ? r : announce(attempt, error);
+    if (attempt->was_ready)
+        r = announce(attempt, error);
+    return r < 0 || attempt->retry ? r : write_phase(attempt, PHASE_APPLYING, error);
+}
+
+static int carry_out(struct attempt *attempt, struct error *error)
+{
+    if (!attempt->retry)
+        say_progress(attempt, "applying");
+    return operation_apply(attempt->operation, attempt->spec, attempt->plan, attempt->revision,
+                           !attempt->was_ready, &attempt->results, error);
 }
 
 static bool is_ours_to_tell(int code)
@@ -257,7 +253,7 @@ int reconcile_apply(struct run *run, int64_t *after, struct error *error)
 
     *after = run->policy.interval;
     if (r >= 0 && prepared >= 0 && !idle)
-        carry_out(&attempt, !attempt.was_ready, &failure);
+        carry_out(&attempt, &failure);
     if (r >= 0 && !idle)
         r = end(&attempt, &failure, after, error);
     attempt_done(&attempt);

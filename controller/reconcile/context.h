@@ -5,13 +5,12 @@
 #define CONTROLLER_RECONCILE_CONTEXT_H
 
 #include "controller/core/events.h"
+#include "controller/core/group.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/runtime.h"
 #include "engine/state/store.h"
 #include "runtimes/kubernetes/client/client.h"
-
-#define API_GROUP_VERSION "api.kusion.io/v1"
 
 struct reconcile_context {
     struct kube_client *client;

@@ -26,7 +26,8 @@ static void *run(void *arg)
         api_put_status(write->context, path, "Spec", &write->metadata, write->status,
                        &write->error);
     else
-        finalizer_add(write->context->client, path, &write->metadata, write->cancel, &write->error);
+        finalizer_add(write->context->client, path, "Spec", &write->metadata, write->cancel,
+                      &write->error);
     return NULL;
 }
 

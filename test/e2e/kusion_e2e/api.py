@@ -6,6 +6,7 @@ import http.client
 import json
 import ssl
 import tempfile
+import time
 from urllib.parse import urlsplit
 
 import yaml
@@ -14,6 +15,8 @@ JSON = "application/json"
 APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
+
+IDLE_LIMIT = 30  # seconds that a connection may rest: an API server closes it after 90
 
 
 class Answer:
@@ -67,6 +70,7 @@ class Api:
         else:
             self._load_certificate(user)
         self._connection = None
+        self._used = 0
 
     def _load_certificate(self, user):
         with tempfile.NamedTemporaryFile() as pem:
@@ -85,17 +89,25 @@ class Api:
         if body is not None:
             headers["Content-Type"] = content_type
             body = body.encode()
-        if self._connection is None:
-            self._connection = http.client.HTTPSConnection(
-                self._address, context=self._tls, timeout=60
-            )
+        connection = self._connect()
         try:
-            self._connection.request(method, path, body, headers)
-            response = self._connection.getresponse()
+            connection.request(method, path, body, headers)
+            response = connection.getresponse()
             return Answer(response.status, response.read().decode())
         except (OSError, http.client.HTTPException):
             self.close()
             raise
+
+    def _connect(self):
+        now = time.monotonic()
+        if now - self._used > IDLE_LIMIT:
+            self.close()
+        self._used = now
+        if self._connection is None:
+            self._connection = http.client.HTTPSConnection(
+                self._address, context=self._tls, timeout=60
+            )
+        return self._connection
 
     def get(self, path):
         return self.request("GET", path)

@@ -14,9 +14,10 @@
     {                                                                          \
         .expect = "PUT " SPEC "/status ", .status = (status_), .body = (body_) \
     }
-#define PATCH(status_, body_)                                             \
-    {                                                                     \
-        .expect = "PATCH " SPEC " ", .status = (status_), .body = (body_) \
+#define PATCH(status_, body_)                                                          \
+    {                                                                                  \
+        .expect = "PATCH " SPEC "?fieldManager=kusion-operator ", .status = (status_), \
+        .body = (body_)                                                                \
     }
 
 static void begin(struct scene *scene, struct run *run, const struct fake_step *steps,
