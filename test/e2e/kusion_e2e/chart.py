@@ -1,6 +1,5 @@
 """The chart, as a test installs it."""
 
-from kusion_e2e.cluster import KINDS
 from kusion_e2e.paths import CHART
 
 OWN = "kusion-system"
@@ -30,4 +29,4 @@ class Chart:
 
     def remove_all(self):
         self.helm("uninstall", "--ignore-not-found", "--wait")
-        self.cluster.kubectl("delete", "crd", *KINDS, "--ignore-not-found")
+        self.cluster.delete_crds()

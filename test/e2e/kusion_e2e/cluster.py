@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kusion_e2e.api import Api
 from kusion_e2e.paths import CONTROLPLANE, CRDS
+from kusion_e2e.wait import eventually
 
 KINDS = ("specs.api.kusion.io", "releases.api.kusion.io")
 
@@ -86,8 +87,19 @@ class Cluster:
         self.wait_for_crds()
 
     def wait_for_crds(self):
+        """Until their objects can be listed, too, which is up to 2 s after they are established."""
         crds = [f"crd/{name}" for name in KINDS]
         self.kubectl("wait", "--for=condition=Established", "--timeout=30s", *crds)
+        for name in KINDS:
+            plural, _, group = name.partition(".")
+            eventually(lambda: self.api.get(f"/apis/{group}/v1/{plural}?limit=1").must())
+
+    def delete_crds(self):
+        """Those that are there. A CRD whose objects cannot be listed yet is not deleted at once:
+        the API server then may forget about it until its next resync, minutes later."""
+        if all(self.get_json("crd", name) for name in KINDS):
+            self.wait_for_crds()
+        self.kubectl("delete", "crd", *KINDS, "--ignore-not-found")
 
     def new_namespace(self, prefix="test"):
         """A namespace of a name that was not there before, with its ServiceAccount `default`."""
