@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/base/str.h"
+#include "engine/health/verdict.h"
 
 static int64_t number(const struct value *object, const char *part, const char *field,
                       int64_t fallback)

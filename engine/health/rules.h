@@ -9,10 +9,4 @@ typedef void health_rule(const struct value *object, struct health *ret);
 /* NULL: the kind has no rule of its own. */
 health_rule *health_rule_of(const char *api_version, const char *kind);
 
-void health_set(struct health *health, enum health_status status, const char *format, ...)
-    PRINTF_LIKE(3, 4);
-/* The condition's status, or "" ; its message in *ret_message (may be NULL). */
-const char *health_condition(const struct value *object, const char *type,
-                             const char **ret_message);
-
 #endif

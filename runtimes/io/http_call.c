@@ -153,8 +153,10 @@ static void call_cancel(struct http_call *call, const char *reason, bool quiet)
     call_abort(call, quiet);
 }
 
-static void call_finish(struct http_call *call, CURLcode code)
+static void call_finish(struct task *task, CURLcode code)
 {
+    struct http_call *call = call_of(task);
+
     leave_curl(call, code);
     if (code != CURLE_OK && !call->error.code)
         http_error_set(&call->error, code, call->curl_error);
@@ -279,7 +281,7 @@ static CURLcode set_request(struct http_call *call, CURL *handle)
 
     SET(CURLOPT_URL, url);
     SET(CURLOPT_HTTPHEADER, call->headers);
-    SET(CURLOPT_PRIVATE, call);
+    SET(CURLOPT_PRIVATE, &call->task);
     SET(CURLOPT_ERRORBUFFER, call->curl_error);
     SET(CURLOPT_PREREQFUNCTION, on_ready);
     SET(CURLOPT_PREREQDATA, call);
@@ -303,7 +305,7 @@ static void call_begin(struct http_call *call)
     if (result == CURLE_OK && curl_multi_add_handle(loop->multi, call->handle) != CURLM_OK)
         result = CURLE_OUT_OF_MEMORY;
     if (result != CURLE_OK)
-        call_finish(call, result);
+        call_finish(&call->task, result);
     else if (call->task.deadline.at)
         task_set_deadline(&call->task, call->task.deadline.at);
 }
@@ -343,6 +345,7 @@ static void call_shut(struct task *task)
 static const struct task_type call_type = {
     .notice = call_notice,
     .expire = call_expire,
+    .finish = call_finish,
     .shut = call_shut,
 };
 
@@ -369,17 +372,4 @@ bool call_submit(struct http_call *call)
     err_set(&call->error, ERR_CANCELLED, "Shutdown", "cancelled: the HTTP loop ended");
     name_request(call);
     return false;
-}
-
-void http_call_collect(struct http_loop *loop)
-{
-    CURLMsg *message;
-    struct http_call *call;
-    int left;
-
-    while ((message = curl_multi_info_read(loop->multi, &left))) {
-        assert(message->msg == CURLMSG_DONE);
-        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&call);
-        call_finish(call, message->data.result);
-    }
 }

@@ -35,7 +35,4 @@ int call_init(struct http_call *call, struct http_client *client,
 bool call_submit(struct http_call *call);
 void call_done(struct http_call *call); /* after its end, or instead of its submission */
 
-/* Ends the calls that curl is done with. On the loop's thread. */
-void http_call_collect(struct http_loop *loop);
-
 #endif

@@ -8,7 +8,6 @@
 
 #include "engine/base/mem.h"
 #include "runtimes/io/clock.h"
-#include "runtimes/io/http_call.h"
 
 #define DEFAULT_CONNECTIONS 4
 #define DEFAULT_STREAMS     100
@@ -179,6 +178,20 @@ static void read_inbox(struct http_loop *loop)
         task->type->notice(task, notices);
 }
 
+/* Tells the tasks whose handles curl is done with. */
+static void collect(struct http_loop *loop)
+{
+    CURLMsg *message;
+    struct task *task;
+    int left;
+
+    while ((message = curl_multi_info_read(loop->multi, &left))) {
+        assert(message->msg == CURLMSG_DONE);
+        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&task);
+        task->type->finish(task, message->data.result);
+    }
+}
+
 static void expire(struct http_loop *loop)
 {
     struct deadline *deadline;
@@ -252,7 +265,7 @@ static void *run(void *arg)
     while (rest(loop)) {
         read_inbox(loop);
         must(curl_multi_perform(loop->multi, &running));
-        http_call_collect(loop);
+        collect(loop);
         expire(loop);
     }
     shut(loop);

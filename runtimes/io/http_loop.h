@@ -31,11 +31,13 @@ enum task_notice {
 
 struct task;
 
-/* Called on the loop's thread, without its lock. */
+/* Called on the loop's thread, without its lock. A task that gives curl a handle is the handle's
+ * CURLOPT_PRIVATE. */
 struct task_type {
     void (*notice)(struct task *task, unsigned notices);
-    void (*expire)(struct task *task); /* its deadline passed */
-    void (*shut)(struct task *task);   /* the loop ends: must task_end() */
+    void (*expire)(struct task *task);                /* its deadline passed */
+    void (*finish)(struct task *task, CURLcode code); /* curl is done with its handle */
+    void (*shut)(struct task *task);                  /* the loop ends: must task_end() */
 };
 
 struct task {

@@ -33,6 +33,8 @@ struct part {
 };
 extern const struct part store_open_part, store_secret_part;
 
+/* ---- store_object.c: one object of the store's ---- */
+
 char *store_path(const struct kube_store *store, const char *plural, const char *name);
 int store_do(struct kube_store *store, const char *method, const char *path,
              const struct value *body, bool idempotent, struct cancel *cancel,
@@ -46,6 +48,8 @@ const struct value *store_metadata(const struct kube_store *store, const char *n
 /* Adds the bytes that an object of ours holds. ERR_CORRUPT, naming it. */
 int store_bytes(const struct kube_store *store, const struct value *object, const char *kind,
                 const char *field, const char *name, struct buf *to, struct error *error);
+
+/* ---- store_chunks.c ---- */
 
 /* Adds the bytes of `count` chunks. ERR_CORRUPT, naming the one that is missing or damaged. */
 int chunks_read(struct kube_store *store, const struct part *part, const char *head,
