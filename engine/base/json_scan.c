@@ -99,6 +99,12 @@ static uint64_t find_byte(uint64_t word, char c)
     return ~(differs + 0x7f7f7f7f7f7f7f7fu) & 0x8080808080808080u;
 }
 
+/* Of what find_byte() found. (Not each processor that we run on has an instruction for it.) */
+static unsigned count_bytes(uint64_t found)
+{
+    return (unsigned)((found >> 7) * 0x0101010101010101u >> 56);
+}
+
 /* True for ASCII without backslashes, where each quote begins or ends a
  * string; most text is such, and needs no look at single bytes. */
 static bool is_simple(const char *block, unsigned *ret_quotes)
@@ -111,7 +117,7 @@ static bool is_simple(const char *block, unsigned *ret_quotes)
         if (word & 0x8080808080808080u)
             return false;
         others |= find_byte(word, '\\');
-        quotes += (unsigned)__builtin_popcountll(find_byte(word, '"'));
+        quotes += count_bytes(find_byte(word, '"'));
     }
     *ret_quotes = quotes;
     return !others;

@@ -17,10 +17,10 @@
 #include "engine/base/value.h"
 
 enum health_status {
-    HEALTH_UNKNOWN, /* could not be looked at */
+    HEALTH_UNKNOWN,     /* could not be looked at */
     HEALTH_PROGRESSING,
     HEALTH_CURRENT,
-    HEALTH_FAILED, /* waiting will probably not mend it */
+    HEALTH_FAILED,      /* waiting will probably not mend it */
     HEALTH_TERMINATING,
 };
 
@@ -31,7 +31,6 @@ struct health {
 
 void health_of_object(const struct value *object, struct health *ret);
 
-const char *health_status_name(
-    enum health_status status); /* "InProgress", "Current", … as kstatus */
+const char *health_status_name(enum health_status status); /* "InProgress", "Current", … as kstatus */
 
 #endif

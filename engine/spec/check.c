@@ -8,6 +8,7 @@ void check_done(struct check *check)
 {
     strmap_done(&check->versions);
     arena_done(&check->scratch);
+    free(check->entries);
     free(check->taken);
     free(check->found);
 }

@@ -12,6 +12,11 @@
 #define CYCLIC_DEPENDENCY "CyclicDependency"
 #define UNSUPPORTED       "Unsupported"
 
+/* An entry's members, wherever they stand in it; NULL: absent. */
+struct entry {
+    const struct value *id, *type, *attributes, *depends_on, *extensions;
+};
+
 struct check {
     struct spec *spec;
     const struct spec_options *options;
@@ -20,12 +25,13 @@ struct check {
     const char *id; /* of the resource at hand; NULL: none, or it has no good one */
     struct arena scratch;
 
-    struct strmap versions; /* kind -> its first apiVersion */
-    bool several_versions;  /* some kind has more */
+    struct strmap versions;                         /* kind -> its first apiVersion */
+    bool several_versions;                          /* some kind has more */
     bool namespace_left_out, own_namespace_written; /* in ids, where the object goes there */
 
-    uint32_t *taken; /* by index: 1 + the last resource that was found to depend on it */
-    uint32_t *found; /* indices of what the resource at hand depends on */
+    struct entry *entries; /* by index */
+    uint32_t *taken;       /* by index: 1 + the last resource that was found to depend on it */
+    uint32_t *found;       /* indices of what the resource at hand depends on */
     size_t n_found, capacity;
 };
 
@@ -38,10 +44,6 @@ void check_problem(struct check *check, const char *reason, const struct place *
 /* Absent is NULL or null, as for the API server. */
 bool check_is_absent(const struct value *value);
 
-/* An entry's members, wherever they stand in it; NULL: absent. */
-struct entry {
-    const struct value *id, *type, *attributes, *depends_on, *extensions;
-};
 struct entry entry_of(const struct value *value);
 struct resource entry_resource(struct arena *arena, const struct entry *entry);
 
@@ -53,8 +55,7 @@ void check_policy(struct check *check, const struct value *fields, struct spec_p
 /* unsupported.c: fields that a later version will act on. */
 void check_unsupported(struct check *check, const struct value *fields);
 /* kubernetes.c: one Kubernetes resource, at resources[index]. */
-void check_kubernetes(struct check *check, struct resource *resource,
-                      const struct place *place);
+void check_kubernetes(struct check *check, struct resource *resource, const struct place *place);
 /* After these of all resources: no two name the same object. */
 void check_objects_differ(struct check *check);
 /* dependencies.c: of one resource, when all ids are known. Fills spec->dependencies[index]. */

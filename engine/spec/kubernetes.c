@@ -214,15 +214,28 @@ void check_objects_differ(struct check *check)
     strmap_done(&objects);
 }
 
-/* Notes what lets two ids, which are unique and true, name one object. */
+/* A kind's resources share the text that names it: who passes over all of them finds it in the
+ * cache. */
+static void share_kind(struct check *check, struct object_ref *ref)
+{
+    const struct strmap_entry *first =
+        strmap_find_n(&check->versions, ref->kind, strlen(ref->kind));
+
+    if (!first) {
+        strmap_put(&check->versions, ref->kind, (char *)(uintptr_t)ref->api_version);
+        return;
+    }
+    ref->kind = first->key;
+    if (strcmp(first->value, ref->api_version) == 0)
+        ref->api_version = first->value;
+    else
+        check->several_versions = true;
+}
+
+/* With several versions of a kind, this is what lets two ids, which are unique and true, name one
+ * object. */
 static void note_spelling(struct check *check, const char *id, const struct object_ref *ref)
 {
-    const char *version = strmap_get(&check->versions, ref->kind);
-
-    if (!version)
-        strmap_put(&check->versions, ref->kind, (char *)(uintptr_t)ref->api_version);
-    else if (strcmp(version, ref->api_version) != 0)
-        check->several_versions = true;
     if (!ref->namespace_name && is_id_of(id, ref, NULL))
         check->namespace_left_out = true;
     else if (!ref->namespace_name || str_equal(ref->namespace_name, check->spec->namespace_name))
@@ -265,6 +278,7 @@ void check_kubernetes(struct check *check, struct resource *resource, const stru
         check_extensions(check, resource->extensions, place);
     if (!resource->attributes || !read_identity(check, resource->attributes, &in, &ref))
         return;
+    share_kind(check, &ref);
     resource->object = ref;
     if (is_own_spec(check->spec, &ref))
         check_problem(check, INVALID_SPEC, &in, "is the Spec itself: a Spec cannot manage itself");

@@ -142,7 +142,7 @@ static void read_resource(struct check *check, const struct value *value, size_t
     const struct place list = {.key = "resources"};
     const struct place place = {.above = &list, .index = index};
     struct resource *resource = &check->spec->resources[index];
-    const struct entry entry = entry_of(value);
+    const struct entry entry = check->entries[index] = entry_of(value);
 
     check->id = NULL;
     if (!value_is(value, VALUE_OBJECT)) {
@@ -160,16 +160,16 @@ static void check_resource(struct check *check, const struct value *value, size_
     const struct place list = {.key = "resources"};
     const struct place place = {.above = &list, .index = index};
     struct resource *resource = &check->spec->resources[index];
-    const struct entry entry = entry_of(value);
+    const struct entry *entry = &check->entries[index];
 
     if (!value_is(value, VALUE_OBJECT))
         return;
     check->id = resource->id;
-    check_type(check, entry.type, &place);
-    check_is_object(check, entry.attributes, "attributes", &place);
-    check_depends_on(check, entry.depends_on, &place);
-    if (!check_is_absent(entry.extensions))
-        check_is_object(check, entry.extensions, "extensions", &place);
+    check_type(check, entry->type, &place);
+    check_is_object(check, entry->attributes, "attributes", &place);
+    check_depends_on(check, entry->depends_on, &place);
+    if (!check_is_absent(entry->extensions))
+        check_is_object(check, entry->extensions, "extensions", &place);
     if (str_equal(resource->type, RESOURCE_KUBERNETES))
         check_kubernetes(check, resource, &place);
     check_dependencies(check, index, &place);
@@ -202,6 +202,7 @@ static void read_resources(struct check *check, const struct value *fields)
     spec->dependencies = ARENA_ARRAY(&spec->arena, struct spec_dependencies, spec->n_resources);
     strmap_reserve(&spec->by_id, spec->n_resources);
     check->taken = NEW_ARRAY(uint32_t, spec->n_resources);
+    check->entries = NEW_ARRAY(struct entry, spec->n_resources);
     for (size_t i = 0; i < spec->n_resources; i++)
         read_resource(check, value_at(list, i), i);
     for (size_t i = 0; i < spec->n_resources; i++)
