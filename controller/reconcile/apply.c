@@ -59,6 +59,10 @@ static int make_plan(struct attempt *attempt, struct error *error)
     const struct reconcile_context *context = attempt->run->context;
     int r = run_operation(attempt->run, &attempt->operation, error);
 
+    if (r >= 0 && run_lacks_state(attempt->run, attempt->operation))
+        run_event(attempt->run, "Warning", "StateLost",
+                  "State is gone: what the Spec names is taken over again, and what it does not "
+                  "name any more is left where it is");
     if (r >= 0)
         r = operation_plan(attempt->operation, attempt->spec, PLAN_SHALLOW, &attempt->plan, error);
     if (r >= 0)

@@ -80,6 +80,39 @@ static int begin_release(struct run *run, const struct state *state, struct rele
                          release_next_revision(state->revision, highest), ret, error);
 }
 
+static int state_lost(const struct run *run, struct error *error)
+{
+    struct state_key key = {run->namespace_name, run->name};
+    char name[STATE_NAME_SIZE];
+
+    state_key_name(&key, name);
+    return err_set(
+        error, ERR_CORRUPT, "StateLost",
+        "held: State is gone (ConfigMap %s/%s, and what has the label "
+        "api.kusion.io/state=%s), so it is not known what there is to delete. Restore it; "
+        "or set deletionPolicy to Orphan, and delete what has the label "
+        "api.kusion.io/owner=%s",
+        run->context->state_namespace, name, name, name);
+}
+
+/* We were killed after State went, and before the finalizer did; else State was lost. */
+static int end_of_destroy(struct run *run, struct error *error)
+{
+    _cleanup_(release_free_p) struct release *latest = NULL;
+    struct verdict destroyed = {"True", "ReconciliationSucceeded", "destroyed", PROGRESS_SETTLED,
+                                NULL};
+    int64_t highest = 0;
+    int r = releases_latest(run->context, &run->subject, run->cancel, &latest, &highest, error);
+
+    if (r < 0)
+        return r;
+    if (!latest || latest->operation != RELEASE_DESTROY ||
+        (latest->phase != PHASE_DESTROYING && latest->phase != PHASE_SUCCEEDED))
+        return state_lost(run, error);
+    return release_write(run->context, &run->subject, latest, PHASE_SUCCEEDED, NULL, NULL, NULL,
+                         &destroyed, error);
+}
+
 /* A try after one that failed: what that one said stands until this one knows better. */
 static bool is_retry(const struct run *run)
 {
@@ -99,6 +132,9 @@ static int destroy(struct run *run, struct operation *operation, struct error *e
     struct verdict verdict = {"Unknown", "Progressing", "destroying", PROGRESS_RECONCILING, NULL};
     int r = 0;
 
+    /* In a namespace that goes no Release would tell an end from a loss. */
+    if (run_lacks_state(run, operation) && !run->namespace_terminating)
+        return end_of_destroy(run, error);
     if (!state->n_records)
         return operation_orphan(operation, error);
     if (!is_retry(run))

@@ -193,6 +193,15 @@ int run_operation(struct run *run, struct operation **ret, struct error *error)
     return operation_new(&config, ret, error);
 }
 
+bool run_lacks_state(const struct run *run, const struct operation *operation)
+{
+    const struct value *status = value_get(run->object, "status");
+
+    return !operation_has_state(operation) &&
+           value_int(value_get(status, "lastAppliedRevision"), 0) > 0 &&
+           value_int(value_path(status, "resources", "total", NULL), 0) > 0;
+}
+
 bool run_is_ready(const struct run *run)
 {
     const struct value *status = value_get(run->object, "status");

@@ -57,6 +57,9 @@ int run_fail(struct run *run, const struct error *failure, struct error *error);
 /* An operation on the Spec's behalf. */
 int run_operation(struct run *run, struct operation **ret, struct error *error);
 
+/* Resources of the Spec were applied, by its status, and there is no State that records them. */
+bool run_lacks_state(const struct run *run, const struct operation *operation);
+
 /* An event about the Spec; none in a namespace that is being deleted. */
 void run_event(const struct run *run, const char *type, const char *reason, const char *message);
 

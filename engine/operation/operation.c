@@ -99,6 +99,11 @@ const struct state *operation_state(const struct operation *operation)
     return operation->state;
 }
 
+bool operation_has_state(const struct operation *operation)
+{
+    return operation->version;
+}
+
 bool operation_is_inherited(const struct operation *operation)
 {
     return operation->inherited;

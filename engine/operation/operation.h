@@ -74,6 +74,8 @@ DEFINE_CLEANUP(struct operation *, operation_free)
 
 /* As loaded, and as this operation changes it. */
 const struct state *operation_state(const struct operation *operation);
+/* False: there is none in the store. */
+bool operation_has_state(const struct operation *operation);
 /* State was made under another uid of the Spec. Nothing of it is deleted without our label on the
  * object as well as its uid. */
 bool operation_is_inherited(const struct operation *operation);

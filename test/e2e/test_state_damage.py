@@ -1,4 +1,5 @@
-"""State that is damaged: nothing is deleted until it is whole again, and it says what to mend."""
+"""State that is damaged or lost: nothing is deleted until it is whole again, and it says what to
+mend."""
 
 import base64
 import random
@@ -131,3 +132,63 @@ def test_nothing_is_pruned(controlled, tenant, applied, damage):
     spec.delete()
     assert objects(controlled, tenant) == set()
     assert chunks(controlled, tenant) == []
+
+
+def head_of(cluster, namespace):
+    items = cluster.api.get(f"{path_of()}?labelSelector=api.kusion.io/state").must().object["items"]
+    (head,) = [item for item in items
+               if item["metadata"]["annotations"]["api.kusion.io/spec-namespace"] == namespace]
+    return head
+
+
+@pytest.fixture
+def lost(controlled, tenant):
+    """A Spec that was applied, and its State's only object, which is gone."""
+    spec = Spec(controlled, tenant).apply([config_map("a", tenant), config_map("b", tenant)])
+    spec.wait("True")
+    head = head_of(controlled, tenant)
+    controlled.api.delete(path_of(head["metadata"]["name"])).must()
+    return spec, head
+
+
+def wait_until_held(spec, head):
+    def held():
+        spec.generation = spec.get()["metadata"]["generation"]
+        ready = spec.condition()
+        assert ready["reason"] == "StateLost", ready
+        assert f"ConfigMap {STATE}/{head['metadata']['name']}" in ready["message"], ready
+        return True
+
+    eventually(held)
+
+
+class TestLost:
+    def test_a_deletion_waits_until_it_is_back(self, controlled, tenant, lost):
+        spec, head = lost
+        controlled.api.delete(spec.path).must()
+        wait_until_held(spec, head)
+        time.sleep(QUIET)
+        assert spec.get()["metadata"]["finalizers"] == [FINALIZER]
+        assert objects(controlled, tenant) == {"a", "b"}
+
+        put(controlled, head)
+        wake(spec, "mended")
+        eventually(lambda: spec.get() is None, 60)
+        assert objects(controlled, tenant) == set()
+
+    def test_a_deletion_may_leave_all_there(self, controlled, tenant, lost):
+        spec, head = lost
+        controlled.api.delete(spec.path).must()
+        wait_until_held(spec, head)
+        controlled.api.patch(spec.path, {"spec": {"deletionPolicy": "Orphan"}}).must()
+        eventually(lambda: spec.get() is None, 60)
+        assert objects(controlled, tenant) == {"a", "b"}
+
+    def test_an_apply_takes_up_what_it_names(self, controlled, tenant, lost):
+        spec, _ = lost
+        spec.apply([config_map("a", tenant)])
+        spec.wait("True")
+        assert any(event["reason"] == "StateLost" for event in spec.events())
+        assert objects(controlled, tenant) == {"a", "b"}, "it is not known that b was the Spec's"
+        spec.delete()
+        assert objects(controlled, tenant) == {"b"}

@@ -35,7 +35,9 @@
     {                                                                             \
         .expect = "PUT " SPEC "/status ", .status = 200, .body = "{" METADATA "}" \
     }
-#define MAX_STEPS 4
+#define RELEASES  "/apis/api.kusion.io/v1/namespaces/team/releases"
+#define APPLIED   "{\"lastAppliedRevision\":1,\"resources\":{\"total\":2}}"
+#define MAX_STEPS 7
 
 static size_t count_steps(const struct fake_step *steps)
 {
@@ -165,6 +167,88 @@ static void lets_go_of_what_has_nothing(void)
     }
 }
 
+#define NEWEST                                                                                  \
+    {                                                                                           \
+        .expect = "GET " RELEASES "?", .status = 200,                                           \
+        .body = "{\"kind\":\"List\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[{"      \
+                "\"metadata\":{\"name\":\"web-2\",\"annotations\":{\"api.kusion.io/revision\":" \
+                "\"2\"}}}]}"                                                                    \
+    }
+#define RELEASE(operation, phase)                                                        \
+    {                                                                                    \
+        .expect = "GET " RELEASES "/web-2 ", .status = 200,                              \
+        .body = "{\"metadata\":{\"name\":\"web-2\",\"namespace\":\"team\"},\"spec\":{\"" \
+                "operation\":\"" operation "\"},\"status\":{\"phase\":\"" phase "\"}}"   \
+    }
+#define END                                                                  \
+    {                                                                        \
+        .expect = "PUT " RELEASES "/web-2/status ", .status = 200,           \
+        .body = "{\"metadata\":{\"name\":\"web-2\",\"namespace\":\"team\"}}" \
+    }
+
+/* There is no State, though the status tells of an apply: it is lost, unless a destroy was about to
+ * end. */
+static void lets_go_without_state_only_at_the_end_of_a_destroy(void)
+{
+    static const struct {
+        const char *note, *status;
+        struct fake_step steps[MAX_STEPS];
+        bool held;
+    } rows[] = {
+        {"nothing was applied",
+         "{}",
+         {DEFINITION(200, "{}"), NAMESPACE("{}"), LOOK(200, "{" METADATA "}"), LET_GO(200, "{}")},
+         false},
+        {"nothing was left",
+         "{\"lastAppliedRevision\":1,\"resources\":{\"total\":0}}",
+         {DEFINITION(200, "{}"), NAMESPACE("{}"), LOOK(200, "{" METADATA "}"), LET_GO(200, "{}")},
+         false},
+        {"its namespace terminates",
+         APPLIED,
+         {DEFINITION(200, "{}"), NAMESPACE(GOING), LOOK(200, "{" METADATA "}"), LET_GO(200, "{}")},
+         false},
+        {"a destroy did not end",
+         APPLIED,
+         {DEFINITION(200, "{}"), NAMESPACE("{}"), NEWEST, RELEASE("Destroy", "destroying"), END,
+          LOOK(200, "{" METADATA "}"), LET_GO(200, "{}")},
+         false},
+        {"a destroy ended",
+         APPLIED,
+         {DEFINITION(200, "{}"), NAMESPACE("{}"), NEWEST, RELEASE("Destroy", "succeeded"),
+          LOOK(200, "{" METADATA "}"), LET_GO(200, "{}")},
+         false},
+        {"a destroy did not begin",
+         APPLIED,
+         {DEFINITION(200, "{}"), NAMESPACE("{}"), NEWEST, RELEASE("Destroy", ""), TELL},
+         true},
+        {"a destroy was given up",
+         APPLIED,
+         {DEFINITION(200, "{}"), NAMESPACE("{}"), NEWEST, RELEASE("Destroy", "cancelled"), TELL},
+         true},
+        {"the last was an apply",
+         APPLIED,
+         {DEFINITION(200, "{}"), NAMESPACE("{}"), NEWEST, RELEASE("Apply", "succeeded"), TELL},
+         true},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_free_ char *object =
+            str_printf("{" METADATA ",\"spec\":{},\"status\":%s}", rows[i].status);
+        const struct value *ready;
+        struct deletion deletion;
+
+        begin(&deletion, object, rows[i].steps);
+        state_free(TAKE(deletion.scene.store.state));
+        EXPECT_INT(carry_out(&deletion), 0, rows[i].note);
+        EXPECT_INT(deletion.after, rows[i].held ? 30000 : 0, rows[i].note);
+        ready =
+            conditions_find(value_path(deletion.run.object, "status", "conditions", NULL), "Ready");
+        EXPECT_STR(value_get_string(ready, "reason"), rows[i].held ? "StateLost" : NULL,
+                   rows[i].note);
+        end(&deletion);
+    }
+}
+
 static void holds_and_says_why(void)
 {
     static const struct {
@@ -241,4 +325,5 @@ static void tells_the_way_out_where_rights_are_gone(void)
 
 SUITE(deletion, TEST(leaves_alone_what_has_no_finalizer_of_ours),
       TEST(orphans_where_the_policy_says_so), TEST(lets_go_of_what_has_nothing),
-      TEST(holds_and_says_why), TEST(tells_the_way_out_where_rights_are_gone))
+      TEST(lets_go_without_state_only_at_the_end_of_a_destroy), TEST(holds_and_says_why),
+      TEST(tells_the_way_out_where_rights_are_gone))
