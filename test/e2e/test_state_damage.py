@@ -155,7 +155,7 @@ def wait_until_held(spec, head):
     def held():
         spec.generation = spec.get()["metadata"]["generation"]
         ready = spec.condition()
-        assert ready["reason"] == "StateLost", ready
+        assert ready and ready["reason"] == "StateLost", ready
         assert f"ConfigMap {STATE}/{head['metadata']['name']}" in ready["message"], ready
         return True
 
