@@ -70,28 +70,46 @@ static int plan_problem(const struct plan *plan, struct error *error)
                    first->error.message);
 }
 
+static int look(struct preview *preview, struct release *release, struct error *error)
+{
+    int r = load_spec(preview, error);
+
+    if (r >= 0)
+        r = release_write(preview->run.context, &preview->run.subject, release, PHASE_PREVIEWING,
+                          NULL, NULL, NULL, NULL, error);
+    return r < 0 ? r : make_plan(preview, error);
+}
+
+/* The API server does not answer: the preview goes on when it does. */
+static int put_off(struct preview *preview, struct release *release, const struct error *problem,
+                   struct error *error)
+{
+    const struct value *ready = conditions_find(value_get(release->status, "conditions"), "Ready");
+    struct verdict verdict = verdict_of_error(problem);
+    int r = 0;
+
+    if (!str_equal(value_get_string(ready, "message"), problem->message))
+        r = release_write(preview->run.context, &preview->run.subject, release, PHASE_PREVIEWING,
+                          NULL, NULL, NULL, &verdict, error);
+    return r < 0 ? r : err_copy(error, problem);
+}
+
 static int show(struct preview *preview, struct release *release, struct error *error)
 {
-    const struct reconcile_context *context = preview->run.context;
     struct error problem = {0};
     struct verdict verdict = {"True", "ReconciliationSucceeded", "this is what an apply would do",
                               PROGRESS_SETTLED, NULL};
-    int r = load_spec(preview, &problem);
+    int r = look(preview, release, &problem);
 
-    if (r >= 0) {
-        r = release_write(context, &preview->run.subject, release, PHASE_PREVIEWING, NULL, NULL,
-                          NULL, NULL, error);
-        if (r < 0)
-            return r;
-        r = make_plan(preview, &problem);
-    }
-    if (r >= 0)
-        r = plan_problem(preview->plan, &problem);
     if (r == ERR_CANCELLED || r == ERR_FENCED)
         return err_copy(error, &problem);
+    if (r == ERR_UNAVAILABLE)
+        return put_off(preview, release, &problem, error);
+    if (r >= 0)
+        r = plan_problem(preview->plan, &problem);
     if (r < 0)
         verdict = verdict_of_error(&problem);
-    return release_write(context, &preview->run.subject, release,
+    return release_write(preview->run.context, &preview->run.subject, release,
                          r < 0 ? PHASE_FAILED : PHASE_SUCCEEDED, preview->plan, preview->digest,
                          NULL, &verdict, error);
 }

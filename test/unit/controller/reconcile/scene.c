@@ -15,6 +15,8 @@ static int load(struct state_store *store, const struct state_key *key, struct c
 
     (void)key;
     (void)cancel;
+    if (own->fails)
+        return err_set(error, own->fails, err_reason(own->fails), "the store does not answer");
     if (!own->state)
         return err_set(error, ERR_NOT_FOUND, "NotFound", "there is no State");
     *ret = state_copy(own->state);

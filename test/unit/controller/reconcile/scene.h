@@ -16,6 +16,7 @@
 struct scene_store {
     struct state_store store;
     struct state *state; /* NULL: none */
+    int fails;           /* what a load ends with; 0: it gives what there is */
     unsigned removed;
 };
 
