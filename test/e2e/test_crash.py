@@ -7,6 +7,7 @@ import random
 import time
 
 from kusion_e2e.controller import STATE, Controller
+from kusion_e2e.history import History
 from kusion_e2e.specs import Spec, config_map
 
 COUNT, KILLS = 200, 10
@@ -21,6 +22,8 @@ def restart(cluster, controller):
 
 def test_ends_in_the_right_state(state_namespace, tenant):
     cluster = state_namespace
+    history = History(cluster, f"/api/v1/namespaces/{tenant}/configmaps")
+    once = {f"c{i}": 1 for i in range(COUNT)}
     randomly = random.Random(int(os.environ.get("KUSION_TEST_SEED", "4")))
     controller = Controller(cluster).wait_leading()
     try:
@@ -33,6 +36,7 @@ def test_ends_in_the_right_state(state_namespace, tenant):
             controller = restart(cluster, controller)
         spec.wait("True", seconds=60)
         assert len(mine(cluster, tenant)) == COUNT
+        assert history.counts("ADDED") == once and not history.counts("DELETED")
         revisions = [one["status"]["revision"] for one in spec.releases()]
         assert revisions == list(range(1, len(revisions) + 1))
 
@@ -45,6 +49,7 @@ def test_ends_in_the_right_state(state_namespace, tenant):
             time.sleep(0.2)
         assert spec.get() is None
         assert mine(cluster, tenant) == []
+        assert history.counts("ADDED") == once and history.counts("DELETED") == once
         assert spec.releases()[-1]["status"]["phase"] == "succeeded"
         left = f"/api/v1/namespaces/{STATE}/configmaps?labelSelector=api.kusion.io/state"
         assert cluster.api.get(left).must().object["items"] == []

@@ -3,6 +3,7 @@
 import time
 
 from kusion_e2e.controller import STATE, Controller
+from kusion_e2e.history import History
 from kusion_e2e.specs import Spec, config_map
 
 
@@ -36,24 +37,65 @@ def objects(cluster, namespace):
             for one in cluster.api.get(path).must().object["items"]}
 
 
-def test_the_next_leader_goes_on_with_an_apply(state_namespace, tenant):
-    cluster, count = state_namespace, 200
+COUNT = 200
+
+
+def begin_to_apply(cluster, tenant):
+    """A Spec of many objects, of which some are made when this returns."""
+    ids = [f"v1:ConfigMap:{tenant}:c{n}" for n in range(COUNT)]
+    spec = Spec(cluster, tenant).apply(
+        [config_map(f"c{n}", tenant, depends_on=ids[n - 5:n - 4] if n >= 5 else ())
+         for n in range(COUNT)])
+    while not objects(cluster, tenant):
+        time.sleep(0.01)
+    return spec
+
+
+def test_one_that_was_frozen_in_an_apply_changes_nothing(state_namespace, tenant):
+    cluster = state_namespace
+    collections = [f"/api/v1/namespaces/{namespace}/{plural}" for namespace, plural in
+                   ((tenant, "configmaps"), (STATE, "configmaps"), (STATE, "secrets"))]
+    collections += [f"/apis/api.kusion.io/v1/namespaces/{tenant}/{plural}"
+                    for plural in ("specs", "releases")]
     first = Controller(cluster).wait_leading()
     second = Controller(cluster)
     try:
-        ids = [f"v1:ConfigMap:{tenant}:c{n}" for n in range(count)]
-        spec = Spec(cluster, tenant).apply(
-            [config_map(f"c{n}", tenant, depends_on=ids[n - 5:n - 4] if n >= 5 else ())
-             for n in range(count)])
-        while not objects(cluster, tenant):
-            time.sleep(0.01)
+        made = History(cluster, collections[0])
+        spec = begin_to_apply(cluster, tenant)
+        first.freeze()
+        assert 0 < len(objects(cluster, tenant)) < COUNT
+        second.wait_leading(seconds=40)
+        spec.wait("True", seconds=60)
+        assert made.counts("ADDED") == {f"c{n}": 1 for n in range(COUNT)}
+        since = [History(cluster, path) for path in collections]
+        first.thaw()
+        assert first.process.wait(timeout=20) == 1
+        assert [history.events() for history in since] == [[]] * len(since)
+        assert [one["status"]["phase"] for one in spec.releases()] == ["succeeded"]
+        spec.delete()
+        assert objects(cluster, tenant) == {}
+    finally:
+        first.kill9()
+        second.stop()
+        cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
+
+
+def test_the_next_leader_goes_on_with_an_apply(state_namespace, tenant):
+    cluster = state_namespace
+    first = Controller(cluster).wait_leading()
+    second = Controller(cluster)
+    try:
+        history = History(cluster, f"/api/v1/namespaces/{tenant}/configmaps")
+        spec = begin_to_apply(cluster, tenant)
         first.kill9()
         made = objects(cluster, tenant)
-        assert 0 < len(made) < count
+        assert 0 < len(made) < COUNT
         second.wait_leading(seconds=40)
         spec.wait("True", seconds=60)
         now = objects(cluster, tenant)
-        assert len(now) == count and made.items() <= now.items()
+        assert len(now) == COUNT and made.items() <= now.items()
+        assert history.counts("ADDED") == {f"c{n}": 1 for n in range(COUNT)}
+        assert not history.counts("DELETED")
         assert [one["status"]["phase"] for one in spec.releases()] == ["succeeded"]
         spec.delete()
         assert objects(cluster, tenant) == {}

@@ -1,0 +1,24 @@
+"""What happened to the objects of a collection, in the order in which it did."""
+
+import json
+from collections import Counter
+
+REPLAY = 3  # seconds in which an API server tells of what is past
+
+
+class History:
+    """Of one collection, from now on; the API server keeps it for some minutes."""
+
+    def __init__(self, cluster, path):
+        self._api, self._path = cluster.api, path
+        self._since = self._api.get(path).must().object["metadata"]["resourceVersion"]
+
+    def events(self):
+        query = f"watch=1&resourceVersion={self._since}&timeoutSeconds={REPLAY}"
+        lines = self._api.get(f"{self._path}?{query}").must().text.splitlines()
+        return [json.loads(line) for line in lines]
+
+    def counts(self, type):
+        """How often each name was ADDED, MODIFIED or DELETED."""
+        return Counter(event["object"]["metadata"]["name"]
+                       for event in self.events() if event["type"] == type)
