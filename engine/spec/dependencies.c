@@ -1,7 +1,10 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
+#include "engine/base/path.h"
+#include "engine/base/str.h"
 #include "engine/spec/check.h"
+#include "engine/spec/ref.h"
 #include "engine/spec/ref_text.h"
 
 #define SECRET_PREFIX "ref://"
@@ -44,18 +47,75 @@ static void take_explicit(const struct collect *collect, const struct resource *
     }
 }
 
+/* ---- References into data ---- */
+
+static bool is_core_kind(const struct value *attributes, const char *kind)
+{
+    return str_equal(value_get_string(attributes, "apiVersion"), "v1") &&
+           str_equal(value_get_string(attributes, "kind"), kind);
+}
+
+static bool has_first_step(const char *path, const char *step)
+{
+    size_t length = strlen(step);
+
+    return strncmp(path, step, length) == 0 && strchr(".[", path[length]);
+}
+
+/* The data is begun by these attributes, and has no such key. */
+static bool lacks_key(const struct value *attributes, const char *path)
+{
+    size_t length = strcspn(path, ".["), reached = 0;
+
+    return path[length] && value_count(value_get_n(attributes, path, length)) &&
+           !path_find(attributes, path, &reached) && reached == length;
+}
+
+static bool is_string_data(struct check *check, const struct value *attributes, const char *path)
+{
+    const char *rest = path + strcspn(path, ".[");
+
+    return path_find(attributes, arena_printf(&check->scratch, "stringData%s", rest), NULL);
+}
+
+/* What can be told before anything is made: who begins the data of a ConfigMap or a Secret says
+ * what is in it. All else may be filled in by the cluster, and is looked for there. */
+static void check_reference(struct check *check, const struct ref *ref, const struct place *place)
+{
+    const struct resource *target = ref->target;
+    const struct value *attributes = target->attributes;
+    bool writes_only = has_first_step(ref->path, "stringData"), is_secret;
+
+    if (!writes_only && !has_first_step(ref->path, "data") &&
+        !has_first_step(ref->path, "binaryData"))
+        return;
+    is_secret = is_core_kind(attributes, "Secret");
+    if (is_secret && writes_only)
+        check_problem(check, INVALID_SPEC, place,
+                      "the stringData of \"%s\" cannot be read back: refer to its data",
+                      target->id);
+    else if ((is_secret || is_core_kind(attributes, "ConfigMap")) &&
+             lacks_key(attributes, ref->path) &&
+             !(is_secret && is_string_data(check, attributes, ref->path)))
+        check_problem(check, INVALID_SPEC, place, "\"%s\" has no field \"%s\"", target->id,
+                      ref->path);
+}
+
 static void take_reference(const struct collect *collect, const struct value *string,
                            const struct place *place)
 {
+    struct check *check = collect->check;
     struct error error; /* large, and set by what fails */
     struct ref ref = {0};
     const char *text = "";
 
-    if (ref_text(string, &text, &error) == 0 &&
-        ref_parse(text, &collect->check->spec->by_id, &ref, &error) == 0)
-        take(collect, ref.target, place);
-    else
-        check_problem(collect->check, INVALID_SPEC, place, "%s", error.message);
+    if (ref_text(string, &text, &error) < 0 ||
+        ref_parse(text, &check->spec->by_id, &ref, &error) < 0) {
+        check_problem(check, INVALID_SPEC, place, "%s", error.message);
+        return;
+    }
+    take(collect, ref.target, place);
+    check_reference(check, &ref, place);
 }
 
 static int look_at_string(void *arg, const struct value *string, const struct place *place,

@@ -25,9 +25,9 @@ def cases(ns):
         "duplicate id": ([config_map("a", ns), config_map("a", ns)], "InvalidSpec", a),
         "id and attributes": ([config_map("a", ns, id=b)], "InvalidSpec", a),
         "unknown reference": ([config_map("a", ns, {"x": "$kusion_path.nope.data"})],
-                              "UnknownReference", "nope"),
+                              "InvalidSpec", "nope"),
         "missing field": ([config_map("a", ns), config_map("b", ns, {"x": f"$kusion_path.{a}.data.no"})],
-                          "InvalidReference", "data.no"),
+                          "InvalidSpec", "data.no"),
         "no such kind": ([resource(no_kind)], "KindNotFound", "Nothing"),
         "refused": ([resource(bad_name)], "Invalid", "port"),
     }
@@ -38,22 +38,37 @@ def test_says_what_is_wrong(controlled, tenant, name):
     resources, reason, text = cases(tenant)[name]
     spec = Spec(controlled, tenant).apply(resources)
     ready = spec.wait("False")
-    assert ready["reason"] in (reason, "InvalidSpec"), ready
+    assert ready["reason"] == reason, ready
     assert text in ready["message"], ready
-    assert spec.condition("Stalled") or spec.condition("Reconciling")
-    eventually(lambda: any(event["reason"] == ready["reason"] for event in spec.events()))
+    assert spec.condition("Stalled")
+    eventually(lambda: warned(spec, reason))
+    assert made(controlled, tenant) == []
     spec.delete()
+
+
+def warned(spec, reason):
+    return any(event["reason"] == reason and event["type"] == "Warning" for event in spec.events())
+
+
+def made(cluster, namespace):
+    """What any Spec made there."""
+    return cluster.kubectl("get", "configmaps,secrets,services,deployments", "-o", "name", "-n",
+                           namespace, "-l", "api.kusion.io/owner").stdout.split()
 
 
 def test_nested_too_deep(controlled, tenant):
     body = json.dumps({"apiVersion": "api.kusion.io/v1", "kind": "Spec",
                        "metadata": {"name": "spec", "namespace": tenant},
-                       "spec": {"resources": [config_map("a", tenant)]}})
+                       "spec": {"resources": [{"id": "v1:ConfigMap:a", "type": "Kubernetes",
+                                               "attributes": "DEEP"}]}})
     spec = Spec(controlled, tenant)
-    controlled.api.apply(spec.path, body.replace('{"a": "b"}', nested(9900))).must()
+    collection = spec.path.rpartition("/")[0]
+    controlled.api.create(collection, body.replace('"DEEP"', nested(9990))).must()
     spec.generation = 1
     ready = eventually(lambda: deep_condition(controlled, spec))
     assert ready["reason"] == "InvalidSpec" and "nested more than" in ready["message"], ready
+    eventually(lambda: warned(spec, "InvalidSpec"))
+    assert made(controlled, tenant) == []
     spec.delete()
 
 
@@ -69,6 +84,8 @@ def test_a_service_account_that_is_missing(controlled, tenant):
     ready = spec.wait("False")
     assert ready["reason"] == "ServiceAccountNotFound"
     assert f"kubectl create serviceaccount nobody --namespace={tenant}" in ready["message"]
+    eventually(lambda: warned(spec, "ServiceAccountNotFound"))
+    assert made(controlled, tenant) == []
     spec.delete()
 
 
@@ -79,6 +96,8 @@ def test_a_service_account_without_rights(controlled, tenant):
     assert ready["reason"] == "AccessDenied"
     assert "kubectl create rolebinding" in ready["message"]
     assert f"--serviceaccount={tenant}:weak" in ready["message"]
+    eventually(lambda: warned(spec, "AccessDenied"))
+    assert made(controlled, tenant) == []
     spec.delete()
 
 
