@@ -115,7 +115,12 @@ def test_one_of_twelve_refused(controlled, tenant):
     assert {item["metadata"]["name"] for item in maps} == {f"c{i}" for i in range(9)}
     failed = {one["id"]: one["reason"] for one in spec.get()["status"]["resources"]["failed"]}
     assert failed[after[1]["id"]] == "DependencyNotReady"
+    applied = {id: uid for id, uid in spec.state().items() if uid}
+    assert applied == {f"v1:ConfigMap:{tenant}:{item['metadata']['name']}": item["metadata"]["uid"]
+                       for item in maps}
     bad["attributes"]["spec"]["ports"][0]["port"] = 80
     spec.apply([bad, *others, *after])
     spec.wait("True")
+    assert len([uid for uid in spec.state().values() if uid]) == 12
     spec.delete()
+    assert spec.state() is None

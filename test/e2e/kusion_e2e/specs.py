@@ -1,7 +1,10 @@
 """Specs, made in a few words, and what is asked of them."""
 
+import base64
+import gzip
 import json
 
+from kusion_e2e.controller import STATE
 from kusion_e2e.wait import eventually
 
 
@@ -62,6 +65,17 @@ class Spec:
                 f"?fieldSelector=spec.specRef.name={self.name}")
         found = self.cluster.api.get(path).must().object["items"]
         return sorted(found, key=lambda one: one["status"].get("revision", 0))
+
+    def state(self):
+        """Of a small State, by id: the uid that it recorded, None for a mere intent. None, too,
+        where there is no State."""
+        path = f"/api/v1/namespaces/{STATE}/configmaps?labelSelector=api.kusion.io/state"
+        for head in self.cluster.api.get(path).must().object["items"]:
+            state = json.loads(gzip.decompress(base64.b64decode(head["binaryData"]["state"])))
+            if (state["spec"]["namespace"], state["spec"]["name"]) == (self.namespace, self.name):
+                return {one["id"]: one["record"].get("uid") if one["record"]["applied"] else None
+                        for one in state["resources"]}
+        return None
 
     def delete(self, seconds=60):
         self.cluster.api.delete(self.path).must()
