@@ -363,7 +363,9 @@ static void name_self(struct manager *manager)
     manager->identity = str_printf("%s_%ld_%llx", host, (long)getpid(),
                                    (unsigned long long)system_clock.now(&system_clock));
     if (!own)
-        own = manager->flags->kubeconfig ? STATE_NAMESPACE : manager->config->namespace_name;
+        own = manager->flags->kubeconfig || manager->flags->context
+                  ? STATE_NAMESPACE
+                  : manager->config->namespace_name;
     manager->state_namespace = str_new(own);
 }
 

@@ -109,6 +109,11 @@ struct runtime_ops {
     int (*may_delete)(struct runtime_session *session, const struct runtime_target *target,
                       struct error *error);
 
+    /* Whether an object of these attributes is in the namespace, and so goes with it; false where
+     * that is not known. */
+    bool (*is_in_namespace)(struct runtime_session *session, const struct value *attributes,
+                            const char *namespace_name);
+
     /* Begins to delete the object of target->uid, and only that. 1: it is gone, and need not be
      * looked at to know; 0: begun, or already gone. ERR_CONFLICT: another object has its name
      * now. */

@@ -345,6 +345,11 @@ static int prune(struct applying *applying, struct error *error)
             result->status = RESULT_SUCCEEDED;
             continue;
         }
+        if (plan->changes[i].action == PLAN_DELETE && plan->changes[i].error.code) {
+            err_copy(&result->error, &plan->changes[i].error);
+            result->status = RESULT_FAILED;
+            continue;
+        }
         removals[count].record = state_find(operation->state, result->id);
         removals[count++].result = result;
     }

@@ -29,9 +29,11 @@ static int load_state(struct operation *operation, struct error *error)
     if (r < 0)
         return err_wrap(error, "loading State");
     if (operation->state->epoch > operation->config.epoch && operation->config.epoch > 0)
-        return err_set(error, ERR_FENCED, "NotLeader",
-                       "State was written by a later leader (epoch %lld, ours is %lld)",
-                       (long long)operation->state->epoch, (long long)operation->config.epoch);
+        return err_set(
+            error, ERR_CONFLICT, "StateOfLaterLeader",
+            "State was written by a later leader (epoch %lld, ours is %lld): does another "
+            "controller keep State here? If not, delete the controller's Lease",
+            (long long)operation->state->epoch, (long long)operation->config.epoch);
     operation->inherited = !str_equal(operation->state->spec_uid, scope->spec_uid);
     return 0;
 }
@@ -73,6 +75,7 @@ static void nodes_free(struct operation *operation)
     for (size_t i = 0; i < operation->n_nodes; i++) {
         observation_done(&operation->nodes[i].seen);
         value_unref(operation->nodes[i].live);
+        value_unref(operation->nodes[i].sensitive);
     }
     free(operation->nodes);
 }

@@ -216,6 +216,41 @@ static void collect(const struct operation *operation, const struct spec *spec,
     }
 }
 
+/* The id of a resource that the Spec still names, and that would go with the Namespace or the
+ * CustomResourceDefinition that these attributes are; NULL: there is none. */
+static const char *find_content(const struct spec *spec, const struct value *attributes)
+{
+    const struct object_ref it = object_ref_of(attributes);
+    const struct value *definition = value_get(attributes, "spec");
+    const char *group = value_get_string(definition, "group");
+    const char *kind = value_string(value_path(definition, "names", "kind", NULL));
+    bool is_namespace = str_equal(it.kind, "Namespace") && api_group_is(it.api_version, ""),
+         is_definition = str_equal(it.kind, "CustomResourceDefinition") && group;
+
+    for (size_t i = 0; (is_namespace || is_definition) && i < spec->n_resources; i++) {
+        const struct object_ref *ref = &spec->resources[i].object;
+
+        if (!ref->name)
+            continue;
+        if (is_namespace ? str_equal(ref->namespace_name, it.name)
+                         : str_equal(ref->kind, kind) && api_group_is(ref->api_version, group))
+            return spec->resources[i].id;
+    }
+    return NULL;
+}
+
+static void guard_content(const struct planning *planning, const struct record *record,
+                          struct plan_change *change)
+{
+    const char *content = find_content(planning->spec, record->attributes);
+
+    if (content)
+        err_set(&change->error, ERR_CONFLICT, "DeletionGuardTripped",
+                "it left the Spec, which still names \"%s\", and that would go with it: take both "
+                "out of the Spec, or none",
+                content);
+}
+
 static void plan_leaver(const struct planning *planning, struct plan_change *change,
                         const struct observation *seen)
 {
@@ -229,6 +264,7 @@ static void plan_leaver(const struct planning *planning, struct plan_change *cha
     if (change->action == PLAN_DELETE) {
         change->uid = arena_str(&planning->plan->arena, seen->uid);
         change->from = value_ref(record->attributes);
+        guard_content(planning, record, change);
     }
 }
 

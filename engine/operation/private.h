@@ -31,6 +31,7 @@ struct operation {
 struct node {
     struct observation seen;
     const struct value *live; /* the object as last seen, where it was read; a reference */
+    const struct value *sensitive; /* pointers to what is secret in its attributes, as last resolved */
     bool stale;               /* unchanged, but its record does not say so (an intent, say) */
     bool unknown;             /* its planned attributes hold values known after apply */
 };

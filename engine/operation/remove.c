@@ -100,13 +100,15 @@ static int look_again(struct removal *removal, const struct runtime_binding *bin
     return 0;
 }
 
-/* Its namespace is the Spec's, which is being deleted: it goes with that, whoever may see it. */
+/* It is in the Spec's namespace, which is being deleted: it goes with that, whoever may see it. */
 static bool goes_with_namespace(const struct removing *removing, const struct record *record)
 {
     const struct runtime_scope *scope = &removing->operation->config.scope;
+    struct runtime_binding binding;
 
     return scope->spec_namespace_terminating &&
-           str_equal(object_ref_of(record->attributes).namespace_name, scope->spec_namespace);
+           operation_bind(removing->operation, record->type, &binding, NULL) >= 0 &&
+           binding.ops->is_in_namespace(binding.session, record->attributes, scope->spec_namespace);
 }
 
 /* 1: gone, or not ours; 0: going; negative: failed. */

@@ -28,16 +28,20 @@ static bool is_under(const char *path, const struct value *pointers)
     return false;
 }
 
-static bool is_sensitive(struct operation *operation, const struct runtime_binding *binding,
+/* By its kind, by what it gets from others now, or by what it got from them before. */
+static bool is_sensitive(const struct resolution *resolution, const struct runtime_binding *binding,
                          const struct resource *target, const char *path)
 {
+    struct operation *operation = resolution->operation;
+    const struct node *node = &operation->nodes[spec_index(resolution->spec, target)];
     _cleanup_value_ const struct value *own = binding->ops->sensitive(target->attributes);
     const struct record *record;
     bool sensitive = is_under(path, own);
 
     pthread_mutex_lock(&operation->lock);
     record = state_find(operation->state, target->id);
-    sensitive = sensitive || (record && is_under(path, record->sensitive));
+    sensitive = sensitive || is_under(path, node->sensitive) ||
+                (record && is_under(path, record->sensitive));
     pthread_mutex_unlock(&operation->lock);
     return sensitive;
 }
@@ -123,7 +127,7 @@ static int lookup(void *arg, const char *text, struct ref_value *ret, struct err
     r = operation_bind(resolution->operation, target->type, &binding, error);
     if (r < 0)
         return r;
-    ret->sensitive = is_sensitive(resolution->operation, &binding, target, ref.path);
+    ret->sensitive = is_sensitive(resolution, &binding, target, ref.path);
     if (!resolution->planned)
         return find_live(resolution, &binding, target, ref.path, ret, error);
 
@@ -169,5 +173,8 @@ int operation_resolve(struct operation *operation, const struct spec *spec, cons
         return err_wrap(error, "resolving references");
     own = binding.ops->sensitive(*ret);
     *ret_sensitive = join(own, referred);
+    pthread_mutex_lock(&operation->lock);
+    value_assign(&operation->nodes[index].sensitive, *ret_sensitive);
+    pthread_mutex_unlock(&operation->lock);
     return 0;
 }

@@ -26,6 +26,17 @@ void diff_done(struct diff *diff)
 
 /* ---- What is left out ---- */
 
+/* kubectl's copy of all that it applied last, secrets too. */
+static const struct value *without_last_applied(const struct value *taken)
+{
+    static const char *const path[] = {"metadata", "annotations",
+                                       "kubectl.kubernetes.io/last-applied-configuration"};
+    const struct value *next = value_without_path(taken, path, ARRAY_SIZE(path));
+
+    value_unref(taken);
+    return next;
+}
+
 const struct value *diff_normalise(const struct value *object)
 {
     static const char *const server_filled[] = {
@@ -39,7 +50,7 @@ const struct value *diff_normalise(const struct value *object)
         value_unref(result);
         result = next;
     }
-    return result;
+    return without_last_applied(result);
 }
 
 const struct value *diff_redact(const struct value *value, const struct value *sensitive)

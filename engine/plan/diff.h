@@ -33,7 +33,8 @@ void diff_done(struct diff *diff);
 void diff_values(const struct value *from, const struct value *to, const struct value *sensitive,
                  struct diff *ret);
 
-/* The value with what diff leaves out left out. */
+/* The value without what diff leaves out: status, what the server fills in, kubectl's copy of what it
+ * applied last. */
 const struct value *diff_normalise(const struct value *object);
 /* The value with sensitive pointers' values replaced by DIFF_SENSITIVE. */
 const struct value *diff_redact(const struct value *value, const struct value *sensitive);

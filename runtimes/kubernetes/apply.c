@@ -129,7 +129,7 @@ int kube_remove(struct runtime_session *session, const struct runtime_target *ta
     _cleanup_value_ const struct value *answer = NULL;
     struct kube_place place;
     struct error problem = {0};
-    int r = kube_place_of(session, target->attributes, &place, &problem);
+    int r = kube_place_at_any_version(session, target->attributes, &place, &problem);
 
     if (!target->uid)
         return err_set(error, ERR_INTERNAL, "UnknownIdentity", "%s has no uid to delete by",

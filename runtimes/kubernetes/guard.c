@@ -71,7 +71,7 @@ int kube_may_delete(struct runtime_session *session, const struct runtime_target
 
     if ((!is_namespace && !is_definition) || is_let_go(target->attributes))
         return 0;
-    r = kube_place_of(session, target->attributes, &place, &problem);
+    r = kube_place_at_any_version(session, target->attributes, &place, &problem);
     if (r >= 0) {
         path = kube_place_path(&place);
         request.path = path;

@@ -11,8 +11,9 @@ static bool is_kind_gone(struct runtime_session *session, const struct kube_plac
 {
     const struct kube_kind *kind;
 
-    return kube_discovery_find(session->runtime->config.discovery, place->kind->group_version,
-                               place->kind->kind, session->cancel, &kind, NULL) == ERR_NOT_FOUND;
+    return kube_discovery_find_any(session->runtime->config.discovery, place->kind->group_version,
+                                   place->kind->kind, session->cancel, &kind,
+                                   NULL) == ERR_NOT_FOUND;
 }
 
 static int get(struct runtime_session *session, const struct kube_place *place, bool whole,
@@ -43,7 +44,7 @@ static int find_place(struct runtime_session *session, const struct runtime_targ
                       struct kube_place *place, struct observation *ret, struct error *error)
 {
     struct error problem = {0};
-    int r = kube_place_of(session, target->attributes, place, &problem);
+    int r = kube_place_at_any_version(session, target->attributes, place, &problem);
 
     if (r >= 0)
         return 1;

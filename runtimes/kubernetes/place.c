@@ -4,6 +4,16 @@
 #include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/session.h"
 
+static struct kube_place place_in(const struct runtime_session *session,
+                                  const struct kube_kind *kind, const struct object_ref *ref)
+{
+    struct kube_place place = {kind, NULL, ref->name};
+
+    if (kind->namespaced)
+        place.namespace_name = ref->namespace_name ? ref->namespace_name : session->spec_namespace;
+    return place;
+}
+
 int kube_place_of(struct runtime_session *session, const struct value *attributes,
                   struct kube_place *ret, struct error *error)
 {
@@ -12,12 +22,31 @@ int kube_place_of(struct runtime_session *session, const struct value *attribute
     int r = kube_discovery_find(session->runtime->config.discovery, ref.api_version, ref.kind,
                                 session->cancel, &kind, error);
 
-    if (r < 0)
-        return r;
-    *ret = (struct kube_place){kind, NULL, ref.name};
-    if (kind->namespaced)
-        ret->namespace_name = ref.namespace_name ? ref.namespace_name : session->spec_namespace;
-    return 0;
+    if (r >= 0)
+        *ret = place_in(session, kind, &ref);
+    return r;
+}
+
+int kube_place_at_any_version(struct runtime_session *session, const struct value *attributes,
+                              struct kube_place *ret, struct error *error)
+{
+    struct object_ref ref = object_ref_of(attributes);
+    const struct kube_kind *kind;
+    int r = kube_discovery_find_any(session->runtime->config.discovery, ref.api_version, ref.kind,
+                                    session->cancel, &kind, error);
+
+    if (r >= 0)
+        *ret = place_in(session, kind, &ref);
+    return r;
+}
+
+bool kube_is_in_namespace(struct runtime_session *session, const struct value *attributes,
+                          const char *namespace_name)
+{
+    struct kube_place place;
+
+    return kube_place_at_any_version(session, attributes, &place, NULL) >= 0 &&
+           str_equal(place.namespace_name, namespace_name);
 }
 
 char *kube_place_path(const struct kube_place *place)

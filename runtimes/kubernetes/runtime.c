@@ -69,22 +69,14 @@ static int session_open(struct runtime *runtime, const struct runtime_scope *sco
     return 0;
 }
 
+/* Both, whatever is written: the API server turns stringData into data, and others may fill data
+ * in. */
 static const struct value *sensitive(const struct value *attributes)
 {
-    static const char *const fields[] = {"data", "stringData"};
-    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *pointers = NULL;
-
     if (!str_equal(value_get_string(attributes, "kind"), "Secret") ||
         !str_equal(value_get_string(attributes, "apiVersion"), "v1"))
         return NULL;
-    value_begin_array(b);
-    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-        if (value_get(attributes, fields[i]))
-            value_add_printf(b, "/%s", fields[i]);
-    value_end_array(b);
-    value_builder_finish(b, &pointers, NULL);
-    return pointers;
+    return value_pack("[s, s]", "/data", "/stringData");
 }
 
 static const struct runtime_ops ops = {
@@ -96,6 +88,7 @@ static const struct runtime_ops ops = {
     .preview = kube_preview,
     .apply = kube_apply,
     .may_delete = kube_may_delete,
+    .is_in_namespace = kube_is_in_namespace,
     .remove = kube_remove,
     .watch = kube_watch_targets,
     .unwatch = kube_unwatch,

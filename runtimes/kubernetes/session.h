@@ -32,6 +32,11 @@ struct kube_place {
 /* ERR_NOT_FOUND KindNotServed: no such kind. */
 int kube_place_of(struct runtime_session *session, const struct value *attributes,
                   struct kube_place *ret, struct error *error);
+/* The same object, where its version is not served any more, through another of its group. */
+int kube_place_at_any_version(struct runtime_session *session, const struct value *attributes,
+                              struct kube_place *ret, struct error *error);
+bool kube_is_in_namespace(struct runtime_session *session, const struct value *attributes,
+                          const char *namespace_name);
 char *kube_place_path(const struct kube_place *place);
 
 /* A request as the Spec's service account. Errors of missing rights say what would mend them. */

@@ -163,7 +163,7 @@ class TestRendered:
 
     def test_without_leader_election_two_never_run(self, plane):
         objects = render(plane, "--set=leaderElection=false")
-        assert "--leader-elect" not in container_of(objects)["args"]
+        assert "--leader-elect=false" in container_of(objects)["args"]
         assert objects["Deployment", NAME]["spec"]["strategy"] == {"type": "Recreate"}
 
     def test_labels(self, plane):

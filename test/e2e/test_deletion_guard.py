@@ -261,3 +261,40 @@ def test_what_it_may_delete_no_more_is_told_and_can_be_left(controlled, robots):
     controlled.api.patch(spec.path, {"spec": {"deletionPolicy": "Orphan"}}).must()
     wait_gone(spec)
     assert is_there(controlled, f"{path}/roles/robot")
+
+
+def test_a_namespace_does_not_leave_without_its_content(controlled, tenant, space):
+    """The Spec names what is in it still: our own label on that is no leave to delete it."""
+    spec = Spec(controlled, tenant).apply([namespace(space), config_map("a", space)])
+    spec.wait("True")
+    spec.apply([config_map("a", space)])
+    message = spec.wait("False")["message"]
+    assert spec.condition()["reason"] == "DeletionGuardTripped" and f"{space}:a" in message
+    assert is_there(controlled, f"/api/v1/namespaces/{space}/configmaps/a")
+    spec.apply([namespace(space), config_map("a", space)])
+    spec.wait("True")
+    spec.delete()
+    eventually(lambda: controlled.api.get(f"/api/v1/namespaces/{space}").code == 404)
+
+
+def test_what_is_of_a_version_that_is_served_no_more_is_deleted_by_another(controlled, tenant):
+    group = f"{tenant}.example.com"
+    crd = definition(group)["attributes"]
+    old, new = crd["spec"]["versions"][0], dict(crd["spec"]["versions"][0])
+    old.update(name="v1beta1", storage=False)
+    crd["spec"]["versions"] = [old, new]
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    controlled.api.create(path, crd).must()
+    thing = {"apiVersion": f"{group}/v1beta1", "kind": "Thing",
+             "metadata": {"name": "t", "namespace": tenant}}
+    things = f"/apis/{group}/v1/namespaces/{tenant}/things"
+    eventually(lambda: controlled.api.get(things).must())
+    spec = Spec(controlled, tenant).apply([resource(thing)])
+    spec.wait("True", 60)
+    old["served"] = False
+    controlled.api.apply(f"{path}/things.{group}", json.dumps(crd), "other").must()
+    eventually(lambda: controlled.api.get(f"/apis/{group}/v1beta1").code == 404)
+    time.sleep(1.5)  # what the controller knows of the server is a second old at most
+    spec.delete()
+    assert controlled.api.get(things).must().object["items"] == []
+    controlled.api.delete(f"{path}/things.{group}").must()

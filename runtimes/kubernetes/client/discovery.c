@@ -30,6 +30,11 @@ struct kube_discovery {
     const struct clock_source *clock;
     pthread_mutex_t mutex; /* of groups */
     struct strmap groups;  /* which stay */
+
+    pthread_mutex_t list_mutex; /* of all below; held while the server is asked */
+    const struct value
+        *list; /* of groups and their versions, as the server last gave it; NULL: not yet */
+    int64_t list_read_at;
 };
 
 /* ---- Lifetime ---- */
@@ -42,6 +47,7 @@ struct kube_discovery *kube_discovery_new(struct kube_client *client,
     discovery->client = client;
     discovery->clock = clock;
     pthread_mutex_init(&discovery->mutex, NULL);
+    pthread_mutex_init(&discovery->list_mutex, NULL);
     strmap_init(&discovery->groups);
     return discovery;
 }
@@ -72,6 +78,8 @@ void kube_discovery_free(struct kube_discovery *discovery)
     for (struct strmap_entry *e = NULL; (e = strmap_next(&discovery->groups, e));)
         group_free(e->value);
     strmap_done(&discovery->groups);
+    value_unref(discovery->list);
+    pthread_mutex_destroy(&discovery->list_mutex);
     pthread_mutex_destroy(&discovery->mutex);
     free(discovery);
 }
@@ -150,6 +158,40 @@ static int take_resources(struct group *group, const struct value *answer, struc
     return 0;
 }
 
+/* ---- The list of groups and versions ---- */
+
+static int read_list(struct kube_discovery *discovery, struct cancel *cancel, struct error *error)
+{
+    _cleanup_value_ const struct value *answer = NULL;
+    int rc = kube_get(discovery->client, "/apis", cancel, &answer, error);
+
+    if (rc < 0)
+        return rc;
+    if (!str_equal(value_get_string(answer, "kind"), "APIGroupList") ||
+        value_count(value_get(answer, "groups")) == 0)
+        return err_set(error, ERR_INTERNAL, "UnexpectedAnswer",
+                       "the API server's answer is not a list of groups");
+    value_assign(&discovery->list, answer);
+    discovery->list_read_at = discovery->clock->monotonic(discovery->clock);
+    return 0;
+}
+
+/* The list's groups, not older than so many ms. A reference. */
+static int get_list(struct kube_discovery *discovery, int64_t age, struct cancel *cancel,
+                    const struct value **ret, struct error *error)
+{
+    int64_t now = discovery->clock->monotonic(discovery->clock);
+    int rc = 0;
+
+    pthread_mutex_lock(&discovery->list_mutex);
+    if (!discovery->list || now - discovery->list_read_at >= age)
+        rc = read_list(discovery, cancel, error);
+    if (rc >= 0)
+        *ret = value_ref(value_get(discovery->list, "groups"));
+    pthread_mutex_unlock(&discovery->list_mutex);
+    return rc;
+}
+
 /*
  * Any proxy can answer 404. That the server has no such group and version is
  * said by its own list of them. 0: it has none; else: unknown.
@@ -157,18 +199,12 @@ static int take_resources(struct group *group, const struct value *answer, struc
 static int confirm_absence(struct kube_discovery *discovery, const struct group *group,
                            struct cancel *cancel, struct error *error)
 {
-    _cleanup_value_ const struct value *answer = NULL;
-    const struct value *groups, *versions;
-    int rc = kube_get(discovery->client, "/apis", cancel, &answer, error);
+    _cleanup_value_ const struct value *groups = NULL;
+    int rc = get_list(discovery, 0, cancel, &groups, error);
 
-    if (rc < 0)
-        return rc;
-    groups = value_get(answer, "groups");
-    if (!str_equal(value_get_string(answer, "kind"), "APIGroupList") || value_count(groups) == 0)
-        return err_set(error, ERR_INTERNAL, "UnexpectedAnswer",
-                       "the API server's answer is not a list of groups");
-    for (size_t i = 0; i < value_count(groups); i++) {
-        versions = value_get(value_at(groups, i), "versions");
+    for (size_t i = 0; rc >= 0 && i < value_count(groups); i++) {
+        const struct value *versions = value_get(value_at(groups, i), "versions");
+
         for (size_t j = 0; j < value_count(versions); j++)
             if (str_equal(value_get_string(value_at(versions, j), "groupVersion"),
                           group->group_version))
@@ -176,7 +212,7 @@ static int confirm_absence(struct kube_discovery *discovery, const struct group 
                                "the API server lists %s, but does not serve it yet",
                                group->group_version);
     }
-    return 0;
+    return rc;
 }
 
 static int read_group(struct kube_discovery *discovery, struct group *group, struct cancel *cancel,
@@ -239,6 +275,45 @@ int kube_discovery_find(struct kube_discovery *discovery, const char *group_vers
     rc = find_in_group(discovery, group, kind, cancel, ret, error);
     pthread_mutex_unlock(&group->mutex);
     return rc;
+}
+
+static const struct value *versions_of(const struct value *groups, const char *name, size_t length)
+{
+    for (size_t i = 0; i < value_count(groups); i++) {
+        const char *group = value_get_string(value_at(groups, i), "name");
+
+        if (group && strlen(group) == length && strncmp(group, name, length) == 0)
+            return value_get(value_at(groups, i), "versions");
+    }
+    return NULL;
+}
+
+int kube_discovery_find_any(struct kube_discovery *discovery, const char *group_version,
+                            const char *kind, struct cancel *cancel, const struct kube_kind **ret,
+                            struct error *error)
+{
+    const char *slash = strchr(group_version, '/');
+    _cleanup_value_ const struct value *groups = NULL;
+    const struct value *versions;
+    struct error absent = {0};
+    int rc = kube_discovery_find(discovery, group_version, kind, cancel, ret, &absent);
+
+    if (rc != ERR_NOT_FOUND || !slash)
+        return rc < 0 ? err_copy(error, &absent) : rc;
+    rc = get_list(discovery, REFRESH_AFTER, cancel, &groups, error);
+    if (rc < 0)
+        return rc;
+    versions = versions_of(groups, group_version, (size_t)(slash - group_version));
+    for (size_t i = 0; i < value_count(versions); i++) {
+        const char *version = value_get_string(value_at(versions, i), "groupVersion");
+
+        if (!version || strcmp(version, group_version) == 0)
+            continue;
+        rc = kube_discovery_find(discovery, version, kind, cancel, ret, error);
+        if (rc != ERR_NOT_FOUND)
+            return rc;
+    }
+    return err_copy(error, &absent);
 }
 
 void kube_discovery_forget(struct kube_discovery *discovery, const char *group_version)

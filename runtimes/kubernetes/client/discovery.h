@@ -33,6 +33,11 @@ int kube_discovery_find(struct kube_discovery *discovery, const char *group_vers
                         const char *kind, struct cancel *cancel, const struct kube_kind **ret,
                         struct error *error);
 
+/* The same, or else the kind in another version of its group: a door to the same objects. */
+int kube_discovery_find_any(struct kube_discovery *discovery, const char *group_version,
+                            const char *kind, struct cancel *cancel, const struct kube_kind **ret,
+                            struct error *error);
+
 /* Forgets one group and version: the next question asks the server. */
 void kube_discovery_forget(struct kube_discovery *discovery, const char *group_version);
 

@@ -10,6 +10,9 @@
 #define MAX_ROUNDS    3 /* read and write, when others write between */
 #define NEVER         INT64_MIN
 
+/* 2024-01-01, in seconds since 1970: leaseTransitions has 32 bits. */
+#define EPOCH_OF_EPOCHS 1704067200
+
 struct lease {
     struct kube_client *client;
     const struct clock_source *clock;
@@ -125,11 +128,21 @@ static const struct value *with_spec(const struct lease *lease, const struct val
                       owned);
 }
 
+/* A Lease that is made anew counts on from any before it, of which nothing may be left but the
+ * epoch in States: none changes hands every second. */
+static int64_t first_transitions(const struct lease *lease)
+{
+    int64_t seconds = lease->clock->now(lease->clock) / 1000 - EPOCH_OF_EPOCHS;
+    int64_t known = atomic_load(&lease->epoch);
+
+    return seconds > known ? seconds : known;
+}
+
 /* object: as it is now, or NULL to create it. */
 static const struct value *held_by_us(const struct lease *lease, const struct value *object)
 {
     bool is_ours = object && str_equal(holder_of(object), lease->identity);
-    int64_t transitions = object ? transitions_of(object) : atomic_load(&lease->epoch);
+    int64_t transitions = object ? transitions_of(object) : first_transitions(lease);
     const char *acquired = value_get_string(spec_of(object), "acquireTime");
     char text[TIMESTAMP_SIZE];
 

@@ -421,6 +421,13 @@ static void health(const struct value *object, struct health *ret)
     snprintf(ret->message, sizeof(ret->message), "phase %s", phase ? phase : "unknown");
 }
 
+static bool is_in_namespace(struct runtime_session *session, const struct value *attributes,
+                            const char *namespace_name)
+{
+    (void)session;
+    return str_equal(object_ref_of(attributes).namespace_name, namespace_name);
+}
+
 static const struct value *sensitive(const struct value *attributes)
 {
     return str_equal(value_get_string(attributes, "kind"), "Secret") ? value_pack("[s]", "/data")
@@ -436,6 +443,7 @@ static const struct runtime_ops ops = {
     .preview = preview,
     .apply = apply,
     .may_delete = may_delete,
+    .is_in_namespace = is_in_namespace,
     .remove = remove_one,
     .watch = watch,
     .unwatch = unwatch,

@@ -37,6 +37,7 @@ void stage_init(struct stage *stage)
     buf_init(&stage->actions, 0);
     buf_init(&stage->progress, 0);
     buf_init(&stage->planned, 0);
+    buf_init(&stage->diffs, 0);
     buf_init(&stage->causes, 0);
     buf_init(&stage->shown, 0);
 }
@@ -48,6 +49,7 @@ void stage_done(struct stage *stage)
     buf_done(&stage->actions);
     buf_done(&stage->progress);
     buf_done(&stage->planned);
+    buf_done(&stage->diffs);
     buf_done(&stage->causes);
     buf_done(&stage->shown);
     fake_store_done(&stage->store);
@@ -74,6 +76,13 @@ static void show_plan(struct stage *stage, const struct plan *plan)
     for (size_t i = 0; i < plan->n_changes; i++) {
         const struct plan_change *change = &plan->changes[i];
 
+        for (size_t f = 0; f < change->diff.n_fields; f++) {
+            const struct diff_field *field = &change->diff.fields[f];
+
+            separate(&stage->diffs);
+            buf_printf(&stage->diffs, "%s: %s -> %s", field->path, field->from ? field->from : "",
+                       field->to ? field->to : "");
+        }
         separate(&stage->planned);
         buf_printf(&stage->planned, "%s %s%s%s", plan_action_name(change->action),
                    short_name(change->id), change->error.code ? "!" : "", change->error.reason);
@@ -162,6 +171,7 @@ static int run_begin(struct run *run, struct stage *stage)
     buf_reset(&stage->actions);
     buf_reset(&stage->progress);
     buf_reset(&stage->planned);
+    buf_reset(&stage->diffs);
     buf_reset(&stage->causes);
     err_clear(&stage->error);
     r = operation_new(

@@ -39,6 +39,7 @@ struct stage {
     struct buf actions; /* "delete a": what the results say was done */
     struct buf progress; /* "a begins; a succeeded", as it was told */
     struct buf planned; /* "create a; unchanged b; update c!Forbidden" */
+    struct buf diffs;   /* "data.x: 1 -> 2; …", of all changes */
     struct buf causes;  /* "b: skipped: it depends on a": messages of what did not succeed */
     struct buf shown;   /* what the functions below return */
 };

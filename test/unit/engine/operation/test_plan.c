@@ -179,7 +179,7 @@ static void plans_references(void)
          "update a; update b"},
         {"to a field that stays", "a=1 b@a.metadata.name", "a=2 b@a.metadata.name", PLAN_SHALLOW,
          "update a; unchanged b"},
-        {"to a field that there is not", "a=1", "a=1 b@a.data.y", PLAN_SHALLOW,
+        {"to a field that there is not", "a=1", "a=1 b@a.spec.y", PLAN_SHALLOW,
          "unchanged a; create b!InvalidReference"},
     };
 

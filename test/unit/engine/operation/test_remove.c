@@ -321,7 +321,8 @@ static void does_nothing_after_a_later_leader(void)
     state = fake_store_state(&stage.store);
     state->epoch = 2;
     fake_store_put(&stage.store, state);
-    EXPECT_INT(stage_destroy(&stage), ERR_FENCED, "refused");
+    EXPECT_INT(stage_destroy(&stage), ERR_CONFLICT, "refused");
+    EXPECT_STR(stage.error.reason, "StateOfLaterLeader", stage.error.message);
     EXPECT_STR(stage_objects(&stage), "a=1", "nothing is deleted");
 }
 

@@ -26,4 +26,26 @@ static void a_secret_that_refers_to_one_is_secret_as_a_whole(void)
     payload_done(&secret);
 }
 
-SUITE(operation_secret_reference, TEST(a_secret_that_refers_to_one_is_secret_as_a_whole))
+/* Nothing but this plan knows yet that a, and so c, get what is secret. */
+static void what_is_passed_on_stays_secret(void)
+{
+    static const struct {
+        const char *before;
+        enum plan_depth depth;
+    } rows[] = {{"", PLAN_DEEP}, {"Secret/s=hunter2 a=1 c=1", PLAN_SHALLOW}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_stage_ struct stage stage;
+
+        stage_init(&stage);
+        if (*rows[i].before)
+            EXPECT_INT(stage_apply(&stage, rows[i].before), 0, "applied");
+        EXPECT_INT(stage_plan(&stage, "Secret/s=hunter2 a@s.data.x c@a.data.ref", rows[i].depth), 0,
+                   "planned");
+        EXPECT(strstr(stage.diffs.data, "data.ref"), stage.diffs.data);
+        EXPECT(!strstr(stage.diffs.data, "hunter2"), stage.diffs.data);
+    }
+}
+
+SUITE(operation_secret_reference, TEST(what_is_passed_on_stays_secret),
+      TEST(a_secret_that_refers_to_one_is_secret_as_a_whole))

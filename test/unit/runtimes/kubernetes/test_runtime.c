@@ -300,15 +300,16 @@ static void opens_for_an_account_that_is_there(void)
     }
 }
 
+#define BOTH "[\"/data\",\"/stringData\"]"
+
 static void knows_what_is_secret(void)
 {
     static const struct {
         const char *attributes, *pointers; /* NULL: none */
     } rows[] = {
-        {"{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"data\":{}}", "[\"/data\"]"},
-        {"{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"data\":{},\"stringData\":{}}",
-         "[\"/data\",\"/stringData\"]"},
-        {"{\"apiVersion\":\"v1\",\"kind\":\"Secret\"}", "[]"},
+        {"{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"data\":{}}", BOTH},
+        {"{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"stringData\":{}}", BOTH},
+        {"{\"apiVersion\":\"v1\",\"kind\":\"Secret\"}", BOTH},
         {"{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"data\":{}}", NULL},
         {"{\"apiVersion\":\"x.io/v1\",\"kind\":\"Secret\",\"data\":{}}", NULL},
     };
