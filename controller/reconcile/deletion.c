@@ -165,11 +165,35 @@ static int destroy(struct run *run, struct operation *operation, struct error *e
     return r;
 }
 
+/* Of a Spec that cannot be read, what it said when it was last applied. */
+static int recall_policy(struct run *run, struct error *error)
+{
+    struct state_store *store = run->context->store;
+    struct state_key key = {run->namespace_name, run->name};
+    _cleanup_(state_free_p) struct state *state = NULL;
+    _cleanup_free_ char *version = NULL;
+    const struct value *object;
+    struct error problem = {0};
+    int r = store->ops->load(store, &key, run->cancel, &state, &version, &problem);
+
+    if (r < 0 && r != ERR_NOT_FOUND) {
+        err_wrap(&problem, "loading State");
+        return err_copy(error, &problem);
+    }
+    object = value_with(run->object, "spec", state ? state->policy : NULL);
+    value_unref(run->object);
+    run->object = object;
+    spec_policy_read(run->object, &run->policy);
+    return 0;
+}
+
 static int take_down(struct run *run, struct error *error)
 {
     _cleanup_(operation_free_p) struct operation *operation = NULL;
-    int r;
+    int r = run->unreadable ? recall_policy(run, error) : 0;
 
+    if (r < 0)
+        return r;
     if (!is_to_be_orphaned(&run->policy)) {
         r = check_definition(run, error);
         if (r < 0)

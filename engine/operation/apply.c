@@ -395,6 +395,19 @@ static int walk_spec(struct applying *applying, struct error *error)
     return 0;
 }
 
+/* What a deletion has to know, too, where the Spec cannot be read any more by then. */
+static void record_policy(struct state *state, const struct spec *spec)
+{
+    const struct value *fields = value_get(spec->source, "spec");
+    const struct value *policy = value_pack(
+        "{s:v?, s:v?, s:v?, s:v?}", "deletionPolicy", value_get(fields, "deletionPolicy"), "prune",
+        value_get(fields, "prune"), "suspend", value_get(fields, "suspend"), "serviceAccountName",
+        value_get(fields, "serviceAccountName"));
+
+    value_unref(state->policy);
+    state->policy = policy;
+}
+
 int operation_apply(struct operation *operation, const struct spec *spec, const struct plan *plan,
                     int64_t revision, bool verify, struct operation_results *ret,
                     struct error *error)
@@ -411,6 +424,7 @@ int operation_apply(struct operation *operation, const struct spec *spec, const 
     }
     operation->state->revision = revision;
     operation->state->generation = spec->generation;
+    record_policy(operation->state, spec);
     record_intents(&applying);
     r = operation_save(operation, &problem);
     if (r < 0) {

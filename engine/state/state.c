@@ -44,6 +44,7 @@ void state_free(struct state *state)
     free(state->spec_namespace);
     free(state->spec_name);
     free(state->spec_uid);
+    value_unref(state->policy);
     free(state);
 }
 
@@ -128,6 +129,7 @@ struct state *state_copy(const struct state *state)
     copy->applied_revision = state->applied_revision;
     copy->generation = state->generation;
     copy->epoch = state->epoch;
+    value_assign(&copy->policy, state->policy);
     return copy;
 }
 
@@ -178,11 +180,11 @@ const struct value *state_to_value(const struct state *state)
     value_end_array(b);
     if (value_builder_finish(b, &resources, NULL) < 0)
         return NULL;
-    return value_pack("{s:i, s:{s:s?, s:s?, s:s?}, s:I, s:I, s:I, s:I, s:v}", "format",
+    return value_pack("{s:i, s:{s:s?, s:s?, s:s?}, s:I, s:I, s:I, s:I, s:v?, s:v}", "format",
                       STATE_FORMAT, "spec", "namespace", state->spec_namespace, "name",
                       state->spec_name, "uid", state->spec_uid, "revision", state->revision,
                       "appliedRevision", state->applied_revision, "generation", state->generation,
-                      "epoch", state->epoch, "resources", resources);
+                      "epoch", state->epoch, "policy", state->policy, "resources", resources);
 }
 
 static int record_from_value(struct state *state, const struct value *entry, size_t index,
@@ -223,6 +225,7 @@ int state_from_value(const struct value *value, struct state **ret, struct error
     state->revision = value_int(value_get(value, "revision"), 0);
     state->applied_revision = value_int(value_get(value, "appliedRevision"), 0);
     state->generation = value_int(value_get(value, "generation"), 0);
+    value_assign(&state->policy, value_get(value, "policy"));
     state->epoch = value_int(value_get(value, "epoch"), 0);
     for (size_t i = 0; i < value_count(resources); i++) {
         int r = record_from_value(state, value_at(resources, i), i, error);

@@ -52,6 +52,7 @@ struct state {
     int64_t applied_revision; /* the last whose apply succeeded; 0: none */
     int64_t generation; /* of the Spec, at that revision */
     int64_t epoch;      /* of the leader that wrote it (lease.h) */
+    const struct value *policy; /* how to delete, as the Spec's fields said at that revision; or NULL */
 };
 
 struct state *state_new(const char *spec_namespace, const char *spec_name, const char *spec_uid);

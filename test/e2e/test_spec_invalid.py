@@ -72,6 +72,19 @@ def test_nested_too_deep(controlled, tenant):
     spec.delete()
 
 
+def test_one_that_cannot_be_read_any_more_goes_as_it_last_said(controlled, tenant):
+    spec = Spec(controlled, tenant).apply([config_map("a", tenant)], deletionPolicy="Orphan")
+    spec.wait("True")
+    now = spec.get()
+    now["spec"] = {"resources": [{"id": "x", "type": "Kubernetes", "attributes": "DEEP"}]}
+    text = json.dumps(now).replace('"DEEP"', nested(9000))
+    controlled.api.request("PUT", spec.path, text).must()
+    eventually(lambda: (deep_condition(controlled, spec) or {}).get("reason") == "InvalidSpec")
+    controlled.api.delete(spec.path).must()
+    eventually(lambda: controlled.api.get(spec.path).code == 404)
+    assert made(controlled, tenant) == ["configmap/a"]
+
+
 def deep_condition(cluster, spec):
     """Python's json does not read that deep: kubectl picks the condition."""
     text = cluster.kubectl("get", "spec", spec.name, "-n", spec.namespace, "-o",
