@@ -78,8 +78,6 @@ static int choose_revision(struct attempt *attempt, struct release **ret_unfinis
     _cleanup_(release_free_p) struct release *latest = NULL;
     const struct value *status = value_get(run->object, "status");
     int64_t highest = 0, known = value_int(value_get(status, "lastAppliedRevision"), 0);
-    struct verdict superseded = {"False", "Superseded", "a newer generation of the Spec came",
-                                 PROGRESS_SETTLED, NULL};
     int r = releases_latest(run->context, &run->subject, run->cancel, &latest, &highest, error);
 
     if (r < 0)
@@ -90,8 +88,7 @@ static int choose_revision(struct attempt *attempt, struct release **ret_unfinis
             *ret_unfinished = TAKE(latest);
             return 0;
         }
-        r = release_write(run->context, &run->subject, latest, PHASE_CANCELLED, NULL, NULL, NULL,
-                          &superseded, error);
+        r = run_cancel_release(run, latest, "a newer generation of the Spec came", error);
         if (r < 0)
             return r;
     }
@@ -223,10 +220,18 @@ static int prepare(struct attempt *attempt, bool *ret_idle, struct error *error)
 
 static int carry_out(struct attempt *attempt, struct error *error)
 {
+    int r = 0;
+
     if (!attempt->retry)
         say_progress(attempt, "applying");
-    return operation_apply(attempt->operation, attempt->spec, attempt->plan, attempt->revision,
-                           !attempt->was_ready, &attempt->results, error);
+    /* Else, killed after it, we would find a Spec that is Ready and has nothing to do, and its
+     * Release would stay as it is. */
+    if (attempt->was_ready)
+        r = run_settle(attempt->run, error);
+    return r < 0
+               ? r
+               : operation_apply(attempt->operation, attempt->spec, attempt->plan,
+                                 attempt->revision, !attempt->was_ready, &attempt->results, error);
 }
 
 static bool is_ours_to_tell(int code)

@@ -66,13 +66,7 @@ static int begin_release(struct run *run, const struct state *state, struct rele
         *ret = latest;
         return 0;
     }
-    if (latest && !release_phase_is_terminal(latest->phase)) {
-        struct verdict verdict = {"False", "Superseded", "the Spec was deleted", PROGRESS_SETTLED,
-                                  NULL};
-
-        r = release_write(run->context, &run->subject, latest, PHASE_CANCELLED, NULL, NULL, NULL,
-                          &verdict, error);
-    }
+    r = run_cancel_release(run, latest, "the Spec was deleted", error);
     release_free(latest);
     if (r < 0)
         return r;
@@ -95,22 +89,45 @@ static int state_lost(const struct run *run, struct error *error)
         run->context->state_namespace, name, name, name);
 }
 
-/* We were killed after State went, and before the finalizer did; else State was lost. */
-static int end_of_destroy(struct run *run, struct error *error)
+static int destroyed(struct run *run, struct release *release,
+                     const struct operation_results *results, struct error *error)
+{
+    struct verdict verdict = {"True", "ReconciliationSucceeded", "destroyed", PROGRESS_SETTLED,
+                              NULL};
+
+    return release_write(run->context, &run->subject, release, PHASE_SUCCEEDED, NULL, NULL, results,
+                         &verdict, error);
+}
+
+static bool is_end_of_destroy(const struct release *latest)
+{
+    return latest && latest->operation == RELEASE_DESTROY &&
+           (latest->phase == PHASE_DESTROYING || latest->phase == PHASE_SUCCEEDED);
+}
+
+/* Without anything to delete: nothing was made, or all is deleted, or left. (We may have been
+ * killed after State went, and before the Release said so.) In a namespace that goes there are no
+ * Releases. */
+static int forget(struct run *run, struct operation *operation, struct error *error)
 {
     _cleanup_(release_free_p) struct release *latest = NULL;
-    struct verdict destroyed = {"True", "ReconciliationSucceeded", "destroyed", PROGRESS_SETTLED,
-                                NULL};
     int64_t highest = 0;
-    int r = releases_latest(run->context, &run->subject, run->cancel, &latest, &highest, error);
+    int r;
 
+    if (run->namespace_terminating)
+        return operation_orphan(operation, error);
+    r = releases_latest(run->context, &run->subject, run->cancel, &latest, &highest, error);
     if (r < 0)
         return r;
-    if (!latest || latest->operation != RELEASE_DESTROY ||
-        (latest->phase != PHASE_DESTROYING && latest->phase != PHASE_SUCCEEDED))
+    if (run_lacks_state(run, operation) && !is_to_be_orphaned(&run->policy) &&
+        !is_end_of_destroy(latest))
         return state_lost(run, error);
-    return release_write(run->context, &run->subject, latest, PHASE_SUCCEEDED, NULL, NULL, NULL,
-                         &destroyed, error);
+    r = operation_orphan(operation, error);
+    if (r < 0)
+        return r;
+    return is_end_of_destroy(latest) && !is_to_be_orphaned(&run->policy)
+               ? destroyed(run, latest, NULL, error)
+               : run_cancel_release(run, latest, "the Spec was deleted", error);
 }
 
 /* A try after one that failed: what that one said stands until this one knows better. */
@@ -132,11 +149,8 @@ static int destroy(struct run *run, struct operation *operation, struct error *e
     struct verdict verdict = {"Unknown", "Progressing", "destroying", PROGRESS_RECONCILING, NULL};
     int r = 0;
 
-    /* In a namespace that goes no Release would tell an end from a loss. */
-    if (run_lacks_state(run, operation) && !run->namespace_terminating)
-        return end_of_destroy(run, error);
     if (!state->n_records)
-        return operation_orphan(operation, error);
+        return forget(run, operation, error);
     if (!is_retry(run))
         r = run_write_status(run, &(struct run_status){.verdict = verdict}, error);
     if (r >= 0)
@@ -155,10 +169,7 @@ static int destroy(struct run *run, struct operation *operation, struct error *e
                       &verdict, NULL);
         err_copy(error, &failure);
     } else {
-        verdict = (struct verdict){"True", "ReconciliationSucceeded", "destroyed", PROGRESS_SETTLED,
-                                   NULL};
-        r = release_write(run->context, &run->subject, release, PHASE_SUCCEEDED, NULL, NULL,
-                          &results, &verdict, error);
+        r = destroyed(run, release, &results, error);
         run_event(run, "Normal", "ReconciliationSucceeded", "everything of the Spec is destroyed");
     }
     operation_results_done(&results);
@@ -206,7 +217,7 @@ static int take_down(struct run *run, struct error *error)
     if (r < 0)
         return r;
     if (is_to_be_orphaned(&run->policy))
-        return operation_orphan(operation, error);
+        return forget(run, operation, error);
     return destroy(run, operation, error);
 }
 

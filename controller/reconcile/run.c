@@ -193,6 +193,24 @@ int run_operation(struct run *run, struct operation **ret, struct error *error)
     return operation_new(&config, ret, error);
 }
 
+int run_cancel_release(struct run *run, struct release *release, const char *why,
+                       struct error *error)
+{
+    struct verdict verdict = {"False", "Superseded", why, PROGRESS_SETTLED, NULL};
+
+    return release_write(run->context, &run->subject, release, PHASE_CANCELLED, NULL, NULL, NULL,
+                         &verdict, error);
+}
+
+int run_cancel_latest(struct run *run, const char *why, struct error *error)
+{
+    _cleanup_(release_free_p) struct release *latest = NULL;
+    int64_t highest = 0;
+    int r = releases_latest(run->context, &run->subject, run->cancel, &latest, &highest, error);
+
+    return r < 0 ? r : run_cancel_release(run, latest, why, error);
+}
+
 bool run_lacks_state(const struct run *run, const struct operation *operation)
 {
     const struct value *status = value_get(run->object, "status");

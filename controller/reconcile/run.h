@@ -60,6 +60,12 @@ int run_operation(struct run *run, struct operation **ret, struct error *error);
 /* Resources of the Spec were applied, by its status, and there is no State that records them. */
 bool run_lacks_state(const struct run *run, const struct operation *operation);
 
+/* Nothing comes of a Release any more. NULL, or one that ended: nothing is done. */
+int run_cancel_release(struct run *run, struct release *release, const char *why,
+                       struct error *error);
+/* The same for the newest, whichever it is. */
+int run_cancel_latest(struct run *run, const char *why, struct error *error);
+
 /* An event about the Spec; none in a namespace that is being deleted. */
 void run_event(const struct run *run, const char *type, const char *reason, const char *message);
 

@@ -29,6 +29,8 @@ static int load(struct run *run, struct error *why_unreadable, struct error *err
     _cleanup_free_ char *path = api_spec_path(run->namespace_name, run->name, NULL);
     int r = kube_get(run->context->client, path, run->cancel, &run->object, why_unreadable);
 
+    run->subject =
+        (struct release_subject){.namespace_name = run->namespace_name, .name = run->name};
     if (r == ERR_TOO_LARGE || r == ERR_INVALID) {
         r = load_unreadable(run, path, why_unreadable, error);
     } else if (r < 0) {
@@ -40,8 +42,7 @@ static int load(struct run *run, struct error *why_unreadable, struct error *err
         return r;
     run->generation = value_int(value_path(run->object, "metadata", "generation", NULL), 0);
     spec_policy_read(run->object, &run->policy);
-    run->subject = (struct release_subject){
-        .namespace_name = run->namespace_name, .name = run->name, .generation = run->generation};
+    run->subject.generation = run->generation;
     return 0;
 }
 
@@ -63,6 +64,22 @@ static bool is_too_large(const struct run *run)
     return buf_overflowed(&text);
 }
 
+/* Nothing is done; but what was under way when it was suspended is not any more. */
+static int suspended(struct run *run, struct error *error)
+{
+    const struct value *status = value_get(run->object, "status");
+    const struct value *ready = conditions_find(value_get(status, "conditions"), "Ready");
+    struct run_status stopped = {.verdict = {"Unknown", "Suspended",
+                                             "suspended while it was under way", PROGRESS_SETTLED,
+                                             NULL}};
+    int r;
+
+    if (!str_equal(value_get_string(ready, "reason"), "Progressing"))
+        return 0;
+    r = run_cancel_latest(run, "the Spec was suspended", error);
+    return r < 0 ? r : run_write_status(run, &stopped, error);
+}
+
 /* 0, or what is to be tried again. Failures that were told in the status are 0 too, with *after
  * set where something is to be tried later. */
 static int reconcile(struct run *run, int64_t *after, struct error *error)
@@ -70,12 +87,16 @@ static int reconcile(struct run *run, int64_t *after, struct error *error)
     struct error why_unreadable = {0};
     int r = load(run, &why_unreadable, error);
 
+    if (r == ERR_NOT_FOUND) {
+        err_clear(error);
+        return run_cancel_latest(run, "the Spec was deleted", error);
+    }
     if (r < 0)
         return r;
     if (api_is_deleting(run->object))
         return reconcile_deletion(run, after, error);
     if (run->policy.suspend)
-        return 0;
+        return suspended(run, error);
     if (run->unreadable)
         return refuse(run, "the Spec cannot be read", why_unreadable.message, error);
     if (is_too_large(run))

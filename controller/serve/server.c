@@ -12,9 +12,9 @@
 #define CHUNK_BYTES   4096 /* of a body, for each write */
 #define HEADER_BYTES  1024 /* of an answer */
 #define REQUEST_BYTES 2048 /* of a request's headers */
-#define REQUESTS      8    /* whose headers are read at the same time */
-#define CONNECTIONS   64
-#define TIMEOUT       15 /* s: for a request, and of silence on a connection */
+#define REQUESTS      32   /* whose headers are read at the same time */
+#define CONNECTIONS   256
+#define TIMEOUT       5 /* s: for a request, and of silence on a connection */
 #define STACK_BYTES   (256u << 10)
 
 struct server {

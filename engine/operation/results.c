@@ -55,12 +55,11 @@ void operation_end(struct operation *operation, struct operation_result *result,
         break;
     default:
         result->status = RESULT_CANCELLED;
-        if (result->error.code)
-            break;
         if (cancel_fired(operation->config.cancel))
-            err_set(&result->error, ERR_CANCELLED, "Cancelled", "not begun: %s",
+            err_set(&result->error, ERR_CANCELLED, "Cancelled", "%s: %s",
+                    result->error.code ? "cancelled while it was waited for" : "not begun",
                     cancel_reason(operation->config.cancel));
-        else
+        else if (!result->error.code)
             err_set(&result->error, ERR_TIMEOUT, "Timeout", "not begun: out of time");
     }
     operation_report(operation, result);

@@ -4,7 +4,7 @@ import threading
 import time
 
 from kusion_e2e.controller import STATE
-from kusion_e2e.specs import Spec, config_map
+from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.wait import eventually
 
 
@@ -31,6 +31,31 @@ def test_a_spec_that_is_deleted_right_after_it_was_made_leaves_nothing(controlle
     eventually(lambda: config_maps(controlled, tenant) == ["last"], seconds=20)
     last.delete()
     assert config_maps(controlled, tenant) == [] and states(controlled) == []
+    eventually(lambda: unfinished(controlled, tenant) == [])
+
+
+def unfinished(cluster, namespace):
+    found = cluster.api.get(f"/apis/api.kusion.io/v1/namespaces/{namespace}/releases").must().object
+    ended = ("succeeded", "failed", "cancelled")
+    return [(one["metadata"]["name"], one["status"].get("phase")) for one in found["items"]
+            if one["status"].get("phase") not in ended]
+
+
+def test_one_that_is_suspended_while_it_is_applied_says_so(controlled, tenant):
+    waits = {"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+             "metadata": {"name": "never", "namespace": tenant},
+             "spec": {"storageClassName": "none", "accessModes": ["ReadWriteOnce"],
+                      "resources": {"requests": {"storage": "1Gi"}}}}
+    spec = Spec(controlled, tenant).apply([resource(waits)])
+    eventually(lambda: spec.condition() and spec.condition()["reason"] == "Progressing")
+    spec.apply([resource(waits)], suspend=True)
+    ready = spec.wait("Unknown")
+    assert ready["reason"] == "Suspended" and not spec.condition("Reconciling"), ready
+    assert unfinished(controlled, tenant) == []
+    spec.apply([resource(waits)], deletionPolicy="Orphan")
+    controlled.api.delete(spec.path).must()
+    eventually(lambda: spec.get() is None)
+    eventually(lambda: unfinished(controlled, tenant) == [])
 
 
 def delete_releases(cluster, namespace, enough):

@@ -12,6 +12,10 @@
     "\"finalizers\":[\"" KUSION_FINALIZER "\"]}"
 #define GOING "{\"metadata\":{\"deletionTimestamp\":\"2026-01-02T03:04:05Z\"}}"
 
+#define RELEASES  "/apis/api.kusion.io/v1/namespaces/team/releases"
+#define APPLIED   "{\"lastAppliedRevision\":1,\"resources\":{\"total\":2}}"
+#define MAX_STEPS 7
+
 /* What is asked on the way. */
 #define DEFINITION(status_, body_)                                                            \
     {                                                                                         \
@@ -35,9 +39,30 @@
     {                                                                             \
         .expect = "PUT " SPEC "/status ", .status = 200, .body = "{" METADATA "}" \
     }
-#define RELEASES  "/apis/api.kusion.io/v1/namespaces/team/releases"
-#define APPLIED   "{\"lastAppliedRevision\":1,\"resources\":{\"total\":2}}"
-#define MAX_STEPS 7
+
+#define NEWEST                                                                                  \
+    {                                                                                           \
+        .expect = "GET " RELEASES "?", .status = 200,                                           \
+        .body = "{\"kind\":\"List\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[{"      \
+                "\"metadata\":{\"name\":\"web-2\",\"annotations\":{\"api.kusion.io/revision\":" \
+                "\"2\"}}}]}"                                                                    \
+    }
+#define NO_RELEASES                                                                         \
+    {                                                                                       \
+        .expect = "GET " RELEASES "?", .status = 200,                                       \
+        .body = "{\"kind\":\"List\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}" \
+    }
+#define RELEASE(operation, phase)                                                        \
+    {                                                                                    \
+        .expect = "GET " RELEASES "/web-2 ", .status = 200,                              \
+        .body = "{\"metadata\":{\"name\":\"web-2\",\"namespace\":\"team\"},\"spec\":{\"" \
+                "operation\":\"" operation "\"},\"status\":{\"phase\":\"" phase "\"}}"   \
+    }
+#define END                                                                  \
+    {                                                                        \
+        .expect = "PUT " RELEASES "/web-2/status ", .status = 200,           \
+        .body = "{\"metadata\":{\"name\":\"web-2\",\"namespace\":\"team\"}}" \
+    }
 
 static size_t count_steps(const struct fake_step *steps)
 {
@@ -105,7 +130,7 @@ static void leaves_alone_what_has_no_finalizer_of_ours(void)
 static void orphans_where_the_policy_says_so(void)
 {
     static const struct fake_step orphaned[MAX_STEPS] = {
-        NAMESPACE("{}"), LOOK(200, "{" METADATA "}"), LET_GO(200, "{}")};
+        NAMESPACE("{}"), NO_RELEASES, LOOK(200, "{" METADATA "}"), LET_GO(200, "{}")};
     static const struct fake_step held[MAX_STEPS] = {DEFINITION(200, GOING), TELL};
     static const struct {
         const char *spec;
@@ -144,13 +169,15 @@ static const struct {
     struct fake_step steps[MAX_STEPS];
 } ways_out[] = {
     {"its State is empty",
-     {DEFINITION(200, "{}"), NAMESPACE("{}"), LOOK(200, "{" METADATA "}"), LET_GO(200, "{}")}},
+     {DEFINITION(200, "{}"), NAMESPACE("{}"), NO_RELEASES, LOOK(200, "{" METADATA "}"),
+      LET_GO(200, "{}")}},
     {"its namespace terminates",
      {DEFINITION(200, "{}"), NAMESPACE(GOING), LOOK(200, "{" METADATA "}"), LET_GO(200, "{}")}},
     {"it was let go by a person",
-     {DEFINITION(200, "{}"), NAMESPACE("{}"), LOOK(404, STATUS(404, "NotFound", "web"))}},
+     {DEFINITION(200, "{}"), NAMESPACE("{}"), NO_RELEASES,
+      LOOK(404, STATUS(404, "NotFound", "web"))}},
     {"it goes while it is let go",
-     {DEFINITION(200, "{}"), NAMESPACE("{}"), LOOK(200, "{" METADATA "}"),
+     {DEFINITION(200, "{}"), NAMESPACE("{}"), NO_RELEASES, LOOK(200, "{" METADATA "}"),
       LET_GO(404, STATUS(404, "NotFound", "web"))}},
 };
 
@@ -167,25 +194,6 @@ static void lets_go_of_what_has_nothing(void)
     }
 }
 
-#define NEWEST                                                                                  \
-    {                                                                                           \
-        .expect = "GET " RELEASES "?", .status = 200,                                           \
-        .body = "{\"kind\":\"List\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[{"      \
-                "\"metadata\":{\"name\":\"web-2\",\"annotations\":{\"api.kusion.io/revision\":" \
-                "\"2\"}}}]}"                                                                    \
-    }
-#define RELEASE(operation, phase)                                                        \
-    {                                                                                    \
-        .expect = "GET " RELEASES "/web-2 ", .status = 200,                              \
-        .body = "{\"metadata\":{\"name\":\"web-2\",\"namespace\":\"team\"},\"spec\":{\"" \
-                "operation\":\"" operation "\"},\"status\":{\"phase\":\"" phase "\"}}"   \
-    }
-#define END                                                                  \
-    {                                                                        \
-        .expect = "PUT " RELEASES "/web-2/status ", .status = 200,           \
-        .body = "{\"metadata\":{\"name\":\"web-2\",\"namespace\":\"team\"}}" \
-    }
-
 /* There is no State, though the status tells of an apply: it is lost, unless a destroy was about to
  * end. */
 static void lets_go_without_state_only_at_the_end_of_a_destroy(void)
@@ -197,11 +205,13 @@ static void lets_go_without_state_only_at_the_end_of_a_destroy(void)
     } rows[] = {
         {"nothing was applied",
          "{}",
-         {DEFINITION(200, "{}"), NAMESPACE("{}"), LOOK(200, "{" METADATA "}"), LET_GO(200, "{}")},
+         {DEFINITION(200, "{}"), NAMESPACE("{}"), NO_RELEASES, LOOK(200, "{" METADATA "}"),
+          LET_GO(200, "{}")},
          false},
         {"nothing was left",
          "{\"lastAppliedRevision\":1,\"resources\":{\"total\":0}}",
-         {DEFINITION(200, "{}"), NAMESPACE("{}"), LOOK(200, "{" METADATA "}"), LET_GO(200, "{}")},
+         {DEFINITION(200, "{}"), NAMESPACE("{}"), NO_RELEASES, LOOK(200, "{" METADATA "}"),
+          LET_GO(200, "{}")},
          false},
         {"its namespace terminates",
          APPLIED,
