@@ -4,6 +4,10 @@
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 
+/* ms. Where all is applied, and was not healthy in time before, a retry is a look at it: who waits
+ * has a worker, which others need. */
+#define RETRY_LOOK 1000
+
 /* What one attempt holds, from plan to status. */
 struct attempt {
     struct run *run;
@@ -224,6 +228,8 @@ static int carry_out(struct attempt *attempt, struct error *error)
 
     if (!attempt->retry)
         say_progress(attempt, "applying");
+    else if (plan_is_empty(attempt->plan))
+        operation_limit(attempt->operation, RETRY_LOOK);
     /* Else, killed after it, we would find a Spec that is Ready and has nothing to do, and its
      * Release would stay as it is. */
     if (attempt->was_ready)

@@ -97,6 +97,15 @@ void operation_free(struct operation *operation)
     free(operation);
 }
 
+void operation_limit(struct operation *operation, int64_t ms)
+{
+    const struct clock_source *clock = operation->config.clock;
+    int64_t deadline = clock->monotonic(clock) + ms;
+
+    if (deadline < operation->deadline)
+        operation->deadline = deadline;
+}
+
 const struct state *operation_state(const struct operation *operation)
 {
     return operation->state;

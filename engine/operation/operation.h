@@ -72,6 +72,9 @@ int operation_new(const struct operation_config *config, struct operation **ret,
 void operation_free(struct operation *operation);
 DEFINE_CLEANUP(struct operation *, operation_free)
 
+/* From now on it takes so many ms at most, and no more than before. */
+void operation_limit(struct operation *operation, int64_t ms);
+
 /* As loaded, and as this operation changes it. */
 const struct state *operation_state(const struct operation *operation);
 /* False: there is none in the store. */

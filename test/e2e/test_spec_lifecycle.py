@@ -3,6 +3,7 @@
 import base64
 import gzip
 import json
+import time
 
 import pytest
 import yaml
@@ -156,3 +157,22 @@ def test_a_plan_too_long_for_a_status_is_kept_beside_it(controlled, tenant):
     controlled.api.delete(path).must()
     eventually(lambda: controlled.api.get(kept).code == 404)
     spec.delete()
+
+
+def test_unhealthy_specs_do_not_hold_up_others(controlled, tenant):
+    """As many as the controller has workers: each waits once for as long as it may."""
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+             "spec": {"storageClassName": "none", "accessModes": ["ReadWriteOnce"],
+                      "resources": {"requests": {"storage": "1Gi"}}}}
+    unhealthy = [
+        Spec(controlled, tenant, f"unhealthy-{n}").apply(
+            [resource({**claim, "metadata": {"name": f"never-{n}", "namespace": tenant}})],
+            timeout="20s", retryInterval="1s")
+        for n in range(4)]
+    for spec in unhealthy:
+        assert spec.wait("False", seconds=40)["reason"] == "HealthCheckFailed"
+    time.sleep(3)  # all are tried again
+    Spec(controlled, tenant).apply([config_map("a", tenant)]).wait("True", seconds=10)
+    for spec in unhealthy:
+        controlled.api.patch(spec.path, {"spec": {"deletionPolicy": "Orphan"}}).must()
+        spec.delete()
