@@ -1,5 +1,7 @@
 #include "runtimes/kubernetes/content.h"
 
+#include <string.h>
+
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
 #include "engine/spec/resource.h"
@@ -12,7 +14,8 @@ struct look {
     struct content *content;
     const struct kube_kind *kind; /* that is listed */
     bool in_namespace;
-    struct strmap found; /* "Kind namespace/name": a list may show one twice */
+    const struct kube_kinds *kinds; /* all that are listed, in a namespace */
+    struct strmap found;            /* "Kind namespace/name": a list may show one twice */
     struct arena arena;
 };
 
@@ -99,13 +102,35 @@ static bool is_derived(const struct kube_kind *kind, const struct value *item)
     return false;
 }
 
-static bool has_controller(const struct value *item)
+static bool is_same_group(const char *a, const char *b)
+{
+    size_t length_a, length_b;
+    const char *group_a = api_group(a, &length_a), *group_b = api_group(b, &length_b);
+
+    return length_a == length_b && strncmp(group_a, group_b, length_a) == 0;
+}
+
+/* Of a kind that is listed here, too, so that it is looked at itself. */
+static bool is_listed(const struct look *look, const struct value *owner)
+{
+    const char *version = value_get_string(owner, "apiVersion");
+    const char *kind = value_get_string(owner, "kind");
+
+    for (size_t i = 0; i < look->kinds->count; i++)
+        if (str_equal(look->kinds->items[i].kind, kind) && !is_trace(&look->kinds->items[i]) &&
+            is_same_group(look->kinds->items[i].group_version, version))
+            return true;
+    return false;
+}
+
+/* Its controller is counted in its stead. (One that is in no namespace is not.) */
+static bool has_controller(const struct look *look, const struct value *item)
 {
     const struct value *owners = value_path(item, "metadata", "ownerReferences", NULL);
 
     for (size_t i = 0; i < value_count(owners); i++)
         if (value_bool(value_get(value_at(owners, i), "controller"), false))
-            return true;
+            return is_listed(look, value_at(owners, i));
     return false;
 }
 
@@ -118,7 +143,7 @@ static bool is_foreign(const struct look *look, const struct value *item, const 
         value_path(item, "metadata", "deletionTimestamp", NULL))
         return false;
     return !look->in_namespace || !(is_furniture(look->kind, name) ||
-                                    is_derived(look->kind, item) || has_controller(item));
+                                    is_derived(look->kind, item) || has_controller(look, item));
 }
 
 /* ---- Lists ---- */
@@ -221,6 +246,7 @@ int content_of_namespace(struct runtime_session *session, const char *name, stru
 
     look_init(&look, session, ret);
     look.in_namespace = true;
+    look.kinds = &kinds;
     for (size_t i = 0; r >= 0 && i < kinds.count && !ret->more; i++) {
         look.kind = &kinds.items[i];
         if (!is_trace(look.kind))

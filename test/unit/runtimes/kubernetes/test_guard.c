@@ -102,7 +102,9 @@ static int ask(const struct fake_step *steps, size_t n_steps, const char *object
 /* Of one object in the Namespace: its kind, its metadata, and whether it is in the way. */
 static void tells_whose_a_content_is(void)
 {
-#define OWNED(more)            ",\"ownerReferences\":[{\"kind\":\"X\",\"name\":\"x\",\"uid\":\"u\"" more "}]"
+#define OWNED(version, kind, more)                                           \
+    ",\"ownerReferences\":[{\"apiVersion\":\"" version "\",\"kind\":\"" kind \
+    "\",\"name\":\"x\",\"uid\":\"u\"" more "}]"
 #define MARK(part, key, value) ",\"" part "\":{\"" key "\":\"" value "\"}"
     static const struct {
         const char *group, *plural, *kind, *name, *metadata;
@@ -115,9 +117,12 @@ static void tells_whose_a_content_is(void)
          true},
         {"", "configmaps", "ConfigMap", "a", ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"",
          false},
-        {"", "pods", "Pod", "a", OWNED(",\"controller\":true"), false},
-        {"", "pods", "Pod", "a", OWNED(",\"controller\":false"), true},
-        {"", "pods", "Pod", "a", OWNED(""), true},
+        {"", "pods", "Pod", "a", OWNED("v1", "Pod", ",\"controller\":true"), false},
+        {"", "pods", "Pod", "a", OWNED("v1", "Pod", ",\"controller\":false"), true},
+        {"", "pods", "Pod", "a", OWNED("v1", "Pod", ""), true},
+        /* whose controller is not in the Namespace, and so not counted in its stead */
+        {"", "pods", "Pod", "a", OWNED("v1", "Node", ",\"controller\":true"), true},
+        {"", "pods", "Pod", "a", OWNED("x.io/v1", "Pod", ",\"controller\":true"), true},
         {"", "configmaps", "ConfigMap", "kube-root-ca.crt", "", false},
         {"", "secrets", "Secret", "kube-root-ca.crt", "", true},
         {"x.io", "configmaps", "ConfigMap", "kube-root-ca.crt", "", true},
