@@ -41,7 +41,9 @@ def test_rights_that_go_with_the_namespace_do_not_hold_it(controlled):
     name = controlled.new_namespace("bound")
     controlled.kubectl("create", "rolebinding", "deployer", "-n", name, "--clusterrole=admin",
                        f"--serviceaccount={name}:default")
-    spec = Spec(controlled, name).apply([config_map("a", name), config_map("b", name)])
+    implied = config_map("b", name, id="v1:ConfigMap:b")
+    del implied["attributes"]["metadata"]["namespace"]  # the Spec's own
+    spec = Spec(controlled, name).apply([config_map("a", name), implied])
     spec.wait("True")
     controlled.api.delete(f"/api/v1/namespaces/{name}").must()
     eventually(lambda: is_gone(controlled, f"/api/v1/namespaces/{name}"), seconds=90)
