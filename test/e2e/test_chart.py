@@ -119,7 +119,7 @@ class TestRendered:
 
     def test_arguments(self, plane):
         assert container_of(render(plane))["args"] == [
-            "--leader-elect",
+            "--leader-elect=true",
             "--state-namespace=$(POD_NAMESPACE)",
             "--metrics-bind-address=:8080",
             "--health-bind-address=:9440",
@@ -128,7 +128,7 @@ class TestRendered:
         ]
         container = container_of(render(plane, *EVERYTHING))
         assert container["args"] == [
-            "--leader-elect",
+            "--leader-elect=true",
             "--state-namespace=$(POD_NAMESPACE)",
             "--metrics-bind-address=:18080",
             "--health-bind-address=:19440",
