@@ -9,6 +9,7 @@ import time
 from kusion_e2e.controller import STATE, Controller
 from kusion_e2e.history import History
 from kusion_e2e.specs import Spec, config_map
+from kusion_e2e.states import states
 
 COUNT, KILLS = 200, 10
 
@@ -51,8 +52,7 @@ def test_ends_in_the_right_state(state_namespace, tenant):
         assert mine(cluster, tenant) == []
         assert history.counts("ADDED") == once and history.counts("DELETED") == once
         assert spec.releases()[-1]["status"]["phase"] == "succeeded"
-        left = f"/api/v1/namespaces/{STATE}/configmaps?labelSelector=api.kusion.io/state"
-        assert cluster.api.get(left).must().object["items"] == []
+        assert states(cluster, tenant) == []
     finally:
         controller.kill9()
         cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")

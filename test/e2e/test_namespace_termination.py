@@ -1,13 +1,8 @@
 """A Spec whose namespace is deleted, and with it the ServiceAccount that it acts as."""
 
-from kusion_e2e.controller import STATE
 from kusion_e2e.specs import Spec, config_map
+from kusion_e2e.states import states
 from kusion_e2e.wait import eventually
-
-
-def states(cluster):
-    path = f"/api/v1/namespaces/{STATE}/configmaps?labelSelector=api.kusion.io/state"
-    return cluster.api.get(path).must().object["items"]
 
 
 def is_gone(cluster, path):
@@ -19,7 +14,7 @@ def test_the_namespace_goes_and_state_with_it(controlled, tenant):
     spec.wait("True")
     controlled.api.delete(f"/api/v1/namespaces/{tenant}").must()
     eventually(lambda: is_gone(controlled, f"/api/v1/namespaces/{tenant}"), seconds=90)
-    assert states(controlled) == []
+    assert states(controlled, tenant) == []
 
 
 def test_objects_elsewhere_go_too(controlled, tenant):
@@ -31,7 +26,7 @@ def test_objects_elsewhere_go_too(controlled, tenant):
         controlled.api.delete(f"/api/v1/namespaces/{tenant}").must()
         eventually(lambda: is_gone(controlled, f"/api/v1/namespaces/{tenant}"), seconds=90)
         assert is_gone(controlled, f"/api/v1/namespaces/{other}/configmaps/there")
-        assert states(controlled) == []
+        assert states(controlled, tenant) == []
     finally:
         controlled.delete_namespace(other)
 
@@ -47,4 +42,4 @@ def test_rights_that_go_with_the_namespace_do_not_hold_it(controlled):
     spec.wait("True")
     controlled.api.delete(f"/api/v1/namespaces/{name}").must()
     eventually(lambda: is_gone(controlled, f"/api/v1/namespaces/{name}"), seconds=90)
-    assert states(controlled) == []
+    assert states(controlled, name) == []

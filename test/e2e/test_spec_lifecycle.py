@@ -11,6 +11,7 @@ import yaml
 from kusion_e2e.controller import STATE
 from kusion_e2e.paths import ROOT
 from kusion_e2e.specs import Spec, config_map, resource
+from kusion_e2e.states import states
 from kusion_e2e.wait import eventually
 
 
@@ -19,18 +20,13 @@ def config_maps(cluster, namespace):
     return {item["metadata"]["name"]: item for item in items if item["metadata"].get("labels")}
 
 
-def states(cluster):
-    path = f"/api/v1/namespaces/{STATE}/configmaps?labelSelector=api.kusion.io/state"
-    return cluster.api.get(path).must().object["items"]
-
-
 def test_goes_from_apply_to_delete(controlled, tenant):
     spec = Spec(controlled, tenant).apply([config_map("a", tenant), config_map("b", tenant)])
     spec.wait("True")
     assert set(config_maps(controlled, tenant)) == {"a", "b"}
     assert [one["status"]["phase"] for one in spec.releases()] == ["succeeded"]
     assert spec.get()["status"]["lastAppliedRevision"] == 1
-    assert len(states(controlled)) == 1
+    assert len(states(controlled, tenant)) == 1
 
     spec.apply([config_map("a", tenant, {"a": "changed"})])
     spec.wait("True")
@@ -39,7 +35,7 @@ def test_goes_from_apply_to_delete(controlled, tenant):
 
     spec.delete()
     assert config_maps(controlled, tenant) == {}
-    assert states(controlled) == []
+    assert states(controlled, tenant) == []
     assert [one["status"]["phase"] for one in spec.releases()] == ["succeeded"] * 3
     assert spec.releases()[-1]["spec"]["operation"] == "Destroy"
 
@@ -172,7 +168,9 @@ def test_unhealthy_specs_do_not_hold_up_others(controlled, tenant):
     for spec in unhealthy:
         assert spec.wait("False", seconds=40)["reason"] == "HealthCheckFailed"
     time.sleep(3)  # all are tried again
-    Spec(controlled, tenant).apply([config_map("a", tenant)]).wait("True", seconds=10)
+    healthy = Spec(controlled, tenant).apply([config_map("a", tenant)])
+    healthy.wait("True", seconds=10)
+    healthy.delete()
     for spec in unhealthy:
         controlled.api.patch(spec.path, {"spec": {"deletionPolicy": "Orphan"}}).must()
         spec.delete()

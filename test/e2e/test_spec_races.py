@@ -3,19 +3,14 @@
 import threading
 import time
 
-from kusion_e2e.controller import STATE
 from kusion_e2e.specs import Spec, config_map, resource
+from kusion_e2e.states import states
 from kusion_e2e.wait import eventually
 
 
 def config_maps(cluster, namespace):
     path = f"/api/v1/namespaces/{namespace}/configmaps?labelSelector=api.kusion.io/owner"
     return [one["metadata"]["name"] for one in cluster.api.get(path).must().object["items"]]
-
-
-def states(cluster):
-    path = f"/api/v1/namespaces/{STATE}/configmaps?labelSelector=api.kusion.io/state"
-    return cluster.api.get(path).must().object["items"]
 
 
 def test_a_spec_that_is_deleted_right_after_it_was_made_leaves_nothing(controlled, tenant):
@@ -30,7 +25,7 @@ def test_a_spec_that_is_deleted_right_after_it_was_made_leaves_nothing(controlle
     eventually(lambda: len(controlled.api.get(collection).must().object["items"]) == 1, seconds=60)
     eventually(lambda: config_maps(controlled, tenant) == ["last"], seconds=20)
     last.delete()
-    assert config_maps(controlled, tenant) == [] and states(controlled) == []
+    assert config_maps(controlled, tenant) == [] and states(controlled, tenant) == []
     eventually(lambda: unfinished(controlled, tenant) == [])
 
 
@@ -78,7 +73,7 @@ def test_releases_that_are_deleted_stop_no_work(controlled, tenant):
             spec.wait("True")
             assert len(config_maps(controlled, tenant)) == count
         spec.delete()
-        assert config_maps(controlled, tenant) == [] and states(controlled) == []
+        assert config_maps(controlled, tenant) == [] and states(controlled, tenant) == []
     finally:
         enough.set()
         thread.join()

@@ -4,7 +4,7 @@ import base64
 import gzip
 import json
 
-from kusion_e2e.controller import STATE
+from kusion_e2e.states import states
 from kusion_e2e.wait import eventually
 
 
@@ -69,10 +69,9 @@ class Spec:
     def state(self):
         """Of a small State, by id: the uid that it recorded, None for a mere intent. None, too,
         where there is no State."""
-        path = f"/api/v1/namespaces/{STATE}/configmaps?labelSelector=api.kusion.io/state"
-        for head in self.cluster.api.get(path).must().object["items"]:
+        for head in states(self.cluster, self.namespace):
             state = json.loads(gzip.decompress(base64.b64decode(head["binaryData"]["state"])))
-            if (state["spec"]["namespace"], state["spec"]["name"]) == (self.namespace, self.name):
+            if state["spec"]["name"] == self.name:
                 return {one["id"]: one["record"].get("uid") if one["record"]["applied"] else None
                         for one in state["resources"]}
         return None
