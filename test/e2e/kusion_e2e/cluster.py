@@ -87,12 +87,17 @@ class Cluster:
         self.wait_for_crds()
 
     def wait_for_crds(self):
-        """Until their objects can be listed, too, which is up to 2 s after they are established."""
-        crds = [f"crd/{name}" for name in KINDS]
-        self.kubectl("wait", "--for=condition=Established", "--timeout=30s", *crds)
+        """Until their objects can be listed, too, which is up to 2 s after they are established.
+        (`kubectl wait` fails where a CRD is so new that it has no conditions yet.)"""
+        for name in KINDS:
+            eventually(lambda: self.is_established(name))
         for name in KINDS:
             plural, _, group = name.partition(".")
             eventually(lambda: self.api.get(f"/apis/{group}/v1/{plural}?limit=1").must())
+
+    def is_established(self, crd):
+        conditions = (self.get_json("crd", crd) or {}).get("status", {}).get("conditions") or []
+        return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
 
     def delete_crds(self):
         """Those that are there. A CRD whose objects cannot be listed yet is not deleted at once:
