@@ -91,6 +91,20 @@ static char *beside(const char *folder, const char *file)
     return file[0] == '/' ? str_new(file) : str_printf("%s/%s", folder, file);
 }
 
+/* Base64 over one or several lines, as kubectl takes it. */
+static bool decode_lines(const char *data, struct buf *to)
+{
+    char *joined = mem_new(strlen(data) + 1), *end = joined;
+    bool is_base64;
+
+    for (; *data; data++)
+        if (*data != '\n' && *data != '\r')
+            *end++ = *data;
+    is_base64 = base64_decode(to, joined, (size_t)(end - joined));
+    secret_free(joined);
+    return is_base64 && strlen(to->data) == to->length;
+}
+
 static int pem_of(const struct value *object, const char *field, const char *folder, char **ret,
                   struct error *error)
 {
@@ -100,7 +114,7 @@ static int pem_of(const struct value *object, const char *field, const char *fol
     int rc;
 
     if (data) {
-        if (!base64_decode(&decoded, data, strlen(data)) || strlen(decoded.data) != decoded.length)
+        if (!decode_lines(data, &decoded))
             return invalid(error, "%s is not base64 of PEM text", data_field);
         *ret = buf_take(&decoded);
         return 0;

@@ -22,7 +22,8 @@ static const char whole[] =
     "- name: c2\n  cluster: {server: 'https://[::1]:443/k8s/clusters/x/',"
     " certificate-authority: pki/../ca.crt}\n"
     "users:\n"
-    "- name: u1\n  user: {client-certificate-data: Q0VSVAo=, client-key-data: S0VZCg==}\n"
+    "- name: u1\n  user:\n    client-certificate-data: |\n      Q0VS\n      VAo=\n"
+    "    client-key-data: S0VZCg==\n"
     "- name: u2\n  user: {tokenFile: token, token: old}\n";
 
 static char *path_in(const char *folder, const char *name)
