@@ -39,6 +39,8 @@ struct observation {
     enum owner_kind owner;
     bool terminating;
     char *uid;                  /* owned; NULL unless present */
+    char *version;              /* owned: opaque, another after any change; NULL where only
+                                   metadata was read, or the runtime knows of none */
     char *footprint;            /* owned: a digest of what is ours of it, the same until someone
                                    takes or changes a field of ours; NULL: nothing is ours */
     const struct value *object; /* a reference: the whole; NULL where only its metadata was read */
@@ -52,6 +54,8 @@ struct runtime_target {
     const char *id;
     const struct value *attributes; /* references resolved; identity at least */
     const char *uid;                /* the one that was recorded; NULL: none */
+    const char *version; /* apply only to what is as it was seen then, else ERR_CONFLICT; NULL: to
+                            whatever is there */
 };
 
 struct runtime_session;
@@ -67,7 +71,7 @@ struct runtime_scope {
 
 enum apply_mode {
     APPLY_CREATE, /* believed absent: fails with ERR_CONFLICT where someone's object is there */
-    APPLY_TAKE,   /* update, or adopt: contested fields become ours */
+    APPLY_TAKE,   /* update, or (of a version) adopt: contested fields become ours */
 };
 
 struct runtime_watch;

@@ -7,6 +7,9 @@
 #define FIRST_LOOK 250
 #define LAST_LOOK  5000
 
+/* How often an object that changes meanwhile is tried to be taken over. */
+#define MAX_TAKES 5
+
 struct applying {
     struct operation *operation;
     const struct spec *spec;
@@ -137,22 +140,50 @@ static void record_result(struct applying *applying, uint32_t node, const struct
     pthread_mutex_unlock(&operation->lock);
 }
 
-/* A create met an object: ours from a run that was killed, nobody's, or someone's. */
+/* What is there is nobody's, or ours from a run that was killed. It is taken only as it was when
+ * that was seen, so that of two who want it one gets it. */
 static int take_over(const struct runtime_binding *binding, const struct runtime_target *target,
                      struct observation *ret, struct error *error)
 {
-    struct observation seen = {0};
-    struct error ignored = {0};
-    bool takeable;
-    int r = binding->ops->read(binding->session, target, &seen, &ignored);
+    for (unsigned tries = 1;; tries++) {
+        struct runtime_target as_seen = *target;
+        struct observation seen = {0};
+        int r = binding->ops->read(binding->session, target, &seen, error);
+        bool mine = r >= 0 && (r = operation_check_owner(NULL, &seen, error)) >= 0;
 
-    takeable = r >= 0 && (seen.presence == PRESENCE_ABSENT || seen.owner == OWNER_SELF ||
-                          seen.owner == OWNER_NONE);
-    observation_done(&seen);
-    if (!takeable)
-        return error->code;
+        as_seen.version = seen.version;
+        if (mine)
+            r = binding->ops->apply(binding->session, &as_seen, APPLY_TAKE, ret, error);
+        observation_done(&seen);
+        if (!mine || r != ERR_CONFLICT || tries == MAX_TAKES)
+            return r;
+        err_clear(error);
+    }
+}
+
+/* A create may meet an object that was not there when it was planned. */
+static int make(const struct runtime_binding *binding, const struct runtime_target *target,
+                struct observation *ret, struct error *error)
+{
+    int r = binding->ops->apply(binding->session, target, APPLY_CREATE, ret, error);
+
+    if (r != ERR_CONFLICT)
+        return r;
     err_clear(error);
-    return binding->ops->apply(binding->session, target, APPLY_TAKE, ret, error);
+    return take_over(binding, target, ret, error);
+}
+
+static int send(const struct runtime_binding *binding, const struct runtime_target *target,
+                enum plan_action action, struct observation *ret, struct error *error)
+{
+    switch (action) {
+    case PLAN_CREATE:
+        return make(binding, target, ret, error);
+    case PLAN_ADOPT:
+        return take_over(binding, target, ret, error);
+    default:
+        return binding->ops->apply(binding->session, target, APPLY_TAKE, ret, error);
+    }
 }
 
 static int apply_resource(struct applying *applying, uint32_t node,
@@ -162,7 +193,6 @@ static int apply_resource(struct applying *applying, uint32_t node,
     const struct resource *resource = &applying->spec->resources[node];
     const struct plan_change *change = &applying->plan->changes[node];
     _cleanup_value_ const struct value *attributes = NULL, *sensitive = NULL;
-    enum apply_mode mode = change->action == PLAN_CREATE ? APPLY_CREATE : APPLY_TAKE;
     struct runtime_target target = {.id = resource->id, .uid = change->uid};
     bool unknown;
     int r = operation_resolve(applying->operation, applying->spec, applying->plan, node, false,
@@ -171,9 +201,7 @@ static int apply_resource(struct applying *applying, uint32_t node,
     if (r < 0)
         return r;
     target.attributes = attributes;
-    r = binding->ops->apply(binding->session, &target, mode, ret, error);
-    if (r == ERR_CONFLICT && mode == APPLY_CREATE)
-        r = take_over(binding, &target, ret, error);
+    r = send(binding, &target, change->action, ret, error);
     if (r < 0)
         return r;
     record_result(applying, node, attributes, sensitive, ret);

@@ -13,7 +13,8 @@ static int observe(struct operation *operation, struct removal *removals, size_t
     for (size_t i = 0; i < n; i++) {
         const struct record *record = removals[i].record;
 
-        targets[i] = (struct runtime_target){record->id, record->attributes, record->uid};
+        targets[i] = (struct runtime_target){
+            .id = record->id, .attributes = record->attributes, .uid = record->uid};
         types[i] = record->type;
     }
     r = operation_observe(operation, targets, types, n, seen, error);

@@ -17,11 +17,9 @@ static const struct record *record_of(struct operation *operation, const char *i
 
 /* ---- One resource ---- */
 
-static int check_owner(const struct planning *planning, const struct resource *resource,
-                       const struct observation *seen, struct error *error)
+int operation_check_owner(const struct record *record, const struct observation *seen,
+                          struct error *error)
 {
-    const struct record *record = record_of(planning->operation, resource->id);
-
     if (seen->presence != PRESENCE_PRESENT)
         return 0;
     if (seen->owner == OWNER_SPEC)
@@ -88,7 +86,8 @@ static int compare_with_live(struct planning *planning, size_t index,
     const struct resource *resource = &planning->spec->resources[index];
     struct plan_change *change = &planning->plan->changes[index];
     struct node *node = &planning->operation->nodes[index];
-    struct runtime_target target = {resource->id, attributes, node->seen.uid};
+    struct runtime_target target = {
+        .id = resource->id, .attributes = attributes, .uid = node->seen.uid};
     _cleanup_value_ const struct value *dry_run = NULL;
     struct observation live = {0};
     struct runtime_binding binding;
@@ -157,7 +156,7 @@ static int plan_resource(struct planning *planning, size_t index, struct error *
     change->action = plan_decide(record != NULL, true, node->seen.presence);
     if (change->action == PLAN_UNKNOWN)
         return err_copy(error, &node->seen.error);
-    r = check_owner(planning, resource, &node->seen, error);
+    r = operation_check_owner(record, &node->seen, error);
     if (r >= 0)
         r = operation_resolve(planning->operation, planning->spec, planning->plan, index, true,
                               &attributes, &node->unknown, &sensitive, error);
@@ -195,7 +194,8 @@ struct looked_at {
 static void look_at(struct looked_at *all, const char *id, const char *type,
                     const struct value *attributes, const char *uid)
 {
-    all->targets[all->count] = (struct runtime_target){id, attributes, uid};
+    all->targets[all->count] =
+        (struct runtime_target){.id = id, .attributes = attributes, .uid = uid};
     all->types[all->count++] = type;
 }
 

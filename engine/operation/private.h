@@ -49,6 +49,10 @@ int operation_observe(struct operation *operation, const struct runtime_target *
                       const char *const *types, size_t n, struct observation *ret,
                       struct error *error);
 
+/* Whether what is there may be changed for us. record: State's of it, or NULL. */
+int operation_check_owner(const struct record *record, const struct observation *seen,
+                          struct error *error);
+
 /* Writes State, and waits for it. Not while a walk runs. */
 int operation_save(struct operation *operation, struct error *error);
 /* The same from a walk's visits, if the last time was a while ago. The lock is held, and let go

@@ -65,12 +65,18 @@ static void set_state_dropped(struct removing *removing, struct removal *removal
     pthread_mutex_unlock(&removing->operation->lock);
 }
 
+static struct runtime_target target_of(const struct removal *removal)
+{
+    return (struct runtime_target){.id = removal->record->id,
+                                   .attributes = removal->record->attributes,
+                                   .uid = removal->seen.uid};
+}
+
 /* 1: it is gone; 0: going. */
 static int request(struct removal *removal, const struct runtime_binding *binding,
                    struct error *error)
 {
-    struct runtime_target target = {removal->record->id, removal->record->attributes,
-                                    removal->seen.uid};
+    struct runtime_target target = target_of(removal);
     int r = 0;
 
     if (removal->seen.terminating)
@@ -86,8 +92,7 @@ static int request(struct removal *removal, const struct runtime_binding *bindin
 static int look_again(struct removal *removal, const struct runtime_binding *binding,
                       struct error *error)
 {
-    struct runtime_target target = {removal->record->id, removal->record->attributes,
-                                    removal->seen.uid};
+    struct runtime_target target = target_of(removal);
     struct observation seen = {0};
     int r = binding->ops->read(binding->session, &target, &seen, error);
 

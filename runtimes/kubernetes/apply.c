@@ -35,7 +35,7 @@ static int patch(struct runtime_session *session, const struct runtime_target *t
 
     if (r < 0)
         return r;
-    body = kube_object_prepare(session, &place, target->attributes);
+    body = kube_object_prepare(session, &place, target->attributes, target->version);
     path = kube_place_path(&place);
     buf_add_str(&query, path);
     kube_path_query(&query, "fieldManager", session->field_manager);

@@ -27,7 +27,7 @@ static const struct value *with_string(const struct value *taken, const char *b,
 
 const struct value *kube_object_prepare(const struct runtime_session *session,
                                         const struct kube_place *place,
-                                        const struct value *attributes)
+                                        const struct value *attributes, const char *version)
 {
     static const char *const server_filled[] = {
         "resourceVersion", "creationTimestamp", "selfLink", "uid", "generation", "managedFields"};
@@ -44,6 +44,8 @@ const struct value *kube_object_prepare(const struct runtime_session *session,
         object = with_string(object, "namespace", NULL, place->namespace_name);
     else if (value_path(object, "metadata", "namespace", NULL))
         object = without(object, "metadata", "namespace", NULL);
+    if (version)
+        object = with_string(object, "resourceVersion", NULL, version);
     object = with_string(object, "labels", KUBE_OWNER_LABEL, session->owner);
     return with_string(object, "annotations", KUBE_SPEC_ANNOTATION, session->spec);
 }
@@ -109,6 +111,8 @@ void kube_observe_object(const struct runtime_session *session, const struct val
         .uid = str_new(value_string(value_path(object, "metadata", "uid", NULL))),
         .footprint = footprint_of(session, object),
     };
-    if (whole)
-        ret->object = value_ref(object);
+    if (!whole)
+        return;
+    ret->version = str_new(value_string(value_path(object, "metadata", "resourceVersion", NULL)));
+    ret->object = value_ref(object);
 }

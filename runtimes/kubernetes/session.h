@@ -48,10 +48,11 @@ int session_do(struct runtime_session *session, const struct kube_place *place,
 void session_add_hint(const struct runtime_session *session, const struct kube_place *place,
                       struct error *error);
 
-/* The object to send: attributes, namespace, owner's marks, without what the server fills in. */
+/* The object to send: attributes, namespace, owner's marks, without what the server fills in.
+ * version: that it has to have; NULL: any. */
 const struct value *kube_object_prepare(const struct runtime_session *session,
                                         const struct kube_place *place,
-                                        const struct value *attributes);
+                                        const struct value *attributes, const char *version);
 
 /* From an object or its metadata. `whole`: keep it. */
 void kube_observe_object(const struct runtime_session *session, const struct value *object,

@@ -77,3 +77,26 @@ def test_releases_that_are_deleted_stop_no_work(controlled, tenant):
     finally:
         enough.set()
         thread.join()
+
+
+def test_one_of_two_that_adopt_the_same_object_gets_it(controlled, tenant):
+    pairs = []
+    for number in range(10):
+        body = {"metadata": {"name": f"c{number}"}, "data": {"of": "nobody"}}
+        controlled.api.create(f"/api/v1/namespaces/{tenant}/configmaps", body).must()
+        pairs.append([Spec(controlled, tenant, f"{name}-{number}") for name in ("a", "b")])
+    for number, pair in enumerate(pairs):
+        for spec in pair:
+            spec.apply([config_map(f"c{number}", tenant, {"of": spec.name})])
+    for number, pair in enumerate(pairs):
+        ready = {spec.name: eventually(lambda: settled(spec)) for spec in pair}
+        winner, = [name for name, condition in ready.items() if condition["status"] == "True"]
+        loser, = [condition for name, condition in ready.items() if name != winner]
+        assert loser["reason"] == "ConflictDetected", loser
+        now = controlled.get_json("configmap", f"c{number}", "-n", tenant)
+        assert now["data"]["of"] == winner
+
+
+def settled(spec):
+    ready = spec.condition()
+    return ready if ready and ready["reason"] != "Progressing" else None

@@ -107,6 +107,7 @@ static void look(const struct fake_runtime *runtime, const struct fake_object *o
     ret->owner = object->owner;
     ret->terminating = object->terminating;
     ret->uid = str_new(object->uid);
+    ret->version = wholly ? str_printf("%u", object->version) : NULL;
     if (object->owner == OWNER_SELF)
         ret->footprint = attributes_digest(object->attributes);
     if (wholly)
@@ -264,6 +265,26 @@ static void let_appear(struct fake_runtime *runtime, const struct runtime_target
             add(runtime, target->attributes, rows[i].owner);
 }
 
+static void let_change(struct fake_runtime *runtime, const struct runtime_target *target)
+{
+    unsigned faults = faults_of(runtime, short_name(target->id));
+    struct fake_object *object = find_target(runtime, target);
+
+    if (!object)
+        return;
+    if (faults & FAKE_TAKEN) {
+        object->owner = OWNER_SPEC;
+        object->version++;
+    }
+    if (faults & FAKE_CHANGES && object->version == 0)
+        object->version++;
+}
+
+static bool is_as_seen(const struct runtime_target *target, const struct fake_object *object)
+{
+    return !target->version || !object || strtoul(target->version, NULL, 10) == object->version;
+}
+
 /* Unlocks. */
 static int make_so(struct fake_runtime *runtime, const struct runtime_target *target,
                    struct observation *ret, struct error *error)
@@ -281,6 +302,7 @@ static int make_so(struct fake_runtime *runtime, const struct runtime_target *ta
     value_unref(object->attributes);
     object->attributes = target->attributes;
     object->owner = OWNER_SELF;
+    object->version += changes;
     object->made = true;
     object->looks = changes ? 1 : object->looks + 1;
     look(runtime, object, true, ret);
@@ -304,8 +326,9 @@ static int apply(struct runtime_session *session, const struct runtime_target *t
     if (faults & FAKE_REFUSED)
         return refuse(session, ERR_FORBIDDEN, "Forbidden", error);
     let_appear(runtime, target);
+    let_change(runtime, target);
     object = find_target(runtime, target);
-    if (mode == APPLY_CREATE && object && !object->made)
+    if ((mode == APPLY_CREATE && object && !object->made) || !is_as_seen(target, object))
         return refuse(session, ERR_CONFLICT, "ConflictDetected", error);
     r = make_so(runtime, target, ret, error);
     if (r == 0 && faults & FAKE_LOST)

@@ -29,6 +29,8 @@ enum {
     FAKE_STUCK = 1 << 12,          /* a delete begins and does not end */
     FAKE_KEPT = 1 << 13,           /* a delete is forbidden */
     FAKE_GUARDED = 1 << 14,        /* what would go with it is not ours */
+    FAKE_CHANGES = 1 << 15,        /* changes once just before apply */
+    FAKE_TAKEN = 1 << 16,          /* another Spec takes it just before apply */
 };
 
 struct fake_object {
@@ -37,6 +39,7 @@ struct fake_object {
     char *uid;
     const struct value *attributes;
     enum owner_kind owner;
+    unsigned version;
     bool made; /* by apply: State has to know of it */
     bool terminating;
     unsigned looks; /* at it, since it was made or its deletion began */

@@ -187,6 +187,32 @@ static void adopts_with_an_intent_first(void)
     EXPECT_STR(stage_objects(&stage), "a=1", "ours");
 }
 
+/* Of two Specs that plan to adopt an object at the same time one does. */
+static void adopts_what_is_as_it_was_seen(void)
+{
+    static const struct {
+        const char *note;
+        unsigned faults;
+        int r;
+        const char *objects, *state;
+    } rows[] = {
+        {"changed meanwhile, and still nobody's", FAKE_CHANGES, 0, "a=1", "a"},
+        {"taken by another Spec meanwhile", FAKE_TAKEN, ERR_CONFLICT, "a=7^", "a?"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_stage_ struct stage stage;
+
+        stage_init(&stage);
+        fake_put(&stage.runtime, "a", "7", OWNER_NONE);
+        fake_fault(&stage.runtime, "a", rows[i].faults);
+        EXPECT_INT(stage_apply(&stage, "a=1"), rows[i].r, rows[i].note);
+        EXPECT_STR(stage.planned.data, "adopt a", rows[i].note);
+        EXPECT_STR(stage_objects(&stage), rows[i].objects, rows[i].note);
+        EXPECT_STR(stage_state(&stage), rows[i].state, rows[i].note);
+    }
+}
+
 /* ---- Waiting ---- */
 
 static void waits_until_it_is_ready(void)
@@ -247,4 +273,5 @@ SUITE(operation_apply, TEST(applies_in_order), TEST(gives_references_live_values
       TEST(saves_state_while_results_come), TEST(records_the_object_that_is_there_now),
       TEST(keeps_what_goes_on_under_another_id), TEST(takes_what_may_be_taken),
       TEST(an_object_refused_is_not_pruned), TEST(adopts_with_an_intent_first),
-      TEST(waits_until_it_is_ready), TEST(verifies_what_is_unchanged_only_when_asked))
+      TEST(adopts_what_is_as_it_was_seen), TEST(waits_until_it_is_ready),
+      TEST(verifies_what_is_unchanged_only_when_asked))

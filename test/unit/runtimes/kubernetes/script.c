@@ -10,7 +10,8 @@ void call_begin(struct call *call, const struct fake_step *steps, size_t n_steps
     stage_start(&call->stage, NULL, steps, n_steps);
     call->session = stage_open(&call->stage, "team", STAGE_OWNER, "deployer");
     call->attributes = stage_value(attributes);
-    call->target = (struct runtime_target){"id", call->attributes, "u-a"};
+    call->target =
+        (struct runtime_target){.id = "id", .attributes = call->attributes, .uid = "u-a"};
 }
 
 void call_end(struct call *call)

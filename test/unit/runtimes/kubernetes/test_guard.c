@@ -88,8 +88,9 @@ static int ask(const struct fake_step *steps, size_t n_steps, const char *object
     runtime = kube_runtime_new(&config);
     EXPECT_INT(runtime->ops->open(runtime, &scope, &session, NULL), 0, "a session");
     EXPECT_INT(json_read_str(object, &attributes, NULL), 0, object);
-    r = runtime->ops->may_delete(session, &(struct runtime_target){"id", attributes, "uid-1"},
-                                 error);
+    r = runtime->ops->may_delete(
+        session, &(struct runtime_target){.id = "id", .attributes = attributes, .uid = "uid-1"},
+        error);
     if (ret_sent)
         *ret_sent = fake_server_request(harness.server, fake_server_count(harness.server) - 1);
     runtime->ops->close(session);

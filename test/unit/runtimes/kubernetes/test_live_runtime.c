@@ -49,7 +49,7 @@ static void thing_init(struct thing *thing, struct world *world, const char *att
     _cleanup_free_ char *text = live_text(&world->live, attributes);
 
     *thing = (struct thing){.world = world, .attributes = stage_value(text)};
-    thing->target = (struct runtime_target){"id", thing->attributes, NULL};
+    thing->target = (struct runtime_target){.id = "id", .attributes = thing->attributes};
 }
 
 static void thing_done(struct thing *thing)
@@ -271,6 +271,36 @@ static void refuses_what_belongs_to_another_spec(void)
     EXPECT_INT(theirs.seen.owner, OWNER_SPEC, "whose it is can be seen");
     EXPECT_STR(theirs.seen.footprint, NULL, "nothing is the other's");
     EXPECT_STR(data_of(&theirs, "l"), NULL, "nothing was written");
+    thing_done(&mine);
+    thing_done(&theirs);
+    world.stage.runtime->ops->close(other);
+    end(&world);
+}
+
+/* Two that saw it as nobody's: the second is told that it is not any more. */
+static void takes_only_what_is_as_it_was_seen(void)
+{
+    _cleanup_free_ char *version = NULL;
+    struct runtime_session *other;
+    struct thing mine, theirs;
+    struct world world;
+
+    if (!begin(&world))
+        return;
+    other = stage_open(&world.stage, world.live.space, OTHER_OWNER, NULL);
+    thing_init(&mine, &world, MAP("a", "\"k\":\"mine\""));
+    thing_init(&theirs, &world, MAP("a", "\"k\":\"theirs\""));
+    EXPECT_INT(live_do(&world.live, "POST", MAPS, MAP("a", ""), NULL, &world.error), 0,
+               world.error.message);
+    EXPECT_INT(look(&mine), 0, world.error.message);
+    EXPECT_INT(mine.seen.owner, OWNER_NONE, "nobody's");
+    version = str_new(mine.seen.version);
+    mine.target.version = theirs.target.version = version;
+    EXPECT_INT(apply(&mine, APPLY_TAKE), 0, world.error.message);
+    EXPECT_INT(apply_as(&theirs, other, APPLY_TAKE), ERR_CONFLICT, "it has changed");
+    EXPECT_INT(look(&mine), 0, world.error.message);
+    EXPECT_INT(mine.seen.owner, OWNER_SELF, "of the first");
+    EXPECT_STR(data_of(&mine, "k"), "mine", "as the first wanted it");
     thing_done(&mine);
     thing_done(&theirs);
     world.stage.runtime->ops->close(other);
@@ -524,6 +554,7 @@ static void one_watch_is_over_one_place(void)
 
 SUITE(live_runtime, TEST(an_object_comes_changes_and_goes), TEST(sees_that_others_changed_it),
       TEST(deletes_only_the_object_that_was_recorded), TEST(a_deletion_takes_as_long_as_it_takes),
-      TEST(refuses_what_belongs_to_another_spec), TEST(acts_with_the_rights_of_the_account_alone),
-      TEST(gives_no_hint_where_a_quota_is_spent), TEST(a_kind_comes_and_goes),
-      TEST(says_when_something_happens), TEST(one_watch_is_over_one_place))
+      TEST(refuses_what_belongs_to_another_spec), TEST(takes_only_what_is_as_it_was_seen),
+      TEST(acts_with_the_rights_of_the_account_alone), TEST(gives_no_hint_where_a_quota_is_spent),
+      TEST(a_kind_comes_and_goes), TEST(says_when_something_happens),
+      TEST(one_watch_is_over_one_place))

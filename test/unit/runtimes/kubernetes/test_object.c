@@ -58,7 +58,7 @@ static void prepares_what_is_sent(void)
         _cleanup_value_ const struct value *attributes = stage_value(rows[i].attributes);
         _cleanup_value_ const struct value *expected = stage_value(rows[i].expected);
         _cleanup_value_ const struct value *object =
-            kube_object_prepare(&session, &place, attributes);
+            kube_object_prepare(&session, &place, attributes, NULL);
         _cleanup_free_ char *before = json_to_str(attributes), *text = json_to_str(object);
 
         EXPECT(value_equal(object, expected), rows[i].note);
