@@ -328,6 +328,13 @@ static int serve(struct manager *manager, struct error *error)
 
 /* ---- The whole ---- */
 
+static void on_wait(void *arg, bool waits)
+{
+    struct controller *controller = arg;
+
+    workers_wait(controller->workers, waits);
+}
+
 static void fill_context(struct manager *manager)
 {
     const struct flags *flags = manager->flags;
@@ -351,6 +358,8 @@ static void fill_context(struct manager *manager)
         .parallelism = (unsigned)flags->parallelism,
         .epoch = epoch,
         .epoch_arg = manager,
+        .on_wait = on_wait,
+        .on_wait_arg = &manager->specs,
     };
 }
 

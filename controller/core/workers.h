@@ -5,6 +5,11 @@
  * stopped, and when its key is cancelled because something newer supersedes
  * what is being done; in that case the key is reconciled again at once,
  * whatever the result said.
+ *
+ * A reconcile that only waits for the world, perhaps for minutes, says so, and
+ * another key is taken meanwhile: so no number of Specs that do not get ready
+ * keeps the others waiting, up to WORKERS_WAITING of them. One that has waited
+ * goes on at once, even if for a while more than `count` are at work then.
  */
 #ifndef CONTROLLER_CORE_WORKERS_H
 #define CONTROLLER_CORE_WORKERS_H
@@ -23,7 +28,7 @@ struct reconcile_result {
 
 struct workers_config {
     const char *name;               /* of the threads: "spec" becomes "spec-0", "spec-1" */
-    unsigned count;                 /* of threads */
+    unsigned count;                 /* of reconciles that are at work at once */
     struct workqueue *queue;        /* borrowed, but shut down by workers_stop() */
     struct cancel *cancel;          /* may be NULL; fires all of theirs */
     const struct clock_source *clock;
@@ -32,9 +37,15 @@ struct workers_config {
     void *arg;
 };
 
+#define WORKERS_WAITING 32
+
 struct workers;
 
 struct workers *workers_new(const struct workers_config *config);
+
+/* One of the reconciles that run waits from now on, or (false) does not any more; in turns.
+ * Thread-safe, and quick. */
+void workers_wait(struct workers *workers, bool waits);
 
 /* Cancels what runs, shuts the queue down, waits for the threads, frees. NULL is accepted. */
 void workers_stop(struct workers *workers);

@@ -26,6 +26,8 @@ struct reconcile_context {
     unsigned char plan_key[HASH_SIZE];
     int64_t (*epoch)(void *arg);         /* of the leader */
     void *epoch_arg;
+    void (*on_wait)(void *arg, bool waits); /* operation.h; or NULL */
+    void *on_wait_arg;
 };
 
 #endif

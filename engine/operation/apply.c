@@ -333,6 +333,13 @@ static void on_end(void *arg, uint32_t node, enum walk_outcome outcome, uint32_t
     operation_end(applying->operation, &applying->results[node], outcome, why);
 }
 
+static void on_wait(void *arg, bool waits)
+{
+    struct applying *applying = arg;
+
+    operation_wait(applying->operation, waits);
+}
+
 /* ---- All of them ---- */
 
 static void record_intents(struct applying *applying)
@@ -412,6 +419,7 @@ static int walk_spec(struct applying *applying, struct error *error)
         .deadline = operation->deadline,
         .visit = visit,
         .on_end = on_end,
+        .on_wait = on_wait,
         .arg = applying,
     });
     walk_run(applying->walk, &counts);

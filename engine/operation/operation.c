@@ -235,6 +235,12 @@ int operation_may_change(struct operation *operation, struct error *error)
     return r < 0 ? err_wrap(error, "saving State") : 0;
 }
 
+void operation_wait(struct operation *operation, bool waits)
+{
+    if (operation->config.on_wait)
+        operation->config.on_wait(operation->config.on_wait_arg, waits);
+}
+
 /* Also where there is none: a save or a removal that was killed may have left parts of it. */
 int operation_orphan(struct operation *operation, struct error *error)
 {

@@ -62,6 +62,12 @@ struct operation_config {
     /* A resource's result has changed: begun, or ended. May be NULL. */
     void (*on_progress)(void *arg, const struct operation_result *result);
     void *arg;
+
+    /* true: from now on there is nothing to do but to wait for the world, to get healthy or to be
+     * gone; false: there is again. In turns, beginning with true and ending with false; quick, and
+     * from the walk's threads, under its lock. May be NULL. */
+    void (*on_wait)(void *arg, bool waits);
+    void *on_wait_arg;
 };
 
 struct operation;

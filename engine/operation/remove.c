@@ -189,6 +189,13 @@ static void on_end(void *arg, uint32_t node, enum walk_outcome outcome, uint32_t
     operation_end(removing->operation, removing->removals[node].result, outcome, why);
 }
 
+static void on_wait(void *arg, bool waits)
+{
+    struct removing *removing = arg;
+
+    operation_wait(removing->operation, waits);
+}
+
 static const char **dependency_ids(struct arena *arena, const struct record *record)
 {
     size_t n = value_count(record->dependencies);
@@ -231,6 +238,7 @@ static void walk_removals(struct removing *removing, const struct graph *graph)
         .deadline = operation->deadline,
         .visit = visit,
         .on_end = on_end,
+        .on_wait = on_wait,
         .arg = removing,
     };
     _cleanup_(walk_free_p) struct walk *walk = walk_new(&config);

@@ -38,7 +38,9 @@ struct walk {
     uint32_t *parked; /* a heap by due time */
     uint32_t n_parked;
     uint32_t *reached; /* room for skip_afters() */
-    uint32_t n_running, n_left;
+    uint32_t n_left;
+    uint32_t n_fresh; /* ready for their first visit, or in it */
+    bool waits;       /* as on_wait was told */
     struct walk_counts counts;
     bool started, stopped; /* stopped: no visit begins any more */
     pthread_mutex_t lock;
@@ -144,6 +146,7 @@ static void heap_remove(struct walk *walk, uint32_t node)
 static void make_ready(struct walk *walk, uint32_t node)
 {
     walk->nodes[node].phase = READY;
+    walk->n_fresh++;
     push(walk, &walk->queues[rank_of(walk, node)], node);
 }
 
@@ -241,6 +244,17 @@ static uint32_t next(struct walk *walk)
     return node != NOBODY ? node : next_first(walk);
 }
 
+static void tell_of_waiting(struct walk *walk)
+{
+    bool waits = walk->n_left && !walk->n_fresh;
+
+    if (waits == walk->waits)
+        return;
+    walk->waits = waits;
+    if (walk->config.on_wait)
+        walk->config.on_wait(walk->config.arg, waits);
+}
+
 /* ---- Visits ---- */
 
 static void park(struct walk *walk, uint32_t node, int64_t retry_after)
@@ -269,12 +283,11 @@ static void visit(struct walk *walk, uint32_t node)
     walk->nodes[node].phase = RUNNING;
     walk->nodes[node].woken = false;
     walk->under_way[rank] += first;
-    walk->n_running++;
     pthread_mutex_unlock(&walk->lock);
     verdict = walk->config.visit(walk->config.arg, &visit);
     pthread_mutex_lock(&walk->lock);
-    walk->n_running--;
     walk->under_way[rank] -= first;
+    walk->n_fresh -= first;
     if (verdict == WALK_PARKED) {
         park(walk, node, visit.retry_after);
     } else if (verdict == WALK_DONE) {
@@ -284,6 +297,7 @@ static void visit(struct walk *walk, uint32_t node)
         end(walk, node, WALK_OUTCOME_FAILED, NOBODY);
         skip_afters(walk, node);
     }
+    tell_of_waiting(walk);
     pthread_cond_broadcast(&walk->changed);
 }
 
@@ -394,6 +408,7 @@ static void end_rest(struct walk *walk)
                 !cancelled && walk->nodes[i].visits ? WALK_OUTCOME_TIMED_OUT
                                                     : WALK_OUTCOME_CANCELLED,
                 NOBODY);
+    tell_of_waiting(walk);
     pthread_mutex_unlock(&walk->lock);
 }
 

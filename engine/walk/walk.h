@@ -18,7 +18,8 @@
  *
  * visit runs on several threads at once, but once at a time for a node; the
  * walk's own locking makes what the visits of dependencies wrote visible to
- * those of dependents. on_end runs under the walk's lock, one at a time.
+ * those of dependents. on_end and on_wait run under the walk's lock, one at a
+ * time.
  */
 #ifndef ENGINE_WALK_WALK_H
 #define ENGINE_WALK_WALK_H
@@ -57,6 +58,9 @@ struct walk_config {
     enum walk_verdict (*visit)(void *arg, struct walk_visit *visit);
     /* A node has ended. cause: of a SKIPPED one, the node that did not end DONE. May be NULL. */
     void (*on_end)(void *arg, uint32_t node, enum walk_outcome outcome, uint32_t cause);
+    /* true: no node can be visited for the first time before a parked one ends; false: one can,
+     * or the walk is over. In turns, beginning with true. May be NULL. */
+    void (*on_wait)(void *arg, bool waits);
     void *arg;
 };
 

@@ -156,7 +156,7 @@ def test_a_plan_too_long_for_a_status_is_kept_beside_it(controlled, tenant):
 
 
 def test_unhealthy_specs_do_not_hold_up_others(controlled, tenant):
-    """As many as the controller has workers: each waits once for as long as it may."""
+    """More than the controller has workers: while they wait, and when they are tried again."""
     claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim",
              "spec": {"storageClassName": "none", "accessModes": ["ReadWriteOnce"],
                       "resources": {"requests": {"storage": "1Gi"}}}}
@@ -164,13 +164,18 @@ def test_unhealthy_specs_do_not_hold_up_others(controlled, tenant):
         Spec(controlled, tenant, f"unhealthy-{n}").apply(
             [resource({**claim, "metadata": {"name": f"never-{n}", "namespace": tenant}})],
             timeout="20s", retryInterval="1s")
-        for n in range(4)]
+        for n in range(6)]
+    for spec in unhealthy:
+        eventually(lambda: spec.condition() and "applying" in spec.condition()["message"])
+    healthy = Spec(controlled, tenant).apply([config_map("a", tenant)])
+    healthy.wait("True", seconds=10)
+    healthy.delete(seconds=10)
     for spec in unhealthy:
         assert spec.wait("False", seconds=40)["reason"] == "HealthCheckFailed"
     time.sleep(3)  # all are tried again
     healthy = Spec(controlled, tenant).apply([config_map("a", tenant)])
     healthy.wait("True", seconds=10)
-    healthy.delete()
+    healthy.delete(seconds=10)
     for spec in unhealthy:
         controlled.api.patch(spec.path, {"spec": {"deletionPolicy": "Orphan"}}).must()
         spec.delete()

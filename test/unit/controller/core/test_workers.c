@@ -158,5 +158,113 @@ static void hears_its_parent(void)
     cancel_free(parent);
 }
 
+/* ---- Reconciles that wait ---- */
+
+struct crowd {
+    struct workqueue *queue;
+    struct workers *workers;
+    _Atomic int begun, ended, at_work, most_at_work;
+    _Atomic bool is_over; /* for those that wait */
+};
+
+static void work(struct crowd *crowd)
+{
+    int now = atomic_fetch_add(&crowd->at_work, 1) + 1, most = atomic_load(&crowd->most_at_work);
+
+    while (now > most && !atomic_compare_exchange_weak(&crowd->most_at_work, &most, now))
+        ;
+    usleep(2000);
+    atomic_fetch_sub(&crowd->at_work, 1);
+}
+
+/* Those of the namespace "waits" do. */
+static struct reconcile_result wait_or_work(void *arg, const char *key, struct cancel *cancel)
+{
+    struct crowd *crowd = arg;
+
+    atomic_fetch_add(&crowd->begun, 1);
+    if (str_has_prefix(key, "waits/")) {
+        workers_wait(crowd->workers, true);
+        while (!atomic_load(&crowd->is_over) && !cancel_fired(cancel))
+            usleep(500);
+        workers_wait(crowd->workers, false);
+    } else {
+        work(crowd);
+    }
+    atomic_fetch_add(&crowd->ended, 1);
+    return (struct reconcile_result){.kind = RECONCILE_DONE};
+}
+
+static void crowd_start(struct crowd *crowd, unsigned count)
+{
+    *crowd = (struct crowd){.queue = workqueue_new(&system_clock)};
+    crowd->workers = workers_new(&(struct workers_config){.name = "spec",
+                                                          .count = count,
+                                                          .queue = crowd->queue,
+                                                          .clock = &system_clock,
+                                                          .reconcile = wait_or_work,
+                                                          .arg = crowd});
+}
+
+static void crowd_stop(struct crowd *crowd)
+{
+    workers_stop(crowd->workers);
+    workqueue_free(crowd->queue);
+}
+
+static void add(struct crowd *crowd, const char *prefix, int count)
+{
+    for (int i = 0; i < count; i++) {
+        _cleanup_free_ char *key = str_printf("%s/%d", prefix, i);
+
+        workqueue_add(crowd->queue, key);
+    }
+}
+
+static void those_that_wait_keep_no_other_waiting(void)
+{
+    struct crowd crowd;
+
+    crowd_start(&crowd, 2);
+    add(&crowd, "waits", 10);
+    wait_for(&crowd.begun, 10);
+    add(&crowd, "does", 20);
+    wait_for(&crowd.ended, 20);
+    EXPECT(crowd.most_at_work <= 2, "as many at work as there are to be");
+    atomic_store(&crowd.is_over, true);
+    wait_for(&crowd.ended, 30);
+    add(&crowd, "does", 20);
+    wait_for(&crowd.ended, 50);
+    EXPECT(crowd.most_at_work <= 2, "nor more when they have waited");
+    crowd_stop(&crowd);
+}
+
+static void no_more_than_so_many_wait(void)
+{
+    struct crowd crowd;
+
+    crowd_start(&crowd, 1);
+    add(&crowd, "waits", WORKERS_WAITING + 5);
+    wait_for(&crowd.begun, WORKERS_WAITING + 1);
+    usleep(20000);
+    EXPECT_INT(crowd.begun, WORKERS_WAITING + 1, "begun");
+    atomic_store(&crowd.is_over, true);
+    wait_for(&crowd.ended, WORKERS_WAITING + 5);
+    crowd_stop(&crowd);
+}
+
+static void those_that_wait_are_stopped(void)
+{
+    struct crowd crowd;
+
+    crowd_start(&crowd, 1);
+    add(&crowd, "waits", 3);
+    wait_for(&crowd.begun, 3);
+    crowd_stop(&crowd);
+    EXPECT_INT(crowd.ended, 3, "ended");
+}
+
 SUITE(workers, TEST(reconciles_until_it_is_done), TEST(retries_later),
-      TEST(is_superseded_and_runs_again_at_once), TEST(stops_what_runs), TEST(hears_its_parent))
+      TEST(is_superseded_and_runs_again_at_once), TEST(stops_what_runs), TEST(hears_its_parent),
+      TEST(those_that_wait_keep_no_other_waiting), TEST(no_more_than_so_many_wait),
+      TEST(those_that_wait_are_stopped))

@@ -112,6 +112,15 @@ static void show_results(struct stage *stage, const struct operation_results *re
     }
 }
 
+static void on_wait(void *arg, bool waits)
+{
+    struct stage *stage = arg;
+
+    EXPECT(waits != stage->waits, "in turns");
+    stage->waits = waits;
+    stage->waited += waits;
+}
+
 static void on_progress(void *arg, const struct operation_result *result)
 {
     struct stage *stage = arg;
@@ -192,6 +201,8 @@ static int run_begin(struct run *run, struct stage *stage)
             .epoch = 1,
             .on_progress = on_progress,
             .arg = stage,
+            .on_wait = on_wait,
+            .on_wait_arg = stage,
         },
         &run->operation, &stage->error);
     if (stage->fired_before)

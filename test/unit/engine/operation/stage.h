@@ -33,6 +33,9 @@ struct stage {
     bool may_forget; /* State need not name all that we made */
     int64_t revision; /* of the last apply or destroy; counted up */
 
+    unsigned waited; /* times that it said so, of all runs */
+    bool waits;      /* as it said last */
+
     struct error error; /* of the last run */
     bool inherited;     /* as it said */
     struct buf results; /* "a succeeded; b failed" */

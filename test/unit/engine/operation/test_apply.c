@@ -221,10 +221,11 @@ static void waits_until_it_is_ready(void)
         const char *note, *spec;
         bool hints;
         int64_t at_least, at_most; /* ms */
+        unsigned waited;
     } rows[] = {
-        {"by looking", "a=1 b=1:a", false, 500, 5000},
-        {"woken by a watch", "a=1 b=1:a", true, 250, 500},
-        {"not at all", "a=1 b=1:a -wait", false, 0, 0},
+        {"by looking", "a=1 b=1:a", false, 500, 5000, 1},
+        {"woken by a watch", "a=1 b=1:a", true, 250, 500, 1},
+        {"not at all", "a=1 b=1:a -wait", false, 0, 0, 0},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -239,6 +240,10 @@ static void waits_until_it_is_ready(void)
         EXPECT(stage.world.now - begun >= rows[i].at_least, rows[i].note);
         EXPECT(stage.world.now - begun <= rows[i].at_most, rows[i].note);
         EXPECT_STR(stage_log(&stage), "save a? b?; create a; create b; save a b", rows[i].note);
+        EXPECT_INT(stage.waited, rows[i].waited, "while a is not ready there is nothing to do");
+        EXPECT_INT(stage_destroy(&stage), 0, rows[i].note);
+        EXPECT_INT(stage.waited, rows[i].waited + 2, "nor while each goes");
+        EXPECT(!stage.waits, "over");
     }
 }
 

@@ -31,21 +31,25 @@ static bool ranks_below(const struct graph *graph, uint32_t a, uint32_t b)
     return reverse ? graph->rank[a] > graph->rank[b] : graph->rank[a] < graph->rank[b];
 }
 
-/* A first visit beside another of lower rank, or before one that is free to go, is early. */
-static bool is_early(const struct stroll *stroll, uint32_t node)
+/* For its first visit, or it is in it. */
+static bool is_free(const struct stroll *stroll, uint32_t node)
 {
     const struct graph *g = stroll->graph;
     const uint32_t *start = reverse ? g->dependent_start : g->dependency_start;
     const uint32_t *list = reverse ? g->dependents : g->dependencies;
+    bool is_free = !stroll->seen[node].first_is_over && !stroll->seen[node].ends;
 
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
-        bool is_free = !stroll->seen[i].first_is_over && !stroll->seen[i].ends;
+    for (uint32_t e = start[node]; e < start[node + 1]; e++)
+        is_free = is_free && stroll->seen[list[e]].outcome == WALK_OUTCOME_DONE;
+    return is_free;
+}
 
-        for (uint32_t e = start[i]; e < start[i + 1]; e++)
-            is_free = is_free && stroll->seen[list[e]].outcome == WALK_OUTCOME_DONE;
-        if (is_free && ranks_below(g, i, node))
+/* A first visit beside another of lower rank, or before one that is free to go, is early. */
+static bool is_early(const struct stroll *stroll, uint32_t node)
+{
+    for (uint32_t i = 0; i < stroll->graph->n_nodes; i++)
+        if (is_free(stroll, i) && ranks_below(stroll->graph, i, node))
             return true;
-    }
     return false;
 }
 
@@ -103,6 +107,19 @@ static void on_end(void *arg, uint32_t node, enum walk_outcome outcome, uint32_t
     pthread_mutex_unlock(&stroll->lock);
 }
 
+static void on_wait(void *arg, bool waits)
+{
+    struct stroll *stroll = arg;
+
+    pthread_mutex_lock(&stroll->lock);
+    stroll->untrue += waits == stroll->waits;
+    stroll->waits = waits;
+    stroll->waited += waits;
+    for (uint32_t i = 0; waits && i < stroll->graph->n_nodes; i++)
+        stroll->untrue += is_free(stroll, i);
+    pthread_mutex_unlock(&stroll->lock);
+}
+
 void stroll_run(struct stroll *stroll, const struct stroll_config *config)
 {
     int64_t time = config->time ? config->time : 20000;
@@ -118,9 +135,12 @@ void stroll_run(struct stroll *stroll, const struct stroll_config *config)
         .deadline = stroll->clock->monotonic(stroll->clock) + time,
         .visit = visit,
         .on_end = on_end,
+        .on_wait = on_wait,
         .arg = stroll,
     });
     walk_run(stroll->walk, &stroll->counts);
+    EXPECT_INT(stroll->untrue, 0, "it waits where there is nothing else to do");
+    EXPECT(!stroll->waits, "over");
     for (uint32_t i = 0; i < stroll->graph->n_nodes; i++) {
         EXPECT_INT(stroll->seen[i].ends, 1, "each node ends once");
         EXPECT_INT(stroll->seen[i].outcome, walk_outcome(stroll->walk, i), "outcome");

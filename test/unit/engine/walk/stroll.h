@@ -36,6 +36,9 @@ struct stroll {
     uint32_t order[STROLL_NODES]; /* nodes, as their first visits began */
     uint32_t n_order;
     unsigned in_flight, most_in_flight;
+    bool waits;      /* as the walk said last */
+    unsigned waited; /* times that it said so */
+    unsigned untrue; /* times that it said so while there was a first visit to make */
     unsigned early; /* visits before their time, or before or beside a lower rank's first */
     const struct clock_source *clock;
 };
