@@ -5,7 +5,11 @@
 #include "engine/spec/ref.h"
 #include "engine/spec/resource.h"
 #include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/client/pause.h"
 #include "runtimes/kubernetes/session.h"
+
+#define SERVED_WITHIN 10000 /* ms after a definition was seen */
+#define SERVED_LOOK   100   /* ms between two tries */
 
 static int place_for_writing(struct runtime_session *session, const struct runtime_target *target,
                              struct kube_place *ret, struct error *error)
@@ -83,14 +87,32 @@ int kube_preview(struct runtime_session *session, const struct runtime_target *t
     return 0;
 }
 
+/* The API server serves a kind a moment after its definition is established. */
+static bool may_be_served_soon(struct runtime_session *session, const struct error *error)
+{
+    const struct clock_source *clock = session->runtime->config.clock;
+    int64_t seen = atomic_load(&session->definition_seen);
+
+    return (str_equal(error->reason, "KindNotFound") || str_equal(error->reason, "NotServed")) &&
+           seen && clock->monotonic(clock) - seen < SERVED_WITHIN;
+}
+
 int kube_apply(struct runtime_session *session, const struct runtime_target *target,
                enum apply_mode mode, struct observation *ret, struct error *error)
 {
     _cleanup_value_ const struct value *object = NULL;
-    int r = patch(session, target, mode, false, &object, error);
+    struct error problem = {0};
+    int r;
 
+    while ((r = patch(session, target, mode, false, &object, &problem)) < 0 &&
+           may_be_served_soon(session, &problem) && pause_for(SERVED_LOOK, session->cancel)) {
+        kube_discovery_forget(session->runtime->config.discovery,
+                              object_ref_of(target->attributes).api_version);
+        err_clear(&problem);
+    }
     if (r < 0)
-        return r;
+        return err_copy(error, &problem);
+    session_note_definition(session, target->attributes);
     kube_observe_object(session, object, true, ret);
     return 0;
 }

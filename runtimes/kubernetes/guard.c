@@ -60,8 +60,7 @@ int kube_may_delete(struct runtime_session *session, const struct runtime_target
 {
     struct object_ref ref = object_ref_of(target->attributes);
     bool is_namespace = str_equal(ref.kind, "Namespace") && api_group_is(ref.api_version, "");
-    bool is_definition = str_equal(ref.kind, "CustomResourceDefinition") &&
-                         api_group_is(ref.api_version, "apiextensions.k8s.io");
+    bool is_definition = kube_is_definition(target->attributes);
     _cleanup_value_ const struct value *object = NULL;
     _cleanup_free_ char *path = NULL;
     struct kube_place place;

@@ -61,7 +61,11 @@ int kube_read(struct runtime_session *session, const struct runtime_target *targ
     struct kube_place place;
     int r = find_place(session, target, &place, ret, error);
 
-    return r <= 0 ? r : get(session, &place, true, ret, error);
+    if (r > 0)
+        r = get(session, &place, true, ret, error);
+    if (r >= 0)
+        session_note_definition(session, target->attributes);
+    return r;
 }
 
 /* ---- Many ---- */

@@ -49,6 +49,22 @@ bool kube_is_in_namespace(struct runtime_session *session, const struct value *a
            str_equal(place.namespace_name, namespace_name);
 }
 
+bool kube_is_definition(const struct value *attributes)
+{
+    struct object_ref ref = object_ref_of(attributes);
+
+    return str_equal(ref.kind, "CustomResourceDefinition") &&
+           api_group_is(ref.api_version, "apiextensions.k8s.io");
+}
+
+void session_note_definition(struct runtime_session *session, const struct value *attributes)
+{
+    const struct clock_source *clock = session->runtime->config.clock;
+
+    if (kube_is_definition(attributes))
+        atomic_store(&session->definition_seen, clock->monotonic(clock));
+}
+
 char *kube_place_path(const struct kube_place *place)
 {
     return kube_path(place->kind->group_version, place->namespace_name, place->kind->plural,

@@ -2,6 +2,8 @@
 #ifndef RUNTIMES_KUBERNETES_SESSION_H
 #define RUNTIMES_KUBERNETES_SESSION_H
 
+#include <stdatomic.h>
+
 #include "runtimes/kubernetes/runtime.h"
 
 #define FIELD_MANAGER_SIZE 64
@@ -20,6 +22,7 @@ struct runtime_session {
     char *impersonate;     /* a user name, or NULL */
     char field_manager[FIELD_MANAGER_SIZE];
     struct cancel *cancel;
+    _Atomic int64_t definition_seen; /* ms, monotonic: when it last applied or read a CRD; 0: never */
 };
 
 /* Where a target is: its kind, and its namespace (the Spec's own where it names none). */
@@ -38,6 +41,12 @@ int kube_place_at_any_version(struct runtime_session *session, const struct valu
 bool kube_is_in_namespace(struct runtime_session *session, const struct value *attributes,
                           const char *namespace_name);
 char *kube_place_path(const struct kube_place *place);
+
+bool kube_is_definition(const struct value *attributes); /* a CustomResourceDefinition */
+
+/* Of what was just applied or read. Kinds that a definition brings are served a moment after it is
+ * established: session->definition_seen says how long to be patient. */
+void session_note_definition(struct runtime_session *session, const struct value *attributes);
 
 /* A request as the Spec's service account. Errors of missing rights say what would mend them. */
 int session_do(struct runtime_session *session, const struct kube_place *place,

@@ -69,7 +69,9 @@ def test_a_definition_and_its_resource_in_one_spec(controlled, tenant):
     thing = {"apiVersion": f"{group}/v1", "kind": "Thing",
              "metadata": {"name": "one", "namespace": tenant}}
     spec = Spec(controlled, tenant).apply([resource(thing), resource(definition)])
-    spec.wait("True", seconds=60)
+    spec.wait("True")
+    assert [one["status"]["phase"] for one in spec.releases()] == ["succeeded"]  # the first
+    assert not any(event["reason"] == "KindNotFound" for event in spec.events())
     spec.delete()
     assert controlled.get_json("crd", f"things.{group}") is None
 
