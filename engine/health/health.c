@@ -38,6 +38,7 @@ void health_of_object(const struct value *object, struct health *ret)
     health_rule *rule =
         health_rule_of(value_get_string(object, "apiVersion"), value_get_string(object, "kind"));
 
+    *ret = (struct health){0};
     if (!value_is(object, VALUE_OBJECT))
         health_set(ret, HEALTH_UNKNOWN, "nothing was read");
     else if (value_path(object, "metadata", "deletionTimestamp", NULL))

@@ -26,6 +26,7 @@ enum health_status {
 
 struct health {
     enum health_status status;
+    bool may_wait_for_consumer; /* PROGRESSING, perhaps until something is made that uses it */
     char message[256]; /* "Available: 1/3 replicas"; one line, nothing of the object's data */
 };
 

@@ -176,6 +176,14 @@ static void service(const struct value *object, struct health *ret)
         current(ret);
 }
 
+/* Most storage classes bind a claim only when a Pod needs it (WaitForFirstConsumer), and the claim
+ * does not say which kind it is of. */
+static void unbound(struct health *ret)
+{
+    health_set(ret, HEALTH_PROGRESSING, "not Bound yet");
+    ret->may_wait_for_consumer = true;
+}
+
 static void claim(const struct value *object, struct health *ret)
 {
     const char *phase = value_string(value_path(object, "status", "phase", NULL));
@@ -185,7 +193,7 @@ static void claim(const struct value *object, struct health *ret)
     else if (str_equal(phase, "Lost"))
         health_set(ret, HEALTH_FAILED, "its volume is lost");
     else
-        health_set(ret, HEALTH_PROGRESSING, "not Bound yet");
+        unbound(ret);
 }
 
 static void disruption_budget(const struct value *object, struct health *ret)

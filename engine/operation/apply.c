@@ -268,6 +268,7 @@ static enum walk_verdict judge(struct applying *applying, struct walk_visit *vis
     if (health.status == HEALTH_FAILED)
         return WALK_FAILED;
     watch_group(applying, binding, &applying->spec->resources[visit->node]);
+    visit->lets_go = health.may_wait_for_consumer;
     visit->retry_after = FIRST_LOOK << (visit->count < 5 ? visit->count : 5);
     if (visit->retry_after > LAST_LOOK)
         visit->retry_after = LAST_LOOK;

@@ -16,12 +16,13 @@ enum phase { BLOCKED, READY, RUNNING, PARKED, ENDED };
 struct node {
     enum phase phase;
     enum walk_outcome outcome;
-    uint32_t missing; /* nodes before it that have not ended DONE */
+    uint32_t missing; /* nodes before it that have neither ended DONE nor let go */
     uint32_t next;    /* in its rank's queue */
     uint32_t heap;    /* place in the heap of parked nodes, from 1; 0: not there */
     unsigned visits;
     int64_t due;
-    bool woken; /* while it was being visited */
+    bool woken;      /* while it was being visited */
+    bool has_let_go; /* of what comes after it */
 };
 
 struct queue {
@@ -173,6 +174,9 @@ static void release_afters(struct walk *walk, uint32_t node)
     const uint32_t *list;
     uint32_t n;
 
+    if (walk->nodes[node].has_let_go)
+        return;
+    walk->nodes[node].has_let_go = true;
     afters(walk, node, &list, &n);
     for (uint32_t i = 0; i < n; i++)
         if (--walk->nodes[list[i]].missing == 0 && walk->nodes[list[i]].phase == BLOCKED)
@@ -275,7 +279,8 @@ static void park(struct walk *walk, uint32_t node, int64_t retry_after)
 
 static void visit(struct walk *walk, uint32_t node)
 {
-    struct walk_visit visit = {node, walk->nodes[node].visits++, DEFAULT_RETRY};
+    struct walk_visit visit = {
+        .node = node, .count = walk->nodes[node].visits++, .retry_after = DEFAULT_RETRY};
     uint16_t rank = rank_of(walk, node);
     bool first = visit.count == 0;
     enum walk_verdict verdict;
@@ -290,6 +295,8 @@ static void visit(struct walk *walk, uint32_t node)
     walk->n_fresh -= first;
     if (verdict == WALK_PARKED) {
         park(walk, node, visit.retry_after);
+        if (visit.lets_go)
+            release_afters(walk, node);
     } else if (verdict == WALK_DONE) {
         end(walk, node, WALK_OUTCOME_DONE, NOBODY);
         release_afters(walk, node);

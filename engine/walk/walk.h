@@ -6,7 +6,8 @@
  *   DONE    the nodes that waited for it may go
  *   FAILED  the walk goes on elsewhere; what depends on it, near or far, is SKIPPED
  *   PARKED  not yet: visit again after a delay, or when walk_wake() says so. A
- *           parked node holds no thread, so that a stuck one stalls no other.
+ *           parked node holds no thread, so that a stuck one stalls no other. One that
+ *           may itself wait for what depends on it lets that go (lets_go).
  *
  * Among nodes that may go, lower ranks are visited first, and a node's first
  * visit waits while one of lower rank is under way or free to go. (In reverse:
@@ -45,6 +46,7 @@ struct walk_visit {
     uint32_t node;
     unsigned count;      /* visits before this one */
     int64_t retry_after; /* set by a visit that parks: ms; default 1000; CLOCK_FOREVER: when woken */
+    bool lets_go;        /* set by a visit that parks: as to what depends on it, it is DONE */
 };
 
 struct walk_config {

@@ -157,6 +157,23 @@ def test_a_plan_too_long_for_a_status_is_kept_beside_it(controlled, tenant):
     spec.delete()
 
 
+def test_a_claim_that_is_not_bound_does_not_hold_back_its_consumer(controlled, tenant):
+    """Which it may wait for (WaitForFirstConsumer); but the Spec is not ready before it is bound."""
+    claim = resource({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+                      "metadata": {"name": "late", "namespace": tenant},
+                      "spec": {"storageClassName": "none", "accessModes": ["ReadWriteOnce"],
+                               "resources": {"requests": {"storage": "1Gi"}}}})
+    pod = resource({"apiVersion": "v1", "kind": "Pod",
+                    "metadata": {"name": "consumer", "namespace": tenant},
+                    "spec": {"containers": [{"name": "a", "image": "registry.k8s.io/pause"}],
+                             "volumes": [{"name": "late", "persistentVolumeClaim": {
+                                 "claimName": f"$kusion_path.{claim['id']}.metadata.name"}}]}})
+    spec = Spec(controlled, tenant).apply([claim, pod])
+    eventually(lambda: controlled.get_json("pod", "consumer", "-n", tenant))
+    assert spec.condition()["status"] == "Unknown"
+    spec.delete()
+
+
 def test_unhealthy_specs_do_not_hold_up_others(controlled, tenant):
     """More than the controller has workers: while they wait, and when they are tried again."""
     claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim",

@@ -70,6 +70,8 @@ static void judges_by_kind(void)
         health_of_object(object, &health);
         EXPECT_INT(health.status, rows[i].status, rows[i].object);
         EXPECT(strstr(health.message, rows[i].message) != NULL, health.message);
+        EXPECT_INT(health.may_wait_for_consumer, strstr(health.message, "Bound") != NULL,
+                   rows[i].object);
         value_unref(object);
     }
 }

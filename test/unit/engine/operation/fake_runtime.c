@@ -78,6 +78,8 @@ static const char *phase_of(const struct fake_runtime *runtime, const struct fak
 
     if (faults & FAKE_SICK)
         return "failed";
+    if (faults & FAKE_CLAIM && runtime->n_objects < 2)
+        return "unbound";
     if (faults & FAKE_UNHEALTHY || (faults & FAKE_SLOW && object->looks < LOOKS_OF_SLOW))
         return "pending";
     return "ready";
@@ -441,6 +443,7 @@ static void health(const struct value *object, struct health *ret)
     ret->status = str_equal(phase, "ready")    ? HEALTH_CURRENT
                   : str_equal(phase, "failed") ? HEALTH_FAILED
                                                : HEALTH_PROGRESSING;
+    ret->may_wait_for_consumer = str_equal(phase, "unbound");
     snprintf(ret->message, sizeof(ret->message), "phase %s", phase ? phase : "unknown");
 }
 

@@ -247,6 +247,28 @@ static void waits_until_it_is_ready(void)
     }
 }
 
+static void what_may_wait_for_its_consumer_lets_it_go(void)
+{
+    static const struct {
+        const char *note, *spec;
+        int r;
+        const char *results;
+    } rows[] = {
+        {"the consumer depends on it", "a=1 b=1:a", 0, "a succeeded; b succeeded"},
+        {"the consumer refers to it", "a=1 b@a", 0, "a succeeded; b succeeded"},
+        {"there is no consumer", "a=1", ERR_TIMEOUT, "a timed out"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_stage_ struct stage stage;
+
+        stage_init(&stage);
+        fake_fault(&stage.runtime, "a", FAKE_CLAIM);
+        EXPECT_INT(stage_apply(&stage, rows[i].spec), rows[i].r, rows[i].note);
+        EXPECT_STR(stage.results.data, rows[i].results, rows[i].note);
+    }
+}
+
 static void verifies_what_is_unchanged_only_when_asked(void)
 {
     static const struct {
@@ -279,4 +301,5 @@ SUITE(operation_apply, TEST(applies_in_order), TEST(gives_references_live_values
       TEST(keeps_what_goes_on_under_another_id), TEST(takes_what_may_be_taken),
       TEST(an_object_refused_is_not_pruned), TEST(adopts_with_an_intent_first),
       TEST(adopts_what_is_as_it_was_seen), TEST(waits_until_it_is_ready),
+      TEST(what_may_wait_for_its_consumer_lets_it_go),
       TEST(verifies_what_is_unchanged_only_when_asked))

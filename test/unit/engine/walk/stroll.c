@@ -83,6 +83,7 @@ static enum walk_verdict visit(void *arg, struct walk_visit *visit)
         plan->during(stroll, visit->node);
     if (parks && plan->retry_after)
         visit->retry_after = plan->retry_after;
+    visit->lets_go = plan->lets_go;
     pthread_mutex_lock(&stroll->lock);
     seen->due = parks && plan->retry_after != CLOCK_FOREVER
                     ? stroll->clock->monotonic(stroll->clock) + visit->retry_after

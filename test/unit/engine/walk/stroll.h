@@ -20,6 +20,7 @@ struct stroll {
     struct plan_of_node {
         unsigned parks; /* visits that park, before one that does not */
         int64_t retry_after;
+        bool lets_go;
         bool fails;
         void (*during)(struct stroll *stroll, uint32_t node); /* a visit; may be NULL */
     } plan[STROLL_NODES];

@@ -43,6 +43,30 @@ static void says_when_there_is_nothing_to_do_but_wait(void)
     }
 }
 
+/* Of three in a chain, the first is parked for so long that the others end before it. */
+static void what_lets_go_holds_nothing_back(void)
+{
+    static const struct {
+        bool fails;
+        enum walk_outcome first;
+    } rows[] = {{false, WALK_OUTCOME_DONE}, {true, WALK_OUTCOME_FAILED}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct graph_edge edges[] = {{1, 0}, {2, 1}};
+        struct stroll s;
+
+        stroll_init(&s, 3, edges, ARRAY_SIZE(edges), NULL);
+        s.plan[0] = (struct plan_of_node){
+            .parks = 3, .retry_after = 20, .lets_go = true, .fails = rows[i].fails};
+        stroll_run(&s, &(struct stroll_config){.parallelism = 1});
+        EXPECT_STR(stroll_order(&s), "0 1 2", "order");
+        EXPECT_INT(s.seen[0].outcome, rows[i].first, "its own");
+        EXPECT_INT(s.seen[1].outcome, WALK_OUTCOME_DONE, "of what depends on it");
+        EXPECT_INT(s.seen[2].outcome, WALK_OUTCOME_DONE, "of what depends on that");
+        stroll_done(&s);
+    }
+}
+
 /* What stroll_run() checks, of many. */
 static void is_true_of_any_graph(void)
 {
@@ -63,4 +87,5 @@ static void is_true_of_any_graph(void)
     }
 }
 
-SUITE(walk_wait, TEST(says_when_there_is_nothing_to_do_but_wait), TEST(is_true_of_any_graph))
+SUITE(walk_wait, TEST(says_when_there_is_nothing_to_do_but_wait),
+      TEST(what_lets_go_holds_nothing_back), TEST(is_true_of_any_graph))
