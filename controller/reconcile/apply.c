@@ -97,7 +97,7 @@ static int choose_revision(struct attempt *attempt, struct release **ret_unfinis
             return r;
     }
     attempt->retry = latest && latest->generation == run->generation &&
-                     latest->phase == PHASE_FAILED && !run_is_ready(run);
+                     latest->phase == PHASE_FAILED && !run_says(run, "True", NULL);
     attempt->revision = release_next_revision(known, highest);
     return 0;
 }
@@ -260,7 +260,7 @@ static int end(struct attempt *attempt, const struct error *failure, int64_t *af
 
 int reconcile_apply(struct run *run, int64_t *after, struct error *error)
 {
-    struct attempt attempt = {.run = run, .was_ready = run_is_ready(run)};
+    struct attempt attempt = {.run = run, .was_ready = run_says(run, "True", NULL)};
     struct error failure = {0};
     bool idle = false;
     int prepared = prepare(&attempt, &idle, &failure);

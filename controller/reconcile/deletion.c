@@ -7,9 +7,6 @@
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/client/path.h"
 
-/* ms between two looks while something is in the way of a deletion. */
-#define HELD_INTERVAL 30000
-
 static int release_finalizer(struct run *run, struct error *error)
 {
     _cleanup_free_ char *path = api_spec_path(run->namespace_name, run->name, NULL);
@@ -49,6 +46,16 @@ static int check_definition(struct run *run, struct error *error)
     return 0;
 }
 
+/* A retry saves State under the revision that it will have if it succeeds: of one that did not
+ * there is nothing to be seen, and the number goes to the next. */
+static int64_t last_revision(const struct run *run, const struct state *state)
+{
+    const struct value *status = value_get(run->object, "status");
+    int64_t attempted = value_int(value_get(status, "lastAttemptedRevision"), 0);
+
+    return attempted > state->applied_revision ? attempted : state->applied_revision;
+}
+
 static int begin_release(struct run *run, const struct state *state, struct release **ret,
                          struct error *error)
 {
@@ -71,7 +78,7 @@ static int begin_release(struct run *run, const struct state *state, struct rele
     if (r < 0)
         return r;
     return release_begin(run->context, &run->subject, RELEASE_DESTROY,
-                         release_next_revision(state->revision, highest), ret, error);
+                         release_next_revision(last_revision(run, state), highest), ret, error);
 }
 
 static int state_lost(const struct run *run, struct error *error)
@@ -130,49 +137,53 @@ static int forget(struct run *run, struct operation *operation, struct error *er
                : run_cancel_release(run, latest, "the Spec was deleted", error);
 }
 
-/* A try after one that failed: what that one said stands until this one knows better. */
-static bool is_retry(const struct run *run)
+/* The Release, and the status, say what begins; but in a try after one that failed, what that one
+ * said stands until this one knows better. */
+static int begin_destroy(struct run *run, const struct state *state, struct run_status *status,
+                         struct release **ret, struct error *error)
 {
-    const struct value *status = value_get(run->object, "status");
-    const struct value *ready = conditions_find(value_get(status, "conditions"), "Ready");
+    int r = begin_release(run, state, ret, error);
+    struct release *release = *ret;
 
-    return value_int(value_get(status, "observedGeneration"), -1) == run->generation &&
-           str_equal(value_get_string(ready, "status"), "False");
-}
-
-static int destroy(struct run *run, struct operation *operation, struct error *error)
-{
-    const struct state *state = operation_state(operation);
-    _cleanup_(release_free_p) struct release *release = NULL;
-    struct operation_results results = {0};
-    struct error failure = {0};
-    struct verdict verdict = {"Unknown", "Progressing", "destroying", PROGRESS_RECONCILING, NULL};
-    int r = 0;
-
-    if (!state->n_records)
-        return forget(run, operation, error);
-    if (!is_retry(run))
-        r = run_write_status(run, &(struct run_status){.verdict = verdict}, error);
-    if (r >= 0)
-        r = begin_release(run, state, &release, error);
+    if (r < 0)
+        return r;
+    status->verdict =
+        (struct verdict){"Unknown", "Progressing", "destroying", PROGRESS_RECONCILING, NULL};
+    status->attempted = release ? release->revision : 0;
+    status->deletions = state->n_records;
+    if (!run_says(run, "False", NULL))
+        r = run_write_status(run, status, error);
     if (r >= 0 && release && release->phase != PHASE_DESTROYING)
         r = release_write(run->context, &run->subject, release, PHASE_DESTROYING, NULL, NULL, NULL,
                           NULL, error);
+    return r;
+}
+
+static int destroy(struct run *run, struct operation *operation, struct run_status *status,
+                   struct operation_results *results, struct error *error)
+{
+    const struct state *state = operation_state(operation);
+    _cleanup_(release_free_p) struct release *release = NULL;
+    struct verdict verdict;
+    int r;
+
+    if (!state->n_records)
+        return forget(run, operation, error);
+    r = begin_destroy(run, state, status, &release, error);
     if (r < 0)
         return r;
-    r = operation_destroy(operation, release ? release->revision : state->revision + 1, &results,
-                          &failure);
+    status->results = results;
+    r = operation_destroy(operation, release ? release->revision : state->revision + 1, results,
+                          error);
     if (r < 0) {
         /* The Release goes on at the next try: it ends when everything is gone. */
-        verdict = verdict_of_error(&failure);
-        release_write(run->context, &run->subject, release, PHASE_DESTROYING, NULL, NULL, &results,
+        verdict = verdict_of_error(error);
+        release_write(run->context, &run->subject, release, PHASE_DESTROYING, NULL, NULL, results,
                       &verdict, NULL);
-        err_copy(error, &failure);
-    } else {
-        r = destroyed(run, release, &results, error);
-        run_event(run, "Normal", "ReconciliationSucceeded", "everything of the Spec is destroyed");
+        return r;
     }
-    operation_results_done(&results);
+    r = destroyed(run, release, results, error);
+    run_event(run, "Normal", "ReconciliationSucceeded", "everything of the Spec is destroyed");
     return r;
 }
 
@@ -198,7 +209,9 @@ static int recall_policy(struct run *run, struct error *error)
     return 0;
 }
 
-static int take_down(struct run *run, struct error *error)
+/* status, results: of what was begun. */
+static int take_down(struct run *run, struct run_status *status, struct operation_results *results,
+                     struct error *error)
 {
     _cleanup_(operation_free_p) struct operation *operation = NULL;
     int r = run->unreadable ? recall_policy(run, error) : 0;
@@ -218,7 +231,7 @@ static int take_down(struct run *run, struct error *error)
         return r;
     if (is_to_be_orphaned(&run->policy))
         return forget(run, operation, error);
-    return destroy(run, operation, error);
+    return destroy(run, operation, status, results, error);
 }
 
 /* Rights may be gone for good, with what was deleted: there is a way out without them. */
@@ -229,21 +242,33 @@ static void tell_way_out(struct error *failure)
         err_wrap(failure, "held (deletionPolicy Orphan would leave what remains)");
 }
 
+static int hold(struct run *run, struct run_status *status, struct error *failure, int64_t *after,
+                struct error *error)
+{
+    *after = run->policy.retry_interval;
+    tell_way_out(failure);
+    log_warn("a Spec's deletion is held", "namespace", run->namespace_name, "spec", run->name,
+             "reason", failure->reason, "error", failure->message, NULL);
+    status->verdict = verdict_of_error(failure);
+    return run_write_status(run, status, error);
+}
+
 int reconcile_deletion(struct run *run, int64_t *after, struct error *error)
 {
+    struct operation_results results = {0};
+    struct run_status status = {0};
     struct error failure = {0};
     int r;
 
     if (!finalizer_is_set(value_get(run->object, "metadata")))
         return 0;
-    r = take_down(run, &failure);
+    r = take_down(run, &status, &results, &failure);
     if (r >= 0)
-        return release_finalizer(run, error);
-    if (r == ERR_CANCELLED || r == ERR_FENCED)
-        return err_copy(error, &failure);
-    *after = HELD_INTERVAL;
-    tell_way_out(&failure);
-    log_warn("a Spec's deletion is held", "namespace", run->namespace_name, "spec", run->name,
-             "reason", failure.reason, "error", failure.message, NULL);
-    return run_fail(run, &failure, error);
+        r = release_finalizer(run, error);
+    else if (r == ERR_CANCELLED || r == ERR_FENCED)
+        r = err_copy(error, &failure);
+    else
+        r = hold(run, &status, &failure, after, error);
+    operation_results_done(&results);
+    return r;
 }

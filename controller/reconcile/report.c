@@ -18,6 +18,12 @@ const struct value *report_plan(const struct plan *plan, const char *digest)
                       (int)sum.unchanged);
 }
 
+const struct value *report_deletions(size_t count)
+{
+    return value_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "create", 0, "update", 0, "delete",
+                      (int)count, "replace", 0, "adopt", 0, "unchanged", 0);
+}
+
 static const struct value *report_fields(const struct diff *diff)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();

@@ -16,6 +16,9 @@
 /* {digest, create, update, …} */
 const struct value *report_plan(const struct plan *plan, const char *digest);
 
+/* The same of a plan that deletes so many, and does nothing else. */
+const struct value *report_deletions(size_t count);
+
 /* Release's results of a preview: {id, action, fields, message, reason}; of an operation: plan may
  * be NULL (destroy). *ret_omitted: how many did not fit. */
 const struct value *report_results(const struct plan *plan, const struct operation_results *results,

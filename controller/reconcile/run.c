@@ -63,13 +63,16 @@ static const struct value *next_status(const struct run *run, const struct run_s
     set(&next, "conditions",
         conditions_make(value_get(old, "conditions"), &status->verdict, run->generation,
                         run->context->clock->now(run->context->clock)));
-    set(&next, "policy", policy_value(run));
+    if (!run->unreadable)
+        set(&next, "policy", policy_value(run));
     if (status->attempted)
         set(&next, "lastAttemptedRevision", value_pack("I", status->attempted));
     if (status->applied)
         set(&next, "lastAppliedRevision", value_pack("I", status->applied));
     if (status->plan)
         set(&next, "plan", report_plan(status->plan, status->digest));
+    if (status->deletions)
+        set(&next, "plan", report_deletions(status->deletions));
     if (status->results)
         set(&next, "resources", report_resources(status->results, status->n_resources));
     return next;
@@ -222,11 +225,12 @@ bool run_lacks_state(const struct run *run, const struct operation *operation)
            value_int(value_path(status, "resources", "total", NULL), 0) > 0;
 }
 
-bool run_is_ready(const struct run *run)
+bool run_says(const struct run *run, const char *ready, const char *reason)
 {
     const struct value *status = value_get(run->object, "status");
-    const struct value *ready = conditions_find(value_get(status, "conditions"), "Ready");
+    const struct value *condition = conditions_find(value_get(status, "conditions"), "Ready");
 
     return value_int(value_get(status, "observedGeneration"), -1) == run->generation &&
-           str_equal(value_get_string(ready, "status"), "True");
+           str_equal(value_get_string(condition, "status"), ready) &&
+           (!reason || str_equal(value_get_string(condition, "reason"), reason));
 }

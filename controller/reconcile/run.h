@@ -33,6 +33,7 @@ struct run_status {
     int64_t attempted, applied; /* revisions; 0: as before */
     const struct plan *plan;    /* with its digest; NULL: as before */
     const char *digest;
+    size_t deletions; /* where there is no plan, of a destroy; 0: as before */
     const struct operation_results *results; /* NULL: as before */
     size_t n_resources;
 };
@@ -69,6 +70,7 @@ int run_cancel_latest(struct run *run, const char *why, struct error *error);
 /* An event about the Spec; none in a namespace that is being deleted. */
 void run_event(const struct run *run, const char *type, const char *reason, const char *message);
 
-bool run_is_ready(const struct run *run); /* Ready=True, of this generation */
+/* What Ready says of this generation. reason: NULL for any. */
+bool run_says(const struct run *run, const char *ready, const char *reason);
 
 #endif

@@ -64,20 +64,17 @@ static bool is_too_large(const struct run *run)
     return buf_overflowed(&text);
 }
 
-/* Nothing is done; but what was under way when it was suspended is not any more. */
-static int suspended(struct run *run, struct error *error)
+/* Nothing is done, which is said; and what was under way is not any more. */
+static int suspend(struct run *run, struct error *error)
 {
-    const struct value *status = value_get(run->object, "status");
-    const struct value *ready = conditions_find(value_get(status, "conditions"), "Ready");
-    struct run_status stopped = {.verdict = {"Unknown", "Suspended",
-                                             "suspended while it was under way", PROGRESS_SETTLED,
-                                             NULL}};
-    int r;
+    struct run_status suspended = {.verdict = {"Unknown", "Suspended",
+                                               "nothing is done while spec.suspend is true",
+                                               PROGRESS_SETTLED, NULL}};
+    int r = 0;
 
-    if (!str_equal(value_get_string(ready, "reason"), "Progressing"))
-        return 0;
-    r = run_cancel_latest(run, "the Spec was suspended", error);
-    return r < 0 ? r : run_write_status(run, &stopped, error);
+    if (!run_says(run, "Unknown", "Suspended"))
+        r = run_cancel_latest(run, "the Spec was suspended", error);
+    return r < 0 ? r : run_write_status(run, &suspended, error);
 }
 
 /* 0, or what is to be tried again. Failures that were told in the status are 0 too, with *after
@@ -96,7 +93,7 @@ static int reconcile(struct run *run, int64_t *after, struct error *error)
     if (api_is_deleting(run->object))
         return reconcile_deletion(run, after, error);
     if (run->policy.suspend)
-        return suspended(run, error);
+        return suspend(run, error);
     if (run->unreadable)
         return refuse(run, "the Spec cannot be read", why_unreadable.message, error);
     if (is_too_large(run))

@@ -97,6 +97,28 @@ static const char *read_name(struct check *check, const struct value *metadata,
                      "a name of an object (no / and no %, 253 bytes at most)");
 }
 
+static bool read_object(struct check *check, const struct value *value, const struct place *place)
+{
+    if (check_is_absent(value) || value_is(value, VALUE_OBJECT))
+        return true;
+    check_problem(check, INVALID_SPEC, place, "must be an object, and is of type %s",
+                  value_type_name(value));
+    return false;
+}
+
+/* The runtime adds to them, so that the API server would not see what is wrong. */
+static void check_marks(struct check *check, const struct value *metadata,
+                        const struct place *place)
+{
+    const struct place at_labels = {.above = place, .key = "labels"};
+    const struct place at_annotations = {.above = place, .key = "annotations"};
+
+    if (!ref_is(value_get(metadata, "labels")))
+        read_object(check, value_get(metadata, "labels"), &at_labels);
+    if (!ref_is(value_get(metadata, "annotations")))
+        read_object(check, value_get(metadata, "annotations"), &at_annotations);
+}
+
 /* True if all of it is good. */
 static bool read_identity(struct check *check, const struct value *attributes,
                           const struct place *place, struct object_ref *ret)
@@ -111,12 +133,10 @@ static bool read_identity(struct check *check, const struct value *attributes,
     ret->api_version = read_part(check, value_get(attributes, "apiVersion"), &at_version,
                                  is_api_version, "an apiVersion, such as v1 or apps/v1");
     ret->kind = read_part(check, value_get(attributes, "kind"), &at_kind, is_kind, "a kind");
-    if (!check_is_absent(metadata) && !value_is(metadata, VALUE_OBJECT)) {
-        check_problem(check, INVALID_SPEC, &at_metadata, "must be an object, and is of type %s",
-                      value_type_name(metadata));
+    if (!read_object(check, metadata, &at_metadata))
         return false;
-    }
     ret->name = read_name(check, metadata, &at_metadata);
+    check_marks(check, metadata, &at_metadata);
     ret->namespace_name = NULL;
     if (!check_is_absent(namespace)) {
         ret->namespace_name = read_part(check, namespace, &at_namespace, str_is_dns_label,

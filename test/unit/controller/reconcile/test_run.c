@@ -86,9 +86,9 @@ static void writes_a_status_once(void)
     struct run run;
 
     begin(&scene, &run, &step, 1);
-    EXPECT(!run_is_ready(&run), "before");
+    EXPECT(!run_says(&run, "True", NULL), "before");
     EXPECT_INT(run_write_status(&run, &done, &scene.error), 0, scene.error.message);
-    EXPECT(run_is_ready(&run), "after");
+    EXPECT(run_says(&run, "True", NULL), "after");
     EXPECT_INT(run_write_status(&run, &done, &scene.error), 0, "says nothing new");
     body = scene_body(&scene, 0);
     status = value_get(body, "status");
@@ -117,7 +117,7 @@ static void keeps_what_it_knows_of_revisions(void)
     err_set(&failure, ERR_INVALID, "InvalidSpec", "wrong");
     EXPECT_INT(run_fail(&run, &failure, &scene.error), 0, scene.error.message);
     status = value_get(run.object, "status");
-    EXPECT(!run_is_ready(&run), "failed");
+    EXPECT(!run_says(&run, "True", NULL), "failed");
     EXPECT_INT(value_int(value_get(status, "lastAppliedRevision"), 0), 2, "as before");
     event = scene_event(&scene, 1);
     EXPECT_STR(value_get_string(event, "reason"), "InvalidSpec", "told too");

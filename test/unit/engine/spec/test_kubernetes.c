@@ -36,6 +36,11 @@ static void checks_what_names_an_object(void)
         {RESOURCES(OBJECT("x", "v1", "Pod", "\"name\":\"$kusion_path.x.y\"")),
          AT("metadata.name|must be written out: what names an object cannot be a "
             "reference") "CyclicDependency|x|resources[0].attributes.metadata.name\n"},
+        {RESOURCES(ONE("x", "\"metadata\":{\"labels\":5,\"annotations\":[]}")),
+         AT("apiVersion|is required") AT("kind|is required") AT("metadata.name|is required")
+             AT("metadata.labels|must be an object, and is of type number")
+                 AT("metadata.annotations|must be an object, and is of type array")},
+        {RESOURCES(OBJECT("v1:Pod:a", "v1", "Pod", "\"name\":\"a\",\"labels\":null")), GOOD},
         {RESOURCES(OBJECT("v1:Pod:a", "v1", "Pod", "\"name\":\"a\",\"generateName\":\"b-\"")),
          GOOD},
         {RESOURCES(OBJECT("rbac.authorization.k8s.io/v1:ClusterRole:system:node",

@@ -1,0 +1,43 @@
+"""What a Spec's status says when nothing is done, and while something is in the way."""
+
+import pytest
+
+from kusion_e2e.specs import Spec, config_map
+from kusion_e2e.wait import eventually
+
+
+@pytest.mark.parametrize("applied_before", [False, True])
+def test_one_that_is_suspended_says_so(controlled, tenant, applied_before):
+    spec = Spec(controlled, tenant)
+    if applied_before:
+        spec.apply([config_map("a", tenant)])
+        spec.wait("True")
+    spec.apply([config_map("a", tenant, {"a": "new"})], suspend=True)
+    ready = eventually(spec.condition)
+    status = spec.get()["status"]
+    assert (ready["status"], ready["reason"]) == ("Unknown", "Suspended")
+    assert status["policy"]["suspend"] is True
+    assert bool(controlled.get_json("configmap", "a", "-n", tenant)) is applied_before
+    spec.apply([config_map("a", tenant, {"a": "new"})])
+    spec.wait("True")
+    assert controlled.get_json("configmap", "a", "-n", tenant)["data"] == {"a": "new"}
+    spec.delete()
+
+
+def test_one_that_does_not_go_names_what_is_in_the_way(controlled, tenant):
+    spec = Spec(controlled, tenant).apply(
+        [config_map("free", tenant), config_map("kept", tenant)], timeout="2s", retryInterval="1s")
+    spec.wait("True")
+    finalizers = {"metadata": {"finalizers": ["example.com/keep"]}}
+    kept = f"/api/v1/namespaces/{tenant}/configmaps/kept"
+    controlled.api.patch(kept, finalizers).must()
+    controlled.api.delete(spec.path).must()
+    eventually(lambda: spec.get()["status"]["conditions"][0]["reason"] == "PruneFailed")
+    status = spec.get()["status"]
+    assert [one["id"] for one in status["resources"]["failed"]] == [f"v1:ConfigMap:{tenant}:kept"]
+    assert (status["resources"]["total"], status["resources"]["ready"]) == (1, 0)
+    assert (status["plan"]["create"], status["plan"]["delete"]) in ((0, 2), (0, 1))
+    assert status["lastAttemptedRevision"] == spec.releases()[-1]["status"]["revision"] == 2
+    controlled.api.patch(kept, {"metadata": {"finalizers": None}}).must()
+    eventually(lambda: spec.get() is None)
+    assert [one["status"]["phase"] for one in spec.releases()] == ["succeeded"] * 2
