@@ -48,6 +48,7 @@ struct manager {
     struct state_store *store;
     struct event_recorder *events;
     struct metrics *metrics;
+    struct operation_metrics operation_metrics;
     struct server *server;
     struct reconcile_context context;
     struct controller specs, releases;
@@ -199,6 +200,17 @@ static void on_change(void *arg, const char *key, const struct informer_object *
     workqueue_add(controller->queue, key);
 }
 
+static void log_reconciled(const char *controller, const char *key, const char *result,
+                           int64_t after, int64_t took)
+{
+    char after_text[24], took_text[24];
+
+    snprintf(after_text, sizeof(after_text), "%lld", (long long)after);
+    snprintf(took_text, sizeof(took_text), "%lld", (long long)took);
+    log_debug("reconciled", "controller", controller, "key", key, "result", result, "requeueMs",
+              after ? after_text : NULL, "durationMs", took_text, NULL);
+}
+
 static struct reconcile_result reconcile(void *arg, const char *key, struct cancel *cancel)
 {
     static const char *const results[] = {"success", "error", "requeue_after"};
@@ -207,10 +219,11 @@ static struct reconcile_result reconcile(void *arg, const char *key, struct canc
     struct reconcile_result result =
         controller->reconcile(&controller->manager->context, key, cancel);
 
+    int64_t took = system_clock.monotonic(&system_clock) - begun;
+
     metric_add(controller->reconciles, 1, controller->name, results[result.kind], NULL);
-    metric_observe(controller->seconds,
-                   (double)(system_clock.monotonic(&system_clock) - begun) / 1e3, controller->name,
-                   NULL);
+    metric_observe(controller->seconds, (double)took / 1e3, controller->name, NULL);
+    log_reconciled(controller->name, key, results[result.kind], result.after, took);
     return result;
 }
 
@@ -313,6 +326,7 @@ static int serve(struct manager *manager, struct error *error)
                                             .reconciles = reconciles,
                                             .seconds = seconds,
                                             .depth = depth};
+    operation_metrics_init(&manager->operation_metrics, manager->metrics);
     metrics_on_scrape(manager->metrics, set_gauges, manager);
     manager->server = server_new(
         &(struct server_config){
@@ -353,6 +367,7 @@ static void fill_context(struct manager *manager)
         .runtimes = &manager->runtime,
         .n_runtimes = 1,
         .events = manager->events,
+        .metrics = &manager->operation_metrics,
         .default_service_account = flags->default_service_account,
         .act_as_controller = flags->act_as_controller,
         .parallelism = (unsigned)flags->parallelism,

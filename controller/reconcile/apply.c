@@ -110,6 +110,8 @@ static int begin_release(struct attempt *attempt, struct error *error)
     if (!attempt->release)
         r = release_begin(run->context, &run->subject, RELEASE_APPLY, attempt->revision,
                           &attempt->release, error);
+    if (r >= 0)
+        operation_log_release(run, attempt->release);
     if (r >= 0 && attempt->release->phase == PHASE_NONE)
         r = release_write(run->context, &run->subject, attempt->release, PHASE_GENERATING, NULL,
                           NULL, NULL, NULL, error);
@@ -158,11 +160,8 @@ static int end_well(struct attempt *attempt, struct error *error)
     if (r >= 0)
         r = release_write(run->context, &run->subject, attempt->release, PHASE_SUCCEEDED,
                           attempt->plan, attempt->digest, &attempt->results, &verdict, error);
-    if (r >= 0)
-        r = run_write_status(run, &status, error);
-    log_info("applied", "namespace", run->namespace_name, "spec", run->name, "summary", message,
-             NULL);
-    return r;
+    operation_log_success(run, summary);
+    return r < 0 ? r : run_write_status(run, &status, error);
 }
 
 static int end_badly(struct attempt *attempt, const struct error *failure, struct error *error)
@@ -178,6 +177,7 @@ static int end_badly(struct attempt *attempt, const struct error *failure, struc
     };
     int r = 0;
 
+    operation_log_failure(run, failure, run_says_already(run, failure));
     if (attempt->release)
         r = release_write(run->context, &run->subject, attempt->release, PHASE_FAILED,
                           attempt->plan, attempt->digest,
@@ -195,10 +195,11 @@ static int announce(struct attempt *attempt, struct error *error)
 {
     int r = choose_revision(attempt, &attempt->release, error);
 
-    if (r < 0 || attempt->retry)
-        return r;
-    r = begin_release(attempt, error);
-    if (r >= 0 && attempt->release->phase == PHASE_GENERATING)
+    if (r >= 0 && !attempt->retry)
+        r = begin_release(attempt, error);
+    if (r >= 0)
+        operation_log_begin(attempt->run, attempt->revision, attempt->retry);
+    if (r >= 0 && !attempt->retry && attempt->release->phase == PHASE_GENERATING)
         r = write_phase(attempt, PHASE_PREVIEWING, error);
     return r;
 }
@@ -253,9 +254,10 @@ static int end(struct attempt *attempt, const struct error *failure, int64_t *af
     *after = failure->code ? policy->retry_interval : policy->interval;
     if (!failure->code)
         return end_well(attempt, error);
-    if (!is_ours_to_tell(failure->code))
-        return err_copy(error, failure);
-    return end_badly(attempt, failure, error);
+    if (is_ours_to_tell(failure->code))
+        return end_badly(attempt, failure, error);
+    operation_log_failure(attempt->run, failure, false);
+    return err_copy(error, failure);
 }
 
 int reconcile_apply(struct run *run, int64_t *after, struct error *error)
@@ -263,14 +265,20 @@ int reconcile_apply(struct run *run, int64_t *after, struct error *error)
     struct attempt attempt = {.run = run, .was_ready = run_says(run, "True", NULL)};
     struct error failure = {0};
     bool idle = false;
-    int prepared = prepare(&attempt, &idle, &failure);
-    int r = run_settle(run, error); /* nothing is made before the finalizer is there */
+    int prepared, r;
 
+    operation_log_start(run, RELEASE_APPLY);
+    prepared = prepare(&attempt, &idle, &failure);
+    r = run_settle(run, error); /* nothing is made before the finalizer is there */
+    if (r < 0 && run->log.is_begun)
+        operation_log_failure(run, error, false);
     *after = run->policy.interval;
     if (r >= 0 && prepared >= 0 && !idle)
         carry_out(&attempt, &failure);
     if (r >= 0 && !idle)
         r = end(&attempt, &failure, after, error);
+    if (idle)
+        log_debug("nothing to do", "namespace", run->namespace_name, "spec", run->name, NULL);
     attempt_done(&attempt);
     return r;
 }

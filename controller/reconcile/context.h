@@ -6,6 +6,7 @@
 
 #include "controller/core/events.h"
 #include "controller/core/group.h"
+#include "controller/reconcile/operation_log.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/runtime.h"
@@ -20,6 +21,7 @@ struct reconcile_context {
     struct runtime **runtimes;
     size_t n_runtimes;
     struct event_recorder *events;
+    const struct operation_metrics *metrics; /* NULL: nothing is counted */
     const char *default_service_account; /* "default" unless a flag says otherwise */
     bool act_as_controller;              /* Specs without serviceAccountName: our own rights */
     unsigned parallelism;

@@ -3,7 +3,6 @@
 #include "controller/core/finalizer.h"
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/report.h"
-#include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/client/path.h"
 
@@ -112,6 +111,16 @@ static bool is_end_of_destroy(const struct release *latest)
            (latest->phase == PHASE_DESTROYING || latest->phase == PHASE_SUCCEEDED);
 }
 
+static int orphan(struct run *run, struct operation *operation, struct error *error)
+{
+    int r = operation_orphan(operation, error);
+
+    if (r >= 0)
+        operation_log_success(run, is_to_be_orphaned(&run->policy) ? "nothing is deleted: orphaned"
+                                                                   : "nothing to delete");
+    return r;
+}
+
 /* Without anything to delete: nothing was made, or all is deleted, or left. (We may have been
  * killed after State went, and before the Release said so.) In a namespace that goes there are no
  * Releases. */
@@ -122,14 +131,14 @@ static int forget(struct run *run, struct operation *operation, struct error *er
     int r;
 
     if (run->namespace_terminating)
-        return operation_orphan(operation, error);
+        return orphan(run, operation, error);
     r = releases_latest(run->context, &run->subject, run->cancel, &latest, &highest, error);
     if (r < 0)
         return r;
     if (run_lacks_state(run, operation) && !is_to_be_orphaned(&run->policy) &&
         !is_end_of_destroy(latest))
         return state_lost(run, error);
-    r = operation_orphan(operation, error);
+    r = orphan(run, operation, error);
     if (r < 0)
         return r;
     return is_end_of_destroy(latest) && !is_to_be_orphaned(&run->policy)
@@ -159,12 +168,23 @@ static int begin_destroy(struct run *run, const struct state *state, struct run_
     return r;
 }
 
+static int end_well(struct run *run, struct release *release,
+                    const struct operation_results *results, struct error *error)
+{
+    _cleanup_free_ char *summary = report_summary(results);
+
+    operation_log_success(run, summary);
+    run_event(run, "Normal", "ReconciliationSucceeded", "everything of the Spec is destroyed");
+    return destroyed(run, release, results, error);
+}
+
 static int destroy(struct run *run, struct operation *operation, struct run_status *status,
                    struct operation_results *results, struct error *error)
 {
     const struct state *state = operation_state(operation);
     _cleanup_(release_free_p) struct release *release = NULL;
     struct verdict verdict;
+    int64_t revision;
     int r;
 
     if (!state->n_records)
@@ -173,8 +193,10 @@ static int destroy(struct run *run, struct operation *operation, struct run_stat
     if (r < 0)
         return r;
     status->results = results;
-    r = operation_destroy(operation, release ? release->revision : state->revision + 1, results,
-                          error);
+    revision = release ? release->revision : state->revision + 1;
+    operation_log_release(run, release);
+    operation_log_begin(run, revision, run_says(run, "False", NULL));
+    r = operation_destroy(operation, revision, results, error);
     if (r < 0) {
         /* The Release goes on at the next try: it ends when everything is gone. */
         verdict = verdict_of_error(error);
@@ -182,9 +204,7 @@ static int destroy(struct run *run, struct operation *operation, struct run_stat
                       &verdict, NULL);
         return r;
     }
-    r = destroyed(run, release, results, error);
-    run_event(run, "Normal", "ReconciliationSucceeded", "everything of the Spec is destroyed");
-    return r;
+    return end_well(run, release, results, error);
 }
 
 /* Of a Spec that cannot be read, what it said when it was last applied. */
@@ -245,10 +265,11 @@ static void tell_way_out(struct error *failure)
 static int hold(struct run *run, struct run_status *status, struct error *failure, int64_t *after,
                 struct error *error)
 {
-    *after = run->policy.retry_interval;
     tell_way_out(failure);
-    log_warn("a Spec's deletion is held", "namespace", run->namespace_name, "spec", run->name,
-             "reason", failure->reason, "error", failure->message, NULL);
+    operation_log_failure(run, failure, run_says_already(run, failure));
+    if (failure->code == ERR_CANCELLED || failure->code == ERR_FENCED)
+        return err_copy(error, failure);
+    *after = run->policy.retry_interval;
     status->verdict = verdict_of_error(failure);
     return run_write_status(run, status, error);
 }
@@ -262,11 +283,10 @@ int reconcile_deletion(struct run *run, int64_t *after, struct error *error)
 
     if (!finalizer_is_set(value_get(run->object, "metadata")))
         return 0;
+    operation_log_start(run, RELEASE_DESTROY);
     r = take_down(run, &status, &results, &failure);
     if (r >= 0)
         r = release_finalizer(run, error);
-    else if (r == ERR_CANCELLED || r == ERR_FENCED)
-        r = err_copy(error, &failure);
     else
         r = hold(run, &status, &failure, after, error);
     operation_results_done(&results);

@@ -1,6 +1,7 @@
 #include "controller/reconcile/release.h"
 
 #include "controller/reconcile/api.h"
+#include "controller/reconcile/report.h"
 #include "controller/reconcile/run.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
@@ -75,6 +76,8 @@ static int look(struct preview *preview, struct release *release, struct error *
     int r = load_spec(preview, error);
 
     if (r >= 0)
+        operation_log_begin(&preview->run, 0, release->phase == PHASE_PREVIEWING);
+    if (r >= 0)
         r = release_write(preview->run.context, &preview->run.subject, release, PHASE_PREVIEWING,
                           NULL, NULL, NULL, NULL, error);
     return r < 0 ? r : make_plan(preview, error);
@@ -86,12 +89,26 @@ static int put_off(struct preview *preview, struct release *release, const struc
 {
     const struct value *ready = conditions_find(value_get(release->status, "conditions"), "Ready");
     struct verdict verdict = verdict_of_error(problem);
+    bool is_known = str_equal(value_get_string(ready, "message"), problem->message);
     int r = 0;
 
-    if (!str_equal(value_get_string(ready, "message"), problem->message))
+    operation_log_failure(&preview->run, problem, is_known);
+    if (!is_known)
         r = release_write(preview->run.context, &preview->run.subject, release, PHASE_PREVIEWING,
                           NULL, NULL, NULL, &verdict, error);
     return r < 0 ? r : err_copy(error, problem);
+}
+
+static void end_log(struct preview *preview, const struct error *problem)
+{
+    _cleanup_free_ char *summary = NULL;
+
+    if (problem->code) {
+        operation_log_failure(&preview->run, problem, false);
+        return;
+    }
+    summary = report_plan_summary(preview->plan);
+    operation_log_success(&preview->run, summary);
 }
 
 static int show(struct preview *preview, struct release *release, struct error *error)
@@ -101,12 +118,13 @@ static int show(struct preview *preview, struct release *release, struct error *
                               PROGRESS_SETTLED, NULL};
     int r = look(preview, release, &problem);
 
-    if (r == ERR_CANCELLED || r == ERR_FENCED)
-        return err_copy(error, &problem);
     if (r == ERR_UNAVAILABLE)
         return put_off(preview, release, &problem, error);
     if (r >= 0)
         r = plan_problem(preview->plan, &problem);
+    end_log(preview, &problem);
+    if (r == ERR_CANCELLED || r == ERR_FENCED)
+        return err_copy(error, &problem);
     if (r < 0)
         verdict = verdict_of_error(&problem);
     return release_write(preview->run.context, &preview->run.subject, release,
@@ -124,6 +142,7 @@ static int refuse(struct preview *preview, struct release *release, struct error
         "a Release of operation %s, made by hand, is not carried out by this version: Preview is",
         release_operation_name(release->operation));
     verdict = verdict_of_error(&refusal);
+    operation_log_failure(&preview->run, &refusal, false);
     return release_write(preview->run.context, &preview->run.subject, release, PHASE_FAILED, NULL,
                          NULL, NULL, &verdict, error);
 }
@@ -160,6 +179,8 @@ static int reconcile(const struct reconcile_context *context, const char *namesp
     };
     preview.run.subject.namespace_name = namespace_name;
     preview.run.subject.name = preview.run.name;
+    operation_log_start(&preview.run, release->operation);
+    operation_log_release(&preview.run, release);
     if (release->operation == RELEASE_PREVIEW)
         r = show(&preview, release, error);
     else

@@ -210,3 +210,26 @@ char *report_summary(const struct operation_results *results)
         buf_add_str(&text, "nothing to do");
     return buf_take(&text);
 }
+
+static void add_part(struct buf *text, uint32_t n, const char *what)
+{
+    if (n)
+        buf_printf(text, "%s%u %s", text->length ? ", " : "", n, what);
+}
+
+char *report_plan_summary(const struct plan *plan)
+{
+    struct buf text = BUF_INIT;
+    struct plan_summary sum;
+
+    plan_summarise(plan, &sum);
+    add_part(&text, sum.create, "to create");
+    add_part(&text, sum.adopt, "to adopt");
+    add_part(&text, sum.update, "to update");
+    add_part(&text, sum.replace, "to replace");
+    add_part(&text, sum.delete, "to delete");
+    add_part(&text, sum.unknown, "not known before others are applied");
+    if (!text.length)
+        buf_add_str(&text, "nothing to do");
+    return buf_take(&text);
+}

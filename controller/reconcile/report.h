@@ -35,6 +35,9 @@ const struct value *report_counts(const struct operation_results *results);
  * count into total unless they fail. */
 const struct value *report_resources(const struct operation_results *results, size_t n_resources);
 
+/* "3 to create, 1 to update", or "nothing to do"; free() it. */
+char *report_plan_summary(const struct plan *plan);
+
 /* "3 created, 1 configured, 2 deleted", or "nothing to do"; free() it. */
 char *report_summary(const struct operation_results *results);
 

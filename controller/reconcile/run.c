@@ -87,6 +87,15 @@ static bool says_something_new(const struct value *old, const struct verdict *ve
            !str_equal(value_get_string(ready, "message"), verdict->message);
 }
 
+bool run_says_already(const struct run *run, const struct error *failure)
+{
+    const struct value *status = value_get(run->object, "status");
+    struct verdict verdict = verdict_of_error(failure);
+
+    return value_int(value_get(status, "observedGeneration"), -1) == run->generation &&
+           !says_something_new(status, &verdict);
+}
+
 void run_begin_finalizer(struct run *run)
 {
     const struct value *metadata = value_get(run->object, "metadata");

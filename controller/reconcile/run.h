@@ -26,6 +26,7 @@ struct run {
     int64_t generation;
     struct spec_policy policy;
     struct release_subject subject;
+    struct operation_log log;
 };
 
 struct run_status {
@@ -54,6 +55,9 @@ int run_write_status(struct run *run, const struct run_status *status, struct er
 
 /* The same for an error that ends the run. */
 int run_fail(struct run *run, const struct error *failure, struct error *error);
+
+/* Ready says already that this generation fails, and in these words. */
+bool run_says_already(const struct run *run, const struct error *failure);
 
 /* An operation on the Spec's behalf. */
 int run_operation(struct run *run, struct operation **ret, struct error *error);

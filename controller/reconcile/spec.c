@@ -52,6 +52,8 @@ static int refuse(struct run *run, const char *what, const char *why, struct err
     struct error refusal = {0};
 
     err_set(&refusal, ERR_INVALID, "InvalidSpec", "%s: %s", what, why);
+    operation_log_start(run, RELEASE_APPLY);
+    operation_log_failure(run, &refusal, run_says_already(run, &refusal));
     return run_fail(run, &refusal, error);
 }
 

@@ -5,6 +5,7 @@
 
 #include "engine/base/json.h"
 #include "engine/base/limits.h"
+#include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
@@ -429,6 +430,8 @@ int kube_do(struct kube_client *client, const struct kube_request *request,
              !wait_to_retry(&exchange, n, response.retry_after, &rc, &why)))
             break;
         atomic_fetch_add(&client->retries, 1);
+        log_debug("a request is sent again", "method", request->method, "path", request->path,
+                  "reason", why.reason, "error", why.message, NULL);
     }
     return rc < 0 ? err_copy(error, &why) : 0;
 }

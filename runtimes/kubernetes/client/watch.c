@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
@@ -180,6 +181,7 @@ static int start_stream(struct kube_watch *watch, struct error *error)
     free(watch->request_path);
     watch->request_path = path;
     request.path = path;
+    log_debug(watch->events ? "a watch begins" : "a list begins", "path", path, NULL);
     request.headers = headers;
     request.n_headers = 1 + n_identity;
     for (size_t i = 0; i < n_identity; i++)
@@ -302,6 +304,8 @@ static void on_end(void *arg, const struct http_response *response, const struct
     else if (response->status / 100 != 2)
         api_error_from_response("GET", NULL, false, response, &why);
     json_stream_free(TAKE(watch->events));
+    log_debug(was_watch ? "a watch ended" : "a list ended", "path", watch->path, "reason",
+              why.code ? why.reason : NULL, "error", why.code ? why.message : NULL, NULL);
 
     if (why.code == ERR_CANCELLED) { /* the loop ends */
         list_page_done(&watch->page);

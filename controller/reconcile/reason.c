@@ -1,0 +1,73 @@
+#include "controller/reconcile/reason.h"
+
+#include <stddef.h>
+
+#include "engine/base/cleanup.h"
+#include "engine/base/str.h"
+
+static const char *const known[] = {
+    "AccessDenied",
+    "AlreadyExists",
+    "BadGateway",
+    "BadRequest",
+    "Cancelled",
+    "Conflict",
+    "ConflictDetected",
+    "Corrupt",
+    "CyclicDependency",
+    "DeletionGuardTripped",
+    "DependencyNotReady",
+    "Expired",
+    "Fenced",
+    "Forbidden",
+    "Gone",
+    "HealthCheckFailed",
+    "InternalError",
+    "Invalid",
+    "InvalidReference",
+    "InvalidSchema",
+    "InvalidSpec",
+    "KindNotFound",
+    "KindNotServed",
+    "MethodNotAllowed",
+    "NamespaceNotFound",
+    "NamespaceTerminating",
+    "NotAcceptable",
+    "NotFound",
+    "NotLeader",
+    "NotServed",
+    "OutcomeUnknown",
+    "PlanKeyCorrupt",
+    "PruneFailed",
+    "ReconciliationSucceeded",
+    "RequestEntityTooLarge",
+    "ServerTimeout",
+    "ServiceAccountNotFound",
+    "ServiceUnavailable",
+    "SpecNotFound",
+    "StateConflict",
+    "StateCorrupt",
+    "StateLost",
+    "StateOfLaterLeader",
+    "StateTooLarge",
+    "Superseded",
+    "Terminating",
+    "Timeout",
+    "TooLarge",
+    "TooManyRequests",
+    "Unauthenticated",
+    "Unauthorized",
+    "Unavailable",
+    "UnexpectedAnswer",
+    "UnknownReference",
+    "Unsupported",
+    "UnsupportedMediaType",
+};
+
+const char *reason_label(const char *reason)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        if (str_equal(known[i], reason))
+            return known[i];
+    return "Other";
+}
