@@ -97,6 +97,10 @@ static int take(struct flags *flags, int left, char **argv, struct error *error)
     size_t length;
     int r;
 
+    if (str_equal(argv[0], "-h")) {
+        flags->help = true;
+        return 1;
+    }
     if (!str_has_prefix(argv[0], "--"))
         return err_set(error, ERR_INVALID, "InvalidFlag", "\"%s\" is not a flag; see --help",
                        argv[0]);

@@ -59,6 +59,8 @@ static void *await_signal(void *arg)
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
     sigwait(&set, &number);
+    if (cancel_fired(arg)) /* we were sent it by ourselves, at the end */
+        return NULL;
     log_info("stopping", "signal", number == SIGINT ? "SIGINT" : "SIGTERM", NULL);
     cancel_fire(arg, "Shutdown");
     return NULL;
@@ -87,6 +89,7 @@ static int run(const struct flags *flags)
     r = manager_run(flags, stop, &error);
     if (r < 0)
         log_error("the operator cannot run", "reason", error.reason, "error", error.message, NULL);
+    cancel_fire(stop, "End");
     pthread_kill(signals, SIGTERM);
     pthread_join(signals, NULL);
     cancel_free(stop);

@@ -22,8 +22,7 @@ static int pod_server(char **ret, struct error *error)
 
     if (!host || !*host || !port || !*port)
         return err_set(error, ERR_NOT_FOUND, "NotInCluster",
-                       "this is no pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are "
-                       "not set");
+                       "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set");
     if (!str_to_int64(port, &number) || number < 1 || number > 65535)
         return err_set(error, ERR_INVALID, "InvalidConfig",
                        "KUBERNETES_SERVICE_PORT is not a port: \"%s\"", port);

@@ -307,6 +307,17 @@ static void help_names_each_with_its_default(void)
                "flags that this test knows");
 }
 
-SUITE(flags, TEST(has_defaults), TEST(takes_strings), TEST(takes_counts), TEST(takes_booleans),
-      TEST(takes_several_and_the_last_counts), TEST(refuses_and_says_what_is_wrong),
-      TEST(help_names_each_with_its_default))
+static void takes_the_short_form_of_help(void)
+{
+    static const char *const arguments[MAX_ARGUMENTS] = {"-h"};
+    struct flags flags;
+    struct line line;
+
+    EXPECT_INT(parse(&line, arguments, &flags, NULL), 0, "-h");
+    EXPECT(flags.help, "-h");
+    line_done(&line);
+}
+
+SUITE(flags, TEST(takes_the_short_form_of_help), TEST(has_defaults), TEST(takes_strings),
+      TEST(takes_counts), TEST(takes_booleans), TEST(takes_several_and_the_last_counts),
+      TEST(refuses_and_says_what_is_wrong), TEST(help_names_each_with_its_default))
