@@ -1,11 +1,14 @@
 #include "controller/manager.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "controller/core/informer.h"
 #include "controller/core/leader.h"
+#include "controller/core/outage.h"
 #include "controller/core/workers.h"
+#include "controller/preflight.h"
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/release.h"
 #include "controller/reconcile/spec.h"
@@ -19,6 +22,9 @@
 #include "runtimes/kubernetes/store.h"
 
 #define STATE_NAMESPACE "kusion-system"
+#define ABSENT_CRDS                                                                          \
+    "the API server does not serve " API_GROUP_VERSION ": are the CRDs installed? (kubectl " \
+    "apply --server-side -f crds/)"
 /* Previews that people ask for, at once. */
 #define RELEASE_WORKERS 2
 
@@ -32,6 +38,9 @@ struct controller {
     struct metric *reconciles, *seconds, *depth;
     struct reconcile_result (*reconcile)(void *arg, const char *key, struct cancel *cancel);
 };
+
+/* What the server's thread may look at: from RECONCILING on, all of the controllers. */
+enum phase { CONNECTING, ELECTING, RECONCILING };
 
 struct manager {
     const struct flags *flags;
@@ -52,6 +61,10 @@ struct manager {
     struct server *server;
     struct reconcile_context context;
     struct controller specs, releases;
+    struct metric *leading;
+
+    _Atomic enum phase phase;
+    struct outage outage; /* of the connection, at start */
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -69,7 +82,7 @@ static int load_config(struct manager *manager, struct error *error)
         return kube_config_load(flags->kubeconfig, flags->context, &manager->config, error);
     r = kube_config_in_cluster(NULL, &manager->config, error);
     if (r == ERR_NOT_FOUND)
-        err_wrap(error, "no --kubeconfig was given, and this is not a pod");
+        err_wrap(error, "outside a pod, --kubeconfig is to be given");
     return r;
 }
 
@@ -98,17 +111,27 @@ static int connect_client(struct manager *manager, struct error *error)
     return 0;
 }
 
-static int check_state_namespace(struct manager *manager, struct error *error)
+static char *collection_path(const struct manager *manager, const char *plural)
 {
-    _cleanup_free_ char *path = kube_path("v1", manager->state_namespace, "configmaps", NULL, NULL);
-    _cleanup_buf_ struct buf query = BUF_INIT;
-    _cleanup_value_ const struct value *list = NULL;
+    _cleanup_free_ char *path =
+        kube_path(API_GROUP_VERSION, manager->flags->watch_namespace, plural, NULL, NULL);
+    struct buf query = BUF_INIT;
 
     buf_add_str(&query, path);
-    kube_path_query(&query, "limit", "1");
-    return kube_get(manager->client, query.data, manager->stop, &list, error) < 0
-               ? err_wrap(error, "reading State's namespace %s", manager->state_namespace)
-               : 0;
+    if (manager->flags->watch_label_selector && str_equal(plural, "specs"))
+        kube_path_query(&query, "labelSelector", manager->flags->watch_label_selector);
+    return buf_take(&query);
+}
+
+static int preflight(struct manager *manager, struct error *error)
+{
+    _cleanup_free_ char *specs = collection_path(manager, "specs");
+    int r = preflight_connect(manager->client, manager->state_namespace, &manager->outage,
+                              manager->stop, error);
+
+    return r < 0 ? r
+                 : preflight_selector(manager->client, specs, manager->flags->watch_label_selector,
+                                      manager->stop, error);
 }
 
 /* ---- Leadership ---- */
@@ -130,11 +153,8 @@ static void on_started(void *arg)
 
 static void on_stopped(void *arg)
 {
-    struct manager *manager = arg;
-
-    (void)manager;
+    (void)arg;
     /* Nothing that runs may go on, and nothing needs to be put in order: State is as it is. */
-    log_error("the Lease is lost; another process leads now", "identity", manager->identity, NULL);
     _exit(1);
 }
 
@@ -149,13 +169,15 @@ static void on_stop(void *arg)
 static bool wait_for(struct manager *manager, const bool *flag)
 {
     struct cancel_listener *listener = cancel_listen(manager->stop, on_stop, manager);
+    bool is_set;
 
     pthread_mutex_lock(&manager->lock);
     while (!*flag && !manager->lost)
         system_clock.wait(&system_clock, &manager->changed, &manager->lock, CLOCK_FOREVER);
+    is_set = *flag;
     pthread_mutex_unlock(&manager->lock);
     cancel_unlisten(manager->stop, listener);
-    return *flag;
+    return is_set;
 }
 
 static int64_t epoch(void *arg)
@@ -184,6 +206,7 @@ static bool lead(struct manager *manager)
     if (!manager->leader)
         return true;
     log_info("waiting for the Lease", "identity", manager->identity, NULL);
+    atomic_store(&manager->phase, ELECTING);
     leader_start(manager->leader, manager->client);
     return wait_for(manager, &manager->started);
 }
@@ -227,18 +250,6 @@ static struct reconcile_result reconcile(void *arg, const char *key, struct canc
     return result;
 }
 
-static char *collection_path(const struct manager *manager, const char *plural)
-{
-    _cleanup_free_ char *path =
-        kube_path(API_GROUP_VERSION, manager->flags->watch_namespace, plural, NULL, NULL);
-    struct buf query = BUF_INIT;
-
-    buf_add_str(&query, path);
-    if (manager->flags->watch_label_selector && str_equal(plural, "specs"))
-        kube_path_query(&query, "labelSelector", manager->flags->watch_label_selector);
-    return buf_take(&query);
-}
-
 static int controller_start(struct manager *manager, struct controller *controller,
                             const char *plural, unsigned workers, struct error *error)
 {
@@ -254,10 +265,12 @@ static int controller_start(struct manager *manager, struct controller *controll
         .reconcile = reconcile,
         .arg = controller,
     });
-    controller->informer = informer_new(
-        &(struct informer_config){
-            .client = manager->client, .path = path, .on_change = on_change, .arg = controller},
-        error);
+    controller->informer = informer_new(&(struct informer_config){.client = manager->client,
+                                                                  .path = path,
+                                                                  .on_change = on_change,
+                                                                  .arg = controller,
+                                                                  .absent = ABSENT_CRDS},
+                                        error);
     return controller->informer ? 0 : error->code;
 }
 
@@ -278,28 +291,49 @@ static int start_reconcilers(struct manager *manager, struct error *error)
         r = controller_start(manager, &manager->specs, "specs", (unsigned)flags->concurrent, error);
     if (r >= 0)
         r = controller_start(manager, &manager->releases, "releases", RELEASE_WORKERS, error);
+    if (r >= 0)
+        atomic_store(&manager->phase, RECONCILING);
     return r;
 }
 
 /* ---- Serving ---- */
 
-static bool is_ready(void *arg)
+static bool is_synced(const struct controller *controller, struct buf *why_not)
 {
-    const struct manager *manager = arg;
+    if (informer_synced(controller->informer))
+        return true;
+    buf_printf(why_not, "watching %ss: ", controller->name);
+    informer_tell_outage(controller->informer, why_not);
+    return false;
+}
 
-    /* One that waits for the Lease is ready to take over. */
-    return !manager->specs.informer || informer_synced(manager->specs.informer);
+static bool is_ready(void *arg, struct buf *why_not)
+{
+    struct manager *manager = arg;
+
+    switch (atomic_load(&manager->phase)) {
+    case CONNECTING:
+        outage_is(&manager->outage, why_not);
+        return false;
+    case ELECTING: /* one that waits for the Lease is ready to take over */
+        return !leader_is_in_the_dark(manager->leader, why_not);
+    case RECONCILING:
+        return is_synced(&manager->specs, why_not) && is_synced(&manager->releases, why_not);
+    }
+    return false;
 }
 
 static void set_gauges(void *arg)
 {
     struct manager *manager = arg;
     struct controller *controllers[] = {&manager->specs, &manager->releases};
+    bool is_reconciling = atomic_load(&manager->phase) == RECONCILING;
 
+    metric_set(manager->leading, is_reconciling, manager->flags->lease_name, NULL);
     for (size_t i = 0; i < ARRAY_SIZE(controllers); i++) {
         struct workqueue_stats stats = {0};
 
-        if (controllers[i]->queue)
+        if (is_reconciling)
             workqueue_stats(controllers[i]->queue, &stats);
         metric_set(controllers[i]->depth, (double)stats.depth, controllers[i]->name, NULL);
     }
@@ -315,6 +349,8 @@ static int serve(struct manager *manager, struct error *error)
                         "Reconciles, by controller and result.", "controller", "result", NULL);
     seconds = metrics_histogram(manager->metrics, "controller_runtime_reconcile_time_seconds",
                                 "How long a reconcile took.", "controller", NULL);
+    manager->leading = metrics_gauge(manager->metrics, "leader_election_master_status",
+                                     "1: this process reconciles. 0: it waits.", "name", NULL);
     depth = metrics_gauge(manager->metrics, "workqueue_depth", "Keys that wait.", "name", NULL);
     manager->specs = (struct controller){.name = "spec",
                                          .reconcile = reconcile_spec,
@@ -405,7 +441,7 @@ static int start(struct manager *manager, struct error *error)
     if (r >= 0)
         r = serve(manager, error);
     if (r >= 0)
-        r = check_state_namespace(manager, error);
+        r = preflight(manager, error);
     if (r < 0)
         return r;
     fill_context(manager);
@@ -437,6 +473,7 @@ static void finish(struct manager *manager)
     free(manager->identity);
     pthread_cond_destroy(&manager->changed);
     pthread_mutex_destroy(&manager->lock);
+    outage_done(&manager->outage);
 }
 
 int manager_run(const struct flags *flags, struct cancel *stop, struct error *error)
@@ -446,10 +483,11 @@ int manager_run(const struct flags *flags, struct cancel *stop, struct error *er
     int r;
 
     pthread_mutex_init(&manager.lock, NULL);
+    outage_init(&manager.outage, "the API server did not answer yet");
     system_clock_condition_init(&manager.changed);
     r = start(&manager, error);
     if (r >= 0)
         wait_for(&manager, &never);
     finish(&manager);
-    return r;
+    return r == ERR_CANCELLED ? 0 : r;
 }

@@ -3,10 +3,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "controller/core/outage.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
+#include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/watch.h"
 
 /* One allocation each: the strings follow the struct, the key first. */
@@ -19,6 +21,7 @@ struct informer {
     struct informer_config config;
     struct kube_watch *watch;
     _Atomic bool is_synced;
+    struct outage outage;
     pthread_mutex_t mutex; /* of objects; only the watch's callbacks change them */
     struct strmap objects;
 };
@@ -127,6 +130,18 @@ static void drop(struct informer *informer, const struct entry *gone)
         report(informer, gone->key, old, NULL);
 }
 
+static void fail(struct informer *informer, const struct error *error)
+{
+    const char *absent = informer->config.absent;
+    struct error why = *error;
+
+    if (absent && str_equal(error->reason, "NotServed"))
+        err_set(&why, error->code, error->reason, "%s", absent);
+    if (outage_goes_on(&informer->outage, &why, system_clock.monotonic(&system_clock)))
+        log_warn("a watch failed, and is tried again", "path", informer->config.path, "reason",
+                 why.reason, "error", why.message, NULL);
+}
+
 static void on_event(void *arg, enum kube_watch_event event, const struct value *object,
                      const struct error *error)
 {
@@ -147,10 +162,10 @@ static void on_event(void *arg, enum kube_watch_event event, const struct value 
         break;
     case KUBE_WATCH_SYNCED:
         atomic_store(&informer->is_synced, true);
+        outage_ends(&informer->outage);
         break;
     case KUBE_WATCH_ERROR:
-        log_warn("watch failed, and is tried again", "path", informer->config.path, "reason",
-                 error->reason, "error", error->message, NULL);
+        fail(informer, error);
         break;
     }
 }
@@ -163,6 +178,7 @@ struct informer *informer_new(const struct informer_config *config, struct error
     informer->config = *config;
     informer->config.path = watch.path = str_new(config->path);
     pthread_mutex_init(&informer->mutex, NULL);
+    outage_init(&informer->outage, "the first list is not complete");
     strmap_init(&informer->objects);
     if (kube_watch_new(config->client, &watch, &informer->watch, error) < 0) {
         err_wrap(error, "watch of %s", config->path);
@@ -179,6 +195,7 @@ void informer_free(struct informer *informer)
     for (struct strmap_entry *e = NULL; (e = strmap_next(&informer->objects, e));)
         free(e->value);
     strmap_done(&informer->objects);
+    outage_done(&informer->outage);
     pthread_mutex_destroy(&informer->mutex);
     free((char *)(uintptr_t)informer->config.path);
     free(informer);
@@ -187,6 +204,11 @@ void informer_free(struct informer *informer)
 bool informer_synced(const struct informer *informer)
 {
     return atomic_load(&informer->is_synced);
+}
+
+void informer_tell_outage(struct informer *informer, struct buf *to)
+{
+    outage_is(&informer->outage, to);
 }
 
 void informer_each(struct informer *informer,

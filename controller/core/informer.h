@@ -10,6 +10,7 @@
 #ifndef CONTROLLER_CORE_INFORMER_H
 #define CONTROLLER_CORE_INFORMER_H
 
+#include "engine/base/buf.h"
 #include "runtimes/kubernetes/client/client.h"
 
 #define INFORMER_TRIGGER "api.kusion.io/reconcile-requested-at"
@@ -35,6 +36,8 @@ struct informer_config {
     void (*on_change)(void *arg, const char *key, const struct informer_object *old,
                       const struct informer_object *now);
     void *arg;
+    /* What to say where the API server does not serve such a collection; NULL: what it says. */
+    const char *absent;
 };
 
 struct informer;
@@ -46,6 +49,8 @@ DEFINE_CLEANUP(struct informer *, informer_free)
 
 /* The first list is complete, and on_change was called for all of it. Thread-safe. */
 bool informer_synced(const struct informer *informer);
+/* Appends what stands in the way of that. Thread-safe. */
+void informer_tell_outage(struct informer *informer, struct buf *to);
 
 /* Calls fn for each object, in no order, under the informer's lock: fn must be quick and must not
  * call the informer. Thread-safe. */

@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 
+#include "controller/core/outage.h"
 #include "controller/core/thread.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
@@ -26,7 +27,8 @@ struct leader {
     pthread_cond_t stopped;
     bool is_stopping;
 
-    char reason[ERROR_REASON_SIZE]; /* the thread's: why it failed last, as it was logged */
+    struct outage outage; /* whose the Lease is, is not known */
+    bool was_held;        /* the thread's: another held it at the last try, and that was logged */
 };
 
 struct leader *leader_new(const struct leader_config *config)
@@ -44,6 +46,7 @@ struct leader *leader_new(const struct leader_config *config)
     atomic_store(&leader->epoch, NOT_LEADING);
     leader->stop = cancel_new(NULL);
     pthread_mutex_init(&leader->mutex, NULL);
+    outage_init(&leader->outage, "the Lease is not read yet");
     system_clock_condition_init(&leader->stopped);
     return leader;
 }
@@ -72,6 +75,11 @@ int leader_permit(void *arg, struct error *error)
                    leader->config.namespace_name, leader->config.lease_name);
 }
 
+bool leader_is_in_the_dark(struct leader *leader, struct buf *why)
+{
+    return outage_is(&leader->outage, why);
+}
+
 int64_t leader_epoch(const struct leader *leader)
 {
     int64_t epoch = atomic_load(&leader->epoch);
@@ -96,31 +104,55 @@ static bool pause_before_retry(struct leader *leader)
     return goes_on;
 }
 
-/* Takes or renews it; false: it is not known to be ours. A failure is logged when it is another
- * than the last. */
-static bool try(struct leader *leader)
+/* Another holds it: which is no failure, and worth a line once. */
+static void wait_for_another(struct leader *leader, const struct error *error)
 {
-    struct error error = {0};
-    int rc = lease_acquire(leader->lease, leader->stop, &error);
+    outage_ends(&leader->outage);
+    if (!leader->was_held)
+        log_info("the Lease is not ours", "reason", error->reason, "why", error->message, NULL);
+    leader->was_held = true;
+}
+
+/* Takes or renews it; else the error, not written before, says why it is not known to be ours. */
+static int try(struct leader *leader, struct error *error)
+{
+    const struct clock_source *clock = leader->config.clock;
+    int rc = lease_acquire(leader->lease, leader->stop, error);
 
     if (rc == 0)
-        leader->reason[0] = '\0';
-    if (rc == 0 || rc == ERR_CANCELLED || str_equal(leader->reason, error.reason))
-        return rc == 0;
-    str_copy(leader->reason, sizeof(leader->reason), error.reason);
-    if (rc == ERR_CONFLICT)
-        log_info("the lease is not ours", "reason", error.reason, "message", error.message, NULL);
+        outage_ends(&leader->outage);
+    else if (rc == ERR_CONFLICT)
+        wait_for_another(leader, error);
+    else if (rc != ERR_CANCELLED && outage_goes_on(&leader->outage, error, clock->monotonic(clock)))
+        log_warn("the Lease cannot be had", "reason", error->reason, "error", error->message, NULL);
+    return rc;
+}
+
+/* What is known of a loss: who has it, or that it was not renewed. */
+static void log_loss(struct leader *leader, const struct error *error)
+{
+    const struct leader_config *config = &leader->config;
+    _cleanup_free_ char *holder = lease_holder(leader->lease);
+    _cleanup_free_ char *why = NULL;
+
+    if (*holder && !str_equal(holder, config->identity))
+        why = str_printf("it is held by %s", holder);
+    else if (!error->code)
+        why = str_new("another held it in between");
     else
-        log_warn("the lease cannot be had", "reason", error.reason, "error", error.message, NULL);
-    return false;
+        why = str_printf("it could not be renewed within %lld ms: %s", (long long)config->renew,
+                         error->message);
+    log_error("the Lease is lost", "lease", config->lease_name, "identity", config->identity, "why",
+              why, NULL);
 }
 
 static void *run(void *arg)
 {
     struct leader *leader = arg;
     const struct leader_config *config = &leader->config;
+    struct error error = {0};
 
-    while (!try(leader))
+    while (try(leader, &error) < 0)
         if (!pause_before_retry(leader))
             return NULL;
     atomic_store(&leader->epoch, lease_epoch(leader->lease));
@@ -128,13 +160,14 @@ static void *run(void *arg)
     if (config->on_started)
         config->on_started(config->arg);
     while (pause_before_retry(leader)) {
-        try(leader);
+        err_clear(&error);
+        try(leader, &error);
         if (leader_is(leader))
             continue;
         if (cancel_fired(leader->stop))
             break;
         atomic_store(&leader->epoch, NOT_LEADING);
-        log_error("leadership is lost", "lease", config->lease_name, NULL);
+        log_loss(leader, &error);
         if (config->on_stopped)
             config->on_stopped(config->arg);
         break;
@@ -177,6 +210,7 @@ void leader_free(struct leader *leader)
     lease_free(leader->lease);
     cancel_free(leader->stop);
     pthread_cond_destroy(&leader->stopped);
+    outage_done(&leader->outage);
     pthread_mutex_destroy(&leader->mutex);
     free((char *)(uintptr_t)leader->config.namespace_name);
     free((char *)(uintptr_t)leader->config.lease_name);

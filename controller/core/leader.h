@@ -21,6 +21,7 @@
 #ifndef CONTROLLER_CORE_LEADER_H
 #define CONTROLLER_CORE_LEADER_H
 
+#include "engine/base/buf.h"
 #include "engine/base/clock.h"
 #include "runtimes/kubernetes/client/client.h"
 
@@ -33,7 +34,7 @@ struct leader_config {
     int64_t retry;        /* ms between tries and between renewals; 0: 2 s */
     /* On the leader's thread: quick, since renewal waits for them. Each once at most. */
     void (*on_started)(void *arg);
-    void (*on_stopped)(void *arg);
+    void (*on_stopped)(void *arg); /* why was logged */
     void *arg;
 };
 
@@ -47,6 +48,10 @@ DEFINE_CLEANUP(struct leader *, leader_free)
 
 /* 0, or ERR_FENCED. leader: a struct leader; fits kube_client_config.guard. Thread-safe. */
 int leader_permit(void *leader, struct error *error);
+
+/* False: whose the Lease is, is known (ours or another's: one that waits for it is ready to take
+ * over). True: it cannot be told, and why. Thread-safe. */
+bool leader_is_in_the_dark(struct leader *leader, struct buf *why);
 
 bool leader_is(const struct leader *leader); /* what the permit would say */
 

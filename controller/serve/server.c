@@ -36,12 +36,18 @@ struct exchange {
 
 /* ---- Answers ---- */
 
-static unsigned answer_health(const struct server *server, bool (*ask)(void *arg), struct buf *body)
+static unsigned answer_health(const struct server *server,
+                              bool (*ask)(void *arg, struct buf *why_not), struct buf *body)
 {
-    bool is_well = !ask || ask(server->config.arg);
+    _cleanup_buf_ struct buf why_not = BUF_INIT;
 
-    buf_add_str(body, is_well ? "ok" : "not ok");
-    return is_well ? HTTP_STATUS_OK : HTTP_STATUS_SERVICE_UNAVAILABLE;
+    if (!ask || ask(server->config.arg, &why_not)) {
+        buf_add_str(body, "ok");
+        return HTTP_STATUS_OK;
+    }
+    buf_printf(body, "not ok%s%s\n", why_not.length ? ": " : "",
+               why_not.length ? why_not.data : "");
+    return HTTP_STATUS_SERVICE_UNAVAILABLE;
 }
 
 /* Puts the body into the buffer and returns the status. */

@@ -150,4 +150,41 @@ static void is_not_synced_without_a_list(void)
     EXPECT_STR(changes.text.data, "", "nothing");
 }
 
-SUITE(informer, TEST(tells_what_counts), TEST(is_not_synced_without_a_list))
+static void tells_why_it_is_not_synced(void)
+{
+    static const struct {
+        const char *note, *absent, *body, *expected;
+        int status;
+    } outages[] = {
+        {"not served", "is it installed?", "404 page not found", "NotServed: is it installed?",
+         404},
+        {"not served, and no more to say", NULL, "404 page not found",
+         "NotServed: GET: the answer was 404, and not of the API server's form", 404},
+        {"no right", "is it installed?",
+         "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"reason\":\"Forbidden\",\"message\":"
+         "\"no\",\"code\":403}",
+         "Forbidden: no", 403},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(outages); i++) {
+        struct fake_step step = {
+            .status = outages[i].status, .body = outages[i].body, .repeat = true};
+        struct changes changes = {.text = BUF_INIT, .mutex = PTHREAD_MUTEX_INITIALIZER};
+        struct informer_config config = {
+            .path = "/c", .on_change = on_change, .arg = &changes, .absent = outages[i].absent};
+        _cleanup_buf_ struct buf why = BUF_INIT;
+        struct informer *informer;
+
+        harness_start(&changes.harness, &step, 1, NULL);
+        config.client = changes.harness.client;
+        informer = informer_new(&config, NULL);
+        EXPECT(fake_server_wait(changes.harness.server, 2), outages[i].note);
+        informer_tell_outage(informer, &why);
+        EXPECT(str_has_suffix(why.data, outages[i].expected), why.data);
+        informer_free(informer);
+        harness_stop(&changes.harness, true);
+    }
+}
+
+SUITE(informer, TEST(tells_why_it_is_not_synced), TEST(tells_what_counts),
+      TEST(is_not_synced_without_a_list))

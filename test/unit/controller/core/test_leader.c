@@ -13,9 +13,10 @@
     "{\"kind\":\"Lease\",\"metadata\":{\"name\":\"l\",\"namespace\":\"ns\",\"resourceVersion\":" \
     "\"" version "\"},\"spec\":{" who                                                            \
     "\"leaseDurationSeconds\":15,\"leaseTransitions\":" #transitions "}}"
-#define ME     "\"holderIdentity\":\"me\","
-#define OTHER  "\"holderIdentity\":\"other\","
-#define NOBODY ""
+#define NOT_READ "the Lease is not read yet"
+#define ME       "\"holderIdentity\":\"me\","
+#define OTHER    "\"holderIdentity\":\"other\","
+#define NOBODY   ""
 #define FAILED(code, reason) \
     "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"reason\":\"" reason "\",\"code\":" #code "}"
 #define STEP(verb, code, text)                                      \
@@ -205,5 +206,65 @@ static void waits_while_another_leads(void)
     fixture_stop(&fixture);
 }
 
-SUITE(leader, TEST(permits_nothing_before_it_leads), TEST(leads_and_gives_it_up),
+static bool is_unread(struct leader *leader)
+{
+    _cleanup_buf_ struct buf why = BUF_INIT;
+
+    leader_is_in_the_dark(leader, &why);
+    return str_equal(why.data, NOT_READ);
+}
+
+static void wait_for_first_try(struct leader *leader)
+{
+    for (unsigned i = 0; i < 10000 && is_unread(leader); i++)
+        usleep(1000);
+}
+
+static void is_in_the_dark_until_it_has_read_the_lease(void)
+{
+    static const struct {
+        const char *note;
+        struct fake_step steps[3];
+        size_t n_steps;
+        const char *why; /* how it begins; NULL: it is not */
+    } rows[] = {
+        {"held by another",
+         {{.expect = "GET " COLLECTION,
+           .status = 200,
+           .body = HELD("1", OTHER, 4),
+           .repeat = true}},
+         1,
+         NULL},
+        {"no right",
+         {{.expect = "GET " COLLECTION,
+           .status = 403,
+           .body = FAILED(403, "Forbidden"),
+           .repeat = true}},
+         1,
+         "Forbidden: lease ns/l: "},
+        {"a right to read, but not to write",
+         {STEP("GET", 200, HELD("1", NOBODY, 4)),
+          {.status = 403, .body = FAILED(403, "Forbidden"), .repeat = true}},
+         2,
+         "Forbidden: lease ns/l: "},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_buf_ struct buf before = BUF_INIT, after = BUF_INIT;
+        struct fixture fixture;
+
+        fixture_start(&fixture, rows[i].steps, rows[i].n_steps);
+        EXPECT(leader_is_in_the_dark(fixture.leader, &before), rows[i].note);
+        EXPECT_STR(before.data, NOT_READ, rows[i].note);
+        leader_start(fixture.leader, fixture.harness.client);
+        wait_for_first_try(fixture.leader);
+        EXPECT_INT(leader_is_in_the_dark(fixture.leader, &after), rows[i].why != NULL,
+                   rows[i].note);
+        EXPECT(!rows[i].why || str_has_prefix(after.data, rows[i].why), rows[i].note);
+        fixture_stop(&fixture);
+    }
+}
+
+SUITE(leader, TEST(is_in_the_dark_until_it_has_read_the_lease),
+      TEST(permits_nothing_before_it_leads), TEST(leads_and_gives_it_up),
       TEST(is_fenced_by_the_clock_alone), TEST(is_lost_once), TEST(waits_while_another_leads))

@@ -56,11 +56,18 @@ static void counts_what_a_plan_does(void)
     _cleanup_(plan_free_p) struct plan *empty = plan_of(NULL, 0);
     _cleanup_value_ const struct value *shown = report_plan(plan, "0123");
     _cleanup_value_ const struct value *nothing = report_plan(empty, NULL);
+    _cleanup_free_ char *words = report_plan_summary(plan);
+    _cleanup_free_ char *no_words = report_plan_summary(empty);
 
     expect_json(shown,
                 "{\"digest\":\"0123\",\"create\":2,\"update\":1,\"delete\":3,\"replace\":1,"
                 "\"adopt\":2,\"unchanged\":4}",
                 "all kinds");
+    EXPECT_STR(words,
+               "2 to create, 2 to adopt, 1 to update, 1 to replace, 3 to delete, 1 not known "
+               "before others are applied",
+               "all kinds");
+    EXPECT_STR(no_words, "nothing to do", "empty");
     expect_json(nothing,
                 "{\"create\":0,\"update\":0,\"delete\":0,\"replace\":0,\"adopt\":0,"
                 "\"unchanged\":0}",

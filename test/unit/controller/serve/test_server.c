@@ -14,13 +14,15 @@ struct fixture {
     _Atomic bool healthy, ready;
 };
 
-static bool is_healthy(void *arg)
+static bool is_healthy(void *arg, struct buf *why_not)
 {
+    (void)why_not;
     return atomic_load(&((struct fixture *)arg)->healthy);
 }
 
-static bool is_ready(void *arg)
+static bool is_ready(void *arg, struct buf *why_not)
 {
+    buf_add_str(why_not, "nobody answers");
     return atomic_load(&((struct fixture *)arg)->ready);
 }
 
@@ -87,7 +89,7 @@ static const struct row {
 } rows[] = {
     {REQUEST("GET /healthz"), false, "HTTP/1.1 200", "\r\n\r\nok"},
     {REQUEST("GET /healthz?verbose"), false, "HTTP/1.1 200", "\r\n\r\nok"},
-    {REQUEST("GET /readyz"), false, "HTTP/1.1 503", "\r\n\r\nnot ok"},
+    {REQUEST("GET /readyz"), false, "HTTP/1.1 503", "\r\n\r\nnot ok: nobody answers\n"},
     {REQUEST("HEAD /healthz"), false, "HTTP/1.1 200", "\r\n\r\n"},
     {REQUEST("GET /metrics"), true, "HTTP/1.1 200", "\n"},
     {REQUEST("GET /metrics"), false, "HTTP/1.1 404", "not found\n"},

@@ -1,0 +1,52 @@
+#include "controller/core/outage.h"
+
+#include "engine/base/str.h"
+
+#define LOG_INTERVAL 60000 /* ms */
+
+void outage_init(struct outage *outage, const char *pending)
+{
+    *outage = (struct outage){.pending = pending};
+    pthread_mutex_init(&outage->mutex, NULL);
+}
+
+void outage_done(struct outage *outage)
+{
+    pthread_mutex_destroy(&outage->mutex);
+}
+
+bool outage_goes_on(struct outage *outage, const struct error *error, int64_t now)
+{
+    bool is_due;
+
+    pthread_mutex_lock(&outage->mutex);
+    is_due =
+        !str_equal(outage->error.reason, error->reason) || now - outage->logged_at >= LOG_INTERVAL;
+    if (is_due)
+        outage->logged_at = now;
+    outage->error = *error;
+    pthread_mutex_unlock(&outage->mutex);
+    return is_due;
+}
+
+void outage_ends(struct outage *outage)
+{
+    pthread_mutex_lock(&outage->mutex);
+    outage->error = (struct error){0};
+    outage->pending = NULL;
+    pthread_mutex_unlock(&outage->mutex);
+}
+
+bool outage_is(struct outage *outage, struct buf *to)
+{
+    bool is;
+
+    pthread_mutex_lock(&outage->mutex);
+    is = outage->error.code || outage->pending;
+    if (to && outage->error.code)
+        buf_printf(to, "%s: %s", outage->error.reason, outage->error.message);
+    else if (to && outage->pending)
+        buf_add_str(to, outage->pending);
+    pthread_mutex_unlock(&outage->mutex);
+    return is;
+}

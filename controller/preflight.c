@@ -1,0 +1,73 @@
+#include "controller/preflight.h"
+
+#include "engine/base/log.h"
+#include "engine/base/str.h"
+#include "runtimes/io/clock.h"
+#include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/client/pause.h"
+
+/* ms */
+#define PATIENCE      60000 /* altogether */
+#define FIRST_ATTEMPT 1000  /* which is to be heard of soon; each takes twice as long as the last \
+                             */
+#define PAUSE 500
+
+static int64_t now(void)
+{
+    return system_clock.monotonic(&system_clock);
+}
+
+static int get_first(struct kube_client *client, const char *path, int64_t timeout,
+                     struct cancel *stop, struct error *error)
+{
+    _cleanup_buf_ struct buf query = BUF_INIT;
+    _cleanup_value_ const struct value *list = NULL;
+    struct kube_request request = {.method = "GET", .timeout = timeout, .cancel = stop};
+
+    buf_add_str(&query, path);
+    kube_path_query(&query, "limit", "1");
+    request.path = query.data;
+    return kube_do(client, &request, &list, error);
+}
+
+static bool may_come_right(int code)
+{
+    return code == ERR_UNAVAILABLE || code == ERR_TIMEOUT;
+}
+
+int preflight_connect(struct kube_client *client, const char *state_namespace,
+                      struct outage *outage, struct cancel *stop, struct error *error)
+{
+    _cleanup_free_ char *path = kube_path("v1", state_namespace, "configmaps", NULL, NULL);
+    int64_t end = now() + PATIENCE;
+
+    for (int64_t timeout = FIRST_ATTEMPT;; timeout *= 2) {
+        struct error why = {0};
+        int64_t left = end - now();
+        int r = get_first(client, path, timeout < left ? timeout : left, stop, &why);
+
+        if (r >= 0) {
+            outage_ends(outage);
+            return 0;
+        }
+        err_wrap(&why, "reading State's namespace %s", state_namespace);
+        if (!may_come_right(r) || now() + PAUSE >= end)
+            return err_copy(error, &why);
+        if (outage_goes_on(outage, &why, now()))
+            log_warn("the API server does not answer yet", "reason", why.reason, "error",
+                     why.message, NULL);
+        if (!pause_for(PAUSE, stop))
+            return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(stop));
+    }
+}
+
+int preflight_selector(struct kube_client *client, const char *specs, const char *selector,
+                       struct cancel *stop, struct error *error)
+{
+    struct error why = {0};
+
+    if (!selector || get_first(client, specs, 0, stop, &why) != ERR_INVALID)
+        return 0;
+    err_wrap(&why, "--watch-label-selector: \"%s\" is refused", selector);
+    return err_copy(error, &why);
+}
