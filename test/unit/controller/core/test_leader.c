@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"
@@ -151,37 +152,63 @@ static void is_fenced_by_the_clock_alone(void)
 
 static const struct loss {
     const char *note;
+    const char *why; /* in the log */
     size_t n_steps;
     struct fake_step steps[5];
+    int64_t passes;
 } losses[] = {
     {"another took it",
+     "it is held by other",
      4,
      {STEP("GET", 200, HELD("1", NOBODY, 4)), STEP("PUT", 200, HELD("2", ME, 5)),
-      STEP("PUT", 409, FAILED(409, "Conflict")), STEP("GET", 200, HELD("9", OTHER, 6))}},
+      STEP("PUT", 409, FAILED(409, "Conflict")), STEP("GET", 200, HELD("9", OTHER, 6))},
+     2000},
     {"another had it in between, and it is ours again",
+     "another held it in between",
      5,
      {STEP("GET", 200, HELD("1", NOBODY, 4)),
       STEP("PUT", 200, HELD("2", ME, 5)),
       STEP("PUT", 409, FAILED(409, "Conflict")),
       STEP("GET", 200, HELD("9", NOBODY, 6)),
-      {.expect = "PUT " COLLECTION, .status = 200, .body = HELD("10", ME, 7), .repeat = true}}},
+      {.expect = "PUT " COLLECTION, .status = 200, .body = HELD("10", ME, 7), .repeat = true}},
+     2000},
+    {"it was not renewed",
+     "it could not be renewed within 10000 ms: lease ns/l: ",
+     3,
+     {STEP("GET", 200, HELD("1", NOBODY, 4)), STEP("PUT", 200, HELD("2", ME, 5)),
+      STEP("PUT", 403, FAILED(403, "Forbidden"))},
+     10000},
 };
+
+/* Of the leader's thread alone. */
+static struct buf errors;
+
+static void keep(const char *line, size_t length)
+{
+    buf_add(&errors, line, length);
+}
 
 static void is_lost_once(void)
 {
     for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
+        _cleanup_free_ char *why = str_printf("\"why\":\"%s", losses[i].why);
         struct fixture fixture;
 
+        buf_init(&errors, 0);
+        log_open(&(struct log_sink){.write = keep, .level = LOG_ERROR});
         fixture_start(&fixture, losses[i].steps, losses[i].n_steps);
         leader_start(fixture.leader, fixture.harness.client);
         wait_for(&fixture.started);
-        pass(&fixture, 2000);
+        pass(&fixture, losses[i].passes);
         wait_for(&fixture.stopped);
         EXPECT_INT(leader_permit(fixture.leader, NULL), ERR_FENCED, losses[i].note);
         usleep(10000);
         EXPECT_INT(fixture.started, 1, losses[i].note);
         EXPECT_INT(fixture.stopped, 1, losses[i].note);
         fixture_stop(&fixture);
+        log_open(NULL);
+        EXPECT(strstr(errors.data, why), errors.data);
+        buf_done(&errors);
     }
 }
 

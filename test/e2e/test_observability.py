@@ -1,0 +1,202 @@
+"""What is heard of the controller from outside: its log, /readyz, /metrics."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import urllib.error
+import urllib.request
+
+import pytest
+
+from kusion_e2e.cluster import Cluster
+from kusion_e2e.controller import PROGRAM, STATE, Controller
+from kusion_e2e.kinds import create, new_release
+from kusion_e2e.specs import Spec, config_map
+from kusion_e2e.wait import eventually
+
+SECONDS = 60
+
+
+def free_address():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{one.getsockname()[1]}"
+
+
+def get(address, path):
+    """Status code and body."""
+    try:
+        with urllib.request.urlopen(f"http://{address}{path}", timeout=10) as response:
+            return response.status, response.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+class Observed(Controller):
+    """A controller that serves what can be asked of it, with a log that is read."""
+
+    def __init__(self, cluster, *flags, **more):
+        self.cluster = cluster
+        self.health, self.metrics = free_address(), free_address()
+        super().__init__(cluster, flags=("--health-bind-address", self.health,
+                                         "--metrics-bind-address", self.metrics, *flags), **more)
+
+    def lines(self, message=None, **fields):
+        """Those of the log that have this message, and these fields."""
+        fields.update({"message": message} if message else {})
+        text = self.log.read_text()
+        parsed = [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
+        return [line for line in parsed if fields.items() <= line.items()]
+
+    def line(self, message, **fields):
+        """The first of them, once it is there."""
+        return eventually(lambda: self.lines(message, **fields), SECONDS)[0]
+
+    def readyz(self):
+        try:
+            return get(self.health, "/readyz")
+        except OSError:
+            return None, ""
+
+    def wait_ready(self, code, text):
+        def answers():
+            answer = self.readyz()
+            assert answer[0] == code and text in answer[1], answer
+            return answer[1]
+        return eventually(answers, SECONDS)
+
+    def count(self, **labels):
+        """Of operations with these labels."""
+        total = 0
+        for line in get(self.metrics, "/metrics")[1].splitlines():
+            if line.startswith("kusion_operations_total{"):
+                found = dict(re.findall(r'(\w+)="([^"]*)"', line))
+                total += float(line.split()[-1]) if labels.items() <= found.items() else 0
+        return total
+
+
+@pytest.fixture
+def start(state_namespace):
+    """Starts a controller, which ends with the test."""
+    started = []
+
+    def begin(*flags, **more):
+        started.append(Observed(state_namespace, *flags, **more))
+        return started[-1]
+
+    yield begin
+    for one in started:
+        one.stop()
+
+
+@pytest.fixture
+def bare():
+    """A control plane without our kinds."""
+    cluster = Cluster.up(f"e2e-bare-{os.getpid()}")
+    try:
+        cluster.kubectl("create", "namespace", STATE)
+        yield cluster
+    finally:
+        cluster.down()
+
+
+def kubeconfig_for(cluster, tmp_path, server):
+    """The cluster's, for another server."""
+    path = shutil.copy(cluster.kubeconfig, tmp_path / "kubeconfig")
+    name = cluster.kubectl("config", "view", "-o", "jsonpath={.clusters[0].name}").stdout
+    cluster.kubectl("--kubeconfig", path, "config", "set-cluster", name, f"--server={server}")
+    return path
+
+
+def test_operations_are_logged_at_both_ends_and_counted(start, tenant):
+    controller = start("--log-level", "debug").wait_leading(SECONDS)
+    cluster = controller.cluster
+    spec = Spec(cluster, tenant, "good").apply([config_map("a", tenant)])
+    spec.wait("True", SECONDS)
+    about = {"namespace": tenant, "spec": "good", "operation": "apply", "release": "good-1",
+             "revision": "1", "generation": "1"}
+    controller.line("operation started", level="info", **about)
+    ended = controller.line("operation succeeded", level="info", summary="1 created", **about)
+    assert int(ended["durationMs"]) > 0
+    assert controller.count(operation="apply", result="succeeded") >= 1
+    spec.delete(SECONDS)
+    about.update(operation="destroy", release="good-2", revision="2")
+    del about["generation"]
+    controller.line("operation started", level="info", **about)
+    controller.line("operation succeeded", level="info", summary="1 deleted", **about)
+    assert controller.count(operation="destroy", result="succeeded") == 1
+
+
+def test_what_fails_is_warned_of_once_and_counted_each_time(start, tenant):
+    controller = start().wait_leading(SECONDS)
+    bad = [{"id": "nothing", "type": "Kubernetes", "attributes": {}}]
+    Spec(controller.cluster, tenant, "bad").apply(bad, retryInterval="1s").wait("False", SECONDS)
+    labels = {"operation": "apply", "result": "failed", "reason": "InvalidSpec"}
+    eventually(lambda: controller.count(**labels) >= 3, SECONDS)
+    warned = controller.lines(level="warn", spec="bad")
+    assert [line["reason"] for line in warned] == ["InvalidSpec"], warned
+    assert "nothing" in warned[0]["error"]
+
+    preview = new_release("look", operation="Preview", specRef={"name": "absent"})
+    create(controller.cluster, tenant, preview).must()
+    failed = controller.line("operation failed", operation="preview", spec="absent")
+    assert (failed["release"], failed["reason"]) == ("look", "SpecNotFound")
+    assert controller.count(operation="preview", result="failed") == 1
+
+
+def test_a_leader_and_one_that_waits_are_ready(start):
+    leader = start().wait_leading(SECONDS)
+    assert leader.wait_ready(200, "ok") == "ok"
+    standby = start()
+    standby.wait_ready(200, "ok")
+    assert "leader_election_master_status{name=\"kusion-operator\"} 1" in \
+        get(leader.metrics, "/metrics")[1]
+    assert standby.lines("the Lease is not ours")
+
+
+def test_who_cannot_reach_the_api_server_is_not_ready_and_says_so(start, state_namespace, tmp_path):
+    path = kubeconfig_for(state_namespace, tmp_path, "https://127.0.0.1:1")
+    controller = start(kubeconfig=path)
+    controller.line("the API server does not answer yet", level="warn")
+    answer = controller.wait_ready(503, "not ok: Unavailable: reading State's namespace")
+    assert "\n" not in answer.strip()
+    controller.process.terminate()
+    assert controller.process.wait(timeout=SECONDS) == 0
+    assert controller.lines("stopping", signal="SIGTERM") and not controller.lines(level="error")
+
+
+def test_who_cannot_have_the_lease_is_not_ready(start):
+    controller = start(state="no-such-namespace")
+    controller.wait_ready(503, "NamespaceNotFound")
+    controller.line("the Lease cannot be had", level="warn", reason="NamespaceNotFound")
+
+
+def test_without_its_kinds_it_is_not_ready_and_says_what_to_do(bare):
+    controller = Observed(bare)
+    try:
+        assert "kubectl apply --server-side -f crds/" in controller.wait_ready(503, "CRDs")
+        bare.install_crds()
+        controller.wait_ready(200, "ok")
+    finally:
+        controller.stop()
+
+
+def test_a_selector_that_is_none_ends_the_start(start):
+    controller = start("--watch-label-selector", "a===b")
+    assert controller.process.wait(timeout=SECONDS) == 1
+    failed = controller.line("the operator cannot run")
+    assert '--watch-label-selector: "a===b" is refused' in failed["error"]
+    assert not controller.lines("stopping")
+
+
+def test_outside_a_pod_it_asks_for_a_kubeconfig():
+    result = subprocess.run([PROGRAM], env={}, capture_output=True, text=True, timeout=SECONDS)
+    assert result.returncode == 1
+    assert "--kubeconfig" in result.stderr and result.stderr.count("pod") == 1, result.stderr
+
+
+def test_help_has_a_short_form():
+    assert subprocess.check_output([PROGRAM, "-h"]) == subprocess.check_output([PROGRAM, "--help"])
