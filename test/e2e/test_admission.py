@@ -59,7 +59,7 @@ def test_a_policy_refuses_one_of_them(controlled, tenant, policy):
     ready = spec.wait("False")
     assert MESSAGE in ready["message"] and refused["id"] in ready["message"], ready
     assert spec.condition("Stalled")["status"] == "True"
-    assert any(MESSAGE in event["message"] for event in spec.events())
+    spec.wait_event(ready["reason"], MESSAGE)
     assert names(controlled, tenant) == {"first"}
     failed = {one["id"]: one for one in spec.get()["status"]["resources"]["failed"]}
     assert set(failed) == {refused["id"], f"v1:ConfigMap:{tenant}:after"}, json.dumps(failed)

@@ -37,6 +37,6 @@ class TestWithTheChartsRights:
             spec.wait("True")
             spec.delete()
             assert len(spec.releases()) == 3
-            assert spec.events()
+            spec.wait_event("ReconciliationSucceeded")
         finally:
             controller.stop()

@@ -63,8 +63,7 @@ def tripped(spec):
 
     message = eventually(check)
     assert conditions(spec)["Stalled"]["status"] == "True"
-    assert any(event["reason"] == "DeletionGuardTripped" and event["message"] == message
-               for event in eventually(spec.events))
+    spec.wait_event("DeletionGuardTripped", message)
     return message
 
 

@@ -41,13 +41,9 @@ def test_says_what_is_wrong(controlled, tenant, name):
     assert ready["reason"] == reason, ready
     assert text in ready["message"], ready
     assert spec.condition("Stalled")
-    eventually(lambda: warned(spec, reason))
+    spec.wait_event(reason, type="Warning")
     assert made(controlled, tenant) == []
     spec.delete()
-
-
-def warned(spec, reason):
-    return any(event["reason"] == reason and event["type"] == "Warning" for event in spec.events())
 
 
 def made(cluster, namespace):
@@ -69,7 +65,7 @@ def test_nested_too_deep(controlled, tenant, where):
     spec.generation = 1
     ready = eventually(lambda: deep_condition(controlled, spec))
     assert ready["reason"] == "InvalidSpec" and "nested more than" in ready["message"], ready
-    eventually(lambda: warned(spec, "InvalidSpec"))
+    spec.wait_event("InvalidSpec", type="Warning")
     assert made(controlled, tenant) == []
     # Nor does what the API server notes of it (managedFields) keep the others waiting.
     other = Spec(controlled, tenant, "other").apply([config_map("other", tenant)])
@@ -103,7 +99,7 @@ def test_a_service_account_that_is_missing(controlled, tenant):
     ready = spec.wait("False")
     assert ready["reason"] == "ServiceAccountNotFound"
     assert f"kubectl create serviceaccount nobody --namespace={tenant}" in ready["message"]
-    eventually(lambda: warned(spec, "ServiceAccountNotFound"))
+    spec.wait_event("ServiceAccountNotFound", type="Warning")
     assert made(controlled, tenant) == []
     spec.delete()
 
@@ -115,7 +111,7 @@ def test_a_service_account_without_rights(controlled, tenant):
     assert ready["reason"] == "AccessDenied"
     assert "kubectl create rolebinding" in ready["message"]
     assert f"--serviceaccount={tenant}:weak" in ready["message"]
-    eventually(lambda: warned(spec, "AccessDenied"))
+    spec.wait_event("AccessDenied", type="Warning")
     assert made(controlled, tenant) == []
     spec.delete()
 

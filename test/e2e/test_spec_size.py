@@ -3,7 +3,6 @@
 import json
 
 from kusion_e2e.specs import Spec, config_map
-from kusion_e2e.wait import eventually
 
 MIB = 1 << 20
 COUNT = 100
@@ -57,11 +56,6 @@ def test_one_without_room_for_a_status_is_told_by_an_event(controlled, tenant):
             high = middle
     body["spec"] = {"resources": resources(tenant, low)}
     controlled.api.create(collection, body).must()
-
-    def told():
-        return any("more than 1 MiB" in one["message"] for one in spec.events()
-                   if one["reason"] == "InvalidSpec")
-
-    eventually(told)
+    spec.wait_event("InvalidSpec", "more than 1 MiB")
     assert items(controlled, tenant) == [] and spec.releases() == []
     spec.delete()

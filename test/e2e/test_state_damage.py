@@ -73,11 +73,11 @@ def wait_until_reported(spec, chunk):
         ready = spec.condition()
         assert ready and ready["status"] == "False" and ready["reason"] == "StateCorrupt", ready
         assert where in ready["message"], ready
-        said = [one for one in spec.events() if one["reason"] == "StateCorrupt"]
-        assert any(one["type"] == "Warning" and where in one["message"] for one in said), said
         return now
 
-    return eventually(reported)
+    now = eventually(reported)
+    spec.wait_event("StateCorrupt", where, type="Warning")
+    return now
 
 
 def wake(spec, word):
@@ -188,7 +188,7 @@ class TestLost:
         spec, _ = lost
         spec.apply([config_map("a", tenant)])
         spec.wait("True")
-        assert any(event["reason"] == "StateLost" for event in spec.events())
+        spec.wait_event("StateLost")
         assert objects(controlled, tenant) == {"a", "b"}, "it is not known that b was the Spec's"
         spec.delete()
         assert objects(controlled, tenant) == {"b"}

@@ -84,3 +84,13 @@ class Spec:
         path = (f"/api/v1/namespaces/{self.namespace}/events?fieldSelector="
                 f"involvedObject.kind=Spec,involvedObject.name={self.name}")
         return self.cluster.api.get(path).must().object["items"]
+
+    def wait_event(self, reason, text="", type=None):
+        """Until there is one that says so. Events are posted beside the work: one may come after
+        the condition that says the same."""
+
+        def said():
+            return any(event["reason"] == reason and text in event["message"]
+                       and type in (None, event["type"]) for event in self.events())
+
+        eventually(said)
