@@ -10,6 +10,7 @@ import pytest
 from kusion_e2e.chart import OTHER, OWN, TEAM, Chart
 from kusion_e2e.cluster import Cluster
 from kusion_e2e.controller import STATE, Controller
+from kusion_e2e.rights import account, wait_until_may
 
 
 @pytest.fixture(scope="session")
@@ -62,6 +63,7 @@ def tenant(state_namespace):
     name = state_namespace.new_namespace("tenant")
     state_namespace.kubectl("create", "clusterrolebinding", name, "--clusterrole=cluster-admin",
                             f"--serviceaccount={name}:default")
+    wait_until_may(state_namespace, account(name), "*", "*", group="*")
     yield name
     state_namespace.delete_namespace(name)
     state_namespace.kubectl("delete", "clusterrolebinding", name)

@@ -5,6 +5,7 @@ import yaml
 
 from kusion_e2e.chart import OWN, TEAM
 from kusion_e2e.controller import Controller
+from kusion_e2e.rights import account, wait_until_may
 from kusion_e2e.specs import Spec, config_map
 
 
@@ -28,6 +29,7 @@ class TestWithTheChartsRights:
     def test_goes_from_apply_to_delete(self, installed, kubeconfig):
         installed.kubectl("create", "rolebinding", "all", "--clusterrole=edit",
                           f"--serviceaccount={TEAM}:default", "-n", TEAM)
+        wait_until_may(installed, account(TEAM), "create", "configmaps", TEAM)
         controller = Controller(installed, kubeconfig, state=OWN)
         try:
             controller.wait_leading()

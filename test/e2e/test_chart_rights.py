@@ -5,14 +5,14 @@ import pytest
 from kusion_e2e.api import Api
 from kusion_e2e.chart import NAME, OTHER, OWN, TEAM, Chart
 from kusion_e2e.cluster import KINDS
-from kusion_e2e.rights import may
+from kusion_e2e.rights import account, may, wait_until_may
 from kusion_e2e.wait import eventually
 
 CORE = ""
 KUSION = "api.kusion.io"
 EXTENSIONS = "apiextensions.k8s.io"
 ALL = ""  # of all namespaces, or of the cluster
-ACCOUNT = f"system:serviceaccount:{OWN}:{NAME}"
+ACCOUNT = account(OWN, NAME)
 
 # verbs, group, resource, namespace, name
 MAY = [
@@ -83,22 +83,32 @@ def answers(cluster, row):
     return {verb: may(cluster, ACCOUNT, verb, *rest) for verb in verbs.split()}
 
 
+def wait_until_may_all(cluster, row):
+    def given():
+        found = answers(cluster, row)
+        assert all(found.values()), found
+        return found
+
+    eventually(given)
+
+
 class TestRights:
     @pytest.fixture(scope="class")
     def users(self, installed):
-        """Each with one of the cluster's roles in the namespace. They are there to read Releases
-        once the controller manager has aggregated the roles."""
+        """Each with one of the cluster's roles in the namespace, all of what the controller manager
+        aggregates into it."""
         users = {role: f"{role}-of-the-team" for role in ("admin", "edit", "view")}
         for role, user in users.items():
             binding = ("create", "rolebinding", user, "-n", TEAM, f"--clusterrole={role}")
             installed.kubectl(*binding, "--user", user)
-            eventually(lambda user=user: may(installed, user, "list", KUSION, "releases", TEAM))
+            wait_until_may(installed, user, "list", "releases", TEAM, KUSION)
+            if role != "view":
+                wait_until_may(installed, user, "create", "specs", TEAM, KUSION)
         return users
 
     @pytest.mark.parametrize("row", MAY, ids=row_id)
     def test_may(self, installed, row):
-        given = answers(installed, row)
-        assert all(given.values()), given
+        wait_until_may_all(installed, row)
 
     @pytest.mark.parametrize("row", MAY_NOT, ids=row_id)
     def test_may_not(self, installed, row):
@@ -145,8 +155,7 @@ class TestRightsOfOneNamespace:
 
     @pytest.mark.parametrize("row", [r for r in MAY if r[3] != ALL], ids=row_id)
     def test_may_there(self, narrow, row):
-        given = answers(narrow, row)
-        assert all(given.values()), given
+        wait_until_may_all(narrow, row)
 
     @pytest.mark.parametrize("row", [r for r in MAY if r[3] == TEAM], ids=row_id)
     @pytest.mark.parametrize("namespace", [OTHER, "kube-system", ALL], ids=lambda n: n or "all")
@@ -196,15 +205,16 @@ class TestAsItsServiceAccount:
         """Plain impersonation, beside which the API server has a constrained one now."""
         path = f"/api/v1/namespaces/{TEAM}/configmaps"
         body = {"metadata": {"name": "by-another"}}
-        account = f"system:serviceaccount:{TEAM}:deployer"
-        assert token.request("POST", path, body, impersonate=account).code == 403
+        deployer = account(TEAM, "deployer")
+        assert token.request("POST", path, body, impersonate=deployer).code == 403
         installed.kubectl("create", "serviceaccount", "deployer", "-n", TEAM)
         binding = ("create", "rolebinding", "deployer", "-n", TEAM, "--clusterrole=edit")
         installed.kubectl(*binding, f"--serviceaccount={TEAM}:deployer")
-        made = token.request("POST", path, body, impersonate=account).must()
+        wait_until_may(installed, deployer, "create", "configmaps", TEAM)
+        made = token.request("POST", path, body, impersonate=deployer).must()
         assert made.object["metadata"]["name"] == "by-another"
         elsewhere = f"/api/v1/namespaces/{OTHER}/configmaps"
-        assert token.request("POST", elsewhere, body, impersonate=account).code == 403
+        assert token.request("POST", elsewhere, body, impersonate=deployer).code == 403
 
     def test_nobody_else_can_be_impersonated(self, token):
         for user in ("admin", "system:admin", "system:kube-controller-manager"):

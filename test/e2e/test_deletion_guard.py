@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from kusion_e2e.rights import account, wait_until_may
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.wait import eventually
 
@@ -49,8 +50,9 @@ def is_there(cluster, path):
 
 
 def conditions(spec):
-    found = spec.get()["status"]["conditions"]
-    return {one["type"]: one for one in found}
+    found = spec.get()
+    assert found, "it is gone"
+    return {one["type"]: one for one in found["status"]["conditions"]}
 
 
 def tripped(spec):
@@ -182,6 +184,7 @@ def test_what_may_not_be_listed_is_not_taken_for_nothing(controlled, robots):
                        "--resource=namespaces,configmaps")
     controlled.kubectl("create", "clusterrolebinding", robots, f"--clusterrole={robots}",
                        f"--serviceaccount={robots}:robot")
+    wait_until_may(controlled, account(robots, "robot"), "create", "namespaces")
     spec = Spec(controlled, robots).apply([namespace(space)], serviceAccountName="robot")
     spec.wait("True")
     begin_delete(spec)
@@ -195,14 +198,16 @@ def test_what_may_not_be_listed_is_not_taken_for_nothing(controlled, robots):
         "metadata": {"name": f"{robots}-list"}, "rules": [rule]}))
     controlled.kubectl("create", "clusterrolebinding", f"{robots}-list",
                        f"--clusterrole={robots}-list", f"--serviceaccount={robots}:robot")
+    wait_until_may(controlled, account(robots, "robot"), "list", "*", group="*")
     wait_gone(spec)
 
 
 def test_a_spec_that_holds_its_own_rights_ends(controlled, robots):
     controlled.kubectl("create", "rolebinding", "robot", "--clusterrole=admin",
                        f"--serviceaccount={robots}:robot", "-n", robots)
-    account = {"apiVersion": "v1", "kind": "ServiceAccount",
-               "metadata": {"name": "robot", "namespace": robots}}
+    wait_until_may(controlled, account(robots, "robot"), "create", "configmaps", robots)
+    robot = {"apiVersion": "v1", "kind": "ServiceAccount",
+             "metadata": {"name": "robot", "namespace": robots}}
     binding = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
                "metadata": {"name": "robot", "namespace": robots},
                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
@@ -211,7 +216,7 @@ def test_a_spec_that_holds_its_own_rights_ends(controlled, robots):
     maps = [config_map(f"map-{i}", robots) for i in range(20)]
     slow = config_map("slow", robots)
     slow["attributes"]["metadata"]["finalizers"] = ["example.com/wait"]
-    spec = Spec(controlled, robots).apply([resource(account), resource(binding), *maps, slow],
+    spec = Spec(controlled, robots).apply([resource(robot), resource(binding), *maps, slow],
                                           serviceAccountName="robot")
     spec.wait("True")
     begin_delete(spec)
@@ -229,12 +234,14 @@ def test_a_spec_that_holds_its_own_rights_ends(controlled, robots):
 
 
 def test_what_it_may_delete_no_more_is_told_and_can_be_left(controlled, robots):
-    """A Role that gave all rights, with its binding: after one of the two the other stays."""
-    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
+    """A Role that gives all rights but to delete Roles, with its binding: when that is gone, the
+    Role stays. (Had it given this right too, it would be there for a moment after its binding.)"""
+    rbac, keep = "rbac.authorization.k8s.io", ["get", "list", "watch", "create", "patch"]
+    role = {"apiVersion": f"{rbac}/v1", "kind": "Role",
             "metadata": {"name": "robot", "namespace": robots},
-            "rules": [{"apiGroups": ["", "rbac.authorization.k8s.io"],
-                       "resources": ["configmaps", "roles", "rolebindings"],
-                       "verbs": ["get", "list", "watch", "create", "patch", "delete"]}]}
+            "rules": [{"apiGroups": [rbac], "resources": ["roles"], "verbs": keep},
+                      {"apiGroups": ["", rbac], "resources": ["configmaps", "rolebindings"],
+                       "verbs": [*keep, "delete"]}]}
     binding = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
                "metadata": {"name": "robot", "namespace": robots},
                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role",
@@ -242,6 +249,7 @@ def test_what_it_may_delete_no_more_is_told_and_can_be_left(controlled, robots):
                "subjects": [{"kind": "ServiceAccount", "name": "robot", "namespace": robots}]}
     for one in (role, binding):
         controlled.apply(json.dumps(one))
+    wait_until_may(controlled, account(robots, "robot"), "create", "configmaps", robots)
     spec = Spec(controlled, robots).apply(
         [resource(role), resource(binding), config_map("a", robots)], serviceAccountName="robot")
     spec.wait("True")

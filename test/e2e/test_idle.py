@@ -12,6 +12,7 @@ import pytest
 from kusion_e2e.cluster import Cluster
 from kusion_e2e.controller import STATE, Controller
 from kusion_e2e.paths import CONTROLPLANE
+from kusion_e2e.rights import account, wait_until_may
 from kusion_e2e.specs import Spec, config_map
 
 COUNT = 100
@@ -27,6 +28,7 @@ def audited():
         cluster.kubectl("create", "namespace", STATE)
         cluster.kubectl("create", "clusterrolebinding", "all", "--clusterrole=cluster-admin",
                         "--serviceaccount=default:default")
+        wait_until_may(cluster, account("default"), "*", "*", group="*")
         yield cluster
     finally:
         cluster.down()

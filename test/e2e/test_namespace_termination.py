@@ -1,5 +1,6 @@
 """A Spec whose namespace is deleted, and with it the ServiceAccount that it acts as."""
 
+from kusion_e2e.rights import account, wait_until_may
 from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.states import states
 from kusion_e2e.wait import eventually
@@ -36,6 +37,7 @@ def test_rights_that_go_with_the_namespace_do_not_hold_it(controlled):
     name = controlled.new_namespace("bound")
     controlled.kubectl("create", "rolebinding", "deployer", "-n", name, "--clusterrole=admin",
                        f"--serviceaccount={name}:default")
+    wait_until_may(controlled, account(name), "create", "configmaps", name)
     implied = config_map("b", name, id="v1:ConfigMap:b")
     del implied["attributes"]["metadata"]["namespace"]  # the Spec's own
     spec = Spec(controlled, name).apply([config_map("a", name), implied])

@@ -10,6 +10,7 @@ import yaml
 
 from kusion_e2e.controller import STATE
 from kusion_e2e.paths import ROOT
+from kusion_e2e.rights import account, wait_until_may
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.states import states
 from kusion_e2e.wait import eventually
@@ -41,9 +42,11 @@ def test_goes_from_apply_to_delete(controlled, tenant):
 
 
 def test_the_example_becomes_ready_and_goes(controlled):
-    texts = [(ROOT / "examples" / name).read_text() for name in ("team-a.yaml", "guestbook.yaml")]
-    for text in texts:
-        controlled.apply(text)
+    team, guestbook = [(ROOT / "examples" / name).read_text()
+                       for name in ("team-a.yaml", "guestbook.yaml")]
+    controlled.apply(team)
+    wait_until_may(controlled, account("team-a", "deployer"), "create", "namespaces")
+    controlled.apply(guestbook)
     spec = Spec(controlled, "team-a", "guestbook")
     spec.generation = 1
     spec.wait("True", seconds=60)
@@ -52,7 +55,7 @@ def test_the_example_becomes_ready_and_goes(controlled):
     assert service["spec"]["clusterIP"] in config["data"].values()
     spec.delete()
     assert controlled.get_json("namespace", "guestbook") is None
-    for document in yaml.safe_load_all(texts[0]):
+    for document in yaml.safe_load_all(team):
         controlled.kubectl("delete", "--wait=false", "-f", "-", input=yaml.safe_dump(document))
 
 

@@ -1,6 +1,13 @@
 """Asks an API server who may do what."""
 
+from kusion_e2e.wait import eventually
+
 PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+
+def account(namespace, name="default"):
+    """The user that a ServiceAccount is."""
+    return f"system:serviceaccount:{namespace}:{name}"
 
 
 def groups_of(user):
@@ -33,3 +40,8 @@ def may(cluster, user, verb, group, resource, namespace, name=""):
         },
     }
     return cluster.api.create(PATH, review).must().object["status"]["allowed"]
+
+
+def wait_until_may(cluster, user, verb, resource, namespace="", group=""):
+    """A right is there some time after its binding: the API server decides by what it watches."""
+    eventually(lambda: may(cluster, user, verb, group, resource, namespace))
