@@ -1,11 +1,11 @@
 """What an admission policy of the cluster refuses."""
 
 import json
-import time
 
 import pytest
 
 from kusion_e2e.specs import Spec, config_map
+from kusion_e2e.wait import eventually
 
 POLICY = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 BINDING = f"{POLICY.rpartition('/')[0]}/validatingadmissionpolicybindings"
@@ -40,10 +40,7 @@ def wait_until_it_refuses(cluster, namespace):
     """A policy works some time after it was made."""
     path = f"/api/v1/namespaces/{namespace}/configmaps?dryRun=All"
     body = config_map("probe", namespace, {"forbidden": ""})["attributes"]
-    end = time.monotonic() + 30
-    while cluster.api.create(path, body).ok:
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    eventually(lambda: not cluster.api.create(path, body).ok)
 
 
 def names(cluster, namespace):

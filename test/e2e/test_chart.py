@@ -250,7 +250,7 @@ class TestLife:
     def test_pods_pass_the_restricted_profile(self, chart):
         """Which the namespace enforces: a pod that fell short of it would not be made."""
         chart.install()
-        rollout = ("rollout", "status", f"deployment/{NAME}", "-n", OWN, "--timeout=60s")
+        rollout = ("rollout", "status", f"deployment/{NAME}", "-n", OWN, "--timeout=180s")
         chart.cluster.kubectl(*rollout)
         warnings = chart.helm("upgrade", CHART, "--set=podAnnotations.a=b", "--wait=false").stderr
         assert "PodSecurity" not in warnings

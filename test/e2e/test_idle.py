@@ -56,7 +56,7 @@ def test_idle_writes_only_the_lease(audited):
         specs = [Spec(audited, "default", f"s{i}").apply([config_map(f"c{i}", "default")])
                  for i in range(COUNT)]
         for spec in specs:
-            spec.wait("True", seconds=60)
+            spec.wait("True", seconds=180)
         assert len(our_writes(log, 0)) > COUNT  # what is counted is counted
         time.sleep(2)
         offset = log.stat().st_size

@@ -15,12 +15,12 @@ def test_a_frozen_leader_wakes_and_changes_nothing(state_namespace, tenant):
         spec = Spec(cluster, tenant).apply([config_map("a", tenant)])
         spec.wait("True")
         first.freeze()
-        second.wait_leading(seconds=40)
+        second.wait_leading()
         spec.apply([config_map("a", tenant, {"a": "by the second"})])
         spec.wait("True")
         before = cluster.get_json("configmap", "a", "-n", tenant)
         first.thaw()
-        assert first.process.wait(timeout=20) == 1
+        assert first.process.wait(timeout=60) == 1
         assert cluster.get_json("configmap", "a", "-n", tenant) == before
         assert not second.process.poll()
         spec.delete()
@@ -64,12 +64,12 @@ def test_one_that_was_frozen_in_an_apply_changes_nothing(state_namespace, tenant
         spec = begin_to_apply(cluster, tenant)
         first.freeze()
         assert 0 < len(objects(cluster, tenant)) < COUNT
-        second.wait_leading(seconds=40)
-        spec.wait("True", seconds=60)
+        second.wait_leading()
+        spec.wait("True", seconds=180)
         assert made.counts("ADDED") == {f"c{n}": 1 for n in range(COUNT)}
         since = [History(cluster, path) for path in collections]
         first.thaw()
-        assert first.process.wait(timeout=20) == 1
+        assert first.process.wait(timeout=60) == 1
         assert [history.events() for history in since] == [[]] * len(since)
         assert [one["status"]["phase"] for one in spec.releases()] == ["succeeded"]
         spec.delete()
@@ -90,8 +90,8 @@ def test_the_next_leader_goes_on_with_an_apply(state_namespace, tenant):
         first.kill9()
         made = objects(cluster, tenant)
         assert 0 < len(made) < COUNT
-        second.wait_leading(seconds=40)
-        spec.wait("True", seconds=60)
+        second.wait_leading()
+        spec.wait("True", seconds=180)
         now = objects(cluster, tenant)
         assert len(now) == COUNT and made.items() <= now.items()
         assert history.counts("ADDED") == {f"c{n}": 1 for n in range(COUNT)}

@@ -14,7 +14,7 @@ def test_the_namespace_goes_and_state_with_it(controlled, tenant):
     spec = Spec(controlled, tenant).apply([config_map("a", tenant), config_map("b", tenant)])
     spec.wait("True")
     controlled.api.delete(f"/api/v1/namespaces/{tenant}").must()
-    eventually(lambda: is_gone(controlled, f"/api/v1/namespaces/{tenant}"), seconds=90)
+    eventually(lambda: is_gone(controlled, f"/api/v1/namespaces/{tenant}"), seconds=150)
     assert states(controlled, tenant) == []
 
 
@@ -25,7 +25,7 @@ def test_objects_elsewhere_go_too(controlled, tenant):
             [config_map("here", tenant), config_map("there", other)])
         spec.wait("True")
         controlled.api.delete(f"/api/v1/namespaces/{tenant}").must()
-        eventually(lambda: is_gone(controlled, f"/api/v1/namespaces/{tenant}"), seconds=90)
+        eventually(lambda: is_gone(controlled, f"/api/v1/namespaces/{tenant}"), seconds=150)
         assert is_gone(controlled, f"/api/v1/namespaces/{other}/configmaps/there")
         assert states(controlled, tenant) == []
     finally:
@@ -43,5 +43,5 @@ def test_rights_that_go_with_the_namespace_do_not_hold_it(controlled):
     spec = Spec(controlled, name).apply([config_map("a", name), implied])
     spec.wait("True")
     controlled.api.delete(f"/api/v1/namespaces/{name}").must()
-    eventually(lambda: is_gone(controlled, f"/api/v1/namespaces/{name}"), seconds=90)
+    eventually(lambda: is_gone(controlled, f"/api/v1/namespaces/{name}"), seconds=150)
     assert states(controlled, name) == []

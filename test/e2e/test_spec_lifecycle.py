@@ -49,7 +49,7 @@ def test_the_example_becomes_ready_and_goes(controlled):
     controlled.apply(guestbook)
     spec = Spec(controlled, "team-a", "guestbook")
     spec.generation = 1
-    spec.wait("True", seconds=60)
+    spec.wait("True")
     service = controlled.get_json("service", "redis", "-n", "guestbook")
     config = controlled.get_json("configmap", "frontend", "-n", "guestbook")
     assert service["spec"]["clusterIP"] in config["data"].values()
@@ -147,7 +147,7 @@ def test_a_plan_too_long_for_a_status_is_kept_beside_it(controlled, tenant):
         assert status.get("phase") == "succeeded", status.get("phase")
         return status
 
-    status = eventually(ended, seconds=120)
+    status = eventually(ended, seconds=180)
     assert len(status["results"]) + status["omitted"] == count and status["omitted"] > 0
     kept = f"/api/v1/namespaces/{STATE}/configmaps/{status['planRef']['name']}"
     data = controlled.api.get(kept).must().object["binaryData"]["plan"]
@@ -190,14 +190,14 @@ def test_unhealthy_specs_do_not_hold_up_others(controlled, tenant):
     for spec in unhealthy:
         eventually(lambda: spec.condition() and "applying" in spec.condition()["message"])
     healthy = Spec(controlled, tenant).apply([config_map("a", tenant)])
-    healthy.wait("True", seconds=10)
-    healthy.delete(seconds=10)
+    healthy.wait("True", seconds=15)
+    healthy.delete(seconds=15)
     for spec in unhealthy:
-        assert spec.wait("False", seconds=40)["reason"] == "HealthCheckFailed"
+        assert spec.wait("False")["reason"] == "HealthCheckFailed"
     time.sleep(3)  # all are tried again
     healthy = Spec(controlled, tenant).apply([config_map("a", tenant)])
-    healthy.wait("True", seconds=10)
-    healthy.delete(seconds=10)
+    healthy.wait("True", seconds=15)
+    healthy.delete(seconds=15)
     for spec in unhealthy:
         controlled.api.patch(spec.path, {"spec": {"deletionPolicy": "Orphan"}}).must()
         spec.delete()

@@ -22,8 +22,8 @@ def test_a_spec_that_is_deleted_right_after_it_was_made_leaves_nothing(controlle
     last = Spec(controlled, tenant, "last").apply([config_map("last", tenant)])
     last.wait("True")
     collection = last.path.rpartition("/")[0]
-    eventually(lambda: len(controlled.api.get(collection).must().object["items"]) == 1, seconds=60)
-    eventually(lambda: config_maps(controlled, tenant) == ["last"], seconds=20)
+    eventually(lambda: len(controlled.api.get(collection).must().object["items"]) == 1, seconds=180)
+    eventually(lambda: config_maps(controlled, tenant) == ["last"])
     last.delete()
     assert config_maps(controlled, tenant) == [] and states(controlled, tenant) == []
     eventually(lambda: unfinished(controlled, tenant) == [])

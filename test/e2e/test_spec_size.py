@@ -22,7 +22,7 @@ def items(cluster, namespace):
 
 def test_one_mib_is_applied(controlled, tenant):
     spec = Spec(controlled, tenant).apply(resources(tenant, MIB - 20_000))
-    spec.wait("True", seconds=60)
+    spec.wait("True", seconds=180)
     assert len(items(controlled, tenant)) == COUNT
     spec.delete()
     assert items(controlled, tenant) == []
@@ -30,7 +30,7 @@ def test_one_mib_is_applied(controlled, tenant):
 
 def test_more_is_refused_and_what_was_applied_stays(controlled, tenant):
     spec = Spec(controlled, tenant).apply(resources(tenant, 100_000))
-    spec.wait("True", seconds=60)
+    spec.wait("True", seconds=180)
     spec.apply(resources(tenant, MIB + 20_000))
     ready = spec.wait("False")
     assert ready["reason"] == "InvalidSpec" and "more than 1 MiB" in ready["message"]

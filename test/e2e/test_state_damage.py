@@ -109,7 +109,7 @@ def test_nothing_is_destroyed(controlled, tenant, applied, damage):
 
     put(controlled, chunk)
     wake(spec, "mended")
-    eventually(lambda: spec.get() is None, 60)
+    eventually(lambda: spec.get() is None, 150)
     assert objects(controlled, tenant) == set()
     assert chunks(controlled, tenant) == []
 
@@ -127,7 +127,7 @@ def test_nothing_is_pruned(controlled, tenant, applied, damage):
 
     put(controlled, chunk)
     wake(spec, "mended")
-    spec.wait("True", 60)
+    spec.wait("True")
     assert objects(controlled, tenant) == {"a"}
     spec.delete()
     assert objects(controlled, tenant) == set()
@@ -173,7 +173,7 @@ class TestLost:
 
         put(controlled, head)
         wake(spec, "mended")
-        eventually(lambda: spec.get() is None, 60)
+        eventually(lambda: spec.get() is None, 150)
         assert objects(controlled, tenant) == set()
 
     def test_a_deletion_may_leave_all_there(self, controlled, tenant, lost):
@@ -181,7 +181,7 @@ class TestLost:
         controlled.api.delete(spec.path).must()
         wait_until_held(spec, head)
         controlled.api.patch(spec.path, {"spec": {"deletionPolicy": "Orphan"}}).must()
-        eventually(lambda: spec.get() is None, 60)
+        eventually(lambda: spec.get() is None, 150)
         assert objects(controlled, tenant) == {"a", "b"}
 
     def test_an_apply_takes_up_what_it_names(self, controlled, tenant, lost):

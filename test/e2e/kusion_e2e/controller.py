@@ -28,8 +28,8 @@ class Controller:
         assert self.process.poll() is None, self.log.read_text()[-3000:]
         return '"message":"reconciling"' in self.log.read_text()
 
-    def wait_leading(self, seconds=30):
-        eventually(self.is_leading, seconds)
+    def wait_leading(self):
+        eventually(self.is_leading)
         return self
 
     def kill9(self):
@@ -48,7 +48,7 @@ class Controller:
             self.thaw()
             self.process.terminate()
         try:
-            return self.process.wait(timeout=20)
+            return self.process.wait(timeout=90)
         except subprocess.TimeoutExpired:
             self.kill9()
             raise

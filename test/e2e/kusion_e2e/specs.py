@@ -5,7 +5,7 @@ import gzip
 import json
 
 from kusion_e2e.states import states
-from kusion_e2e.wait import eventually
+from kusion_e2e.wait import PATIENCE, eventually
 
 
 def resource(attributes, depends_on=(), id=None):
@@ -50,7 +50,7 @@ class Spec:
                 return condition
         return None
 
-    def wait(self, status, seconds=30):
+    def wait(self, status, seconds=PATIENCE):
         """Until Ready has this status and nothing goes on. Gives the condition."""
 
         def settled():
@@ -76,7 +76,7 @@ class Spec:
                         for one in state["resources"]}
         return None
 
-    def delete(self, seconds=60):
+    def delete(self, seconds=150):
         self.cluster.api.delete(self.path).must()
         eventually(lambda: self.cluster.api.get(self.path).code == 404, seconds)
 

@@ -3,7 +3,10 @@
 import time
 
 
-def eventually(check, seconds=30, every=0.1):
+PATIENCE = 90  # seconds: the controller tries again after 30, where something failed
+
+
+def eventually(check, seconds=PATIENCE, every=0.1):
     """Calls it until it gives something true, and gives that. An AssertionError in it means not
     yet; the last one is what fails in the end."""
     end = time.monotonic() + seconds
