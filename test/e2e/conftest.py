@@ -45,7 +45,7 @@ def namespace(cluster):
 @pytest.fixture(scope="session")
 def state_namespace(crds):
     """The shared control plane, with the namespace that the controller keeps State in."""
-    crds.kubectl("create", "namespace", STATE)
+    crds.ensure_namespace(STATE)
     return crds
 
 

@@ -14,9 +14,12 @@ from kusion_e2e.controller import STATE, Controller
 from kusion_e2e.paths import CONTROLPLANE
 from kusion_e2e.rights import account, wait_until_may
 from kusion_e2e.specs import Spec, config_map
+from kusion_e2e.wait import eventually
 
 COUNT = 100
 SECONDS = float(os.environ.get("KUSION_IDLE_SECONDS", "20"))
+QUIET = 3  # seconds without a write: the last events come after the status that they belong to
+RENEWAL = ("update", "leases")
 WRITES = {"create", "update", "patch", "delete", "deletecollection"}
 
 
@@ -49,6 +52,15 @@ def our_writes(log, offset):
             and event["verb"] in WRITES and event["stage"] == "ResponseComplete"]
 
 
+def wait_until_quiet(log):
+    def is_quiet():
+        offset = log.stat().st_size
+        time.sleep(QUIET)
+        return set(our_writes(log, offset)) <= {RENEWAL}
+
+    eventually(is_quiet)
+
+
 def test_idle_writes_only_the_lease(audited):
     controller = Controller(audited).wait_leading()
     try:
@@ -58,10 +70,10 @@ def test_idle_writes_only_the_lease(audited):
         for spec in specs:
             spec.wait("True", seconds=180)
         assert len(our_writes(log, 0)) > COUNT  # what is counted is counted
-        time.sleep(2)
+        wait_until_quiet(log)
         offset = log.stat().st_size
         time.sleep(SECONDS)
         written = our_writes(log, offset)
-        assert set(written) == {("update", "leases")}, written
+        assert set(written) == {RENEWAL}, written
     finally:
         controller.stop()

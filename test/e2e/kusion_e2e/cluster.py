@@ -54,7 +54,7 @@ class Cluster:
         self.api.close()
         _controlplane("down", self.name)
 
-    def run(self, *command, input=None, check=True, timeout=120):
+    def run(self, *command, input=None, check=True, timeout=400):
         """Runs a command; gives its CompletedProcess, with stdout and stderr as text."""
         result = subprocess.run(
             command, input=input, capture_output=True, text=True, timeout=timeout, check=False
@@ -85,6 +85,12 @@ class Cluster:
     def install_crds(self):
         self.kubectl("apply", "--server-side", "--validate=strict", "-f", CRDS)
         self.wait_for_crds()
+        eventually(self.kubectl_knows_kinds)
+
+    def kubectl_knows_kinds(self):
+        """It keeps what it knows of a server, and what it knew before they came may lack them."""
+        command = ("api-resources", "--api-group=api.kusion.io", "-o", "name")
+        return set(KINDS) <= set(self.kubectl(*command).stdout.split())
 
     def wait_for_crds(self):
         """Until their objects can be listed, too, which is up to 2 s after they are established.
@@ -107,11 +113,16 @@ class Cluster:
         self.kubectl("delete", "crd", *KINDS, "--ignore-not-found")
 
     def new_namespace(self, prefix="test"):
-        """A namespace of a name that was not there before, with its ServiceAccount `default`."""
+        """A namespace of a name that was not there before, with all that a cluster puts into it."""
         namespace = {"metadata": {"generateName": f"{prefix}-"}}
         name = self.api.create("/api/v1/namespaces", namespace).must().object["metadata"]["name"]
-        self.kubectl("wait", "--for=create", "--timeout=30s", "-n", name, "serviceaccount/default")
+        self.kubectl("wait", "--for=create", "--timeout=90s", "-n", name, "serviceaccount/default",
+                     "configmap/kube-root-ca.crt")
         return name
+
+    def ensure_namespace(self, name):
+        """It may be there: of a plane that is used again."""
+        self.apply(json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}))
 
     def delete_namespace(self, name):
         self.kubectl("delete", "namespace", name, "--wait=false", "--ignore-not-found")

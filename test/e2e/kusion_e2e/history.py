@@ -16,7 +16,9 @@ class History:
     def events(self):
         query = f"watch=1&resourceVersion={self._since}&timeoutSeconds={REPLAY}"
         lines = self._api.get(f"{self._path}?{query}").must().text.splitlines()
-        return [json.loads(line) for line in lines]
+        events = [json.loads(line) for line in lines]
+        assert not any(event["type"] == "ERROR" for event in events), events[-1]
+        return events
 
     def counts(self, type):
         """How often each name was ADDED, MODIFIED or DELETED."""
