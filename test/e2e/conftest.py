@@ -69,9 +69,10 @@ def tenant(state_namespace):
     state_namespace.kubectl("delete", "clusterrolebinding", name)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def plane():
-    """A control plane for the chart: what Helm installs must not be there before."""
+    """A control plane for the chart: what Helm installs must not be there before. It goes with
+    the file that uses it: several planes at once are slow."""
     own = Cluster.up(f"e2e-chart-{os.getpid()}")
     try:
         for namespace in (OWN, TEAM, OTHER):
