@@ -33,6 +33,8 @@ struct fixture {
     _Atomic int64_t epoch;
 };
 
+static _Atomic int waits; /* of the fixture's clock */
+
 static void on_started(void *arg)
 {
     struct fixture *fixture = arg;
@@ -55,6 +57,7 @@ static void short_wait(const struct clock_source *clock, pthread_cond_t *conditi
 {
     (void)clock;
     (void)until;
+    atomic_fetch_add(&waits, 1);
     system_clock.wait(&system_clock, condition, mutex, system_clock.monotonic(&system_clock) + 2);
 }
 
@@ -69,6 +72,7 @@ static void fixture_start(struct fixture *fixture, const struct fake_step *steps
                                    .arg = fixture};
 
     *fixture = (struct fixture){0};
+    atomic_store(&waits, 0);
     fake_clock_init(&fixture->clock);
     fixture->clock.source.wait = short_wait;
     fixture->leader = leader_new(&config);
@@ -224,8 +228,7 @@ static void waits_while_another_leads(void)
 
     fixture_start(&fixture, steps, ARRAY_SIZE(steps));
     leader_start(fixture.leader, fixture.harness.client);
-    EXPECT(fake_server_wait(fixture.harness.server, 1), "asked");
-    usleep(20000);
+    wait_for(&waits);
     EXPECT(!leader_is(fixture.leader), "another's");
     pass(&fixture, 15000);
     wait_for(&fixture.started);

@@ -26,3 +26,22 @@ static void wait_until(const struct clock_source *clock, pthread_cond_t *conditi
 
 const struct clock_source test_clock = {
     .now = monotonic, .monotonic = monotonic, .wait = wait_until};
+
+int64_t jumping_now;
+
+static int64_t jumping_monotonic(const struct clock_source *clock)
+{
+    (void)clock;
+    return jumping_now;
+}
+
+static void jump(const struct clock_source *clock, pthread_cond_t *condition,
+                 pthread_mutex_t *mutex, int64_t until)
+{
+    (void)clock, (void)condition, (void)mutex;
+    if (until > jumping_now)
+        jumping_now = until;
+}
+
+const struct clock_source jumping_clock = {
+    .now = jumping_monotonic, .monotonic = jumping_monotonic, .wait = jump};

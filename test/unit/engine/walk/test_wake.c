@@ -6,27 +6,6 @@
 
 static struct stroll stroll;
 
-/* ---- A clock that jumps to what is waited for; for one worker ---- */
-
-static int64_t jumping_now;
-
-static int64_t jumping_monotonic(const struct clock_source *clock)
-{
-    (void)clock;
-    return jumping_now;
-}
-
-static void jump(const struct clock_source *clock, pthread_cond_t *condition,
-                 pthread_mutex_t *mutex, int64_t until)
-{
-    (void)clock, (void)condition, (void)mutex;
-    if (until > jumping_now)
-        jumping_now = until;
-}
-
-static const struct clock_source jumping = {
-    .now = jumping_monotonic, .monotonic = jumping_monotonic, .wait = jump};
-
 /* ---- Revisits ---- */
 
 static void comes_back_when_due(void)
@@ -43,7 +22,7 @@ static void comes_back_when_due(void)
             if (stroll.plan[i].parks * stroll.plan[i].retry_after > longest)
                 longest = stroll.plan[i].parks * stroll.plan[i].retry_after;
         }
-        stroll_run(&stroll, &(struct stroll_config){.parallelism = 1, .clock = &jumping});
+        stroll_run(&stroll, &(struct stroll_config){.parallelism = 1, .clock = &jumping_clock});
         EXPECT_INT(stroll.early, 0, "none before its time");
         EXPECT_INT(jumping_now, 5 + longest, "none after it");
         EXPECT_INT(stroll.counts.done, 100, "all are done");
@@ -58,7 +37,7 @@ static void comes_back_after_a_second_when_not_told(void)
     jumping_now = 0;
     stroll_init(&stroll, 1, NULL, 0, NULL);
     stroll.plan[0].parks = 2;
-    stroll_run(&stroll, &(struct stroll_config){.parallelism = 1, .clock = &jumping});
+    stroll_run(&stroll, &(struct stroll_config){.parallelism = 1, .clock = &jumping_clock});
     EXPECT_INT(jumping_now, 2000, "twice a second");
     stroll_done(&stroll);
 }
@@ -203,8 +182,9 @@ static void visits_nothing_when_over_before_it_begins(void)
             stroll.cancel = cancel_new(NULL);
             cancel_fire(stroll.cancel, "Test");
         }
-        stroll_run(&stroll, &(struct stroll_config){
-                                .parallelism = 1, .clock = &jumping, .time = cancelled ? 0 : -1});
+        stroll_run(&stroll, &(struct stroll_config){.parallelism = 1,
+                                                    .clock = &jumping_clock,
+                                                    .time = cancelled ? 0 : -1});
         EXPECT_STR(stroll_order(&stroll), "", "no visits");
         EXPECT_INT(stroll.counts.cancelled, 2, "cancelled, or out of time before its first visit");
         stroll_done(&stroll);
@@ -221,7 +201,8 @@ static void times_out_what_is_parked(void)
         stroll.plan[i].parks = 1000;
         stroll.plan[i].retry_after = i ? CLOCK_FOREVER : 300;
     }
-    stroll_run(&stroll, &(struct stroll_config){.parallelism = 1, .clock = &jumping, .time = 1000});
+    stroll_run(&stroll,
+               &(struct stroll_config){.parallelism = 1, .clock = &jumping_clock, .time = 1000});
     EXPECT_INT(jumping_now, 1000, "at its deadline");
     EXPECT_INT(stroll.seen[0].visits, 4, "looked at until then");
     EXPECT_INT(stroll.seen[0].outcome, WALK_OUTCOME_TIMED_OUT, "with a delay");

@@ -186,8 +186,8 @@ static void a_stuck_node_stalls_no_other_and_times_out(void)
     graph_new(3, &edge, 1, NULL, NULL, NULL, &graph, NULL);
     walk = walk_new(&(struct walk_config){.graph = graph,
                                           .parallelism = 1,
-                                          .clock = &test_clock,
-                                          .deadline = test_clock.monotonic(&test_clock) + 50,
+                                          .clock = &jumping_clock,
+                                          .deadline = jumping_now + 50,
                                           .visit = park_for_ever});
     walk_run(walk, &counts);
     EXPECT_INT(walk_outcome(walk, 0), WALK_OUTCOME_TIMED_OUT, "stuck");

@@ -185,13 +185,13 @@ static bool chunks(struct connection *c, const struct arrived *request)
            send_str(c->fd, "5\r\nthree\r\n0\r\n\r\n");
 }
 
-/* A byte each 40 ms, 15 times. */
+/* A byte each 200 ms, 15 times. */
 static bool drip(struct connection *c, const struct arrived *request)
 {
     (void)request;
     send_str(c->fd, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
     for (int i = 0; i < 15; i++)
-        if (!pause_ms(c->server, 40) || !send_str(c->fd, "1\r\n.\r\n"))
+        if (!pause_ms(c->server, 200) || !send_str(c->fd, "1\r\n.\r\n"))
             return false;
     return send_str(c->fd, "0\r\n\r\n");
 }

@@ -103,9 +103,9 @@ static void gives_bytes_and_one_end(void)
         {"/chunks", 0, 0, 0, 200, "onetwothree", ""},
         {"/none", 0, 0, 0, 204, "", ""},
         {"/failure", 0, 0, 0, 500, "", "it is broken"},
-        {"/drip", 400, 0, 0, 200, "...............", ""}, /* 600 ms, never silent */
-        {"/stall", 150, 0, ERR_TIMEOUT, 200, "one", ""},
-        {"/hold", 100, 0, ERR_TIMEOUT, 0, "", ""},
+        {"/drip", 2000, 0, 0, 200, "...............", ""}, /* 3 s, never silent */
+        {"/stall", 500, 0, ERR_TIMEOUT, 200, "one", ""},
+        {"/hold", 500, 0, ERR_TIMEOUT, 0, "", ""},
         {"/chunks", 0, 2, ERR_CORRUPT, 200, "onetwo", ""},
         {"/broken-body", 0, 0, ERR_UNAVAILABLE, 200, "only this", ""},
         {"/hang-up", 0, 0, ERR_UNAVAILABLE, 0, "", ""},
