@@ -9,7 +9,7 @@
 #include "runtimes/kubernetes/client/path.h"
 #include "test/unit/suite.h"
 
-#define PATIENCE 15000 /* ms */
+#define PATIENCE 90000 /* ms */
 
 bool live_start(struct live *live)
 {

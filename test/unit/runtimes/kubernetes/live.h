@@ -26,7 +26,7 @@ int live_do(struct live *live, const char *method, const char *path, const char 
 /* The text with the namespace's name for each "@"; free(). */
 char *live_text(const struct live *live, const char *text);
 
-/* Waits until check(arg) is true; false: not within 15 s. */
+/* Waits until check(arg) is true; false: not within 90 s. */
 bool live_eventually(bool (*check)(void *arg), void *arg);
 
 #endif

@@ -1,6 +1,5 @@
 /* The runtime against a real API server (live.h). */
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
@@ -208,6 +207,13 @@ static void deletes_only_the_object_that_was_recorded(void)
     end(&world);
 }
 
+static bool has_no_b(void *arg)
+{
+    struct world *world = arg;
+
+    return live_do(&world->live, "GET", MAPS "/b", NULL, NULL, &world->error) == ERR_NOT_FOUND;
+}
+
 /* A finalizer holds it; and what depends on it goes first. */
 static void a_deletion_takes_as_long_as_it_takes(void)
 {
@@ -233,12 +239,7 @@ static void a_deletion_takes_as_long_as_it_takes(void)
     EXPECT(thing.seen.terminating, "being deleted");
     EXPECT_INT(take_away(&thing), 0, "begun again");
     thing.target.uid = NULL;
-    for (int i = 0; i < 100; i++) {
-        if (live_do(&world.live, "GET", MAPS "/b", NULL, NULL, &world.error) == ERR_NOT_FOUND)
-            break;
-        usleep(100000);
-    }
-    EXPECT_STR(world.error.reason, "NotFound", "what depends on it is gone");
+    EXPECT(live_eventually(has_no_b, &world), "what depends on it is gone");
     EXPECT_INT(look(&thing), 0, world.error.message);
     EXPECT(thing.seen.terminating, "it is held");
     EXPECT_INT(live_do(&world.live, "PATCH", MAPS "/a", "{\"metadata\":{\"finalizers\":null}}",
@@ -317,15 +318,37 @@ static const char binding[] =
     "\"ClusterRole\",\"name\":\"edit\"},\"subjects\":[{\"kind\":\"ServiceAccount\",\"name\":"
     "\"poor\",\"namespace\":\"@\"}]}";
 
+/* Rights and quotas take a moment until they are known. */
+struct attempt {
+    struct thing *thing;
+    struct runtime_session *session;
+};
+
+static bool is_permitted(void *arg)
+{
+    const struct attempt *attempt = arg;
+
+    return apply_as(attempt->thing, attempt->session, APPLY_TAKE) == 0;
+}
+
+static bool is_spent(void *arg)
+{
+    struct world *world = ((const struct attempt *)arg)->thing->world;
+
+    if (is_permitted(arg))
+        live_do(&world->live, "DELETE", MAPS "/a", NULL, NULL, NULL);
+    return strstr(world->error.message, "exceeded quota") != NULL;
+}
+
 static void acts_with_the_rights_of_the_account_alone(void)
 {
     _cleanup_value_ const struct value *preview = NULL;
     _cleanup_free_ char *hint = NULL;
     struct runtime_session *poor;
     struct observation seen = {0};
+    struct attempt attempt;
     struct thing thing;
     struct world world;
-    int r = ERR_FORBIDDEN;
 
     if (!begin(&world))
         return;
@@ -355,11 +378,8 @@ static void acts_with_the_rights_of_the_account_alone(void)
     /* What the hint says helps. */
     EXPECT_INT(live_do(&world.live, "POST", BINDINGS, binding, NULL, &world.error), 0,
                world.error.message);
-    for (int i = 0; i < 100 && r == ERR_FORBIDDEN; i++) {
-        r = apply_as(&thing, poor, APPLY_TAKE);
-        usleep(r ? 50000 : 0);
-    }
-    EXPECT_INT(r, 0, world.error.message);
+    attempt = (struct attempt){&thing, poor};
+    EXPECT(live_eventually(is_permitted, &attempt), world.error.message);
     thing_done(&thing);
     world.stage.runtime->ops->close(poor);
     end(&world);
@@ -372,8 +392,8 @@ static void gives_no_hint_where_a_quota_is_spent(void)
                                 "\"name\":\"q\"},\"spec\":{\"hard\":{\"count/configmaps\":\"0\"}}}";
     struct runtime_session *poor;
     struct thing thing, rule;
+    struct attempt attempt;
     struct world world;
-    bool is_spent = false;
 
     if (!begin(&world))
         return;
@@ -383,14 +403,8 @@ static void gives_no_hint_where_a_quota_is_spent(void)
     EXPECT_INT(live_do(&world.live, "POST", BINDINGS, binding, NULL, &world.error), 0,
                world.error.message);
     EXPECT_INT(apply(&rule, APPLY_CREATE), 0, world.error.message);
-    /* Both the right and the quota take a moment until they are known. */
-    for (int i = 0; i < 200 && !is_spent; i++) {
-        if (apply_as(&thing, poor, APPLY_TAKE) == 0)
-            live_do(&world.live, "DELETE", MAPS "/a", NULL, NULL, NULL);
-        is_spent = strstr(world.error.message, "exceeded quota") != NULL;
-        usleep(50000);
-    }
-    EXPECT(is_spent, world.error.message);
+    attempt = (struct attempt){&thing, poor};
+    EXPECT(live_eventually(is_spent, &attempt), world.error.message);
     EXPECT_INT(world.error.code, ERR_FORBIDDEN, world.error.message);
     EXPECT(strstr(world.error.message, "kubectl") == NULL, world.error.message);
     thing_done(&thing);

@@ -67,7 +67,7 @@ char *watch_log_text(struct watch_log *log)
 
 bool watch_log_wait(struct watch_log *log, const char *text)
 {
-    for (int i = 0; i < 1500; i++) {
+    for (int i = 0; i < 9000; i++) {
         _cleanup_free_ char *now = watch_log_text(log);
 
         if (strstr(now, text))

@@ -21,7 +21,7 @@ void watch_log_init(struct watch_log *log);
 void watch_log_done(struct watch_log *log);
 void watch_log_event(void *arg, enum kube_watch_event event, const struct value *object,
                      const struct error *error);
-/* False: it did not begin to hold the text within 15 s. */
+/* False: it did not begin to hold the text within 90 s. */
 bool watch_log_wait(struct watch_log *log, const char *text);
 /* free() it. */
 char *watch_log_text(struct watch_log *log);
