@@ -56,6 +56,15 @@ int session_do(struct runtime_session *session, const struct kube_place *place,
  * AccessDenied then. */
 void session_add_hint(const struct runtime_session *session, const struct kube_place *place,
                       struct error *error);
+/* Makes a role that allows the verbs on the resources ("pods,roles.rbac.authorization.k8s.io"), and
+ * binds it to the service account; in the whole cluster where there is no namespace. */
+char *session_role_command(const struct runtime_session *session, const char *which,
+                           const char *verbs, const char *resources, const char *namespace_name);
+/* What roles and bindings are called that commands of hints make. All names of one service account
+ * begin with that for "". */
+char *session_rights_name(const struct runtime_session *session, const char *which);
+/* "widgets.example.com", as kubectl calls a kind. */
+char *kube_kind_resource(const struct kube_kind *kind);
 
 /* The object to send: attributes, namespace, owner's marks, without what the server fills in.
  * version: that it has to have; NULL: any. */

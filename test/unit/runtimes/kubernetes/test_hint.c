@@ -1,10 +1,17 @@
+#include "engine/base/str.h"
 #include "test/unit/runtimes/kubernetes/stage.h"
 #include "test/unit/suite.h"
 
 #define DENIED "x is forbidden: User \"system:serviceaccount:team:deployer\" cannot patch it"
 #define ALLOW  DENIED "; to allow it: "
-#define VERBS  "--verb=get,list,watch,create,patch,delete"
-#define TO     "--serviceaccount=team:deployer"
+#define OURS   "kusion:team:deployer:"
+#define TO     " --serviceaccount=team:deployer"
+#define BIND(role, namespace) \
+    "kubectl create rolebinding " OURS role " --clusterrole=" role TO " --namespace=" namespace
+#define MAKE(role, resource, in)                                         \
+    "kubectl create " role " " OURS resource                             \
+    " --verb=get,list,watch,create,patch,delete --resource=" resource in \
+    " && kubectl create " role "binding " OURS resource " --" role "=" OURS resource TO in
 
 static void says_what_would_give_the_right(void)
 {
@@ -12,40 +19,24 @@ static void says_what_would_give_the_right(void)
         struct kube_kind kind;
         const char *namespace_name, *message;
     } rows[] = {
-        {{"v1", "ConfigMap", "configmaps", true},
-         "team",
-         ALLOW "kubectl create rolebinding kusion-deployer --clusterrole=edit " TO
-               " --namespace=team"},
-        {{"apps/v1", "Deployment", "deployments", true},
-         "prod",
-         ALLOW "kubectl create rolebinding kusion-deployer --clusterrole=edit " TO
-               " --namespace=prod"},
+        {{"v1", "ConfigMap", "configmaps", true}, "team", ALLOW BIND("edit", "team")},
+        {{"apps/v1", "Deployment", "deployments", true}, "prod", ALLOW BIND("edit", "prod")},
         {{"rbac.authorization.k8s.io/v1", "RoleBinding", "rolebindings", true},
          "team",
-         ALLOW "kubectl create rolebinding kusion-deployer --clusterrole=admin " TO
-               " --namespace=team"},
+         ALLOW BIND("admin", "team")},
         /* Those that no role of every cluster lets one write. */
         {{"v1", "ResourceQuota", "resourcequotas", true},
          "team",
-         ALLOW "kubectl create role kusion-resourcequotas " VERBS
-               " --resource=resourcequotas --namespace=team && kubectl create rolebinding "
-               "kusion-deployer-resourcequotas --role=kusion-resourcequotas " TO
-               " --namespace=team"},
+         ALLOW MAKE("role", "resourcequotas", " --namespace=team")},
         {{"example.com/v1", "Widget", "widgets", true},
          "team",
-         ALLOW "kubectl create role kusion-widgets " VERBS
-               " --resource=widgets.example.com --namespace=team && kubectl create rolebinding "
-               "kusion-deployer-widgets --role=kusion-widgets " TO " --namespace=team"},
+         ALLOW MAKE("role", "widgets.example.com", " --namespace=team")},
         {{"v1", "Namespace", "namespaces", false},
          NULL,
-         ALLOW "kubectl create clusterrole kusion-namespaces " VERBS
-               " --resource=namespaces && kubectl create clusterrolebinding "
-               "kusion-team-namespaces --clusterrole=kusion-namespaces " TO},
+         ALLOW MAKE("clusterrole", "namespaces", "")},
         {{"rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", false},
          NULL,
-         ALLOW "kubectl create clusterrole kusion-clusterroles " VERBS
-               " --resource=clusterroles.rbac.authorization.k8s.io && kubectl create "
-               "clusterrolebinding kusion-team-clusterroles --clusterrole=kusion-clusterroles " TO},
+         ALLOW MAKE("clusterrole", "clusterroles.rbac.authorization.k8s.io", "")},
     };
     struct runtime_session session = stage_session();
 
@@ -59,6 +50,63 @@ static void says_what_would_give_the_right(void)
         EXPECT_STR(error.reason, "AccessDenied", rows[i].kind.kind);
         EXPECT_INT(error.code, ERR_FORBIDDEN, rows[i].kind.kind);
     }
+}
+
+/* Names differ wherever the accounts or what is allowed differ. */
+static void names_are_of_one_account_and_one_right(void)
+{
+    static const struct {
+        const char *namespace_name, *account, *which;
+    } rows[] = {{"a", "b-c", "edit"},      {"a-b", "c", "edit"},    {"a", "b-c", "admin"},
+                {"a", "b-c", "foos.x.io"}, {"a", "b", "foos.x.io"}, {"a", "b.foos", "x.io"},
+                {"a", "b-c", "foos.y.io"}};
+    struct runtime_session session = stage_session();
+    char *names[ARRAY_SIZE(rows)];
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        session.spec_namespace = (char *)(uintptr_t)rows[i].namespace_name;
+        session.service_account = (char *)(uintptr_t)rows[i].account;
+        names[i] = session_rights_name(&session, rows[i].which);
+        for (size_t j = 0; j < i; j++)
+            EXPECT(!str_equal(names[i], names[j]), names[i]);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        free(names[i]);
+}
+
+#define TEN     "abcdefghij"
+#define SEVENTY TEN TEN TEN TEN TEN TEN TEN
+
+static void long_names_are_shortened_and_stay_apart(void)
+{
+    struct runtime_session session = stage_session();
+    _cleanup_free_ char *none = NULL, *one = NULL, *other = NULL;
+
+    session.service_account = (char *)(uintptr_t)(SEVENTY SEVENTY);
+    none = session_rights_name(&session, "");
+    one = session_rights_name(&session, SEVENTY ".example.com");
+    other = session_rights_name(&session, SEVENTY ".example.org");
+    EXPECT_INT(strlen(one), strlen("kusion::") + 80 + 80, one);
+    EXPECT(!str_equal(one, other), one);
+    EXPECT(str_has_prefix(one, none) && str_has_prefix(other, none), none);
+}
+
+/* A command that is cut helps nobody. */
+static void a_long_message_keeps_its_command(void)
+{
+    static const struct kube_kind kind = {"example.com/v1", "Widget", "widgets", true};
+    struct runtime_session session = stage_session();
+    struct kube_place place = {&kind, "team", "x"};
+    struct error error = {0};
+
+    err_set(&error, ERR_FORBIDDEN, "Forbidden", "%s: %s", DENIED,
+            SEVENTY SEVENTY SEVENTY SEVENTY SEVENTY SEVENTY SEVENTY SEVENTY SEVENTY SEVENTY SEVENTY
+                SEVENTY SEVENTY);
+    session_add_hint(&session, &place, &error);
+    EXPECT(str_has_prefix(error.message, DENIED ": " TEN), error.message);
+    EXPECT(str_has_suffix(error.message, "…; to allow it: " MAKE("role", "widgets.example.com",
+                                                                 " --namespace=team")),
+           error.message);
 }
 
 /* What no role would mend is left as it is. */
@@ -106,5 +154,6 @@ static void the_controller_itself_gets_none(void)
     EXPECT_STR(error.message, DENIED, "no account to bind");
 }
 
-SUITE(kube_hint, TEST(says_what_would_give_the_right), TEST(gives_no_hint_that_would_not_help),
-      TEST(the_controller_itself_gets_none))
+SUITE(kube_hint, TEST(says_what_would_give_the_right), TEST(names_are_of_one_account_and_one_right),
+      TEST(long_names_are_shortened_and_stay_apart), TEST(a_long_message_keeps_its_command),
+      TEST(gives_no_hint_that_would_not_help), TEST(the_controller_itself_gets_none))

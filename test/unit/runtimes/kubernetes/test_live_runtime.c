@@ -313,7 +313,7 @@ static void takes_only_what_is_as_it_was_seen(void)
 /* What the hint would make. */
 static const char binding[] =
     "{\"apiVersion\":\"rbac.authorization.k8s.io/v1\",\"kind\":\"RoleBinding\",\"metadata\":{"
-    "\"name\":\"kusion-poor\"},\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\","
+    "\"name\":\"kusion:@:poor:edit\"},\"roleRef\":{\"apiGroup\":\"rbac.authorization.k8s.io\","
     "\"kind\":"
     "\"ClusterRole\",\"name\":\"edit\"},\"subjects\":[{\"kind\":\"ServiceAccount\",\"name\":"
     "\"poor\",\"namespace\":\"@\"}]}";
@@ -354,7 +354,7 @@ static void acts_with_the_rights_of_the_account_alone(void)
         return;
     poor = stage_open(&world.stage, world.live.space, STAGE_OWNER, "poor");
     thing_init(&thing, &world, MAP("a", "\"k\":\"1\""));
-    hint = live_text(&world.live, "; to allow it: kubectl create rolebinding kusion-poor "
+    hint = live_text(&world.live, "; to allow it: kubectl create rolebinding kusion:@:poor:edit "
                                   "--clusterrole=edit --serviceaccount=@:poor --namespace=@");
 
     EXPECT_INT(apply_as(&thing, poor, APPLY_CREATE), ERR_FORBIDDEN, "may not");

@@ -90,7 +90,7 @@ static void applies_or_says_why_not(void)
          {DISCOVERY, {.expect = PATCH, .status = 403, .body = DENIED}},
          ERR_FORBIDDEN,
          "AccessDenied",
-         "; to allow it: kubectl create rolebinding kusion-deployer "},
+         "; to allow it: kubectl create rolebinding kusion:team:deployer:edit "},
         {"a namespace that is going",
          MAP("a"),
          APPLY_TAKE,
