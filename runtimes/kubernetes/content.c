@@ -15,6 +15,7 @@ struct look {
     const struct kube_kind *kind; /* that is listed */
     bool in_namespace;
     const struct kube_kinds *kinds; /* all that are listed, in a namespace */
+    char *rights;                   /* how names of rights begin that hints gave; or NULL */
     struct strmap found;            /* "Kind namespace/name": a list may show one twice */
     struct arena arena;
 };
@@ -43,6 +44,7 @@ void content_done(struct content *content)
 {
     buf_done(&content->foreign.text);
     buf_done(&content->refused.text);
+    buf_done(&content->refused_kinds);
     buf_done(&content->unknown.text);
 }
 
@@ -134,6 +136,14 @@ static bool has_controller(const struct look *look, const struct value *item)
     return false;
 }
 
+/* Whoever followed our hints did not make something of their own here. */
+static bool is_hinted(const struct look *look, const char *name)
+{
+    return look->rights && str_has_prefix(name, look->rights) &&
+           (is_kind(look->kind, "rbac.authorization.k8s.io", "Role") ||
+            is_kind(look->kind, "rbac.authorization.k8s.io", "RoleBinding"));
+}
+
 static bool is_foreign(const struct look *look, const struct value *item, const char *name)
 {
     const char *owner =
@@ -142,7 +152,7 @@ static bool is_foreign(const struct look *look, const struct value *item, const 
     if (str_equal(owner, look->session->owner) ||
         value_path(item, "metadata", "deletionTimestamp", NULL))
         return false;
-    return !look->in_namespace || !(is_furniture(look->kind, name) ||
+    return !look->in_namespace || !(is_furniture(look->kind, name) || is_hinted(look, name) ||
                                     is_derived(look->kind, item) || has_controller(look, item));
 }
 
@@ -173,14 +183,10 @@ static int on_item(void *arg, const struct value *item, struct error *error)
     return 0;
 }
 
-/* "roles.rbac.authorization.k8s.io", as kubectl calls it. */
-static const char *name_of(struct look *look)
+static void add_refused(struct content *content, const char *resource)
 {
-    size_t length = 0;
-    const char *group = api_group(look->kind->group_version, &length);
-
-    return arena_printf(&look->arena, "%s%s%.*s", look->kind->plural, length ? "." : "",
-                        (int)length, group);
+    buf_printf(&content->refused_kinds, "%s%s", content->refused.count ? "," : "", resource);
+    add_name(&content->refused, resource);
 }
 
 /* The server answered that it has no such kind, and does not know it by its own list. */
@@ -200,6 +206,7 @@ static int list_kind(struct look *look, const char *namespace_name, struct error
     struct runtime_session *session = look->session;
     _cleanup_free_ char *path =
         kube_path(look->kind->group_version, namespace_name, look->kind->plural, NULL, NULL);
+    _cleanup_free_ char *resource = kube_kind_resource(look->kind);
     struct error problem = {0};
     int r = kube_list(session->runtime->config.client,
                       &(struct kube_list){.path = path,
@@ -215,10 +222,10 @@ static int list_kind(struct look *look, const char *namespace_name, struct error
     if (r == ERR_CANCELLED)
         return err_copy(error, &problem);
     if (r == ERR_FORBIDDEN)
-        add_name(&look->content->refused, name_of(look));
+        add_refused(look->content, resource);
     else if (!str_equal(problem.reason, "NotServed") || !has_vanished(look))
         add_name(&look->content->unknown,
-                 arena_printf(&look->arena, "%s (%.120s)", name_of(look), problem.message));
+                 arena_printf(&look->arena, "%s (%.120s)", resource, problem.message));
     return 0;
 }
 
@@ -227,13 +234,17 @@ static void look_init(struct look *look, struct runtime_session *session, struct
     *look = (struct look){.session = session, .content = content};
     buf_init(&content->foreign.text, 0);
     buf_init(&content->refused.text, 0);
+    buf_init(&content->refused_kinds, 0);
     buf_init(&content->unknown.text, 0);
     content->more = false;
+    if (session->service_account)
+        look->rights = session_rights_name(session, "");
 }
 
 static void look_done(struct look *look)
 {
     strmap_done(&look->found);
+    free(look->rights);
     arena_done(&look->arena);
 }
 

@@ -3,8 +3,8 @@
  * but its maker's. Looked at as the Spec's service account, metadata only, page by page.
  *
  * Not counted are: what carries this Spec's owner label; what is being deleted already; and, in a
- * Namespace, what the cluster makes there itself, and what has a controller, or an account, or a
- * Spec, that is counted instead.
+ * Namespace, what the cluster makes there itself, what has a controller, or an account, or a Spec,
+ * that is counted instead, and the rights that commands of our hints gave to this account.
  */
 #ifndef RUNTIMES_KUBERNETES_CONTENT_H
 #define RUNTIMES_KUBERNETES_CONTENT_H
@@ -24,6 +24,7 @@ struct content_names {
 struct content {
     struct content_names foreign; /* "Kind name" */
     struct content_names refused; /* "secrets": kinds that may not be listed */
+    struct buf refused_kinds;     /* all of them: "secrets,roles.rbac.authorization.k8s.io" */
     struct content_names unknown; /* "metrics.k8s.io/v1beta1": what does not answer */
     bool more;                    /* there is more than was counted */
 };

@@ -140,6 +140,13 @@ static void tells_whose_a_content_is(void)
         {"", "endpoints", "Endpoints", "by-hand", "", true},
         {"discovery.k8s.io", "endpointslices", "EndpointSlice", "by-hand",
          MARK("labels", "endpointslice.kubernetes.io/managed-by", "me"), true},
+        /* what a hint of ours made, for this account */
+        {"rbac.authorization.k8s.io", "roles", "Role", "kusion:team:robot:list-0", "", false},
+        {"rbac.authorization.k8s.io", "rolebindings", "RoleBinding", "kusion:team:robot:edit", "",
+         false},
+        {"rbac.authorization.k8s.io", "roles", "Role", "kusion:team:robots:edit", "", true},
+        {"rbac.authorization.k8s.io", "roles", "Role", "kusion:team:robot", "", true},
+        {"", "configmaps", "ConfigMap", "kusion:team:robot:edit", "", true},
         {"api.kusion.io", "specs", "Spec", "a", "", true},
         {"api.kusion.io", "releases", "Release", "a",
          MARK("labels", "api.kusion.io/generated", "true"), false},
@@ -200,8 +207,13 @@ static void looks_as_the_service_account(void)
 static void says_what_is_in_the_way_and_the_way_out(void)
 {
 #define WAY_OUT                                                                             \
-    ". To delete it with all that it holds: kubectl annotate namespace demo api.kusion.io/" \
+    "; to delete it with all that it holds: kubectl annotate namespace demo api.kusion.io/" \
     "deletion-guard=disabled"
+#define LISTER "kusion:team:robot:list-"
+#define TO_LIST(kinds, digest)                                                                \
+    "; to allow it: kubectl create role " LISTER digest " --verb=list --resource=" kinds      \
+    " --namespace=demo && kubectl create rolebinding " LISTER digest " --role=" LISTER digest \
+    " --serviceaccount=team:robot --namespace=demo"
 #define KIND(plural, kind) ALL(GROUP("", HAS(RESOURCE(plural, kind))))
 #define TWO_KINDS \
     ALL(GROUP("", HAS(RESOURCE("configmaps", "ConfigMap") "," RESOURCE("secrets", "Secret"))))
@@ -235,10 +247,14 @@ static void says_what_is_in_the_way_and_the_way_out(void)
          "Spec" WAY_OUT},
         {refused, ARRAY_SIZE(refused),
          "not deleted: not known is what else it holds, since team:robot may not list configmaps, "
-         "secrets, roles.rbac.authorization.k8s.io and 1 more" WAY_OUT},
+         "secrets, roles.rbac.authorization.k8s.io and 1 more" TO_LIST(
+             "configmaps,secrets,roles.rbac.authorization.k8s.io,"
+             "rolebindings.rbac.authorization.k8s.io",
+             "70567925") WAY_OUT},
         {both, ARRAY_SIZE(both),
          "not deleted: it holds ConfigMap a, not of this Spec; not known is what else it holds, "
-         "since team:robot may not list secrets; not known is what it holds of down.io/v1" WAY_OUT},
+         "since team:robot may not list secrets" TO_LIST(
+             "secrets", "20e8cdb5") "; not known is what it holds of down.io/v1" WAY_OUT},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -249,6 +265,54 @@ static void says_what_is_in_the_way_and_the_way_out(void)
         EXPECT_STR(error.reason, "DeletionGuardTripped", rows[i].message);
         EXPECT_STR(error.message, rows[i].message, "message");
     }
+}
+
+/* Those that are too many to be named kubectl is asked for. */
+static void a_message_is_whole_however_many_kinds_are_refused(void)
+{
+    enum { KINDS_REFUSED = 30 };
+    _cleanup_buf_ struct buf kinds = BUF_INIT;
+    struct fake_step steps[4 + KINDS_REFUSED] = {FOUND_SPACE, {0}, GET("/apis ", NO_MORE)};
+    struct error error = {0};
+
+    buf_add_str(&kinds, "{\"kind\":\"APIGroupDiscoveryList\",\"items\":[{\"metadata\":{\"name\":"
+                        "\"\"},\"versions\":[{\"version\":\"v1\",\"freshness\":\"Current\","
+                        "\"resources\":[");
+    for (int i = 0; i < KINDS_REFUSED; i++) {
+        buf_printf(&kinds,
+                   "%s{\"resource\":\"kind%dwithalongname\",\"responseKind\":{\"kind\":"
+                   "\"Kind%d\"},\"scope\":\"Namespaced\",\"verbs\":[\"delete\",\"list\"]}",
+                   i ? "," : "", i, i);
+        steps[4 + i] = (struct fake_step)REFUSED("/api/v1/namespaces/demo/kind");
+    }
+    buf_add_str(&kinds, "]}]}]}");
+    steps[2] = (struct fake_step)GET("/api ", kinds.data);
+    EXPECT_INT(ask(steps, ARRAY_SIZE(steps), SPACE END, NULL, &error), ERR_CONFLICT, "tripped");
+    EXPECT_STR(error.message,
+               "not deleted: not known is what else it holds, since team:robot may not list "
+               "kind0withalongname, kind1withalongname, kind2withalongname and 27 "
+               "more" TO_LIST("$(kubectl api-resources --namespaced --verbs=list,delete -o name | "
+                              "paste -sd, -)",
+                              "deb52a6b") WAY_OUT,
+               "message");
+}
+
+static void says_what_lets_a_definitions_objects_be_listed(void)
+{
+#define OBJECTS "kusion:team:robot:list-6383ab4e"
+    static const struct fake_step steps[] = {FOUND_DEFINITION(V("v1", "true")),
+                                             REFUSED(THINGS " ")};
+    struct error error = {0};
+
+    EXPECT_INT(ask(steps, ARRAY_SIZE(steps), DEFINITION END, NULL, &error), ERR_CONFLICT,
+               "tripped");
+    EXPECT_STR(error.message,
+               "not deleted: not known is what else it holds, since team:robot may not list "
+               "things.x.io; to allow it: kubectl create clusterrole " OBJECTS " --verb=list "
+               "--resource=things.x.io && kubectl create clusterrolebinding " OBJECTS
+               " --clusterrole=" OBJECTS " --serviceaccount=team:robot; to delete it with all that "
+               "it holds: kubectl annotate crd things.x.io api.kusion.io/deletion-guard=disabled",
+               "message");
 }
 
 static void reads_all_pages(void)
@@ -334,7 +398,7 @@ static void guards_definitions(void)
         EXPECT_INT(ask(steps, ARRAY_SIZE(steps), DEFINITION END, NULL, &error), rows[i].code,
                    rows[i].note);
         EXPECT_STR(error.message,
-                   rows[i].code ? "not deleted: it holds Thing far/a, not of this Spec. To delete "
+                   rows[i].code ? "not deleted: it holds Thing far/a, not of this Spec; to delete "
                                   "it with all that it holds: kubectl annotate crd things.x.io "
                                   "api.kusion.io/deletion-guard=disabled"
                                 : "",
@@ -407,7 +471,8 @@ static void fails_where_it_cannot_look(void)
 
 SUITE(kube_guard, TEST(tells_whose_a_content_is), TEST(does_not_ask_for_traces),
       TEST(looks_as_the_service_account), TEST(says_what_is_in_the_way_and_the_way_out),
-      TEST(reads_all_pages), TEST(stops_when_it_knows_enough),
-      TEST(tells_a_vanished_kind_from_an_unknown_one), TEST(guards_definitions),
-      TEST(does_not_know_what_no_version_serves), TEST(lets_go_without_a_look),
-      TEST(fails_where_it_cannot_look))
+      TEST(a_message_is_whole_however_many_kinds_are_refused),
+      TEST(says_what_lets_a_definitions_objects_be_listed), TEST(reads_all_pages),
+      TEST(stops_when_it_knows_enough), TEST(tells_a_vanished_kind_from_an_unknown_one),
+      TEST(guards_definitions), TEST(does_not_know_what_no_version_serves),
+      TEST(lets_go_without_a_look), TEST(fails_where_it_cannot_look))
