@@ -235,10 +235,14 @@ static int carry_out(struct attempt *attempt, struct error *error)
      * Release would stay as it is. */
     if (attempt->was_ready)
         r = run_settle(attempt->run, error);
-    return r < 0
-               ? r
-               : operation_apply(attempt->operation, attempt->spec, attempt->plan,
-                                 attempt->revision, !attempt->was_ready, &attempt->results, error);
+    if (r < 0)
+        return r;
+    if (!attempt->retry)
+        progress_begin(attempt->run, "applying");
+    r = operation_apply(attempt->operation, attempt->spec, attempt->plan, attempt->revision,
+                        !attempt->was_ready, &attempt->results, error);
+    progress_end(attempt->run);
+    return r;
 }
 
 static bool is_ours_to_tell(int code)

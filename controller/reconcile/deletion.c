@@ -196,7 +196,10 @@ static int destroy(struct run *run, struct operation *operation, struct run_stat
     revision = release ? release->revision : state->revision + 1;
     operation_log_release(run, release);
     operation_log_begin(run, revision, run_says(run, "False", NULL));
+    if (!run_says(run, "False", NULL))
+        progress_begin(run, "destroying");
     r = operation_destroy(operation, revision, results, error);
+    progress_end(run);
     if (r < 0) {
         /* The Release goes on at the next try: it ends when everything is gone. */
         verdict = verdict_of_error(error);

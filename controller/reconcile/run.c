@@ -201,6 +201,8 @@ int run_operation(struct run *run, struct operation **ret, struct error *error)
         .parallelism = context->parallelism,
         .timeout = run->policy.timeout,
         .epoch = context->epoch(context->epoch_arg),
+        .on_pending = progress_on_pending,
+        .arg = run,
         .on_wait = context->on_wait,
         .on_wait_arg = context->on_wait_arg,
     };

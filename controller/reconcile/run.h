@@ -9,6 +9,7 @@
 #define CONTROLLER_RECONCILE_RUN_H
 
 #include "controller/reconcile/conditions.h"
+#include "controller/reconcile/progress.h"
 #include "controller/reconcile/releases.h"
 #include "controller/reconcile/write.h"
 #include "engine/operation/operation.h"
@@ -27,6 +28,7 @@ struct run {
     struct spec_policy policy;
     struct release_subject subject;
     struct operation_log log;
+    struct run_progress progress;
 };
 
 struct run_status {

@@ -317,8 +317,10 @@ static enum walk_verdict visit(void *arg, struct walk_visit *visit)
         operation_report(applying->operation, result);
     verdict = step(applying, visit, &error);
     result->error = error;
-    if (verdict == WALK_PARKED)
+    if (verdict == WALK_PARKED) {
+        operation_report_pending(applying->operation, result);
         return verdict;
+    }
     result->status = verdict == WALK_DONE ? RESULT_SUCCEEDED : RESULT_FAILED;
     operation_report(applying->operation, result);
     return verdict;

@@ -61,6 +61,9 @@ struct operation_config {
 
     /* A resource's result has changed: begun, or ended. May be NULL. */
     void (*on_progress)(void *arg, const struct operation_result *result);
+    /* At each look at a resource that has to be waited for: its error says what for. From several
+     * threads at once. May be NULL. */
+    void (*on_pending)(void *arg, const struct operation_result *result);
     void *arg;
 
     /* true: from now on there is nothing to do but to wait for the world, to get healthy or to be

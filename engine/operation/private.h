@@ -66,6 +66,7 @@ const struct value *operation_dependencies(const struct operation *operation,
                                            const struct spec *spec, size_t index);
 
 void operation_report(struct operation *operation, struct operation_result *result);
+void operation_report_pending(struct operation *operation, const struct operation_result *result);
 void operation_wait(struct operation *operation, bool waits);
 /* Sets what a walk's outcome says, for nodes that ended without a visit of their own. */
 void operation_end(struct operation *operation, struct operation_result *result,

@@ -163,6 +163,7 @@ static enum walk_verdict visit(void *arg, struct walk_visit *visit)
         err_set(&removal->result->error, ERR_TIMEOUT, "PruneFailed",
                 "still being deleted: a finalizer of it, or an object that depends on it, is in "
                 "the way");
+        operation_report_pending(removing->operation, removal->result);
         return WALK_PARKED;
     }
     if (r < 0) {

@@ -35,6 +35,12 @@ void operation_report(struct operation *operation, struct operation_result *resu
     pthread_mutex_unlock(&operation->lock);
 }
 
+void operation_report_pending(struct operation *operation, const struct operation_result *result)
+{
+    if (operation->config.on_pending)
+        operation->config.on_pending(operation->config.arg, result);
+}
+
 void operation_end(struct operation *operation, struct operation_result *result,
                    enum walk_outcome outcome, const char *why_skipped)
 {

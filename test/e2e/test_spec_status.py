@@ -2,7 +2,7 @@
 
 import pytest
 
-from kusion_e2e.specs import Spec, config_map
+from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.wait import eventually
 
 
@@ -41,3 +41,14 @@ def test_one_that_does_not_go_names_what_is_in_the_way(controlled, tenant):
     controlled.api.patch(kept, {"metadata": {"finalizers": None}}).must()
     eventually(lambda: spec.get() is None)
     assert [one["status"]["phase"] for one in spec.releases()] == ["succeeded"] * 2
+
+
+def test_one_that_waits_names_what_it_waits_for(controlled, tenant):
+    claim = resource({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+                      "metadata": {"name": "never", "namespace": tenant},
+                      "spec": {"storageClassName": "none", "accessModes": ["ReadWriteOnce"],
+                               "resources": {"requests": {"storage": "1Gi"}}}})
+    spec = Spec(controlled, tenant).apply([claim])
+    expected = f"applying: waiting for {claim['id']}: not Bound yet"
+    eventually(lambda: spec.condition() and spec.condition()["message"] == expected)
+    spec.delete()

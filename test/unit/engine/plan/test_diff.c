@@ -27,8 +27,8 @@ static void names_fields(void)
          "{\"metadata\":{\"name\":\"n\"}}", NULL, NULL, NULL, NULL},
         {"{\"metadata\":{\"annotations\":{\"kubectl.kubernetes.io/"
          "last-applied-configuration\":\"{\\\"data\\\":\\\"secret\\\"}\",\"a\":\"1\"}}}",
-         "{\"metadata\":{\"annotations\":{\"a\":\"2\"}}}", NULL, "metadata.annotations.a",
-         "\"1\"", "\"2\""},
+         "{\"metadata\":{\"annotations\":{\"a\":\"2\"}}}", NULL, "metadata.annotations.a", "\"1\"",
+         "\"2\""},
         {"{\"data\":{\"p\":\"old\"}}", "{\"data\":{\"p\":\"new\"}}", "[\"/data\"]", "data",
          "(sensitive)", "(sensitive)"},
         {NULL, "{\"data\":{\"p\":\"new\"}}", "[\"/data\"]", "data", NULL, "(sensitive)"},
