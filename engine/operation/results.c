@@ -5,6 +5,8 @@
 
 /* Failures that one message names; the rest is counted. */
 #define NAMED_FAILURES 3
+/* Bytes of a message for what joins them, and says how many there are. */
+#define ROOM_BESIDE_FAILURES 160
 
 struct operation_result *operation_results_init(struct operation_results *results, size_t count)
 {
@@ -85,11 +87,30 @@ static bool is_failure(const struct operation_result *result)
     return result->status == RESULT_FAILED || result->status == RESULT_TIMED_OUT;
 }
 
+/* The first of them, as many as fit whole: a message may end in a command to be typed. */
+static size_t name_failures(const struct operation_results *results, struct buf *text)
+{
+    size_t named = 0;
+
+    for (size_t i = 0; i < results->count && named < NAMED_FAILURES; i++) {
+        const struct operation_result *result = &results->items[i];
+        size_t length = strlen(result->id) + strlen(result->error.message);
+
+        if (!is_failure(result))
+            continue;
+        if (named && text->length + length > ERROR_MESSAGE_SIZE - ROOM_BESIDE_FAILURES)
+            break;
+        buf_printf(text, "%s%s: %s", named ? "; " : "", result->id, result->error.message);
+        named++;
+    }
+    return named;
+}
+
 int operation_results_error(const struct operation_results *results, const char *what,
                             struct error *error)
 {
     const struct operation_result *first = NULL;
-    size_t failed = 0, skipped = 0, cancelled = 0, late = 0, named = 0;
+    size_t failed = 0, skipped = 0, cancelled = 0, late = 0, named;
     struct buf text;
     char more[64] = "";
 
@@ -111,12 +132,7 @@ int operation_results_error(const struct operation_results *results, const char 
         return err_set(error, late ? ERR_TIMEOUT : ERR_CANCELLED, late ? "Timeout" : "Cancelled",
                        "%s: %zu not done", what, skipped + cancelled);
     buf_init(&text, 4096);
-    for (size_t i = 0; i < results->count && named < NAMED_FAILURES; i++)
-        if (is_failure(&results->items[i])) {
-            buf_printf(&text, "%s%s: %s", named ? "; " : "", results->items[i].id,
-                       results->items[i].error.message);
-            named++;
-        }
+    named = name_failures(results, &text);
     if (failed > named)
         snprintf(more, sizeof(more), "; and %zu more", failed - named);
     err_set(error, first->error.code, first->error.reason, "%s: %zu failed, %zu skipped: %s%s",

@@ -1,4 +1,4 @@
-#include "engine/operation/operation.h"
+#include "engine/operation/private.h"
 #include "test/unit/engine/operation/stage.h"
 #include "test/unit/suite.h"
 
@@ -24,4 +24,40 @@ static void results_tell_of_each(void)
     EXPECT(!strstr(stage.results.data, "pending"), stage.results.data);
 }
 
-SUITE(operation_results, TEST(out_of_time_is_no_cancellation), TEST(results_tell_of_each))
+/* A message may end in a command: it is not cut, where it fits at all. */
+static void names_failures_whole(void)
+{
+    static const struct {
+        size_t length, failures;
+        const char *ends; /* what the message ends with */
+    } rows[] = {
+        {100, 2, "!; b: xx"},
+        {100, 5, "!; and 2 more"},
+        {500, 2, "!; and 1 more"},
+        {800, 3, "!; and 2 more"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        static const char *const ids[] = {"a", "b", "c", "d", "e"};
+        struct operation_results results;
+        struct operation_result *items = operation_results_init(&results, rows[i].failures);
+        struct error error = {0};
+        char text[ERROR_MESSAGE_SIZE];
+
+        memset(text, 'x', sizeof(text));
+        text[rows[i].length - 1] = '!';
+        text[rows[i].length] = '\0';
+        for (size_t k = 0; k < rows[i].failures; k++) {
+            items[k].id = ids[k];
+            items[k].status = RESULT_FAILED;
+            err_set(&items[k].error, ERR_FORBIDDEN, "AccessDenied", "%s", text);
+        }
+        EXPECT_INT(operation_results_error(&results, "apply", &error), ERR_FORBIDDEN, "failed");
+        EXPECT(strstr(error.message, rows[i].ends) != NULL, error.message);
+        EXPECT(!strstr(error.message, "…"), error.message);
+        operation_results_done(&results);
+    }
+}
+
+SUITE(operation_results, TEST(out_of_time_is_no_cancellation), TEST(results_tell_of_each),
+      TEST(names_failures_whole))
