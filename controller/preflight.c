@@ -6,11 +6,11 @@
 #include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/pause.h"
 
-/* ms */
-#define PATIENCE      60000 /* altogether */
-#define FIRST_ATTEMPT 1000  /* which is to be heard of soon; each takes twice as long as the last \
-                             */
-#define PAUSE 500
+/* ms. The first attempt is short, since its failure is to be heard of soon; each of the others
+ * takes twice as long as the one before. */
+#define PATIENCE      60000
+#define FIRST_ATTEMPT 1000
+#define PAUSE         500
 
 static int64_t now(void)
 {
