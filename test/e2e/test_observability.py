@@ -15,9 +15,7 @@ from kusion_e2e.cluster import Cluster
 from kusion_e2e.controller import PROGRAM, STATE, Controller
 from kusion_e2e.kinds import create, new_release
 from kusion_e2e.specs import Spec, config_map
-from kusion_e2e.wait import eventually
-
-SECONDS = 60
+from kusion_e2e.wait import PATIENCE, eventually
 
 
 def free_address():
@@ -53,7 +51,7 @@ class Observed(Controller):
 
     def line(self, message, **fields):
         """The first of them, once it is there."""
-        return eventually(lambda: self.lines(message, **fields), SECONDS)[0]
+        return eventually(lambda: self.lines(message, **fields))[0]
 
     def readyz(self):
         try:
@@ -66,7 +64,7 @@ class Observed(Controller):
             answer = self.readyz()
             assert answer[0] == code and text in answer[1], answer
             return answer[1]
-        return eventually(answers, SECONDS)
+        return eventually(answers)
 
     def count(self, **labels):
         """Of operations with these labels."""
@@ -112,17 +110,17 @@ def kubeconfig_for(cluster, tmp_path, server):
 
 
 def test_operations_are_logged_at_both_ends_and_counted(start, tenant):
-    controller = start("--log-level", "debug").wait_leading(SECONDS)
+    controller = start("--log-level", "debug").wait_leading()
     cluster = controller.cluster
     spec = Spec(cluster, tenant, "good").apply([config_map("a", tenant)])
-    spec.wait("True", SECONDS)
+    spec.wait("True")
     about = {"namespace": tenant, "spec": "good", "operation": "apply", "release": "good-1",
              "revision": "1", "generation": "1"}
     controller.line("operation started", level="info", **about)
     ended = controller.line("operation succeeded", level="info", summary="1 created", **about)
     assert int(ended["durationMs"]) > 0
     assert controller.count(operation="apply", result="succeeded") >= 1
-    spec.delete(SECONDS)
+    spec.delete()
     about.update(operation="destroy", release="good-2", revision="2")
     del about["generation"]
     controller.line("operation started", level="info", **about)
@@ -131,11 +129,11 @@ def test_operations_are_logged_at_both_ends_and_counted(start, tenant):
 
 
 def test_what_fails_is_warned_of_once_and_counted_each_time(start, tenant):
-    controller = start().wait_leading(SECONDS)
+    controller = start().wait_leading()
     bad = [{"id": "nothing", "type": "Kubernetes", "attributes": {}}]
-    Spec(controller.cluster, tenant, "bad").apply(bad, retryInterval="1s").wait("False", SECONDS)
+    Spec(controller.cluster, tenant, "bad").apply(bad, retryInterval="1s").wait("False")
     labels = {"operation": "apply", "result": "failed", "reason": "InvalidSpec"}
-    eventually(lambda: controller.count(**labels) >= 3, SECONDS)
+    eventually(lambda: controller.count(**labels) >= 3)
     warned = controller.lines(level="warn", spec="bad")
     assert [line["reason"] for line in warned] == ["InvalidSpec"], warned
     assert "nothing" in warned[0]["error"]
@@ -148,7 +146,7 @@ def test_what_fails_is_warned_of_once_and_counted_each_time(start, tenant):
 
 
 def test_a_leader_and_one_that_waits_are_ready(start):
-    leader = start().wait_leading(SECONDS)
+    leader = start().wait_leading()
     assert leader.wait_ready(200, "ok") == "ok"
     standby = start()
     standby.wait_ready(200, "ok")
@@ -164,7 +162,7 @@ def test_who_cannot_reach_the_api_server_is_not_ready_and_says_so(start, state_n
     answer = controller.wait_ready(503, "not ok: Unavailable: reading State's namespace")
     assert "\n" not in answer.strip()
     controller.process.terminate()
-    assert controller.process.wait(timeout=SECONDS) == 0
+    assert controller.process.wait(timeout=PATIENCE) == 0
     assert controller.lines("stopping", signal="SIGTERM") and not controller.lines(level="error")
 
 
@@ -186,14 +184,14 @@ def test_without_its_kinds_it_is_not_ready_and_says_what_to_do(bare):
 
 def test_a_selector_that_is_none_ends_the_start(start):
     controller = start("--watch-label-selector", "a===b")
-    assert controller.process.wait(timeout=SECONDS) == 1
+    assert controller.process.wait(timeout=PATIENCE) == 1
     failed = controller.line("the operator cannot run")
     assert '--watch-label-selector: "a===b" is refused' in failed["error"]
     assert not controller.lines("stopping")
 
 
 def test_outside_a_pod_it_asks_for_a_kubeconfig():
-    result = subprocess.run([PROGRAM], env={}, capture_output=True, text=True, timeout=SECONDS)
+    result = subprocess.run([PROGRAM], env={}, capture_output=True, text=True, timeout=PATIENCE)
     assert result.returncode == 1
     assert "--kubeconfig" in result.stderr and result.stderr.count("pod") == 1, result.stderr
 
