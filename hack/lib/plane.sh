@@ -237,7 +237,7 @@ plane_nodes() {
             die "$plane: cannot create node kwok-$i"
     done
     for ((i = 0; i < $1; i++)); do
-        _wait_for 60 kwok "node kwok-$i is ready" _node_ready "kwok-$i"
+        _wait_for 180 kwok "node kwok-$i is ready" _node_ready "kwok-$i"
     done
 }
 
@@ -258,12 +258,12 @@ plane_start() {
     (($2)) && _audit_policy >"$dir/audit.yaml"
     _etcd_start
     pki_make "$dir/pki"
-    _wait_for 30 etcd 'etcd answers' _etcd_answers
+    _wait_for 180 etcd 'etcd answers' _etcd_answers
     _apiserver_up
     _kubeconfigs_write
     _controllers_start
     plane_nodes "$1"
-    _wait_for 60 kube-controller-manager 'the default ServiceAccount is there' \
+    _wait_for 180 kube-controller-manager 'the default ServiceAccount is there' \
         _api /api/v1/namespaces/default/serviceaccounts/default
     : >"$dir/ready"
 }

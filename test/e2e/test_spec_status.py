@@ -26,7 +26,7 @@ def test_one_that_is_suspended_says_so(controlled, tenant, applied_before):
 
 def test_one_that_does_not_go_names_what_is_in_the_way(controlled, tenant):
     spec = Spec(controlled, tenant).apply(
-        [config_map("free", tenant), config_map("kept", tenant)], timeout="2s", retryInterval="1s")
+        [config_map("free", tenant), config_map("kept", tenant)], timeout="10s", retryInterval="1s")
     spec.wait("True")
     finalizers = {"metadata": {"finalizers": ["example.com/keep"]}}
     kept = f"/api/v1/namespaces/{tenant}/configmaps/kept"
