@@ -107,6 +107,14 @@ static int reconcile(struct run *run, int64_t *after, struct error *error)
     return reconcile_apply(run, after, error);
 }
 
+/* A conflict, or an API server that does not answer, is a matter of course. */
+static void log_failure(const struct run *run, const struct error *error)
+{
+    (err_is_transient(error->code) ? log_warn : log_error)(
+        "reconciling a Spec failed", "namespace", run->namespace_name, "spec", run->name, "reason",
+        error->reason, "error", error->message, NULL);
+}
+
 struct reconcile_result reconcile_spec(void *arg, const char *key, struct cancel *cancel)
 {
     struct run run = {.context = arg, .cancel = cancel};
@@ -125,8 +133,7 @@ struct reconcile_result reconcile_spec(void *arg, const char *key, struct cancel
     if (r == ERR_NOT_FOUND || r == ERR_CANCELLED)
         return result; /* gone, or a newer generation is on its way */
     if (r < 0) {
-        log_error("reconciling a Spec failed", "namespace", namespace_name, "spec", run.name,
-                  "reason", error.reason, "error", error.message, NULL);
+        log_failure(&run, &error);
         result.kind = RECONCILE_RETRY;
         return result;
     }
