@@ -70,7 +70,7 @@ struct runtime_scope {
 };
 
 enum apply_mode {
-    APPLY_CREATE, /* believed absent: fails with ERR_CONFLICT where someone's object is there */
+    APPLY_CREATE, /* believed absent: fails with ERR_CONFLICT where there is an object */
     APPLY_TAKE,   /* update, or (of a version) adopt: contested fields become ours */
 };
 

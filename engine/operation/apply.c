@@ -140,50 +140,68 @@ static void record_result(struct applying *applying, uint32_t node, const struct
     pthread_mutex_unlock(&operation->lock);
 }
 
-/* What is there is nobody's, or ours from a run that was killed. It is taken only as it was when
- * that was seen, so that of two who want it one gets it. */
-static int take_over(const struct runtime_binding *binding, const struct runtime_target *target,
-                     struct observation *ret, struct error *error)
+static char *recorded_uid(struct applying *applying, const char *id)
 {
-    for (unsigned tries = 1;; tries++) {
-        struct runtime_target as_seen = *target;
-        struct observation seen = {0};
-        int r = binding->ops->read(binding->session, target, &seen, error);
-        bool mine = r >= 0 && (r = operation_check_owner(NULL, &seen, error)) >= 0;
+    struct operation *operation = applying->operation;
+    const struct record *record;
+    char *uid;
 
-        as_seen.version = seen.version;
-        if (mine)
-            r = binding->ops->apply(binding->session, &as_seen, APPLY_TAKE, ret, error);
+    pthread_mutex_lock(&operation->lock);
+    record = state_find(operation->state, id);
+    uid = str_new(record ? record->uid : NULL);
+    pthread_mutex_unlock(&operation->lock);
+    return uid;
+}
+
+/* What is not ours yet is taken only as it was seen, so that of two who want it one gets it. */
+static int take(const struct runtime_binding *binding, const struct runtime_target *target,
+                const struct observation *seen, struct observation *ret, struct error *error)
+{
+    enum apply_mode mode = seen->presence == PRESENCE_PRESENT ? APPLY_TAKE : APPLY_CREATE;
+    struct runtime_target as_seen = *target;
+
+    if (seen->owner != OWNER_SELF)
+        as_seen.version = seen->version;
+    return binding->ops->apply(binding->session, &as_seen, mode, ret, error);
+}
+
+/* Whose it is may have changed since it was planned, minutes ago perhaps: it is looked at again. */
+static int look_and_take(struct applying *applying, const struct runtime_binding *binding,
+                         const struct runtime_target *target, struct observation *ret,
+                         struct error *error)
+{
+    _cleanup_free_ char *uid = recorded_uid(applying, target->id);
+
+    for (unsigned takes = 1;; takes++) {
+        struct observation seen = {0};
+        bool is_free;
+        int r = binding->ops->read(binding->session, target, &seen, error);
+
+        if (r >= 0)
+            r = operation_check_owner(uid, &seen, error);
+        is_free = r >= 0;
+        if (is_free)
+            r = take(binding, target, &seen, ret, error);
         observation_done(&seen);
-        if (!mine || r != ERR_CONFLICT || tries == MAX_TAKES)
+        if (!is_free || r != ERR_CONFLICT || takes == MAX_TAKES)
             return r;
         err_clear(error);
     }
 }
 
 /* A create may meet an object that was not there when it was planned. */
-static int make(const struct runtime_binding *binding, const struct runtime_target *target,
+static int send(struct applying *applying, const struct runtime_binding *binding,
+                const struct runtime_target *target, enum plan_action action,
                 struct observation *ret, struct error *error)
 {
-    int r = binding->ops->apply(binding->session, target, APPLY_CREATE, ret, error);
+    int r = ERR_CONFLICT;
 
+    if (action == PLAN_CREATE)
+        r = binding->ops->apply(binding->session, target, APPLY_CREATE, ret, error);
     if (r != ERR_CONFLICT)
         return r;
     err_clear(error);
-    return take_over(binding, target, ret, error);
-}
-
-static int send(const struct runtime_binding *binding, const struct runtime_target *target,
-                enum plan_action action, struct observation *ret, struct error *error)
-{
-    switch (action) {
-    case PLAN_CREATE:
-        return make(binding, target, ret, error);
-    case PLAN_ADOPT:
-        return take_over(binding, target, ret, error);
-    default:
-        return binding->ops->apply(binding->session, target, APPLY_TAKE, ret, error);
-    }
+    return look_and_take(applying, binding, target, ret, error);
 }
 
 static int apply_resource(struct applying *applying, uint32_t node,
@@ -201,7 +219,7 @@ static int apply_resource(struct applying *applying, uint32_t node,
     if (r < 0)
         return r;
     target.attributes = attributes;
-    r = send(binding, &target, change->action, ret, error);
+    r = send(applying, binding, &target, change->action, ret, error);
     if (r < 0)
         return r;
     record_result(applying, node, attributes, sensitive, ret);

@@ -17,7 +17,7 @@ static const struct record *record_of(struct operation *operation, const char *i
 
 /* ---- One resource ---- */
 
-int operation_check_owner(const struct record *record, const struct observation *seen,
+int operation_check_owner(const char *recorded_uid, const struct observation *seen,
                           struct error *error)
 {
     if (seen->presence != PRESENCE_PRESENT)
@@ -26,7 +26,7 @@ int operation_check_owner(const struct record *record, const struct observation 
         return err_set(error, ERR_CONFLICT, "ConflictDetected",
                        "it belongs to another Spec (label api.kusion.io/owner): remove it from one "
                        "of the two");
-    if (seen->owner == OWNER_OTHER && !(record && str_equal(record->uid, seen->uid)))
+    if (seen->owner == OWNER_OTHER && !str_equal(recorded_uid, seen->uid))
         return err_set(error, ERR_CONFLICT, "ConflictDetected",
                        "it exists and is managed by another tool (Helm, Flux, Argo CD or an "
                        "applyset): adoptionPolicy AdoptIfUnowned leaves it alone");
@@ -156,7 +156,7 @@ static int plan_resource(struct planning *planning, size_t index, struct error *
     change->action = plan_decide(record != NULL, true, node->seen.presence);
     if (change->action == PLAN_UNKNOWN)
         return err_copy(error, &node->seen.error);
-    r = operation_check_owner(record, &node->seen, error);
+    r = operation_check_owner(record ? record->uid : NULL, &node->seen, error);
     if (r >= 0)
         r = operation_resolve(planning->operation, planning->spec, planning->plan, index, true,
                               &attributes, &node->unknown, &sensitive, error);

@@ -49,8 +49,8 @@ int operation_observe(struct operation *operation, const struct runtime_target *
                       const char *const *types, size_t n, struct observation *ret,
                       struct error *error);
 
-/* Whether what is there may be changed for us. record: State's of it, or NULL. */
-int operation_check_owner(const struct record *record, const struct observation *seen,
+/* Whether what is there may be changed for us. recorded_uid: of State's record, or NULL. */
+int operation_check_owner(const char *recorded_uid, const struct observation *seen,
                           struct error *error);
 
 /* Writes State, and waits for it. Not while a walk runs. */

@@ -330,7 +330,7 @@ static int apply(struct runtime_session *session, const struct runtime_target *t
     let_appear(runtime, target);
     let_change(runtime, target);
     object = find_target(runtime, target);
-    if ((mode == APPLY_CREATE && object && !object->made) || !is_as_seen(target, object))
+    if ((mode == APPLY_CREATE && object) || !is_as_seen(target, object))
         return refuse(session, ERR_CONFLICT, "ConflictDetected", error);
     r = make_so(runtime, target, ret, error);
     if (r == 0 && faults & FAKE_LOST)

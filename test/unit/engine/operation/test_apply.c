@@ -213,6 +213,21 @@ static void adopts_what_is_as_it_was_seen(void)
     }
 }
 
+/* An intent is no claim: whose the object is counts when it is applied. */
+static void what_was_only_meant_to_be_made_is_taken_as_it_was_seen_too(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    fake_fault(&stage.runtime, "a", FAKE_REFUSED);
+    EXPECT_INT(stage_apply(&stage, "a=1"), ERR_FORBIDDEN, "an intent is left");
+    fake_put(&stage.runtime, "a", "7", OWNER_NONE);
+    fake_fault(&stage.runtime, "a", FAKE_TAKEN);
+    EXPECT_INT(stage_apply(&stage, "a=1"), ERR_CONFLICT, "taken by another Spec meanwhile");
+    EXPECT_STR(stage.planned.data, "update a", "as planned");
+    EXPECT_STR(stage_objects(&stage), "a=7^", "left alone");
+}
+
 /* ---- Waiting ---- */
 
 static void waits_until_it_is_ready(void)
@@ -300,6 +315,7 @@ SUITE(operation_apply, TEST(applies_in_order), TEST(gives_references_live_values
       TEST(saves_state_while_results_come), TEST(records_the_object_that_is_there_now),
       TEST(keeps_what_goes_on_under_another_id), TEST(takes_what_may_be_taken),
       TEST(an_object_refused_is_not_pruned), TEST(adopts_with_an_intent_first),
-      TEST(adopts_what_is_as_it_was_seen), TEST(waits_until_it_is_ready),
-      TEST(what_may_wait_for_its_consumer_lets_it_go),
+      TEST(adopts_what_is_as_it_was_seen),
+      TEST(what_was_only_meant_to_be_made_is_taken_as_it_was_seen_too),
+      TEST(waits_until_it_is_ready), TEST(what_may_wait_for_its_consumer_lets_it_go),
       TEST(verifies_what_is_unchanged_only_when_asked))
