@@ -269,6 +269,20 @@ static bool must_wait(const struct applying *applying, uint32_t node)
     return applying->spec->policy.wait || str_equal(kind, "CustomResourceDefinition");
 }
 
+static enum walk_verdict park(struct walk_visit *visit)
+{
+    visit->retry_after = FIRST_LOOK << (visit->count < 5 ? visit->count : 5);
+    if (visit->retry_after > LAST_LOOK)
+        visit->retry_after = LAST_LOOK;
+    return WALK_PARKED;
+}
+
+/* A reference to what has let go before it had the field. */
+static bool is_yet_to_come(const struct error *error)
+{
+    return error->code == ERR_UNAVAILABLE && str_equal(error->reason, "DependencyNotReady");
+}
+
 /* DONE, PARKED, or FAILED with the error. */
 static enum walk_verdict judge(struct applying *applying, struct walk_visit *visit,
                                const struct runtime_binding *binding, const struct observation *now,
@@ -287,10 +301,27 @@ static enum walk_verdict judge(struct applying *applying, struct walk_visit *vis
         return WALK_FAILED;
     watch_group(applying, binding, &applying->spec->resources[visit->node]);
     visit->lets_go = health.may_wait_for_consumer;
-    visit->retry_after = FIRST_LOOK << (visit->count < 5 ? visit->count : 5);
-    if (visit->retry_after > LAST_LOOK)
-        visit->retry_after = LAST_LOOK;
-    return WALK_PARKED;
+    return park(visit);
+}
+
+/* Makes it so, or looks at it where that was done, or is not needed. */
+static int make_or_look(struct applying *applying, uint32_t index,
+                        const struct runtime_binding *binding, struct observation *ret,
+                        struct error *error)
+{
+    const struct plan_change *change = &applying->plan->changes[index];
+    struct node *node = &applying->operation->nodes[index];
+    int r;
+
+    if (!node->applied && change->action != PLAN_UNCHANGED)
+        r = apply_resource(applying, index, binding, ret, error);
+    else
+        r = read_resource(applying, index, binding, ret, error);
+    if (r >= 0 && !node->applied && node->stale)
+        r = refresh_record(applying, index, ret, error);
+    if (r >= 0)
+        node->applied = true;
+    return r;
 }
 
 static enum walk_verdict step(struct applying *applying, struct walk_visit *visit,
@@ -313,15 +344,23 @@ static enum walk_verdict step(struct applying *applying, struct walk_visit *visi
     if (r >= 0)
         r = operation_bind(applying->operation, applying->spec->resources[visit->node].type,
                            &binding, error);
-    if (r >= 0 && visit->count == 0 && change->action != PLAN_UNCHANGED)
-        r = apply_resource(applying, visit->node, &binding, &now, error);
-    else if (r >= 0)
-        r = read_resource(applying, visit->node, &binding, &now, error);
-    if (r >= 0 && visit->count == 0 && stale)
-        r = refresh_record(applying, visit->node, &now, error);
-    verdict = r < 0 ? WALK_FAILED : judge(applying, visit, &binding, &now, error);
+    if (r >= 0)
+        r = make_or_look(applying, visit->node, &binding, &now, error);
+    if (r >= 0)
+        verdict = judge(applying, visit, &binding, &now, error);
+    else
+        verdict = is_yet_to_come(error) ? park(visit) : WALK_FAILED;
     observation_done(&now);
     return verdict;
+}
+
+static void set_let_go(struct applying *applying, uint32_t node, bool has_let_go)
+{
+    struct operation *operation = applying->operation;
+
+    pthread_mutex_lock(&operation->lock);
+    operation->nodes[node].has_let_go = has_let_go;
+    pthread_mutex_unlock(&operation->lock);
 }
 
 static enum walk_verdict visit(void *arg, struct walk_visit *visit)
@@ -334,6 +373,7 @@ static enum walk_verdict visit(void *arg, struct walk_visit *visit)
     if (visit->count == 0)
         operation_report(applying->operation, result);
     verdict = step(applying, visit, &error);
+    set_let_go(applying, visit->node, visit->lets_go);
     result->error = error;
     if (verdict == WALK_PARKED) {
         operation_report_pending(applying->operation, result);

@@ -34,6 +34,8 @@ struct node {
     const struct value *sensitive; /* pointers to what is secret in its attributes, as last resolved */
     bool stale;               /* unchanged, but its record does not say so (an intent, say) */
     bool unknown;             /* its planned attributes hold values known after apply */
+    bool applied;             /* by this operation */
+    bool has_let_go;          /* what depends on it may go, though it is not ready; under the lock */
 };
 
 /* The runtime of a type, with its session opened. */

@@ -92,6 +92,16 @@ static const struct value *find_planned(const struct plan_change *change, const 
     return value_ref(found);
 }
 
+static bool has_let_go(struct operation *operation, const struct node *node)
+{
+    bool let_go;
+
+    pthread_mutex_lock(&operation->lock);
+    let_go = node->has_let_go;
+    pthread_mutex_unlock(&operation->lock);
+    return let_go;
+}
+
 static int find_live(const struct resolution *resolution, const struct runtime_binding *binding,
                      const struct resource *target, const char *path, struct ref_value *ret,
                      struct error *error)
@@ -104,6 +114,9 @@ static int find_live(const struct resolution *resolution, const struct runtime_b
     if (r < 0)
         return r;
     ret->value = value_ref(path_find(object, path, &reached));
+    if (!ret->value && has_let_go(resolution->operation, node))
+        return err_set(error, ERR_UNAVAILABLE, "DependencyNotReady", "%s has no field \"%s\" yet",
+                       target->id, path);
     if (!ret->value)
         return err_set(error, ERR_INVALID, "InvalidReference",
                        "%s has no field \"%s\" (found up to \"%.*s\")", target->id, path,

@@ -12,8 +12,7 @@
  * where there is one, which server-side apply would merge with otherwise. (Tried on 1.36.) */
 #define NO_VERSION "1"
 
-#define SERVED_WITHIN 10000 /* ms after a definition was seen */
-#define SERVED_LOOK   100   /* ms between two tries */
+#define SERVED_LOOK 200 /* ms between two tries of what is served soon */
 
 static int place_for_writing(struct runtime_session *session, const struct runtime_target *target,
                              struct kube_place *ret, struct error *error)
@@ -92,31 +91,38 @@ int kube_preview(struct runtime_session *session, const struct runtime_target *t
     return 0;
 }
 
-/* The API server serves a kind a moment after its definition is established. */
-static bool may_be_served_soon(struct runtime_session *session, const struct error *error)
+static bool is_not_served(const struct error *error)
 {
-    const struct clock_source *clock = session->runtime->config.clock;
-    int64_t seen = atomic_load(&session->definition_seen);
+    return str_equal(error->reason, "KindNotFound") || str_equal(error->reason, "NotServed");
+}
 
-    return (str_equal(error->reason, "KindNotFound") || str_equal(error->reason, "NotServed")) &&
-           seen && clock->monotonic(clock) - seen < SERVED_WITHIN;
+/* Where it is not served, and a definition that was just made says that it will be: once more,
+ * after a while. */
+static int patch_when_served(struct runtime_session *session, const struct runtime_target *target,
+                             enum apply_mode mode, const struct value **ret, struct error *error)
+{
+    struct error problem = {0};
+    int r;
+
+    while ((r = patch(session, target, mode, false, ret, &problem)) < 0 &&
+           is_not_served(&problem) && session_expects_kind(session, target->attributes)) {
+        if (!pause_for(SERVED_LOOK, session->cancel))
+            return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(session->cancel));
+        kube_discovery_forget(session->runtime->config.discovery,
+                              object_ref_of(target->attributes).api_version);
+        err_clear(&problem);
+    }
+    return r < 0 ? err_copy(error, &problem) : 0;
 }
 
 int kube_apply(struct runtime_session *session, const struct runtime_target *target,
                enum apply_mode mode, struct observation *ret, struct error *error)
 {
     _cleanup_value_ const struct value *object = NULL;
-    struct error problem = {0};
-    int r;
+    int r = patch_when_served(session, target, mode, &object, error);
 
-    while ((r = patch(session, target, mode, false, &object, &problem)) < 0 &&
-           may_be_served_soon(session, &problem) && pause_for(SERVED_LOOK, session->cancel)) {
-        kube_discovery_forget(session->runtime->config.discovery,
-                              object_ref_of(target->attributes).api_version);
-        err_clear(&problem);
-    }
     if (r < 0)
-        return err_copy(error, &problem);
+        return r;
     session_note_definition(session, target->attributes);
     kube_observe_object(session, object, true, ret);
     return 0;

@@ -4,6 +4,8 @@
 #include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/session.h"
 
+#define SERVED_WITHIN 10000 /* ms after a definition was seen */
+
 static struct kube_place place_in(const struct runtime_session *session,
                                   const struct kube_kind *kind, const struct object_ref *ref)
 {
@@ -60,9 +62,34 @@ bool kube_is_definition(const struct value *attributes)
 void session_note_definition(struct runtime_session *session, const struct value *attributes)
 {
     const struct clock_source *clock = session->runtime->config.clock;
+    const char *group = value_string(value_path(attributes, "spec", "group", NULL));
+    const char *kind = value_string(value_path(attributes, "spec", "names", "kind", NULL));
+    _cleanup_free_ char *key = NULL;
 
-    if (kube_is_definition(attributes))
-        atomic_store(&session->definition_seen, clock->monotonic(clock));
+    if (!kube_is_definition(attributes) || !group || !kind)
+        return;
+    key = str_printf("%s.%s", kind, group);
+    pthread_mutex_lock(&session->mutex);
+    if (!strmap_get(&session->defined, key))
+        strmap_put(&session->defined, TAKE(key), session);
+    session->definition_seen = clock->monotonic(clock);
+    pthread_mutex_unlock(&session->mutex);
+}
+
+bool session_expects_kind(struct runtime_session *session, const struct value *attributes)
+{
+    const struct clock_source *clock = session->runtime->config.clock;
+    struct object_ref ref = object_ref_of(attributes);
+    size_t length = 0;
+    const char *group = api_group(ref.api_version, &length);
+    _cleanup_free_ char *key = str_printf("%s.%.*s", ref.kind, (int)length, group);
+    bool expects;
+
+    pthread_mutex_lock(&session->mutex);
+    expects = strmap_get(&session->defined, key) &&
+              clock->monotonic(clock) - session->definition_seen < SERVED_WITHIN;
+    pthread_mutex_unlock(&session->mutex);
+    return expects;
 }
 
 char *kube_place_path(const struct kube_place *place)

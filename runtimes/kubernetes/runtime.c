@@ -34,6 +34,10 @@ static void session_close(struct runtime_session *session)
     free(session->owner);
     free(session->service_account);
     free(session->impersonate);
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&session->defined, e));)
+        free((char *)(uintptr_t)e->key);
+    strmap_done(&session->defined);
+    pthread_mutex_destroy(&session->mutex);
     free(session);
 }
 DEFINE_CLEANUP(struct runtime_session *, session_close)
@@ -45,6 +49,8 @@ static int session_open(struct runtime *runtime, const struct runtime_scope *sco
     int r;
 
     session->runtime = (struct kube_runtime *)runtime;
+    pthread_mutex_init(&session->mutex, NULL);
+    strmap_init(&session->defined);
     session->spec_namespace = str_new(scope->spec_namespace);
     session->spec = str_printf("%s/%s", scope->spec_namespace, scope->spec_name);
     session->owner = str_new(scope->owner);

@@ -2,8 +2,9 @@
 #ifndef RUNTIMES_KUBERNETES_SESSION_H
 #define RUNTIMES_KUBERNETES_SESSION_H
 
-#include <stdatomic.h>
+#include <pthread.h>
 
+#include "engine/base/strmap.h"
 #include "runtimes/kubernetes/runtime.h"
 
 #define FIELD_MANAGER_SIZE 64
@@ -22,7 +23,10 @@ struct runtime_session {
     char *impersonate;     /* a user name, or NULL */
     char field_manager[FIELD_MANAGER_SIZE];
     struct cancel *cancel;
-    _Atomic int64_t definition_seen; /* ms, monotonic: when it last applied or read a CRD; 0: never */
+
+    pthread_mutex_t mutex;   /* of these */
+    struct strmap defined;   /* "Kind.group" of the CRDs that it applied or read */
+    int64_t definition_seen; /* ms, monotonic: when, the last time */
 };
 
 /* Where a target is: its kind, and its namespace (the Spec's own where it names none). */
@@ -44,9 +48,11 @@ char *kube_place_path(const struct kube_place *place);
 
 bool kube_is_definition(const struct value *attributes); /* a CustomResourceDefinition */
 
-/* Of what was just applied or read. Kinds that a definition brings are served a moment after it is
- * established: session->definition_seen says how long to be patient. */
+/* Of what was just applied or read: a CRD brings a kind, which is served a moment after it is
+ * established. */
 void session_note_definition(struct runtime_session *session, const struct value *attributes);
+/* The kind of these attributes is one of those, and may be served any moment. */
+bool session_expects_kind(struct runtime_session *session, const struct value *attributes);
 
 /* A request as the Spec's service account. Errors of missing rights say what would mend them. */
 int session_do(struct runtime_session *session, const struct kube_place *place,

@@ -89,10 +89,12 @@ static const struct value *whole(const struct fake_runtime *runtime,
                                  const struct fake_object *object)
 {
     static const char *const uid_path[] = {"metadata", "uid"};
+    const char *phase = phase_of(runtime, object);
+    bool is_claimed = faults_of(runtime, object->name) & FAKE_CLAIM && str_equal(phase, "ready");
     _cleanup_free_ char *address = str_printf("addr-%s", object->name);
     _cleanup_value_ const struct value *uid = value_pack("s", object->uid);
-    _cleanup_value_ const struct value *status =
-        value_pack("{s:s, s:s}", "phase", phase_of(runtime, object), "address", address);
+    _cleanup_value_ const struct value *status = value_pack(
+        "{s:s, s:s, s:s?}", "phase", phase, "address", address, "volume", is_claimed ? "v" : NULL);
     _cleanup_value_ const struct value *named =
         value_with_path(object->attributes, uid_path, 2, uid);
 

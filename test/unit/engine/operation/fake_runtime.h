@@ -31,7 +31,7 @@ enum {
     FAKE_GUARDED = 1 << 14,        /* what would go with it is not ours */
     FAKE_CHANGES = 1 << 15,        /* changes once just before apply */
     FAKE_TAKEN = 1 << 16,          /* another Spec takes it just before apply */
-    FAKE_CLAIM = 1 << 17,          /* ready when there is another object, too */
+    FAKE_CLAIM = 1 << 17,          /* ready when there is another object, too, and has a status.volume then */
 };
 
 struct fake_object {

@@ -271,6 +271,8 @@ static void what_may_wait_for_its_consumer_lets_it_go(void)
     } rows[] = {
         {"the consumer depends on it", "a=1 b=1:a", 0, "a succeeded; b succeeded"},
         {"the consumer refers to it", "a=1 b@a", 0, "a succeeded; b succeeded"},
+        {"the consumer needs a field that it has only then", "a=1 b=1 c@a.status.volume", 0,
+         "a succeeded; b succeeded; c succeeded"},
         {"there is no consumer", "a=1", ERR_TIMEOUT, "a timed out"},
     };
 
