@@ -113,18 +113,26 @@ static void wait_for_another(struct leader *leader, const struct error *error)
     leader->was_held = true;
 }
 
+static void be_in_the_dark(struct leader *leader, const struct error *error)
+{
+    const struct clock_source *clock = leader->config.clock;
+
+    leader->was_held = false;
+    if (outage_goes_on(&leader->outage, error, clock->monotonic(clock)))
+        log_warn("the Lease cannot be had", "reason", error->reason, "error", error->message, NULL);
+}
+
 /* Takes or renews it; else the error, not written before, says why it is not known to be ours. */
 static int try(struct leader *leader, struct error *error)
 {
-    const struct clock_source *clock = leader->config.clock;
     int rc = lease_acquire(leader->lease, leader->stop, error);
 
     if (rc == 0)
         outage_ends(&leader->outage);
     else if (rc == ERR_CONFLICT)
         wait_for_another(leader, error);
-    else if (rc != ERR_CANCELLED && outage_goes_on(&leader->outage, error, clock->monotonic(clock)))
-        log_warn("the Lease cannot be had", "reason", error->reason, "error", error->message, NULL);
+    else if (rc != ERR_CANCELLED)
+        be_in_the_dark(leader, error);
     return rc;
 }
 

@@ -4,22 +4,36 @@
 
 #include "engine/base/log.h"
 
-pthread_t thread_start(const char *name, void *(*run)(void *arg), void *arg)
+static int start(const char *name, void *(*run)(void *arg), void *arg, pthread_t *ret)
 {
     char cut[THREAD_NAME_SIZE];
     pthread_attr_t attributes;
-    pthread_t thread;
     int failed;
 
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, THREAD_STACK_BYTES);
-    failed = pthread_create(&thread, &attributes, run, arg);
+    failed = pthread_create(ret, &attributes, run, arg);
     pthread_attr_destroy(&attributes);
+    if (failed)
+        return failed;
+    snprintf(cut, sizeof(cut), "%s", name);
+    pthread_setname_np(*ret, cut);
+    return 0;
+}
+
+bool thread_try_start(const char *name, void *(*run)(void *arg), void *arg, pthread_t *ret)
+{
+    return start(name, run, arg, ret) == 0;
+}
+
+pthread_t thread_start(const char *name, void *(*run)(void *arg), void *arg)
+{
+    pthread_t thread;
+    int failed = start(name, run, arg, &thread);
+
     if (failed) {
         log_error("a thread cannot be started", "thread", name, "error", strerror(failed), NULL);
         abort();
     }
-    snprintf(cut, sizeof(cut), "%s", name);
-    pthread_setname_np(thread, cut);
     return thread;
 }

@@ -116,12 +116,27 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* Turns' lock held. */
+static char *next_name(const struct workers *workers)
+{
+    return str_printf("%s-%u", workers->config.name, workers->n_threads);
+}
+
+static void start_threads(struct workers *workers)
+{
+    while (workers->n_threads < workers->config.count) {
+        _cleanup_free_ char *name = next_name(workers);
+
+        workers->threads[workers->n_threads++] = thread_start(name, run, workers);
+    }
+}
+
+/* Turns' lock held. Where there can be no more threads, others do without. */
 static void add_thread(struct workers *workers)
 {
-    _cleanup_free_ char *name = str_printf("%s-%u", workers->config.name, workers->n_threads);
+    _cleanup_free_ char *name = next_name(workers);
 
-    workers->threads[workers->n_threads++] = thread_start(name, run, workers);
+    if (thread_try_start(name, run, workers, &workers->threads[workers->n_threads]))
+        workers->n_threads++;
 }
 
 /* Turns' lock held. One for each turn, and one for each reconcile that waits. */
@@ -162,8 +177,7 @@ struct workers *workers_new(const struct workers_config *config)
     pthread_cond_init(&workers->turn_free, NULL);
     strmap_init(&workers->running);
     pthread_mutex_lock(&workers->turns_mutex);
-    while (workers->n_threads < config->count)
-        add_thread(workers);
+    start_threads(workers);
     pthread_mutex_unlock(&workers->turns_mutex);
     return workers;
 }

@@ -160,8 +160,11 @@ static int end_well(struct attempt *attempt, struct error *error)
     if (r >= 0)
         r = release_write(run->context, &run->subject, attempt->release, PHASE_SUCCEEDED,
                           attempt->plan, attempt->digest, &attempt->results, &verdict, error);
-    operation_log_success(run, summary);
-    return r < 0 ? r : run_write_status(run, &status, error);
+    if (r >= 0)
+        r = run_write_status(run, &status, error);
+    if (r >= 0)
+        operation_log_success(run, summary);
+    return r;
 }
 
 static int end_badly(struct attempt *attempt, const struct error *failure, struct error *error)
@@ -209,7 +212,9 @@ static int prepare(struct attempt *attempt, bool *ret_idle, struct error *error)
 {
     int r = parse(attempt->run, &attempt->spec, error);
 
-    if (r >= 0 && !attempt->was_ready)
+    if (r < 0)
+        return run_supersede(attempt->run, error);
+    if (!attempt->was_ready)
         r = announce(attempt, error);
     if (r >= 0)
         r = make_plan(attempt, error);

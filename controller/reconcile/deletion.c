@@ -173,9 +173,13 @@ static int end_well(struct run *run, struct release *release,
 {
     _cleanup_free_ char *summary = report_summary(results);
 
+    int r = destroyed(run, release, results, error);
+
+    if (r < 0)
+        return r;
     operation_log_success(run, summary);
     run_event(run, "Normal", "ReconciliationSucceeded", "everything of the Spec is destroyed");
-    return destroyed(run, release, results, error);
+    return 0;
 }
 
 static int destroy(struct run *run, struct operation *operation, struct run_status *status,

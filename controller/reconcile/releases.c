@@ -166,6 +166,12 @@ static void set(const struct value **status, const char *key, const struct value
     *status = next;
 }
 
+static void set_first(const struct value **status, const char *key, const char *text)
+{
+    if (text && !value_get(*status, key))
+        set(status, key, value_pack("s", text));
+}
+
 static const struct value *status_with_phase(const struct release_subject *subject,
                                              const struct release *release,
                                              enum release_phase phase, const char *now)
@@ -175,15 +181,14 @@ static const struct value *status_with_phase(const struct release_subject *subje
     if (!value_get(status, "createTime"))
         set(&status, "createTime", value_pack("s", now));
     set(&status, "modifiedTime", value_pack("s", now));
-    if (subject->project)
-        set(&status, "project", value_pack("s", subject->project));
-    if (subject->stack)
-        set(&status, "stack", value_pack("s", subject->stack));
-    if (subject->workspace)
-        set(&status, "workspace", value_pack("s", subject->workspace));
+    set_first(&status, "project", subject->project);
+    set_first(&status, "stack", subject->stack);
+    set_first(&status, "workspace", subject->workspace);
     if (release->revision)
         set(&status, "revision", value_pack("I", release->revision));
-    set(&status, "specGeneration", value_pack("I", subject->generation));
+    /* Its own: who cancels it is perhaps of a later one. */
+    set(&status, "specGeneration",
+        value_pack("I", release->generation ? release->generation : subject->generation));
     set(&status, "phase", value_pack("s", release_phase_name(phase)));
     set(&status, "observedGeneration", value_pack("i", 1));
     return status;

@@ -203,7 +203,7 @@ int run_operation(struct run *run, struct operation **ret, struct error *error)
         .epoch = context->epoch(context->epoch_arg),
         .on_pending = progress_on_pending,
         .arg = run,
-        .on_wait = context->on_wait,
+        .on_wait = run->is_small ? context->on_wait : NULL,
         .on_wait_arg = context->on_wait_arg,
     };
     return operation_new(&config, ret, error);
@@ -225,6 +225,16 @@ int run_cancel_latest(struct run *run, const char *why, struct error *error)
     int r = releases_latest(run->context, &run->subject, run->cancel, &latest, &highest, error);
 
     return r < 0 ? r : run_cancel_release(run, latest, why, error);
+}
+
+int run_supersede(struct run *run, struct error *refusal)
+{
+    struct error problem = {0};
+
+    if (!run_says_already(run, refusal) &&
+        run_cancel_latest(run, "a newer generation of the Spec came", &problem) < 0)
+        *refusal = problem;
+    return refusal->code;
 }
 
 bool run_lacks_state(const struct run *run, const struct operation *operation)

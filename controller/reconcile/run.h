@@ -23,6 +23,7 @@ struct run {
     struct spec_write *write;          /* under way; NULL: none */
     const struct value *next_status;   /* what it writes; NULL: the finalizer */
     bool unreadable;                   /* object is its metadata alone */
+    bool is_too_large, is_small;       /* its fields, as JSON */
     bool namespace_terminating;
     int64_t generation;
     struct spec_policy policy;
@@ -70,6 +71,9 @@ bool run_lacks_state(const struct run *run, const struct operation *operation);
 /* Nothing comes of a Release any more. NULL, or one that ended: nothing is done. */
 int run_cancel_release(struct run *run, struct release *release, const char *why,
                        struct error *error);
+/* The Spec is refused, as the error says: what was under way of an older generation has ended. The
+ * error's code; or why that could not be written, in place of it. */
+int run_supersede(struct run *run, struct error *refusal);
 /* The same for the newest, whichever it is. */
 int run_cancel_latest(struct run *run, const char *why, struct error *error);
 

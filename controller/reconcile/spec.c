@@ -9,6 +9,10 @@
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 
+/* What a reconcile of such a Spec holds (it, its State, its objects) is no matter while it waits.
+ */
+#define SMALL_SPEC_BYTES (64u << 10)
+
 /* A Spec that our readers refuse (nested too deep, too large) is still there, can be told so,
  * and can be deleted: its metadata is enough for that. */
 static int load_unreadable(struct run *run, const char *path, const struct error *why,
@@ -24,6 +28,16 @@ static int load_unreadable(struct run *run, const char *path, const struct error
     return 0;
 }
 
+static void measure(struct run *run)
+{
+    _cleanup_buf_ struct buf text;
+
+    buf_init(&text, LIMIT_SPEC_BYTES);
+    json_write(&text, value_get(run->object, "spec"), JSON_COMPACT);
+    run->is_too_large = buf_overflowed(&text);
+    run->is_small = text.length <= SMALL_SPEC_BYTES && !run->is_too_large;
+}
+
 static int load(struct run *run, struct error *why_unreadable, struct error *error)
 {
     _cleanup_free_ char *path = api_spec_path(run->namespace_name, run->name, NULL);
@@ -37,6 +51,7 @@ static int load(struct run *run, struct error *why_unreadable, struct error *err
         return err_copy(error, why_unreadable);
     } else {
         err_clear(why_unreadable);
+        measure(run);
     }
     if (r < 0)
         return r;
@@ -54,16 +69,8 @@ static int refuse(struct run *run, const char *what, const char *why, struct err
     err_set(&refusal, ERR_INVALID, "InvalidSpec", "%s: %s", what, why);
     operation_log_start(run, RELEASE_APPLY);
     operation_log_failure(run, &refusal, run_says_already(run, &refusal));
+    run_supersede(run, &refusal);
     return run_fail(run, &refusal, error);
-}
-
-static bool is_too_large(const struct run *run)
-{
-    _cleanup_buf_ struct buf text;
-
-    buf_init(&text, LIMIT_SPEC_BYTES);
-    json_write(&text, value_get(run->object, "spec"), JSON_COMPACT);
-    return buf_overflowed(&text);
 }
 
 /* Nothing is done, which is said; and what was under way is not any more. */
@@ -98,7 +105,7 @@ static int reconcile(struct run *run, int64_t *after, struct error *error)
         return suspend(run, error);
     if (run->unreadable)
         return refuse(run, "the Spec cannot be read", why_unreadable.message, error);
-    if (is_too_large(run))
+    if (run->is_too_large)
         return refuse(run, "the Spec is too large",
                       "its fields have more than 1 MiB as JSON, so that its status may not fit "
                       "beside them. Make several Specs of it",

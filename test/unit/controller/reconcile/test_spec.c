@@ -43,7 +43,7 @@
     }
 #define RECORD                                                                                  \
     "\"metadata\":{\"name\":\"web-2\",\"namespace\":\"team\",\"annotations\":{\"api.kusion.io/" \
-    "revision\":\"2\"}}"
+    "revision\":\"2\",\"api.kusion.io/spec-generation\":\"2\"}}"
 #define UNFINISHED                                                                        \
     {.expect = "GET " RELEASES "?",                                                       \
      .status = 200,                                                                       \
@@ -118,7 +118,11 @@ static const struct row rows[] = {
      {RECONCILE_AFTER, 3600000},
      NULL},
     {"a wrong Spec",
-     {READ(FOUND(WEB(HELD, "{\"resources\":1}", "{}"))), TELL},
+     {READ(FOUND(WEB(HELD, "{\"resources\":1}", "{}"))), NO_RELEASES, TELL},
+     {RECONCILE_AFTER, 30000},
+     "InvalidSpec"},
+    {"wrong, and the one before it was being applied",
+     {READ(FOUND(WEB(HELD, "{\"resources\":1}", "{}"))), UNFINISHED, CANCEL, TELL},
      {RECONCILE_AFTER, 30000},
      "InvalidSpec"},
     {"suspended",
@@ -145,6 +149,7 @@ static const struct row rows[] = {
     {"no right to read", {READ(REFUSED(403, "Forbidden"))}, {RECONCILE_RETRY, 0}, NULL},
     {"no right to tell",
      {READ(FOUND(WEB(HELD, "{\"resources\":1}", "{}"))),
+      NO_RELEASES,
       {.expect = "PUT " SPEC "/status ", REFUSED(403, "Forbidden")}},
      {RECONCILE_RETRY, 0},
      "InvalidSpec"},
@@ -154,6 +159,20 @@ static void says_when_to_look_again(void)
 {
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         expect_row(&rows[i]);
+}
+
+/* What puts an end to a Release is of another generation than that. */
+static void a_cancelled_release_keeps_its_generation(void)
+{
+    static const struct fake_step steps[] = {READ(REFUSED(404, "NotFound")), UNFINISHED, CANCEL};
+    _cleanup_value_ const struct value *body = NULL;
+    struct scene scene;
+
+    scene_start(&scene, steps, ARRAY_SIZE(steps));
+    expect_result(&scene, NULL, (struct reconcile_result){RECONCILE_DONE, 0}, "gone");
+    body = scene_body(&scene, ARRAY_SIZE(steps) - 1);
+    EXPECT_INT(value_int(value_path(body, "status", "specGeneration", NULL), 0), 2, "its own");
+    scene_stop(&scene);
 }
 
 static void passes_over_a_key_that_is_none(void)
@@ -239,7 +258,7 @@ static void tells_once_that_it_is_too_large(void)
 {
     _cleanup_free_ char *spec = filled(LIMIT_SPEC_BYTES);
     _cleanup_free_ char *object = str_printf(WEB(FREE, "%s", "%s"), spec, "{}");
-    const struct fake_step first[] = {READ(FOUND(object)), TELL};
+    const struct fake_step first[] = {READ(FOUND(object)), NO_RELEASES, TELL};
 
     expect_told_once(spec, first, ARRAY_SIZE(first), &too_large);
 }
@@ -280,7 +299,7 @@ static void goes_by_the_metadata_of_what_it_cannot_read(void)
     _cleanup_free_ char *object = str_printf(WEB(HELD, "%s", "%s"), deep, READY);
     const struct row cases[] = {
         {"told",
-         {READ(FOUND(object)), READ(FOUND("{" HELD "}")), TELL},
+         {READ(FOUND(object)), READ(FOUND("{" HELD "}")), NO_RELEASES, TELL},
          {RECONCILE_DONE, 0},
          "InvalidSpec"},
         {"deleted", {READ(FOUND(object)), READ(FOUND("{" GOING "}"))}, {RECONCILE_DONE, 0}, NULL},
@@ -298,7 +317,7 @@ static void goes_by_the_metadata_of_what_it_cannot_read(void)
         expect_row(&cases[i]);
 }
 
-SUITE(spec, TEST(says_when_to_look_again), TEST(passes_over_a_key_that_is_none),
-      TEST(leaves_a_cancelled_one_to_the_next), TEST(tells_once_that_it_is_suspended),
-      TEST(tells_once_that_it_is_too_large), TEST(takes_the_largest),
-      TEST(goes_by_the_metadata_of_what_it_cannot_read))
+SUITE(spec, TEST(says_when_to_look_again), TEST(a_cancelled_release_keeps_its_generation),
+      TEST(passes_over_a_key_that_is_none), TEST(leaves_a_cancelled_one_to_the_next),
+      TEST(tells_once_that_it_is_suspended), TEST(tells_once_that_it_is_too_large),
+      TEST(takes_the_largest), TEST(goes_by_the_metadata_of_what_it_cannot_read))
