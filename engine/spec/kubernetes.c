@@ -107,16 +107,14 @@ static bool read_object(struct check *check, const struct value *value, const st
 }
 
 /* The runtime adds to them, so that the API server would not see what is wrong. */
-static void check_marks(struct check *check, const struct value *metadata,
+static void check_marks(struct check *check, const struct value *metadata, const char *key,
                         const struct place *place)
 {
-    const struct place at_labels = {.above = place, .key = "labels"};
-    const struct place at_annotations = {.above = place, .key = "annotations"};
+    const struct place at = {.above = place, .key = key};
+    const struct value *marks = value_get(metadata, key);
 
-    if (!ref_is(value_get(metadata, "labels")))
-        read_object(check, value_get(metadata, "labels"), &at_labels);
-    if (!ref_is(value_get(metadata, "annotations")))
-        read_object(check, value_get(metadata, "annotations"), &at_annotations);
+    if (marks && !ref_is(marks))
+        read_object(check, marks, &at);
 }
 
 /* True if all of it is good. */
@@ -136,7 +134,8 @@ static bool read_identity(struct check *check, const struct value *attributes,
     if (!read_object(check, metadata, &at_metadata))
         return false;
     ret->name = read_name(check, metadata, &at_metadata);
-    check_marks(check, metadata, &at_metadata);
+    check_marks(check, metadata, "labels", &at_metadata);
+    check_marks(check, metadata, "annotations", &at_metadata);
     ret->namespace_name = NULL;
     if (!check_is_absent(namespace)) {
         ret->namespace_name = read_part(check, namespace, &at_namespace, str_is_dns_label,
