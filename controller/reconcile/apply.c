@@ -4,8 +4,8 @@
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 
-/* ms. Where all is applied, and was not healthy in time before, a retry is a look at it: who waits
- * has a worker, which others need. */
+/* ms. Where all is applied, and was not healthy in time before, a retry is a look at it: what a
+ * large Spec keeps while it waits is a worker, which others need, and a small one memory. */
 #define RETRY_LOOK 1000
 
 /* What one attempt holds, from plan to status. */

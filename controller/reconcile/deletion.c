@@ -148,8 +148,8 @@ static int forget(struct run *run, struct operation *operation, struct error *er
 
 /* The Release, and the status, say what begins; but in a try after one that failed, what that one
  * said stands until this one knows better. */
-static int begin_destroy(struct run *run, const struct state *state, struct run_status *status,
-                         struct release **ret, struct error *error)
+static int begin_destroy(struct run *run, const struct state *state, bool is_retry,
+                         struct run_status *status, struct release **ret, struct error *error)
 {
     int r = begin_release(run, state, ret, error);
     struct release *release = *ret;
@@ -160,7 +160,7 @@ static int begin_destroy(struct run *run, const struct state *state, struct run_
         (struct verdict){"Unknown", "Progressing", "destroying", PROGRESS_RECONCILING, NULL};
     status->attempted = release ? release->revision : 0;
     status->deletions = state->n_records;
-    if (!run_says(run, "False", NULL))
+    if (!is_retry)
         r = run_write_status(run, status, error);
     if (r >= 0 && release && release->phase != PHASE_DESTROYING)
         r = release_write(run->context, &run->subject, release, PHASE_DESTROYING, NULL, NULL, NULL,
@@ -172,7 +172,6 @@ static int end_well(struct run *run, struct release *release,
                     const struct operation_results *results, struct error *error)
 {
     _cleanup_free_ char *summary = report_summary(results);
-
     int r = destroyed(run, release, results, error);
 
     if (r < 0)
@@ -187,20 +186,21 @@ static int destroy(struct run *run, struct operation *operation, struct run_stat
 {
     const struct state *state = operation_state(operation);
     _cleanup_(release_free_p) struct release *release = NULL;
+    bool is_retry = run_says(run, "False", NULL);
     struct verdict verdict;
     int64_t revision;
     int r;
 
     if (!state->n_records)
         return forget(run, operation, error);
-    r = begin_destroy(run, state, status, &release, error);
+    r = begin_destroy(run, state, is_retry, status, &release, error);
     if (r < 0)
         return r;
     status->results = results;
     revision = release ? release->revision : state->revision + 1;
     operation_log_release(run, release);
-    operation_log_begin(run, revision, run_says(run, "False", NULL));
-    if (!run_says(run, "False", NULL))
+    operation_log_begin(run, revision, is_retry);
+    if (!is_retry)
         progress_begin(run, "destroying");
     r = operation_destroy(operation, revision, results, error);
     progress_end(run);

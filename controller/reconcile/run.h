@@ -71,11 +71,11 @@ bool run_lacks_state(const struct run *run, const struct operation *operation);
 /* Nothing comes of a Release any more. NULL, or one that ended: nothing is done. */
 int run_cancel_release(struct run *run, struct release *release, const char *why,
                        struct error *error);
+/* The same for the newest, whichever it is. */
+int run_cancel_latest(struct run *run, const char *why, struct error *error);
 /* The Spec is refused, as the error says: what was under way of an older generation has ended. The
  * error's code; or why that could not be written, in place of it. */
 int run_supersede(struct run *run, struct error *refusal);
-/* The same for the newest, whichever it is. */
-int run_cancel_latest(struct run *run, const char *why, struct error *error);
 
 /* An event about the Spec; none in a namespace that is being deleted. */
 void run_event(const struct run *run, const char *type, const char *reason, const char *message);

@@ -16,30 +16,32 @@ static struct kube_place place_in(const struct runtime_session *session,
     return place;
 }
 
-int kube_place_of(struct runtime_session *session, const struct value *attributes,
-                  struct kube_place *ret, struct error *error)
+typedef int find_kind(struct kube_discovery *discovery, const char *group_version, const char *kind,
+                      struct cancel *cancel, const struct kube_kind **ret, struct error *error);
+
+static int place_by(find_kind *find, struct runtime_session *session,
+                    const struct value *attributes, struct kube_place *ret, struct error *error)
 {
     struct object_ref ref = object_ref_of(attributes);
     const struct kube_kind *kind;
-    int r = kube_discovery_find(session->runtime->config.discovery, ref.api_version, ref.kind,
-                                session->cancel, &kind, error);
+    int r = find(session->runtime->config.discovery, ref.api_version, ref.kind, session->cancel,
+                 &kind, error);
 
     if (r >= 0)
         *ret = place_in(session, kind, &ref);
     return r;
 }
 
+int kube_place_of(struct runtime_session *session, const struct value *attributes,
+                  struct kube_place *ret, struct error *error)
+{
+    return place_by(kube_discovery_find, session, attributes, ret, error);
+}
+
 int kube_place_at_any_version(struct runtime_session *session, const struct value *attributes,
                               struct kube_place *ret, struct error *error)
 {
-    struct object_ref ref = object_ref_of(attributes);
-    const struct kube_kind *kind;
-    int r = kube_discovery_find_any(session->runtime->config.discovery, ref.api_version, ref.kind,
-                                    session->cancel, &kind, error);
-
-    if (r >= 0)
-        *ret = place_in(session, kind, &ref);
-    return r;
+    return place_by(kube_discovery_find_any, session, attributes, ret, error);
 }
 
 bool kube_is_in_namespace(struct runtime_session *session, const struct value *attributes,

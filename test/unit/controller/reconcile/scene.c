@@ -57,6 +57,15 @@ static int64_t epoch(void *arg)
     return 1;
 }
 
+size_t count_steps(const struct fake_step *steps, size_t most)
+{
+    size_t n = 0;
+
+    while (n < most && steps[n].expect)
+        n++;
+    return n;
+}
+
 void scene_start(struct scene *scene, const struct fake_step *steps, size_t n_steps)
 {
     *scene = (struct scene){.store = {.store = {&store_ops}}};

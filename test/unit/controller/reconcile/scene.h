@@ -28,6 +28,9 @@ struct scene {
     struct error error; /* of the last call */
 };
 
+/* Of an array of so many at most, those before the first that expects nothing. */
+size_t count_steps(const struct fake_step *steps, size_t most);
+
 void scene_start(struct scene *scene, const struct fake_step *steps, size_t n_steps);
 /* Fails the test for what the script did not expect, or was not asked. */
 void scene_stop(struct scene *scene);

@@ -98,15 +98,6 @@ static const struct {
     {"not of the schema", {PUT(422, STATUS(422, "Invalid", "web"))}, ERR_INVALID, "7"},
 };
 
-static size_t count_steps(const struct fake_step *steps, size_t most)
-{
-    size_t n = 0;
-
-    while (n < most && steps[n].expect)
-        n++;
-    return n;
-}
-
 static int put_status(struct scene *scene, const struct value **metadata)
 {
     _cleanup_value_ const struct value *object = scene_value(META("u", "7"));

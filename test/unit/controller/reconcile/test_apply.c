@@ -51,15 +51,6 @@
 #define BEGIN(revision)   MAKE(revision), PUT(revision), PUT(revision), PUT(revision)
 #define SUCCEED(revision) BEGIN(revision), TELL, PUT(revision), TELL
 
-static size_t count_steps(const struct fake_step *steps)
-{
-    size_t n = 0;
-
-    while (n < MAX_STEPS && steps[n].expect)
-        n++;
-    return n;
-}
-
 /* ---- A Spec {a=1}, and what it is applied to ---- */
 
 struct stand {
@@ -84,7 +75,7 @@ static void wait_for_requests(void *arg)
 /* "applying" is told while it is applied: before the first step of it, if the script has it so. */
 static size_t steps_before_work(const struct fake_step *steps)
 {
-    for (size_t i = 0; i + 1 < count_steps(steps); i++)
+    for (size_t i = 0; i + 1 < count_steps(steps, MAX_STEPS); i++)
         if (str_has_prefix(steps[i].expect, "PUT " SPEC))
             return i + 1;
     return 0;
@@ -119,7 +110,7 @@ static void begin(struct stand *stand, const struct value *object, const struct 
     struct scene *scene = &stand->scene;
 
     *stand = (struct stand){.asked_before = steps_before_work(steps)};
-    scene_start(scene, steps, count_steps(steps));
+    scene_start(scene, steps, count_steps(steps, MAX_STEPS));
     begin_world(stand);
     scene->context.clock = &stand->world.clock;
     scene->context.store = &stand->store.base;

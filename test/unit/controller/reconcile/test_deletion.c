@@ -64,15 +64,6 @@
         .body = "{\"metadata\":{\"name\":\"web-2\",\"namespace\":\"team\"}}" \
     }
 
-static size_t count_steps(const struct fake_step *steps)
-{
-    size_t n = 0;
-
-    while (n < MAX_STEPS && steps[n].expect)
-        n++;
-    return n;
-}
-
 struct deletion {
     struct scene scene;
     struct run run;
@@ -83,7 +74,7 @@ static void begin(struct deletion *deletion, const char *object, const struct fa
 {
     struct scene *scene = &deletion->scene;
 
-    scene_start(scene, steps, count_steps(steps));
+    scene_start(scene, steps, count_steps(steps, MAX_STEPS));
     deletion->after = 0;
     deletion->run = (struct run){.context = &scene->context,
                                  .namespace_name = "team",

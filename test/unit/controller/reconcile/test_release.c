@@ -87,18 +87,9 @@ static const struct row {
     {"it goes", {MADE(DELETED, "Preview", "{}")}, 0, NULL, NULL, false},
 };
 
-static size_t count_steps(const struct fake_step *steps)
-{
-    size_t n = 0;
-
-    while (n < MAX_STEPS && steps[n].expect)
-        n++;
-    return n;
-}
-
 static void expect_written(struct scene *scene, const struct row *row)
 {
-    size_t last = count_steps(row->steps) - 1;
+    size_t last = count_steps(row->steps, MAX_STEPS) - 1;
     _cleanup_value_ const struct value *body = last ? scene_body(scene, last) : NULL;
     const struct value *status = value_get(body, "status");
     const struct value *ready = conditions_find(value_get(status, "conditions"), "Ready");
@@ -114,7 +105,7 @@ static void ends_or_waits_and_says_why(void)
         struct reconcile_result result;
         struct scene scene;
 
-        scene_start(&scene, row->steps, count_steps(row->steps));
+        scene_start(&scene, row->steps, count_steps(row->steps, MAX_STEPS));
         scene.store.fails = row->store_fails;
         result = reconcile_release(&scene.context, "team/look", NULL);
         EXPECT_INT(result.kind, row->retries ? RECONCILE_RETRY : RECONCILE_DONE, row->note);

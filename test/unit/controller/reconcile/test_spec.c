@@ -59,15 +59,6 @@
         .expect = "PUT " RELEASES "/web-2/status ", .status = 200, .body = "{" RECORD "}" \
     }
 
-static size_t count_steps(const struct fake_step *steps)
-{
-    size_t n = 0;
-
-    while (n < MAX_STEPS && steps[n].expect)
-        n++;
-    return n;
-}
-
 struct row {
     const char *note;
     struct fake_step steps[MAX_STEPS];
@@ -96,7 +87,7 @@ static void expect_ready(struct scene *scene, size_t n, const char *field, const
 
 static void expect_row(const struct row *row)
 {
-    size_t n_steps = count_steps(row->steps);
+    size_t n_steps = count_steps(row->steps, MAX_STEPS);
     struct scene scene;
 
     scene_start(&scene, row->steps, n_steps);

@@ -22,15 +22,6 @@
 #define FOUND(metadata)       .status = 200, .body = "{\"metadata\":" metadata "}"
 #define REFUSED(code, reason) .status = (code), .body = STATUS(code, reason, "web")
 
-static size_t count_steps(const struct fake_step *steps)
-{
-    size_t n = 0;
-
-    while (n < MAX_STEPS && steps[n].expect)
-        n++;
-    return n;
-}
-
 /* Ends it; expected: the metadata after it. */
 static void expect_end(struct scene *scene, struct spec_write *write, int code,
                        const char *expected, const char *note)
@@ -89,7 +80,7 @@ static void keeps_the_metadata_where_no_finalizer_is_added(void)
         _cleanup_(cancel_free_p) struct cancel *cancel = cancel_new(NULL);
         struct scene scene;
 
-        scene_start(&scene, rows[i].steps, count_steps(rows[i].steps));
+        scene_start(&scene, rows[i].steps, count_steps(rows[i].steps, MAX_STEPS));
         if (rows[i].cancelled)
             cancel_fire(cancel, "Superseded");
         expect_end(&scene, spec_write_finalizer(&scene.context, metadata, cancel), rows[i].code,
@@ -155,7 +146,7 @@ static void writes_a_status_to_the_same_spec_alone(void)
                                            *status = scene_value("{}");
         struct scene scene;
 
-        scene_start(&scene, rows[i].steps, count_steps(rows[i].steps));
+        scene_start(&scene, rows[i].steps, count_steps(rows[i].steps, MAX_STEPS));
         expect_end(&scene, spec_write_status(&scene.context, metadata, status), rows[i].code,
                    rows[i].metadata, rows[i].note);
         scene_stop(&scene);
