@@ -21,7 +21,7 @@
 #include "engine/base/cancel.h"
 #include "engine/base/error.h"
 #include "engine/base/value.h"
-#include "engine/health/health.h"
+#include "engine/health.h"
 
 enum presence { PRESENCE_UNKNOWN, PRESENCE_ABSENT, PRESENCE_PRESENT };
 
@@ -30,7 +30,7 @@ enum owner_kind {
     OWNER_NONE,  /* nobody's that we know of */
     OWNER_SELF,  /* this Spec's */
     OWNER_SPEC,  /* another Spec's */
-    OWNER_OTHER, /* Helm's, Flux's, Argo CD's, an applyset's */
+    OWNER_OTHER, /* another tool's */
 };
 
 /* What one look at a resource showed. */
@@ -44,7 +44,8 @@ struct observation {
     char *footprint;            /* owned: a digest of what is ours of it, the same until someone
                                    takes or changes a field of ours; NULL: nothing is ours */
     const struct value *object; /* a reference: the whole; NULL where only its metadata was read */
-    struct error error;         /* why it is UNKNOWN */
+    struct error error;         /* why it is UNKNOWN; of what another Spec or tool owns: why it may
+                                   not be taken, and what to do */
 };
 
 void observation_done(struct observation *observation);
@@ -59,13 +60,15 @@ struct runtime_target {
 };
 
 struct runtime_session;
+struct relations;   /* engine/graph/relations.h */
+struct spec_checks; /* engine/spec/check.h */
 
 struct runtime_scope {
     const char *spec_namespace, *spec_name, *spec_uid;
-    const char *owner;           /* the owner label's value: a hash of namespace and name */
-    const char *service_account; /* in the Spec's namespace; NULL: the runtime's own identity */
-    bool spec_namespace_terminating; /* the service account may be gone already: not looked up */
-    bool service_account_leaves;     /* it is to be deleted, too: the same */
+    const struct value *identity; /* whom it acts as, in the runtime's own words; NULL: the
+                                     runtime's own identity. Kubernetes: {"serviceAccountName": s} */
+    bool spec_namespace_terminating; /* the identity may be gone already: it is not looked up */
+    bool identity_leaves;            /* it is to be deleted, too: the same */
     struct cancel *cancel;
 };
 
@@ -83,6 +86,16 @@ struct runtime {
 
 struct runtime_ops {
     const char *type; /* "Kubernetes" */
+
+    /* What is wrong with a Spec's resources of this type can be told by them; the runtime is the
+     * checks' arg. No I/O, no session. NULL: nothing is. */
+    const struct spec_checks *check;
+
+    /* Adds what is known of the order among all targets of this type, and their ranks, to ret (of n
+     * targets, initialised). No I/O, no session. NULL: there is none. */
+    int (*relate)(struct runtime *runtime, const struct runtime_scope *scope,
+                  const struct runtime_target *targets, size_t n, struct relations *ret,
+                  struct error *error);
 
     /* ERR_INVALID ServiceAccountNotFound, ERR_FORBIDDEN … */
     int (*open)(struct runtime *runtime, const struct runtime_scope *scope,
@@ -124,16 +137,24 @@ struct runtime_ops {
     int (*remove)(struct runtime_session *session, const struct runtime_target *target,
                   struct error *error);
 
-    /* on_change(arg, i) when target i may have changed. Hints: some may be missed, so who waits
-     * also looks again now and then. May answer ERR_UNSUPPORTED. */
+    /* A watch over any targets of this type, which it borrows until unwatch. Nothing is watched
+     * before await: on_change(arg, i) when target i may have changed, for each i that was awaited,
+     * and perhaps for others. Hints: some may be missed, so who waits also looks again now and then.
+     * May answer ERR_UNSUPPORTED. */
     int (*watch)(struct runtime_session *session, const struct runtime_target *targets, size_t n,
                  runtime_on_change *on_change, void *arg, struct runtime_watch **ret,
                  struct error *error);
-    void (*unwatch)(struct runtime_session *session, struct runtime_watch *watch);
+    /* From several threads at once, and again for the same. Hints may come before it returns. */
+    void (*await)(struct runtime_watch *watch, size_t target);
+    void (*unwatch)(struct runtime_session *session, struct runtime_watch *watch); /* NULL: nothing */
 
     void (*health)(const struct value *object, struct health *ret);
 
-    /* JSON pointers to what is secret in attributes of this shape (a Secret's data), as an
+    /* An object, or attributes, without what the world fills in by itself: what is compared and
+     * shown. A reference. NULL: all of it. */
+    const struct value *(*project)(const struct value *object);
+
+    /* JSON pointers to what is secret in attributes of this shape (a secret's data), as an
      * array value, or NULL. */
     const struct value *(*sensitive)(const struct value *attributes);
 };

@@ -54,7 +54,7 @@ struct operation_config {
     struct state_store *store;
     struct runtime *const *runtimes;
     size_t n_runtimes;
-    struct runtime_scope scope; /* its cancel is the operation's */
+    struct runtime_scope scope; /* its cancel is the operation's; identity is referenced */
     unsigned parallelism;
     int64_t timeout; /* ms for all of it */
     int64_t epoch;   /* of the leader */

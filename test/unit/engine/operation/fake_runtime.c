@@ -1,11 +1,13 @@
 #include "test/unit/engine/operation/fake_runtime.h"
 
+#include <stdatomic.h>
+
 #include "engine/base/hash.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/graph/relations.h"
 #include "engine/spec/ref.h"
-#include "engine/spec/resource.h"
 #include "engine/state/state.h"
 
 #define LOOKS_OF_SLOW 3
@@ -33,11 +35,15 @@ static struct fake_object *find_key(const struct fake_runtime *runtime, const ch
     return NULL;
 }
 
+static const char *metadata_of(const struct value *attributes, const char *key)
+{
+    return value_get_string(value_get(attributes, "metadata"), key);
+}
+
 static char *key_of(const struct value *attributes)
 {
-    struct object_ref ref = object_ref_of(attributes);
-
-    return str_printf("%s/%s", ref.kind, ref.name);
+    return str_printf("%s/%s", value_get_string(attributes, "kind"),
+                      metadata_of(attributes, "name"));
 }
 
 static struct fake_object *find_target(const struct fake_runtime *runtime,
@@ -116,6 +122,10 @@ static void look(const struct fake_runtime *runtime, const struct fake_object *o
         ret->footprint = attributes_digest(object->attributes);
     if (wholly)
         ret->object = whole(runtime, object);
+    if (object->owner == OWNER_SPEC)
+        err_set(&ret->error, ERR_CONFLICT, "ConflictDetected", "it belongs to another Spec");
+    if (object->owner == OWNER_OTHER)
+        err_set(&ret->error, ERR_CONFLICT, "ConflictDetected", "another tool manages it");
 }
 
 /* ---- The runtime's functions ---- */
@@ -126,8 +136,8 @@ static int open_session(struct runtime *base, const struct runtime_scope *scope,
     struct fake_runtime *runtime = (struct fake_runtime *)base;
     struct runtime_session *session;
 
-    if (runtime->account_must_exist && !scope->service_account_leaves &&
-        !fake_find(runtime, scope->service_account))
+    if (runtime->account_must_exist && !scope->identity_leaves &&
+        !fake_find(runtime, value_get_string(scope->identity, "account")))
         return err_set(error, ERR_INVALID, "ServiceAccountNotFound", "the fake says so");
     session = NEW(struct runtime_session);
     *session = (struct runtime_session){runtime, scope->cancel};
@@ -374,7 +384,7 @@ static void let_go(struct fake_runtime *runtime, struct fake_object *object)
     for (size_t i = runtime->n_objects; i-- > 0;) {
         const struct value *attributes = runtime->objects[i].attributes;
 
-        if (str_equal(object_ref_of(attributes).namespace_name, name))
+        if (str_equal(metadata_of(attributes, "namespace"), name))
             discard(runtime, &runtime->objects[i]);
     }
 }
@@ -416,7 +426,10 @@ static int remove_one(struct runtime_session *session, const struct runtime_targ
 }
 
 struct runtime_watch {
-    int unused;
+    runtime_on_change *on_change;
+    void *arg;
+    size_t n_targets;
+    atomic_bool told;
 };
 
 static int watch(struct runtime_session *session, const struct runtime_target *targets, size_t n,
@@ -427,9 +440,19 @@ static int watch(struct runtime_session *session, const struct runtime_target *t
     if (!session->runtime->hints)
         return err_set(error, ERR_UNSUPPORTED, "Unsupported", "no watches");
     *ret = NEW(struct runtime_watch);
-    for (size_t i = 0; i < n; i++)
-        on_change(arg, i);
+    (*ret)->on_change = on_change;
+    (*ret)->arg = arg;
+    (*ret)->n_targets = n;
     return 0;
+}
+
+static void await(struct runtime_watch *watch, size_t target)
+{
+    (void)target;
+    if (atomic_exchange(&watch->told, true))
+        return;
+    for (size_t i = 0; i < watch->n_targets; i++)
+        watch->on_change(watch->arg, i);
 }
 
 static void unwatch(struct runtime_session *session, struct runtime_watch *watch)
@@ -449,11 +472,57 @@ static void health(const struct value *object, struct health *ret)
     snprintf(ret->message, sizeof(ret->message), "phase %s", phase ? phase : "unknown");
 }
 
+static const struct value *project(const struct value *object)
+{
+    static const char *const uid[] = {"metadata", "uid"};
+    _cleanup_value_ const struct value *attributes = value_without(object, "status");
+
+    return value_without_path(attributes, uid, 2);
+}
+
 static bool is_in_namespace(struct runtime_session *session, const struct value *attributes,
                             const char *namespace_name)
 {
     (void)session;
-    return str_equal(object_ref_of(attributes).namespace_name, namespace_name);
+    return str_equal(metadata_of(attributes, "namespace"), namespace_name);
+}
+
+/* ---- Order ---- */
+
+/* By kind, the account first; 0: it gives no rights. */
+static uint32_t place_of_rights(const struct value *attributes, const char *account)
+{
+    const char *kind = value_get_string(attributes, "kind");
+
+    if (str_equal(kind, "ServiceAccount"))
+        return str_equal(metadata_of(attributes, "name"), account) ? 1 : 0;
+    return str_equal(kind, "RoleBinding") ? 2 : str_equal(kind, "Role") ? 3 : 0;
+}
+
+static bool is_namespace(const struct value *attributes, const char *name)
+{
+    return name && str_equal(value_get_string(attributes, "kind"), "Namespace") &&
+           str_equal(metadata_of(attributes, "name"), name);
+}
+
+static int relate(struct runtime *runtime, const struct runtime_scope *scope,
+                  const struct runtime_target *targets, size_t n, struct relations *ret,
+                  struct error *error)
+{
+    const char *account = value_get_string(scope->identity, "account");
+
+    (void)runtime, (void)error;
+    for (size_t i = 0; i < n; i++) {
+        const struct value *attributes = targets[i].attributes;
+        const char *space = metadata_of(attributes, "namespace");
+
+        ret->last[i] = place_of_rights(attributes, account);
+        ret->ranks[i] = str_equal(value_get_string(attributes, "kind"), "Namespace") ? 0 : 1;
+        for (size_t other = 0; other < n; other++)
+            if (other != i && is_namespace(targets[other].attributes, space))
+                relations_add(ret, i, other, RELATION_IN);
+    }
+    return 0;
 }
 
 static const struct value *sensitive(const struct value *attributes)
@@ -463,7 +532,8 @@ static const struct value *sensitive(const struct value *attributes)
 }
 
 static const struct runtime_ops ops = {
-    .type = RESOURCE_KUBERNETES,
+    .type = "Kubernetes",
+    .relate = relate,
     .open = open_session,
     .close = close_session,
     .observe = observe,
@@ -474,8 +544,10 @@ static const struct runtime_ops ops = {
     .is_in_namespace = is_in_namespace,
     .remove = remove_one,
     .watch = watch,
+    .await = await,
     .unwatch = unwatch,
     .health = health,
+    .project = project,
     .sensitive = sensitive,
 };
 
