@@ -32,7 +32,8 @@
 #include "engine/base/permit.h"
 #include "engine/base/value.h"
 #include "engine/graph/relations.h"
-#include "engine/health/health.h"
+#include "engine/health.h"
+#include "engine/spec/check.h"
 #include "engine/spec/spec.h"
 #include "engine/state/record.h"
 #include "engine/store.h"
@@ -61,6 +62,7 @@ struct runtime_scope {
     const struct value *context;  /* the Spec's `context`, or NULL */
     bool thorough;                /* plans show all that can be known: dry-runs of creates, too */
     bool terminating;             /* the Spec's own surroundings are being deleted */
+    bool inherited;               /* State was made for a Spec of another uid: what it names may be anybody's */
     bool identity_leaves;         /* nothing is left but what goes last (relations.h): the identity may be gone */
 };
 
@@ -147,7 +149,7 @@ struct runtime_ops {
     void (*drain)(struct runtime *runtime);
 
     /* May be NULL. Problems of the Spec's resources of this type, all at once (spec.h). No I/O. */
-    spec_check *check;
+    const struct spec_checks *check;
     /* May be NULL: no relations. What comes before what, by the nature of the resources
      * (relations.h). No I/O. */
     int (*relate)(struct runtime *runtime, const struct runtime_scope *scope,

@@ -20,28 +20,19 @@ struct applying {
     struct waiting *waiting; /* watches that were begun; under the operation's lock */
 };
 
-/* A watch over the resources of one kind in one namespace, begun when the first of them has
- * to be waited for. */
+/* A watch over the resources of one type, begun when the first of them has to be waited for. */
 struct waiting {
     struct waiting *next;
     struct applying *applying;
-    struct object_ref group;
+    struct runtime_binding binding;
     uint32_t *nodes;
+    uint32_t *indices; /* of each node, among the targets */
     struct runtime_target *targets;
     size_t count;
-    struct runtime_binding binding;
-    struct runtime_watch *watch;
+    struct runtime_watch *watch; /* NULL: there can be none */
 };
 
 /* ---- Waking by watches ---- */
-
-static bool is_in_group(const struct resource *resource, const struct object_ref *group)
-{
-    struct object_ref ref = object_ref_of(resource->attributes);
-
-    return str_equal(ref.kind, group->kind) && str_equal(ref.api_version, group->api_version) &&
-           str_equal(ref.namespace_name, group->namespace_name);
-}
 
 static void on_change(void *arg, size_t target)
 {
@@ -50,45 +41,47 @@ static void on_change(void *arg, size_t target)
     walk_wake(waiting->applying->walk, waiting->nodes[target]);
 }
 
-static struct waiting *waiting_new(struct applying *applying, const struct resource *resource)
+/* Waiting works without a watch too, by looking now and then: so an error is no failure. */
+static struct waiting *waiting_new(struct applying *applying, const struct runtime_binding *binding)
 {
     const struct spec *spec = applying->spec;
     struct waiting *waiting = NEW(struct waiting);
 
     waiting->applying = applying;
-    waiting->group = object_ref_of(resource->attributes);
+    waiting->binding = *binding;
     waiting->nodes = NEW_ARRAY(uint32_t, spec->n_resources);
+    waiting->indices = NEW_ARRAY(uint32_t, spec->n_resources);
     waiting->targets = NEW_ARRAY(struct runtime_target, spec->n_resources);
-    for (size_t i = 0; i < spec->n_resources; i++)
-        if (is_in_group(&spec->resources[i], &waiting->group)) {
-            waiting->nodes[waiting->count] = (uint32_t)i;
+    for (uint32_t i = 0; i < spec->n_resources; i++)
+        if (str_equal(spec->resources[i].type, binding->ops->type)) {
+            waiting->nodes[waiting->count] = i;
+            waiting->indices[i] = (uint32_t)waiting->count;
             waiting->targets[waiting->count++] = (struct runtime_target){
                 .id = spec->resources[i].id, .attributes = spec->resources[i].attributes};
         }
+    if (binding->ops->watch(binding->session, waiting->targets, waiting->count, on_change, waiting,
+                            &waiting->watch, NULL) < 0)
+        waiting->watch = NULL;
     return waiting;
 }
 
-/* Waiting works without a watch too, by looking now and then: so an error is no failure. */
-static void watch_group(struct applying *applying, const struct runtime_binding *binding,
-                        const struct resource *resource)
+static void await(struct applying *applying, const struct runtime_binding *binding, uint32_t node)
 {
-    struct waiting *waiting, *begun = NULL;
+    struct waiting *waiting;
 
     pthread_mutex_lock(&applying->operation->lock);
     for (waiting = applying->waiting; waiting; waiting = waiting->next)
-        if (is_in_group(resource, &waiting->group))
+        if (waiting->binding.ops == binding->ops)
             break;
     if (!waiting) {
-        begun = waiting_new(applying, resource);
-        begun->binding = *binding;
-        begun->next = applying->waiting;
-        applying->waiting = begun;
+        waiting = waiting_new(applying, binding);
+        waiting->next = applying->waiting;
+        applying->waiting = waiting;
     }
     pthread_mutex_unlock(&applying->operation->lock);
     /* Without the lock: hints may come at once, and take the walk's. */
-    if (begun)
-        binding->ops->watch(binding->session, begun->targets, begun->count, on_change, begun,
-                            &begun->watch, NULL);
+    if (waiting->watch)
+        binding->ops->await(waiting->watch, waiting->indices[node]);
 }
 
 static void stop_watching(struct applying *applying)
@@ -97,9 +90,9 @@ static void stop_watching(struct applying *applying)
         struct waiting *waiting = applying->waiting;
 
         applying->waiting = waiting->next;
-        if (waiting->watch)
-            waiting->binding.ops->unwatch(waiting->binding.session, waiting->watch);
+        waiting->binding.ops->unwatch(waiting->binding.session, waiting->watch);
         free(waiting->nodes);
+        free(waiting->indices);
         free(waiting->targets);
         free(waiting);
     }
@@ -261,14 +254,6 @@ static int refresh_record(struct applying *applying, uint32_t node, const struct
     return 0;
 }
 
-/* Custom resources cannot be made before their definition is established. */
-static bool must_wait(const struct applying *applying, uint32_t node)
-{
-    const char *kind = value_get_string(applying->spec->resources[node].attributes, "kind");
-
-    return applying->spec->policy.wait || str_equal(kind, "CustomResourceDefinition");
-}
-
 static enum walk_verdict park(struct walk_visit *visit)
 {
     visit->retry_after = FIRST_LOOK << (visit->count < 5 ? visit->count : 5);
@@ -288,18 +273,17 @@ static enum walk_verdict judge(struct applying *applying, struct walk_visit *vis
                                const struct runtime_binding *binding, const struct observation *now,
                                struct error *error)
 {
-    struct health health;
+    struct health health = {0};
 
-    if (!must_wait(applying, visit->node))
-        return WALK_DONE;
     binding->ops->health(now->object, &health);
-    if (health.status == HEALTH_CURRENT)
+    if (health.status == HEALTH_CURRENT ||
+        (!applying->spec->policy.wait && !health.dependents_must_wait))
         return WALK_DONE;
     err_set(error, health.status == HEALTH_FAILED ? ERR_INVALID : ERR_TIMEOUT, "HealthCheckFailed",
             "%s", health.message);
     if (health.status == HEALTH_FAILED)
         return WALK_FAILED;
-    watch_group(applying, binding, &applying->spec->resources[visit->node]);
+    await(applying, binding, visit->node);
     visit->lets_go = health.may_wait_for_consumer;
     return park(visit);
 }

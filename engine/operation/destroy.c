@@ -50,19 +50,19 @@ static int destroy_all(struct operation *operation, struct operation_results *re
     return r < 0 ? err_copy(error, &problem) : 0;
 }
 
-/* Nothing is left but what carries our rights, of which the account goes first: it may be gone, if
- * we were killed after that. */
-static bool account_leaves(const struct operation *operation)
+/* Nothing is left but what gives the identity its rights. The identity goes first of it: it may be
+ * gone already, if we were killed after that. */
+static bool identity_leaves(struct operation *operation)
 {
-    const struct runtime_scope *scope = &operation->config.scope;
-    const struct graph_account account = {scope->spec_namespace, scope->service_account};
-    size_t n = operation->state->n_records;
-    _cleanup_free_ const struct value **attributes = NEW_ARRAY(const struct value *, n + 1);
-    _cleanup_free_ uint32_t *last = NEW_ARRAY(uint32_t, n + 1);
+    size_t n = operation->state->n_records, i = 0;
+    _cleanup_(relations_done) struct relations relations = RELATIONS_INIT;
 
-    for (size_t i = 0; i < n; i++)
-        attributes[i] = operation->state->records[i]->attributes;
-    return n && graph_access(attributes, n, &account, last) == n;
+    if (operation_relate_records(operation, (const struct record *const *)operation->state->records,
+                                 n, &relations, NULL) < 0)
+        return false;
+    while (i < n && relations.last[i])
+        i++;
+    return n && i == n;
 }
 
 int operation_destroy(struct operation *operation, int64_t revision, struct operation_results *ret,
@@ -72,7 +72,7 @@ int operation_destroy(struct operation *operation, int64_t revision, struct oper
 
     operation_results_init(ret, operation->state->n_records);
     operation->state->revision = revision;
-    operation->config.scope.service_account_leaves = account_leaves(operation);
+    operation->config.scope.identity_leaves = identity_leaves(operation);
     r = destroy_all(operation, ret, error);
     if (r >= 0)
         return operation_orphan(operation, error);

@@ -46,8 +46,7 @@ static void copy_scope(struct operation *operation, const struct runtime_scope *
     copy->spec_namespace = arena_str(&operation->arena, scope->spec_namespace);
     copy->spec_name = arena_str(&operation->arena, scope->spec_name);
     copy->spec_uid = arena_str(&operation->arena, scope->spec_uid);
-    copy->owner = arena_str(&operation->arena, scope->owner);
-    copy->service_account = arena_str(&operation->arena, scope->service_account);
+    copy->identity = value_ref(scope->identity);
     copy->cancel = operation->config.cancel;
 }
 
@@ -92,6 +91,7 @@ void operation_free(struct operation *operation)
     free(operation->sessions);
     state_free(operation->state);
     free(operation->version);
+    value_unref(operation->config.scope.identity);
     arena_done(&operation->arena);
     pthread_mutex_destroy(&operation->lock);
     free(operation);

@@ -130,9 +130,35 @@ struct operation_results {
 void operation_results(struct operation *operation, struct operation_results *ret);
 void operation_results_done(struct operation_results *results);
 
+<<<<<<< HEAD
 /* Changes that have ended, and those that wait. Constant time. */
 struct operation_progress {
     size_t total, ended, waiting;
+=======
+struct operation_config {
+    const struct clock_source *clock;
+    struct cancel *cancel;
+    struct state_store *store;
+    struct runtime *const *runtimes;
+    size_t n_runtimes;
+    struct runtime_scope scope; /* its cancel is the operation's; identity is referenced */
+    unsigned parallelism;
+    int64_t timeout; /* ms for all of it */
+    int64_t epoch;   /* of the leader */
+
+    /* A resource's result has changed: begun, or ended. May be NULL. */
+    void (*on_progress)(void *arg, const struct operation_result *result);
+    /* At each look at a resource that has to be waited for: its error says what for. From several
+     * threads at once. May be NULL. */
+    void (*on_pending)(void *arg, const struct operation_result *result);
+    void *arg;
+
+    /* true: from now on there is nothing to do but to wait for the world, to get healthy or to be
+     * gone; false: there is again. In turns, beginning with true and ending with false; quick, and
+     * from the walk's threads, under its lock. May be NULL. */
+    void (*on_wait)(void *arg, bool waits);
+    void *on_wait_arg;
+>>>>>>> rules
 };
 void operation_progress(struct operation *operation, struct operation_progress *ret);
 

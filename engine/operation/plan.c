@@ -22,14 +22,11 @@ int operation_check_owner(const char *recorded_uid, const struct observation *se
 {
     if (seen->presence != PRESENCE_PRESENT)
         return 0;
-    if (seen->owner == OWNER_SPEC)
-        return err_set(error, ERR_CONFLICT, "ConflictDetected",
-                       "it belongs to another Spec (label api.kusion.io/owner): remove it from one "
-                       "of the two");
-    if (seen->owner == OWNER_OTHER && !str_equal(recorded_uid, seen->uid))
-        return err_set(error, ERR_CONFLICT, "ConflictDetected",
-                       "it exists and is managed by another tool (Helm, Flux, Argo CD or an "
-                       "applyset): adoptionPolicy AdoptIfUnowned leaves it alone");
+    if (seen->owner == OWNER_SPEC ||
+        (seen->owner == OWNER_OTHER && !str_equal(recorded_uid, seen->uid)))
+        return seen->error.code
+                   ? err_copy(error, &seen->error)
+                   : err_set(error, ERR_CONFLICT, "ConflictDetected", "it belongs to another");
     if (seen->terminating)
         return err_set(error, ERR_UNAVAILABLE, "Terminating",
                        "it is being deleted; it is made again when it is gone");
@@ -78,6 +75,13 @@ static bool is_as_recorded(const struct record *record, const struct value *attr
            str_equal(record->footprint, seen->footprint);
 }
 
+/* What of an object, or of attributes, is compared and shown. A reference. */
+static const struct value *projected(const struct runtime_binding *binding,
+                                     const struct value *object)
+{
+    return binding->ops->project ? binding->ops->project(object) : value_ref(object);
+}
+
 /* Reads and dry-runs what exists and may differ. */
 static int compare_with_live(struct planning *planning, size_t index,
                              const struct value *attributes, const struct value *sensitive,
@@ -98,8 +102,8 @@ static int compare_with_live(struct planning *planning, size_t index,
     if (r >= 0 && live.presence == PRESENCE_PRESENT && !node->unknown)
         r = binding.ops->preview(binding.session, &target, APPLY_TAKE, &dry_run, error);
     if (r >= 0) {
-        change->from = diff_normalise(live.object);
-        change->to = dry_run ? diff_normalise(dry_run) : value_ref(attributes);
+        change->from = projected(&binding, live.object);
+        change->to = projected(&binding, dry_run ? dry_run : attributes);
         value_unref(node->live);
         node->live = value_ref(live.object);
         node->stale = change->action == PLAN_UPDATE && value_equal(change->from, change->to);
@@ -138,7 +142,7 @@ static int plan_creation(struct planning *planning, size_t index, const struct v
         r = binding.ops->preview(binding.session, &target, APPLY_CREATE, &dry_run, error);
     if (r < 0)
         return r;
-    change->to = dry_run ? diff_normalise(dry_run) : value_ref(attributes);
+    change->to = projected(&binding, dry_run ? dry_run : attributes);
     if (planning->depth == PLAN_DEEP)
         diff_values(NULL, change->to, sensitive, &change->diff);
     return 0;
@@ -216,41 +220,6 @@ static void collect(const struct operation *operation, const struct spec *spec,
     }
 }
 
-/* The id of a resource that the Spec still names, and that would go with the Namespace or the
- * CustomResourceDefinition that these attributes are; NULL: there is none. */
-static const char *find_content(const struct spec *spec, const struct value *attributes)
-{
-    const struct object_ref it = object_ref_of(attributes);
-    const struct value *definition = value_get(attributes, "spec");
-    const char *group = value_get_string(definition, "group");
-    const char *kind = value_string(value_path(definition, "names", "kind", NULL));
-    bool is_namespace = str_equal(it.kind, "Namespace") && api_group_is(it.api_version, ""),
-         is_definition = str_equal(it.kind, "CustomResourceDefinition") && group;
-
-    for (size_t i = 0; (is_namespace || is_definition) && i < spec->n_resources; i++) {
-        const struct object_ref *ref = &spec->resources[i].object;
-
-        if (!ref->name)
-            continue;
-        if (is_namespace ? str_equal(ref->namespace_name, it.name)
-                         : str_equal(ref->kind, kind) && api_group_is(ref->api_version, group))
-            return spec->resources[i].id;
-    }
-    return NULL;
-}
-
-static void guard_content(const struct planning *planning, const struct record *record,
-                          struct plan_change *change)
-{
-    const char *content = find_content(planning->spec, record->attributes);
-
-    if (content)
-        err_set(&change->error, ERR_CONFLICT, "DeletionGuardTripped",
-                "it left the Spec, which still names \"%s\", and that would go with it: take both "
-                "out of the Spec, or none",
-                content);
-}
-
 static void plan_leaver(const struct planning *planning, struct plan_change *change,
                         const struct observation *seen)
 {
@@ -264,7 +233,24 @@ static void plan_leaver(const struct planning *planning, struct plan_change *cha
     if (change->action == PLAN_DELETE) {
         change->uid = arena_str(&planning->plan->arena, seen->uid);
         change->from = value_ref(record->attributes);
-        guard_content(planning, record, change);
+    }
+}
+
+/* What is to be deleted must not hold what the Spec still names. */
+static void guard_content(const struct planning *planning, const struct relations *relations)
+{
+    const struct spec *spec = planning->spec;
+
+    for (size_t i = 0; i < relations->n_items; i++) {
+        const struct relation *relation = &relations->items[i];
+        struct plan_change *change = &planning->plan->changes[relation->other];
+
+        if (relation->kind == RELATION_IN && relation->node < spec->n_resources &&
+            change->action == PLAN_DELETE && !change->error.code)
+            err_set(&change->error, ERR_CONFLICT, "DeletionGuardTripped",
+                    "it left the Spec, which still names \"%s\", and that would go with it: take "
+                    "both out of the Spec, or none",
+                    spec->resources[relation->node].id);
     }
 }
 
@@ -285,8 +271,8 @@ static void keep_renamed(const struct planning *planning)
     strmap_done(&uids);
 }
 
-static int run(struct planning *planning, const struct looked_at *all, struct observation *seen,
-               struct error *error)
+static int run(struct planning *planning, const struct looked_at *all,
+               const struct relations *relations, struct observation *seen, struct error *error)
 {
     struct operation *operation = planning->operation;
     struct walk_config config = {
@@ -318,6 +304,7 @@ static int run(struct planning *planning, const struct looked_at *all, struct ob
         seen[i] = (struct observation){0};
     }
     keep_renamed(planning);
+    guard_content(planning, relations);
     walk = walk_new(&config);
     walk_run(walk, &counts);
     if (counts.cancelled)
@@ -337,16 +324,20 @@ int operation_plan(struct operation *operation, const struct spec *spec, enum pl
     struct looked_at all = {NEW_ARRAY(struct runtime_target, most + 1),
                             NEW_ARRAY(const char *, most + 1), 0};
     struct planning planning = {operation, spec, depth, NULL};
+    _cleanup_(relations_done) struct relations relations = RELATIONS_INIT;
     struct observation *seen;
-    int r = graph_from_spec(spec, &operation->graph, error);
+    int r;
 
     collect(operation, spec, &all);
     seen = NEW_ARRAY(struct observation, all.count + 1);
+    r = operation_relate(operation, all.targets, all.types, all.count, &relations, error);
+    if (r >= 0)
+        r = graph_from_spec(spec, &relations, &operation->graph, error);
     if (r >= 0) {
         operation->n_nodes = spec->n_resources;
         operation->nodes = NEW_ARRAY(struct node, spec->n_resources + 1);
         planning.plan = plan_new(all.count);
-        r = run(&planning, &all, seen, error);
+        r = run(&planning, &all, &relations, seen, error);
     }
     for (size_t i = 0; i < all.count; i++)
         observation_done(&seen[i]);

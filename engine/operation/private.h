@@ -51,6 +51,15 @@ int operation_observe(struct operation *operation, const struct runtime_target *
                       const char *const *types, size_t n, struct observation *ret,
                       struct error *error);
 
+/* What their runtimes know of the order among all targets, whatever their types. ret: of n targets;
+ * done by the caller. */
+int operation_relate(struct operation *operation, const struct runtime_target *targets,
+                     const char *const *types, size_t n, struct relations *ret,
+                     struct error *error);
+/* The same of records, all of them. */
+int operation_relate_records(struct operation *operation, const struct record *const *records,
+                             size_t n, struct relations *ret, struct error *error);
+
 /* Whether what is there may be changed for us. recorded_uid: of State's record, or NULL. */
 int operation_check_owner(const char *recorded_uid, const struct observation *seen,
                           struct error *error);

@@ -10,7 +10,8 @@
 struct removing {
     struct operation *operation;
     struct removal *removals;
-    size_t count;
+    struct relations
+        relations; /* of these; once the graph is made: what is last, and what it is in */
 };
 
 enum plan_action removal_action(const struct operation *operation, const struct record *record,
@@ -29,35 +30,31 @@ enum plan_action removal_action(const struct operation *operation, const struct 
     return same && !inherited && seen->owner != OWNER_SPEC ? PLAN_DELETE : PLAN_FORGET;
 }
 
-/* What carries our rights, and was in a Namespace that is gone: it goes after that, when we may
- * have no right to look any more. It went with it, and is forgotten with it, in one save. */
-static void drop_content(struct removing *removing, const struct removal *space)
+/* What gives us our rights goes last, when it may have been in something that is gone by then: so
+ * it is gone, too, and we may have no right to look any more. Both are dropped in one save. */
+static void drop_content(struct removing *removing, size_t index)
 {
-    struct object_ref it = object_ref_of(space->record->attributes);
+    const struct relations *relations = &removing->relations;
 
-    if (!it.name || !str_equal(it.kind, "Namespace") || !api_group_is(it.api_version, "") ||
-        space->seen.presence != PRESENCE_ABSENT)
+    if (removing->removals[index].seen.presence != PRESENCE_ABSENT)
         return;
-    for (size_t i = 0; i < removing->count; i++) {
-        struct removal *removal = &removing->removals[i];
-        struct object_ref object = {0};
+    for (size_t i = 0; i < relations->n_items; i++) {
+        struct removal *inner = &removing->removals[relations->items[i].node];
 
-        if (removal->record)
-            object = object_ref_of(removal->record->attributes);
-        /* ClusterRoles and their bindings are in no Namespace, whatever they say. */
-        if (object.kind && !str_has_prefix(object.kind, "Cluster") &&
-            str_equal(object.namespace_name, it.name)) {
-            state_drop(removing->operation->state, removal->result->id);
-            removal->record = NULL;
+        if (relations->items[i].other == index && inner->record) {
+            state_drop(removing->operation->state, inner->result->id);
+            inner->record = NULL;
         }
     }
 }
 
-static void set_state_dropped(struct removing *removing, struct removal *removal)
+static void set_state_dropped(struct removing *removing, size_t index)
 {
+    struct removal *removal = &removing->removals[index];
+
     pthread_mutex_lock(&removing->operation->lock);
     if (removal->record) {
-        drop_content(removing, removal);
+        drop_content(removing, index);
         state_drop(removing->operation->state, removal->result->id);
         removal->record = NULL;
     }
@@ -105,7 +102,7 @@ static int look_again(struct removal *removal, const struct runtime_binding *bin
     return 0;
 }
 
-/* It is in the Spec's namespace, which is being deleted: it goes with that, whoever may see it. */
+/* It is in the Spec's namespace, which is being deleted: it goes with that. */
 static bool goes_with_namespace(const struct removing *removing, const struct record *record)
 {
     const struct runtime_scope *scope = &removing->operation->config.scope;
@@ -172,7 +169,7 @@ static enum walk_verdict visit(void *arg, struct walk_visit *visit)
         operation_report(removing->operation, removal->result);
         return WALK_FAILED;
     }
-    set_state_dropped(removing, removal);
+    set_state_dropped(removing, visit->node);
     err_clear(&removal->result->error);
     removal->result->status = RESULT_SUCCEEDED;
     operation_report(removing->operation, removal->result);
@@ -207,24 +204,42 @@ static const char **dependency_ids(struct arena *arena, const struct record *rec
     return ids;
 }
 
-static int graph_of(const struct runtime_scope *scope, const struct removal *removals, size_t n,
-                    struct graph **ret, struct error *error)
+static int relate(struct removing *removing, size_t n, struct error *error)
 {
-    struct graph_account account = {scope->spec_namespace, scope->service_account};
+    _cleanup_free_ const struct record **records = NEW_ARRAY(const struct record *, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        records[i] = removing->removals[i].record;
+    return operation_relate_records(removing->operation, records, n, &removing->relations, error);
+}
+
+static int make_graph(const struct removing *removing, size_t n, struct graph **ret,
+                      struct error *error)
+{
     struct arena arena = ARENA_INIT;
     struct graph_record *records = ARENA_ARRAY(&arena, struct graph_record, n + 1);
     int r;
 
     for (size_t i = 0; i < n; i++) {
-        const struct record *record = removals[i].record;
+        const struct record *record = removing->removals[i].record;
 
-        records[i] =
-            (struct graph_record){record->id, record->attributes, dependency_ids(&arena, record),
-                                  value_count(record->dependencies)};
+        records[i] = (struct graph_record){record->id, dependency_ids(&arena, record),
+                                           value_count(record->dependencies)};
     }
-    r = graph_from_records(records, n, &account, ret, error);
+    r = graph_from_records(records, n, &removing->relations, ret, error);
     arena_done(&arena);
     return r;
+}
+
+/* Of a large State there are few, so that each removal can look through them. */
+static void keep_what_is_last(struct relations *relations)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < relations->n_items; i++)
+        if (relations->items[i].kind == RELATION_IN && relations->last[relations->items[i].node])
+            relations->items[kept++] = relations->items[i];
+    relations->n_items = kept;
 }
 
 static void walk_removals(struct removing *removing, const struct graph *graph)
@@ -251,14 +266,18 @@ static void walk_removals(struct removing *removing, const struct graph *graph)
 int operation_remove(struct operation *operation, struct removal *removals, size_t n,
                      struct error *error)
 {
-    struct removing removing = {operation, removals, n};
+    struct removing removing = {operation, removals, RELATIONS_INIT};
     _cleanup_(graph_free_p) struct graph *graph = NULL;
-    int r = graph_of(&operation->config.scope, removals, n, &graph, error);
+    int r = relate(&removing, n, error);
 
     if (r >= 0)
+        r = make_graph(&removing, n, &graph, error);
+    if (r >= 0)
         r = operation_save(operation, error); /* also proves that nobody else is at work */
-    if (r < 0)
-        return r;
-    walk_removals(&removing, graph);
-    return 0;
+    if (r >= 0) {
+        keep_what_is_last(&removing.relations);
+        walk_removals(&removing, graph);
+    }
+    relations_done(&removing.relations);
+    return r < 0 ? r : 0;
 }

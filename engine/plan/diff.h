@@ -1,10 +1,8 @@
 /*
  * Differences between two values, by field: what a person reads in a plan.
  *
- * Lists are compared item by item: their order counts (args!). Left out at
- * the root: status, and metadata's resourceVersion, creationTimestamp, selfLink, uid, generation,
- * managedFields. Values at sensitive pointers show as "(sensitive)", and so
- * does all below them. LIMIT_DIFF_FIELDS are kept, the rest is counted.
+ * Lists are compared item by item: their order counts (args!). Values at sensitive pointers show as
+ * "(sensitive)", and so does all below them. LIMIT_DIFF_FIELDS are kept, the rest is counted.
  */
 #ifndef ENGINE_PLAN_DIFF_H
 #define ENGINE_PLAN_DIFF_H
@@ -33,9 +31,6 @@ void diff_done(struct diff *diff);
 void diff_values(const struct value *from, const struct value *to, const struct value *sensitive,
                  struct diff *ret);
 
-/* The value without what diff leaves out: status, what the server fills in, kubectl's copy of what it
- * applied last. */
-const struct value *diff_normalise(const struct value *object);
 /* The value with sensitive pointers' values replaced by DIFF_SENSITIVE. */
 const struct value *diff_redact(const struct value *value, const struct value *sensitive);
 

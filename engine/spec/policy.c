@@ -3,7 +3,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/str.h"
-#include "engine/spec/check.h"
+#include "engine/spec/parse.h"
 
 #define MINUTE            INT64_C(60000)
 #define SHORTEST_DURATION 1000 /* ms, as the schema has it */
