@@ -49,7 +49,8 @@ struct runtime_subscription;
 
 /* How one call is to be made. Borrowed for the call. */
 struct runtime_call {
-    int64_t deadline;            /* ms, monotonic; CLOCK_FOREVER: the runtime's own */
+    int64_t deadline;            /* ms, monotonic; CLOCK_FOREVER: none. Where a change takes long by
+                                    nature, the runtime has bounds of its own instead */
     struct cancel *cancel;       /* of a change: acts before it is sent, never after */
     const struct permit *permit; /* asked before each change is sent; NULL: allowed */
 };
@@ -64,6 +65,8 @@ struct runtime_scope {
     bool terminating;             /* the Spec's own surroundings are being deleted */
     bool inherited;               /* State was made for a Spec of another uid: what it names may be anybody's */
     bool identity_leaves;         /* nothing is left but what goes last (relations.h): the identity may be gone */
+    bool is_inherited;            /* State was made for an earlier Spec of this name: nothing is deleted
+                                     but what carries our mark and has the recorded identity as well */
 };
 
 /* One resource. Borrowed for the call. */
@@ -118,9 +121,11 @@ struct runtime_step {
     enum plan_action action;        /* REPLACE is an answer only: its halves are planned, with attributes NULL, then prior NULL */
     bool create_first;              /* of REPLACE: the new one is made before the old one goes */
     bool is_unrecorded;             /* of UNCHANGED: as wanted, though State does not say so yet */
+    int64_t longest;                /* ms: apply() has no effect later than that after it was called; 0: not known */
     const char *uid;                /* of the object in the world; NULL: none, or not known */
     const char *reason;             /* of DEFERRED, REPLACE: why, for people; or NULL */
     const struct value *attributes; /* as asked for, secrets marked: what State records; NULL: it goes */
+    const struct value *extensions; /* likewise; or NULL */
     const struct value *before;     /* ours of it as it is: shown, and digested; NULL: absent, or not looked at */
     const struct value *after;      /* as it will be, VALUE_UNKNOWN where only the change can tell; NULL: it goes */
     const struct value *result;     /* what references see while planning; NULL: read() tells */

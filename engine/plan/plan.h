@@ -42,6 +42,9 @@ struct plan_summary {
     uint32_t create, adopt, update, replace, delete, unchanged, deferred, unknown;
 };
 
+/* Gives back what planning put there, to be planned again: id, type, resource and record stay. */
+void plan_change_clear(struct plan_change *change);
+
 struct plan *plan_new(size_t n_resources, size_t n_leaving);
 void plan_free(struct plan *plan);
 DEFINE_CLEANUP(struct plan *, plan_free)
