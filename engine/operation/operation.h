@@ -56,9 +56,13 @@ struct operation_config {
     struct cancel *cancel;       /* for operation_new() alone */
 
     /* The phase, or a result, is another. Posts and returns: it runs on the executor's threads, and
-     * must not call the operation. May be NULL. */
+     * must not call the operation. Not after operation_free(). May be NULL. */
     void (*on_change)(void *arg);
     void *arg;
+    /* A call has landed whose operation had been ended before: the Spec is worth a look. From any
+     * thread, as long as the executor lives. May be NULL. */
+    void (*on_landed)(void *arg, const struct spec_key *key);
+    void *landed_arg;
 };
 
 struct operation;
@@ -77,14 +81,14 @@ struct ledger *operation_ledger(struct operation *operation);
 void operation_plan(struct operation *operation, struct spec *spec);
 
 /* From PLANNED on; NULL: it could not be made. Problems of single resources are in their changes. */
-const struct plan *operation_get_plan(const struct operation *operation);
+const struct plan *operation_get_plan(struct operation *operation);
 
 struct operation_apply {
     int64_t revision;
     bool verify; /* look at the health of what is unchanged, too */
 };
 
-/* Begins to carry out the plan, from PLANNED on; once. */
+/* Begins to carry out the plan, once it is PLANNED without an error; once. */
 void operation_apply(struct operation *operation, const struct operation_apply *how);
 
 /* Ends it, unless it has ended: reason as for cancel_fire(). */
@@ -129,36 +133,13 @@ struct operation_results {
 /* As they are now: a copy that refers to the plan. Before operation_apply(): none. */
 void operation_results(struct operation *operation, struct operation_results *ret);
 void operation_results_done(struct operation_results *results);
+/* One error for all that did not succeed; 0: nothing. what: "apply", "destroy". */
+int operation_results_error(const struct operation_results *results, const char *what,
+                            struct error *error);
 
-<<<<<<< HEAD
 /* Changes that have ended, and those that wait. Constant time. */
 struct operation_progress {
     size_t total, ended, waiting;
-=======
-struct operation_config {
-    const struct clock_source *clock;
-    struct cancel *cancel;
-    struct state_store *store;
-    struct runtime *const *runtimes;
-    size_t n_runtimes;
-    struct runtime_scope scope; /* its cancel is the operation's; identity is referenced */
-    unsigned parallelism;
-    int64_t timeout; /* ms for all of it */
-    int64_t epoch;   /* of the leader */
-
-    /* A resource's result has changed: begun, or ended. May be NULL. */
-    void (*on_progress)(void *arg, const struct operation_result *result);
-    /* At each look at a resource that has to be waited for: its error says what for. From several
-     * threads at once. May be NULL. */
-    void (*on_pending)(void *arg, const struct operation_result *result);
-    void *arg;
-
-    /* true: from now on there is nothing to do but to wait for the world, to get healthy or to be
-     * gone; false: there is again. In turns, beginning with true and ending with false; quick, and
-     * from the walk's threads, under its lock. May be NULL. */
-    void (*on_wait)(void *arg, bool waits);
-    void *on_wait_arg;
->>>>>>> rules
 };
 void operation_progress(struct operation *operation, struct operation_progress *ret);
 
