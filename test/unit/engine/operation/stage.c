@@ -248,9 +248,12 @@ static void show_plan(struct stage *stage, const struct plan *plan)
                        field->to ? field->to : "");
         }
         separate(&stage->planned);
-        buf_printf(&stage->planned, "%s %s%s%s%s", plan_action_name(change->action),
-                   short_name(change->id), change->deposed ? "'" : "", change->error ? "!" : "",
-                   change->error ? change->error->reason : "");
+        if (change->error)
+            buf_printf(&stage->planned, "%s%s!%s", short_name(change->id),
+                       change->deposed ? "'" : "", change->error->reason);
+        else
+            buf_printf(&stage->planned, "%s %s%s", plan_action_name(change->action),
+                       short_name(change->id), change->deposed ? "'" : "");
         if (change->reason)
             buf_printf(&stage->reasons, "%s%s: %s", stage->reasons.length ? "; " : "",
                        short_name(change->id), change->reason);

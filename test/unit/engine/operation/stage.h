@@ -49,7 +49,7 @@ struct stage {
     bool inherited;     /* State was, when it began */
     struct buf results; /* "a succeeded; b failed" */
     struct buf actions; /* "delete a": what the results say was done */
-    struct buf planned; /* "create a; unchanged b; unknown c!Forbidden"; d' is one that was deposed */
+    struct buf planned; /* "create a; unchanged b; c!Forbidden"; d' was deposed */
     struct buf diffs;   /* "data.x: 1 -> 2; …", of all changes */
     struct buf reasons; /* "d: fixed cannot be changed": of changes */
     struct buf causes;  /* "b: skipped: it depends on a": messages of what did not succeed */
