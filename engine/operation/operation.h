@@ -56,9 +56,13 @@ struct operation_config {
     struct cancel *cancel;       /* for operation_new() alone */
 
     /* The phase, or a result, is another. Posts and returns: it runs on the executor's threads, and
-     * must not call the operation. May be NULL. */
+     * must not call the operation. Not after operation_free(). May be NULL. */
     void (*on_change)(void *arg);
     void *arg;
+    /* A call has landed whose operation had been ended before: the Spec is worth a look. From any
+     * thread, as long as the executor lives. May be NULL. */
+    void (*on_landed)(void *arg, const struct spec_key *key);
+    void *landed_arg;
 };
 
 struct operation;
@@ -77,14 +81,14 @@ struct ledger *operation_ledger(struct operation *operation);
 void operation_plan(struct operation *operation, struct spec *spec);
 
 /* From PLANNED on; NULL: it could not be made. Problems of single resources are in their changes. */
-const struct plan *operation_get_plan(const struct operation *operation);
+const struct plan *operation_get_plan(struct operation *operation);
 
 struct operation_apply {
     int64_t revision;
     bool verify; /* look at the health of what is unchanged, too */
 };
 
-/* Begins to carry out the plan, from PLANNED on; once. */
+/* Begins to carry out the plan, once it is PLANNED without an error; once. */
 void operation_apply(struct operation *operation, const struct operation_apply *how);
 
 /* Ends it, unless it has ended: reason as for cancel_fire(). */
@@ -129,6 +133,9 @@ struct operation_results {
 /* As they are now: a copy that refers to the plan. Before operation_apply(): none. */
 void operation_results(struct operation *operation, struct operation_results *ret);
 void operation_results_done(struct operation_results *results);
+/* One error for all that did not succeed; 0: nothing. what: "apply", "destroy". */
+int operation_results_error(const struct operation_results *results, const char *what,
+                            struct error *error);
 
 /* Changes that have ended, and those that wait. Constant time. */
 struct operation_progress {
