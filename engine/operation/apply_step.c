@@ -73,9 +73,12 @@ static int confirm(struct operation *operation, struct node *node, const struct 
 {
     int r = look(operation, node, outcome, error);
 
-    if (r >= 0 && is_unrecorded(operation, node, step))
-        operation_confirm(operation, node, step, outcome, NULL);
-    return r;
+    if (r < 0 || !is_unrecorded(operation, node, step))
+        return r;
+    if (step->memory)
+        value_assign(&outcome->memory, step->memory);
+    operation_confirm(operation, node, step, outcome, NULL);
+    return 0;
 }
 
 static void set_action(struct node *node, enum plan_action action)
@@ -141,6 +144,8 @@ static enum walk_verdict judge(struct operation *operation, struct node *node,
     struct runtime_session *session;
     int r = operation_session(operation, node, &session, error);
 
+    if (!operation_ops(node)->health)
+        return WALK_DONE;
     if (r >= 0)
         r = operation_ops(node)->health(session, &target, now, &call, &health, error);
     if (r < 0)

@@ -104,6 +104,30 @@ static int plan_anew(struct operation *operation, struct node *node, struct erro
     return r;
 }
 
+/* Whether it has to be replaced at all is known only now. */
+static int plan_replacement_anew(struct operation *operation, struct node *node,
+                                 const struct record *record, struct error *error)
+{
+    struct planned planned = {0};
+    int r = operation_plan_one(operation, node, record, true, &planned, error);
+
+    if (r >= 0) {
+        node->stays = planned.action != PLAN_REPLACE;
+        node->step = TAKE(planned.step);
+        node->removal = TAKE(planned.removal);
+    }
+    planned_done(&planned);
+    return r;
+}
+
+static bool is_to_be_planned_anew(const struct node *node)
+{
+    const struct plan_change *change = change_of(node);
+
+    return change->action == PLAN_REPLACE && change->has_unknown && !change->create_first &&
+           !node->step;
+}
+
 /* NULL: nothing is to be done in the world. */
 static struct runtime_step *step_of(const struct node *node)
 {
@@ -112,7 +136,7 @@ static struct runtime_step *step_of(const struct node *node)
     if (node->step && !change->resource)
         return node->step;
     if (change->action == PLAN_REPLACE)
-        return change->removal;
+        return node->removal ? node->removal : change->removal;
     return change->action == PLAN_DELETE ? change->step : NULL;
 }
 
@@ -254,7 +278,11 @@ enum walk_verdict operation_delete_step(struct operation *operation, struct node
     r = ledger_check(operation->ledger, error);
     if (r >= 0 && (node->needs_plan || is_unplanned))
         r = plan_anew(operation, node, error);
+    if (r >= 0 && is_to_be_planned_anew(node))
+        r = plan_replacement_anew(operation, node, record, error);
     if (r < 0)
         return operation_retry(node, visit, error);
+    if (node->stays)
+        return WALK_DONE;
     return visit_step(operation, node, record, visit, error);
 }

@@ -6,6 +6,8 @@
 #include "engine/operation/private.h"
 
 #define CALL_ID_SIZE 64
+/* ms that a call which has ended for us may still be at work on the other side. */
+#define EFFECT_GRACE 60000
 
 static const struct plan_change *change_of(const struct node *node)
 {
@@ -28,6 +30,7 @@ static int plan_anew(struct operation *operation, struct node *node, struct erro
 {
     const struct record *prior = ledger_get(operation->ledger, change_of(node)->id, NULL);
     struct planned planned = {0};
+    bool is_replaced = false;
     int r = operation_plan_one(operation, node, prior, true, &planned, error);
 
     if (r >= 0) {
@@ -35,9 +38,14 @@ static int plan_anew(struct operation *operation, struct node *node, struct erro
             node->step->ops->step_free(node->step);
         node->step = TAKE(planned.step);
         node->needs_plan = false;
+        is_replaced = planned.action == PLAN_REPLACE && !node->is_delete_sent;
     }
     planned_done(&planned);
     record_unref(prior);
+    if (is_replaced && change_of(node)->action != PLAN_REPLACE)
+        return err_set(error, ERR_CONFLICT, "PlanStale",
+                       "it has to be replaced, which was not known when it was planned: the next "
+                       "plan does so");
     return r;
 }
 
@@ -53,10 +61,6 @@ int operation_due_step(struct operation *operation, struct node *node, struct ru
     if (r < 0)
         return r;
     *ret = node->step ? node->step : change->step;
-    if (node->step && node->step->action == PLAN_REPLACE)
-        return err_set(error, ERR_CONFLICT, "PlanStale",
-                       "it has to be replaced, which was not known when it was planned: %s",
-                       node->step->reason ? node->step->reason : "the next plan does so");
     return 0;
 }
 
@@ -105,7 +109,7 @@ static void mark_call(struct operation *operation, const struct node *node,
     record->status = RECORD_CREATING;
     record->call.id = id;
     record->call.epoch = operation->config.epoch;
-    record->call.until = step->longest ? now + step->longest : 0;
+    record->call.until = step->limit ? now + step->limit + EFFECT_GRACE : 0;
 }
 
 /* The recorded object goes on under a name of its own, so that the id is free for another. */
@@ -154,6 +158,16 @@ static void take_observation(struct record *record, const struct runtime_outcome
     record->footprint = outcome->now.footprint;
     record->result = is_authority ? outcome->now.result : NULL;
     record->memory = outcome->memory;
+}
+
+/* Where a secret went in, it is secret in what came out. */
+static int land_marked(struct node *node, struct record *record, struct error *error)
+{
+    _cleanup_value_ const struct value *result =
+        value_mark_like(record->result, record->attributes);
+
+    record->result = result;
+    return land(node, record, error);
 }
 
 /* Nothing came of a create: State is as it was before. */
@@ -207,11 +221,9 @@ static int land_partial(struct operation *operation, struct node *node,
     record.status = RECORD_TAINTED;
     if (step->action != PLAN_CREATE && known) {
         record = *known;
-        record.status = outcome->tainted ? RECORD_TAINTED : known->status;
-        record.call = (struct record_call){0};
     }
     take_observation(&record, outcome, operation_ops(node)->flags & RUNTIME_IS_RECORDED);
-    return land(node, &record, error);
+    return land_marked(node, &record, error);
 }
 
 static int land_failure(struct operation *operation, struct node *node,
@@ -243,7 +255,7 @@ int operation_confirm(struct operation *operation, struct node *node,
         if (!record.memory)
             record.memory = known->memory;
     }
-    return land(node, &record, error);
+    return land_marked(node, &record, error);
 }
 
 /* ---- The call ---- */

@@ -54,6 +54,8 @@ static void free_nodes(struct operation *operation)
         operation_unsubscribe(node);
         if (node->step)
             node->step->ops->step_free(node->step);
+        if (node->removal)
+            node->removal->ops->step_free(node->removal);
         observation_done(&node->hint);
         value_unref(node->attributes);
         value_unref(node->live);

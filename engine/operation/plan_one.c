@@ -26,12 +26,12 @@ static int ask(struct operation *operation, struct node *node, const struct runt
 /* ---- What leaves ---- */
 
 /* The object of a record that is to go. */
-static int plan_removal(struct operation *operation, struct node *node, const struct record *record,
-                        const struct observation *hint, struct runtime_step **ret,
-                        struct error *error)
+static int plan_removal(struct operation *operation, struct node *node, enum target_part part,
+                        const struct record *record, const struct observation *hint,
+                        struct runtime_step **ret, struct error *error)
 {
     struct runtime_target target = {
-        .id = record->id, .extensions = record->extensions, .prior = record};
+        .id = record->id, .part = part, .extensions = record->extensions, .prior = record};
 
     return ask(operation, node, &target, hint, ret, error);
 }
@@ -52,7 +52,8 @@ static int plan_leaving(struct operation *operation, struct node *node, const st
         return 0;
     }
     ret->action = PLAN_UNKNOWN;
-    r = plan_removal(operation, node, record, is_due ? NULL : &node->hint, &ret->step, error);
+    r = plan_removal(operation, node, TARGET_WHOLE, record, is_due ? NULL : &node->hint,
+                     &ret->step, error);
     if (r >= 0)
         ret->action = ret->step->action;
     return r;
@@ -67,14 +68,16 @@ static int plan_replacement(struct operation *operation, struct node *node,
 {
     struct runtime_target anew = *target;
     struct runtime_step *step = NULL;
-    int r = plan_removal(operation, node, target->prior, NULL, &ret->removal, error);
+    int r = plan_removal(operation, node, TARGET_OLD, target->prior, NULL, &ret->removal, error);
 
+    anew.part = TARGET_NEW;
     anew.prior = NULL;
     if (r >= 0)
         r = ask(operation, node, &anew, NULL, &step, error);
     if (r < 0)
         return err_wrap(error, "planning its replacement");
-    ret->create_first = ret->step->create_first;
+    ret->create_first = ret->step->create_first && !ret->step->cannot_create_first;
+    ret->cannot_create_first = ret->step->cannot_create_first;
     ret->step->ops->step_free(ret->step);
     ret->step = step;
     return 0;

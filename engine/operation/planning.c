@@ -109,16 +109,21 @@ void operation_begin_steps(struct operation *operation)
 
 /* ---- One visit ---- */
 
+/* Where a secret went in, it is secret in what comes out. */
 static void show_difference(const struct operation *operation, struct plan_change *change)
 {
     const struct runtime_step *step = change->step;
+    const struct record *record = change->record;
+    _cleanup_value_ const struct value *before =
+        value_mark_like(step->before, record ? record->attributes : NULL);
+    _cleanup_value_ const struct value *after = value_mark_like(step->after, step->attributes);
     bool is_shown = change->action != PLAN_UNCHANGED && change->action != PLAN_DELETE &&
                     (step->before || operation->config.scope.thorough);
 
     if (!is_shown)
         return;
     change->diff = NEW(struct diff);
-    diff_values(step->before, step->after, change->diff);
+    diff_values(before, after, change->diff);
 }
 
 static void take(struct operation *operation, struct plan_change *change, struct planned *planned)
@@ -127,6 +132,7 @@ static void take(struct operation *operation, struct plan_change *change, struct
 
     change->action = planned->action;
     change->create_first = planned->create_first;
+    change->cannot_create_first = planned->cannot_create_first;
     change->has_unknown = planned->has_unknown;
     change->step = TAKE(planned->step);
     change->removal = TAKE(planned->removal);
@@ -158,7 +164,7 @@ static int wait_for_call(struct operation *operation, struct plan_change *change
     return 0;
 }
 
-/* A create of another process, in a world that cannot be asked whether it happened. */
+/* A create was begun, and its outcome never told. While it may be under way, nothing is done. */
 static bool may_still_be_made(struct operation *operation, struct plan_change *change)
 {
     const struct record *record = change->record;
@@ -197,9 +203,13 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
     if (change->action == PLAN_DEFERRED || may_still_be_made(operation, change))
         return WALK_DONE;
     /* A problem of one resource is its own: all others are planned, too. */
-    if (operation_plan_one(operation, node, change->record, false, &planned, &error) < 0)
+    if (operation_settle_doubt(operation, node, &error) < 0 ||
+        operation_plan_one(operation, node, change->record, false, &planned, &error) < 0)
         change->error = err_new(&error);
-    take(operation, change, &planned);
+    if (change->error && change->action == PLAN_NONE)
+        change->action = PLAN_UNKNOWN;
+    else
+        take(operation, change, &planned);
     return WALK_DONE;
 }
 
@@ -280,6 +290,8 @@ static int make_steps(struct operation *operation, struct error *error)
         step->applies = plan->changes[i].resource != NULL;
         step->deletes = !step->applies || plan->changes[i].action == PLAN_REPLACE;
         step->create_first = plan->changes[i].create_first;
+        step->cannot_create_first = plan->changes[i].cannot_create_first;
+        step->has_unknown = plan->changes[i].has_unknown;
     }
     r = steps_new(&input, &operation->steps, error);
     for (size_t i = 0; r >= 0 && i < plan->n_changes; i++)

@@ -41,6 +41,8 @@ struct node {
     unsigned failures;              /* in a row, that waiting may mend */
     const char *deposed;            /* what its recorded object is called while it makes room; arena */
     struct runtime_step *step;      /* owned: planned anew when it was due; NULL: as the plan has it */
+    struct runtime_step *removal;   /* likewise, of the object that a replacement takes away */
+    bool stays;                     /* planned anew, it does not have to be replaced */
     struct runtime_subscription *subscription;
 };
 
@@ -120,7 +122,7 @@ void operation_begin_steps(struct operation *operation);
 /* One change as planned: what plan_change keeps of it. */
 struct planned {
     enum plan_action action;
-    bool create_first, has_unknown;
+    bool create_first, cannot_create_first, has_unknown;
     struct runtime_step *step, *removal; /* owned */
 };
 void planned_done(struct planned *planned);
@@ -129,6 +131,12 @@ void planned_done(struct planned *planned);
  * comes after is applied. */
 int operation_plan_one(struct operation *operation, struct node *node, const struct record *prior,
                        bool is_due, struct planned *ret, struct error *error);
+
+/* ---- doubt.c ---- */
+
+/* A create whose outcome was never told is looked for, before anything is planned. Where it cannot be
+ * found the change is held: ERR_CONFLICT OutcomeUnknown says what a person has to do. */
+int operation_settle_doubt(struct operation *operation, struct node *node, struct error *error);
 
 /* ---- resolve.c ---- */
 

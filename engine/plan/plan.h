@@ -21,6 +21,7 @@ struct plan_change {
     const char *id, *type, *deposed;  /* in the plan's arena */
     enum plan_action action;
     bool create_first;                /* of REPLACE, as it is carried out */
+    bool cannot_create_first;         /* of REPLACE: runtime.h */
     bool has_unknown;                 /* its attributes hold values known only after apply: planned again when due */
     const struct resource *resource;  /* borrowed from the Spec; NULL: it leaves */
     const struct record *record;      /* what State had when it was planned; a reference, or NULL */
