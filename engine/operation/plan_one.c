@@ -47,6 +47,8 @@ static int plan_leaving(struct operation *operation, struct node *node, const st
 {
     int r;
 
+    if (!record)
+        return 0; /* what it stood for was never made */
     if (is_left_alone(operation, record)) {
         ret->action = PLAN_FORGET;
         return 0;
