@@ -137,6 +137,34 @@ static void applies_or_says_why_not(void)
     }
 }
 
+/* The API server reads an apply as YAML, in which some characters are line breaks, or are refused
+ * (json.h): what is made would not be what was checked. */
+static void sends_nothing_that_yaml_reads_in_its_own_way(void)
+{
+    static const struct fake_step steps[] = {
+        DISCOVERY, {.expect = PATCH " ", .status = 201, .body = META("a")}};
+    struct observation seen = {0};
+    struct call call;
+    struct error error = {0};
+    _cleanup_free_ char *request = NULL;
+    const char *body, *c;
+
+    call_begin(&call, steps, ARRAY_SIZE(steps),
+               "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"},"
+               "\"data\":{\"k\":\"\\u007f\\u0080 \\u0085 \\u2028\\u2029\\ufeff\\ufffe\\uffff\"}}");
+    EXPECT_INT(kube_apply(call.session, &call.target, APPLY_CREATE, &seen, &error), 0,
+               error.message);
+    request = fake_server_request(call.stage.harness.server, 1);
+    body = request ? strstr(request, "\r\n\r\n{") : NULL;
+    EXPECT(body && strstr(body, "\"\\u007f\\u0080 \\u0085 \\u2028\\u2029\\ufeff\\ufffe\\uffff\""),
+           "escaped");
+    for (c = body; c && *c && (unsigned char)*c < 0x7f;)
+        c++;
+    EXPECT(c && !*c, "nothing beyond ASCII is left");
+    observation_done(&seen);
+    call_end(&call);
+}
+
 static void previews_what_apply_would_do(void)
 {
     static const struct fake_step steps[] = {
@@ -327,6 +355,7 @@ static void knows_what_is_secret(void)
     stage_stop(&stage);
 }
 
-SUITE(kube_runtime, TEST(applies_or_says_why_not), TEST(previews_what_apply_would_do),
+SUITE(kube_runtime, TEST(applies_or_says_why_not),
+      TEST(sends_nothing_that_yaml_reads_in_its_own_way), TEST(previews_what_apply_would_do),
       TEST(removes_or_says_why_not), TEST(removes_nothing_without_a_uid),
       TEST(opens_for_an_account_that_is_there), TEST(knows_what_is_secret))
