@@ -5,6 +5,7 @@
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/value_mark.h"
 #include "engine/state/codec.h"
 #include "test/unit/suite.h"
 
@@ -22,8 +23,7 @@ static struct state *with_secret(const char *attributes, const char *sensitive)
     struct record *record = state_record(state, "v1:Secret:a:s", "Kubernetes");
     _cleanup_value_ const struct value *value = parse(attributes), *pointers = parse(sensitive);
 
-    value_assign(&record->attributes, value);
-    value_assign(&record->sensitive, pointers);
+    record->attributes = value_mark_paths(value, pointers);
     return state;
 }
 
