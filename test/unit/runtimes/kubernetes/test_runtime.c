@@ -155,10 +155,9 @@ static void previews_what_apply_would_do(void)
     call_begin(&call, steps, ARRAY_SIZE(steps), MAP("a"));
     EXPECT_INT(kube_preview(call.session, &call.target, APPLY_CREATE, &made, &error), 0,
                error.message);
-    EXPECT(strstr(value_string(value_path(made, "metadata", "uid", NULL)), "made-up") == NULL,
+    EXPECT(value_is(value_path(made, "metadata", "uid", NULL), VALUE_UNKNOWN),
            "a uid that is made up is not known");
-    EXPECT(strstr(value_string(value_path(made, "spec", "clusterIP", NULL)), "10.") == NULL,
-           "nor an address");
+    EXPECT(value_is(value_path(made, "spec", "clusterIP", NULL), VALUE_UNKNOWN), "nor an address");
     EXPECT_INT(kube_preview(call.session, &call.target, APPLY_TAKE, &changed, &error), 0,
                error.message);
     EXPECT_STR(value_string(value_path(changed, "metadata", "uid", NULL)), "u-a", "a real one");
