@@ -1,6 +1,7 @@
 /* From intention and world to a plan. */
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 
 struct planning {
@@ -56,15 +57,17 @@ static bool are_equal(const struct value *a, const struct value *b)
     return a && b ? value_equal(a, b) : a == b;
 }
 
-/* What the runtime does not see of a resource: destroy goes by the
- * dependencies. */
+/* What the runtime does not see of a resource: destroy goes by the dependencies, and what
+ * became secret is to leave State's open part. */
 static bool is_recorded_beside(const struct planning *planning, size_t index,
-                               const struct record *record)
+                               const struct value *attributes, const struct record *record)
 {
     _cleanup_value_ const struct value *dependencies =
         operation_dependencies(planning->operation, planning->spec, index);
+    _cleanup_value_ const struct value *secret = value_sensitive_paths(attributes),
+                                       *recorded = value_sensitive_paths(record->attributes);
 
-    return are_equal(record->dependencies, dependencies) &&
+    return are_equal(secret, recorded) && are_equal(record->dependencies, dependencies) &&
            are_equal(record->extensions, planning->spec->resources[index].extensions);
 }
 
@@ -168,7 +171,7 @@ static int plan_resource(struct planning *planning, size_t index, struct error *
         return plan_creation(planning, index, attributes, error);
     if (!node->unknown && is_as_recorded(record, attributes, &node->seen)) {
         change->action = PLAN_UNCHANGED;
-        node->stale = !is_recorded_beside(planning, index, record);
+        node->stale = !is_recorded_beside(planning, index, attributes, record);
         return 0;
     }
     return compare_with_live(planning, index, attributes, error);

@@ -30,7 +30,7 @@ enum record_status { RECORD_INTENT, RECORD_APPLIED };
 struct record {
     enum record_status status;
     char *id, *type;
-    const struct value *attributes; /* as sent, namespace filled in, what is secret marked; references */
+    const struct value *attributes; /* as sent, namespace filled in; what is secret is sensitive */
     const struct value *extensions; /* or NULL */
     const struct value *dependencies; /* array of ids: explicit, by reference, by the API's demands */
     char *uid;                      /* NULL: not known (an intent) */

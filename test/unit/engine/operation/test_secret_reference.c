@@ -100,6 +100,34 @@ static void what_is_taken_from_the_world_is_recorded_as_secret(void)
     expect_no_secret_in_the_open(&stage, "passed on, twice");
 }
 
+/* The same value, from somewhere else: nothing is sent. */
+static void what_becomes_secret_leaves_the_open_part(void)
+{
+    static const struct {
+        const char *spec;
+        bool is_secret;
+    } rows[] = {
+        {"Secret/s=hunter2 a=hunter2 c@a.data.x:s", false},
+        {"Secret/s=hunter2 a=hunter2 c@s.data.x:a", true},
+        {"Secret/s=hunter2 a=hunter2 c@a.data.x:s", false},
+    };
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_(state_free_p) struct state *state = NULL;
+        const struct record *record;
+
+        EXPECT_INT(stage_apply(&stage, rows[i].spec), 0, stage.error.message);
+        if (i > 0)
+            EXPECT(strstr(stage.planned.data, "unchanged c"), stage.planned.data);
+        state = fake_store_state(&stage.store);
+        record = state_find(state, "v1:ConfigMap:team:c");
+        EXPECT_INT(value_is_sensitive(value_path(record->attributes, "data", "ref", NULL)),
+                   rows[i].is_secret, rows[i].spec);
+    }
+}
+
 /* It is a string as any other, though it is what unknown values are shown as. */
 static void the_text_of_unknown_values_is_no_unknown_value(void)
 {
@@ -116,5 +144,6 @@ static void the_text_of_unknown_values_is_no_unknown_value(void)
 SUITE(operation_secret_reference, TEST(what_is_passed_on_stays_secret),
       TEST(what_was_recorded_is_secret_in_the_world),
       TEST(what_is_taken_from_the_world_is_recorded_as_secret),
+      TEST(what_becomes_secret_leaves_the_open_part),
       TEST(the_text_of_unknown_values_is_no_unknown_value),
       TEST(a_secret_that_refers_to_one_is_secret_as_a_whole))

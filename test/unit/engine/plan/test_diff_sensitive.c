@@ -24,9 +24,9 @@ static void add_fields(struct buf *to, const struct diff *diff)
                    diff->fields[i].to ? diff->fields[i].to : "none");
 }
 
-#define HIDDEN  "(sensitive)"
-#define OBJECT  "{\"data\":{\"p\":\"hunter2\"}}"
-#define AROUND  "{\"p\":\"" HIDDEN "\"}"
+#define HIDDEN   "(sensitive)"
+#define OBJECT   "{\"data\":{\"p\":\"hunter2\"}}"
+#define AROUND   "{\"p\":\"" HIDDEN "\"}"
 #define ENV(...) "{\"env\":[" __VA_ARGS__ "]}"
 
 /* Whatever becomes of its parents, a secret is never shown; what is none is. */

@@ -141,7 +141,7 @@ static void finds_references(void)
     }
 }
 
-/* "…object", "…number", "…partly", "…secret", "…unknown", "…both", anything else fails. */
+/* "…object", "…number", "…partly", "…secret", "…unknown", "…both"; anything else fails. */
 static int look_up(void *arg, const char *text, const struct value **ret, struct error *error)
 {
     const char *name = text + strlen(REF_PREFIX);

@@ -245,7 +245,8 @@ static void has_kusions_shape(void)
         "\"revision\":3,\"appliedRevision\":2,\"generation\":9,\"epoch\":4,\"resources\":["
         "{\"id\":\"v1:Secret:a:s\",\"type\":\"Kubernetes\",\"attributes\":{\"kind\":"
         "\"Secret\"},\"dependsOn\":[\"v1:Namespace:a\"],\"extensions\":{\"e\":1},\"record\":"
-        "{\"applied\":true,\"uid\":\"u\",\"digest\":\"d\",\"footprint\":\"f\"}},{\"id\":\"i\",\"type\":\"Kubernetes\",\"attributes\":null,\"record\":"
+        "{\"applied\":true,\"uid\":\"u\",\"digest\":\"d\",\"footprint\":\"f\"}},"
+        "{\"id\":\"i\",\"type\":\"Kubernetes\",\"attributes\":null,\"record\":"
         "{\"applied\":false}}]}",
         "text");
 }
