@@ -86,6 +86,8 @@ static const char *phase_of(const struct fake_runtime *runtime, const struct fak
         return "failed";
     if (faults & FAKE_CLAIM && runtime->n_objects < 2)
         return "unbound";
+    if (faults & FAKE_DEFINES && object->looks < LOOKS_OF_SLOW)
+        return "undefined";
     if (faults & FAKE_UNHEALTHY || (faults & FAKE_SLOW && object->looks < LOOKS_OF_SLOW))
         return "pending";
     return "ready";
@@ -469,6 +471,7 @@ static void health(const struct value *object, struct health *ret)
                   : str_equal(phase, "failed") ? HEALTH_FAILED
                                                : HEALTH_PROGRESSING;
     ret->may_wait_for_consumer = str_equal(phase, "unbound");
+    ret->dependents_must_wait = str_equal(phase, "undefined");
     snprintf(ret->message, sizeof(ret->message), "phase %s", phase ? phase : "unknown");
 }
 

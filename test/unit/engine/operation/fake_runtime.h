@@ -34,6 +34,7 @@ enum {
     FAKE_CHANGES = 1 << 15,        /* changes once just before apply */
     FAKE_TAKEN = 1 << 16,          /* another Spec takes it just before apply */
     FAKE_CLAIM = 1 << 17,          /* ready when there is another object, too, and has a status.volume then */
+    FAKE_DEFINES = 1 << 18,        /* until it is ready nothing that depends on it can be made */
 };
 
 struct fake_object {
