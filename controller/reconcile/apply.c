@@ -33,11 +33,8 @@ static void attempt_done(struct attempt *attempt)
 
 static int parse(struct run *run, struct spec **ret, struct error *error)
 {
-    static const char *const types[] = {RESOURCE_KUBERNETES, NULL};
-    struct problems problems = PROBLEMS_INIT;
-    int r = spec_parse(run->object, &(struct spec_options){types}, ret, &problems, error);
+    int r = run_parse(run, ret, error);
 
-    problems_done(&problems);
     if (r < 0)
         return r;
     run->subject.project = (*ret)->project;

@@ -18,10 +18,8 @@ struct preview {
 
 static int load_spec(struct preview *preview, struct error *error)
 {
-    static const char *const types[] = {RESOURCE_KUBERNETES, NULL};
     struct run *run = &preview->run;
     _cleanup_free_ char *path = api_spec_path(run->namespace_name, run->name, NULL);
-    struct problems problems = PROBLEMS_INIT;
     int r = kube_get(run->context->client, path, run->cancel, &run->object, error);
 
     if (r == ERR_NOT_FOUND)
@@ -30,8 +28,7 @@ static int load_spec(struct preview *preview, struct error *error)
     if (r < 0)
         return r;
     spec_policy_read(run->object, &run->policy);
-    r = spec_parse(run->object, &(struct spec_options){types}, &preview->spec, &problems, error);
-    problems_done(&problems);
+    r = run_parse(run, &preview->spec, error);
     if (r < 0)
         return r;
     run->generation = preview->spec->generation;

@@ -5,7 +5,9 @@
 #include "controller/core/finalizer.h"
 #include "controller/reconcile/report.h"
 #include "engine/base/log.h"
+#include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/spec/check.h"
 
 static void set(const struct value **object, const char *key, const struct value *taken)
 {
@@ -175,17 +177,35 @@ void run_event(const struct run *run, const char *type, const char *reason, cons
         event_emit(run->context->events, &subject, type, reason, "Reconcile", "%s", message);
 }
 
+int run_parse(struct run *run, struct spec **ret, struct error *error)
+{
+    const struct reconcile_context *context = run->context;
+    _cleanup_free_ struct spec_type *types = NEW_ARRAY(struct spec_type, context->n_runtimes + 1);
+    struct problems problems = PROBLEMS_INIT;
+    int r;
+
+    for (size_t i = 0; i < context->n_runtimes; i++) {
+        struct runtime *runtime = context->runtimes[i];
+
+        types[i] = (struct spec_type){runtime->ops->type, runtime->ops->check, runtime};
+    }
+    r = spec_parse(run->object, &(struct spec_options){types, context->n_runtimes}, ret, &problems,
+                   error);
+    problems_done(&problems);
+    return r;
+}
+
 int run_operation(struct run *run, struct operation **ret, struct error *error)
 {
     const struct reconcile_context *context = run->context;
-    struct state_key key = {run->namespace_name, run->name};
-    char owner[STATE_NAME_SIZE];
     const char *account = run->policy.service_account;
+    _cleanup_value_ const struct value *identity = NULL;
     struct operation_config config;
 
-    state_key_name(&key, owner);
     if (!account && !context->act_as_controller)
         account = context->default_service_account;
+    if (account)
+        identity = value_pack("{s:s}", "serviceAccountName", account);
     config = (struct operation_config){
         .clock = context->clock,
         .cancel = run->cancel,
@@ -195,8 +215,7 @@ int run_operation(struct run *run, struct operation **ret, struct error *error)
         .scope = {.spec_namespace = run->namespace_name,
                   .spec_name = run->name,
                   .spec_uid = value_string(value_path(run->object, "metadata", "uid", NULL)),
-                  .owner = owner,
-                  .service_account = account,
+                  .identity = identity,
                   .spec_namespace_terminating = run->namespace_terminating},
         .parallelism = context->parallelism,
         .timeout = run->policy.timeout,

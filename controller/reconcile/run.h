@@ -48,8 +48,8 @@ void run_begin_finalizer(struct run *run);
 /* Begins to write the status where it differs, with an event where Ready's reason or message do. */
 void run_begin_status(struct run *run, const struct run_status *status);
 
-/* Waits for the write that is under way, if any. For a status it is no error if the Spec is gone, or
- * so large that there is no room beside it: then the event tells alone. For the finalizer it is
+/* Waits for the write that is under way, if any. For a status it is no error if the Spec is gone,
+ * or so large that there is no room beside it: then the event tells alone. For the finalizer it is
  * ERR_NOT_FOUND if the Spec is gone: nothing is to be made for it any more. */
 int run_settle(struct run *run, struct error *error);
 
@@ -61,6 +61,9 @@ int run_fail(struct run *run, const struct error *failure, struct error *error);
 
 /* Ready says already that this generation fails, and in these words. */
 bool run_says_already(const struct run *run, const struct error *failure);
+
+/* The Spec as run->object has it, for the runtimes that there are. */
+int run_parse(struct run *run, struct spec **ret, struct error *error);
 
 /* An operation on the Spec's behalf. */
 int run_operation(struct run *run, struct operation **ret, struct error *error);

@@ -19,6 +19,7 @@
 #define ENGINE_STATE_STORE_H
 
 #include "engine/base/cancel.h"
+#include "engine/spec/name.h"
 #include "engine/state/state.h"
 
 struct state_key {
@@ -39,9 +40,8 @@ struct state_store_ops {
                   struct cancel *cancel, struct error *error);
 };
 
-/* The key as a name for objects and labels: "kusion-" and 40 hexadecimal digits of
- * sha256(namespace "/" name). Also the owner label's value. */
-#define STATE_NAME_SIZE 48
+/* The key as a name for objects and labels: spec_hash_name(). */
+#define STATE_NAME_SIZE SPEC_HASH_NAME_SIZE
 void state_key_name(const struct state_key *key, char ret_name[STATE_NAME_SIZE]);
 
 #endif

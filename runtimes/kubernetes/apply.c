@@ -2,9 +2,9 @@
 #include <stdio.h>
 
 #include "engine/base/str.h"
-#include "engine/spec/resource.h"
 #include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/pause.h"
+#include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/session.h"
 
 /* No object has it, and for one that is to be made it is not looked at: so a create is refused

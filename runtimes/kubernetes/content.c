@@ -4,10 +4,10 @@
 
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
-#include "engine/spec/resource.h"
 #include "runtimes/kubernetes/client/kinds.h"
 #include "runtimes/kubernetes/client/list.h"
 #include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/object_ref.h"
 
 struct look {
     struct runtime_session *session;

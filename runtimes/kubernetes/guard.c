@@ -3,8 +3,8 @@
 
 #include "engine/base/hash.h"
 #include "engine/base/str.h"
-#include "engine/spec/resource.h"
 #include "runtimes/kubernetes/content.h"
+#include "runtimes/kubernetes/object_ref.h"
 
 /* Bytes of a message, so that a condition holds it whole with what it says before it: what was
  * being done, and to which resource. */
@@ -115,9 +115,8 @@ static int look_into(struct runtime_session *session, const struct kube_place *p
 int kube_may_delete(struct runtime_session *session, const struct runtime_target *target,
                     struct error *error)
 {
-    struct object_ref ref = object_ref_of(target->attributes);
-    bool is_guarded = (str_equal(ref.kind, "Namespace") && api_group_is(ref.api_version, "")) ||
-                      kube_is_definition(target->attributes);
+    const struct object_ref ref = object_ref_of(target->attributes);
+    bool is_guarded = object_ref_is_namespace(&ref) || object_ref_is_definition(&ref);
     _cleanup_value_ const struct value *object = NULL;
     _cleanup_free_ char *path = NULL;
     struct kube_place place;

@@ -25,21 +25,28 @@ static const struct value *with_string(const struct value *taken, const char *b,
     return next;
 }
 
+const struct value *kube_object_project(const struct value *object)
+{
+    static const char *const server_filled[] = {
+        "resourceVersion", "creationTimestamp", "selfLink", "uid", "generation", "managedFields"};
+    const struct value *result = value_without(object, "status");
+
+    for (size_t i = 0; i < ARRAY_SIZE(server_filled); i++)
+        if (value_path(result, "metadata", server_filled[i], NULL))
+            result = without(result, "metadata", server_filled[i], NULL);
+    if (value_path(result, "metadata", "annotations",
+                   "kubectl.kubernetes.io/last-applied-configuration", NULL))
+        result = without(result, "metadata", "annotations",
+                         "kubectl.kubernetes.io/last-applied-configuration");
+    return result;
+}
+
 const struct value *kube_object_prepare(const struct runtime_session *session,
                                         const struct kube_place *place,
                                         const struct value *attributes, const char *version)
 {
-    static const char *const server_filled[] = {
-        "resourceVersion", "creationTimestamp", "selfLink", "uid", "generation", "managedFields"};
-    const struct value *object = value_without(attributes, "status");
+    const struct value *object = kube_object_project(attributes);
 
-    for (size_t i = 0; i < ARRAY_SIZE(server_filled); i++)
-        if (value_path(object, "metadata", server_filled[i], NULL))
-            object = without(object, "metadata", server_filled[i], NULL);
-    if (value_path(object, "metadata", "annotations",
-                   "kubectl.kubernetes.io/last-applied-configuration", NULL))
-        object = without(object, "metadata", "annotations",
-                         "kubectl.kubernetes.io/last-applied-configuration");
     if (place->namespace_name)
         object = with_string(object, "namespace", NULL, place->namespace_name);
     else if (value_path(object, "metadata", "namespace", NULL))
@@ -79,6 +86,20 @@ static enum owner_kind owner_of(const struct runtime_session *session, const str
     return OWNER_NONE;
 }
 
+/* Why what another has may not be taken. */
+static void explain_owner(struct observation *observation)
+{
+    if (observation->owner == OWNER_SPEC)
+        err_set(&observation->error, ERR_CONFLICT, "ConflictDetected",
+                "it belongs to another Spec (label " KUBE_OWNER_LABEL
+                "): remove it from one of the "
+                "two");
+    if (observation->owner == OWNER_OTHER)
+        err_set(&observation->error, ERR_CONFLICT, "ConflictDetected",
+                "it exists and is managed by another tool (Helm, Flux, Argo CD or an applyset): "
+                "adoptionPolicy AdoptIfUnowned leaves it alone");
+}
+
 /* The digest of the fields that are ours: the same through changes of status, another as soon as
  * someone takes a field. NULL: none is ours. */
 static char *footprint_of(const struct runtime_session *session, const struct value *object)
@@ -111,6 +132,7 @@ void kube_observe_object(const struct runtime_session *session, const struct val
         .uid = str_new(value_string(value_path(object, "metadata", "uid", NULL))),
         .footprint = footprint_of(session, object),
     };
+    explain_owner(ret);
     if (!whole)
         return;
     ret->version = str_new(value_string(value_path(object, "metadata", "resourceVersion", NULL)));

@@ -1,7 +1,7 @@
 /* Where objects are, and requests for them. */
 #include "engine/base/str.h"
-#include "engine/spec/resource.h"
 #include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/session.h"
 
 #define SERVED_WITHIN 10000 /* ms after a definition was seen */
@@ -53,22 +53,15 @@ bool kube_is_in_namespace(struct runtime_session *session, const struct value *a
            str_equal(place.namespace_name, namespace_name);
 }
 
-bool kube_is_definition(const struct value *attributes)
-{
-    struct object_ref ref = object_ref_of(attributes);
-
-    return str_equal(ref.kind, "CustomResourceDefinition") &&
-           api_group_is(ref.api_version, "apiextensions.k8s.io");
-}
-
 void session_note_definition(struct runtime_session *session, const struct value *attributes)
 {
     const struct clock_source *clock = session->runtime->config.clock;
     const char *group = value_string(value_path(attributes, "spec", "group", NULL));
     const char *kind = value_string(value_path(attributes, "spec", "names", "kind", NULL));
+    const struct object_ref ref = object_ref_of(attributes);
     _cleanup_free_ char *key = NULL;
 
-    if (!kube_is_definition(attributes) || !group || !kind)
+    if (!object_ref_is_definition(&ref) || !group || !kind)
         return;
     key = str_printf("%s.%s", kind, group);
     pthread_mutex_lock(&session->mutex);

@@ -5,8 +5,11 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/value_mark.h"
-#include "engine/spec/resource.h"
+#include "engine/spec/name.h"
+#include "runtimes/kubernetes/check.h"
 #include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/health.h"
+#include "runtimes/kubernetes/relate.h"
 #include "runtimes/kubernetes/session.h"
 
 static int check_service_account(struct runtime_session *session, struct error *error)
@@ -43,6 +46,22 @@ static void session_close(struct runtime_session *session)
 }
 DEFINE_CLEANUP(struct runtime_session *, session_close)
 
+const char *kube_service_account(const struct value *identity)
+{
+    return value_get_string(identity, "serviceAccountName");
+}
+
+/* Whose objects are, by their label, and whose their fields, by the manager. */
+static void name_owner(struct runtime_session *session, const struct runtime_scope *scope)
+{
+    char owner[SPEC_HASH_NAME_SIZE];
+
+    spec_hash_name(scope->spec_namespace, scope->spec_name, owner);
+    session->owner = str_new(owner);
+    snprintf(session->field_manager, sizeof(session->field_manager), "kusion-operator-%.16s",
+             owner + strlen(SPEC_HASH_NAME_PREFIX));
+}
+
 static int session_open(struct runtime *runtime, const struct runtime_scope *scope,
                         struct runtime_session **ret, struct error *error)
 {
@@ -54,20 +73,18 @@ static int session_open(struct runtime *runtime, const struct runtime_scope *sco
     strmap_init(&session->defined);
     session->spec_namespace = str_new(scope->spec_namespace);
     session->spec = str_printf("%s/%s", scope->spec_namespace, scope->spec_name);
-    session->owner = str_new(scope->owner);
-    session->service_account = str_new(scope->service_account);
+    session->service_account = str_new(kube_service_account(scope->identity));
     session->cancel = scope->cancel;
-    snprintf(session->field_manager, sizeof(session->field_manager), "kusion-operator-%.16s",
-             str_has_prefix(scope->owner, "kusion-") ? scope->owner + 7 : scope->owner);
-    if (!scope->service_account) {
+    name_owner(session, scope);
+    if (!session->service_account) {
         if (!session->runtime->config.act_as_controller)
             return err_set(error, ERR_FORBIDDEN, "AccessDenied", "no service account to act as");
         *ret = TAKE(session);
         return 0;
     }
     session->impersonate =
-        str_printf("system:serviceaccount:%s:%s", scope->spec_namespace, scope->service_account);
-    if (!scope->spec_namespace_terminating && !scope->service_account_leaves) {
+        str_printf("system:serviceaccount:%s:%s", scope->spec_namespace, session->service_account);
+    if (!scope->spec_namespace_terminating && !scope->identity_leaves) {
         r = check_service_account(session, error);
         if (r < 0)
             return r;
@@ -91,7 +108,9 @@ static const struct value *mark(const struct value *attributes)
 }
 
 static const struct runtime_ops ops = {
-    .type = RESOURCE_KUBERNETES,
+    .type = KUBE_RUNTIME_TYPE,
+    .check = &kube_checks,
+    .relate = kube_relate,
     .open = session_open,
     .close = session_close,
     .observe = kube_observe,
@@ -102,8 +121,10 @@ static const struct runtime_ops ops = {
     .is_in_namespace = kube_is_in_namespace,
     .remove = kube_remove,
     .watch = kube_watch_targets,
+    .await = kube_await,
     .unwatch = kube_unwatch,
-    .health = health_of_object,
+    .health = kube_health,
+    .project = kube_object_project,
     .mark = mark,
 };
 

@@ -14,8 +14,10 @@
 #include "runtimes/kubernetes/client/client.h"
 #include "runtimes/kubernetes/client/discovery.h"
 
-#define KUBE_OWNER_LABEL     "api.kusion.io/owner"
-#define KUBE_SPEC_ANNOTATION "api.kusion.io/spec" /* "namespace/name" */
+#define KUBE_RUNTIME_TYPE "Kubernetes"
+
+#define KUBE_OWNER_LABEL     "api.kusion.io/owner" /* spec_hash_name() of the Spec that has it */
+#define KUBE_SPEC_ANNOTATION "api.kusion.io/spec"  /* "namespace/name" */
 /* "disabled", on a Namespace or CustomResourceDefinition, in the Spec or on the live object: it is
  * deleted without a look at what goes with it. */
 #define KUBE_DELETION_GUARD_ANNOTATION "api.kusion.io/deletion-guard"

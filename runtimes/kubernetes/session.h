@@ -17,7 +17,7 @@ struct kube_runtime {
 struct runtime_session {
     struct kube_runtime *runtime;
     char *spec_namespace;
-    char *spec;            /* "namespace/name" */
+    char *spec; /* "namespace/name" */
     char *owner;
     char *service_account; /* NULL: the controller itself */
     char *impersonate;     /* a user name, or NULL */
@@ -28,6 +28,9 @@ struct runtime_session {
     struct strmap defined;   /* "Kind.group" of the CRDs that it applied or read */
     int64_t definition_seen; /* ms, monotonic: when, the last time */
 };
+
+/* The service account that a scope's identity names; NULL: none. Borrowed from it. */
+const char *kube_service_account(const struct value *identity);
 
 /* Where a target is: its kind, and its namespace (the Spec's own where it names none). */
 struct kube_place {
@@ -45,8 +48,6 @@ int kube_place_at_any_version(struct runtime_session *session, const struct valu
 bool kube_is_in_namespace(struct runtime_session *session, const struct value *attributes,
                           const char *namespace_name);
 char *kube_place_path(const struct kube_place *place);
-
-bool kube_is_definition(const struct value *attributes); /* a CustomResourceDefinition */
 
 /* Of what was just applied or read: a CRD brings a kind, which is served a moment after it is
  * established. */
@@ -78,6 +79,10 @@ const struct value *kube_object_prepare(const struct runtime_session *session,
                                         const struct kube_place *place,
                                         const struct value *attributes, const char *version);
 
+/* runtime_ops.project: without status, what the server fills in, and kubectl's copy of what it
+ * applied last, secrets too. */
+const struct value *kube_object_project(const struct value *object);
+
 /* From an object or its metadata. `whole`: keep it. */
 void kube_observe_object(const struct runtime_session *session, const struct value *object,
                          bool whole, struct observation *ret);
@@ -97,6 +102,7 @@ int kube_remove(struct runtime_session *session, const struct runtime_target *ta
 int kube_watch_targets(struct runtime_session *session, const struct runtime_target *targets,
                        size_t n, runtime_on_change *on_change, void *arg,
                        struct runtime_watch **ret, struct error *error);
+void kube_await(struct runtime_watch *watch, size_t target);
 void kube_unwatch(struct runtime_session *session, struct runtime_watch *watch);
 
 #endif

@@ -2,7 +2,9 @@
  * A runtime of objects in memory, of the type "Kubernetes". What it does goes into the world's log
  * as "create a", "patch a", "delete a"; an apply that changes nothing is no step.
  *
- * What carries rights is gone at once when it is deleted; a Namespace takes along what is in it.
+ * What carries rights is gone at once when it is deleted, and goes last: the ServiceAccount that the
+ * identity {"account": name} names, then RoleBindings, then Roles. A Namespace takes along what is in
+ * it.
  *
  * An object's `status` is the fake's: {phase, address: "addr-<name>"}; its health is its phase.
  * Faults are set for a name, and stay until they are set anew.
@@ -32,6 +34,7 @@ enum {
     FAKE_CHANGES = 1 << 15,        /* changes once just before apply */
     FAKE_TAKEN = 1 << 16,          /* another Spec takes it just before apply */
     FAKE_CLAIM = 1 << 17,          /* ready when there is another object, too, and has a status.volume then */
+    FAKE_DEFINES = 1 << 18,        /* until it is ready nothing that depends on it can be made */
 };
 
 struct fake_object {

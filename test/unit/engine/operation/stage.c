@@ -170,6 +170,7 @@ struct run {
 
 static int run_begin(struct run *run, struct stage *stage)
 {
+    _cleanup_value_ const struct value *identity = value_pack("{s:s}", "account", "robot");
     int r;
 
     *run = (struct run){
@@ -193,8 +194,7 @@ static int run_begin(struct run *run, struct stage *stage)
             .scope = {.spec_namespace = "team",
                       .spec_name = "s",
                       .spec_uid = stage->spec_uid,
-                      .owner = "owner",
-                      .service_account = "robot",
+                      .identity = identity,
                       .spec_namespace_terminating = stage->namespace_terminating},
             .parallelism = stage->parallelism,
             .timeout = STAGE_TIMEOUT,

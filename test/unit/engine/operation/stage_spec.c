@@ -175,8 +175,8 @@ static char *json_of(const char *text)
 
 struct spec *stage_spec(const char *text)
 {
-    static const char *const types[] = {RESOURCE_KUBERNETES, NULL};
-    const struct spec_options options = {.types = types};
+    static const struct spec_type types[] = {{.name = "Kubernetes"}};
+    const struct spec_options options = {types, ARRAY_SIZE(types)};
     _cleanup_free_ char *json = json_of(text);
     _cleanup_value_ const struct value *object = NULL;
     struct problems problems = PROBLEMS_INIT;

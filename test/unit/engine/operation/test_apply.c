@@ -234,13 +234,16 @@ static void waits_until_it_is_ready(void)
 {
     static const struct {
         const char *note, *spec;
+        unsigned fault;
         bool hints;
         int64_t at_least, at_most; /* ms */
         unsigned waited;
     } rows[] = {
-        {"by looking", "a=1 b=1:a", false, 500, 5000, 1},
-        {"woken by a watch", "a=1 b=1:a", true, 250, 500, 1},
-        {"not at all", "a=1 b=1:a -wait", false, 0, 0, 0},
+        {"by looking", "a=1 b=1:a", FAKE_SLOW, false, 500, 5000, 1},
+        {"woken by a watch", "a=1 b=1:a", FAKE_SLOW, true, 250, 500, 1},
+        {"not at all", "a=1 b=1:a -wait", FAKE_SLOW, false, 0, 0, 0},
+        {"where b cannot be made before", "a=1 b=1:a -wait", FAKE_DEFINES | FAKE_SLOW, false, 500,
+         5000, 1},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -250,7 +253,7 @@ static void waits_until_it_is_ready(void)
         stage_init(&stage);
         begun = stage.world.now;
         stage.runtime.hints = rows[i].hints;
-        fake_fault(&stage.runtime, "a", FAKE_SLOW);
+        fake_fault(&stage.runtime, "a", rows[i].fault);
         EXPECT_INT(stage_apply(&stage, rows[i].spec), 0, rows[i].note);
         EXPECT(stage.world.now - begun >= rows[i].at_least, rows[i].note);
         EXPECT(stage.world.now - begun <= rows[i].at_most, rows[i].note);

@@ -8,7 +8,7 @@ void call_begin(struct call *call, const struct fake_step *steps, size_t n_steps
                 const char *attributes)
 {
     stage_start(&call->stage, NULL, steps, n_steps);
-    call->session = stage_open(&call->stage, "team", STAGE_OWNER, "deployer");
+    call->session = stage_open(&call->stage, "team", "web", "deployer");
     call->attributes = stage_value(attributes);
     call->target =
         (struct runtime_target){.id = "id", .attributes = call->attributes, .uid = "u-a"};

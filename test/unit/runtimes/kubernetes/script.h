@@ -39,7 +39,7 @@
     "{\"kind\":\"List\",\"metadata\":{\"resourceVersion\":\"7\"},\"items\":[" items "]}"
 #define MAPS "/api/v1/namespaces/team/configmaps"
 #define PATCH \
-    "PATCH " MAPS "/a?fieldManager=kusion-operator-0123456789abcdef&fieldValidation=Strict"
+    "PATCH " MAPS "/a?fieldManager=kusion-operator-a5cb1ff62f8ed32c&fieldValidation=Strict"
 
 #define MAX_STEPS 8 /* of a row's script, one more than it has */
 

@@ -30,13 +30,14 @@ void stage_stop(struct stage *stage)
 }
 
 struct runtime_session *stage_open(struct stage *stage, const char *spec_namespace,
-                                   const char *owner, const char *account)
+                                   const char *name, const char *account)
 {
+    _cleanup_value_ const struct value *identity =
+        account ? value_pack("{s:s}", "serviceAccountName", account) : NULL;
     struct runtime_scope scope = {.spec_namespace = spec_namespace,
-                                  .spec_name = "web",
+                                  .spec_name = name,
                                   .spec_uid = "u",
-                                  .owner = owner,
-                                  .service_account = account,
+                                  .identity = identity,
                                   .spec_namespace_terminating = true};
     struct runtime_session *session = NULL;
 
@@ -53,7 +54,7 @@ struct runtime_session stage_session(void)
         .owner = (char *)(uintptr_t)STAGE_OWNER,
         .service_account = (char *)(uintptr_t) "deployer",
         .impersonate = (char *)(uintptr_t) "system:serviceaccount:team:deployer",
-        .field_manager = "kusion-operator-0123456789abcdef",
+        .field_manager = "kusion-operator-a5cb1ff62f8ed32c",
     };
 }
 

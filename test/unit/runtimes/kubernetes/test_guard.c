@@ -5,7 +5,9 @@
 #include "test/unit/runtimes/kubernetes/client/harness.h"
 #include "test/unit/suite.h"
 
-#define OWNER "kusion-0123456789abcdef0123"
+#define OWNER                                                                                    \
+    "kusion-e7ac61094c102a236ce1546701b23ec119977c32" /* of the Spec "s" in the namespace "team" \
+                                                       */
 
 #define SPACE "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"demo\""
 #define DEFINITION                                            \
@@ -70,10 +72,11 @@ static int ask(const struct fake_step *steps, size_t n_steps, const char *object
     struct kube_runtime_config config;
     struct runtime *runtime;
     struct runtime_session *session = NULL;
+    _cleanup_value_ const struct value *identity =
+        value_pack("{s:s}", "serviceAccountName", "robot");
     const struct runtime_scope scope = {.spec_namespace = "team",
                                         .spec_name = "s",
-                                        .owner = OWNER,
-                                        .service_account = "robot",
+                                        .identity = identity,
                                         .spec_namespace_terminating = true};
     _cleanup_value_ const struct value *attributes = NULL;
     int r;

@@ -7,9 +7,8 @@
 #include "test/unit/runtimes/kubernetes/stage.h"
 #include "test/unit/suite.h"
 
-#define OTHER_OWNER "kusion-ffffffffffffffffffffffffffffffffffffffff"
-#define MAPS        "/api/v1/namespaces/@/configmaps"
-#define GROUP       "@.kusion-live.example.com"
+#define MAPS  "/api/v1/namespaces/@/configmaps"
+#define GROUP "@.kusion-live.example.com"
 
 struct world {
     struct live live;
@@ -24,7 +23,7 @@ static bool begin(struct world *world)
     if (!live_start(&world->live))
         return false;
     stage_start(&world->stage, world->live.harness.client, NULL, 0);
-    world->session = stage_open(&world->stage, world->live.space, STAGE_OWNER, NULL);
+    world->session = stage_open(&world->stage, world->live.space, "web", NULL);
     return true;
 }
 
@@ -261,7 +260,7 @@ static void refuses_what_belongs_to_another_spec(void)
 
     if (!begin(&world))
         return;
-    other = stage_open(&world.stage, world.live.space, OTHER_OWNER, NULL);
+    other = stage_open(&world.stage, world.live.space, "other", NULL);
     thing_init(&mine, &world, MAP("a", "\"k\":\"mine\""));
     thing_init(&theirs, &world, MAP("a", "\"l\":\"theirs\""));
     EXPECT_INT(apply(&mine, APPLY_CREATE), 0, world.error.message);
@@ -288,7 +287,7 @@ static void takes_only_what_is_as_it_was_seen(void)
 
     if (!begin(&world))
         return;
-    other = stage_open(&world.stage, world.live.space, OTHER_OWNER, NULL);
+    other = stage_open(&world.stage, world.live.space, "other", NULL);
     thing_init(&mine, &world, MAP("a", "\"k\":\"mine\""));
     thing_init(&theirs, &world, MAP("a", "\"k\":\"theirs\""));
     EXPECT_INT(live_do(&world.live, "POST", MAPS, MAP("a", ""), NULL, &world.error), 0,
@@ -352,7 +351,7 @@ static void acts_with_the_rights_of_the_account_alone(void)
 
     if (!begin(&world))
         return;
-    poor = stage_open(&world.stage, world.live.space, STAGE_OWNER, "poor");
+    poor = stage_open(&world.stage, world.live.space, "web", "poor");
     thing_init(&thing, &world, MAP("a", "\"k\":\"1\""));
     hint = live_text(&world.live, "; to allow it: kubectl create rolebinding kusion:@:poor:edit "
                                   "--clusterrole=edit --serviceaccount=@:poor --namespace=@");
@@ -397,7 +396,7 @@ static void gives_no_hint_where_a_quota_is_spent(void)
 
     if (!begin(&world))
         return;
-    poor = stage_open(&world.stage, world.live.space, STAGE_OWNER, "poor");
+    poor = stage_open(&world.stage, world.live.space, "web", "poor");
     thing_init(&rule, &world, quota);
     thing_init(&thing, &world, MAP("a", "\"k\":\"1\""));
     EXPECT_INT(live_do(&world.live, "POST", BINDINGS, binding, NULL, &world.error), 0,
@@ -447,7 +446,7 @@ static void a_kind_comes_and_goes(void)
     /* The definition goes by another's hand, and what is known of it here is old. (To a session
      * that has not just seen it: that one would be patient.) */
     world.stage.runtime->ops->close(world.session);
-    world.session = stage_open(&world.stage, world.live.space, STAGE_OWNER, NULL);
+    world.session = stage_open(&world.stage, world.live.space, "web", NULL);
     EXPECT_INT(live_do(&world.live, "DELETE", CRDS "/widgets." GROUP, NULL, NULL, &world.error), 0,
                world.error.message);
     widget.target.uid = NULL;
@@ -505,6 +504,8 @@ static void watch_some(struct world *world, const char *const *all, size_t n)
     EXPECT_INT(kube_watch_targets(world->session, targets, n, count_change, changes, &watch,
                                   &world->error),
                0, world->error.message);
+    for (size_t i = 0; watch && i < n; i++)
+        kube_await(watch, i);
     EXPECT_INT(apply(&stranger, APPLY_TAKE), 0, world->error.message);
     EXPECT_INT(apply(&things[last], APPLY_CREATE), 0, world->error.message);
     expect_told(changes, last, 0, "made");
@@ -534,31 +535,43 @@ static void says_when_something_happens(void)
     end(&world);
 }
 
-static void one_watch_is_over_one_place(void)
+/* Objects of two kinds, and one that is not awaited. */
+static void one_watch_is_over_any_objects(void)
 {
-    struct runtime_target targets[2];
+    static const char *const all[] = {
+        MAP("a", ""),
+        "{\"apiVersion\":\"v1\",\"kind\":\"ServiceAccount\",\"metadata\":{\"name\":\"b\"}}",
+        "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"c\"}}",
+    };
+    struct runtime_target targets[ARRAY_SIZE(all)];
+    struct thing things[ARRAY_SIZE(all)];
+    atomic_int changes[ARRAY_SIZE(all)] = {0};
     struct runtime_watch *watch = NULL;
-    struct thing map, account;
     struct world world;
 
     if (!begin(&world))
         return;
-    thing_init(&map, &world, MAP("a", ""));
-    thing_init(&account, &world,
-               "{\"apiVersion\":\"v1\",\"kind\":\"ServiceAccount\",\"metadata\":"
-               "{\"name\":\"a\"}}");
-    targets[0] = map.target;
-    targets[1] = account.target;
-    EXPECT_INT(
-        kube_watch_targets(world.session, targets, 2, count_change, NULL, &watch, &world.error),
-        ERR_UNSUPPORTED, "two kinds");
-    EXPECT_INT(
-        kube_watch_targets(world.session, targets, 0, count_change, NULL, &watch, &world.error),
-        ERR_UNSUPPORTED, "nothing");
-    EXPECT(!watch, "none");
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+        thing_init(&things[i], &world, all[i]);
+        targets[i] = things[i].target;
+    }
+    EXPECT_INT(kube_watch_targets(world.session, targets, ARRAY_SIZE(all), count_change, changes,
+                                  &watch, &world.error),
+               0, world.error.message);
+    kube_await(watch, 0);
+    kube_await(watch, 1);
+    kube_await(watch, 1);
+    for (size_t i = ARRAY_SIZE(all); i-- > 0;)
+        EXPECT_INT(apply(&things[i], APPLY_CREATE), 0, world.error.message);
+    expect_told(changes, 0, 0, "of the first kind");
+    expect_told(changes, 1, 0, "of the second");
+    EXPECT_INT(atomic_load(&changes[2]), 0, "of the third none is awaited");
+    kube_unwatch(world.session, watch);
     kube_unwatch(world.session, NULL);
-    thing_done(&map);
-    thing_done(&account);
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+        EXPECT_INT(take_away(&things[i]), 0, world.error.message);
+        thing_done(&things[i]);
+    }
     end(&world);
 }
 
@@ -567,4 +580,4 @@ SUITE(live_runtime, TEST(an_object_comes_changes_and_goes), TEST(sees_that_other
       TEST(refuses_what_belongs_to_another_spec), TEST(takes_only_what_is_as_it_was_seen),
       TEST(acts_with_the_rights_of_the_account_alone), TEST(gives_no_hint_where_a_quota_is_spent),
       TEST(a_kind_comes_and_goes), TEST(says_when_something_happens),
-      TEST(one_watch_is_over_one_place))
+      TEST(one_watch_is_over_any_objects))

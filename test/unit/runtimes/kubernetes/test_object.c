@@ -6,7 +6,7 @@
 #define LABEL      "\"labels\":{\"api.kusion.io/owner\":\"" STAGE_OWNER "\"}"
 #define ANNOTATION "\"annotations\":{\"api.kusion.io/spec\":\"team/web\"}"
 #define MARKS      LABEL "," ANNOTATION
-#define MANAGER    "kusion-operator-0123456789abcdef"
+#define MANAGER    "kusion-operator-a5cb1ff62f8ed32c"
 
 static void prepares_what_is_sent(void)
 {
@@ -102,7 +102,38 @@ static void tells_whose_an_object_is(void)
         EXPECT_INT(seen.owner, rows[i].owner, rows[i].metadata);
         EXPECT_INT(seen.presence, PRESENCE_PRESENT, rows[i].metadata);
         EXPECT(!seen.object, "not asked for");
+        EXPECT_STR(seen.error.reason,
+                   seen.owner == OWNER_SPEC || seen.owner == OWNER_OTHER ? "ConflictDetected" : "",
+                   rows[i].metadata);
+        EXPECT_INT(strstr(seen.error.message, "api.kusion.io/owner") != NULL,
+                   seen.owner == OWNER_SPEC, "names the label");
+        EXPECT_INT(strstr(seen.error.message, "adoptionPolicy") != NULL, seen.owner == OWNER_OTHER,
+                   "names the policy");
         observation_done(&seen);
+    }
+}
+
+static void leaves_out_what_the_server_fills_in(void)
+{
+    static const struct {
+        const char *object, *projected;
+    } rows[] = {
+        {"{\"kind\":\"X\",\"metadata\":{\"name\":\"n\"},\"spec\":{\"status\":1}}",
+         "{\"kind\":\"X\",\"metadata\":{\"name\":\"n\"},\"spec\":{\"status\":1}}"},
+        {"{\"status\":1,\"metadata\":{\"uid\":\"u\",\"name\":\"n\",\"resourceVersion\":\"1\","
+         "\"creationTimestamp\":null,\"selfLink\":\"\",\"generation\":2,\"managedFields\":[]}}",
+         "{\"metadata\":{\"name\":\"n\"}}"},
+        {"{\"metadata\":{\"annotations\":{\"kubectl.kubernetes.io/"
+         "last-applied-configuration\":\"{\\\"data\\\":\\\"secret\\\"}\",\"a\":\"1\"}}}",
+         "{\"metadata\":{\"annotations\":{\"a\":\"1\"}}}"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *object = stage_value(rows[i].object);
+        _cleanup_value_ const struct value *expected = stage_value(rows[i].projected);
+        _cleanup_value_ const struct value *projected = kube_object_project(object);
+
+        EXPECT(value_equal(projected, expected), rows[i].object);
     }
 }
 
@@ -171,5 +202,6 @@ static void sees_what_is_being_deleted(void)
     observation_done(&seen);
 }
 
-SUITE(kube_object, TEST(prepares_what_is_sent), TEST(tells_whose_an_object_is),
-      TEST(footprints_change_with_our_fields_alone), TEST(sees_what_is_being_deleted))
+SUITE(kube_object, TEST(leaves_out_what_the_server_fills_in), TEST(prepares_what_is_sent),
+      TEST(tells_whose_an_object_is), TEST(footprints_change_with_our_fields_alone),
+      TEST(sees_what_is_being_deleted))

@@ -306,10 +306,11 @@ static void opens_for_an_account_that_is_there(void)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *identity =
+            rows[i].account ? value_pack("{s:s}", "serviceAccountName", rows[i].account) : NULL;
         struct runtime_scope scope = {.spec_namespace = "team",
                                       .spec_name = "web",
-                                      .owner = STAGE_OWNER,
-                                      .service_account = rows[i].account,
+                                      .identity = identity,
                                       .spec_namespace_terminating = rows[i].is_terminating};
         struct runtime_session *session = NULL;
         struct stage stage;
@@ -322,7 +323,7 @@ static void opens_for_an_account_that_is_there(void)
         EXPECT_STR(stage.error.reason, rows[i].reason, stage.error.message);
         EXPECT_INT(session != NULL, rows[i].code == 0, rows[i].note);
         if (session)
-            EXPECT_STR(session->field_manager, "kusion-operator-0123456789abcdef", "its own");
+            EXPECT_STR(session->field_manager, "kusion-operator-a5cb1ff62f8ed32c", "its own");
         stage.runtime->ops->close(session);
         stage_stop(&stage);
     }

@@ -1,43 +1,40 @@
-#include "engine/graph/access.h"
-
-#include <string.h>
+#include "runtimes/kubernetes/access.h"
 
 #include "engine/base/arena.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
-#include "engine/spec/resource.h"
+#include "runtimes/kubernetes/object_ref.h"
 
 struct search {
-    const struct graph_account *account;
+    const struct access_account *account;
     struct strmap roles; /* "namespace/name", "/name" of the cluster: those of the bindings */
     struct arena arena;
 };
 
 static bool is_rbac(const struct object_ref *object, const char *kind)
 {
-    return str_equal(object->kind, kind) &&
-           api_group_is(object->api_version, "rbac.authorization.k8s.io");
+    return object_ref_is(object, "rbac.authorization.k8s.io", kind);
 }
 
 static const char *namespace_of(const struct object_ref *object,
-                                const struct graph_account *account)
+                                const struct access_account *account)
 {
     return object->namespace_name ? object->namespace_name : account->namespace_name;
 }
 
-static bool is_account(const struct value *attributes, const struct graph_account *account)
+static bool is_account(const struct value *attributes, const struct access_account *account)
 {
     struct object_ref object = object_ref_of(attributes);
 
-    return account->name && str_equal(object.kind, "ServiceAccount") &&
-           api_group_is(object.api_version, "") && str_equal(object.name, account->name) &&
+    return account->name && object_ref_is(&object, "", "ServiceAccount") &&
+           str_equal(object.name, account->name) &&
            str_equal(namespace_of(&object, account), account->namespace_name);
 }
 
 /* The account may be named as itself, as the user that it is, and by the groups that it is in. */
 static bool names_account(struct search *search, const struct value *subject)
 {
-    const struct graph_account *account = search->account;
+    const struct access_account *account = search->account;
     const char *kind = value_get_string(subject, "kind"), *name = value_get_string(subject, "name");
 
     if (str_equal(kind, "ServiceAccount"))
@@ -91,8 +88,8 @@ static bool is_bound_role(struct search *search, const struct object_ref *object
                                    object->name)) != NULL;
 }
 
-size_t graph_access(const struct value *const *attributes, size_t n,
-                    const struct graph_account *account, uint32_t *ret_nodes)
+size_t access_find(const struct value *const *attributes, size_t n,
+                   const struct access_account *account, uint32_t *ret_nodes)
 {
     struct search search = {account, STRMAP_INIT, ARENA_INIT};
     size_t count = 0;

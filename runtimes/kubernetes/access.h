@@ -3,8 +3,8 @@
  * bindings that name it, and the roles of these. Whoever removes such things with that account's
  * rights saws at his own branch, and does it last.
  */
-#ifndef ENGINE_GRAPH_ACCESS_H
-#define ENGINE_GRAPH_ACCESS_H
+#ifndef RUNTIMES_KUBERNETES_ACCESS_H
+#define RUNTIMES_KUBERNETES_ACCESS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include "engine/base/value.h"
 
 /* A ServiceAccount. Objects without a namespace count as of its own, as everywhere. */
-struct graph_account {
+struct access_account {
     const char *namespace_name, *name; /* name NULL: none */
 };
 
@@ -21,7 +21,7 @@ struct graph_account {
  * to be acted as; bindings; roles. (A binding that is left gives away rights, a role does not.)
  * attributes: each may be NULL. ret_nodes: room for n. Returns how many.
  */
-size_t graph_access(const struct value *const *attributes, size_t n,
-                    const struct graph_account *account, uint32_t *ret_nodes);
+size_t access_find(const struct value *const *attributes, size_t n,
+                   const struct access_account *account, uint32_t *ret_nodes);
 
 #endif

@@ -1,8 +1,11 @@
+#include "runtimes/kubernetes/check.h"
+
 #include <string.h>
 
+#include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/spec/check.h"
 #include "engine/spec/ref.h"
+#include "runtimes/kubernetes/object_ref.h"
 
 #define NAME_MAX_BYTES 253
 #define KIND_MAX_BYTES 63
@@ -12,6 +15,14 @@
 static const char *const extensions_of_later[] = {
     "kubeConfig",   "healthPolicy", "provider",
     "providerMeta", "resourceType", "kusionstack.io/import-id",
+};
+
+/* What the checks of one Spec share. */
+struct objects {
+    struct object_ref *refs; /* of each of the Spec's resources; name NULL: it has no good one */
+    struct strmap versions;  /* kind -> its first apiVersion */
+    bool several_versions;   /* some kind has more */
+    bool namespace_left_out, own_namespace_written; /* in ids, where the object goes there */
 };
 
 /* ---- What names an object ---- */
@@ -201,77 +212,70 @@ static const char *identity_key(struct arena *arena, const struct object_ref *re
 }
 
 /* Versions of a group are views of the same object, and so are ways to write its namespace. */
-static void check_object_is_new(struct check *check, struct resource *resource,
+static void check_object_is_new(struct check *check, const struct resource *resource,
                                 const struct object_ref *ref, struct strmap *objects)
 {
     const char *own = check->spec->namespace_name ? check->spec->namespace_name : "";
     const char *namespace_name = ref->namespace_name ? ref->namespace_name : own;
     size_t length;
     const char *key = identity_key(&check->scratch, ref, namespace_name, &length);
-    const struct resource *other = strmap_put_n(objects, key, length, resource);
+    const struct resource *other =
+        strmap_put_n(objects, key, length, (struct resource *)(uintptr_t)resource);
 
     if (other)
         check_problem(check, INVALID_SPEC, NULL, "names the same object as resource \"%s\"",
                       other->id);
 }
 
-void check_objects_differ(struct check *check)
+static void check_objects_differ(const struct objects *objects, struct check *check)
 {
-    struct strmap objects = STRMAP_INIT;
+    struct strmap known = STRMAP_INIT;
 
-    if (!check->several_versions && !(check->namespace_left_out && check->own_namespace_written))
+    if (!objects->several_versions &&
+        !(objects->namespace_left_out && objects->own_namespace_written))
         return;
     for (size_t i = 0; i < check->spec->n_resources; i++) {
-        struct resource *resource = &check->spec->resources[i];
+        const struct resource *resource = &check->spec->resources[i];
 
-        if (!resource->id || !resource->object.name)
+        if (!resource->id || !objects->refs[i].name)
             continue;
         check->id = resource->id;
-        check_object_is_new(check, resource, &resource->object, &objects);
+        check_object_is_new(check, resource, &objects->refs[i], &known);
     }
-    check->id = NULL;
-    strmap_done(&objects);
+    strmap_done(&known);
 }
 
-/* A kind's resources share the text that names it: who passes over all of them finds it in the
- * cache. */
-static void share_kind(struct check *check, struct object_ref *ref)
+static void note_version(struct objects *objects, const struct object_ref *ref)
 {
-    const struct strmap_entry *first =
-        strmap_find_n(&check->versions, ref->kind, strlen(ref->kind));
+    const char *first = strmap_get(&objects->versions, ref->kind);
 
-    if (!first) {
-        strmap_put(&check->versions, ref->kind, (char *)(uintptr_t)ref->api_version);
-        return;
-    }
-    ref->kind = first->key;
-    if (strcmp(first->value, ref->api_version) == 0)
-        ref->api_version = first->value;
-    else
-        check->several_versions = true;
+    if (!first)
+        strmap_put(&objects->versions, ref->kind, (char *)(uintptr_t)ref->api_version);
+    else if (strcmp(first, ref->api_version) != 0)
+        objects->several_versions = true;
 }
 
-/* With several versions of a kind, this is what lets two ids, which are unique and true, name one
- * object. */
-static void note_spelling(struct check *check, const char *id, const struct object_ref *ref)
+/* Ids are unique, and true to the attributes. Two of them can name one object only by different
+ * versions of its kind, or where one writes the Spec's own namespace and the other leaves it out.
+ */
+static void note_spelling(struct objects *objects, const struct check *check, const char *id,
+                          const struct object_ref *ref)
 {
     if (!ref->namespace_name && is_id_of(id, ref, NULL))
-        check->namespace_left_out = true;
+        objects->namespace_left_out = true;
     else if (!ref->namespace_name || str_equal(ref->namespace_name, check->spec->namespace_name))
-        check->own_namespace_written = true;
+        objects->own_namespace_written = true;
 }
 
 static bool is_own_spec(const struct spec *spec, const struct object_ref *ref)
 {
-    return api_group_is(ref->api_version, OWN_GROUP) && strcmp(ref->kind, "Spec") == 0 &&
-           str_equal(ref->name, spec->name) &&
+    return object_ref_is(ref, OWN_GROUP, "Spec") && str_equal(ref->name, spec->name) &&
            (!ref->namespace_name || str_equal(ref->namespace_name, spec->namespace_name));
 }
 
 static bool is_own_namespace(const struct spec *spec, const struct object_ref *ref)
 {
-    return api_group_is(ref->api_version, "") && strcmp(ref->kind, "Namespace") == 0 &&
-           str_equal(ref->name, spec->namespace_name);
+    return object_ref_is_namespace(ref) && str_equal(ref->name, spec->namespace_name);
 }
 
 static void check_extensions(struct check *check, const struct value *extensions,
@@ -288,17 +292,83 @@ static void check_extensions(struct check *check, const struct value *extensions
     }
 }
 
-void check_kubernetes(struct check *check, struct resource *resource, const struct place *place)
+/* ---- References into data ---- */
+
+static bool is_core_kind(const struct value *attributes, const char *kind)
+{
+    return str_equal(value_get_string(attributes, "apiVersion"), "v1") &&
+           str_equal(value_get_string(attributes, "kind"), kind);
+}
+
+static bool has_first_step(const char *path, const char *step)
+{
+    size_t length = strlen(step);
+
+    return strncmp(path, step, length) == 0 && strchr(".[", path[length]);
+}
+
+/* The data is begun by these attributes, and has no such key. */
+static bool lacks_key(const struct value *attributes, const char *path)
+{
+    size_t length = strcspn(path, ".["), reached = 0;
+
+    return path[length] && value_count(value_get_n(attributes, path, length)) &&
+           !path_find(attributes, path, &reached) && reached == length;
+}
+
+static bool is_string_data(struct check *check, const struct value *attributes, const char *path)
+{
+    const char *rest = path + strcspn(path, ".[");
+
+    return path_find(attributes, arena_printf(&check->scratch, "stringData%s", rest), NULL);
+}
+
+/* What can be told before anything is made: who begins the data of a ConfigMap or a Secret says
+ * what is in it. All else may be filled in by the cluster, and is looked for there. */
+static void check_reference(void *state, struct check *check, const struct resource *target,
+                            const char *path, const struct place *place)
+{
+    const struct value *attributes = target->attributes;
+    bool writes_only = has_first_step(path, "stringData"), is_secret;
+
+    (void)state;
+    if (!writes_only && !has_first_step(path, "data") && !has_first_step(path, "binaryData"))
+        return;
+    is_secret = is_core_kind(attributes, "Secret");
+    if (is_secret && writes_only)
+        check_problem(check, INVALID_SPEC, place,
+                      "the stringData of \"%s\" cannot be read back: refer to its data",
+                      target->id);
+    else if ((is_secret || is_core_kind(attributes, "ConfigMap")) && lacks_key(attributes, path) &&
+             !(is_secret && is_string_data(check, attributes, path)))
+        check_problem(check, INVALID_SPEC, place, "\"%s\" has no field \"%s\"", target->id, path);
+}
+
+/* ---- All of them ---- */
+
+static void *begin(void *arg, struct check *check)
+{
+    struct objects *objects = NEW(struct objects);
+
+    (void)arg;
+    objects->refs = NEW_ARRAY(struct object_ref, check->spec->n_resources + 1);
+    return objects;
+}
+
+static void check_resource(void *state, struct check *check, size_t index,
+                           const struct place *place)
 {
     const struct place in = {.above = place, .key = "attributes"};
+    const struct resource *resource = &check->spec->resources[index];
+    struct objects *objects = state;
     struct object_ref ref;
 
     if (resource->extensions)
         check_extensions(check, resource->extensions, place);
     if (!resource->attributes || !read_identity(check, resource->attributes, &in, &ref))
         return;
-    share_kind(check, &ref);
-    resource->object = ref;
+    note_version(objects, &ref);
+    objects->refs[index] = ref;
     if (is_own_spec(check->spec, &ref))
         check_problem(check, INVALID_SPEC, &in, "is the Spec itself: a Spec cannot manage itself");
     if (is_own_namespace(check->spec, &ref))
@@ -307,5 +377,22 @@ void check_kubernetes(struct check *check, struct resource *resource, const stru
     if (!resource->id)
         return;
     check_id(check, resource->id, &ref, place);
-    note_spelling(check, resource->id, &ref);
+    note_spelling(objects, check, resource->id, &ref);
 }
+
+static void end(void *state, struct check *check)
+{
+    struct objects *objects = state;
+
+    check_objects_differ(objects, check);
+    strmap_done(&objects->versions);
+    free(objects->refs);
+    free(objects);
+}
+
+const struct spec_checks kube_checks = {
+    .begin = begin,
+    .resource = check_resource,
+    .reference = check_reference,
+    .end = end,
+};

@@ -1,4 +1,4 @@
-#include "engine/health/verdict.h"
+#include "runtimes/kubernetes/health_set.h"
 
 #include <stdarg.h>
 #include <stdio.h>

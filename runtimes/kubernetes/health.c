@@ -1,19 +1,8 @@
-#include "engine/health/health.h"
+#include "runtimes/kubernetes/health.h"
 
 #include "engine/base/str.h"
-#include "engine/health/rules.h"
-#include "engine/health/verdict.h"
-
-const char *health_status_name(enum health_status status)
-{
-    static const char *const names[] = {
-        [HEALTH_UNKNOWN] = "Unknown",         [HEALTH_PROGRESSING] = "InProgress",
-        [HEALTH_CURRENT] = "Current",         [HEALTH_FAILED] = "Failed",
-        [HEALTH_TERMINATING] = "Terminating",
-    };
-
-    return names[status];
-}
+#include "runtimes/kubernetes/health_rules.h"
+#include "runtimes/kubernetes/health_set.h"
 
 static void by_conditions(const struct value *object, struct health *ret)
 {
@@ -30,15 +19,13 @@ static void by_conditions(const struct value *object, struct health *ret)
         health_set(ret, HEALTH_CURRENT, "Resource is current");
 }
 
-void health_of_object(const struct value *object, struct health *ret)
+static void judge(const struct value *object, const struct object_ref *ref, struct health *ret)
 {
     int64_t generation = value_int(value_path(object, "metadata", "generation", NULL), 0);
     int64_t observed =
         value_int(value_path(object, "status", "observedGeneration", NULL), generation);
-    health_rule *rule =
-        health_rule_of(value_get_string(object, "apiVersion"), value_get_string(object, "kind"));
+    health_rule *rule = health_rule_of(ref);
 
-    *ret = (struct health){0};
     if (!value_is(object, VALUE_OBJECT))
         health_set(ret, HEALTH_UNKNOWN, "nothing was read");
     else if (value_path(object, "metadata", "deletionTimestamp", NULL))
@@ -50,4 +37,14 @@ void health_of_object(const struct value *object, struct health *ret)
         rule(object, ret);
     else
         by_conditions(object, ret);
+}
+
+/* A custom resource cannot be made before its definition is established. */
+void kube_health(const struct value *object, struct health *ret)
+{
+    const struct object_ref ref = object_ref_of(object);
+
+    *ret = (struct health){0};
+    judge(object, &ref, ret);
+    ret->dependents_must_wait = ret->status != HEALTH_CURRENT && object_ref_is_definition(&ref);
 }

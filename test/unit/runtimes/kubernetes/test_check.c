@@ -1,3 +1,5 @@
+#include "runtimes/kubernetes/check.h"
+
 #include "engine/base/buf.h"
 #include "engine/base/cleanup.h"
 #include "test/unit/engine/spec/parse.h"
@@ -196,6 +198,49 @@ static void names_extensions_of_later_versions(void)
     }
 }
 
-SUITE(kubernetes, TEST(checks_what_names_an_object), TEST(compares_ids_with_attributes),
+#define MAP_DATA(name, more, data)                                                                 \
+    "{\"id\":\"v1:ConfigMap:" name "\",\"type\":\"Kubernetes\"" more                               \
+    ",\"attributes\":{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"" name \
+    "\"},\"data\":" data "}}"
+#define SECRET(name, fields)                                                                 \
+    "{\"id\":\"v1:Secret:" name "\",\"type\":\"Kubernetes\",\"attributes\":{\"apiVersion\":" \
+    "\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"" name "\"}," fields "}}"
+#define REFERS(to) MAP_DATA("a", "", "{\"x\":\"$kusion_path." to "\"}")
+#define AT_X       "InvalidSpec|v1:ConfigMap:a|resources[1].attributes.data.x|"
+
+static void reports_references_into_data_that_never_comes(void)
+{
+    static const struct parse_row rows[] = {
+        {RESOURCES(MAP_DATA("b", "", "{\"k\":\"v\"}") "," REFERS("v1:ConfigMap:b.data.k")), ""},
+        {RESOURCES(MAP_DATA("b", "", "{\"k.x\":\"v\"}") "," REFERS("v1:ConfigMap:b.data[k.x]")),
+         ""},
+        {RESOURCES(MAP_DATA("b", "", "{\"k\":\"v\"}") "," REFERS("v1:ConfigMap:b.data.no")),
+         AT_X "\"v1:ConfigMap:b\" has no field \"data.no\"\n"},
+        {RESOURCES(MAP_DATA("b", "", "{\"k\":\"v\"}") "," REFERS("v1:ConfigMap:b.data[no]")),
+         AT_X "\"v1:ConfigMap:b\" has no field \"data[no]\"\n"},
+        {RESOURCES(MAP_DATA("b", "", "{\"k\":\"v\"}") "," REFERS("v1:ConfigMap:b.data")), ""},
+        /* what the cluster may fill in */
+        {RESOURCES(MAP_DATA("b", "", "{}") "," REFERS("v1:ConfigMap:b.data.ca")), ""},
+        {RESOURCES(MAP_DATA("b", "", "{\"k\":\"v\"}") "," REFERS("v1:ConfigMap:b.binaryData.k")),
+         ""},
+        {RESOURCES(MAP_DATA("b", "", "{\"k\":\"v\"}") "," REFERS("v1:ConfigMap:b.database")), ""},
+        {RESOURCES(SECRET("b", "\"type\":\"kubernetes.io/service-account-token\"") "," REFERS(
+             "v1:Secret:b.data.token")),
+         ""},
+        /* stringData becomes data */
+        {RESOURCES(SECRET("b", "\"data\":{\"k\":\"dg==\"},\"stringData\":{\"s\":\"v\"}") "," REFERS(
+             "v1:Secret:b.data.s")),
+         ""},
+        {RESOURCES(SECRET("b", "\"data\":{\"k\":\"dg==\"}") "," REFERS("v1:Secret:b.data.s")),
+         AT_X "\"v1:Secret:b\" has no field \"data.s\"\n"},
+        {RESOURCES(
+             SECRET("b", "\"stringData\":{\"s\":\"v\"}") "," REFERS("v1:Secret:b.stringData.s")),
+         AT_X "the stringData of \"v1:Secret:b\" cannot be read back: refer to its data\n"},
+    };
+
+    expect_problems(rows, ARRAY_SIZE(rows));
+}
+
+SUITE(check, TEST(checks_what_names_an_object), TEST(compares_ids_with_attributes),
       TEST(finds_two_ids_of_one_object), TEST(refuses_what_the_spec_stands_on),
-      TEST(names_extensions_of_later_versions))
+      TEST(names_extensions_of_later_versions), TEST(reports_references_into_data_that_never_comes))

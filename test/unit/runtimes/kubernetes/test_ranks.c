@@ -1,6 +1,12 @@
+#include "runtimes/kubernetes/ranks.h"
+
 #include "engine/base/cleanup.h"
-#include "engine/graph/build.h"
 #include "test/unit/suite.h"
+
+static uint16_t rank(const char *api_version, const char *kind)
+{
+    return kind_rank(&(struct object_ref){.api_version = api_version, .kind = kind});
+}
 
 /* kusion.md's order; what is not in it comes with Deployment. */
 static void ranks_kinds_in_the_default_order(void)
@@ -33,10 +39,10 @@ static void ranks_kinds_in_the_default_order(void)
         {"admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"},
     };
 
-    EXPECT_INT(kind_rank("v1", "Namespace"), 0, "the first");
+    EXPECT_INT(rank("v1", "Namespace"), 0, "the first");
     for (size_t i = 1; i < ARRAY_SIZE(order); i++)
-        EXPECT(kind_rank(order[i - 1].api_version, order[i - 1].kind) <
-                   kind_rank(order[i].api_version, order[i].kind),
+        EXPECT(rank(order[i - 1].api_version, order[i - 1].kind) <
+                   rank(order[i].api_version, order[i].kind),
                order[i].kind);
 }
 
@@ -55,10 +61,10 @@ static void ranks_other_kinds_with_deployment(void)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-        EXPECT_INT(kind_rank(rows[i].api_version, rows[i].kind), kind_rank("apps/v1", "Deployment"),
+        EXPECT_INT(rank(rows[i].api_version, rows[i].kind), rank("apps/v1", "Deployment"),
                    rows[i].kind);
-    EXPECT_INT(kind_rank("apps/v1beta1", "StatefulSet"), kind_rank("apps/v1", "StatefulSet"),
+    EXPECT_INT(rank("apps/v1beta1", "StatefulSet"), rank("apps/v1", "StatefulSet"),
                "whatever the version");
 }
 
-SUITE(order, TEST(ranks_kinds_in_the_default_order), TEST(ranks_other_kinds_with_deployment))
+SUITE(ranks, TEST(ranks_kinds_in_the_default_order), TEST(ranks_other_kinds_with_deployment))

@@ -1,9 +1,8 @@
-#include "engine/health/rules.h"
-
-#include <string.h>
+#include "runtimes/kubernetes/health_rules.h"
 
 #include "engine/base/str.h"
-#include "engine/health/verdict.h"
+#include "runtimes/kubernetes/health_set.h"
+#include "runtimes/kubernetes/object_ref.h"
 
 static int64_t number(const struct value *object, const char *part, const char *field,
                       int64_t fallback)
@@ -253,14 +252,10 @@ static const struct {
     {"apiregistration.k8s.io", "APIService", api_service},
 };
 
-health_rule *health_rule_of(const char *api_version, const char *kind)
+health_rule *health_rule_of(const struct object_ref *ref)
 {
-    const char *slash = api_version ? strchr(api_version, '/') : NULL;
-    size_t length = slash ? (size_t)(slash - api_version) : 0;
-
-    for (size_t i = 0; kind && i < ARRAY_SIZE(table); i++)
-        if (str_equal(kind, table[i].kind) && strlen(table[i].group) == length &&
-            (!length || strncmp(table[i].group, api_version, length) == 0))
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+        if (object_ref_is(ref, table[i].group, table[i].kind))
             return table[i].rule;
     return NULL;
 }

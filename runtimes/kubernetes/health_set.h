@@ -1,8 +1,9 @@
 /* What a rule reads, and how it says what it found. */
-#ifndef ENGINE_HEALTH_VERDICT_H
-#define ENGINE_HEALTH_VERDICT_H
+#ifndef RUNTIMES_KUBERNETES_HEALTH_SET_H
+#define RUNTIMES_KUBERNETES_HEALTH_SET_H
 
-#include "engine/health/health.h"
+#include "engine/base/value.h"
+#include "engine/health.h"
 
 void health_set(struct health *health, enum health_status status, const char *format, ...)
     PRINTF_LIKE(3, 4);

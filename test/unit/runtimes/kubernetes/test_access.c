@@ -1,8 +1,7 @@
-#include "engine/graph/access.h"
+#include "runtimes/kubernetes/access.h"
 
+#include "engine/base/cleanup.h"
 #include "engine/base/json.h"
-#include "engine/base/mem.h"
-#include "engine/graph/build.h"
 #include "test/unit/suite.h"
 
 #define RBAC(kind, in, name, more)                                                          \
@@ -20,10 +19,10 @@
     "\"" in "}}"
 #define MAP "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"m\"}}"
 
-static const struct graph_account robot = {"team", "robot"};
+static const struct access_account robot = {"team", "robot"};
 
 /* The objects of a JSON array, as "2 0". */
-static char *found_in(const char *text, const struct graph_account *account)
+static char *found_in(const char *text, const struct access_account *account)
 {
     _cleanup_value_ const struct value *all = NULL;
     const struct value *attributes[8];
@@ -35,7 +34,7 @@ static char *found_in(const char *text, const struct graph_account *account)
     n = value_count(all);
     for (size_t i = 0; i < n; i++)
         attributes[i] = value_is(value_at(all, i), VALUE_OBJECT) ? value_at(all, i) : NULL;
-    count = graph_access(attributes, n, account, nodes);
+    count = access_find(attributes, n, account, nodes);
     for (size_t i = 0; i < count; i++)
         buf_printf(&shown, "%s%u", i ? " " : "", nodes[i]);
     return buf_take(&shown);
@@ -95,36 +94,11 @@ static void finds_what_carries_rights(void)
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         _cleanup_free_ char *found = found_in(rows[i].objects, &robot);
         _cleanup_free_ char *without =
-            found_in(rows[i].objects, &(struct graph_account){"team", NULL});
+            found_in(rows[i].objects, &(struct access_account){"team", NULL});
 
         EXPECT_STR(found, rows[i].found, rows[i].note);
         EXPECT_STR(without, "", "no account, no rights of it");
     }
 }
 
-/* Whatever is written, what carries rights depends on nothing but on what goes after it. */
-static void puts_it_last(void)
-{
-    static const char *const on_map[] = {"map"}, *const on_binding[] = {"binding"};
-    _cleanup_value_ const struct value *objects = NULL;
-    _cleanup_(graph_free_p) struct graph *graph = NULL;
-    struct graph_record records[] = {{.id = "binding", .dependencies = on_map, .n_dependencies = 1},
-                                     {.id = "map"},
-                                     {.id = "account", .dependencies = on_map, .n_dependencies = 1},
-                                     {.id = "x", .dependencies = on_binding, .n_dependencies = 1}};
-    struct error error = {0};
-    uint32_t order[4];
-
-    EXPECT_INT(json_read_str("[" RBAC("RoleBinding", "", "b",
-                                      TO(ROBOT)) "," MAP "," ACCOUNT("v1", "", "robot") "," MAP "]",
-                             &objects, &error),
-               0, error.message);
-    for (size_t i = 0; i < ARRAY_SIZE(records); i++)
-        records[i].attributes = value_at(objects, i);
-    EXPECT_INT(graph_from_records(records, 4, &robot, &graph, &error), 0, error.message);
-    graph_order(graph, order);
-    EXPECT_INT(order[0], 0, "the binding goes last");
-    EXPECT_INT(order[1], 2, "before it the account");
-}
-
-SUITE(access, TEST(finds_what_carries_rights), TEST(puts_it_last))
+SUITE(access, TEST(finds_what_carries_rights))

@@ -1,7 +1,6 @@
-#include <string.h>
+#include "runtimes/kubernetes/ranks.h"
 
-#include "engine/graph/build.h"
-#include "engine/spec/resource.h"
+#include "engine/base/cleanup.h"
 
 /* Kusion's order of kinds (kusion.md). A kind's place here is its rank. */
 static const struct {
@@ -32,22 +31,18 @@ static const struct {
     {"admissionregistration.k8s.io", "MutatingWebhookConfiguration"},
 };
 
-static size_t find(const char *api_version, const char *kind)
+/* Deployment's: it is in the table. */
+static uint16_t rank_of_others(void)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-        if (*kinds[i].kind == *kind && strcmp(kinds[i].kind, kind) == 0 &&
-            api_group_is(api_version, kinds[i].group))
-            return i;
-    return ARRAY_SIZE(kinds);
+    static const struct object_ref deployment = {.api_version = "apps/v1", .kind = "Deployment"};
+
+    return kind_rank(&deployment);
 }
 
-uint16_t kind_rank(const char *api_version, const char *kind)
+uint16_t kind_rank(const struct object_ref *ref)
 {
-    size_t found = ARRAY_SIZE(kinds);
-
-    if (api_version && kind)
-        found = find(api_version, kind);
-    if (found == ARRAY_SIZE(kinds))
-        found = find("apps/v1", "Deployment");
-    return (uint16_t)found;
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        if (object_ref_is(ref, kinds[i].group, kinds[i].kind))
+            return (uint16_t)i;
+    return rank_of_others();
 }
