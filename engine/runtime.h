@@ -33,9 +33,7 @@
 #include "engine/base/error.h"
 #include "engine/base/permit.h"
 #include "engine/base/value.h"
-#include "engine/graph/relations.h"
-#include "engine/health/health.h"
-#include "engine/spec/spec.h"
+#include "engine/health.h"
 #include "engine/state/record.h"
 #include "engine/store.h"
 
@@ -45,6 +43,8 @@ struct runtime {
 
 struct runtime_session;
 struct runtime_subscription;
+struct relations;   /* engine/graph/relations.h */
+struct spec_checks; /* engine/spec/check.h */
 
 /* ---- What is asked ---- */
 
@@ -167,8 +167,9 @@ struct runtime_ops {
     /* May be NULL. The process ends: calls in flight are to come to an end soon. Any thread. */
     void (*drain)(struct runtime *runtime);
 
-    /* May be NULL. Problems of the Spec's resources of this type, all at once (spec.h). No I/O. */
-    spec_check *check;
+    /* What can be told of a Spec's resources of this type by themselves; the runtime is the checks'
+     * arg. No I/O. NULL: nothing. */
+    const struct spec_checks *check;
     /* May be NULL: no relations. What comes before what, by the nature of the resources
      * (relations.h). No I/O. */
     int (*relate)(struct runtime *runtime, const struct runtime_scope *scope,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "engine/base/str.h"
+#include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 
 #define CALL_ID_SIZE 64

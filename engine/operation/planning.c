@@ -4,6 +4,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
+#include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 
 #define LOOK_AT_CALL 50 /* ms, between two looks whether a short call has landed */

@@ -11,8 +11,10 @@
 #include <pthread.h>
 
 #include "engine/graph/graph.h"
+#include "engine/graph/relations.h"
 #include "engine/operation/operation.h"
 #include "engine/plan/steps.h"
+#include "engine/state/calls.h"
 #include "engine/walk/walk.h"
 
 /* A runtime, and this operation's session with it: opened at first use. */

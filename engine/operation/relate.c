@@ -14,7 +14,7 @@ static bool has_type(const struct record *record, const struct resource *resourc
 }
 
 /* The Spec's resource that a record belongs to; NULL: it leaves. */
-static const struct resource *resource_of(const struct operation *operation,
+static const struct resource *spec_resource_of(const struct operation *operation,
                                           const struct record *record)
 {
     const struct resource *resource =
@@ -55,7 +55,7 @@ void operation_list_changes(struct operation *operation)
     uint32_t index = 0;
 
     for (size_t i = 0; i < operation->records.count; i++)
-        n_leaving += !resource_of(operation, operation->records.items[i]);
+        n_leaving += !spec_resource_of(operation, operation->records.items[i]);
     operation->plan = plan_new(n_resources, n_leaving);
     operation->nodes = NEW_ARRAY(struct node, n_resources + n_leaving + 1);
     for (; index < n_resources; index++) {
@@ -67,7 +67,7 @@ void operation_list_changes(struct operation *operation)
         record_unref(record);
     }
     for (size_t i = 0; i < operation->records.count; i++)
-        if (!resource_of(operation, operation->records.items[i]))
+        if (!spec_resource_of(operation, operation->records.items[i]))
             add_change(operation, index++, NULL, operation->records.items[i]);
 }
 

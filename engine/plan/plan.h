@@ -12,6 +12,7 @@
 #include "engine/base/hash.h"
 #include "engine/plan/diff.h"
 #include "engine/runtime.h"
+#include "engine/spec/resource.h"
 
 /* kusion.md, "Three-way live diff": for runtimes whose objects can be looked at. A planned resource
  * that is there is UPDATE; whether it is UNCHANGED, the runtime tells. */

@@ -166,7 +166,7 @@ static void add_own(struct build *build)
 static int by_last(const void *a, const void *b, void *changes)
 {
     const struct step_change *all = changes;
-    uint16_t x = all[*(const uint32_t *)a].last, y = all[*(const uint32_t *)b].last;
+    uint32_t x = all[*(const uint32_t *)a].last, y = all[*(const uint32_t *)b].last;
 
     return (x > y) - (x < y);
 }

@@ -41,7 +41,7 @@ struct step_change {
     bool cannot_create_first;
     bool has_unknown;  /* whether it has to be replaced, is known when what it depends on is applied */
     uint16_t rank;     /* lower ones are applied first and deleted last, where no edge says otherwise */
-    uint16_t last;     /* relations.h: of what goes after everything else; 0: not */
+    uint32_t last;     /* relations.h: of what goes after everything else; 0: not */
 };
 
 struct steps_input {
