@@ -206,7 +206,7 @@ static void set_phase(struct operation *operation, enum operation_phase phase)
         return;
     operation->phase = phase;
     pthread_cond_broadcast(&operation->changed);
-    if (operation->config.on_change)
+    if ((phase == OPERATION_PLANNED || phase == OPERATION_ENDED) && operation->config.on_change)
         operation->config.on_change(operation->config.arg);
 }
 
