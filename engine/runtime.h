@@ -87,8 +87,8 @@ struct runtime {
 struct runtime_ops {
     const char *type; /* "Kubernetes" */
 
-    /* What is wrong with a Spec's resources of this type can be told by them; the runtime is the
-     * checks' arg. No I/O, no session. NULL: nothing is. */
+    /* The type's own checks of a Spec; their arg is the runtime. No I/O, no session. NULL: there are
+     * none. */
     const struct spec_checks *check;
 
     /* Adds what is known of the order among all targets of this type, and their ranks, to ret (of n
