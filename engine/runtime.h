@@ -9,12 +9,13 @@
  * serves one operation of one Spec: on whose behalf, with which settings.
  *
  * Functions block, and are called from several threads at once, but never
- * twice at once for the same resource. They do not wait for the world to come
+ * twice at once for the same object (id, deposed). They do not wait for the world to come
  * round: an apply ends when the other side has answered, and what goes on
  * there after that is a matter of read() and health().
  *
  * Values that come in may hold VALUE_UNKNOWN while planning, never in apply().
- * Values that go out carry the sensitive bit (value.h) on all that is secret.
+ * Values that go out carry the sensitive bit (value.h) on all that is secret
+ * by its own nature; where a secret went in, the engine marks what comes out.
  *
  * Absence is a finding, not the lack of one: PRESENCE_ABSENT only where the
  * other side said so of this very object. A refusal, a time-out, an unknown
@@ -28,13 +29,11 @@
 #include <stdint.h>
 
 #include "engine/base/cancel.h"
+#include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/permit.h"
 #include "engine/base/value.h"
-#include "engine/graph/relations.h"
 #include "engine/health.h"
-#include "engine/spec/check.h"
-#include "engine/spec/spec.h"
 #include "engine/state/record.h"
 #include "engine/store.h"
 
@@ -44,13 +43,16 @@ struct runtime {
 
 struct runtime_session;
 struct runtime_subscription;
+struct relations;   /* engine/graph/relations.h */
+struct spec_checks; /* engine/spec/check.h */
 
 /* ---- What is asked ---- */
 
 /* How one call is to be made. Borrowed for the call. */
 struct runtime_call {
-    int64_t deadline;            /* ms, monotonic; CLOCK_FOREVER: none. Where a change takes long by
-                                    nature, the runtime has bounds of its own instead */
+    int64_t deadline;            /* ms, monotonic; CLOCK_FOREVER: none. Of a change: the runtime ends
+                                    it in the way that still tells the outcome, perhaps a while later;
+                                    where changes take long by nature, its own bounds count instead */
     struct cancel *cancel;       /* of a change: acts before it is sent, never after */
     const struct permit *permit; /* asked before each change is sent; NULL: allowed */
 };
@@ -63,18 +65,26 @@ struct runtime_scope {
     const struct value *context;  /* the Spec's `context`, or NULL */
     bool thorough;                /* plans show all that can be known: dry-runs of creates, too */
     bool terminating;             /* the Spec's own surroundings are being deleted */
-    bool inherited;               /* State was made for a Spec of another uid: what it names may be anybody's */
     bool identity_leaves;         /* nothing is left but what goes last (relations.h): the identity may be gone */
     bool is_inherited;            /* State was made for an earlier Spec of this name: nothing is deleted
                                      but what carries our mark and has the recorded identity as well */
 };
 
+/* Which object of a resource is meant. */
+enum target_part {
+    TARGET_WHOLE,
+    TARGET_OLD, /* the one that a replacement takes away */
+    TARGET_NEW, /* the one that it makes: nothing is looked for, imported or adopted */
+};
+
 /* One resource. Borrowed for the call. */
 struct runtime_target {
     const char *id;
-    const struct value *attributes; /* references resolved; NULL: the resource is to go */
-    const struct value *extensions; /* likewise; or NULL */
-    const struct record *prior;     /* what State has of it; NULL: nothing */
+    enum target_part part;
+    const struct value *attributes; /* references resolved; NULL: the object is to go */
+    const struct value *extensions; /* likewise; of one that is to go, as recorded; or NULL */
+    const struct record *prior;     /* what State has of it; NULL: nothing, or TARGET_NEW. Of a runtime
+                                       that creates blindly, plan() sees APPLIED and TAINTED ones alone */
 };
 
 /* ---- What is answered ---- */
@@ -104,10 +114,11 @@ enum certainty {
 /* What a call did. The caller zeroes it and calls outcome_done(), error or not. */
 struct runtime_outcome {
     enum certainty certainty;
-    int64_t until;              /* IN_DOUBT: ms since 1970; it cannot have an effect after that; 0: not known */
+    int64_t until;              /* IN_DOUBT: ms since 1970; the runtime does nothing more for it after
+                                   that; 0: not known */
     struct observation now;
     const struct value *memory; /* a reference: what the runtime wants to have back in `prior`; or NULL */
-    bool tainted;               /* it was made, but not to its end: it has to be replaced */
+    bool tainted;               /* of a CREATE: it was made, but not to its end; it has to be replaced */
 };
 void outcome_done(struct runtime_outcome *outcome);
 
@@ -118,17 +129,20 @@ void outcome_done(struct runtime_outcome *outcome);
  */
 struct runtime_step {
     const struct runtime_ops *ops;
-    enum plan_action action;        /* REPLACE is an answer only: its halves are planned, with attributes NULL, then prior NULL */
-    bool create_first;              /* of REPLACE: the new one is made before the old one goes */
-    bool is_unrecorded;             /* of UNCHANGED: as wanted, though State does not say so yet */
-    int64_t longest;                /* ms: apply() has no effect later than that after it was called; 0: not known */
+    enum plan_action action;        /* REPLACE is an answer only: then TARGET_OLD and TARGET_NEW are planned */
+    bool create_first;              /* of REPLACE: its extensions ask that the new one is made first */
+    bool cannot_create_first;       /* of REPLACE: there cannot be two at once */
+    bool is_unrecorded;             /* of UNCHANGED: as wanted, and State does not say so yet, or not any more */
+    int64_t limit;                  /* ms: apply() has ended by then, by bounds of its own; 0: the deadline's */
     const char *uid;                /* of the object in the world; NULL: none, or not known */
     const char *reason;             /* of DEFERRED, REPLACE: why, for people; or NULL */
     const struct value *attributes; /* as asked for, secrets marked: what State records; NULL: it goes */
     const struct value *extensions; /* likewise; or NULL */
     const struct value *before;     /* ours of it as it is: shown, and digested; NULL: absent, or not looked at */
     const struct value *after;      /* as it will be, VALUE_UNKNOWN where only the change can tell; NULL: it goes */
-    const struct value *result;     /* what references see while planning; NULL: read() tells */
+    const struct value *result;     /* what references see while planning, and what is recorded where
+                                       State is the authority; NULL: read() tells */
+    const struct value *memory;     /* of UNCHANGED that is_unrecorded: recorded with `result`; or NULL */
 };
 
 /* ---- The table ---- */
@@ -153,7 +167,8 @@ struct runtime_ops {
     /* May be NULL. The process ends: calls in flight are to come to an end soon. Any thread. */
     void (*drain)(struct runtime *runtime);
 
-    /* May be NULL. Problems of the Spec's resources of this type, all at once (spec.h). No I/O. */
+    /* What can be told of a Spec's resources of this type by themselves; the runtime is the checks'
+     * arg. No I/O. NULL: nothing. */
     const struct spec_checks *check;
     /* May be NULL: no relations. What comes before what, by the nature of the resources
      * (relations.h). No I/O. */
@@ -173,7 +188,7 @@ struct runtime_ops {
                     const struct runtime_call *call, struct observation *ret, struct error *error);
 
     /* A look at one, whole. KNOWN with `now` absent or present; else the error says why it cannot
-     * be seen. */
+     * be seen. ERR_UNSUPPORTED CannotBeFound: there is nothing to find it by. */
     int (*read)(struct runtime_session *session, const struct runtime_target *target,
                 const struct runtime_call *call, struct runtime_outcome *ret, struct error *error);
 
@@ -192,6 +207,7 @@ struct runtime_ops {
     int (*apply)(struct runtime_step *step, const struct runtime_call *call,
                  struct runtime_outcome *ret, struct error *error);
 
+    /* May be NULL: what is there is well. */
     int (*health)(struct runtime_session *session, const struct runtime_target *target,
                   const struct observation *seen, const struct runtime_call *call,
                   struct health *ret, struct error *error);

@@ -3,11 +3,11 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
+#include "engine/base/heap.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
 #include "runtimes/io/clock.h"
-#include "runtimes/io/deadlines.h"
 #include "runtimes/io/random.h"
 
 struct item {
@@ -15,7 +15,7 @@ struct item {
     bool is_out;
     bool is_wanted; /* out, and added since: ready again when it is done */
     unsigned failures;
-    struct deadline due; /* in the queue's deadlines while it is delayed */
+    struct heap_item due; /* in the queue's `delayed` while it is */
     TAILQ_ENTRY(item) ready;
     char key[];
 };
@@ -29,7 +29,7 @@ struct workqueue {
     bool is_shut_down;
     struct strmap items; /* all of which something is known */
     struct item_queue ready;
-    struct deadlines delayed;
+    struct heap delayed;
     uint64_t adds, retries;
     size_t depth, in_flight;
 };
@@ -53,7 +53,7 @@ void workqueue_free(struct workqueue *queue)
     for (struct strmap_entry *e = NULL; (e = strmap_next(&queue->items, e));)
         free(e->value);
     strmap_done(&queue->items);
-    deadlines_done(&queue->delayed);
+    heap_done(&queue->delayed);
     pthread_cond_destroy(&queue->changed);
     pthread_mutex_destroy(&queue->mutex);
     free(queue);
@@ -88,14 +88,14 @@ static void item_settle(struct workqueue *queue, struct item *item)
 
 static struct item *first_due(const struct workqueue *queue)
 {
-    struct deadline *first = deadlines_first(&queue->delayed);
+    struct heap_item *first = heap_first(&queue->delayed);
 
-    return first ? (struct item *)((char *)first - offsetof(struct item, due)) : NULL;
+    return first ? CONTAINER_OF(first, struct item, due) : NULL;
 }
 
 static void make_ready(struct workqueue *queue, struct item *item)
 {
-    deadlines_remove(&queue->delayed, &item->due);
+    heap_remove(&queue->delayed, &item->due);
     if (item->is_ready || item->is_wanted)
         return;
     queue->adds++;
@@ -118,9 +118,9 @@ static void make_ready_after(struct workqueue *queue, struct item *item, int64_t
         make_ready(queue, item);
         return;
     }
-    if (item->is_ready || item->is_wanted || (is_delayed(item) && item->due.at <= at))
+    if (item->is_ready || item->is_wanted || (is_delayed(item) && item->due.key <= at))
         return;
-    deadlines_set(&queue->delayed, &item->due, at);
+    heap_set(&queue->delayed, &item->due, at);
     /* All of them: whoever wakes may go off with another key, and the others must know when to
      * wake for this one. */
     if (first_due(queue) == item)
@@ -171,7 +171,7 @@ static void collect_due(struct workqueue *queue)
 {
     int64_t now = queue->clock->monotonic(queue->clock);
 
-    for (struct item *item; (item = first_due(queue)) && item->due.at <= now;)
+    for (struct item *item; (item = first_due(queue)) && item->due.key <= now;)
         make_ready(queue, item);
 }
 
@@ -186,7 +186,7 @@ static struct item *wait_for_item(struct workqueue *queue)
             return TAILQ_FIRST(&queue->ready);
         due = first_due(queue);
         queue->clock->wait(queue->clock, &queue->changed, &queue->mutex,
-                           due ? due->due.at : CLOCK_FOREVER);
+                           due ? due->due.key : CLOCK_FOREVER);
     }
     return NULL;
 }

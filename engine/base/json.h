@@ -50,7 +50,16 @@ enum json_style {
     JSON_COMPACT,   /* keys as they were written */
     JSON_CANONICAL, /* compact, keys sorted by bytes, numbers normalised: for digests */
     JSON_PRETTY,    /* two blanks of indent */
+    JSON_FOR_YAML,  /* compact, and the same to a reader of YAML */
 };
+
+/*
+ * JSON is not quite YAML: libyaml, and Go's reader after it, take U+0085, U+2028 and U+2029 for
+ * ends of a line and fold them, and refuse U+007F to U+009F, U+FFFE and U+FFFF. JSON_FOR_YAML
+ * writes these, and U+FEFF, as \uXXXX. It writes all others as they are: code points past U+FFFF
+ * must not be escaped, since such a reader refuses surrogates, and text of other alphabets would
+ * be up to three times as long. A key of more than 1022 characters has no form that both read.
+ */
 
 /* An unknown value is the string "(known after apply)", for people. Canonical, it is a bare ?,
  * which is no JSON: the digest of no other value is the same. */

@@ -12,23 +12,54 @@ static bool is_plain(char c)
 {
     unsigned char byte = (unsigned char)c;
 
-    return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+    return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
 }
 
-static void write_escape(struct buf *to, char c)
+static void write_escape(struct buf *to, unsigned code)
 {
     static const char letters[] = "\"\"\\\\\bb\ff\nn\rr\tt";
 
     for (size_t i = 0; letters[i]; i += 2)
-        if (letters[i] == c) {
+        if ((unsigned char)letters[i] == code) {
             buf_add_char(to, '\\');
             buf_add_char(to, letters[i + 1]);
             return;
         }
-    buf_printf(to, "\\u%04x", (unsigned char)c);
+    buf_printf(to, "\\u%04x", code);
 }
 
-void json_write_string(struct buf *to, const char *s, size_t length)
+/* Of a valid character of n bytes. */
+static unsigned code_point(const char *s, size_t n)
+{
+    const unsigned char *bytes = (const unsigned char *)s;
+    unsigned code = n == 1 ? bytes[0] : bytes[0] & (0xffu >> (n + 1));
+
+    for (size_t i = 1; i < n; i++)
+        code = code << 6 | (bytes[i] & 0x3fu);
+    return code;
+}
+
+static bool is_escaped(unsigned code, enum json_style style)
+{
+    if (style == JSON_FOR_YAML &&
+        ((code >= 0x7f && code <= 0x9f) || code == 0x2028 || code == 0x2029 || code == 0xfeff ||
+         code == 0xfffe || code == 0xffff))
+        return true;
+    return code < 0x20 || code == '"' || code == '\\';
+}
+
+/* A character of n bytes; 0: what is there is none. */
+static void write_char(struct buf *to, const char *s, size_t n, enum json_style style)
+{
+    if (n == 0)
+        buf_add_str(to, REPLACEMENT); /* so that what is written is JSON */
+    else if (is_escaped(code_point(s, n), style))
+        write_escape(to, code_point(s, n));
+    else
+        buf_add(to, s, n);
+}
+
+static void write_string(struct buf *to, const char *s, size_t length, enum json_style style)
 {
     size_t at = 0;
 
@@ -42,15 +73,15 @@ void json_write_string(struct buf *to, const char *s, size_t length)
         if (at == length)
             break;
         n = utf8_char(s + at, length - at);
-        if (n > 1)
-            buf_add(to, s + at, n);
-        else if (n == 1)
-            write_escape(to, s[at]);
-        else
-            buf_add_str(to, REPLACEMENT); /* so that what is written is JSON */
+        write_char(to, s + at, n, style);
         at += n ? n : 1;
     }
     buf_add_char(to, '"');
+}
+
+void json_write_string(struct buf *to, const char *s, size_t length)
+{
+    write_string(to, s, length, JSON_COMPACT);
 }
 
 static void write_number(struct buf *to, const struct value *value, enum json_style style)
@@ -122,7 +153,7 @@ static void write_object(struct buf *to, const struct value *object, enum json_s
         if (i)
             buf_add_char(to, ',');
         new_line(to, style, depth + 1);
-        json_write_string(to, member->key, member->key_length);
+        write_string(to, member->key, member->key_length, style);
         buf_add(to, ": ", style == JSON_PRETTY ? 2 : 1);
         write_value(to, &member->value, style, depth + 1);
     }
@@ -145,7 +176,7 @@ static void write_value(struct buf *to, const struct value *value, enum json_sty
         write_number(to, value, style);
         break;
     case VALUE_STRING:
-        json_write_string(to, value->text, value->count);
+        write_string(to, value->text, value->count, style);
         break;
     case VALUE_ARRAY:
         write_array(to, value, style, depth);

@@ -54,6 +54,9 @@ struct task *task_new(struct executor *executor, const struct spec_key *key, tas
 void task_poke(struct task *task);
 /* run is not called any more after it returns, and no call of it is left. Not from run. */
 void task_free(struct task *task);
+/* The same without waiting, also from run: run is not begun any more, and on_gone(arg) is called
+ * when no call of it is left: at once, or by the thread that ends the last. */
+void task_drop(struct task *task, void (*on_gone)(void *arg), void *arg);
 
 struct executor_stats {
     size_t threads, running, long_running; /* pieces under way; long_running of them for long */

@@ -1,193 +1,132 @@
-#include <string.h>
-
+/* References: the values that resources take from others. */
 #include "engine/base/path.h"
 #include "engine/base/str.h"
+#include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
-#include "engine/spec/place.h"
 #include "engine/spec/ref.h"
 
 struct resolution {
     struct operation *operation;
-    const struct spec *spec;
-    const struct plan *plan;
-    bool planned;
+    bool is_due;
 };
 
-/* Whether a path begins inside one of the pointers. Compared by their first step alone, so
- * that rather too much is taken for secret than too little. */
-static bool is_under(const char *path, const struct value *pointers)
+void operation_set_live(struct node *node, const struct value *live)
 {
-    size_t first = strcspn(path, ".[");
-
-    for (size_t i = 0; i < value_count(pointers); i++) {
-        const char *pointer = value_string(value_at(pointers, i)) + 1;
-
-        if (!first || (strcspn(pointer, "/") == first && strncmp(pointer, path, first) == 0))
-            return true;
-    }
-    return false;
-}
-
-/* By its kind, by what it gets from others now, or by what it got from them before. */
-static bool is_sensitive(const struct resolution *resolution, const struct runtime_binding *binding,
-                         const struct resource *target, const char *path)
-{
-    struct operation *operation = resolution->operation;
-    const struct node *node = &operation->nodes[spec_index(resolution->spec, target)];
-    _cleanup_value_ const struct value *own = binding->ops->sensitive(target->attributes);
-    const struct record *record;
-    bool sensitive = is_under(path, own);
+    struct operation *operation = node->operation;
+    const struct record *record = operation->plan->changes[node->index].record;
+    _cleanup_value_ const struct value *attributes = NULL, *sent = NULL, *both = NULL;
 
     pthread_mutex_lock(&operation->lock);
-    record = state_find(operation->state, target->id);
-    sensitive = sensitive || is_under(path, node->sensitive) ||
-                (record && is_under(path, record->sensitive));
+    attributes = value_ref(node->attributes);
     pthread_mutex_unlock(&operation->lock);
-    return sensitive;
+    sent = value_mark_like(live, attributes);
+    both = value_mark_like(sent, record ? record->attributes : NULL);
+    pthread_mutex_lock(&operation->lock);
+    value_assign(&node->live, both);
+    pthread_mutex_unlock(&operation->lock);
 }
 
-/* The live object of a resource, read if it was not yet. A reference. */
-static int live_object(struct operation *operation, const struct runtime_binding *binding,
-                       const struct resource *target, struct node *node, const struct value **ret,
-                       struct error *error)
+static const struct value *live_of(struct node *node)
 {
-    struct runtime_target asked = {.id = target->id, .attributes = target->attributes};
-    struct observation seen = {0};
-    int r;
+    const struct value *live;
 
-    pthread_mutex_lock(&operation->lock);
-    *ret = value_ref(node->live);
-    pthread_mutex_unlock(&operation->lock);
-    if (*ret)
-        return 0;
-    r = binding->ops->read(binding->session, &asked, &seen, error);
-    if (r >= 0 && seen.presence != PRESENCE_PRESENT)
-        r = err_set(error, ERR_NOT_FOUND, "DependencyNotReady", "%s is not there", target->id);
-    if (r >= 0) {
-        *ret = value_ref(seen.object);
-        pthread_mutex_lock(&operation->lock);
-        if (!node->live)
-            node->live = value_ref(seen.object);
-        pthread_mutex_unlock(&operation->lock);
-    }
-    observation_done(&seen);
+    pthread_mutex_lock(&node->operation->lock);
+    live = value_ref(node->live);
+    pthread_mutex_unlock(&node->operation->lock);
+    return live;
+}
+
+/* Of what is there already, and was not looked at whole yet. */
+static int read_live(struct node *node, struct error *error)
+{
+    struct operation *operation = node->operation;
+    const struct plan_change *change = &operation->plan->changes[node->index];
+    struct runtime_target target = {.id = change->id,
+                                    .attributes = change->resource->attributes,
+                                    .extensions = change->resource->extensions,
+                                    .prior = change->record};
+    struct runtime_call call = operation_call(operation);
+    struct runtime_outcome outcome = {0};
+    struct runtime_session *session;
+    int r = operation_session(operation, node, &session, error);
+
+    if (r >= 0)
+        r = operation_ops(node)->read(session, &target, &call, &outcome, error);
+    if (r >= 0 && outcome.now.presence != PRESENCE_PRESENT)
+        r = err_set(error, ERR_NOT_FOUND, "DependencyNotReady", "%s is not there", change->id);
+    if (r >= 0)
+        operation_set_live(node, outcome.now.result);
+    outcome_done(&outcome);
     return r;
 }
 
-static int is_unknown(void *arg, const struct value *string, const struct place *place,
-                      struct error *error)
+static bool lets_go(struct node *node)
 {
-    (void)arg, (void)place, (void)error;
-    return str_equal(value_string(string), REF_UNKNOWN);
+    bool lets_go;
+
+    pthread_mutex_lock(&node->operation->lock);
+    lets_go = node->lets_go;
+    pthread_mutex_unlock(&node->operation->lock);
+    return lets_go;
 }
 
-/* What a path gives in what the plan makes of a resource. A reference; NULL:
- * not known, or not all of it. */
-static const struct value *find_planned(const struct plan_change *change, const char *path)
+static int refuse(const struct resolution *resolution, struct node *node, const struct ref *ref,
+                  size_t reached, struct error *error)
 {
-    const struct value *found = change->to ? path_find(change->to, path, NULL) : NULL;
+    const char *id = resolution->operation->plan->changes[node->index].id;
 
-    if (place_each_string(found, NULL, is_unknown, NULL, NULL))
-        return NULL;
-    return value_ref(found);
-}
-
-static bool has_let_go(struct operation *operation, const struct node *node)
-{
-    bool let_go;
-
-    pthread_mutex_lock(&operation->lock);
-    let_go = node->has_let_go;
-    pthread_mutex_unlock(&operation->lock);
-    return let_go;
-}
-
-static int find_live(const struct resolution *resolution, const struct runtime_binding *binding,
-                     const struct resource *target, const char *path, struct ref_value *ret,
-                     struct error *error)
-{
-    struct node *node = &resolution->operation->nodes[spec_index(resolution->spec, target)];
-    _cleanup_value_ const struct value *object = NULL;
-    size_t reached = 0;
-    int r = live_object(resolution->operation, binding, target, node, &object, error);
-
-    if (r < 0)
-        return r;
-    ret->value = value_ref(path_find(object, path, &reached));
-    if (!ret->value && has_let_go(resolution->operation, node))
+    if (lets_go(node))
         return err_set(error, ERR_UNAVAILABLE, "DependencyNotReady", "%s has no field \"%s\" yet",
-                       target->id, path);
-    if (!ret->value)
-        return err_set(error, ERR_INVALID, "InvalidReference",
-                       "%s has no field \"%s\" (found up to \"%.*s\")", target->id, path,
-                       (int)reached, path);
-    return 0;
+                       id, ref->path);
+    return err_set(error, ERR_INVALID, "InvalidReference",
+                   "%s has no field \"%s\" (found up to \"%.*s\")", id, ref->path, (int)reached,
+                   ref->path);
 }
 
-static int lookup(void *arg, const char *text, struct ref_value *ret, struct error *error)
+/* Whether it may still get fields that it does not have. */
+static bool is_to_change(const struct resolution *resolution, const struct node *node)
+{
+    return !resolution->is_due &&
+           resolution->operation->plan->changes[node->index].action != PLAN_UNCHANGED;
+}
+
+/* *ret: a reference; NULL: not known yet. */
+static int lookup(void *arg, const char *text, const struct value **ret, struct error *error)
 {
     const struct resolution *resolution = arg;
-    const struct plan_change *change;
-    const struct resource *target;
-    struct runtime_binding binding;
+    struct operation *operation = resolution->operation;
+    _cleanup_value_ const struct value *live = NULL;
+    struct node *node;
+    size_t reached = 0;
     struct ref ref;
+    int r = ref_parse(text, &operation->spec->by_id, &ref, error);
+
+    if (r < 0)
+        return r;
+    node = &operation->nodes[spec_index(operation->spec, ref.target)];
+    live = live_of(node);
+    if (!live && !is_to_change(resolution, node)) {
+        r = read_live(node, error);
+        if (r < 0)
+            return r;
+        live = live_of(node);
+    }
+    *ret = value_ref(path_find(live, ref.path, &reached));
+    if (!*ret && !is_to_change(resolution, node))
+        return refuse(resolution, node, &ref, reached, error);
+    return 0;
+}
+
+int operation_resolve(struct operation *operation, const struct value *value, bool is_due,
+                      const struct value **ret, struct error *error)
+{
+    struct resolution resolution = {operation, is_due};
     int r;
 
-    r = ref_parse(text, &resolution->spec->by_id, &ref, error);
-    if (r < 0)
-        return r;
-    target = ref.target;
-    r = operation_bind(resolution->operation, target->type, &binding, error);
-    if (r < 0)
-        return r;
-    ret->sensitive = is_sensitive(resolution, &binding, target, ref.path);
-    if (!resolution->planned)
-        return find_live(resolution, &binding, target, ref.path, ret, error);
-
-    change = &resolution->plan->changes[spec_index(resolution->spec, target)];
-    ret->value = find_planned(change, ref.path);
-    if (ret->value || change->action != PLAN_UNCHANGED)
+    if (!value) {
+        *ret = NULL;
         return 0;
-    return find_live(resolution, &binding, target, ref.path, ret, error);
-}
-
-/* Both lists of pointers; NULL: neither. A reference. */
-static const struct value *join(const struct value *a, const struct value *b)
-{
-    _cleanup_(value_builder_free_p) struct value_builder *builder = value_builder_new();
-    const struct value *both = NULL;
-
-    if (!a || !b)
-        return value_ref(a ? a : b);
-    value_begin_array(builder);
-    for (size_t i = 0; i < value_count(a); i++)
-        value_add(builder, value_at(a, i));
-    for (size_t i = 0; i < value_count(b); i++)
-        value_add(builder, value_at(b, i));
-    value_end_array(builder);
-    value_builder_finish(builder, &both, NULL);
-    return both;
-}
-
-int operation_resolve(struct operation *operation, const struct spec *spec, const struct plan *plan,
-                      size_t index, bool planned, const struct value **ret, bool *ret_unknown,
-                      const struct value **ret_sensitive, struct error *error)
-{
-    struct resolution resolution = {operation, spec, plan, planned};
-    _cleanup_value_ const struct value *own = NULL, *referred = NULL;
-    struct runtime_binding binding;
-    int r = operation_bind(operation, spec->resources[index].type, &binding, error);
-
-    if (r < 0)
-        return r;
-    r = ref_resolve(spec->resources[index].attributes, lookup, &resolution, ret, ret_unknown,
-                    &referred, error);
-    if (r < 0)
-        return err_wrap(error, "resolving references");
-    own = binding.ops->sensitive(*ret);
-    *ret_sensitive = join(own, referred);
-    pthread_mutex_lock(&operation->lock);
-    value_assign(&operation->nodes[index].sensitive, *ret_sensitive);
-    pthread_mutex_unlock(&operation->lock);
-    return 0;
+    }
+    r = ref_resolve(value, lookup, &resolution, ret, error);
+    return r < 0 ? err_wrap(error, "resolving references") : 0;
 }

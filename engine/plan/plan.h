@@ -12,6 +12,7 @@
 #include "engine/base/hash.h"
 #include "engine/plan/diff.h"
 #include "engine/runtime.h"
+#include "engine/spec/resource.h"
 
 /* kusion.md, "Three-way live diff": for runtimes whose objects can be looked at. A planned resource
  * that is there is UPDATE; whether it is UNCHANGED, the runtime tells. */
@@ -21,6 +22,7 @@ struct plan_change {
     const char *id, *type, *deposed;  /* in the plan's arena */
     enum plan_action action;
     bool create_first;                /* of REPLACE, as it is carried out */
+    bool cannot_create_first;         /* of REPLACE: runtime.h */
     bool has_unknown;                 /* its attributes hold values known only after apply: planned again when due */
     const struct resource *resource;  /* borrowed from the Spec; NULL: it leaves */
     const struct record *record;      /* what State had when it was planned; a reference, or NULL */

@@ -51,7 +51,8 @@ static void spread_create_first(const struct steps_input *input)
             struct step_change *dependency = &input->changes[input->planned[e].dependency];
 
             if (!input->changes[input->planned[e].node].create_first ||
-                dependency->create_first || !is_replaced(dependency))
+                dependency->create_first || dependency->cannot_create_first ||
+                !is_replaced(dependency))
                 continue;
             dependency->create_first = true;
             changed = true;
@@ -123,6 +124,8 @@ static void add_planned(struct build *build)
         const struct graph_edge *edge = &input->planned[e];
 
         add_edge(build, steps->apply[edge->node], steps->apply[edge->dependency]);
+        if (is_deleted_first(&input->changes[edge->node]) && input->changes[edge->node].has_unknown)
+            add_edge(build, steps->delete[edge->node], steps->apply[edge->dependency]);
         if (is_replaced(&input->changes[edge->dependency]) &&
             input->changes[edge->dependency].create_first)
             add_edge(build, steps->delete[edge->dependency], steps->apply[edge->node]);
@@ -163,7 +166,7 @@ static void add_own(struct build *build)
 static int by_last(const void *a, const void *b, void *changes)
 {
     const struct step_change *all = changes;
-    uint16_t x = all[*(const uint32_t *)a].last, y = all[*(const uint32_t *)b].last;
+    uint32_t x = all[*(const uint32_t *)a].last, y = all[*(const uint32_t *)b].last;
 
     return (x > y) - (x < y);
 }

@@ -104,7 +104,7 @@ static const char *read_service_account(struct check *check, const struct value 
     name = check_text(check, value, &place);
     if (!name || str_is_dns_subdomain(name))
         return name;
-    check_problem(check, INVALID_SPEC, &place, "\"%s\" is not the name of a ServiceAccount", name);
+    check_problem(check, INVALID_SPEC, &place, "\"%s\" is not the name of a service account", name);
     return NULL;
 }
 

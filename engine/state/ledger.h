@@ -28,7 +28,9 @@
 #ifndef ENGINE_STATE_LEDGER_H
 #define ENGINE_STATE_LEDGER_H
 
+#include "engine/base/arena.h"
 #include "engine/base/clock.h"
+#include "engine/state/calls.h"
 #include "engine/state/state.h"
 #include "engine/store.h"
 
@@ -80,6 +82,9 @@ bool ledger_is_stored(struct ledger *ledger);
 /* State was made under another uid of the Spec: a restored backup, say. Until the next
  * ledger_set_head() with our own. */
 bool ledger_is_inherited(struct ledger *ledger);
+
+/* The calls that are under way for the Spec. */
+struct calls *ledger_calls(struct ledger *ledger);
 
 /* A reference, or NULL. */
 const struct record *ledger_get(struct ledger *ledger, const char *id, const char *deposed);

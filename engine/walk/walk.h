@@ -8,18 +8,20 @@
  *   DONE    the nodes that waited for it may be visited
  *   FAILED  the walk goes on elsewhere; what depends on it, near or far, is SKIPPED
  *   PARKED  not yet: visit again after a delay, or when walk_wake() says so. It
- *           may let go of what depends on it (lets_go).
+ *           may let go of what depends on it (lets_go): that goes on, however
+ *           the node itself ends.
  *
- * Among nodes that may be visited, lower ranks come first, and the first visit
- * of a node waits while a node of lower rank in the same group is on its first
- * visit or free for it. Parked nodes hold back only what depends on them.
  * Groups are resources of one runtime: each has its own ranks, and a bound on
  * how many visits of it may be under way, so that slow ones of one group do
- * not hold up another.
+ * not hold up another. Groups that have something to visit take turns. Within
+ * a group first visits and revisits take turns. The first visit of a node
+ * waits while a node of lower rank in the same group is on its first visit or
+ * free for it. Parked nodes hold back only what depends on them.
  *
- * When the walk is stopped no visit begins any more; those under way come to
- * their end; what is left is CANCELLED, or, where it was visited before,
- * TIMED_OUT if it was stopped for that.
+ * When the walk is stopped no visit begins any more. What is not being visited
+ * ends at once, CANCELLED, or, where it was visited before, TIMED_OUT if the
+ * walk was stopped for that. Visits under way come to their end; DONE and
+ * FAILED count, PARKED is the same end as for the others.
  *
  * Thread-safe. on_end runs under the walk's lock, one at a time: it is quick
  * and does not call the walk. What the visits of dependencies wrote is visible
@@ -48,17 +50,18 @@ struct walk;
 struct walk_visit {
     uint32_t node;
     unsigned count;      /* visits of the node before this one */
-    int64_t retry_after; /* set by a visit that parks: ms; CLOCK_FOREVER: when woken */
+    int64_t retry_after; /* set by a visit that parks: ms (1000 if not set); CLOCK_FOREVER: when
+                            woken */
     bool lets_go;        /* set by a visit that parks: to what depends on it, it is DONE */
 };
 
 struct walk_config {
-    const struct graph *graph;  /* borrowed; its ranks are used, lower ones first */
-    const uint16_t *groups;     /* of each node, below n_groups; borrowed; NULL: all in one */
-    uint16_t n_groups;          /* 0: 1 */
-    unsigned parallelism;       /* visits under way at once, of each group; at least 1 */
-    /* A node has ended, for a reason other than its own visit's verdict, too. cause: of SKIPPED,
-     * the node that did not end DONE. May be NULL. */
+    const struct graph *graph; /* borrowed; its ranks are used, lower ones first */
+    const uint16_t *groups; /* of each node, below n_groups; read by walk_new(); NULL: all in 0 */
+    uint16_t n_groups;      /* 0: 1 */
+    unsigned parallelism;   /* visits under way at once, of each group; 0: 1 */
+    /* A node has ended, by its own visit's verdict or otherwise. cause: of SKIPPED, the node that
+     * failed, near or far; else UINT32_MAX. May be NULL. */
     void (*on_end)(void *arg, uint32_t node, enum walk_outcome outcome, uint32_t cause);
     void *arg;
 };
@@ -78,20 +81,22 @@ enum walk_state {
     WALK_OVER,    /* every node has ended */
 };
 
-/* now: monotonic, ms. *ret_due (BUSY, WAITING): when the first parked node is due; CLOCK_FOREVER. */
+/* now: monotonic, ms. *ret_due (BUSY, WAITING): when the first parked node is due; CLOCK_FOREVER:
+ * none is before it is woken. */
 enum walk_state walk_next(struct walk *walk, int64_t now, struct walk_visit *ret, int64_t *ret_due);
 
-/* How it went; now: as above. True: more can be begun than before, or the walk is over. */
+/* How it went; now: as above. True: there is a visit to begin now, or the walk is over. */
 bool walk_end_visit(struct walk *walk, const struct walk_visit *visit, enum walk_verdict verdict,
                     int64_t now);
 
-/* The node is visited again soon: at once if it is parked; if it is being visited, after that.
- * True: there is a visit to begin that was not before. */
+/* The node is visited again soon: at once if it is parked; after that, if it is being visited and
+ * parks. Of other nodes: nothing. True: the node was parked, and there is a visit to begin now. */
 bool walk_wake(struct walk *walk, uint32_t node);
-/* All parked nodes. */
+/* The same for each node. */
 bool walk_wake_all(struct walk *walk);
 
-/* From now on no visit begins. time_is_up: TIMED_OUT for what had been visited. */
+/* From now on no visit begins. time_is_up: TIMED_OUT for what had been visited. Only the first call
+ * counts. Linear in nodes. */
 void walk_stop(struct walk *walk, bool time_is_up);
 
 bool walk_is_over(struct walk *walk);

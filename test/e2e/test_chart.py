@@ -322,6 +322,7 @@ class TestLife:
     def test_notes(self, chart):
         said = chart.install().stdout
         assert "--clusterrole=edit --serviceaccount=team-a:default" in said
+        assert "those of every other ServiceAccount of that\nnamespace" in said
         assert "every object of them, stay when" in said
         assert "\n\n\n" not in said.partition("NOTES:")[2]
 

@@ -6,11 +6,8 @@ import json
 import time
 
 import pytest
-import yaml
 
 from kusion_e2e.controller import STATE
-from kusion_e2e.paths import ROOT
-from kusion_e2e.rights import account, wait_until_may
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.states import states
 from kusion_e2e.wait import eventually
@@ -39,24 +36,6 @@ def test_goes_from_apply_to_delete(controlled, tenant):
     assert states(controlled, tenant) == []
     assert [one["status"]["phase"] for one in spec.releases()] == ["succeeded"] * 3
     assert spec.releases()[-1]["spec"]["operation"] == "Destroy"
-
-
-def test_the_example_becomes_ready_and_goes(controlled):
-    team, guestbook = [(ROOT / "examples" / name).read_text()
-                       for name in ("team-a.yaml", "guestbook.yaml")]
-    controlled.apply(team)
-    wait_until_may(controlled, account("team-a", "deployer"), "create", "namespaces")
-    controlled.apply(guestbook)
-    spec = Spec(controlled, "team-a", "guestbook")
-    spec.generation = 1
-    spec.wait("True")
-    service = controlled.get_json("service", "redis", "-n", "guestbook")
-    config = controlled.get_json("configmap", "frontend", "-n", "guestbook")
-    assert service["spec"]["clusterIP"] in config["data"].values()
-    spec.delete()
-    assert controlled.get_json("namespace", "guestbook") is None
-    for document in yaml.safe_load_all(team):
-        controlled.kubectl("delete", "--wait=false", "-f", "-", input=yaml.safe_dump(document))
 
 
 def test_a_definition_and_its_resource_in_one_spec(controlled, tenant):

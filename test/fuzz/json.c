@@ -68,6 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         read_again(value, JSON_COMPACT);
         read_again(value, JSON_CANONICAL);
         read_again(value, JSON_PRETTY);
+        read_again(value, JSON_FOR_YAML);
         must(of_stream == 0 && seen.count == 1 && value_equal(seen.last, value));
     }
     value_unref(seen.last);

@@ -246,12 +246,13 @@ static void exchange_init(struct exchange *exchange, struct kube_client *client,
     int64_t timeout = request->timeout ? request->timeout : DEFAULT_TIMEOUT;
 
     *exchange = (struct exchange){.client = client, .request = request, .body = BUF_INIT};
+    exchange->is_apply = str_equal(request->content_type, KUBE_APPLY_PATCH);
     if (request->body)
-        json_write(&exchange->body, request->body, JSON_COMPACT);
+        json_write(&exchange->body, request->body,
+                   exchange->is_apply ? JSON_FOR_YAML : JSON_COMPACT);
     exchange->name = name_in_path(request->path);
     exchange->is_mutating = !is_one_of(request->method, reads);
     exchange->is_dry_run = exchange->is_mutating && asks_for_dry_run(request->path);
-    exchange->is_apply = str_equal(request->content_type, KUBE_APPLY_PATCH);
     exchange->is_repeatable = !exchange->is_mutating || exchange->is_dry_run || request->idempotent;
     exchange->deadline = system_clock.monotonic(&system_clock) + timeout;
 }

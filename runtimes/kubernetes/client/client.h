@@ -45,7 +45,7 @@ void kube_client_free(struct kube_client *client);
 DEFINE_CLEANUP(struct kube_client *, kube_client_free)
 
 #define KUBE_JSON "application/json"
-#define KUBE_APPLY_PATCH "application/apply-patch+yaml"
+#define KUBE_APPLY_PATCH "application/apply-patch+yaml" /* its body is written JSON_FOR_YAML */
 #define KUBE_MERGE_PATCH "application/merge-patch+json"
 #define KUBE_JSON_PATCH "application/json-patch+json"
 /* Accept, for metadata only. */

@@ -63,6 +63,36 @@ static void sends_what_it_is_told(void)
     harness_stop(&harness, true);
 }
 
+/* An apply's body is read as YAML (json.h), all others as JSON. */
+static void writes_bodies_for_those_that_read_them(void)
+{
+    static const struct {
+        const char *type, *body;
+    } rows[] = {
+        {KUBE_APPLY_PATCH, "\r\n\r\n{\"k\\u2028\":\"a\\u0085b\\u007f\"}"},
+        {KUBE_MERGE_PATCH, "\r\n\r\n{\"k\xe2\x80\xa8\":\"a\xc2\x85"
+                           "b\x7f\"}"},
+        {NULL, "\r\n\r\n{\"k\xe2\x80\xa8\":\"a\xc2\x85"
+               "b\x7f\"}"},
+    };
+    static const struct fake_step steps[] = {{.expect = "PATCH /a ", .status = 200}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *body = value_pack("{s:s}", "k\xe2\x80\xa8",
+                                                              "a\xc2\x85"
+                                                              "b\x7f");
+        struct kube_request request = {
+            .method = "PATCH", .path = "/a", .body = body, .content_type = rows[i].type};
+        struct error error = {0};
+        struct harness harness;
+
+        harness_start(&harness, steps, ARRAY_SIZE(steps), NULL);
+        EXPECT_INT(kube_do(harness.client, &request, NULL, &error), 0, error.message);
+        EXPECT(was_sent(&harness, 0, rows[i].body), rows[i].type);
+        harness_stop(&harness, true);
+    }
+}
+
 static void refuses_a_user_that_breaks_out_of_its_header(void)
 {
     static const char *const users[] = {"", "a\r\nAuthorization: x", "a\nb", "a\x7f"};
@@ -405,9 +435,10 @@ static void compares_the_name_in_the_path(void)
     }
 }
 
-SUITE(kube_client, TEST(sends_what_it_is_told), TEST(refuses_a_user_that_breaks_out_of_its_header),
-      TEST(repeats_what_may_be_repeated), TEST(does_not_repeat_a_schema_error),
-      TEST(obeys_retry_after), TEST(keeps_its_deadline_over_all_retries),
-      TEST(ends_a_wait_when_cancelled), TEST(reads_a_token_file_again),
-      TEST(does_not_repeat_a_401_of_a_fixed_token), TEST(asks_the_guard_before_it_changes_anything),
-      TEST(retries_refused_connections), TEST(compares_the_name_in_the_path))
+SUITE(kube_client, TEST(sends_what_it_is_told), TEST(writes_bodies_for_those_that_read_them),
+      TEST(refuses_a_user_that_breaks_out_of_its_header), TEST(repeats_what_may_be_repeated),
+      TEST(does_not_repeat_a_schema_error), TEST(obeys_retry_after),
+      TEST(keeps_its_deadline_over_all_retries), TEST(ends_a_wait_when_cancelled),
+      TEST(reads_a_token_file_again), TEST(does_not_repeat_a_401_of_a_fixed_token),
+      TEST(asks_the_guard_before_it_changes_anything), TEST(retries_refused_connections),
+      TEST(compares_the_name_in_the_path))

@@ -1,0 +1,154 @@
+"""What examples/ gives to a team: enough for its Specs, and nothing outside of its namespace."""
+
+import json
+
+import pytest
+import yaml
+
+from kusion_e2e.controller import STATE
+from kusion_e2e.paths import ROOT
+from kusion_e2e.rights import account, may, wait_until_may
+from kusion_e2e.specs import Spec, config_map, resource
+from kusion_e2e.wait import eventually
+
+TEAM = "team-a"
+DEPLOYER = account(TEAM, "deployer")
+EXAMPLES = ROOT / "examples"
+REFUSED = "a Spec of this namespace must have serviceAccountName deployer"
+
+
+def example(name):
+    return (EXAMPLES / name).read_text()
+
+
+@pytest.fixture(scope="module")
+def team(controlled):
+    """The shared control plane, with team-a.yaml and a controller at work."""
+    controlled.apply(example("team-a.yaml"))
+    wait_until_may(controlled, DEPLOYER, "create", "deployments", TEAM, "apps")
+    yield controlled
+    controlled.delete_namespace(TEAM)
+
+
+@pytest.fixture
+def one_account(team):
+    """Makes the policy, when a test calls it."""
+
+    def refuses():
+        path = f"/apis/api.kusion.io/v1/namespaces/{TEAM}/specs?dryRun=All"
+        probe = {"apiVersion": "api.kusion.io/v1", "kind": "Spec", "metadata": {"name": "probe"},
+                 "spec": {"resources": [config_map("probe", TEAM)]}}
+        return REFUSED in team.api.create(path, probe).object.get("message", "")
+
+    def make():
+        team.apply(example("one-account.yaml"))
+        eventually(refuses)
+
+    yield make  # a policy works, and ceases to, some time after it was made, and deleted
+    team.kubectl("delete", "--ignore-not-found", "-f", EXAMPLES / "one-account.yaml")
+    eventually(lambda: not refuses())
+
+
+def can_i(cluster, *words):
+    """What kubectl says to it. It ends with 1 where it says no."""
+    return cluster.kubectl("auth", "can-i", f"--as={DEPLOYER}", *words, check=False).stdout.strip()
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.name)
+def test_no_example_binds_in_the_whole_cluster(path):
+    kinds = {document["kind"] for document in yaml.safe_load_all(path.read_text())}
+    assert kinds and not kinds & {"ClusterRole", "ClusterRoleBinding"}
+
+
+def test_the_account_may_do_its_work(team):
+    assert can_i(team, "create", "secrets", "-n", TEAM) == "yes"
+    assert can_i(team, "create", "deployments.apps", "-n", TEAM) == "yes"
+
+
+@pytest.mark.parametrize("words", [
+    f"create secrets -n {STATE}",
+    f"get secrets -n {STATE}",
+    f"patch configmaps -n {STATE}",
+    "create secrets -n kube-system",
+    "create deployments.apps -n kube-system",
+    "list secrets -A",
+    "list *.* -A",
+    "create namespaces",
+    "create clusterrolebindings.rbac.authorization.k8s.io",
+    "create rolebindings.rbac.authorization.k8s.io -n default",
+    f"impersonate serviceaccounts -n {TEAM}",
+    f"bind roles.rbac.authorization.k8s.io -n {TEAM}",
+    f"escalate roles.rbac.authorization.k8s.io -n {TEAM}",
+    f"create serviceaccounts --subresource=token -n {TEAM}",
+])
+def test_the_account_may_not(team, words):
+    assert can_i(team, *words.split()) == "no"
+
+
+@pytest.mark.parametrize("namespace", [STATE, "kube-system"])
+@pytest.mark.parametrize("group, resource_name", [("", "secrets"), ("", "serviceaccounts"), ("apps", "deployments")])
+def test_the_groups_of_the_account_give_it_nothing_more(team, namespace, group, resource_name):
+    """kubectl's --as has no groups; a ServiceAccount is in some."""
+    assert not any(may(team, DEPLOYER, verb, group, resource_name, namespace)
+                   for verb in ("get", "list", "create", "patch", "delete"))
+
+
+def test_the_guestbook_becomes_ready_and_goes(team):
+    team.apply(example("guestbook.yaml"))
+    spec = Spec(team, TEAM, "guestbook")
+    spec.generation = 1
+    spec.wait("True")
+    service = team.get_json("service", "redis", "-n", TEAM)
+    config = team.get_json("configmap", "frontend", "-n", TEAM)
+    assert service["spec"]["clusterIP"] in config["data"].values()
+    spec.delete()
+    for kind in ("deployments", "services", "poddisruptionbudgets", "secrets"):
+        assert team.get_json(kind, "-n", TEAM) is None
+    assert team.get_json("rolebinding", "frontend", "-n", TEAM) is None
+
+
+def test_a_spec_gets_no_token_of_the_operator(team):
+    """The API server fills in a Secret of this type with a token of the account that it names."""
+    token = {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
+             "metadata": {"name": "tok", "namespace": STATE,
+                          "annotations": {"kubernetes.io/service-account.name": "default"}}}
+    taken = config_map("taken", TEAM, {"token": f"$kusion_path.v1:Secret:{STATE}:tok.data.token"})
+    spec = Spec(team, TEAM, "attack").apply([resource(token), taken], serviceAccountName="deployer")
+    ready = spec.wait("False")
+    assert ready["reason"] == "AccessDenied", ready
+    assert team.get_json("secret", "tok", "-n", STATE) is None
+    assert team.get_json("configmap", "taken", "-n", TEAM) is None
+    spec.delete()
+
+
+@pytest.mark.parametrize("fields, allowed", [
+    ({"serviceAccountName": "deployer"}, True),
+    ({"serviceAccountName": "default"}, False),
+    ({}, False),
+])
+def test_a_policy_holds_specs_to_one_account(team, one_account, fields, allowed):
+    one_account()
+    spec = Spec(team, TEAM, "held")
+    body = {"apiVersion": "api.kusion.io/v1", "kind": "Spec",
+            "metadata": {"name": spec.name, "namespace": TEAM},
+            "spec": {"resources": [config_map("held", TEAM)], **fields}}
+    answer = team.api.apply(spec.path, json.dumps(body))
+    assert answer.ok == allowed, answer.object
+    if allowed:
+        spec.generation = answer.object["metadata"]["generation"]
+        spec.wait("True")
+        spec.delete()
+    else:
+        assert REFUSED in answer.object["message"]
+
+
+def test_a_policy_of_one_account_holds_no_spec_that_goes(team, one_account):
+    """A Spec with another account, from before the policy, must still lose its finalizer."""
+    team.kubectl("create", "rolebinding", "other", "--role=deployer", "-n", TEAM,
+                 f"--serviceaccount={TEAM}:default")
+    wait_until_may(team, account(TEAM), "create", "configmaps", TEAM)
+    spec = Spec(team, TEAM, "before").apply([config_map("before", TEAM)])
+    spec.wait("True")
+    one_account()
+    spec.delete()
+    team.kubectl("delete", "rolebinding", "other", "-n", TEAM)
