@@ -6,6 +6,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "test/unit/engine/operation/fake_objects.h"
 
 #define PATIENCE 10000 /* ms, real */
 
@@ -77,7 +78,7 @@ struct fake_thing *fake_cloud_add(struct fake_cloud *cloud, const char *name,
     thing = &cloud->things[cloud->n_things++];
     *thing = (struct fake_thing){.id = str_printf("i%u", ++cloud->next_id),
                                  .name = str_new(name),
-                                 .attributes = value_ref(attributes),
+                                 .attributes = fake_without_marks(attributes),
                                  .rev = 1};
     return thing;
 }

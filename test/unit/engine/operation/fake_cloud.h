@@ -38,6 +38,8 @@ enum {
     CLOUD_LINGERS = 1 << 10,  /* gone at the third look after its delete */
     CLOUD_UNHEALTHY = 1 << 11, /* never gets ready */
     CLOUD_DEFERS = 1 << 12,   /* cannot be planned yet */
+    CLOUD_SINGLE = 1 << 13,   /* there cannot be two at once */
+    CLOUD_FINDABLE = 1 << 14, /* found by its name, though its id is not known */
 };
 
 struct fake_thing {

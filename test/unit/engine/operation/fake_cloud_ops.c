@@ -1,4 +1,4 @@
-/* The table of the runtime of things. */
+/* The table of the runtime of things. fake_objects.h has a session of its own. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +8,8 @@
 #include "engine/base/str.h"
 #include "engine/spec/ref.h"
 #include "test/unit/engine/operation/fake_cloud.h"
+
+const struct value *fake_without_marks(const struct value *value);
 
 #define LOOKS_OF_LINGERING 3
 #define STEP_ALIVE         0x57e9
@@ -21,7 +23,7 @@ struct cloud_step {
     struct runtime_step base;
     unsigned alive; /* STEP_ALIVE */
     struct runtime_session *session;
-    char *id, *thing_id;
+    char *id, *object, *thing_id; /* object: which of the resource's, for calls */
     bool is_sent;
 };
 
@@ -88,10 +90,30 @@ static void check_prior(struct fake_cloud *cloud, const struct record *prior)
 
 static struct fake_thing *thing_of(struct fake_cloud *cloud, const struct runtime_target *target)
 {
+    const char *id;
+
     if (!target->prior)
         return NULL;
     check_prior(cloud, target->prior);
-    return fake_cloud_by_id(cloud, fake_cloud_id(target->prior));
+    id = fake_cloud_id(target->prior);
+    if (!id && fake_cloud_faults(cloud, target->id) & CLOUD_FINDABLE)
+        return fake_cloud_find(cloud, short_name(target->id));
+    return fake_cloud_by_id(cloud, id);
+}
+
+/* Without an id, and no name to find it by. */
+static bool can_be_found(const struct fake_cloud *cloud, const struct runtime_target *target)
+{
+    return target->prior && (fake_cloud_id(target->prior) ||
+                             fake_cloud_faults(cloud, target->id) & CLOUD_FINDABLE);
+}
+
+/* A resource may have several, one call about each at a time. */
+static char *object_of(const struct runtime_target *target)
+{
+    const char *deposed = target->prior ? target->prior->deposed : NULL;
+
+    return str_printf("%s%s%s", target->id, deposed ? "'" : "", deposed ? deposed : "");
 }
 
 /* ---- Sessions and steps ---- */
@@ -145,9 +167,14 @@ static struct cloud_step *step_new(struct runtime_session *session,
     session->refs++;
     session->cloud->steps++;
     step->id = str_new(target->id);
+    step->object = object_of(target);
     step->thing_id = str_new(thing ? thing->id : NULL);
     step->base = (struct runtime_step){
-        .ops = &fake_cloud_ops, .action = action, .attributes = value_ref(target->attributes)};
+        .ops = &fake_cloud_ops,
+        .action = action,
+        .attributes = value_ref(target->attributes),
+        .extensions = value_ref(target->extensions),
+    };
     return step;
 }
 
@@ -167,10 +194,13 @@ static void free_step(struct runtime_step *base)
     unref(step->session);
     pthread_mutex_unlock(&cloud->world->lock);
     value_unref(base->attributes);
+    value_unref(base->extensions);
+    value_unref(base->memory);
     value_unref(base->before);
     value_unref(base->after);
     value_unref(base->result);
     free(step->id);
+    free(step->object);
     free(step->thing_id);
     free(step);
 }
@@ -225,15 +255,18 @@ static int read_one(struct runtime_session *session, const struct runtime_target
                     const struct runtime_call *call, struct runtime_outcome *ret,
                     struct error *error)
 {
+    _cleanup_free_ char *object = object_of(target);
     struct fake_cloud *cloud = session->cloud;
     struct fake_thing *thing = NULL;
     int r;
 
     (void)call;
-    fake_world_call(cloud->world, target->id);
+    fake_world_call(cloud->world, object);
     r = fake_world_enter(cloud->world, error);
     if (r >= 0) {
-        r = look_at(cloud, target, &thing, error);
+        r = can_be_found(cloud, target) ? look_at(cloud, target, &thing, error)
+                                        : err_set(error, ERR_UNSUPPORTED, "CannotBeFound",
+                                                  "nobody knows its id");
         if (r >= 0) {
             ret->certainty = OUTCOME_KNOWN;
             look(thing, &ret->now);
@@ -241,7 +274,7 @@ static int read_one(struct runtime_session *session, const struct runtime_target
         }
         fake_world_leave(cloud->world);
     }
-    fake_world_return(cloud->world, target->id);
+    fake_world_return(cloud->world, object);
     return r;
 }
 
@@ -325,10 +358,14 @@ static struct cloud_step *plan_thing(struct runtime_session *session,
     struct cloud_step *step = step_new(session, target, action, thing);
 
     step->base.create_first = create_first;
+    step->base.cannot_create_first =
+        action == PLAN_REPLACE && fake_cloud_faults(session->cloud, target->id) & CLOUD_SINGLE;
     step->base.before = thing ? whole(thing) : NULL;
     if (action == PLAN_UNCHANGED) {
         step->base.after = whole(thing);
         step->base.is_unrecorded = !is_recorded(thing, target);
+        if (step->base.is_unrecorded)
+            step->base.memory = memory_new(thing->id, ++session->cloud->next_serial);
     } else if (target->attributes) {
         step->base.after = planned(action == PLAN_UPDATE ? thing : NULL, target->attributes);
     }
@@ -336,6 +373,20 @@ static struct cloud_step *plan_thing(struct runtime_session *session,
     if (action == PLAN_REPLACE)
         step->base.reason = create_first ? "swapped cannot be changed" : "fixed cannot be changed";
     return step;
+}
+
+/* The engine alone deals with what was begun, and not told. */
+static void check_target(struct fake_cloud *cloud, const struct runtime_target *target)
+{
+    const struct record *prior = target->prior;
+
+    if (prior && prior->status != RECORD_APPLIED && prior->status != RECORD_TAINTED)
+        fake_world_lie(cloud->world, "a plan of %s, of which nobody knows whether it is there",
+                       target->id);
+    if (target->part == TARGET_NEW && prior)
+        fake_world_lie(cloud->world, "a plan of %s anew with what there was", target->id);
+    if (target->part == TARGET_OLD && target->attributes)
+        fake_world_lie(cloud->world, "a plan of the old %s with what is wanted", target->id);
 }
 
 static int plan_it(struct runtime_session *session, const struct runtime_target *target,
@@ -346,6 +397,7 @@ static int plan_it(struct runtime_session *session, const struct runtime_target 
     struct cloud_step *step;
     int r;
 
+    check_target(cloud, target);
     if (!target->attributes && !target->prior)
         fake_world_lie(cloud->world, "a plan of %s with nothing wanted and nothing there",
                        target->id);
@@ -367,11 +419,12 @@ static int plan(struct runtime_session *session, const struct runtime_target *ta
                 const struct observation *hint, const struct runtime_call *call,
                 struct runtime_step **ret, struct error *error)
 {
+    _cleanup_free_ char *object = object_of(target);
     struct fake_world *world = session->cloud->world;
     int r;
 
     (void)call;
-    fake_world_call(world, target->id);
+    fake_world_call(world, object);
     r = fake_world_enter(world, error);
     if (r >= 0) {
         if (hint && hint->presence != PRESENCE_UNKNOWN)
@@ -379,7 +432,7 @@ static int plan(struct runtime_session *session, const struct runtime_target *ta
         r = plan_it(session, target, ret, error);
         fake_world_leave(world);
     }
-    fake_world_return(world, target->id);
+    fake_world_return(world, object);
     return r;
 }
 
@@ -470,7 +523,8 @@ static int update(struct fake_cloud *cloud, const struct cloud_step *step, unsig
     }
     if (faults & CLOUD_HALF)
         half = value_with(thing->attributes, "x", value_get(step->base.attributes, "x"));
-    value_assign(&thing->attributes, half ? half : step->base.attributes);
+    value_unref(thing->attributes);
+    thing->attributes = fake_without_marks(half ? half : step->base.attributes);
     thing->rev++;
     cloud->updates++;
     r = answer(cloud, step, thing, faults, ret, error);
@@ -568,11 +622,11 @@ static int apply(struct runtime_step *base, const struct runtime_call *call,
     r = permit_ask(call->permit, PERMIT_ACT, error);
     if (r < 0)
         return r;
-    fake_world_call(cloud->world, step->id);
+    fake_world_call(cloud->world, step->object);
     r = fake_world_enter(cloud->world, error);
     if (r >= 0)
         r = apply_locked(cloud, step, ret, error);
-    fake_world_return(cloud->world, step->id);
+    fake_world_return(cloud->world, step->object);
     return r;
 }
 

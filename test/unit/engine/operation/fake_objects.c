@@ -86,7 +86,7 @@ struct fake_object *fake_objects_add(struct fake_objects *objects, const struct 
     object = &objects->objects[objects->n_objects++];
     *object = (struct fake_object){.key = key_of(attributes),
                                    .uid = str_printf("u%u", ++objects->next_uid),
-                                   .attributes = value_ref(attributes),
+                                   .attributes = fake_without_marks(attributes),
                                    .owner = owner};
     object->name = strchr(object->key, '/') + 1;
     return object;
@@ -120,6 +120,16 @@ bool fake_objects_may(const struct fake_objects *objects)
 }
 
 /* ---- Looks ---- */
+
+const struct value *fake_without_marks(const struct value *value)
+{
+    _cleanup_free_ char *text = json_to_str(value);
+    const struct value *plain = NULL;
+
+    if (text)
+        json_read_str(text, &plain, NULL);
+    return plain;
+}
 
 const struct value *fake_objects_mark(const struct value *attributes)
 {

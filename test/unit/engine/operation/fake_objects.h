@@ -14,6 +14,7 @@
 #ifndef TEST_UNIT_ENGINE_OPERATION_FAKE_OBJECTS_H
 #define TEST_UNIT_ENGINE_OPERATION_FAKE_OBJECTS_H
 
+#include "engine/graph/relations.h"
 #include "engine/runtime.h"
 #include "test/unit/engine/operation/fake_world.h"
 
@@ -86,6 +87,7 @@ struct fake_objects {
     unsigned sessions, steps; /* that are there */
     bool account_must_exist;  /* "robot", unless it may have gone before */
     bool rights_are_bound;    /* without a RoleBinding nothing may be looked at or deleted */
+    bool relate_fails;
     bool hints;               /* subscriptions tell of each look, as if that changed the object */
 };
 
@@ -150,6 +152,8 @@ bool fake_objects_may(const struct fake_objects *objects);
 bool fake_objects_is(const struct value *attributes, const char *kind);
 /* With what is secret of its kind marked. A reference. */
 const struct value *fake_objects_mark(const struct value *attributes);
+/* As the world keeps it, which knows nothing of secrets that came from elsewhere. A reference. */
+const struct value *fake_without_marks(const struct value *value);
 
 int fake_objects_plan(struct runtime_session *session, const struct runtime_target *target,
                       const struct observation *hint, const struct runtime_call *call,

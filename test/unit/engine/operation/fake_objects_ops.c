@@ -35,7 +35,7 @@ static int open_session(struct runtime *base, const struct runtime_scope *scope,
     *session = (struct runtime_session){.objects = objects,
                                         .refs = 1,
                                         .terminating = scope->terminating,
-                                        .inherited = scope->inherited,
+                                        .inherited = scope->is_inherited,
                                         .thorough = scope->thorough};
     objects->sessions++;
     fake_world_leave(objects->world);
@@ -68,6 +68,7 @@ static void free_step(struct runtime_step *base)
     fake_objects_session_unref(step->session);
     pthread_mutex_unlock(&objects->world->lock);
     value_unref(base->attributes);
+    value_unref(base->extensions);
     value_unref(base->before);
     value_unref(base->after);
     value_unref(base->result);
@@ -249,7 +250,8 @@ static int make_so(struct fake_objects *objects, const struct fake_step *step, u
         object = fake_objects_add(objects, attributes, OWNER_SELF);
         objects->creates++;
     }
-    value_assign(&object->attributes, attributes);
+    value_unref(object->attributes);
+    object->attributes = fake_without_marks(attributes);
     object->owner = OWNER_SELF;
     object->version += changes;
     object->made = true;

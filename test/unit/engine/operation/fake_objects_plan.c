@@ -96,6 +96,7 @@ static struct fake_step *step_new(struct planning *planning, enum plan_action ac
         .ops = &fake_objects_ops,
         .action = action,
         .uid = step->text_uid,
+        .extensions = value_ref(planning->target->extensions),
         .attributes = planning->target->attributes
                           ? fake_objects_mark(planning->target->attributes)
                           : NULL,
@@ -313,9 +314,10 @@ int fake_objects_relate(struct runtime *runtime, const struct runtime_scope *sco
                         struct error *error)
 {
     const char *account = value_get_string(scope->identity, "serviceAccountName");
-    uint16_t place = 0;
+    uint32_t place = 0;
 
-    (void)runtime, (void)error;
+    if (((struct fake_objects *)runtime)->relate_fails)
+        return refuse(ERR_INVALID, "Invalid", error);
     for (size_t i = 0; i < n; i++) {
         ret->ranks[i] = rank_of(content_of(&targets[i]));
         if (fake_objects_is(content_of(&targets[i]), "Namespace"))

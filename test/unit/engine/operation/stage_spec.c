@@ -50,19 +50,19 @@ static const struct {
 static struct shape take_shape(const char **word)
 {
     struct shape shape = {"v1", "ConfigMap", "team", "", false};
-    bool in_space = **word == '+';
+    bool in_space = **word == '+', in_v2;
 
     *word += in_space;
-    if (**word == '%') {
-        (*word)++;
-        shape.version = "v2";
-    }
+    in_v2 = **word == '%';
+    *word += in_v2;
     for (size_t i = 0; i < ARRAY_SIZE(shapes); i++)
         if (str_has_prefix(*word, shapes[i].prefix)) {
             *word += strlen(shapes[i].prefix);
             shape = shapes[i].shape;
             break;
         }
+    if (in_v2)
+        shape.version = "v2";
     if (in_space)
         shape.in = "space";
     return shape;

@@ -204,6 +204,17 @@ static void plans_references(void)
     }
 }
 
+static void a_runtime_that_cannot_tell_the_order_stops_it(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    stage.objects.relate_fails = true;
+    EXPECT_INT(stage_apply(&stage, "a=1"), ERR_INVALID, "as it says");
+    EXPECT(strstr(stage.error.message, "the fake says so"), stage.error.message);
+    EXPECT_STR(stage_log(&stage), "", "nothing is done");
+}
+
 static void stops_when_cancelled(void)
 {
     _cleanup_stage_ struct stage stage;
@@ -221,4 +232,4 @@ static void stops_when_cancelled(void)
 }
 
 SUITE(operation_plan, TEST(plans_what_is_to_be_done), TEST(dry_runs_creates_only_when_thorough),
-      TEST(looks_no_closer_than_it_must), TEST(plans_references), TEST(stops_when_cancelled))
+      TEST(looks_no_closer_than_it_must), TEST(plans_references), TEST(a_runtime_that_cannot_tell_the_order_stops_it), TEST(stops_when_cancelled))

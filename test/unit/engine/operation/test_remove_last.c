@@ -75,17 +75,32 @@ static void asks_the_guard_once(void)
     }
 }
 
-/* Of what stays in the Spec, a Namespace that leaves would take along. */
-static void keeps_a_namespace_that_is_still_used(void)
+/* Its content would go with it, and is wanted. */
+static void keeps_what_holds_something_of_the_spec(void)
 {
-    _cleanup_stage_ struct stage stage;
+    static const struct {
+        const char *note, *spec, *planned, *objects;
+        int r;
+    } rows[] = {
+        {"its content stays", "+x=1", "unchanged x; space!DeletionGuardTripped", "space x=1",
+         ERR_CONFLICT},
+        {"its content leaves, too", "y=1", "create y; delete space; delete x", "y=1", 0},
+        {"it stays, under another id", "%Namespace/space +x=1",
+         "adopt space; unchanged x; forget space", "space x=1", 0},
+    };
 
-    stage_init(&stage);
-    EXPECT_INT(stage_apply(&stage, "Namespace/space +x=1"), 0, "applied");
-    EXPECT(stage_apply(&stage, "+x=1") < 0, "refused");
-    EXPECT_STR(stage.planned.data, "unchanged x; space!DeletionGuardTripped", "planned");
-    EXPECT_STR(stage_objects(&stage), "space x=1", "objects");
-    EXPECT_STR(stage_state(&stage), "space x", "State");
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_stage_ struct stage stage;
+
+        stage_init(&stage);
+        EXPECT_INT(stage_apply(&stage, "Namespace/space +x=1"), 0, "applied");
+        EXPECT_INT(stage_apply(&stage, rows[i].spec), rows[i].r, rows[i].note);
+        EXPECT_STR(stage.planned.data, rows[i].planned, rows[i].note);
+        EXPECT_STR(stage_objects(&stage), rows[i].objects, rows[i].note);
+        EXPECT_INT(strstr(stage.error.message, "which still names \"v1:ConfigMap:space:x\"") !=
+                       NULL,
+                   rows[i].r != 0, stage.error.message);
+    }
 }
 
 /* ---- The branch ---- */
@@ -233,7 +248,7 @@ static void rights_that_leave_the_spec_go_last(void)
 
 SUITE(operation_remove_last, TEST(a_guarded_one_is_kept_with_what_it_depends_on),
       TEST(guards_what_leaves_the_spec),
-      TEST(keeps_a_namespace_that_is_still_used), TEST(asks_the_guard_once), TEST(rights_go_last),
+      TEST(keeps_what_holds_something_of_the_spec), TEST(asks_the_guard_once), TEST(rights_go_last),
       TEST(saws_off_no_branch_that_it_sits_on),
       TEST(keeps_its_rights_while_something_is_in_the_way), TEST(ends_after_being_killed),
       TEST(misses_an_account_that_is_needed), TEST(tells_what_it_may_delete_no_more),
