@@ -38,6 +38,7 @@ void fake_fault(struct fake_objects *objects, const char *name, unsigned faults)
 {
     size_t i = 0;
 
+    pthread_mutex_lock(&objects->world->lock);
     while (i < objects->n_faults && !str_equal(objects->faults[i].name, name))
         i++;
     if (i == ARRAY_SIZE(objects->faults))
@@ -45,6 +46,7 @@ void fake_fault(struct fake_objects *objects, const char *name, unsigned faults)
     objects->faults[i] = (struct fake_fault){.name = name, .faults = faults};
     if (i == objects->n_faults)
         objects->n_faults++;
+    pthread_mutex_unlock(&objects->world->lock);
 }
 
 /* ---- Objects ---- */

@@ -200,6 +200,13 @@ void fake_store_done(struct fake_store *store)
     memory_medium_free(store->medium);
 }
 
+void fake_store_cut(struct fake_store *store, bool is_down)
+{
+    pthread_mutex_lock(&store->world->lock);
+    store->is_down = is_down;
+    pthread_mutex_unlock(&store->world->lock);
+}
+
 struct store *fake_store_attach(struct fake_store *store)
 {
     store->store = memory_store_new(store->medium);

@@ -33,6 +33,9 @@ void fake_store_done(struct fake_store *store);
 struct store *fake_store_attach(struct fake_store *store);
 void fake_store_detach(struct fake_store *store);
 
+/* Whether nothing is answered to this process. */
+void fake_store_cut(struct fake_store *store, bool is_down);
+
 /* What is stored; NULL: nothing. */
 struct state *fake_store_state(const struct fake_store *store);
 /* "a b?", or "none". */

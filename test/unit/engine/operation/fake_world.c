@@ -99,6 +99,13 @@ void fake_world_start(struct fake_world *world)
         fake_world_lie(world, "a call about %s outlived its process", world->calls[0]);
 }
 
+void fake_world_fence(struct fake_world *world, bool is_fenced)
+{
+    pthread_mutex_lock(&world->lock);
+    world->is_fenced = is_fenced;
+    pthread_mutex_unlock(&world->lock);
+}
+
 void fake_world_pass(struct fake_world *world, int64_t ms)
 {
     atomic_fetch_add(&world->now, ms);

@@ -56,6 +56,8 @@ void fake_world_done(struct fake_world *world);
 void fake_world_start(struct fake_world *world);
 /* From now on there is no answer for the process, and calls in flight end. */
 void fake_world_kill(struct fake_world *world);
+/* Whether the permit refuses to act. */
+void fake_world_fence(struct fake_world *world, bool is_fenced);
 void fake_world_pass(struct fake_world *world, int64_t ms);
 
 /* Locks. Not 0, and unlocked again: there is no answer for this process (any more). */

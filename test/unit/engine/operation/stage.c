@@ -296,6 +296,13 @@ static void on_change(void *arg)
     stage->changes++;
 }
 
+static void on_landed(void *arg, const struct spec_key *key)
+{
+    struct stage *stage = arg;
+
+    stage->landed += str_equal(key->namespace_name, "team") && str_equal(key->name, "s");
+}
+
 static void forget_texts(struct stage *stage)
 {
     struct buf *texts[7];
@@ -327,6 +334,8 @@ void run_begin(struct run *run, struct stage *stage)
         .timeout = STAGE_TIMEOUT,
         .on_change = on_change,
         .arg = stage,
+        .on_landed = on_landed,
+        .landed_arg = stage,
     };
 
     *run = (struct run){.stage = stage};

@@ -44,6 +44,7 @@ struct stage {
     struct executor *executor;
     struct operation *_Atomic running; /* what an interruption cancels */
     _Atomic unsigned changes;          /* times that on_change was called, of all runs */
+    _Atomic unsigned landed;           /* … and on_landed */
 
     struct error error; /* of the last run */
     bool inherited;     /* State was, when it began */
