@@ -28,6 +28,7 @@ struct value_builder {
     size_t size; /* values so far, those of shared trees included */
     const char *key;
     size_t key_length;
+    bool mark_next; /* the next value is sensitive */
 
     /* The documents to hold, as a set: a hash table of pointers. */
     struct document **held;
@@ -80,6 +81,7 @@ static void reset(struct value_builder *b)
     b->depth = 0;
     b->size = 0;
     b->key = NULL;
+    b->mark_next = false;
     if (b->error.code)
         err_clear(&b->error);
 }
@@ -160,8 +162,20 @@ static void hand_over_held(struct value_builder *b, struct document *document)
 
 /* ---- Adding ---- */
 
-/* Where the next value goes; NULL after an error. What it returns has only
- * its document set, and no content from before. */
+/* The container that is open; NULL: none is. */
+static struct value *parent(const struct value_builder *b)
+{
+    return b->depth ? &b->pending[b->frames[b->depth - 1].first - 1].value : NULL;
+}
+
+static void mark_parent(struct value_builder *b, uint8_t marks)
+{
+    if (b->depth)
+        parent(b)->marks |= marks & MARKS_OF_PARENTS;
+}
+
+/* Where the next value goes; NULL after an error. What it returns has only its document, its
+ * type and whether it is sensitive set, and no content from before. */
 static struct value *next(struct value_builder *b, enum value_type type, size_t size)
 {
     struct member *member;
@@ -186,6 +200,10 @@ static struct value *next(struct value_builder *b, enum value_type type, size_t 
     member->key_length = b->key_length;
     b->key = NULL;
     member->value = (struct value){.document = b->document, .type = (uint8_t)type};
+    if (b->mark_next || value_is_sensitive(parent(b)))
+        member->value.marks = MARK_SENSITIVE | MARK_HAS_SENSITIVE;
+    b->mark_next = false;
+    mark_parent(b, member->value.marks);
     return &member->value;
 }
 
@@ -299,6 +317,7 @@ static void end(struct value_builder *b, enum value_type type)
         value->object = make_object(b, items, count, size);
     b->n_pending = frame->first;
     raise_height(b, value->height);
+    mark_parent(b, value->marks);
 }
 
 void value_end_object(struct value_builder *b)
@@ -309,6 +328,20 @@ void value_end_object(struct value_builder *b)
 void value_end_array(struct value_builder *b)
 {
     end(b, VALUE_ARRAY);
+}
+
+void value_begin_like(struct value_builder *b, const struct value *like)
+{
+    if (!value_is(like, VALUE_ARRAY) && !value_is(like, VALUE_OBJECT))
+        misused("begun like what is no container");
+    b->mark_next = b->mark_next || value_is_sensitive(like);
+    begin(b, value_type(like));
+}
+
+void value_end(struct value_builder *b)
+{
+    if (!b->error.code)
+        end(b, b->depth ? b->frames[b->depth - 1].type : VALUE_NULL);
 }
 
 void value_key(struct value_builder *b, const char *key)
@@ -421,16 +454,57 @@ void value_add_printf(struct value_builder *b, const char *format, ...)
     value_add_string(b, text);
 }
 
+void value_add_unknown(struct value_builder *b)
+{
+    struct value *value = next(b, VALUE_UNKNOWN, 1);
+
+    if (!value)
+        return;
+    value->marks |= MARK_HAS_UNKNOWN;
+    mark_parent(b, value->marks);
+}
+
+/* A container of its own: those that it is made from are not sensitive. */
+static void add_marked_copy(struct value_builder *b, const struct value *v)
+{
+    value_begin_like(b, v);
+    for (size_t i = 0; i < v->count && !b->error.code; i++)
+        if (v->type == VALUE_OBJECT) {
+            const struct member *member = &v->object->members[i];
+
+            value_key_n(b, member->key, member->key_length);
+            value_add(b, &member->value);
+        } else {
+            value_add(b, &v->array->items[i]);
+        }
+    value_end(b);
+}
+
+static void share(struct value_builder *b, const struct value *v)
+{
+    struct value *value = next(b, v->type, value_size(v));
+    uint8_t marks;
+
+    if (!value)
+        return;
+    marks = value->marks | v->marks;
+    *value = *v;
+    value->document = b->document;
+    value->marks = marks;
+    hold(b, value_owner(v));
+    raise_height(b, v->height);
+    mark_parent(b, marks);
+}
+
 void value_add(struct value_builder *b, const struct value *v)
 {
-    struct value *value;
-
     if (b->error.code)
         return;
     if (!v) {
         value_add_null(b);
         return;
     }
+    b->mark_next = b->mark_next || value_is_sensitive(v);
     if (v->type == VALUE_STRING || v->type == VALUE_NUMBER) {
         add_text(b, v->type, v->text, v->count);
         return;
@@ -439,13 +513,16 @@ void value_add(struct value_builder *b, const struct value *v)
         err_set(&b->error, ERR_TOO_LARGE, "TooDeep", "nested more than %d levels", LIMIT_DEPTH);
         return;
     }
-    value = next(b, v->type, value_size(v));
-    if (!value)
-        return;
-    *value = *v;
-    value->document = b->document;
-    hold(b, value_owner(v));
-    raise_height(b, v->height);
+    if ((b->mark_next || value_is_sensitive(parent(b))) && !value_is_sensitive(v) && value_count(v))
+        add_marked_copy(b, v);
+    else
+        share(b, v);
+}
+
+void value_add_sensitive(struct value_builder *b, const struct value *v)
+{
+    b->mark_next = true;
+    value_add(b, v);
 }
 
 int value_builder_finish(struct value_builder *b, const struct value **ret, struct error *error)
@@ -466,4 +543,18 @@ int value_builder_finish(struct value_builder *b, const struct value **ret, stru
     reset(b);
     *ret = &document->root;
     return 0;
+}
+
+const struct value *value_sensitive(const struct value *value)
+{
+    struct value_builder *b;
+    const struct value *marked = NULL;
+
+    if (!value || value_is_sensitive(value))
+        return value_ref(value);
+    b = value_builder_new();
+    value_add_sensitive(b, value);
+    value_builder_finish(b, &marked, NULL);
+    value_builder_free(b);
+    return marked;
 }
