@@ -12,21 +12,9 @@
 #include "engine/base/hash.h"
 #include "engine/plan/diff.h"
 #include "engine/runtime.h"
-
-enum plan_action {
-    PLAN_NONE,      /* never touched */
-    PLAN_UNCHANGED,
-    PLAN_CREATE,
-    PLAN_ADOPT,     /* there, not in State: becomes ours */
-    PLAN_UPDATE,
-    PLAN_REPLACE,
-    PLAN_DELETE,
-    PLAN_FORGET,    /* leaves State: it is gone from the world */
-    PLAN_UNKNOWN,   /* the live state could not be seen: nothing is done */
-};
+#include "engine/state/action.h"
 
 enum plan_action plan_decide(bool prior, bool planned, enum presence live);
-const char *plan_action_name(enum plan_action action); /* "create" */
 
 struct plan_change {
     const char *id, *type;

@@ -28,6 +28,7 @@
 #ifndef ENGINE_STATE_LEDGER_H
 #define ENGINE_STATE_LEDGER_H
 
+#include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/state/state.h"
 #include "engine/store.h"

@@ -1,4 +1,4 @@
-#include "engine/state/store.h"
+#include "engine/state/key_name.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 
 #define NAME_DIGITS 40
 
-void state_key_name(const struct state_key *key, char ret_name[STATE_NAME_SIZE])
+void state_key_name(const struct spec_key *key, char ret_name[STATE_NAME_SIZE])
 {
-    _cleanup_free_ char *text = str_printf("%s/%s", key->spec_namespace, key->spec_name);
+    _cleanup_free_ char *text = str_printf("%s/%s", key->namespace_name, key->name);
     char hex[HASH_HEX_SIZE];
 
     hash_hex(text, strlen(text), hex);
