@@ -116,7 +116,9 @@ struct ledger {
 
     /* The store's work. */
     bool working;
-    struct store_file *file; /* used by the thread that works */
+    size_t patient; /* threads that wait, and would have it tried for some seconds */
+    struct store_file *file; /* this and the next: of the thread that works */
+    bool removal_in_doubt;   /* the document may be gone */
     bool was_tried;
     int64_t tried_at;      /* the end of the last try, monotonic */
     uint64_t tries;        /* that ended */

@@ -15,14 +15,15 @@ static void empty(struct ledger *ledger)
     ledger->saved.serial = 0;
     ledger->saved_ticket = ledger->tickets;
     ledger->is_stored = ledger->wants_snapshot = ledger->wants_write = ledger->head_changed = false;
+    ledger->removal_in_doubt = false;
     ledger->snapshot_bytes = ledger->n_entries = 0;
     err_clear(&ledger->failure);
 }
 
-/* in_doubt: the file may not be up to date. */
-static int try_once(struct ledger *ledger, const struct batch *batch, bool in_doubt,
-                    bool *ret_is_lost, struct error *problem)
+static int try_once(struct ledger *ledger, const struct batch *batch, bool *ret_is_lost,
+                    struct error *problem)
 {
+    bool in_doubt = batch || ledger->removal_in_doubt;
     struct store_call call = ledger_call(ledger, PERMIT_ACT);
     int r = in_doubt ? batch_look(ledger, batch, problem) : STORED_BEFORE;
 
@@ -42,14 +43,16 @@ static int try_once(struct ledger *ledger, const struct batch *batch, bool in_do
 static int remove_state(struct ledger *ledger, const struct batch *batch, struct error *problem)
 {
     int64_t until = ledger_clock(ledger) + SAVE_PATIENCE, wait = SAVE_WAIT_FIRST;
-    bool in_doubt = batch, is_lost = false;
+    bool is_lost = false;
 
     for (;;) {
-        int r = try_once(ledger, batch, in_doubt, &is_lost, problem);
+        int r = try_once(ledger, batch, &is_lost, problem);
 
-        if (r >= 0 || is_lost || !err_is_transient(r) || ledger_clock(ledger) >= until)
+        if (r >= 0 || is_lost || !err_is_transient(r))
             return r;
-        in_doubt = true;
+        ledger->removal_in_doubt = true;
+        if (ledger_clock(ledger) >= until)
+            return r;
         ledger_pause(ledger, wait);
         wait = 2 * wait < SAVE_WAIT_MOST ? 2 * wait : SAVE_WAIT_MOST;
     }

@@ -200,6 +200,8 @@ static void work(struct ledger *ledger, int64_t patience)
     uint64_t waiting;
 
     ledger_work_begin(ledger);
+    if (ledger->patient)
+        patience = SAVE_PATIENCE; /* also for those that wait */
     do {
         err_clear(&problem);
         waiting = ledger->tickets;
@@ -218,7 +220,7 @@ static void work(struct ledger *ledger, int64_t patience)
 
 /* ---- Waiting for it ---- */
 
-int ledger_save(struct ledger *ledger, uint64_t ticket, int64_t patience, struct error *error)
+static int wait_for(struct ledger *ledger, uint64_t ticket, int64_t patience, struct error *error)
 {
     uint64_t tries = ledger->tries;
 
@@ -233,6 +235,16 @@ int ledger_save(struct ledger *ledger, uint64_t ticket, int64_t patience, struct
             work(ledger, patience);
     }
     return 0;
+}
+
+int ledger_save(struct ledger *ledger, uint64_t ticket, int64_t patience, struct error *error)
+{
+    int r;
+
+    ledger->patient += patience > 0;
+    r = wait_for(ledger, ticket, patience, error);
+    ledger->patient -= patience > 0;
+    return r;
 }
 
 int ledger_save_all(struct ledger *ledger, int64_t patience, struct error *error)
@@ -250,10 +262,12 @@ int ledger_save_begin(struct ledger *ledger, struct begin *begin, struct error *
         return err_copy(error, &ledger->lost);
     begin->ticket = ++ledger->tickets;
     queue(ledger, begin);
+    ledger->patient++;
     while (!begin->is_done)
         if (ledger->working)
             pthread_cond_wait(&ledger->changed, &ledger->lock);
         else
             work(ledger, SAVE_PATIENCE);
+    ledger->patient--;
     return err_copy(error, begin->r < 0 ? &begin->error : NULL);
 }
