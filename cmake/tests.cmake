@@ -1,5 +1,6 @@
 # test/unit mirrors the sources: test/unit/engine/base/*.c tests the layer engine/base and
-# links it alone. test/fuzz/*.c are fuzzers (test/fuzz/fuzz.h), hack/benchmarks/*.c benchmarks.
+# links it alone; what lies in test/unit/engine itself is shared by all tests, as a library.
+# test/fuzz/*.c are fuzzers (test/fuzz/fuzz.h), hack/benchmarks/*.c benchmarks.
 
 enable_testing() # not in a function: it would be forgotten at its end
 
@@ -10,11 +11,15 @@ function(_unit_test folder)
     _layer_target(${folder} target)
     add_executable(test_${target} ${ARGN} ${PROJECT_SOURCE_DIR}/test/unit/suite.c)
     _our_sources(test_${target})
-    target_link_libraries(test_${target} PRIVATE ${target} PkgConfig::CUNIT)
+    target_link_libraries(test_${target} PRIVATE unit_shared ${target} PkgConfig::CUNIT)
     add_test(NAME ${folder} COMMAND test_${target} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()
 
 function(unit_tests)
+    file(GLOB shared CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/engine/*.c)
+    add_library(unit_shared STATIC ${shared})
+    _our_sources(unit_shared)
+    target_link_libraries(unit_shared PUBLIC engine_base PkgConfig::CUNIT)
     get_property(layers GLOBAL PROPERTY KUSION_LAYERS)
     foreach(folder IN LISTS layers)
         file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/${folder}/*.c)
