@@ -8,6 +8,7 @@
  *     update makes another `rev`, a replacement another `id`
  *   - `x` and `ref` can be updated; another `fixed` makes it replaced, deleted first; another
  *     `swapped`, created first
+ *   - what was not made to its end has to be replaced
  *   - calls may take long, fail half way, or end in doubt
  *   - where `extensions` have something unknown, nothing can be planned: it is deferred
  *   - there is no bulk look, nothing to subscribe to, no uid, no footprint
@@ -22,7 +23,8 @@
 #include "test/unit/engine/operation/fake_world.h"
 
 #define FAKE_CLOUD_TYPE  "Cloud"
-#define FAKE_CLOUD_DOUBT 60000 /* ms: what is in doubt has an effect within that time or never */
+#define FAKE_CLOUD_DOUBT 60000   /* ms: what is in doubt has an effect within that time or never */
+#define FAKE_CLOUD_LIMIT 1800000 /* ms: no apply takes longer */
 
 enum {
     CLOUD_REFUSED = 1 << 0,   /* apply is forbidden */

@@ -172,6 +172,7 @@ static struct cloud_step *step_new(struct runtime_session *session,
     step->base = (struct runtime_step){
         .ops = &fake_cloud_ops,
         .action = action,
+        .limit = FAKE_CLOUD_LIMIT,
         .attributes = value_ref(target->attributes),
         .extensions = value_ref(target->extensions),
     };
@@ -321,9 +322,10 @@ static const struct value *planned(const struct fake_thing *thing, const struct 
                       now ? value_get(now, "secret") : secret, "rev");
 }
 
-static enum plan_action decide(const struct fake_thing *thing, const struct value *attributes,
+static enum plan_action decide(const struct fake_thing *thing, const struct runtime_target *target,
                                bool *ret_create_first)
 {
+    const struct value *attributes = target->attributes;
     bool fixed, swapped;
 
     if (!attributes)
@@ -333,7 +335,7 @@ static enum plan_action decide(const struct fake_thing *thing, const struct valu
     fixed = differs(thing, attributes, "fixed");
     swapped = differs(thing, attributes, "swapped");
     *ret_create_first = swapped && !fixed;
-    if (fixed || swapped)
+    if (fixed || swapped || target->prior->status == RECORD_TAINTED)
         return PLAN_REPLACE;
     if (differs(thing, attributes, "x") || differs(thing, attributes, "ref"))
         return PLAN_UPDATE;
@@ -354,7 +356,7 @@ static struct cloud_step *plan_thing(struct runtime_session *session,
                                      const struct fake_thing *thing)
 {
     bool create_first = false;
-    enum plan_action action = decide(thing, target->attributes, &create_first);
+    enum plan_action action = decide(thing, target, &create_first);
     struct cloud_step *step = step_new(session, target, action, thing);
 
     step->base.create_first = create_first;
@@ -371,7 +373,9 @@ static struct cloud_step *plan_thing(struct runtime_session *session,
     }
     step->base.result = value_ref(step->base.after);
     if (action == PLAN_REPLACE)
-        step->base.reason = create_first ? "swapped cannot be changed" : "fixed cannot be changed";
+        step->base.reason = target->prior->status == RECORD_TAINTED ? "it was not made to its end"
+                            : create_first ? "swapped cannot be changed"
+                                           : "fixed cannot be changed";
     return step;
 }
 

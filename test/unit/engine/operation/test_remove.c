@@ -248,9 +248,8 @@ static void prunes_dependents_first(void)
     EXPECT_INT(stage_apply(&stage, "x=1 y=1:x z=1:y a=1:x"), 0, "applied");
     EXPECT_INT(stage_apply(&stage, "a=2"), 0, "applied again");
     EXPECT_STR(stage_deeds(&stage), "patch a; delete z; delete y; delete x", "deeds");
-    saved = strstr(stage_log(&stage), "patch a; ");
-    EXPECT(saved && str_has_prefix(saved, "patch a; save x y z a; delete z"),
-           "State is written before deletes");
+    saved = strstr(stage_log(&stage), "save x y z a; ");
+    EXPECT(saved && strstr(saved, "delete z"), "State is written before deletes");
 }
 
 static void a_prune_that_fails_keeps_its_record(void)

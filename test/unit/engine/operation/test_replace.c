@@ -30,7 +30,7 @@ static void replaces_in_the_order_that_is_asked_for(void)
          "replace d; replace e; replace f",
          "create d; create e; create f; delete f; delete e; delete d", "d=1*l e*#d f~#e"},
         {"what is pruned and in the way goes first", "Cloud/d=1*k Cloud/y@d Cloud/x=1",
-         "Cloud/d=1*l", "replace d; delete y; delete x",
+         "Cloud/d=1*l", "replace d; delete x; delete y",
          "delete y; delete d; create d; delete x", "d=1*l"},
         {"drift of what cannot be changed", "Cloud/d=1*k", "Cloud/d=2*l", "replace d",
          "delete d; create d", "d=2*l"},
@@ -62,6 +62,7 @@ static void says_why_it_is_replaced(void)
     EXPECT_INT(stage_apply(&stage, "Cloud/d=1*k"), 0, "applied");
     EXPECT_INT(stage_plan(&stage, "Cloud/d=1*l"), 0, "planned");
     EXPECT(strstr(stage.diffs.data, "fixed: \"k\" -> \"l\""), stage.diffs.data);
+    EXPECT_STR(stage.reasons.data, "d: fixed cannot be changed", "reason");
 }
 
 /* The reference's value is another thing's id, which is unknown while planning, and turns out to be
@@ -100,13 +101,13 @@ static void a_failed_create_leaves_the_old_one_in_force(void)
     EXPECT_INT(stage_apply(&stage, "Cloud/d=1~l a@d.id"), ERR_FORBIDDEN, "refused");
     EXPECT_STR(stage.results.data, "d failed; a skipped", "results");
     EXPECT_STR(stage_cloud(&stage), "d=1~k", "the old one");
-    EXPECT_STR(stage_state(&stage), "d a", "is not deposed");
+    EXPECT_STR(stage_state(&stage), "a d", "is not deposed");
     EXPECT_INT(stage_plan(&stage, "Cloud/d=1~k a@d.id"), 0, "as before");
     EXPECT_STR(stage.planned.data, "unchanged d; unchanged a", "and taken for what it is");
     fake_cloud_fault(&stage.cloud, "d", 0);
     EXPECT_INT(stage_apply(&stage, "Cloud/d=1~l a@d.id"), 0, stage.error.message);
     EXPECT_STR(stage_cloud(&stage), "d=1~l", "the next time");
-    EXPECT_STR(stage_state(&stage), "d a", "the next time");
+    EXPECT_STR(stage_state(&stage), "a d", "the next time");
 }
 
 /* Created first, and made in part: both are there, and named, until one is as it should be. */
@@ -175,13 +176,13 @@ static void what_was_not_made_to_its_end_is_replaced(void)
     fake_cloud_fault(&stage.cloud, "d", CLOUD_PARTIAL);
     EXPECT_INT(stage_apply(&stage, "Cloud/d=1 a@d"), ERR_INVALID, "half way");
     EXPECT_STR(stage.results.data, "d failed; a skipped", "results");
-    EXPECT_STR(stage_state(&stage), "d! a?", "tainted");
+    EXPECT_STR(stage_state(&stage), "a? d!", "tainted");
     fake_cloud_fault(&stage.cloud, "d", 0);
     EXPECT_INT(stage_apply(&stage, "Cloud/d=1 a@d"), 0, stage.error.message);
     EXPECT_STR(stage.planned.data, "replace d; create a", "planned");
     EXPECT(str_has_prefix(stage_deeds(&stage), "delete d; create d"), stage_log(&stage));
     EXPECT_STR(stage_cloud(&stage), "d=1", "one");
-    EXPECT_STR(stage_state(&stage), "d a", "whole");
+    EXPECT_STR(stage_state(&stage), "a d", "whole");
 }
 
 static void a_tainted_one_can_leave(void)
