@@ -146,9 +146,31 @@ static const char *show(struct stage *stage, char *text)
     return stage->shown.data;
 }
 
+/* "@i3" becomes "@#d": ids are others in another life. */
+static char *with_names(const struct fake_cloud *cloud, const char *text)
+{
+    struct buf named = BUF_INIT;
+
+    for (size_t length; *text; text += length) {
+        _cleanup_free_ char *id = NULL;
+        const struct fake_thing *thing;
+
+        length = *text == '@' ? 1 + strcspn(text + 1, " ~^!-") : 1 + strcspn(text + 1, "@");
+        id = str_new_n(text + 1, length - 1);
+        thing = *text == '@' ? fake_cloud_by_id(cloud, id) : NULL;
+        if (thing)
+            buf_printf(&named, "@#%s", thing->name);
+        else
+            buf_add(&named, text, length);
+    }
+    return buf_take(&named);
+}
+
 const char *stage_objects(struct stage *stage)
 {
-    return show(stage, fake_objects_text(&stage->objects));
+    _cleanup_free_ char *text = fake_objects_text(&stage->objects);
+
+    return show(stage, with_names(&stage->cloud, text));
 }
 
 const char *stage_cloud(struct stage *stage)

@@ -6,6 +6,9 @@
  * Of a create in the cloud whose answer was never seen nobody can know what became of it. The
  * operation that follows leaves that alone, and what depends on it; then a person clears it up.
  */
+#include <stdlib.h>
+
+#include "engine/base/str.h"
 #include "engine/operation/operation.h"
 #include "test/unit/engine/operation/doubt.h"
 #include "test/unit/engine/operation/stage.h"
@@ -66,6 +69,25 @@ struct ending {
     unsigned steps, objects_made, things_made;
 };
 
+/* Records are in the order in which they came to be, which is another after a kill. */
+static void show_state(struct stage *stage, char *ret, size_t size)
+{
+    _cleanup_free_ char *text = str_new(stage_state(stage));
+    const char *words[16];
+    size_t n = 0, length = 0;
+
+    for (char *at = text; *at && n < ARRAY_SIZE(words);) {
+        words[n++] = at;
+        at += strcspn(at, " ");
+        if (*at)
+            *at++ = '\0';
+    }
+    qsort(words, n, sizeof(*words), str_compare);
+    ret[0] = '\0';
+    for (size_t i = 0; i < n; i++)
+        length += (size_t)snprintf(ret + length, size - length, "%s ", words[i]);
+}
+
 static struct ending ending_of(struct stage *stage)
 {
     struct ending ending = {.steps = stage->world.steps,
@@ -74,7 +96,7 @@ static struct ending ending_of(struct stage *stage)
 
     snprintf(ending.objects, sizeof(ending.objects), "%s", stage_objects(stage));
     snprintf(ending.cloud, sizeof(ending.cloud), "%s", stage_cloud(stage));
-    snprintf(ending.state, sizeof(ending.state), "%s", stage_state(stage));
+    show_state(stage, ending.state, sizeof(ending.state));
     return ending;
 }
 
