@@ -30,6 +30,8 @@ function(unit_tests)
         file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/${folder}/*.c)
         _unit_test(${folder} ${sources})
     endforeach()
+    # test_no_threads.c refuses threads.
+    target_link_options(test_engine_executor PRIVATE LINKER:--wrap=pthread_create)
 endfunction()
 
 function(fuzzers)
