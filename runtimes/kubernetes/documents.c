@@ -88,7 +88,7 @@ static void set_swept(const struct document_file *file, bool is_known)
     pthread_mutex_unlock(&store->lock);
 }
 
-void document_moved(struct document_file *file, char *version)
+void kube_document_moved(struct document_file *file, char *version)
 {
     bool was_swept = is_swept(file);
 
@@ -120,8 +120,8 @@ static int may_change(const struct document_file *file, const struct store_call 
 
 static void forget(struct document_file *file)
 {
-    head_done(&file->seen);
-    segments_done(&file->segments);
+    kube_head_done(&file->seen);
+    kube_segments_done(&file->segments);
 }
 
 /* ---- Reading ---- */
@@ -131,22 +131,22 @@ static int read_head(const struct task *task, struct document_file *file,
                      const struct value *object, struct document *to, struct error *error)
 {
     struct head head = {0};
-    int r = head_parse(file, object, &head, error);
+    int r = kube_head_parse(file, object, &head, error);
 
     forget(file);
     if (r < 0) {
-        file->seen.version = str_new(version_of(object));
+        file->seen.version = str_new(kube_version_of(object));
         return r;
     }
-    r = part_read(task, file, &head, object, PART_OPEN, &to->open, error);
+    r = kube_part_read(task, file, &head, object, PART_OPEN, &to->open, error);
     if (r == 0)
-        r = part_read(task, file, &head, object, PART_SECRET, &to->secret, error);
+        r = kube_part_read(task, file, &head, object, PART_SECRET, &to->secret, error);
     if (r == 0 && head.fields[HEAD_JOURNAL])
-        r = journal_read(task, file, head.fields[HEAD_JOURNAL], &file->segments, to, error);
+        r = kube_journal_read(task, file, head.fields[HEAD_JOURNAL], &file->segments, to, error);
     if (r == 0 || r == ERR_CORRUPT)
         file->seen = head;
     else
-        head_done(&head);
+        kube_head_done(&head);
     return r;
 }
 
@@ -162,7 +162,7 @@ static int documents_read(struct store_file *base, const struct store_call *call
         _cleanup_value_ const struct value *object = NULL;
         struct document document = DOCUMENT_INIT;
         struct error problem = {0};
-        int r = object_get(&task, "configmaps", file->head_name, false, &object, &problem);
+        int r = kube_object_get(&task, "configmaps", file->head_name, false, &object, &problem);
 
         if (r == 0)
             r = read_head(&task, file, object, &document, &problem);
@@ -174,10 +174,10 @@ static int documents_read(struct store_file *base, const struct store_call *call
             return 0;
         }
         document_done(&document);
-        if (r != ERR_CORRUPT || str_equal(before, version_of(object)))
+        if (r != ERR_CORRUPT || str_equal(before, kube_version_of(object)))
             return err_copy(error, &problem);
         free(before);
-        before = str_new(version_of(object));
+        before = str_new(kube_version_of(object));
     }
 }
 
@@ -192,22 +192,22 @@ static int swap_head(const struct task *task, struct document_file *file, const 
     char tag[TAG_SIZE];
     int r;
 
-    draw_tag(tag);
-    body = head_body(file, head, open, tag, before);
-    r = object_swap(
+    kube_draw_tag(tag);
+    body = kube_head_body(file, head, open, tag, before);
+    r = kube_object_swap(
         task,
         &(struct swap){before ? "PUT" : "POST", "configmaps", file->head_name, body, before, tag},
         ret_version, &problem);
-    return r == ERR_CONFLICT ? document_conflict(file, problem.message, error)
+    return r == ERR_CONFLICT ? kube_document_conflict(file, problem.message, error)
                              : err_copy(error, &problem);
 }
 
 /* Of the head that was seen: its chunks but for those that stay, and its segments. */
 static void add_seen(const struct document_file *file, const struct head *keep, struct garbage *to)
 {
-    garbage_add_chunks(file, &file->seen, keep, to);
+    kube_garbage_add_chunks(file, &file->seen, keep, to);
     for (size_t i = 0; i < file->segments.count; i++)
-        garbage_add(to, PART_SECRET, file->segments.names[i]);
+        kube_garbage_add(to, PART_SECRET, file->segments.names[i]);
 }
 
 /* Chunks, head: gives the head as it is then, and what is left over, as far as that is known. */
@@ -216,18 +216,18 @@ static int write_parts(const struct task *task, struct document_file *file,
                        bool *ret_is_known, struct error *error)
 {
     bool is_clean = is_swept(file);
-    int r = part_write(task, file, PART_OPEN, &document->open, head, error);
+    int r = kube_part_write(task, file, PART_OPEN, &document->open, head, error);
 
     if (r == 0)
-        r = part_write(task, file, PART_SECRET, &document->secret, head, error);
+        r = kube_part_write(task, file, PART_SECRET, &document->secret, head, error);
     if (r == 0 && file->seen.fields[HEAD_CHUNKED] && !is_clean)
-        head_set(head, HEAD_CHUNKED, "true"); /* until they are known to be gone */
+        kube_head_set(head, HEAD_CHUNKED, "true"); /* until they are known to be gone */
     if (r == 0 && head->fields[HEAD_CHUNKED] && !is_clean)
-        *ret_is_known = garbage_find(task, file, head, garbage, NULL) == 0;
+        *ret_is_known = kube_garbage_find(task, file, head, garbage, NULL) == 0;
     else if (r == 0)
         add_seen(file, head, garbage);
     if (r == 0 && file->seen.fields[HEAD_JOURNAL])
-        r = journal_close(task, file, error);
+        r = kube_journal_close(task, file, error);
     if (r == 0)
         r = swap_head(task, file, head, &document->open, &head->version, error);
     return r;
@@ -238,24 +238,24 @@ static int documents_write(struct store_file *base, const struct store_call *cal
 {
     struct document_file *file = (struct document_file *)base;
     const struct task task = task_of(file, call);
-    _cleanup_(garbage_done) struct garbage garbage = {0};
+    _cleanup_(kube_garbage_done) struct garbage garbage = {0};
     struct head head;
     bool is_known = true, is_chunked = is_swept(file) || file->seen.fields[HEAD_CHUNKED];
     int r = may_change(file, call, error);
 
     if (r < 0)
         return r;
-    head_init(&head);
+    kube_head_init(&head);
     r = write_parts(&task, file, document, &head, &garbage, &is_known, error);
     if (r < 0) {
-        head_done(&head);
+        kube_head_done(&head);
         set_swept(file, false); /* chunks of this write may be left */
         return r;
     }
     forget(file);
     file->seen = head;
     /* Best effort: the next write or remove goes over them again. */
-    if (garbage_remove(&task, &garbage, NULL) < 0)
+    if (kube_garbage_remove(&task, &garbage, NULL) < 0)
         is_known = false;
     set_swept(file, is_known && (is_chunked || file->seen.fields[HEAD_CHUNKED]));
     return 0;
@@ -266,10 +266,10 @@ static int expect_none(const struct task *task, const struct document_file *file
                        struct error *error)
 {
     struct error problem = {0};
-    int r = object_get(task, "configmaps", file->head_name, true, NULL, &problem);
+    int r = kube_object_get(task, "configmaps", file->head_name, true, NULL, &problem);
 
     if (r == 0)
-        return document_conflict(file, "there is one now", error);
+        return kube_document_conflict(file, "there is one now", error);
     return r == ERR_NOT_FOUND ? 0 : err_copy(error, &problem);
 }
 
@@ -289,7 +289,7 @@ static int documents_append(struct store_file *base, const struct store_call *ca
     if (file->seen.fields[HEAD_JOURNAL] ? !file->segments.version : !file->seen.fields[HEAD_FORMAT])
         return err_set(error, ERR_CORRUPT, DOCUMENT_CORRUPT,
                        "the document is damaged: nothing can be appended");
-    r = journal_append(&task, file, bytes, length, error);
+    r = kube_journal_append(&task, file, bytes, length, error);
     if (r < 0)
         set_swept(file, false);
     return r;
@@ -307,15 +307,15 @@ static int remove_head(const struct task *task, struct document_file *file, stru
     if (!version)
         return expect_none(task, file, error);
     if (file->seen.fields[HEAD_JOURNAL])
-        r = journal_close(task, file, error);
+        r = kube_journal_close(task, file, error);
     if (r < 0)
         return r;
     options = value_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "DeleteOptions",
                          "preconditions", "resourceVersion", version);
-    r = object_swap(task,
-                    &(struct swap){"DELETE", "configmaps", file->head_name, options, version, NULL},
-                    NULL, &problem);
-    return r == ERR_CONFLICT ? document_conflict(file, problem.message, error)
+    r = kube_object_swap(
+        task, &(struct swap){"DELETE", "configmaps", file->head_name, options, version, NULL}, NULL,
+        &problem);
+    return r == ERR_CONFLICT ? kube_document_conflict(file, problem.message, error)
                              : err_copy(error, &problem);
 }
 
@@ -324,7 +324,7 @@ static int documents_remove(struct store_file *base, const struct store_call *ca
 {
     struct document_file *file = (struct document_file *)base;
     const struct task task = task_of(file, call);
-    _cleanup_(garbage_done) struct garbage garbage = {0};
+    _cleanup_(kube_garbage_done) struct garbage garbage = {0};
     int r = may_change(file, call, error);
 
     if (r < 0)
@@ -332,7 +332,7 @@ static int documents_remove(struct store_file *base, const struct store_call *ca
     if (is_swept(file))
         add_seen(file, NULL, &garbage);
     else
-        r = garbage_find(&task, file, NULL, &garbage, error);
+        r = kube_garbage_find(&task, file, NULL, &garbage, error);
     /* The head first: from then on there is no document, whatever is left of it. */
     if (r == 0)
         r = remove_head(&task, file, error);
@@ -340,7 +340,7 @@ static int documents_remove(struct store_file *base, const struct store_call *ca
     if (r < 0)
         return r;
     forget(file);
-    return garbage_remove(&task, &garbage, error);
+    return kube_garbage_remove(&task, &garbage, error);
 }
 
 /* ---- Listing ---- */
@@ -408,7 +408,7 @@ static int on_item(void *arg, const struct value *item, struct error *error)
 static char *list_path(const struct documents *store, enum document_kind kind,
                        const struct spec_key *spec)
 {
-    _cleanup_free_ char *collection = object_path(store, "configmaps", NULL);
+    _cleanup_free_ char *collection = kube_object_path(store, "configmaps", NULL);
     _cleanup_buf_ struct buf path = BUF_INIT, selector = BUF_INIT;
 
     buf_printf(&selector, KUBE_KIND_LABEL "=%s", document_kind_name(kind));

@@ -25,7 +25,7 @@ static const struct {
                      HEAD_SECRET_TAG, 's'},
 };
 
-const char *part_plural(enum part part)
+const char *kube_part_plural(enum part part)
 {
     return parts[part].plural;
 }
@@ -41,12 +41,12 @@ static int64_t chunks_of(const struct head *head, enum part part)
     return str_to_int64(text, &count) && count >= 0 && count <= LIMIT_CHUNKS ? count : -1;
 }
 
-bool head_has_chunks(const struct head *head, enum part part)
+bool kube_head_has_chunks(const struct head *head, enum part part)
 {
     return chunks_of(head, part) > 0;
 }
 
-bool part_is_inline(const struct head *head, enum part part)
+bool kube_part_is_inline(const struct head *head, enum part part)
 {
     return part == PART_OPEN && chunks_of(head, part) == 0;
 }
@@ -70,15 +70,15 @@ static int chunk_read(const struct task *task, enum part part, const char *name,
     struct error problem = {0};
     char actual[HASH_HEX_SIZE];
     const char *expected;
-    int r = object_get(task, parts[part].plural, name, false, &object, &problem);
+    int r = kube_object_get(task, parts[part].plural, name, false, &object, &problem);
 
     if (r == ERR_NOT_FOUND)
         return err_set(error, ERR_CORRUPT, DOCUMENT_CORRUPT, "%s %s/%s is missing",
                        parts[part].kind, task->store->namespace_name, name);
     if (r < 0)
         return err_copy(error, &problem);
-    r = object_bytes(task->store, object, parts[part].kind, parts[part].field, KEY_BYTES, to,
-                     error);
+    r = kube_object_bytes(task->store, object, parts[part].kind, parts[part].field, KEY_BYTES, to,
+                          error);
     if (r < 0)
         return r;
     hash_hex(to->data + before, to->length - before, actual);
@@ -105,8 +105,9 @@ static int chunks_read(const struct task *task, const struct document_file *file
     return r;
 }
 
-int part_read(const struct task *task, const struct document_file *file, const struct head *head,
-              const struct value *object, enum part part, struct buf *to, struct error *error)
+int kube_part_read(const struct task *task, const struct document_file *file,
+                   const struct head *head, const struct value *object, enum part part,
+                   struct buf *to, struct error *error)
 {
     const char *checksum = head->fields[parts[part].checksum];
     char actual[HASH_HEX_SIZE];
@@ -115,10 +116,10 @@ int part_read(const struct task *task, const struct document_file *file, const s
     if (!checksum && part == PART_SECRET)
         return 0;
     if (!checksum || chunks_of(head, part) < 0)
-        return head_corrupt(file, "it does not say what there is", error);
-    if (part_is_inline(head, part))
-        r = object_bytes(task->store, object, "ConfigMap", "binaryData",
-                         document_kind_name(file->name.kind), to, error);
+        return kube_head_corrupt(file, "it does not say what there is", error);
+    if (kube_part_is_inline(head, part))
+        r = kube_object_bytes(task->store, object, "ConfigMap", "binaryData",
+                              document_kind_name(file->name.kind), to, error);
     else
         r = chunks_read(task, file, head, part, to, error);
     if (r < 0)
@@ -126,11 +127,11 @@ int part_read(const struct task *task, const struct document_file *file, const s
     hash_hex(to->data, to->length, actual);
     if (str_equal(actual, checksum) && !buf_overflowed(to))
         return 0;
-    return head_corrupt(file,
-                        part_is_inline(head, part)
-                            ? "what it holds does not match its checksum"
-                            : "its chunks, or it itself, are: their checksums differ",
-                        error);
+    return kube_head_corrupt(file,
+                             kube_part_is_inline(head, part)
+                                 ? "what it holds does not match its checksum"
+                                 : "its chunks, or it itself, are: their checksums differ",
+                             error);
 }
 
 /* ---- Writing ---- */
@@ -146,7 +147,7 @@ static const struct value *chunk_body(const struct document_file *file, enum par
 
     base64_encode(&encoded, bytes, length);
     hash_hex(bytes, length, checksum);
-    metadata = object_metadata(file, name, tag, NULL);
+    metadata = kube_object_metadata(file, name, tag, NULL);
     text = value_pack("s", checksum);
     return value_pack("{s:s, s:s, s:V, s:b, s:{s:s}}", "apiVersion", "v1", "kind", parts[part].kind,
                       "metadata", value_with_path(metadata, at, 2, text), "immutable", 1,
@@ -166,7 +167,7 @@ static int chunks_write(const struct task *task, const struct document_file *fil
             chunk_body(file, part, name, head->fields[parts[part].tag], bytes->data + at,
                        rest < LIMIT_CHUNK_BYTES ? rest : LIMIT_CHUNK_BYTES);
 
-        r = object_create(task, parts[part].plural, body, error);
+        r = kube_object_create(task, parts[part].plural, body, error);
     }
     return r;
 }
@@ -177,15 +178,15 @@ static void set_part(struct head *head, enum part part, const char *checksum, si
 {
     _cleanup_free_ char *count = str_printf("%zu", chunks);
 
-    head_set(head, parts[part].checksum, checksum);
-    head_set(head, parts[part].chunks, checksum ? count : NULL);
-    head_set(head, parts[part].tag, tag);
+    kube_head_set(head, parts[part].checksum, checksum);
+    kube_head_set(head, parts[part].chunks, checksum ? count : NULL);
+    kube_head_set(head, parts[part].tag, tag);
     if (chunks)
-        head_set(head, HEAD_CHUNKED, "true");
+        kube_head_set(head, HEAD_CHUNKED, "true");
 }
 
-int part_write(const struct task *task, const struct document_file *file, enum part part,
-               const struct buf *bytes, struct head *head, struct error *error)
+int kube_part_write(const struct task *task, const struct document_file *file, enum part part,
+                    const struct buf *bytes, struct head *head, struct error *error)
 {
     size_t chunks = (bytes->length + LIMIT_CHUNK_BYTES - 1) / LIMIT_CHUNK_BYTES;
     char checksum[HASH_HEX_SIZE], tag[TAG_SIZE];
@@ -200,19 +201,19 @@ int part_write(const struct task *task, const struct document_file *file, enum p
         return 0;
     }
     hash_hex(bytes->data, bytes->length, checksum);
-    if (chunks && head_has_chunks(&file->seen, part) &&
+    if (chunks && kube_head_has_chunks(&file->seen, part) &&
         str_equal(checksum, file->seen.fields[parts[part].checksum])) {
         set_part(head, part, checksum, chunks, file->seen.fields[parts[part].tag]);
         return 0;
     }
-    draw_tag(tag);
+    kube_draw_tag(tag);
     set_part(head, part, checksum, chunks, chunks ? tag : NULL);
     return chunks ? chunks_write(task, file, part, head, bytes, error) : 0;
 }
 
 /* ---- What is left over ---- */
 
-void garbage_done(struct garbage *garbage)
+void kube_garbage_done(struct garbage *garbage)
 {
     for (size_t i = 0; i < PARTS; i++) {
         for (size_t j = 0; j < garbage->count[i]; j++)
@@ -222,7 +223,7 @@ void garbage_done(struct garbage *garbage)
     *garbage = (struct garbage){0};
 }
 
-void garbage_add(struct garbage *to, enum part part, const char *name)
+void kube_garbage_add(struct garbage *to, enum part part, const char *name)
 {
     to->names[part] =
         mem_grow(to->names[part], to->count[part], &to->capacity[part], sizeof(*to->names[part]));
@@ -243,17 +244,17 @@ static int on_item(void *arg, const struct value *item, struct error *error)
     (void)error;
     if (name && !str_equal(name, search->head_name) &&
         !(search->keep && str_has_prefix(name, search->keep)))
-        garbage_add(search->found, search->part, name);
+        kube_garbage_add(search->found, search->part, name);
     return 0;
 }
 
 static int find_of_part(const struct task *task, const struct document_file *file, enum part part,
                         const struct head *keep, struct garbage *found, struct error *error)
 {
-    _cleanup_free_ char *collection = object_path(task->store, parts[part].plural, NULL);
+    _cleanup_free_ char *collection = kube_object_path(task->store, parts[part].plural, NULL);
     _cleanup_free_ char *selector = str_printf("%s=%s", KUBE_DOCUMENT_LABEL, file->head_name);
     _cleanup_free_ char *stem =
-        keep && head_has_chunks(keep, part) ? stem_of(file, keep, part) : NULL;
+        keep && kube_head_has_chunks(keep, part) ? stem_of(file, keep, part) : NULL;
     struct search search = {found, part, file->head_name, stem};
     _cleanup_buf_ struct buf path = BUF_INIT;
 
@@ -266,8 +267,8 @@ static int find_of_part(const struct task *task, const struct document_file *fil
         NULL, error);
 }
 
-int garbage_find(const struct task *task, const struct document_file *file, const struct head *keep,
-                 struct garbage *ret, struct error *error)
+int kube_garbage_find(const struct task *task, const struct document_file *file,
+                      const struct head *keep, struct garbage *ret, struct error *error)
 {
     struct garbage found = {0};
     int r = 0;
@@ -275,37 +276,37 @@ int garbage_find(const struct task *task, const struct document_file *file, cons
     for (int part = 0; part < PARTS && r == 0; part++)
         r = find_of_part(task, file, (enum part)part, keep, &found, error);
     if (r < 0) {
-        garbage_done(&found);
+        kube_garbage_done(&found);
         return r;
     }
     *ret = found;
     return 0;
 }
 
-void garbage_add_chunks(const struct document_file *file, const struct head *of,
-                        const struct head *keep, struct garbage *to)
+void kube_garbage_add_chunks(const struct document_file *file, const struct head *of,
+                             const struct head *keep, struct garbage *to)
 {
     for (int i = 0; i < PARTS; i++) {
         enum part part = (enum part)i;
         int64_t count = chunks_of(of, part);
         _cleanup_free_ char *stem = stem_of(file, of, part), *kept = NULL;
 
-        if (keep && head_has_chunks(keep, part))
+        if (keep && kube_head_has_chunks(keep, part))
             kept = stem_of(file, keep, part);
         for (int64_t k = 0; k < count && !str_equal(stem, kept); k++) {
             _cleanup_free_ char *name = str_printf("%s%lld", stem, (long long)k);
 
-            garbage_add(to, part, name);
+            kube_garbage_add(to, part, name);
         }
     }
 }
 
-int garbage_remove(const struct task *task, const struct garbage *garbage, struct error *error)
+int kube_garbage_remove(const struct task *task, const struct garbage *garbage, struct error *error)
 {
     int r = 0;
 
     for (int part = 0; part < PARTS; part++)
         for (size_t i = 0; i < garbage->count[part] && r == 0; i++)
-            r = object_delete(task, parts[part].plural, garbage->names[part][i], error);
+            r = kube_object_delete(task, parts[part].plural, garbage->names[part][i], error);
     return r;
 }

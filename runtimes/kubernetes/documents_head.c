@@ -17,7 +17,7 @@ static const char *const keys[HEAD_FIELDS] = {
     [HEAD_JOURNAL] = "journal",
 };
 
-void head_done(struct head *head)
+void kube_head_done(struct head *head)
 {
     free(head->version);
     for (size_t i = 0; i < HEAD_FIELDS; i++)
@@ -25,29 +25,29 @@ void head_done(struct head *head)
     *head = (struct head){0};
 }
 
-void head_set(struct head *head, enum head_field field, const char *value)
+void kube_head_set(struct head *head, enum head_field field, const char *value)
 {
     free(head->fields[field]);
     head->fields[field] = str_new(value);
 }
 
-void head_init(struct head *head)
+void kube_head_init(struct head *head)
 {
     *head = (struct head){0};
-    head_set(head, HEAD_FORMAT, FORMAT);
+    kube_head_set(head, HEAD_FORMAT, FORMAT);
 }
 
-void head_copy(struct head *to, const struct head *from)
+void kube_head_copy(struct head *to, const struct head *from)
 {
     struct head copy = {.version = str_new(from->version)};
 
     for (size_t i = 0; i < HEAD_FIELDS; i++)
         copy.fields[i] = str_new(from->fields[i]);
-    head_done(to);
+    kube_head_done(to);
     *to = copy;
 }
 
-int head_corrupt(const struct document_file *file, const char *how, struct error *error)
+int kube_head_corrupt(const struct document_file *file, const char *how, struct error *error)
 {
     const struct documents *store = (const struct documents *)file->base.store;
 
@@ -69,11 +69,11 @@ static void checksum(const struct document_file *file, const struct head *head,
     hash_finish_hex(hash, ret);
 }
 
-int head_parse(const struct document_file *file, const struct value *object, struct head *ret,
-               struct error *error)
+int kube_head_parse(const struct document_file *file, const struct value *object, struct head *ret,
+                    struct error *error)
 {
     const struct value *data = value_get(object, "data");
-    struct head head = {.version = str_new(version_of(object))};
+    struct head head = {.version = str_new(kube_version_of(object))};
     char actual[HASH_HEX_SIZE];
     int r = 0;
 
@@ -81,11 +81,11 @@ int head_parse(const struct document_file *file, const struct value *object, str
         head.fields[i] = str_new(value_get_string(data, keys[i]));
     checksum(file, &head, actual);
     if (head.fields[HEAD_FORMAT] && !str_equal(head.fields[HEAD_FORMAT], FORMAT))
-        r = head_corrupt(file, "it is of another version's format", error);
+        r = kube_head_corrupt(file, "it is of another version's format", error);
     else if (!str_equal(value_get_string(data, KEY_SELF), actual))
-        r = head_corrupt(file, "what it says does not match its checksum", error);
+        r = kube_head_corrupt(file, "what it says does not match its checksum", error);
     if (r < 0) {
-        head_done(&head);
+        kube_head_done(&head);
         return r;
     }
     *ret = head;
@@ -119,26 +119,26 @@ static const struct value *fields_value(const struct document_file *file, const 
     return data;
 }
 
-const struct value *head_body(const struct document_file *file, const struct head *head,
-                              const struct buf *open, const char *tag, const char *version)
+const struct value *kube_head_body(const struct document_file *file, const struct head *head,
+                                   const struct buf *open, const char *tag, const char *version)
 {
     _cleanup_value_ const struct value *bytes = NULL, *data = NULL;
     _cleanup_buf_ struct buf text = BUF_INIT;
 
     data = fields_value(file, head);
-    if (part_is_inline(head, PART_OPEN) && open->length) {
+    if (kube_part_is_inline(head, PART_OPEN) && open->length) {
         base64_encode(&text, open->data, open->length);
         bytes = value_pack("{s:s}", document_kind_name(file->name.kind), text.data);
     }
     return value_pack("{s:s, s:s, s:V, s:v, s:v?}", "apiVersion", "v1", "kind", "ConfigMap",
-                      "metadata", object_metadata(file, file->head_name, tag, version), "data",
+                      "metadata", kube_object_metadata(file, file->head_name, tag, version), "data",
                       data, "binaryData", bytes);
 }
 
-const struct value *head_patch(const struct document_file *file, const struct head *head,
-                               const char *tag, const char *version)
+const struct value *kube_head_patch(const struct document_file *file, const struct head *head,
+                                    const char *tag, const char *version)
 {
     return value_pack("{s:V, s:V}", "metadata",
-                      object_metadata(file, file->head_name, tag, version), "data",
+                      kube_object_metadata(file, file->head_name, tag, version), "data",
                       fields_value(file, head));
 }

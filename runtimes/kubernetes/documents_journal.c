@@ -15,7 +15,7 @@
 #define KEY_CLOSED   "closed"   /* "true": a write that is to replace the entries closed it */
 #define KEY_CHECKSUM "checksum" /* of all that */
 
-void segments_done(struct segments *segments)
+void kube_segments_done(struct segments *segments)
 {
     for (size_t i = 0; i < segments->count; i++)
         free(segments->names[i]);
@@ -99,14 +99,15 @@ static int segment_read(const struct task *task, const char *name, struct segmen
     _cleanup_free_ char *next = NULL, *closed = NULL, *expected = NULL;
     struct error problem = {0};
     char actual[HASH_HEX_SIZE];
-    int r = object_get(task, SECRETS, name, false, &object, &problem);
+    int r = kube_object_get(task, SECRETS, name, false, &object, &problem);
 
     if (r == ERR_NOT_FOUND)
         return segment_corrupt(task, name, "is missing", error);
     if (r < 0)
         return err_copy(error, &problem);
     buf_reset(&segments->entries);
-    r = object_bytes(task->store, object, "Secret", "data", KEY_ENTRIES, &segments->entries, error);
+    r = kube_object_bytes(task->store, object, "Secret", "data", KEY_ENTRIES, &segments->entries,
+                          error);
     if (r < 0)
         return r;
     if (!secret_text(object, KEY_NEXT, &next) || !secret_text(object, KEY_CLOSED, &closed) ||
@@ -117,14 +118,14 @@ static int segment_read(const struct task *task, const char *name, struct segmen
         return segment_corrupt(task, name, "is damaged: it does not match its checksum", error);
     segments_add(segments, name);
     free(segments->version);
-    segments->version = str_new(version_of(object));
+    segments->version = str_new(kube_version_of(object));
     segments->is_closed = closed != NULL;
     *ret_next = TAKE(next);
     return 0;
 }
 
-int journal_read(const struct task *task, const struct document_file *file, const char *first,
-                 struct segments *ret, struct document *to, struct error *error)
+int kube_journal_read(const struct task *task, const struct document_file *file, const char *first,
+                      struct segments *ret, struct document *to, struct error *error)
 {
     struct segments segments = {.entries = BUF_INIT};
     _cleanup_free_ char *name = str_new(first);
@@ -134,14 +135,14 @@ int journal_read(const struct task *task, const struct document_file *file, cons
         char *next = NULL;
 
         if (segments.count > MOST_SEGMENTS)
-            r = head_corrupt(file, "its entries have no end", error);
+            r = kube_head_corrupt(file, "its entries have no end", error);
         else
             r = segment_read(task, name, &segments, to, &next, error);
         free(name);
         name = next;
     }
     if (r < 0)
-        segments_done(&segments);
+        kube_segments_done(&segments);
     else
         *ret = segments;
     return r;
@@ -184,7 +185,7 @@ static const struct value *segment_body(const struct document_file *file, const 
                                         const char *version)
 {
     return value_pack("{s:s, s:s, s:V, s:v}", "apiVersion", "v1", "kind", "Secret", "metadata",
-                      object_metadata(file, name, tag, version), "data", data);
+                      kube_object_metadata(file, name, tag, version), "data", data);
 }
 
 /* Swaps the last segment of the chain; what it is then goes into the file. */
@@ -199,12 +200,12 @@ static int swap_last(const struct task *task, struct document_file *file, const 
     char *version = NULL, tag[TAG_SIZE];
     int r;
 
-    draw_tag(tag);
+    kube_draw_tag(tag);
     body = segment_body(file, name, data, tag, segments->version);
-    r = object_swap(task, &(struct swap){"PUT", SECRETS, name, body, segments->version, tag},
-                    &version, &problem);
+    r = kube_object_swap(task, &(struct swap){"PUT", SECRETS, name, body, segments->version, tag},
+                         &version, &problem);
     if (r == ERR_CONFLICT)
-        return document_conflict(file, problem.message, error);
+        return kube_document_conflict(file, problem.message, error);
     if (r < 0)
         return err_copy(error, &problem);
     free(segments->version);
@@ -217,27 +218,28 @@ static int swap_last(const struct task *task, struct document_file *file, const 
 static int swap_head(const struct task *task, struct document_file *file, const char *journal,
                      struct error *error)
 {
-    _cleanup_(head_done) struct head head = {0};
+    _cleanup_(kube_head_done) struct head head = {0};
     _cleanup_value_ const struct value *body = NULL;
     struct error problem = {0};
     char *version = NULL, tag[TAG_SIZE];
     int r;
 
-    draw_tag(tag);
-    head_copy(&head, &file->seen);
-    head_set(&head, HEAD_JOURNAL, journal);
-    head_set(&head, HEAD_CHUNKED, "true"); /* segments are leftovers, too, of a write that dies */
-    body = head_patch(file, &head, tag, file->seen.version);
-    r = object_swap(
+    kube_draw_tag(tag);
+    kube_head_copy(&head, &file->seen);
+    kube_head_set(&head, HEAD_JOURNAL, journal);
+    kube_head_set(&head, HEAD_CHUNKED,
+                  "true"); /* segments are leftovers, too, of a write that dies */
+    body = kube_head_patch(file, &head, tag, file->seen.version);
+    r = kube_object_swap(
         task, &(struct swap){"PATCH", "configmaps", file->head_name, body, file->seen.version, tag},
         &version, &problem);
     if (r == ERR_CONFLICT)
-        return document_conflict(file, problem.message, error);
+        return kube_document_conflict(file, problem.message, error);
     if (r < 0)
         return err_copy(error, &problem);
     for (size_t i = 0; i < HEAD_FIELDS; i++)
-        head_set(&file->seen, (enum head_field)i, head.fields[i]);
-    document_moved(file, version);
+        kube_head_set(&file->seen, (enum head_field)i, head.fields[i]);
+    kube_document_moved(file, version);
     return 0;
 }
 
@@ -251,12 +253,12 @@ static int segment_create(const struct task *task, const struct document_file *f
     char tag[TAG_SIZE];
     int r;
 
-    draw_tag(tag);
+    kube_draw_tag(tag);
     name = str_printf("%s-%s-j", file->head_name, tag);
     data = segment_data(name, entry, NULL, false);
     body = segment_body(file, name, data, tag, NULL);
-    r = object_swap(task, &(struct swap){"POST", SECRETS, name, body, NULL, tag}, ret_version,
-                    error);
+    r = kube_object_swap(task, &(struct swap){"POST", SECRETS, name, body, NULL, tag}, ret_version,
+                         error);
     if (r == 0)
         *ret_name = TAKE(name);
     return r;
@@ -280,7 +282,7 @@ static int append_segment(const struct task *task, struct document_file *file,
                         : swap_head(task, file, name, error);
     if (r < 0) {
         if (r != ERR_UNAVAILABLE && r != ERR_TIMEOUT)
-            object_delete(task, SECRETS, name, NULL);
+            kube_object_delete(task, SECRETS, name, NULL);
         return r;
     }
     segments_add(segments, name);
@@ -292,8 +294,8 @@ static int append_segment(const struct task *task, struct document_file *file,
     return 0;
 }
 
-int journal_append(const struct task *task, struct document_file *file, const void *bytes,
-                   size_t length, struct error *error)
+int kube_journal_append(const struct task *task, struct document_file *file, const void *bytes,
+                        size_t length, struct error *error)
 {
     struct segments *segments = &file->segments;
     _cleanup_buf_ struct buf entry = BUF_INIT, entries = BUF_INIT;
@@ -319,7 +321,7 @@ int journal_append(const struct task *task, struct document_file *file, const vo
     return r;
 }
 
-int journal_close(const struct task *task, struct document_file *file, struct error *error)
+int kube_journal_close(const struct task *task, struct document_file *file, struct error *error)
 {
     /* Without a version the chain is damaged: nobody can append to it anyway. */
     if (!file->segments.version)

@@ -14,18 +14,18 @@
 #define BACKOFF_BASE     100                   /* ms */
 #define BACKOFF_MAXIMUM  5000
 
-void draw_tag(char ret[TAG_SIZE])
+void kube_draw_tag(char ret[TAG_SIZE])
 {
     snprintf(ret, TAG_SIZE, "%08" PRIx64 "%08" PRIx64, random_below(UINT64_C(1) << 32),
              random_below(UINT64_C(1) << 32));
 }
 
-char *object_path(const struct documents *store, const char *plural, const char *name)
+char *kube_object_path(const struct documents *store, const char *plural, const char *name)
 {
     return kube_path("v1", store->namespace_name, plural, name, NULL);
 }
 
-const char *version_of(const struct value *object)
+const char *kube_version_of(const struct value *object)
 {
     return value_string(value_path(object, "metadata", "resourceVersion", NULL));
 }
@@ -47,10 +47,10 @@ static int send(const struct task *task, struct kube_request request, int64_t ti
     return kube_do(task->store->client, &request, ret, error);
 }
 
-int object_get(const struct task *task, const char *plural, const char *name, bool metadata_only,
-               const struct value **ret, struct error *error)
+int kube_object_get(const struct task *task, const char *plural, const char *name,
+                    bool metadata_only, const struct value **ret, struct error *error)
 {
-    _cleanup_free_ char *path = object_path(task->store, plural, name);
+    _cleanup_free_ char *path = kube_object_path(task->store, plural, name);
 
     return send(task,
                 (struct kube_request){.method = "GET",
@@ -60,8 +60,8 @@ int object_get(const struct task *task, const char *plural, const char *name, bo
                 time_left(task), ret, error);
 }
 
-const struct value *object_metadata(const struct document_file *file, const char *name,
-                                    const char *tag, const char *version)
+const struct value *kube_object_metadata(const struct document_file *file, const char *name,
+                                         const char *tag, const char *version)
 {
     const struct documents *store = (const struct documents *)file->base.store;
     const struct document_name state = {DOCUMENT_STATE, file->name.spec, NULL};
@@ -79,8 +79,8 @@ const struct value *object_metadata(const struct document_file *file, const char
         "api.kusion.io/item", file->name.item, WRITE_ANNOTATION, tag, "resourceVersion", version);
 }
 
-int object_bytes(const struct documents *store, const struct value *object, const char *kind,
-                 const char *field, const char *key, struct buf *to, struct error *error)
+int kube_object_bytes(const struct documents *store, const struct value *object, const char *kind,
+                      const char *field, const char *key, struct buf *to, struct error *error)
 {
     size_t length = 0;
     const struct value *member = value_path(object, field, key, NULL);
@@ -94,10 +94,10 @@ int object_bytes(const struct documents *store, const struct value *object, cons
                    value_string(value_path(object, "metadata", "name", NULL)));
 }
 
-int object_create(const struct task *task, const char *plural, const struct value *body,
-                  struct error *error)
+int kube_object_create(const struct task *task, const char *plural, const struct value *body,
+                       struct error *error)
 {
-    _cleanup_free_ char *collection = object_path(task->store, plural, NULL);
+    _cleanup_free_ char *collection = kube_object_path(task->store, plural, NULL);
     const char *name = value_string(value_path(body, "metadata", "name", NULL));
     struct error problem = {0};
     int r = send(task,
@@ -115,10 +115,10 @@ int object_create(const struct task *task, const char *plural, const struct valu
     return err_wrap(error, "writing %s %s/%s", plural, task->store->namespace_name, name);
 }
 
-int object_delete(const struct task *task, const char *plural, const char *name,
-                  struct error *error)
+int kube_object_delete(const struct task *task, const char *plural, const char *name,
+                       struct error *error)
 {
-    _cleanup_free_ char *path = object_path(task->store, plural, name);
+    _cleanup_free_ char *path = kube_object_path(task->store, plural, name);
     struct error problem = {0};
     int r = send(task, (struct kube_request){.method = "DELETE", .path = path, .idempotent = true},
                  time_left(task), NULL, &problem);
@@ -135,7 +135,8 @@ static int attempt(const struct task *task, const struct swap *swap, char **ret_
                    struct error *error)
 {
     bool is_new = str_equal(swap->method, "POST");
-    _cleanup_free_ char *path = object_path(task->store, swap->plural, is_new ? NULL : swap->name);
+    _cleanup_free_ char *path =
+        kube_object_path(task->store, swap->plural, is_new ? NULL : swap->name);
     _cleanup_value_ const struct value *answer = NULL;
     struct kube_request request = {
         .method = swap->method,
@@ -148,7 +149,7 @@ static int attempt(const struct task *task, const struct swap *swap, char **ret_
     int r = send(task, request, time_left(task) * 3 / 4, &answer, error);
 
     if (r == 0 && ret_version)
-        *ret_version = str_new(version_of(answer));
+        *ret_version = str_new(kube_version_of(answer));
     return r;
 }
 
@@ -161,7 +162,7 @@ static enum looked look(const struct task *task, const struct swap *swap, char *
     const struct task looking = {task->store, &quiet, task->deadline};
     _cleanup_value_ const struct value *object = NULL;
     const char *tag;
-    int r = object_get(&looking, swap->plural, swap->name, true, &object, NULL);
+    int r = kube_object_get(&looking, swap->plural, swap->name, true, &object, NULL);
 
     if (r == ERR_NOT_FOUND && !swap->tag)
         return LOOKED_DONE;
@@ -172,11 +173,11 @@ static enum looked look(const struct task *task, const struct swap *swap, char *
     tag = value_string(value_path(object, "metadata", "annotations", WRITE_ANNOTATION, NULL));
     if (swap->tag && str_equal(tag, swap->tag)) {
         if (ret_version)
-            *ret_version = str_new(version_of(object));
+            *ret_version = str_new(kube_version_of(object));
         return LOOKED_DONE;
     }
-    return swap->version && str_equal(version_of(object), swap->version) ? LOOKED_NOT_YET
-                                                                         : LOOKED_CHANGED;
+    return swap->version && str_equal(kube_version_of(object), swap->version) ? LOOKED_NOT_YET
+                                                                              : LOOKED_CHANGED;
 }
 
 static bool is_unknown(int r)
@@ -196,8 +197,8 @@ static bool wait_for_another(const struct task *task, unsigned n)
     return delay < time_left(task) && pause_for(delay, NULL);
 }
 
-int object_swap(const struct task *task, const struct swap *swap, char **ret_version,
-                struct error *error)
+int kube_object_swap(const struct task *task, const struct swap *swap, char **ret_version,
+                     struct error *error)
 {
     struct error doubt = {0}; /* why it is not known whether it happened */
 
@@ -224,7 +225,8 @@ int object_swap(const struct task *task, const struct swap *swap, char **ret_ver
     }
 }
 
-int document_conflict(const struct document_file *file, const char *message, struct error *error)
+int kube_document_conflict(const struct document_file *file, const char *message,
+                           struct error *error)
 {
     const struct documents *store = (const struct documents *)file->base.store;
 

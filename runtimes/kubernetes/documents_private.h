@@ -52,8 +52,8 @@ struct head {
     char *version; /* NULL: there is no head */
     char *fields[HEAD_FIELDS];
 };
-void head_init(struct head *head); /* of the format that is written */
-void head_done(struct head *head);
+void kube_head_init(struct head *head); /* of the format that is written */
+void kube_head_done(struct head *head);
 
 /* ---- Segments ---- */
 
@@ -65,7 +65,7 @@ struct segments {
     struct buf entries; /* framed */
     bool is_closed;
 };
-void segments_done(struct segments *segments);
+void kube_segments_done(struct segments *segments);
 
 /* ---- A document that is open ---- */
 
@@ -81,26 +81,26 @@ struct document_file {
 
 /* ---- documents_object.c: one object ---- */
 
-void draw_tag(char ret[TAG_SIZE]);
-char *object_path(const struct documents *store, const char *plural, const char *name);
-const char *version_of(const struct value *object); /* or NULL */
-int object_get(const struct task *task, const char *plural, const char *name, bool metadata_only,
+void kube_draw_tag(char ret[TAG_SIZE]);
+char *kube_object_path(const struct documents *store, const char *plural, const char *name);
+const char *kube_version_of(const struct value *object); /* or NULL */
+int kube_object_get(const struct task *task, const char *plural, const char *name, bool metadata_only,
                const struct value **ret, struct error *error);
 
 /* Metadata of an object of the document; tag: of this write of it. version: to be replaced, or
  * NULL. */
-const struct value *object_metadata(const struct document_file *file, const char *name,
+const struct value *kube_object_metadata(const struct document_file *file, const char *name,
                                     const char *tag, const char *version);
 
 /* The bytes in an object, added to a buffer. ERR_CORRUPT, naming it: none that can be read. */
-int object_bytes(const struct documents *store, const struct value *object, const char *kind,
+int kube_object_bytes(const struct documents *store, const struct value *object, const char *kind,
                  const char *field, const char *key, struct buf *to, struct error *error);
 
 /* Makes an object whose name no other has. */
-int object_create(const struct task *task, const char *plural, const struct value *body,
+int kube_object_create(const struct task *task, const char *plural, const struct value *body,
                   struct error *error);
 /* 0 also where there is none. */
-int object_delete(const struct task *task, const char *plural, const char *name,
+int kube_object_delete(const struct task *task, const char *plural, const char *name,
                   struct error *error);
 
 /* A compare-and-swap of one object. */
@@ -109,73 +109,73 @@ struct swap {
     const char *plural, *name;
     const struct value *body;
     const char *version; /* as it is before; NULL: there is none (POST) */
-    const char *tag;     /* object_metadata()'s; not for DELETE */
+    const char *tag;     /* kube_object_metadata()'s; not for DELETE */
 };
 /* Tries until it is known whether it happened, or the deadline is near. ret_version (may be NULL):
  * the object's; free(). ERR_CONFLICT: it was changed by another. */
-int object_swap(const struct task *task, const struct swap *swap, char **ret_version,
+int kube_object_swap(const struct task *task, const struct swap *swap, char **ret_version,
                 struct error *error);
 
-int document_conflict(const struct document_file *file, const char *message, struct error *error);
+int kube_document_conflict(const struct document_file *file, const char *message, struct error *error);
 
 /* ---- documents_chunks.c ---- */
 
-const char *part_plural(enum part part);
+const char *kube_part_plural(enum part part);
 /* What the head says of a part: false: it is not there. */
-bool head_has_chunks(const struct head *head, enum part part);
+bool kube_head_has_chunks(const struct head *head, enum part part);
 /* Reads a part, as the head says; object: the head itself. */
-int part_read(const struct task *task, const struct document_file *file, const struct head *head,
+int kube_part_read(const struct task *task, const struct document_file *file, const struct head *head,
               const struct value *object, enum part part, struct buf *to, struct error *error);
 /* Writes the chunks of a part, if the head that was seen does not have the same, and sets what
  * the new head says of it. */
-int part_write(const struct task *task, const struct document_file *file, enum part part,
+int kube_part_write(const struct task *task, const struct document_file *file, enum part part,
                const struct buf *bytes, struct head *head, struct error *error);
 /* Does the head hold the part itself? */
-bool part_is_inline(const struct head *head, enum part part);
+bool kube_part_is_inline(const struct head *head, enum part part);
 
 /* Objects of the document that its head does not reach, or soon will not. */
 struct garbage {
     char **names[PARTS]; /* ConfigMaps, Secrets */
     size_t count[PARTS], capacity[PARTS];
 };
-void garbage_done(struct garbage *garbage);
+void kube_garbage_done(struct garbage *garbage);
 /* All objects of the document but for its head, and for the chunks of a head (NULL: none). */
-int garbage_find(const struct task *task, const struct document_file *file,
+int kube_garbage_find(const struct task *task, const struct document_file *file,
                    const struct head *keep, struct garbage *ret, struct error *error);
 /* The chunks of a head, but for those that another has too. */
-void garbage_add_chunks(const struct document_file *file, const struct head *of,
+void kube_garbage_add_chunks(const struct document_file *file, const struct head *of,
                           const struct head *keep, struct garbage *to);
-void garbage_add(struct garbage *to, enum part part, const char *name);
-int garbage_remove(const struct task *task, const struct garbage *garbage,
+void kube_garbage_add(struct garbage *to, enum part part, const char *name);
+int kube_garbage_remove(const struct task *task, const struct garbage *garbage,
                      struct error *error);
 
 /* ---- documents_head.c ---- */
 
 /* ERR_CORRUPT, naming the head. */
-int head_parse(const struct document_file *file, const struct value *object, struct head *ret,
+int kube_head_parse(const struct document_file *file, const struct value *object, struct head *ret,
                struct error *error);
-void head_set(struct head *head, enum head_field field, const char *value);
-void head_copy(struct head *to, const struct head *from);
+void kube_head_set(struct head *head, enum head_field field, const char *value);
+void kube_head_copy(struct head *to, const struct head *from);
 /* The document's object; open: the part, where the head holds it itself. */
-const struct value *head_body(const struct document_file *file, const struct head *head,
+const struct value *kube_head_body(const struct document_file *file, const struct head *head,
                               const struct buf *open, const char *tag, const char *version);
 /* What a merge changes of the head that was seen: its tag, and what `head` says otherwise. */
-const struct value *head_patch(const struct document_file *file, const struct head *head,
+const struct value *kube_head_patch(const struct document_file *file, const struct head *head,
                                const char *tag, const char *version);
-int head_corrupt(const struct document_file *file, const char *how, struct error *error);
+int kube_head_corrupt(const struct document_file *file, const char *how, struct error *error);
 
 /* ---- documents_journal.c ---- */
 
-int journal_read(const struct task *task, const struct document_file *file, const char *first,
+int kube_journal_read(const struct task *task, const struct document_file *file, const char *first,
                  struct segments *ret, struct document *to, struct error *error);
-int journal_append(const struct task *task, struct document_file *file, const void *bytes,
+int kube_journal_append(const struct task *task, struct document_file *file, const void *bytes,
                    size_t length, struct error *error);
 /* No one can append any more, but who touches the head. */
-int journal_close(const struct task *task, struct document_file *file, struct error *error);
+int kube_journal_close(const struct task *task, struct document_file *file, struct error *error);
 
 /* ---- documents.c ---- */
 
 /* The head of a document was changed by this file: it is of another version now. */
-void document_moved(struct document_file *file, char *version);
+void kube_document_moved(struct document_file *file, char *version);
 
 #endif

@@ -335,14 +335,14 @@ static void begin_to_write(struct scene *scene)
 {
     struct document_file *file = (struct document_file *)scene->file;
     const struct task task = task_of(scene);
-    _cleanup_(head_done) struct head head = {0};
+    _cleanup_(kube_head_done) struct head head = {0};
     _cleanup_buf_ struct buf bytes = BUF_INIT;
 
     fill(&bytes, LARGE, 99);
-    EXPECT_INT(part_write(&task, file, PART_OPEN, &bytes, &head, &scene->error), 0, "open");
-    EXPECT_INT(part_write(&task, file, PART_SECRET, &bytes, &head, &scene->error), 0, "secret");
+    EXPECT_INT(kube_part_write(&task, file, PART_OPEN, &bytes, &head, &scene->error), 0, "open");
+    EXPECT_INT(kube_part_write(&task, file, PART_SECRET, &bytes, &head, &scene->error), 0, "secret");
     if (file->seen.fields[HEAD_JOURNAL])
-        EXPECT_INT(journal_close(&task, file, &scene->error), 0, scene->error.message);
+        EXPECT_INT(kube_journal_close(&task, file, &scene->error), 0, scene->error.message);
 }
 
 static void collects_what_a_killed_write_left(void)
@@ -389,7 +389,7 @@ static void collects_what_a_killed_write_left(void)
 /* One closed the entries and fell asleep. Another appends: the swap of the first must fail. */
 static void a_write_that_slept_conflicts_with_an_append(void)
 {
-    _cleanup_(head_done) struct head head = {0};
+    _cleanup_(kube_head_done) struct head head = {0};
     struct document document = DOCUMENT_INIT;
     struct scene scene;
     struct task task;
@@ -405,7 +405,7 @@ static void a_write_that_slept_conflicts_with_an_append(void)
     EXPECT_INT(other->ops->read(file, &plain, &document, NULL), 0, "read");
 
     task = task_of(&scene);
-    EXPECT_INT(journal_close(&task, (struct document_file *)scene.file, &scene.error), 0,
+    EXPECT_INT(kube_journal_close(&task, (struct document_file *)scene.file, &scene.error), 0,
                scene.error.message);
     EXPECT_INT(other->ops->append(file, &plain, "b", 1, NULL), ERR_CONFLICT, "it is closed");
     EXPECT_INT(other->ops->read(file, &plain, &document, NULL), 0, "read");
@@ -423,7 +423,7 @@ static void a_write_that_slept_conflicts_with_an_append(void)
 /* A removal by name that comes late hits nothing that is in use: no name is used twice. */
 static void a_late_removal_takes_nothing_of_those_who_follow(void)
 {
-    _cleanup_(garbage_done) struct garbage garbage = {0};
+    _cleanup_(kube_garbage_done) struct garbage garbage = {0};
     struct scene scene;
     struct task task;
 
@@ -431,12 +431,12 @@ static void a_late_removal_takes_nothing_of_those_who_follow(void)
         return;
     EXPECT_INT(write_document(&scene, LARGE, LARGE, 1), 0, scene.error.message);
     task = task_of(&scene);
-    EXPECT_INT(garbage_find(&task, (struct document_file *)scene.file, NULL, &garbage, NULL), 0,
+    EXPECT_INT(kube_garbage_find(&task, (struct document_file *)scene.file, NULL, &garbage, NULL), 0,
                "list");
     EXPECT_INT(garbage.count[PART_OPEN] + garbage.count[PART_SECRET], 6, "chunks");
     EXPECT_INT(write_document(&scene, LARGE, LARGE, 2), 0, scene.error.message);
     EXPECT_INT(write_document(&scene, LARGE, LARGE, 1), 0, "the same bytes as at first");
-    EXPECT_INT(garbage_remove(&task, &garbage, NULL), 0, "the late removal");
+    EXPECT_INT(kube_garbage_remove(&task, &garbage, NULL), 0, "the late removal");
     EXPECT_INT(read_code(&scene), 0, scene.error.message);
     end(&scene);
 }
