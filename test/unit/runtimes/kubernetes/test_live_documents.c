@@ -340,7 +340,8 @@ static void begin_to_write(struct scene *scene)
 
     fill(&bytes, LARGE, 99);
     EXPECT_INT(kube_part_write(&task, file, PART_OPEN, &bytes, &head, &scene->error), 0, "open");
-    EXPECT_INT(kube_part_write(&task, file, PART_SECRET, &bytes, &head, &scene->error), 0, "secret");
+    EXPECT_INT(kube_part_write(&task, file, PART_SECRET, &bytes, &head, &scene->error), 0,
+               "secret");
     if (file->seen.fields[HEAD_JOURNAL])
         EXPECT_INT(kube_journal_close(&task, file, &scene->error), 0, scene->error.message);
 }
@@ -431,8 +432,8 @@ static void a_late_removal_takes_nothing_of_those_who_follow(void)
         return;
     EXPECT_INT(write_document(&scene, LARGE, LARGE, 1), 0, scene.error.message);
     task = task_of(&scene);
-    EXPECT_INT(kube_garbage_find(&task, (struct document_file *)scene.file, NULL, &garbage, NULL), 0,
-               "list");
+    EXPECT_INT(kube_garbage_find(&task, (struct document_file *)scene.file, NULL, &garbage, NULL),
+               0, "list");
     EXPECT_INT(garbage.count[PART_OPEN] + garbage.count[PART_SECRET], 6, "chunks");
     EXPECT_INT(write_document(&scene, LARGE, LARGE, 2), 0, scene.error.message);
     EXPECT_INT(write_document(&scene, LARGE, LARGE, 1), 0, "the same bytes as at first");
