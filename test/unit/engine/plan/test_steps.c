@@ -1,8 +1,9 @@
 /*
  * The graph of a plan's steps. Changes are letters: a to apply, a- leaves, a* replaced (deleted
- * first), a+ replaced (created first); a digit after that is its place among what goes last. Edges
- * are "xd": x depends on d. An order is "+d<+x -x<-d": + the apply, - the delete, and # the
- * barrier; what is "+a|+b" may go in either order.
+ * first), a+ replaced (created first), a! replaced (there cannot be two); a ? says that it may turn
+ * out to stay; a digit after that is its place among what goes last. Edges are "xd": x depends on
+ * d. An order is "+d<+x -x<-d": + the apply, - the delete, and # the barrier; what is "+a|+b" may
+ * go in either order.
  */
 #include "engine/plan/steps.h"
 
@@ -60,9 +61,12 @@ static int build(struct scene *scene, const struct row *row, struct error *error
 
         scene->names[scene->n++][0] = *at++;
         *change = (struct step_change){.applies = *at != '-',
-                                       .deletes = *at && strchr("-*+", *at),
-                                       .create_first = *at == '+'};
+                                       .deletes = *at && strchr("-*+!", *at),
+                                       .create_first = *at == '+',
+                                       .cannot_create_first = *at == '!'};
         at += change->deletes;
+        change->has_unknown = *at == '?';
+        at += change->has_unknown;
         if (isdigit((unsigned char)*at))
             change->last = (uint16_t)(*at++ - '0');
         at += *at == ' ';
@@ -161,8 +165,7 @@ static void replaces_in_either_order(void)
          "+a<+b +b<-a"},
         {"a chain, deleted first", "a* b* c*", "ba cb", "ba cb",
          "-c<-b -b<-a -a<+a +a<+b +b<+c -c<+c"},
-        {"a chain, created first", "a+ b+ c+", "ba cb", "ba cb",
-         "+a<+b +b<+c +c<-c -c<-b -b<-a"},
+        {"a chain, created first", "a+ b+ c+", "ba cb", "ba cb", "+a<+b +b<+c +c<-c -c<-b -b<-a"},
         {"the last of a chain created first: all are", "a* b* c+", "ba cb", "ba cb",
          "+a<+b +b<+c +c<-c -c<-b -b<-a"},
         {"the middle of a chain", "a* b+ c*", "ba cb", "ba cb",
@@ -171,6 +174,13 @@ static void replaces_in_either_order(void)
         {"a dependency that is not replaced is only applied first", "a b+", "ba", "ba",
          "+a<+b +b<-b"},
         {"with a dependency that leaves", "a- b*", "", "ba", "-b<+b +b<# #<-a -b<-a"},
+        {"what it depended on, and does not any more, is created first, too", "a* b+ c", "bc ca",
+         "ba", "+a<+c +c<+b +b<-b -b<-a"},
+        {"unless there cannot be two of that", "a! b+", "ba", "", "-a<+a +a<+b +b<-b"},
+        {"what may turn out to stay is deleted when what it depends on is applied", "a b*?", "ba",
+         "ba", "+a<-b -b<+b"},
+        {"but not where that has to go as well", "a* b*? c*?", "ba cb", "ba cb",
+         "-c<-b -b<-a -a<+a +a<+b +b<+c"},
         {"siblings, one of either kind", "a* b+ c*", "ba ca", "ba ca",
          "+a<+b +a<+c +b<-b -c<+c -b<-a -c<-a +c<-a"},
     };
@@ -278,9 +288,8 @@ static void names_a_cycle(void)
     } rows[] = {
         {{"of what is planned", "a b", "ba ab", "", ""}, "a -> b -> a"},
         {{"of what is recorded", "a- b-", "", "ba ab", ""}, "the deletion of a"},
-        /* a's old object can only go after b's, which b's own order keeps until it is made anew,
-         * on a. */
-        {{"of both", "a* b+ c", "bc ca", "ba", ""}, "the deletion of"},
+        /* a's old object can only go after b's, which stays until b is made anew, on a. */
+        {{"of both", "a! b+ c", "bc ca", "ba", ""}, "the deletion of"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
