@@ -97,7 +97,8 @@ static bool needs_intent(const struct node *node, const struct plan_change *chan
            !(operation_ops(node)->flags & RUNTIME_CREATES_BLINDLY);
 }
 
-/* References that are not known yet stay as they were written; what is secret beside them still is. */
+/* References that are not known yet stay as they were written; what is secret beside them still is.
+ */
 const struct value *operation_intended(const struct value *planned, const struct value *written)
 {
     return value_has_unknown(planned) ? value_mark_like(written, planned) : value_ref(planned);
@@ -125,7 +126,8 @@ static void intend(struct operation *operation, const struct plan_change *change
 /* An intent whose object is not there, and that no call can make any more. */
 static bool is_void(const struct plan_change *change)
 {
-    return !change->resource && change->action == PLAN_FORGET && change->record->status == RECORD_INTENT;
+    return !change->resource && change->action == PLAN_FORGET &&
+           change->record->status == RECORD_INTENT;
 }
 
 static bool deletes(const struct plan_change *change)

@@ -104,8 +104,8 @@ static struct fake_thing *thing_of(struct fake_cloud *cloud, const struct runtim
 /* Without an id, and no name to find it by. */
 static bool can_be_found(const struct fake_cloud *cloud, const struct runtime_target *target)
 {
-    return target->prior && (fake_cloud_id(target->prior) ||
-                             fake_cloud_faults(cloud, target->id) & CLOUD_FINDABLE);
+    return target->prior &&
+           (fake_cloud_id(target->prior) || fake_cloud_faults(cloud, target->id) & CLOUD_FINDABLE);
 }
 
 /* A resource may have several, one call about each at a time. */
@@ -227,9 +227,8 @@ static void look(const struct fake_thing *thing, struct observation *ret)
     *ret = (struct observation){.presence = PRESENCE_ABSENT};
     if (!thing)
         return;
-    *ret = (struct observation){.presence = PRESENCE_PRESENT,
-                                .terminating = thing->terminating,
-                                .result = whole(thing)};
+    *ret = (struct observation){
+        .presence = PRESENCE_PRESENT, .terminating = thing->terminating, .result = whole(thing)};
 }
 
 static int look_at(struct fake_cloud *cloud, const struct runtime_target *target,
@@ -265,9 +264,9 @@ static int read_one(struct runtime_session *session, const struct runtime_target
     fake_world_call(cloud->world, object);
     r = fake_world_enter(cloud->world, error);
     if (r >= 0) {
-        r = can_be_found(cloud, target) ? look_at(cloud, target, &thing, error)
-                                        : err_set(error, ERR_UNSUPPORTED, "CannotBeFound",
-                                                  "nobody knows its id");
+        r = can_be_found(cloud, target)
+                ? look_at(cloud, target, &thing, error)
+                : err_set(error, ERR_UNSUPPORTED, "CannotBeFound", "nobody knows its id");
         if (r >= 0) {
             ret->certainty = OUTCOME_KNOWN;
             look(thing, &ret->now);
@@ -374,8 +373,8 @@ static struct cloud_step *plan_thing(struct runtime_session *session,
     step->base.result = value_ref(step->base.after);
     if (action == PLAN_REPLACE)
         step->base.reason = target->prior->status == RECORD_TAINTED ? "it was not made to its end"
-                            : create_first ? "swapped cannot be changed"
-                                           : "fixed cannot be changed";
+                            : create_first                          ? "swapped cannot be changed"
+                                                                    : "fixed cannot be changed";
     return step;
 }
 
@@ -405,9 +404,8 @@ static int plan_it(struct runtime_session *session, const struct runtime_target 
     if (!target->attributes && !target->prior)
         fake_world_lie(cloud->world, "a plan of %s with nothing wanted and nothing there",
                        target->id);
-    if (target->attributes &&
-        (value_has_unknown(target->extensions) ||
-         fake_cloud_faults(cloud, target->id) & CLOUD_DEFERS)) {
+    if (target->attributes && (value_has_unknown(target->extensions) ||
+                               fake_cloud_faults(cloud, target->id) & CLOUD_DEFERS)) {
         step = step_new(session, target, PLAN_DEFERRED, NULL);
         step->base.reason = "its region is not known yet";
         *ret = &step->base;
@@ -500,8 +498,7 @@ static int answer(struct fake_cloud *cloud, const struct cloud_step *step,
 static int create(struct fake_cloud *cloud, const struct cloud_step *step, unsigned faults,
                   struct runtime_outcome *ret, struct error *error)
 {
-    struct fake_thing *thing =
-        fake_cloud_add(cloud, short_name(step->id), step->base.attributes);
+    struct fake_thing *thing = fake_cloud_add(cloud, short_name(step->id), step->base.attributes);
     int r;
 
     cloud->creates++;

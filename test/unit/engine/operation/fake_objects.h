@@ -38,10 +38,11 @@ enum {
     FAKE_GUARDED = 1 << 14,        /* what would go with it is not ours */
     FAKE_CHANGES = 1 << 15,        /* changes once just before apply */
     FAKE_TAKEN = 1 << 16,          /* another Spec takes it just before apply */
-    FAKE_CLAIM = 1 << 17,          /* ready when there is another object, too, and has a status.volume then */
-    FAKE_HOLDS = 1 << 18,          /* what depends on it must wait until it is ready */
-    FAKE_BUSY = 1 << 19,           /* apply and delete are ERR_UNAVAILABLE */
-    FAKE_BUSY_ONCE = 1 << 20,      /* … at the first two tries */
+    FAKE_CLAIM =
+        1 << 17, /* ready when there is another object, too, and has a status.volume then */
+    FAKE_HOLDS = 1 << 18,     /* what depends on it must wait until it is ready */
+    FAKE_BUSY = 1 << 19,      /* apply and delete are ERR_UNAVAILABLE */
+    FAKE_BUSY_ONCE = 1 << 20, /* … at the first two tries */
 };
 
 /* Whose an object is, by the mark that it carries. */
@@ -88,7 +89,7 @@ struct fake_objects {
     bool account_must_exist;  /* "robot", unless it may have gone before */
     bool rights_are_bound;    /* without a RoleBinding nothing may be looked at or deleted */
     bool relate_fails;
-    bool hints;               /* subscriptions tell of each look, as if that changed the object */
+    bool hints; /* subscriptions tell of each look, as if that changed the object */
 };
 
 void fake_objects_init(struct fake_objects *objects, struct fake_world *world);

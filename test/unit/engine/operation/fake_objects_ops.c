@@ -243,8 +243,8 @@ static int make_so(struct fake_objects *objects, const struct fake_step *step, u
     const struct value *attributes = step->base.attributes;
     struct fake_object *object = fake_objects_at(objects, attributes);
     const char *verb = object ? "patch" : "create";
-    bool changes = !object || object->owner != OWNER_SELF ||
-                   !value_equal(object->attributes, attributes);
+    bool changes =
+        !object || object->owner != OWNER_SELF || !value_equal(object->attributes, attributes);
 
     if (!object) {
         object = fake_objects_add(objects, attributes, OWNER_SELF);
@@ -360,8 +360,7 @@ static int may_send(struct fake_objects *objects, const struct fake_step *step,
     if (r < 0)
         return r;
     faults = fake_objects_faults(objects, step->id);
-    if (faults & FAKE_BUSY ||
-        (faults & FAKE_BUSY_ONCE && fake_objects_try(objects, step->id) <= 2))
+    if (faults & FAKE_BUSY || (faults & FAKE_BUSY_ONCE && fake_objects_try(objects, step->id) <= 2))
         return refuse(objects, ERR_UNAVAILABLE, "Busy", ret, error);
     return 0;
 }
@@ -417,8 +416,8 @@ static int subscribe(struct runtime_session *session, const struct runtime_targe
          on_event, arg},
         objects};
     objects->subscriptions =
-        mem_grow(objects->subscriptions, objects->n_subscriptions,
-                 &objects->subscriptions_capacity, sizeof(*objects->subscriptions));
+        mem_grow(objects->subscriptions, objects->n_subscriptions, &objects->subscriptions_capacity,
+                 sizeof(*objects->subscriptions));
     objects->subscriptions[objects->n_subscriptions++] = &subscription->base;
     on_event(arg); /* in force */
     fake_world_leave(objects->world);

@@ -75,9 +75,8 @@ static bool is_as_recorded(const struct planning *planning)
 {
     const struct record *prior = planning->target->prior;
 
-    return prior && prior->status == RECORD_APPLIED &&
-           str_equal(prior->uid, planning->seen.uid) && prior->footprint &&
-           str_equal(prior->footprint, planning->seen.footprint) &&
+    return prior && prior->status == RECORD_APPLIED && str_equal(prior->uid, planning->seen.uid) &&
+           prior->footprint && str_equal(prior->footprint, planning->seen.footprint) &&
            value_equal(prior->attributes, planning->target->attributes);
 }
 
@@ -97,9 +96,8 @@ static struct fake_step *step_new(struct planning *planning, enum plan_action ac
         .action = action,
         .uid = step->text_uid,
         .extensions = value_ref(planning->target->extensions),
-        .attributes = planning->target->attributes
-                          ? fake_objects_mark(planning->target->attributes)
-                          : NULL,
+        .attributes =
+            planning->target->attributes ? fake_objects_mark(planning->target->attributes) : NULL,
     };
     return step;
 }

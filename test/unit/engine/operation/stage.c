@@ -337,7 +337,8 @@ static void forget_texts(struct stage *stage)
 
 void run_begin(struct run *run, struct stage *stage)
 {
-    _cleanup_value_ const struct value *identity = value_pack("{s:s}", "serviceAccountName", "robot");
+    _cleanup_value_ const struct value *identity =
+        value_pack("{s:s}", "serviceAccountName", "robot");
     struct runtime *const runtimes[] = {&stage->objects.base, &stage->cloud.base};
     struct operation_config config = {
         .clock = &stage->world.clock,

@@ -73,9 +73,10 @@ int stage_orphan(struct stage *stage);
 /* No process is killed any more, no operation cancelled, no save refused. */
 void stage_calm(struct stage *stage);
 
-const char *stage_objects(struct stage *stage); /* fake_objects_text(), with "@#d" for the id of d */
-const char *stage_cloud(struct stage *stage);   /* fake_cloud_text() */
-const char *stage_state(struct stage *stage);   /* fake_store_text() */
+const char *stage_objects(
+    struct stage *stage);                     /* fake_objects_text(), with "@#d" for the id of d */
+const char *stage_cloud(struct stage *stage); /* fake_cloud_text() */
+const char *stage_state(struct stage *stage); /* fake_store_text() */
 const char *stage_log(const struct stage *stage);
 /* The log without what the store did. */
 const char *stage_deeds(struct stage *stage);

@@ -340,6 +340,6 @@ SUITE(operation_apply, TEST(applies_in_order), TEST(gives_references_live_values
       TEST(an_object_refused_is_not_pruned), TEST(adopts_with_an_intent_first),
       TEST(adopts_what_is_as_it_was_seen),
       TEST(what_was_only_meant_to_be_made_is_taken_as_it_was_seen_too),
-      TEST(waits_until_it_is_ready),
-      TEST(time_counts_from_the_last_progress), TEST(what_may_wait_for_its_consumer_lets_it_go),
+      TEST(waits_until_it_is_ready), TEST(time_counts_from_the_last_progress),
+      TEST(what_may_wait_for_its_consumer_lets_it_go),
       TEST(verifies_what_is_unchanged_only_when_asked))

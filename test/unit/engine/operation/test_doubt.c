@@ -1,4 +1,5 @@
-/* Creates whose outcome is not known, where the world cannot be asked: nothing is ever made twice. */
+/* Creates whose outcome is not known, where the world cannot be asked: nothing is ever made twice.
+ */
 #include "engine/operation/operation.h"
 #include "test/unit/engine/operation/doubt.h"
 #include "test/unit/engine/operation/stage.h"
@@ -72,7 +73,8 @@ static const struct way {
     size_t things;
 } ways[] = {{"its answer is lost", lose_answer, 1}, {"it never happened", not_be_made, 0}};
 
-/* Not again while it may be under way, not again later; the rest goes on; and it says what to do. */
+/* Not again while it may be under way, not again later; the rest goes on; and it says what to do.
+ */
 static void creates_nothing_twice(void)
 {
     for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
@@ -91,8 +93,7 @@ static void creates_nothing_twice(void)
         EXPECT(stage_apply(&stage, "Cloud/d=1 a@d c=3") < 0, "nobody knows");
         EXPECT(strstr(stage.planned.data, "d!OutcomeUnknown"), stage.planned.data);
         EXPECT(strstr(stage.causes.data, "not known"), "it says what to do");
-        EXPECT(strstr(stage.results.data, "d failed; a skipped; c succeeded"),
-               stage.results.data);
+        EXPECT(strstr(stage.results.data, "d failed; a skipped; c succeeded"), stage.results.data);
         EXPECT_INT(stage.cloud.n_things, ways[i].things, "none twice");
         doubt_clear(&stage);
         EXPECT_INT(stage_apply(&stage, "Cloud/d=1 a@d c=3"), 0, "cleared up");

@@ -1,4 +1,5 @@
-/* References in extensions: what a runtime needs to know before it can be asked about a resource. */
+/* References in extensions: what a runtime needs to know before it can be asked about a resource.
+ */
 #include "engine/operation/operation.h"
 #include "test/unit/engine/operation/stage.h"
 #include "test/unit/suite.h"

@@ -85,8 +85,7 @@ static const struct {
     {"ours, and another tool labels it", "a=1", is_taken_by_another_tool, "a=2", "update a"},
     {"ours, and another Spec takes it", "a=1", is_taken_by_another_spec, "a=2",
      "a!ConflictDetected"},
-    {"ours, and made again by another tool", "a=1", is_another_tools, "a=1",
-     "a!ConflictDetected"},
+    {"ours, and made again by another tool", "a=1", is_another_tools, "a=1", "a!ConflictDetected"},
     {"ours, and its label is lost", "a=1", loses_its_label, "a=2", "update a"},
     {"going", "a=1", is_going, "a=1", "a!Terminating"},
     {"not seen", "a=1", cannot_be_seen, "a=1", "a!Forbidden"},
@@ -232,4 +231,5 @@ static void stops_when_cancelled(void)
 }
 
 SUITE(operation_plan, TEST(plans_what_is_to_be_done), TEST(dry_runs_creates_only_when_thorough),
-      TEST(looks_no_closer_than_it_must), TEST(plans_references), TEST(a_runtime_that_cannot_tell_the_order_stops_it), TEST(stops_when_cancelled))
+      TEST(looks_no_closer_than_it_must), TEST(plans_references),
+      TEST(a_runtime_that_cannot_tell_the_order_stops_it), TEST(stops_when_cancelled))

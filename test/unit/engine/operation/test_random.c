@@ -61,7 +61,7 @@ static void random_spec(char *ret, size_t size)
             char other = there[(size_t)rand() % n];
 
             snprintf(reference, sizeof(reference), "@%c%s", other,
-                     rand() % 2          ? ""
+                     rand() % 2           ? ""
                      : is_of_cloud(other) ? ".x"
                                           : ".data.x");
         }
@@ -84,13 +84,11 @@ static const char *random_name(void)
 static void fault_at_random(struct stage *stage, const char *name)
 {
     static const unsigned of_objects[] = {
-        FAKE_REFUSED, FAKE_REFUSED_DRY, FAKE_UNHEALTHY, FAKE_SICK, FAKE_SLOW,
-        FAKE_LOST,    FAKE_UNSEEN,      FAKE_STUCK,     FAKE_KEPT, FAKE_VANISHES,
-        FAKE_BUSY,    FAKE_BUSY_ONCE};
-    static const unsigned of_things[] = {CLOUD_REFUSED, CLOUD_BUSY,     CLOUD_BUSY_ONCE,
-                                         CLOUD_PARTIAL, CLOUD_HALF,     CLOUD_LOST,
-                                         CLOUD_UNMADE,  CLOUD_UNSEEN,   CLOUD_KEPT,
-                                         CLOUD_LINGERS, CLOUD_UNHEALTHY, CLOUD_DEFERS};
+        FAKE_REFUSED, FAKE_REFUSED_DRY, FAKE_UNHEALTHY, FAKE_SICK,     FAKE_SLOW, FAKE_LOST,
+        FAKE_UNSEEN,  FAKE_STUCK,       FAKE_KEPT,      FAKE_VANISHES, FAKE_BUSY, FAKE_BUSY_ONCE};
+    static const unsigned of_things[] = {
+        CLOUD_REFUSED, CLOUD_BUSY,   CLOUD_BUSY_ONCE, CLOUD_PARTIAL, CLOUD_HALF,      CLOUD_LOST,
+        CLOUD_UNMADE,  CLOUD_UNSEEN, CLOUD_KEPT,      CLOUD_LINGERS, CLOUD_UNHEALTHY, CLOUD_DEFERS};
 
     if (is_of_cloud(*name))
         fake_cloud_fault(&stage->cloud, name, of_things[(size_t)rand() % ARRAY_SIZE(of_things)]);

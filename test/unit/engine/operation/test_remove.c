@@ -11,8 +11,7 @@ static void destroys_dependents_first(void)
         const char *note, *spec, *deeds;
     } rows[] = {
         {"a chain", "a=1 b=1:a c=1:b", "delete c; delete b; delete a"},
-        {"a diamond", "a=1 b=1:a c=1:a d=1:b,c",
-         "delete d; delete b; delete c; delete a"},
+        {"a diamond", "a=1 b=1:a c=1:a d=1:b,c", "delete d; delete b; delete c; delete a"},
         {"a reference", "a=1 b@a", "delete b; delete a"},
         {"nothing", "", ""},
         {"things of the cloud among them", "a=1 Cloud/d=1@a b@d", "delete b; delete d; delete a"},

@@ -247,9 +247,8 @@ static void rights_that_leave_the_spec_go_last(void)
 }
 
 SUITE(operation_remove_last, TEST(a_guarded_one_is_kept_with_what_it_depends_on),
-      TEST(guards_what_leaves_the_spec),
-      TEST(keeps_what_holds_something_of_the_spec), TEST(asks_the_guard_once), TEST(rights_go_last),
-      TEST(saws_off_no_branch_that_it_sits_on),
+      TEST(guards_what_leaves_the_spec), TEST(keeps_what_holds_something_of_the_spec),
+      TEST(asks_the_guard_once), TEST(rights_go_last), TEST(saws_off_no_branch_that_it_sits_on),
       TEST(keeps_its_rights_while_something_is_in_the_way), TEST(ends_after_being_killed),
       TEST(misses_an_account_that_is_needed), TEST(tells_what_it_may_delete_no_more),
       TEST(rights_that_leave_the_spec_go_last))

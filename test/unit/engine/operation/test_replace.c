@@ -11,10 +11,8 @@ static void replaces_in_the_order_that_is_asked_for(void)
     static const struct {
         const char *note, *before, *now, *planned, *deeds, *cloud;
     } rows[] = {
-        {"deleted first", "Cloud/d=1*k", "Cloud/d=1*l", "replace d", "delete d; create d",
-         "d=1*l"},
-        {"created first", "Cloud/d=1~k", "Cloud/d=1~l", "replace d", "create d; delete d",
-         "d=1~l"},
+        {"deleted first", "Cloud/d=1*k", "Cloud/d=1*l", "replace d", "delete d; create d", "d=1*l"},
+        {"created first", "Cloud/d=1~k", "Cloud/d=1~l", "replace d", "create d; delete d", "d=1~l"},
         {"what refers to it is moved, deleted first", "Cloud/d=1*k b@d.id", "Cloud/d=1*l b@d.id",
          "replace d; update b", "delete d; create d; patch b", "d=1*l"},
         {"what refers to it is moved, created first", "Cloud/d=1~k b@d.id", "Cloud/d=1~l b@d.id",
@@ -30,8 +28,8 @@ static void replaces_in_the_order_that_is_asked_for(void)
          "replace d; replace e; replace f",
          "create d; create e; create f; delete f; delete e; delete d", "d=1*l e*#d f~#e"},
         {"what is pruned and in the way goes first", "Cloud/d=1*k Cloud/y@d Cloud/x=1",
-         "Cloud/d=1*l", "replace d; delete x; delete y",
-         "delete y; delete d; create d; delete x", "d=1*l"},
+         "Cloud/d=1*l", "replace d; delete x; delete y", "delete y; delete d; create d; delete x",
+         "d=1*l"},
         {"drift of what cannot be changed", "Cloud/d=1*k", "Cloud/d=2*l", "replace d",
          "delete d; create d", "d=2*l"},
     };

@@ -1,5 +1,5 @@
-/* What is secret by its kind, what a thing of the cloud says is, and what is taken from either, stay
- * out of all that may be seen: diffs, messages, the open part of the store. */
+/* What is secret by its kind, what a thing of the cloud says is, and what is taken from either,
+ * stay out of all that may be seen: diffs, messages, the open part of the store. */
 #include "engine/base/str.h"
 #include "engine/operation/operation.h"
 #include "test/unit/engine/operation/stage.h"
@@ -48,8 +48,8 @@ static void what_is_secret_is_not_seen(void)
 static void failures_do_not_tell_either(void)
 {
     static const char *const secrets[] = {"hunter"};
-    static const unsigned faults[] = {CLOUD_PARTIAL, CLOUD_HALF,  CLOUD_LOST,
-                                      CLOUD_REFUSED, CLOUD_UNMADE};
+    static const unsigned faults[] = {CLOUD_PARTIAL, CLOUD_HALF, CLOUD_LOST, CLOUD_REFUSED,
+                                      CLOUD_UNMADE};
 
     for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
         _cleanup_stage_ struct stage stage;
