@@ -134,7 +134,8 @@ struct runtime_step {
     bool cannot_create_first;       /* of REPLACE: there cannot be two at once */
     bool is_unrecorded;             /* of UNCHANGED: as wanted, and State does not say so yet, or not any more */
     int64_t limit;                  /* ms: apply() has ended by then, by bounds of its own; 0: the deadline's */
-    const char *uid;                /* of the object in the world; NULL: none, or not known */
+    const char *uid;                /* of the object in the world; NULL: none, or not known. Of FORGET:
+                                       of one that is there, and is not ours any more; NULL: gone */
     const char *reason;             /* of DEFERRED, REPLACE: why, for people; or NULL */
     const struct value *attributes; /* as asked for, secrets marked: what State records; NULL: it goes */
     const struct value *extensions; /* likewise; or NULL */
