@@ -6,10 +6,10 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/value.h"
+#include "engine/base/value_held.h"
 #include "engine/base/value_node.h"
 
 #define KEY_SHOWN_BYTES 200 /* of a key, in a message */
-#define KEPT_SLOTS      256
 
 /* A container that is open: its items are the pending ones from first on. */
 struct frame {
@@ -29,12 +29,7 @@ struct value_builder {
     const char *key;
     size_t key_length;
     bool mark_next; /* the next value is sensitive */
-
-    /* The documents to hold, as a set: a hash table of pointers. */
-    struct document **held;
-    size_t n_held, n_slots;
-    struct document *last_held;
-
+    struct held held; /* the documents that the new one points to */
     struct error error;
 };
 
@@ -50,30 +45,9 @@ struct value_builder *value_builder_new(void)
     return NEW(struct value_builder);
 }
 
-static void drop_held(struct value_builder *b)
-{
-    if (b->n_slots > KEPT_SLOTS) {
-        free(b->held);
-        b->held = NULL;
-        b->n_slots = 0;
-    } else if (b->n_slots) {
-        memset(b->held, 0, b->n_slots * sizeof(struct document *));
-    }
-    b->n_held = 0;
-    b->last_held = NULL;
-}
-
-static void release_held(struct value_builder *b)
-{
-    for (size_t i = 0; i < b->n_slots; i++)
-        if (b->held[i])
-            document_unref(b->held[i]);
-    drop_held(b);
-}
-
 static void reset(struct value_builder *b)
 {
-    release_held(b);
+    held_release(&b->held);
     if (b->document)
         document_unref(b->document);
     b->document = NULL;
@@ -91,7 +65,7 @@ void value_builder_free(struct value_builder *b)
     if (!b)
         return;
     reset(b);
-    free(b->held);
+    held_done(&b->held);
     free(b->frames);
     free(b->pending);
     free(b);
@@ -105,59 +79,6 @@ int value_builder_error(const struct value_builder *b)
 size_t value_builder_depth(const struct value_builder *b)
 {
     return b->depth;
-}
-
-/* ---- Holding other documents ---- */
-
-static size_t slot_of(const struct value_builder *b, const struct document *document)
-{
-    uint64_t hash = (uint64_t)(uintptr_t)document * 0x9e3779b97f4a7c15u;
-    size_t slot = (size_t)(hash >> 32) & (b->n_slots - 1);
-
-    while (b->held[slot] && b->held[slot] != document)
-        slot = (slot + 1) & (b->n_slots - 1);
-    return slot;
-}
-
-static void grow_held(struct value_builder *b)
-{
-    struct document **before = b->held;
-    size_t n_before = b->n_slots;
-
-    b->n_slots = n_before ? n_before * 2 : 16;
-    b->held = NEW_ARRAY(struct document *, b->n_slots);
-    for (size_t i = 0; i < n_before; i++)
-        if (before[i])
-            b->held[slot_of(b, before[i])] = before[i];
-    free(before);
-}
-
-static void hold(struct value_builder *b, struct document *document)
-{
-    size_t slot;
-
-    if (!document || document == b->last_held)
-        return;
-    if (2 * (b->n_held + 1) > b->n_slots)
-        grow_held(b);
-    slot = slot_of(b, document);
-    b->last_held = document;
-    if (b->held[slot])
-        return;
-    document_ref(document);
-    b->held[slot] = document;
-    b->n_held++;
-}
-
-static void hand_over_held(struct value_builder *b, struct document *document)
-{
-    if (!b->n_held)
-        return;
-    document->held = ARENA_ARRAY(&document->arena, struct document *, b->n_held);
-    for (size_t i = 0; i < b->n_slots; i++)
-        if (b->held[i])
-            document->held[document->n_held++] = b->held[i];
-    drop_held(b);
 }
 
 /* ---- Adding ---- */
@@ -491,7 +412,7 @@ static void share(struct value_builder *b, const struct value *v)
     *value = *v;
     value->document = b->document;
     value->marks = marks;
-    hold(b, value_owner(v));
+    held_add(&b->held, value_owner(v));
     raise_height(b, v->height);
     mark_parent(b, marks);
 }
@@ -539,7 +460,7 @@ int value_builder_finish(struct value_builder *b, const struct value **ret, stru
         misused("finished before the root was complete");
     document = TAKE(b->document);
     document->root = b->pending[0].value;
-    hand_over_held(b, document);
+    held_hand_over(&b->held, document);
     reset(b);
     *ret = &document->root;
     return 0;
