@@ -125,8 +125,8 @@ static int send_when_served(const struct patch *patch, const struct value **ret,
 
 /* ---- An object that changed since it was seen ---- */
 
-/* After a conflict of versions. 1: what was planned for holds still, and *ret_version is its version
- * now; 0: it does not. */
+/* After a conflict of versions. 1: what was planned for holds still, and *ret_version is its
+ * version now; 0: it does not. */
 static int look_again(const struct kube_step *step, const struct runtime_call *call,
                       char **ret_version, struct error *error)
 {

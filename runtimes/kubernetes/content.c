@@ -283,8 +283,7 @@ static const char *served_version(const struct value *definition)
 }
 
 int content_of_definition(struct runtime_session *session, const struct value *definition,
-                          const struct runtime_call *call, struct content *ret,
-                          struct error *error)
+                          const struct runtime_call *call, struct content *ret, struct error *error)
 {
     const struct value *spec = value_get(definition, "spec"), *names = value_get(spec, "names");
     const char *version = served_version(definition);

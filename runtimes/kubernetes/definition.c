@@ -46,7 +46,8 @@ static int on_item(void *arg, const struct value *item, struct error *error)
 
 static int list_definitions(struct search *search, struct error *error)
 {
-    _cleanup_free_ char *path = kube_path(EXTENSIONS, NULL, "customresourcedefinitions", NULL, NULL);
+    _cleanup_free_ char *path =
+        kube_path(EXTENSIONS, NULL, "customresourcedefinitions", NULL, NULL);
     struct kube_list list = {.path = path,
                              .metadata_only = true,
                              .cancel = search->call->cancel,
@@ -62,8 +63,7 @@ static int get(struct search *search, const char *group_version, const char *plu
                const char *name, const struct value **ret, struct error *error)
 {
     _cleanup_free_ char *path = kube_path(group_version, NULL, plural, name, NULL);
-    struct kube_request request = {
-        .method = "GET", .path = path, .cancel = search->call->cancel};
+    struct kube_request request = {.method = "GET", .path = path, .cancel = search->call->cancel};
     struct error problem = {0};
     int r = session_time_left(search->session, search->call, &request.timeout, error);
 
@@ -105,9 +105,8 @@ static int no_server(struct search *search, struct error *error)
     _cleanup_value_ const struct value *service = NULL;
     size_t length = 0;
     const char *group = api_group(search->ref.api_version, &length);
-    const char *name =
-        arena_printf(&search->arena, "%s.%.*s", search->ref.api_version + length + 1, (int)length,
-                     group);
+    const char *name = arena_printf(&search->arena, "%s.%.*s", search->ref.api_version + length + 1,
+                                    (int)length, group);
     int r = get(search, REGISTRATION, "apiservices", name, &service, error);
 
     if (r != 0)
@@ -156,8 +155,7 @@ int kube_is_undefined(struct runtime_session *session, const struct value *attri
     struct search search = {.session = session, .call = call, .ref = object_ref_of(attributes)};
     size_t length = 0;
     const char *group = api_group(search.ref.api_version, &length);
-    _cleanup_free_ char *key =
-        str_printf("%s.%s", search.ref.kind, search.ref.api_version);
+    _cleanup_free_ char *key = str_printf("%s.%s", search.ref.kind, search.ref.api_version);
     int r;
 
     if (!length)

@@ -53,8 +53,9 @@ static int look(const struct kube_step *step, const struct runtime_call *call,
     return kube_look(step->session, step->identity, true, call, &ret->now, error);
 }
 
-static int delete(const struct kube_step *step, const struct kube_place *place,
-                  const struct runtime_call *call, struct runtime_outcome *ret, struct error *error)
+static int delete (const struct kube_step *step, const struct kube_place *place,
+                   const struct runtime_call *call, struct runtime_outcome *ret,
+                   struct error *error)
 {
     _cleanup_value_ const struct value *answer = NULL;
     enum certainty certainty = OUTCOME_NOT_SENT;
@@ -90,5 +91,5 @@ int kube_apply_removal(const struct kube_step *step, const struct runtime_call *
     r = kube_place_at_any_version(step->session, step->identity, call, &place, &problem);
     if (r == ERR_NOT_FOUND)
         return look(step, call, ret, error);
-    return r < 0 ? err_copy(error, &problem) : delete(step, &place, call, ret, error);
+    return r < 0 ? err_copy(error, &problem) : delete (step, &place, call, ret, error);
 }

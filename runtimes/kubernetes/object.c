@@ -50,9 +50,9 @@ const struct value *kube_object_mark(const struct value *object)
     if (!str_equal(value_get_string(object, "kind"), "Secret") ||
         !str_equal(value_get_string(object, "apiVersion"), "v1"))
         return value_ref(object);
-    pointers = value_pack(
-        "[s, s, s]", "/data", "/stringData",
-        "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration");
+    pointers =
+        value_pack("[s, s, s]", "/data", "/stringData",
+                   "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration");
     return value_mark_paths(object, pointers);
 }
 
@@ -142,7 +142,8 @@ static struct kube_detail *detail_new(const struct runtime_session *session,
     struct kube_detail *detail = NEW(struct kube_detail);
 
     detail->owner = owner_of(session, object);
-    detail->version = str_new(value_string(value_path(object, "metadata", "resourceVersion", NULL)));
+    detail->version =
+        str_new(value_string(value_path(object, "metadata", "resourceVersion", NULL)));
     return detail;
 }
 

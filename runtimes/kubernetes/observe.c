@@ -162,7 +162,8 @@ static int compare_placed(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Those that are alone of their kind and namespace are left to plan(), which looks at them whole. */
+/* Those that are alone of their kind and namespace are left to plan(), which looks at them whole.
+ */
 int kube_prefetch(struct runtime_session *session, const struct runtime_target *targets, size_t n,
                   const struct runtime_call *call, struct observation *ret, struct error *error)
 {
@@ -174,8 +175,10 @@ int kube_prefetch(struct runtime_session *session, const struct runtime_target *
         return r;
     for (size_t i = 0; i < n; i++)
         if (kube_place_at_any_version(session, target_identity(&targets[i]), call,
-                                      &all[count].place, NULL) >= 0)
-            all[count++] = (struct placed){all[count].place, &ret[i], i};
+                                      &all[count].place, NULL) >= 0) {
+            all[count].seen = &ret[i];
+            all[count++].index = i;
+        }
     qsort(all, count, sizeof(*all), compare_placed);
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first + 1; end < count && is_same_group(&all[first].place, &all[end].place);)

@@ -209,8 +209,7 @@ static const struct value *expect(const struct kube_step *step, const struct val
 /* changed: what a dry-run gives; NULL: there was none. */
 static struct runtime_step *plan_update(struct runtime_session *session,
                                         const struct runtime_target *target,
-                                        const struct observation *seen,
-                                        const struct value *changed)
+                                        const struct observation *seen, const struct value *changed)
 {
     enum plan_action action = target->prior ? PLAN_UPDATE : PLAN_ADOPT;
     struct kube_step *step = kube_step_new(session, action, target);

@@ -44,8 +44,7 @@ static struct runtime_step *make(struct runtime_session *session,
 {
     bool is_there = seen->presence == PRESENCE_PRESENT;
     bool is_deleted = is_there && is_ours(session, target->prior, seen);
-    struct kube_step *step =
-        kube_step_new(session, is_deleted ? PLAN_DELETE : PLAN_FORGET, target);
+    struct kube_step *step = kube_step_new(session, is_deleted ? PLAN_DELETE : PLAN_FORGET, target);
 
     if (is_there)
         kube_step_see(step, seen);
@@ -58,8 +57,7 @@ static struct runtime_step *make(struct runtime_session *session,
 }
 
 static int plan_seen(struct runtime_session *session, const struct runtime_target *target,
-                     const struct observation *seen, struct runtime_step **ret,
-                     struct error *error)
+                     const struct observation *seen, struct runtime_step **ret, struct error *error)
 {
     int r = seen->presence == PRESENCE_ABSENT ? check_doubt(session, target->prior, error) : 0;
 

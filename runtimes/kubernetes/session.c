@@ -55,8 +55,7 @@ static struct runtime_session *session_new(struct kube_runtime *runtime,
 }
 
 int session_open(struct runtime *runtime, const struct runtime_scope *scope,
-                 const struct runtime_call *call, struct runtime_session **ret,
-                 struct error *error)
+                 const struct runtime_call *call, struct runtime_session **ret, struct error *error)
 {
     struct kube_runtime *kube = (struct kube_runtime *)runtime;
 

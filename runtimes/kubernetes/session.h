@@ -75,7 +75,8 @@ bool session_expects_kind(struct runtime_session *session, const struct value *a
 
 /* ---- place.c ---- */
 
-/* The attributes that name a target's object: as asked for, or as recorded. NULL: there are none. */
+/* The attributes that name a target's object: as asked for, or as recorded. NULL: there are none.
+ */
 const struct value *target_identity(const struct runtime_target *target);
 
 /* Where a target is: its kind, and its namespace (the Spec's own where it names none). Borrowed

@@ -94,11 +94,11 @@ static struct runtime_subscription **take_due(struct shared *shared, const char 
     size_t count = 0, capacity = 0;
 
     LIST_FOREACH(each, &shared->subscribers, all)
-        if (!name || str_equal(each->name, name)) {
-            due = mem_grow(due, count, &capacity, sizeof(*due));
-            each->n_due++;
-            due[count++] = each;
-        }
+    if (!name || str_equal(each->name, name)) {
+        due = mem_grow(due, count, &capacity, sizeof(*due));
+        each->n_due++;
+        due[count++] = each;
+    }
     *ret_count = count;
     return due;
 }
@@ -224,8 +224,8 @@ int kube_subscribe(struct runtime_session *session, const struct runtime_target 
 
     if (!kube_place_if_known(session, target_identity(target), &place))
         return err_set(error, ERR_UNAVAILABLE, "KindNotKnown", "its kind was not read yet");
-    path = kube_path(place.kind->group_version, place.namespace_name, place.kind->plural, NULL,
-                     NULL);
+    path =
+        kube_path(place.kind->group_version, place.namespace_name, place.kind->plural, NULL, NULL);
     new = NEW(struct runtime_subscription);
     *new = (struct runtime_subscription){
         .session = session_ref(session), .name = str_new(place.name), .on_event = fn, .arg = arg};
