@@ -193,7 +193,7 @@ struct runtime_ops {
     int (*read)(struct runtime_session *session, const struct runtime_target *target,
                 const struct runtime_call *call, struct runtime_outcome *ret, struct error *error);
 
-    /* hint: of prefetch(); or NULL. An error is this resource's own: ERR_CONFLICT ConflictDetected
+    /* hint: of prefetch(); or NULL. A TAINTED prior is answered with REPLACE. An error is this resource's own: ERR_CONFLICT ConflictDetected
      * (it is not ours to take), ERR_FORBIDDEN … */
     int (*plan)(struct runtime_session *session, const struct runtime_target *target,
                 const struct observation *hint, const struct runtime_call *call,

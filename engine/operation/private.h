@@ -35,6 +35,7 @@ struct node {
     struct observation hint;        /* of prefetch() */
     const struct value *attributes; /* as last resolved; a reference. Under the lock */
     const struct value *live;       /* as last seen, whole; a reference. Under the lock */
+    bool is_read;                   /* for references, at the moment. Under the lock */
     bool lets_go;                   /* parked, and what depends on it goes on. Under the lock */
     bool is_applied;                /* by this operation, or found as wanted */
     bool is_delete_sent;
