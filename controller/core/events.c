@@ -95,10 +95,10 @@ static struct event *event_new(const struct event_recorder *recorder,
         " s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:{s:s}, s:s, s:s}",
         "apiVersion", "v1", "kind", "Event", "metadata", "name", name, "namespace", namespace_name,
         "involvedObject", "apiVersion", subject->api_version, "kind", subject->kind, "namespace",
-        subject->namespace_name, "name", subject->name, "uid", subject->uid, "type", type, "reason", reason, "action", action, "message",
-        message, "count", 1, "firstTimestamp", now, "lastTimestamp", now, "source", "component",
-        recorder->component, "reportingComponent", recorder->component, "reportingInstance",
-        recorder->instance);
+        subject->namespace_name, "name", subject->name, "uid", subject->uid, "type", type, "reason",
+        reason, "action", action, "message", message, "count", 1, "firstTimestamp", now,
+        "lastTimestamp", now, "source", "component", recorder->component, "reportingComponent",
+        recorder->component, "reportingInstance", recorder->instance);
     return event;
 }
 

@@ -23,7 +23,7 @@ struct reconcile_result {
 };
 
 struct workers_config {
-    const char *name;        /* of the threads: "spec" becomes "spec-0", "spec-1" */
+    const char *name; /* of the threads: "spec" becomes "spec-0", "spec-1" */
     unsigned count;
     struct workqueue *queue; /* borrowed, but shut down by workers_stop() */
     /* Must end soon once its cancel fires. */
