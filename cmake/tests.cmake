@@ -30,6 +30,8 @@ function(unit_tests)
         file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/${folder}/*.c)
         _unit_test(${folder} ${sources})
     endforeach()
+    # test_no_threads.c refuses threads.
+    target_link_options(test_engine_executor PRIVATE LINKER:--wrap=pthread_create)
 endfunction()
 
 function(fuzzers)
@@ -41,7 +43,7 @@ function(fuzzers)
         get_filename_component(name ${source} NAME_WE)
         add_executable(fuzz_${name} ${source})
         _our_sources(fuzz_${name})
-        target_link_libraries(fuzz_${name} PRIVATE engine_operation runtimes_kubernetes)
+        target_link_libraries(fuzz_${name} PRIVATE engine_operation runtimes_kubernetes runtimes_file)
         if(KUSION_FUZZ)
             target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
         else()
@@ -50,9 +52,11 @@ function(fuzzers)
                      WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
         endif()
     endforeach()
-    # store.c has an API server of its own.
+    # These have an API server of their own.
     target_link_options(fuzz_store PRIVATE
                         LINKER:--wrap=kube_get,--wrap=kube_do,--wrap=kube_list)
+    target_link_options(fuzz_documents PRIVATE
+                        LINKER:--wrap=kube_do,--wrap=kube_list,--wrap=pause_for)
 endfunction()
 
 function(benchmarks)

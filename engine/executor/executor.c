@@ -77,6 +77,38 @@ void task_free(struct task *task)
     free(task);
 }
 
+/* With the lock, which is let go of while on_gone runs. */
+void task_bury(struct task *task)
+{
+    struct executor *executor = task->executor;
+    void (*on_gone)(void *arg) = task->on_gone;
+    void *arg = task->gone_arg;
+
+    if (!on_gone || task->running || atomic_load(&task->pokers))
+        return;
+    turn_done_leaf(&task->turn);
+    pthread_mutex_unlock(&executor->lock);
+    pthread_cond_destroy(&task->left);
+    free(task);
+    on_gone(arg);
+    pthread_mutex_lock(&executor->lock);
+}
+
+void task_drop(struct task *task, void (*on_gone)(void *arg), void *arg)
+{
+    struct executor *executor = task->executor;
+
+    pthread_mutex_lock(&executor->lock);
+    task->is_freed = true;
+    task->on_gone = on_gone;
+    task->gone_arg = arg;
+    turn_leave(&task->turn);
+    heap_remove(&executor->waiting, &task->waiting);
+    heap_remove(&executor->timers, &task->timer);
+    task_bury(task);
+    pthread_mutex_unlock(&executor->lock);
+}
+
 void task_want_turn(struct task *task, int64_t now)
 {
     struct executor *executor = task->executor;
@@ -98,8 +130,10 @@ void task_poke(struct task *task)
     pthread_mutex_lock(&executor->lock);
     if (!task->is_freed)
         task_want_turn(task, executor->clock->monotonic(executor->clock));
-    if (atomic_fetch_sub(&task->pokers, 1) == 1 && task->is_freed)
+    if (atomic_fetch_sub(&task->pokers, 1) == 1 && task->is_freed) {
         pthread_cond_signal(&task->left);
+        task_bury(task);
+    }
     pthread_mutex_unlock(&executor->lock);
 }
 

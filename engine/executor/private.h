@@ -32,6 +32,8 @@ struct task {
     atomic_uint pokers;       /* calls of task_poke(); changed without the lock, too */
     bool is_freed;
     pthread_cond_t left; /* is_freed: there is no poker, or no call of run, any more */
+    void (*on_gone)(void *arg); /* is_freed by task_drop(): called when it is gone */
+    void *gone_arg;
 };
 
 struct worker {
@@ -67,6 +69,9 @@ void task_want_turn(struct task *task, int64_t now);
 /* What a call of run answered; news: task->news as it began. */
 void task_take_answer(struct task *task, const struct task_answer *answer, uint64_t news,
                       int64_t now);
+
+/* Frees a task that was dropped, if nothing is in it any more: the last thing done with it. */
+void task_bury(struct task *task);
 
 /* ---- threads.c ---- */
 

@@ -140,6 +140,7 @@ static void run_piece(struct executor *executor, struct worker *worker, struct t
     executor->n_running--;
     task->running--;
     task_take_answer(task, &answer, news, executor->clock->monotonic(executor->clock));
+    task_bury(task);
 }
 
 /* ---- Threads ---- */

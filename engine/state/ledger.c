@@ -234,3 +234,8 @@ int ledger_flush(struct ledger *ledger, struct error *error)
         err_wrap(error, "saving State");
     return r;
 }
+
+struct calls *ledger_calls(struct ledger *ledger)
+{
+    return ledger->calls;
+}

@@ -87,6 +87,7 @@ struct ledger {
     bool is_named; /* ledger_open() finds it */
     struct ledger *next, *previous;
 
+    struct calls *calls;
     pthread_mutex_t lock;
     pthread_cond_t changed; /* `working` ended, a begin was answered */
     pthread_cond_t never;   /* for waiting, which nobody cuts short */

@@ -38,6 +38,7 @@ static struct ledger *entry_new(struct ledgers *ledgers, const struct ledger_ope
     ledger->key_text = str_new(key_text);
     ledger->spec_uid = str_new(opening->spec_uid);
     ledger->epoch = opening->epoch;
+    ledger->calls = calls_new();
     pthread_mutex_init(&ledger->lock, NULL);
     condition_init(&ledger->changed);
     condition_init(&ledger->never);
@@ -92,6 +93,7 @@ static void entry_free(struct ledger *ledger)
     state_free(ledger->state);
     free((char *)(uintptr_t)ledger->key.namespace_name);
     free((char *)(uintptr_t)ledger->key.name);
+    calls_free(ledger->calls);
     free(ledger->key_text);
     free(ledger->spec_uid);
     pthread_cond_destroy(&ledger->never);

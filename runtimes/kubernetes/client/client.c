@@ -283,12 +283,30 @@ static void count(struct exchange *exchange)
         atomic_fetch_add(&client->writes, 1);
 }
 
+/* On the request loop's thread. */
+static int ask_permit(void *arg, struct error *error)
+{
+    const struct kube_request *request = arg;
+
+    return permit_ask(request->permit, request->use, error);
+}
+
+/* What is asked at the last moment before the request is sent. */
+static void set_permit(const struct exchange *exchange, struct http_request *http)
+{
+    const struct kube_request *request = exchange->request;
+
+    if (!exchange->is_mutating || exchange->is_dry_run || request->unguarded)
+        return;
+    http->permit = request->permit ? ask_permit : exchange->client->guard;
+    http->permit_arg = request->permit ? (void *)(uintptr_t)request : exchange->client->guard_arg;
+}
+
 static int attempt(struct exchange *exchange, int64_t timeout, struct http_response *response,
                    struct error *error)
 {
     const struct kube_request *request = exchange->request;
     struct kube_client *client = exchange->client;
-    bool is_guarded = exchange->is_mutating && !exchange->is_dry_run && !request->unguarded;
     _cleanup_free_ char *accept = NULL, *content_type = NULL;
     const char *headers[4];
     struct http_request http = {
@@ -299,8 +317,6 @@ static int attempt(struct exchange *exchange, int64_t timeout, struct http_respo
         .body_length = exchange->body.length,
         .timeout = timeout,
         .cancel = request->cancel,
-        .permit = is_guarded ? client->guard : NULL,
-        .permit_arg = client->guard_arg,
         .on_body = request->on_body ? pass_body : NULL,
         .on_body_arg = exchange,
     };
@@ -310,6 +326,7 @@ static int attempt(struct exchange *exchange, int64_t timeout, struct http_respo
 
     if (rc < 0)
         return rc;
+    set_permit(exchange, &http);
     accept = str_printf("Accept: %s", request->accept ? request->accept : KUBE_JSON);
     headers[http.n_headers++] = accept;
     if (request->body) {

@@ -253,14 +253,35 @@ static void no_poke_is_lost_in_a_flood(void)
 
 /* ---- Timers ---- */
 
+/* So many threads that are idle: what is called is the top of them, and the bottom goes on waiting
+ * for what it is told of. */
+static void warm_up(unsigned threads)
+{
+    struct actor *actor = stage_add(&stage, "warm", "up");
+
+    actor_hold(actor);
+    actor_give(actor, (int)threads);
+    AWAIT(actor_held(actor) == threads, "under way");
+    actor_release(actor);
+    AWAIT(stage_is_quiet(&stage), "quiet");
+    EXPECT_INT(stage_stats(&stage).threads, threads + 1, "threads");
+    fake_clock_advance(&stage.clock, EXECUTOR_LONG_RUN); /* the piece's deadline is forgotten */
+    usleep(2000);
+    AWAIT(stage_is_quiet(&stage), "quiet");
+    actor_free(actor);
+    stage.n_actors = stage.n_log = 0;
+    memset(stage.log, 0, sizeof(stage.log));
+}
+
 static void is_asked_when_due(void)
 {
     struct actor *actors[3];
 
-    stage_init(&stage, 2, 0);
+    stage_init(&stage, 6, 0);
+    warm_up(6);
     for (int i = 0; i < 3; i++) {
         actors[i] = stage_add(&stage, "a", "x");
-        actors[i]->due = 1000 + (const int64_t[]){500, 100, 100000}[i];
+        actors[i]->due = stage.clock.now + (const int64_t[]){500, 100, 100000}[i];
         task_poke(actors[i]->task);
         AWAIT(actor_runs(actors[i]) && stage_is_quiet(&stage), "asked");
         actors[i]->due = CLOCK_FOREVER;
@@ -289,6 +310,7 @@ static void a_long_piece_is_replaced(void)
     struct actor *slow[3], *quick;
 
     stage_init(&stage, 1, 3);
+    warm_up(1);
     for (int i = 0; i < 3; i++) {
         slow[i] = stage_add(&stage, "slow", "x");
         actor_hold(slow[i]);
@@ -366,7 +388,13 @@ static void says_how_it_is(void)
     EXPECT_INT(stats.running, 1, "one");
     EXPECT_INT(stats.ready, 2, "its next turn, and the other");
     EXPECT_INT(stats.oldest, 1010, "since its last turn");
+    actor_hold(waits);
     actor_release(held);
+    AWAIT(actor_held(waits), "the other");
+    stats = stage_stats(&stage);
+    EXPECT_INT(stats.ready, 1, "its next turn");
+    EXPECT_INT(stats.oldest, 1030, "since its last turn");
+    actor_release(waits);
     AWAIT(stage_is_quiet(&stage), "quiet");
     stats = stage_stats(&stage);
     EXPECT_INT(stats.ready, 0, "none");

@@ -344,6 +344,54 @@ static int refuse(void *arg, struct error *error)
     return err_set(error, ERR_FENCED, "NotLeader", "not the leader");
 }
 
+struct refusal {
+    enum permit_use refused;
+    atomic_int asked;
+};
+
+static int refuse_use(void *arg, enum permit_use use, struct error *error)
+{
+    struct refusal *refusal = arg;
+
+    atomic_fetch_add(&refusal->asked, 1);
+    return use == refusal->refused ? err_set(error, ERR_FENCED, NULL, "not for this use") : 0;
+}
+
+/* A request with a permit is asked of that, for its use, and not of the guard. */
+static void asks_the_requests_own_permit(void)
+{
+    static const struct {
+        const char *method;
+        enum permit_use use;
+        bool has_permit;
+        int code;
+    } rows[] = {
+        {"PUT", PERMIT_ACT, true, ERR_FENCED},
+        {"PUT", PERMIT_TELL, true, 0},
+        {"PUT", PERMIT_TELL, false, ERR_FENCED},
+        {"GET", PERMIT_ACT, true, 0},
+    };
+    static const struct fake_step steps[] = {{.status = 200, .repeat = true}};
+    struct refusal refusal = {.refused = PERMIT_ACT};
+    const struct permit permit = {refuse_use, &refusal};
+    atomic_int asked = 0;
+    struct kube_client_config config = {.guard = refuse, .guard_arg = &asked};
+    struct harness harness;
+
+    harness_start(&harness, steps, 1, &config);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct kube_request request = {.method = rows[i].method,
+                                       .path = "/a",
+                                       .permit = rows[i].has_permit ? &permit : NULL,
+                                       .use = rows[i].use};
+
+        EXPECT_INT(kube_do(harness.client, &request, NULL, NULL), rows[i].code, rows[i].method);
+    }
+    EXPECT_INT(asked, 1, "the guard");
+    EXPECT_INT(refusal.asked, 2, "the permit");
+    harness_stop(&harness, true);
+}
+
 static void asks_the_guard_before_it_changes_anything(void)
 {
     static const struct {
@@ -440,5 +488,6 @@ SUITE(kube_client, TEST(sends_what_it_is_told), TEST(writes_bodies_for_those_tha
       TEST(does_not_repeat_a_schema_error), TEST(obeys_retry_after),
       TEST(keeps_its_deadline_over_all_retries), TEST(ends_a_wait_when_cancelled),
       TEST(reads_a_token_file_again), TEST(does_not_repeat_a_401_of_a_fixed_token),
-      TEST(asks_the_guard_before_it_changes_anything), TEST(retries_refused_connections),
+      TEST(asks_the_guard_before_it_changes_anything),
+      TEST(asks_the_requests_own_permit), TEST(retries_refused_connections),
       TEST(compares_the_name_in_the_path))
