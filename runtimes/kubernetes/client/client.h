@@ -66,10 +66,15 @@ struct kube_request {
     enum permit_use use;
     int64_t timeout;             /* ms, with all retries; 0: 60 s */
     struct cancel *cancel;
+    /* cancel and timeout act before it is sent, never after: what was sent has 60 s to be
+     * answered. For changes, whose outcome has to be known. */
+    bool complete_once_sent;
     /* Instead of a value: the 2xx body as it arrives (a list). Only what has not yet
      * begun to arrive is retried. */
     int (*on_body)(void *arg, const char *data, size_t length, struct error *error);
     void *on_body_arg;
+    bool *ret_in_doubt; /* set, on errors too: it was sent, and may have been, or may yet be, carried
+                           out without an answer that says so; or NULL */
 };
 
 /*
