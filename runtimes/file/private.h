@@ -10,6 +10,11 @@
 #define FILE_CORRUPT "StateCorrupt" /* the reason that goes with ERR_CORRUPT */
 #define ID_SIZE      17             /* 16 hexadecimal digits */
 
+struct file_store {
+    struct store base;
+    char *directory;
+};
+
 /* ---- files.c: one file ---- */
 
 /* The errno of a call that failed, as an error about a path. */
@@ -75,5 +80,10 @@ bool file_journal_parse(const struct buf *journal, const char *id, struct docume
 /* *ret_fd: holds the lock while it is open. ERR_CONFLICT StateLocked. */
 int file_lock_take(const struct place *place, int *ret_fd, struct error *error);
 void file_lock_give(const struct place *place, int fd);
+
+/* ---- list.c ---- */
+
+int file_list(struct store *store, enum document_kind kind, const struct spec_key *spec,
+              store_on_name *fn, void *arg, const struct store_call *call, struct error *error);
 
 #endif

@@ -6,8 +6,6 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
-#include "runtimes/kubernetes/client/list.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/documents_private.h"
 
 #define OWN_DEADLINE 60000 /* ms */
@@ -343,15 +341,9 @@ static int documents_remove(struct store_file *base, const struct store_call *ca
     return kube_garbage_remove(&task, &garbage, error);
 }
 
-/* ---- Listing ---- */
+/* ---- The rest of the table ---- */
 
-struct listing {
-    struct documents *store;
-    enum document_kind kind;
-    struct strmap found; /* head's name to struct document_file, for its strings */
-};
-
-static void file_free(struct document_file *file)
+void kube_document_free(struct document_file *file)
 {
     if (!file)
         return;
@@ -362,7 +354,7 @@ static void file_free(struct document_file *file)
     free(file);
 }
 
-static struct document_file *file_new(struct documents *store, const struct document_name *name)
+struct document_file *kube_document_new(struct documents *store, const struct document_name *name)
 {
     struct document_file *file = NEW(struct document_file);
 
@@ -377,88 +369,11 @@ static struct document_file *file_new(struct documents *store, const struct docu
     return file;
 }
 
-/* On the request loop's thread; an item may come twice. */
-static int on_item(void *arg, const struct value *item, struct error *error)
-{
-    struct listing *listing = arg;
-    const struct value *metadata = value_get(item, "metadata");
-    const struct value *annotations = value_get(metadata, "annotations");
-    const char *name = value_get_string(metadata, "name");
-    const struct document_name document = {
-        listing->kind,
-        {value_get_string(annotations, "api.kusion.io/spec-namespace"),
-         value_get_string(annotations, "api.kusion.io/spec-name")},
-        value_get_string(annotations, "api.kusion.io/item")};
-    struct document_file *file = NULL;
-
-    if (document.spec.namespace_name && document.spec.name)
-        file = file_new(listing->store, &document);
-    if (!file || !str_equal(file->head_name, name)) {
-        file_free(file);
-        return err_set(
-            error, ERR_CORRUPT, DOCUMENT_CORRUPT,
-            "ConfigMap %s/%s is damaged: its annotations do not say which document it is",
-            listing->store->namespace_name, name);
-    }
-    file_free(strmap_remove(&listing->found, file->head_name));
-    strmap_put(&listing->found, file->head_name, file);
-    return 0;
-}
-
-static char *list_path(const struct documents *store, enum document_kind kind,
-                       const struct spec_key *spec)
-{
-    _cleanup_free_ char *collection = kube_object_path(store, "configmaps", NULL);
-    _cleanup_buf_ struct buf path = BUF_INIT, selector = BUF_INIT;
-
-    buf_printf(&selector, KUBE_KIND_LABEL "=%s", document_kind_name(kind));
-    if (spec) {
-        char name[KUBE_DOCUMENT_NAME_SIZE];
-
-        kube_document_name(&(struct document_name){DOCUMENT_STATE, *spec, NULL}, name);
-        buf_printf(&selector, "," KUBE_SPEC_LABEL "=%s", name);
-    }
-    buf_add_str(&path, collection);
-    kube_path_query(&path, "labelSelector", selector.data);
-    return buf_take(&path);
-}
-
-static int documents_list(struct store *base, enum document_kind kind, const struct spec_key *spec,
-                          store_on_name *fn, void *arg, const struct store_call *call,
-                          struct error *error)
-{
-    struct documents *store = (struct documents *)base;
-    struct listing listing = {.store = store, .kind = kind};
-    _cleanup_free_ char *path = list_path(store, kind, spec);
-    int64_t left = call->deadline ? call->deadline - system_clock.monotonic(&system_clock) : 0;
-    int r;
-
-    if (call->deadline && left <= 0)
-        return err_set(error, ERR_TIMEOUT, NULL, "no time left for a request");
-    strmap_init(&listing.found);
-    r = kube_list(store->client,
-                  &(struct kube_list){.path = path,
-                                      .metadata_only = true,
-                                      .cancel = call->cancel,
-                                      .timeout = left,
-                                      .on_item = on_item,
-                                      .arg = &listing},
-                  NULL, error);
-    for (struct strmap_entry *e = NULL; r == 0 && (e = strmap_next(&listing.found, e));)
-        r = fn(arg, &((struct document_file *)e->value)->name, error);
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&listing.found, e));)
-        file_free(e->value);
-    strmap_done(&listing.found);
-    return r;
-}
-
-/* ---- The rest of the table ---- */
-
 static int documents_open(struct store *base, const struct document_name *name,
                           enum store_mode mode, const struct store_call *call,
                           struct store_file **ret, struct error *error)
 {
-    struct document_file *file = file_new((struct documents *)base, name);
+    struct document_file *file = kube_document_new((struct documents *)base, name);
 
     (void)call;
     (void)error;
@@ -469,7 +384,7 @@ static int documents_open(struct store *base, const struct document_name *name,
 
 static void documents_close(struct store_file *file)
 {
-    file_free((struct document_file *)file);
+    kube_document_free((struct document_file *)file);
 }
 
 static char *documents_describe(struct store *base, const struct document_name *name)
@@ -504,7 +419,7 @@ static const struct store_ops ops = {
     .write = documents_write,
     .append = documents_append,
     .remove = documents_remove,
-    .list = documents_list,
+    .list = kube_documents_list,
     .describe = documents_describe,
 };
 

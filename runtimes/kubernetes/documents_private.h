@@ -173,7 +173,17 @@ int kube_journal_append(const struct task *task, struct document_file *file, con
 /* No one can append any more, but who touches the head. */
 int kube_journal_close(const struct task *task, struct document_file *file, struct error *error);
 
+/* ---- documents_list.c ---- */
+
+int kube_documents_list(struct store *store, enum document_kind kind, const struct spec_key *spec,
+                        store_on_name *fn, void *arg, const struct store_call *call,
+                        struct error *error);
+
 /* ---- documents.c ---- */
+
+/* A document that is open to read, of which nothing was seen. */
+struct document_file *kube_document_new(struct documents *store, const struct document_name *name);
+void kube_document_free(struct document_file *file);
 
 /* The head of a document was changed by this file: it is of another version now. */
 void kube_document_moved(struct document_file *file, char *version);

@@ -331,7 +331,9 @@ struct process {
     struct store *store;
     struct store_file *file;
     size_t seen; /* of the model's documents */
-    bool is_killed, is_confused;
+    bool is_killed;
+    bool is_confused;    /* by damage */
+    bool is_perhaps_rid; /* of the document: a removal failed, perhaps after the head was gone */
 };
 
 static void start(struct process *process)
@@ -341,7 +343,7 @@ static void start(struct process *process)
     must(process->store->ops->open(process->store, &name, STORE_WRITE, &plain, &process->file,
                                    NULL) == 0);
     process->seen = 0;
-    process->is_killed = process->is_confused = false;
+    process->is_killed = process->is_confused = process->is_perhaps_rid = false;
 }
 
 static void stop(struct process *process)
@@ -369,6 +371,7 @@ static void read_one(struct process *process)
 
     must_agree(r, &error);
     process->is_confused = r != 0 && r != ERR_NOT_FOUND;
+    process->is_perhaps_rid = false;
     if (r == 0)
         while (--i > 0 && !(may_be(i) && is_same(&model.documents[i], &document)))
             ;
@@ -390,9 +393,10 @@ static void judge(struct process *process, int r, const struct error *error, siz
 {
     must_agree(r, error);
     if (r == 0) {
-        must(process->is_confused || may_be(process->seen));
+        must(process->is_confused || may_be(process->seen) ||
+             (process->is_perhaps_rid && may_be(0)));
         model.now = process->seen = next;
-        process->is_confused = false;
+        process->is_confused = process->is_perhaps_rid = false;
     } else if (r == ERR_UNAVAILABLE || r == ERR_TIMEOUT) {
         must(model.is_disturbed);
         model.doubts[model.n_doubts].from = process->seen;
@@ -400,7 +404,7 @@ static void judge(struct process *process, int r, const struct error *error, siz
     } else if (r == ERR_CONFLICT) {
         must(model.is_disturbed || process->seen != model.now);
     } else if (r == ERR_NOT_FOUND) {
-        must(may_be(0)); /* a removal whose end failed, too */
+        must(process->seen == 0 || process->is_perhaps_rid);
     } else {
         must(r == ERR_TOO_LARGE || (r == ERR_CORRUPT && model.is_damaged));
     }
@@ -442,6 +446,7 @@ static void remove_one(struct process *process)
     int r = process->store->ops->remove(process->file, &plain, &error);
 
     judge(process, r, &error, 0);
+    process->is_perhaps_rid |= r != 0;
     must(r != 0 || head_is_gone());
 }
 
