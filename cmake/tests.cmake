@@ -1,5 +1,6 @@
 # test/unit mirrors the sources: test/unit/engine/base/*.c tests the layer engine/base and
-# links it alone. test/fuzz/*.c are fuzzers (test/fuzz/fuzz.h), hack/benchmarks/*.c benchmarks.
+# links it alone, with fixtures. test/fuzz/*.c are fuzzers (test/fuzz/fuzz.h), hack/benchmarks/*.c
+# benchmarks.
 
 enable_testing() # not in a function: it would be forgotten at its end
 
@@ -10,11 +11,24 @@ function(_unit_test folder)
     _layer_target(${folder} target)
     add_executable(test_${target} ${ARGN} ${PROJECT_SOURCE_DIR}/test/unit/suite.c)
     _our_sources(test_${target})
-    target_link_libraries(test_${target} PRIVATE ${target} PkgConfig::CUNIT)
+    target_link_libraries(test_${target} PRIVATE api_server ${target} PkgConfig::CUNIT)
     add_test(NAME ${folder} COMMAND test_${target} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()
 
+# An API server in memory (api_server.h), for whichever test wants one, and as a program for the live ones.
+function(_api_server)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/api_server/*.c)
+    list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/test/unit/api_server/serve.c)
+    add_library(api_server STATIC EXCLUDE_FROM_ALL ${sources})
+    _our_sources(api_server)
+    target_link_libraries(api_server PUBLIC engine_base)
+    add_executable(serve_api EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/test/unit/api_server/serve.c)
+    _our_sources(serve_api)
+    target_link_libraries(serve_api PRIVATE api_server)
+endfunction()
+
 function(unit_tests)
+    _api_server()
     get_property(layers GLOBAL PROPERTY KUSION_LAYERS)
     foreach(folder IN LISTS layers)
         file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/${folder}/*.c)
