@@ -1,6 +1,7 @@
 # test/unit mirrors the sources: test/unit/engine/base/*.c tests the layer engine/base and
-# links it alone; what lies in test/unit/engine itself is shared by all tests, as a library.
-# test/fuzz/*.c are fuzzers (test/fuzz/fuzz.h), hack/benchmarks/*.c benchmarks.
+# links it alone; what lies in test/unit/engine itself is shared by all tests, as a library, and so is
+# the API server in memory. test/fuzz/*.c are fuzzers (test/fuzz/fuzz.h), hack/benchmarks/*.c
+# benchmarks.
 
 enable_testing() # not in a function: it would be forgotten at its end
 
@@ -11,8 +12,20 @@ function(_unit_test folder)
     _layer_target(${folder} target)
     add_executable(test_${target} ${ARGN} ${PROJECT_SOURCE_DIR}/test/unit/suite.c)
     _our_sources(test_${target})
-    target_link_libraries(test_${target} PRIVATE unit_shared ${target} PkgConfig::CUNIT)
+    target_link_libraries(test_${target} PRIVATE unit_shared api_server ${target} PkgConfig::CUNIT)
     add_test(NAME ${folder} COMMAND test_${target} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+endfunction()
+
+# An API server in memory (api_server.h), for whichever test wants one, and as a program for the live ones.
+function(_api_server)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/api_server/*.c)
+    list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/test/unit/api_server/serve.c)
+    add_library(api_server STATIC EXCLUDE_FROM_ALL ${sources})
+    _our_sources(api_server)
+    target_link_libraries(api_server PUBLIC engine_base)
+    add_executable(serve_api EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/test/unit/api_server/serve.c)
+    _our_sources(serve_api)
+    target_link_libraries(serve_api PRIVATE api_server)
 endfunction()
 
 function(unit_tests)
@@ -20,6 +33,7 @@ function(unit_tests)
     add_library(unit_shared STATIC ${shared})
     _our_sources(unit_shared)
     target_link_libraries(unit_shared PUBLIC engine_base PkgConfig::CUNIT)
+    _api_server()
     get_property(layers GLOBAL PROPERTY KUSION_LAYERS)
     foreach(folder IN LISTS layers)
         file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/${folder}/*.c)
