@@ -1,7 +1,7 @@
 #include "test/unit/engine/history_contract.h"
 
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/release/document_history.h"
 #include "test/unit/suite.h"
 
 #define LARGE 1500 /* results: some 300 KiB */
@@ -591,4 +591,14 @@ void history_contract_check(const struct history_fixture *fixture)
         scene.history->ops->free(scene.history);
         scene.other->ops->free(scene.other);
     }
+}
+
+static struct release_history *attach_documents(void *arg)
+{
+    return document_history_new(arg);
+}
+
+void history_contract_check_store(struct store *store)
+{
+    history_contract_check(&(struct history_fixture){store, "team", attach_documents, NULL});
 }

@@ -22,4 +22,7 @@ struct history_fixture {
 
 void history_contract_check(const struct history_fixture *fixture);
 
+/* The same of a history of documents in this store. */
+void history_contract_check_store(struct store *store);
+
 #endif

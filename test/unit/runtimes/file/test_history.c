@@ -1,21 +1,15 @@
 /* The history of documents, in files. */
-#include "engine/release/document_history.h"
 #include "runtimes/file/store.h"
 #include "test/unit/engine/history_contract.h"
 #include "test/unit/runtimes/file/folder.h"
 #include "test/unit/suite.h"
-
-static struct release_history *attach(void *arg)
-{
-    return document_history_new(arg);
-}
 
 static void keeps_the_contract(void)
 {
     char *folder = folder_new();
     struct store *store = file_store_new(folder);
 
-    history_contract_check(&(struct history_fixture){store, "team", attach, NULL});
+    history_contract_check_store(store);
     store->ops->free(store);
     folder_free(folder);
 }
