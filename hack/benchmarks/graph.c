@@ -3,6 +3,7 @@
  * half references. Each step is timed in its best run of several; the peer is yajl reading the
  * same bytes in the same run and building nothing of them: the floor of any reader on yajl.
  */
+#include <stdio.h>
 #include <time.h>
 #include <yajl/yajl_parse.h>
 
