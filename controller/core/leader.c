@@ -11,7 +11,6 @@
 #include "runtimes/io/random.h"
 #include "runtimes/kubernetes/client/lease.h"
 
-#define DEFAULT_DURATION 15000
 #define DEFAULT_RETRY    2000
 #define NOT_LEADING      (-1)
 
@@ -37,7 +36,7 @@ struct leader *leader_new(const struct leader_config *config)
     struct leader_config *own = &leader->config;
 
     *own = *config;
-    own->duration = config->duration ? config->duration : DEFAULT_DURATION;
+    own->duration = config->duration ? config->duration : LEADER_DURATION;
     own->renew = config->renew ? config->renew : own->duration / 3 * 2;
     own->retry = config->retry ? config->retry : DEFAULT_RETRY;
     own->namespace_name = str_new(config->namespace_name);

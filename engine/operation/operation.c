@@ -132,10 +132,10 @@ void operation_free(struct operation *operation)
 {
     if (!operation)
         return;
-    operation_cancel(operation, "Abandoned");
     pthread_mutex_lock(&operation->lock);
-    operation->config.on_change = NULL;
+    operation->config.on_change = NULL; /* its owner knows */
     pthread_mutex_unlock(&operation->lock);
+    operation_cancel(operation, "Abandoned");
     task_drop(operation->task, destroy, operation);
 }
 
@@ -149,6 +149,20 @@ struct ledger *operation_ledger(struct operation *operation)
 int64_t operation_now(const struct operation *operation)
 {
     return operation->config.clock->monotonic(operation->config.clock);
+}
+
+const char *operation_text(struct operation *operation, const char *format, ...)
+{
+    va_list args;
+    const char *copy;
+
+    va_start(args, format);
+    _cleanup_free_ char *text = str_vprintf(format, args);
+    va_end(args);
+    pthread_mutex_lock(&operation->lock);
+    copy = arena_str(&operation->plan->arena, text);
+    pthread_mutex_unlock(&operation->lock);
+    return copy;
 }
 
 struct runtime_call operation_call(struct operation *operation)
@@ -206,7 +220,7 @@ static void set_phase(struct operation *operation, enum operation_phase phase)
         return;
     operation->phase = phase;
     pthread_cond_broadcast(&operation->changed);
-    if (operation->config.on_change)
+    if ((phase == OPERATION_PLANNED || phase == OPERATION_ENDED) && operation->config.on_change)
         operation->config.on_change(operation->config.arg);
 }
 

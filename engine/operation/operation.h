@@ -7,8 +7,8 @@
  *   operation_apply()   carries it out: intents into State, then step by step
  *
  * An operation has no thread: it is a task of the executor, and costs nothing
- * while it waits for the world. on_change tells whoever owns it that its
- * phase is another, or that there is something new to report.
+ * while it waits for the world. on_change tells whoever owns it that it is
+ * planned, or has ended; how it goes on in between is there to be asked.
  *
  *   NEW -> PLANNING -> PLANNED -> RUNNING <-> PARKED -> ENDED
  *
@@ -55,8 +55,8 @@ struct operation_config {
     int64_t timeout;             /* ms without progress, not counting calls in flight */
     struct cancel *cancel;       /* for operation_new() alone */
 
-    /* The phase, or a result, is another. Posts and returns: it runs on the executor's threads, and
-     * must not call the operation. Not after operation_free(). May be NULL. */
+    /* It is PLANNED, or ENDED. Posts and returns: it runs on the executor's threads, and must not call
+     * the operation. Not after operation_free(). May be NULL. */
     void (*on_change)(void *arg);
     void *arg;
     /* A call has landed whose operation had been ended before: the Spec is worth a look. From any

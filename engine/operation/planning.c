@@ -110,10 +110,11 @@ void operation_begin_steps(struct operation *operation)
 
 /* ---- One visit ---- */
 
-/* Where a secret went in, it is secret in what comes out. */
-static void show_difference(const struct operation *operation, struct plan_change *change)
+/* Where a secret went in, it is secret in what comes out. step: the one that tells of the change as a
+ * whole. */
+static void show_difference(const struct operation *operation, struct plan_change *change,
+                            const struct runtime_step *step)
 {
-    const struct runtime_step *step = change->step;
     const struct record *record = change->record;
     _cleanup_value_ const struct value *before =
         value_mark_like(step->before, record ? record->attributes : NULL);
@@ -129,18 +130,19 @@ static void show_difference(const struct operation *operation, struct plan_chang
 
 static void take(struct operation *operation, struct plan_change *change, struct planned *planned)
 {
-    const struct runtime_step *step = planned->step;
+    const struct runtime_step *telling = planned->answer ? planned->answer : planned->step;
 
     change->action = planned->action;
     change->create_first = planned->create_first;
     change->cannot_create_first = planned->cannot_create_first;
     change->has_unknown = planned->has_unknown;
+    if (telling && telling->reason)
+        change->reason = operation_text(operation, "%s", telling->reason);
+    if (telling)
+        show_difference(operation, change, telling);
     change->step = TAKE(planned->step);
     change->removal = TAKE(planned->removal);
-    if (!step)
-        return;
-    change->reason = step->reason; /* as long as the step, and the plan */
-    show_difference(operation, change);
+    planned_done(planned);
 }
 
 /* What State has may be about to change by a call that an earlier operation made. 0: there is none,
@@ -158,24 +160,39 @@ static int wait_for_call(struct operation *operation, struct plan_change *change
         return 1;
     }
     change->action = PLAN_DEFERRED;
-    change->reason = arena_printf(&operation->plan->arena,
-                                  "a change of it is under way, for %lld s now: the rest is done "
-                                  "without it",
-                                  (long long)(took / 1000));
+    change->reason = operation_text(operation,
+                                    "a change of it is under way, for %lld s now: the rest is done "
+                                    "without it",
+                                    (long long)(took / 1000));
     return 0;
+}
+
+static bool is_before(const struct operation *operation, int64_t until)
+{
+    return operation->config.clock->now(operation->config.clock) < until;
 }
 
 /* A create was begun, and its outcome never told. While it may be under way, nothing is done. */
 static bool may_still_be_made(struct operation *operation, struct plan_change *change)
 {
-    const struct record *record = change->record;
-
-    if (!record || record->status != RECORD_CREATING ||
-        operation->config.clock->now(operation->config.clock) >= record->call.until)
+    if (!operation_is_in_flight(operation, change->record))
         return false;
     change->action = PLAN_DEFERRED;
     change->reason = "its creation was begun before a restart, and may still take effect";
     return true;
+}
+
+/* The answer to its creation was lost, and it is not there: not forgotten before it cannot come any
+ * more. */
+static void keep_doubtful(struct operation *operation, struct plan_change *change)
+{
+    const struct record *record = change->record;
+
+    if (change->resource || change->action != PLAN_FORGET || !record ||
+        record->status != RECORD_INTENT || !is_before(operation, record->call.until))
+        return;
+    change->action = PLAN_DEFERRED;
+    change->reason = "the answer to its creation was lost, and it may still appear";
 }
 
 static void refresh_record(struct operation *operation, struct plan_change *change)
@@ -204,13 +221,14 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
     if (change->action == PLAN_DEFERRED || may_still_be_made(operation, change))
         return WALK_DONE;
     /* A problem of one resource is its own: all others are planned, too. */
-    if (operation_settle_doubt(operation, node, &error) < 0 ||
+    if (operation_settle_doubt(operation, node, &change->record, &error) < 0 ||
         operation_plan_one(operation, node, change->record, false, &planned, &error) < 0)
         change->error = err_new(&error);
     if (change->error && change->action == PLAN_NONE)
         change->action = PLAN_UNKNOWN;
     else
         take(operation, change, &planned);
+    keep_doubtful(operation, change);
     return WALK_DONE;
 }
 
@@ -300,8 +318,26 @@ static int make_steps(struct operation *operation, struct error *error)
     return r;
 }
 
+/* Where time ran out, some changes were not looked at. */
+static int check_whole(struct operation *operation, struct error *error)
+{
+    struct walk_counts counts;
+
+    pthread_mutex_lock(&operation->lock);
+    walk_counts(operation->walk, &counts);
+    pthread_mutex_unlock(&operation->lock);
+    if (!counts.cancelled && !counts.timed_out)
+        return 0;
+    return err_set(error, ERR_TIMEOUT, "Timeout",
+                   "planning did not come to its end: out of time");
+}
+
 int operation_conclude_plan(struct operation *operation, struct error *error)
 {
+    int r = check_whole(operation, error);
+
+    if (r < 0)
+        return r;
     keep_renamed(operation);
     guard_content(operation);
     return make_steps(operation, error);

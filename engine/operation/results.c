@@ -39,12 +39,6 @@ void operation_clear_results(struct operation *operation)
     free(operation->results.items);
 }
 
-static void tell(struct operation *operation)
-{
-    if (operation->config.on_change)
-        operation->config.on_change(operation->config.arg);
-}
-
 static void set_waiting(struct operation *operation, uint32_t change, bool is_waiting)
 {
     struct operation_result *result = &operation->results.items[change];
@@ -74,7 +68,6 @@ void operation_wait_result(struct operation *operation, uint32_t change, const s
         return;
     set_error(result, error);
     set_waiting(operation, change, true);
-    tell(operation);
 }
 
 void operation_end_result(struct operation *operation, uint32_t change, enum result_status status,
@@ -91,7 +84,6 @@ void operation_end_result(struct operation *operation, uint32_t change, enum res
         result->started = result->ended;
     set_error(result, error);
     operation->n_ended++;
-    tell(operation);
 }
 
 /* ---- Those that end without a verdict of their own ---- */

@@ -1,0 +1,283 @@
+/* Which kinds are served, and how the server says so. */
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "test/unit/api_server/private.h"
+
+static const struct {
+    const char *group_version, *kind, *plural;
+    bool is_namespaced, has_status, has_generation;
+} builtin[] = {
+    {"v1", "ConfigMap", "configmaps", true, false, false},
+    {"v1", "Secret", "secrets", true, false, false},
+    {"v1", "ServiceAccount", "serviceaccounts", true, false, false},
+    {"v1", "Service", "services", true, true, false},
+    {"v1", "Endpoints", "endpoints", true, false, false},
+    {"v1", "Event", "events", true, false, false},
+    {"v1", "Pod", "pods", true, true, true},
+    {"v1", "PersistentVolumeClaim", "persistentvolumeclaims", true, true, false},
+    {"v1", "Namespace", "namespaces", false, true, false},
+    {"v1", "Node", "nodes", false, true, false},
+    {"apps/v1", "Deployment", "deployments", true, true, true},
+    {"apps/v1", "StatefulSet", "statefulsets", true, true, true},
+    {"apps/v1", "ReplicaSet", "replicasets", true, true, true},
+    {"batch/v1", "Job", "jobs", true, true, true},
+    {"coordination.k8s.io/v1", "Lease", "leases", true, false, false},
+    {"rbac.authorization.k8s.io/v1", "Role", "roles", true, false, false},
+    {"rbac.authorization.k8s.io/v1", "RoleBinding", "rolebindings", true, false, false},
+    {"rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", false, false, false},
+    {"rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "clusterrolebindings", false, false,
+     false},
+    {"apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", false,
+     true, true},
+    {"api.kusion.io/v1", "Spec", "specs", true, true, true},
+    {"api.kusion.io/v1", "Release", "releases", true, true, true},
+};
+
+static struct api_kind *add(struct api_server *server, const char *group, const char *version,
+                            const char *name, const char *plural)
+{
+    struct api_kind *kind = NEW(struct api_kind), **end = &server->kinds;
+
+    kind->group = str_new(group);
+    kind->version = str_new(version);
+    kind->kind = str_new(name);
+    kind->plural = str_new(plural);
+    kind->is_served = true;
+    while (*end)
+        end = &(*end)->next;
+    *end = kind;
+    return kind;
+}
+
+void kinds_init(struct api_server *server)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(builtin); i++) {
+        const char *slash = strchr(builtin[i].group_version, '/');
+        _cleanup_free_ char *group =
+            str_new_n(builtin[i].group_version,
+                      slash ? (size_t)(slash - builtin[i].group_version) : 0);
+        struct api_kind *kind = add(server, group, slash ? slash + 1 : builtin[i].group_version,
+                                    builtin[i].kind, builtin[i].plural);
+
+        kind->is_namespaced = builtin[i].is_namespaced;
+        kind->has_status = builtin[i].has_status;
+        kind->has_generation = builtin[i].has_generation;
+        kind->is_custom = str_equal(group, "api.kusion.io");
+    }
+}
+
+void kinds_done(struct api_server *server)
+{
+    for (struct api_kind *kind = server->kinds, *next; kind; kind = next) {
+        next = kind->next;
+        free(kind->group);
+        free(kind->version);
+        free(kind->kind);
+        free(kind->plural);
+        free(kind);
+    }
+}
+
+const struct api_kind *kinds_find(const struct api_server *server, const char *group,
+                                  const char *version, const char *plural)
+{
+    for (const struct api_kind *kind = server->kinds; kind; kind = kind->next)
+        if (kind->is_served && str_equal(kind->group, group) &&
+            str_equal(kind->version, version) && str_equal(kind->plural, plural))
+            return kind;
+    return NULL;
+}
+
+char *kind_api_version(const struct api_kind *kind)
+{
+    return str_printf("%s%s%s", kind->group, *kind->group ? "/" : "", kind->version);
+}
+
+const struct api_kind *kinds_find_by_name(const struct api_server *server, const char *api_version,
+                                          const char *name)
+{
+    for (const struct api_kind *kind = server->kinds; kind; kind = kind->next) {
+        _cleanup_free_ char *its = kind_api_version(kind);
+
+        if (kind->is_served && str_equal(its, api_version) && str_equal(kind->kind, name))
+            return kind;
+    }
+    return NULL;
+}
+
+/* ---- Definitions ---- */
+
+static void withdraw(struct api_server *server, const char *group, const char *plural)
+{
+    for (struct api_kind *kind = server->kinds; kind; kind = kind->next)
+        if (kind->is_custom && str_equal(kind->group, group) && str_equal(kind->plural, plural))
+            kind->is_served = false;
+}
+
+static void serve_version(struct api_server *server, const struct value *spec,
+                          const struct value *version)
+{
+    const struct value *names = value_get(spec, "names");
+    struct api_kind *kind;
+
+    if (!value_bool(value_get(version, "served"), false))
+        return;
+    kind = add(server, value_get_string(spec, "group"), value_get_string(version, "name"),
+               value_get_string(names, "kind"), value_get_string(names, "plural"));
+    kind->is_custom = true;
+    kind->has_generation = true;
+    kind->is_namespaced = str_equal(value_get_string(spec, "scope"), "Namespaced");
+    kind->has_status = value_path(version, "subresources", "status", NULL) != NULL;
+}
+
+void kinds_define(struct api_server *server, const char *name, const struct value *definition)
+{
+    const struct value *spec = value_get(definition, "spec"), *versions;
+    const char *dot = strchr(name, '.');
+    _cleanup_free_ char *plural = dot ? str_new_n(name, (size_t)(dot - name)) : NULL;
+
+    /* Ours are served from the start: their definitions are there for those who ask. */
+    if (!dot || str_equal(dot + 1, "api.kusion.io"))
+        return;
+    withdraw(server, dot + 1, plural);
+    versions = value_get(spec, "versions");
+    for (size_t i = 0; i < value_count(versions); i++)
+        serve_version(server, spec, value_at(versions, i));
+}
+
+/* ---- Discovery ---- */
+
+static bool is_first_of_group(const struct api_server *server, const struct api_kind *kind)
+{
+    for (const struct api_kind *other = server->kinds; other != kind; other = other->next)
+        if (other->is_served && str_equal(other->group, kind->group))
+            return false;
+    return true;
+}
+
+static bool is_first_of_version(const struct api_server *server, const struct api_kind *kind)
+{
+    for (const struct api_kind *other = server->kinds; other != kind; other = other->next)
+        if (other->is_served && str_equal(other->group, kind->group) &&
+            str_equal(other->version, kind->version))
+            return false;
+    return true;
+}
+
+static const struct value *finish(struct value_builder *b)
+{
+    const struct value *value = NULL;
+
+    value_builder_finish(b, &value, NULL);
+    return value;
+}
+
+static void add_group(struct value_builder *b, const struct api_server *server, const char *group)
+{
+    value_key(b, "name");
+    value_add_string(b, group);
+    value_key(b, "versions");
+    value_begin_array(b);
+    for (const struct api_kind *kind = server->kinds; kind; kind = kind->next) {
+        if (!kind->is_served || !str_equal(kind->group, group) ||
+            !is_first_of_version(server, kind))
+            continue;
+        value_begin_object(b);
+        value_key(b, "groupVersion");
+        value_add_printf(b, "%s/%s", group, kind->version);
+        value_key(b, "version");
+        value_add_string(b, kind->version);
+        value_end_object(b);
+    }
+    value_end_array(b);
+}
+
+static const struct value *groups(const struct api_server *server)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+
+    value_begin_object(b);
+    value_key(b, "kind");
+    value_add_string(b, "APIGroupList");
+    value_key(b, "apiVersion");
+    value_add_string(b, "v1");
+    value_key(b, "groups");
+    value_begin_array(b);
+    for (const struct api_kind *kind = server->kinds; kind; kind = kind->next) {
+        if (!kind->is_served || !*kind->group || !is_first_of_group(server, kind))
+            continue;
+        value_begin_object(b);
+        add_group(b, server, kind->group);
+        value_end_object(b);
+    }
+    value_end_array(b);
+    value_end_object(b);
+    return finish(b);
+}
+
+static void add_resource(struct value_builder *b, const struct api_kind *kind, bool is_status)
+{
+    static const char *const verbs[] = {"create", "delete", "deletecollection", "get",
+                                        "list",   "patch",  "update",           "watch"};
+
+    value_begin_object(b);
+    value_key(b, "name");
+    value_add_printf(b, "%s%s", kind->plural, is_status ? "/status" : "");
+    value_key(b, "singularName");
+    value_add_string(b, "");
+    value_key(b, "namespaced");
+    value_add_bool(b, kind->is_namespaced);
+    value_key(b, "kind");
+    value_add_string(b, kind->kind);
+    value_key(b, "verbs");
+    value_begin_array(b);
+    for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+        if (!is_status || str_equal(verbs[i], "get") || str_equal(verbs[i], "patch") ||
+            str_equal(verbs[i], "update"))
+            value_add_string(b, verbs[i]);
+    value_end_array(b);
+    value_end_object(b);
+}
+
+/* NULL: there is no such group and version. */
+static const struct value *resources(const struct api_server *server, const char *group_version)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    bool is_any = false;
+
+    value_begin_object(b);
+    value_key(b, "kind");
+    value_add_string(b, "APIResourceList");
+    value_key(b, "groupVersion");
+    value_add_string(b, group_version);
+    value_key(b, "resources");
+    value_begin_array(b);
+    for (const struct api_kind *kind = server->kinds; kind; kind = kind->next) {
+        _cleanup_free_ char *its = kind_api_version(kind);
+
+        if (!kind->is_served || !str_equal(its, group_version))
+            continue;
+        is_any = true;
+        add_resource(b, kind, false);
+        if (kind->has_status)
+            add_resource(b, kind, true);
+    }
+    value_end_array(b);
+    value_end_object(b);
+    return is_any ? finish(b) : NULL;
+}
+
+const struct value *kinds_discovery(const struct api_server *server, const char *path)
+{
+    if (str_equal(path, "/version"))
+        return value_pack("{s:s, s:s, s:s}", "major", "1", "minor", "36", "gitVersion", "v1.36.0");
+    if (str_equal(path, "/api"))
+        return value_pack("{s:s, s:[s]}", "kind", "APIVersions", "versions", "v1");
+    if (str_equal(path, "/apis"))
+        return groups(server);
+    if (str_has_prefix(path, "/api/"))
+        return resources(server, path + strlen("/api/"));
+    if (str_has_prefix(path, "/apis/"))
+        return resources(server, path + strlen("/apis/"));
+    return NULL;
+}
