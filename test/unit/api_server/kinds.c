@@ -49,13 +49,12 @@ static struct api_kind *add(struct api_server *server, const char *group, const 
     return kind;
 }
 
-void kinds_init(struct api_server *server)
+void api_kinds_init(struct api_server *server)
 {
     for (size_t i = 0; i < ARRAY_SIZE(builtin); i++) {
         const char *slash = strchr(builtin[i].group_version, '/');
-        _cleanup_free_ char *group =
-            str_new_n(builtin[i].group_version,
-                      slash ? (size_t)(slash - builtin[i].group_version) : 0);
+        _cleanup_free_ char *group = str_new_n(
+            builtin[i].group_version, slash ? (size_t)(slash - builtin[i].group_version) : 0);
         struct api_kind *kind = add(server, group, slash ? slash + 1 : builtin[i].group_version,
                                     builtin[i].kind, builtin[i].plural);
 
@@ -66,7 +65,7 @@ void kinds_init(struct api_server *server)
     }
 }
 
-void kinds_done(struct api_server *server)
+void api_kinds_done(struct api_server *server)
 {
     for (struct api_kind *kind = server->kinds, *next; kind; kind = next) {
         next = kind->next;
@@ -78,26 +77,26 @@ void kinds_done(struct api_server *server)
     }
 }
 
-const struct api_kind *kinds_find(const struct api_server *server, const char *group,
-                                  const char *version, const char *plural)
+const struct api_kind *api_kinds_find(const struct api_server *server, const char *group,
+                                      const char *version, const char *plural)
 {
     for (const struct api_kind *kind = server->kinds; kind; kind = kind->next)
-        if (kind->is_served && str_equal(kind->group, group) &&
-            str_equal(kind->version, version) && str_equal(kind->plural, plural))
+        if (kind->is_served && str_equal(kind->group, group) && str_equal(kind->version, version) &&
+            str_equal(kind->plural, plural))
             return kind;
     return NULL;
 }
 
-char *kind_api_version(const struct api_kind *kind)
+char *api_kind_api_version(const struct api_kind *kind)
 {
     return str_printf("%s%s%s", kind->group, *kind->group ? "/" : "", kind->version);
 }
 
-const struct api_kind *kinds_find_by_name(const struct api_server *server, const char *api_version,
-                                          const char *name)
+const struct api_kind *api_kinds_find_by_name(const struct api_server *server,
+                                              const char *api_version, const char *name)
 {
     for (const struct api_kind *kind = server->kinds; kind; kind = kind->next) {
-        _cleanup_free_ char *its = kind_api_version(kind);
+        _cleanup_free_ char *its = api_kind_api_version(kind);
 
         if (kind->is_served && str_equal(its, api_version) && str_equal(kind->kind, name))
             return kind;
@@ -130,7 +129,7 @@ static void serve_version(struct api_server *server, const struct value *spec,
     kind->has_status = value_path(version, "subresources", "status", NULL) != NULL;
 }
 
-void kinds_define(struct api_server *server, const char *name, const struct value *definition)
+void api_kinds_define(struct api_server *server, const char *name, const struct value *definition)
 {
     const struct value *spec = value_get(definition, "spec"), *versions;
     const char *dot = strchr(name, '.');
@@ -253,7 +252,7 @@ static const struct value *resources(const struct api_server *server, const char
     value_key(b, "resources");
     value_begin_array(b);
     for (const struct api_kind *kind = server->kinds; kind; kind = kind->next) {
-        _cleanup_free_ char *its = kind_api_version(kind);
+        _cleanup_free_ char *its = api_kind_api_version(kind);
 
         if (!kind->is_served || !str_equal(its, group_version))
             continue;
@@ -267,7 +266,7 @@ static const struct value *resources(const struct api_server *server, const char
     return is_any ? finish(b) : NULL;
 }
 
-const struct value *kinds_discovery(const struct api_server *server, const char *path)
+const struct value *api_kinds_discovery(const struct api_server *server, const char *path)
 {
     if (str_equal(path, "/version"))
         return value_pack("{s:s, s:s, s:s}", "major", "1", "minor", "36", "gitVersion", "v1.36.0");

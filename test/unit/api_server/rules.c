@@ -25,7 +25,7 @@ static bool is_create(const struct call *call)
     const struct route *route = &call->route;
 
     return str_equal(call->verb, "apply") && route->kind && route->name &&
-           !storage_find(call->server, route->kind, route->namespace_name, route->name);
+           !api_storage_find(call->server, route->kind, route->namespace_name, route->name);
 }
 
 static bool is_meant(const struct api_rule *rule, const struct call *call)
@@ -40,7 +40,7 @@ static bool is_meant(const struct api_rule *rule, const struct call *call)
     return path_is(rule->path, call->path);
 }
 
-struct rule *rules_apply(struct call *call)
+struct rule *api_rules_apply(struct call *call)
 {
     struct api_server *server = call->server;
     struct rule *taken = NULL;
@@ -66,7 +66,7 @@ struct rule *rules_apply(struct call *call)
 
 /* ---- What was asked ---- */
 
-void rules_note(struct call *call)
+void api_rules_note(struct call *call)
 {
     struct api_server *server = call->server;
     const struct api_kind *kind = call->route.kind;
@@ -94,7 +94,7 @@ static bool is_counted(const struct call *call)
            kind && !str_equal(kind->plural, "events") && !str_equal(kind->plural, "leases");
 }
 
-bool rules_count_write(struct call *call)
+bool api_rules_count_write(struct call *call)
 {
     struct api_server *server = call->server;
 
@@ -124,7 +124,7 @@ static void forget_entries(struct api_server *server)
     server->n_entries = 0;
 }
 
-void rules_done(struct api_server *server)
+void api_rules_done(struct api_server *server)
 {
     forget_entries(server);
     free(server->entries);
@@ -142,7 +142,7 @@ unsigned api_server_rule(struct api_server *server, const struct api_rule *confi
 
     rule->rule = *config;
     pthread_mutex_lock(&server->lock);
-    server->rules = mem_grow(server->rules, server->n_rules, &server->rules_capacity,
+    server->rules = mem_grow(server->rules, server->n_rules, &server->api_rules_capacity,
                              sizeof(struct rule *));
     number = (unsigned)server->n_rules;
     server->rules[server->n_rules++] = rule;
@@ -153,10 +153,8 @@ unsigned api_server_rule(struct api_server *server, const struct api_rule *confi
 unsigned api_server_forbid(struct api_server *server, const char *user, const char *verb,
                            const char *path)
 {
-    return api_server_rule(server, &(struct api_rule){.verb = verb,
-                                                      .path = path,
-                                                      .user = user,
-                                                      .fault = API_FORBID});
+    return api_server_rule(
+        server, &(struct api_rule){.verb = verb, .path = path, .user = user, .fault = API_FORBID});
 }
 
 unsigned api_server_hits(struct api_server *server, unsigned rule)
