@@ -22,7 +22,10 @@
  *   - After ERR_UNAVAILABLE or ERR_TIMEOUT a change may have happened or not,
  *     now or (with a store that is reached over a network) a moment later:
  *     read tells, and brings the handle up to date.
+ *   - A document that was read as ERR_CORRUPT counts as seen: it may be
+ *     written anew or removed, but not appended to (ERR_CORRUPT).
  *   - remove takes away what unfinished writes left behind as well.
+ *   - A handle that is open to read changes nothing: ERR_INVALID.
  * Every change asks the call's permit at the last moment. Different handles
  * may be used by several threads at once, one handle by one at a time.
  */
@@ -118,14 +121,15 @@ struct store_ops {
      * looked at. */
     int (*write)(struct store_file *file, const struct store_call *call,
                  const struct document *document, struct error *error);
-    /* One more entry. ERR_TOO_LARGE: there is no room for it until the document is written anew.
-     * NULL: this store cannot. */
+    /* One more entry. ERR_NOT_FOUND: there is no document. ERR_TOO_LARGE: there is no room for it
+     * until the document is written anew. NULL: this store cannot. */
     int (*append)(struct store_file *file, const struct store_call *call, const void *bytes,
                   size_t length, struct error *error);
     /* 0 also where there is no document, if the handle saw none. */
     int (*remove)(struct store_file *file, const struct store_call *call, struct error *error);
 
-    /* All documents of a kind: of one Spec, or of all (spec NULL). In no order. */
+    /* All documents of a kind: of one Spec, or of all (spec NULL). In no order. ERR_CORRUPT: one
+     * is damaged such that its name cannot be told. */
     int (*list)(struct store *store, enum document_kind kind, const struct spec_key *spec,
                 store_on_name *fn, void *arg, const struct store_call *call, struct error *error);
 

@@ -91,15 +91,14 @@ static struct event *event_new(const struct event_recorder *recorder,
     timestamp_format(recorder->clock->now(recorder->clock), now);
     event->path = kube_path("v1", namespace_name, "events", NULL, NULL);
     event->body = value_pack(
-        "{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s, s:s?, s:s, s:s?, s:s?},"
+        "{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s, s:s?, s:s, s:s?},"
         " s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:{s:s}, s:s, s:s}",
         "apiVersion", "v1", "kind", "Event", "metadata", "name", name, "namespace", namespace_name,
         "involvedObject", "apiVersion", subject->api_version, "kind", subject->kind, "namespace",
-        subject->namespace_name, "name", subject->name, "uid", subject->uid, "resourceVersion",
-        subject->resource_version, "type", type, "reason", reason, "action", action, "message",
-        message, "count", 1, "firstTimestamp", now, "lastTimestamp", now, "source", "component",
-        recorder->component, "reportingComponent", recorder->component, "reportingInstance",
-        recorder->instance);
+        subject->namespace_name, "name", subject->name, "uid", subject->uid, "type", type, "reason",
+        reason, "action", action, "message", message, "count", 1, "firstTimestamp", now,
+        "lastTimestamp", now, "source", "component", recorder->component, "reportingComponent",
+        recorder->component, "reportingInstance", recorder->instance);
     return event;
 }
 

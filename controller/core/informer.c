@@ -210,16 +210,3 @@ void informer_tell_outage(struct informer *informer, struct buf *to)
 {
     outage_is(&informer->outage, to);
 }
-
-void informer_each(struct informer *informer,
-                   void (*fn)(void *arg, const char *key, const struct informer_object *object),
-                   void *arg)
-{
-    pthread_mutex_lock(&informer->mutex);
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&informer->objects, e));) {
-        const struct entry *entry = e->value;
-
-        fn(arg, entry->key, &entry->object);
-    }
-    pthread_mutex_unlock(&informer->mutex);
-}

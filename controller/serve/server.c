@@ -36,12 +36,12 @@ struct exchange {
 
 /* ---- Answers ---- */
 
-static unsigned answer_health(const struct server *server,
-                              bool (*ask)(void *arg, struct buf *why_not), struct buf *body)
+static unsigned answer_ready(const struct server *server, struct buf *body)
 {
+    const struct server_config *config = &server->config;
     _cleanup_buf_ struct buf why_not = BUF_INIT;
 
-    if (!ask || ask(server->config.arg, &why_not)) {
+    if (!config->ready || config->ready(config->arg, &why_not)) {
         buf_add_str(body, "ok");
         return HTTP_STATUS_OK;
     }
@@ -54,10 +54,12 @@ static unsigned answer_health(const struct server *server,
 static unsigned answer(const struct server *server, const struct lws_vhost *vhost, const char *path,
                        struct buf *body)
 {
-    if (vhost == server->health && str_equal(path, "/healthz"))
-        return answer_health(server, server->config.healthy, body);
+    if (vhost == server->health && str_equal(path, "/healthz")) {
+        buf_add_str(body, "ok");
+        return HTTP_STATUS_OK;
+    }
     if (vhost == server->health && str_equal(path, "/readyz"))
-        return answer_health(server, server->config.ready, body);
+        return answer_ready(server, body);
     if (vhost == server->metrics && str_equal(path, "/metrics")) {
         metrics_write(server->config.metrics, body);
         if (!buf_overflowed(body))

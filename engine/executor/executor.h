@@ -40,17 +40,20 @@ DEFINE_CLEANUP(struct executor *, executor_free)
 
 struct task_answer {
     bool ran;    /* it did a piece of work, and should be asked again in its turn */
-    int64_t due; /* ran is false: ms, monotonic: when to ask again unasked; CLOCK_FOREVER: when poked */
+    int64_t due; /* else, ms, monotonic: when to ask again unasked; CLOCK_FOREVER: when poked */
 };
 
-/* One piece of work, or none. Called by several threads at once, as long as it answers that it ran:
- * what bounds them is the task's own. */
+/* One piece of work, or none. Called by several threads at once, until it answers that there is
+ * nothing: what bounds them is the task's own. That answer does not count where the task was poked,
+ * or another call did a piece, since the call began. */
 typedef struct task_answer task_run(void *arg);
 
 /* key: copied. Nothing is run before task_poke(). */
 struct task *task_new(struct executor *executor, const struct spec_key *key, task_run *run,
                       void *arg);
-/* There may be something to do. Quick; from any thread, also from run. */
+/* There may be something to do: run is called soon, and at least once from its beginning. Quick;
+ * from any thread, also from run. Does nothing once task_free() has begun, and is waited for by it:
+ * no call may begin after that has returned. */
 void task_poke(struct task *task);
 /* run is not called any more after it returns, and no call of it is left. Not from run. */
 void task_free(struct task *task);
@@ -60,8 +63,8 @@ void task_drop(struct task *task, void (*on_gone)(void *arg), void *arg);
 
 struct executor_stats {
     size_t threads, running, long_running; /* pieces under way; long_running of them for long */
-    size_t ready;                          /* tasks that wait for a turn */
-    int64_t oldest;                        /* ms: since when the one that waits longest does; 0: none */
+    size_t ready; /* tasks that wait for a turn: their first, or one more beside those they have */
+    int64_t oldest; /* ms, monotonic: since when the one that waits longest does; 0: none waits */
 };
 void executor_stats(struct executor *executor, struct executor_stats *ret);
 

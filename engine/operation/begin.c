@@ -4,6 +4,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 
 /* Changes of State in the making. */
@@ -96,16 +97,27 @@ static bool needs_intent(const struct node *node, const struct plan_change *chan
            !(operation_ops(node)->flags & RUNTIME_CREATES_BLINDLY);
 }
 
+/* References that are not known yet stay as they were written; what is secret beside them still is.
+ */
+const struct value *operation_intended(const struct value *planned, const struct value *written)
+{
+    return value_has_unknown(planned) ? value_mark_like(written, planned) : value_ref(planned);
+}
+
 static void intend(struct operation *operation, const struct plan_change *change, uint32_t index,
                    struct batch *batch)
 {
     _cleanup_value_ const struct value *dependencies = operation_dependencies(operation, index);
+    _cleanup_value_ const struct value *attributes =
+        operation_intended(change->step->attributes, change->resource->attributes);
+    _cleanup_value_ const struct value *extensions =
+        operation_intended(change->step->extensions, change->resource->extensions);
 
     put(batch, &(struct record){.status = RECORD_INTENT,
                                 .id = change->id,
                                 .type = change->type,
-                                .attributes = change->step->attributes,
-                                .extensions = change->step->extensions,
+                                .attributes = attributes,
+                                .extensions = extensions,
                                 .dependencies = dependencies,
                                 .revision = operation->how.revision,
                                 .action = change->action});
@@ -114,7 +126,8 @@ static void intend(struct operation *operation, const struct plan_change *change
 /* An intent whose object is not there, and that no call can make any more. */
 static bool is_void(const struct plan_change *change)
 {
-    return !change->resource && change->action == PLAN_FORGET && change->record->status == RECORD_INTENT;
+    return !change->resource && change->action == PLAN_FORGET &&
+           change->record->status == RECORD_INTENT;
 }
 
 static bool deletes(const struct plan_change *change)

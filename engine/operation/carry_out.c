@@ -33,9 +33,10 @@ static void on_event(void *arg)
         if (steps->delete[node->index] != STEP_NONE)
             woken = walk_wake(operation->walk, steps->delete[node->index]) || woken;
     }
-    pthread_mutex_unlock(&operation->lock);
+    /* Under the lock: the operation that is ended under it may be gone right after. */
     if (woken)
         task_poke(operation->task);
+    pthread_mutex_unlock(&operation->lock);
 }
 
 /* Waiting works without hints, too, by looking now and then: so an error is no failure. */

@@ -55,12 +55,16 @@ static const struct record *intent_of(const struct operation *operation, const s
     const struct plan_change *change = change_of(node);
     _cleanup_value_ const struct value *dependencies =
         operation_dependencies(operation, node->index);
+    _cleanup_value_ const struct value *attributes =
+        operation_intended(change->step->attributes, change->resource->attributes);
+    _cleanup_value_ const struct value *extensions =
+        operation_intended(change->step->extensions, change->resource->extensions);
 
     return record_new(&(struct record){.status = RECORD_INTENT,
                                        .id = change->id,
                                        .type = change->type,
-                                       .attributes = change->step->attributes,
-                                       .extensions = change->step->extensions,
+                                       .attributes = attributes,
+                                       .extensions = extensions,
                                        .dependencies = dependencies,
                                        .revision = operation->how.revision,
                                        .action = PLAN_REPLACE});

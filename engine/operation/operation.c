@@ -132,10 +132,10 @@ void operation_free(struct operation *operation)
 {
     if (!operation)
         return;
-    operation_cancel(operation, "Abandoned");
     pthread_mutex_lock(&operation->lock);
-    operation->config.on_change = NULL;
+    operation->config.on_change = NULL; /* its owner knows */
     pthread_mutex_unlock(&operation->lock);
+    operation_cancel(operation, "Abandoned");
     task_drop(operation->task, destroy, operation);
 }
 

@@ -165,17 +165,34 @@ static int wait_for_call(struct operation *operation, struct plan_change *change
     return 0;
 }
 
+static bool is_before(const struct operation *operation, int64_t until)
+{
+    return operation->config.clock->now(operation->config.clock) < until;
+}
+
 /* A create was begun, and its outcome never told. While it may be under way, nothing is done. */
 static bool may_still_be_made(struct operation *operation, struct plan_change *change)
 {
     const struct record *record = change->record;
 
-    if (!record || record->status != RECORD_CREATING ||
-        operation->config.clock->now(operation->config.clock) >= record->call.until)
+    if (!record || record->status != RECORD_CREATING || !is_before(operation, record->call.until))
         return false;
     change->action = PLAN_DEFERRED;
     change->reason = "its creation was begun before a restart, and may still take effect";
     return true;
+}
+
+/* The answer to its creation was lost, and it is not there: not forgotten before it cannot come any
+ * more. */
+static void keep_doubtful(struct operation *operation, struct plan_change *change)
+{
+    const struct record *record = change->record;
+
+    if (change->resource || change->action != PLAN_FORGET || !record ||
+        record->status != RECORD_INTENT || !is_before(operation, record->call.until))
+        return;
+    change->action = PLAN_DEFERRED;
+    change->reason = "the answer to its creation was lost, and it may still appear";
 }
 
 static void refresh_record(struct operation *operation, struct plan_change *change)
@@ -211,6 +228,7 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
         change->action = PLAN_UNKNOWN;
     else
         take(operation, change, &planned);
+    keep_doubtful(operation, change);
     return WALK_DONE;
 }
 
@@ -300,8 +318,26 @@ static int make_steps(struct operation *operation, struct error *error)
     return r;
 }
 
+/* Where time ran out, some changes were not looked at. */
+static int check_whole(struct operation *operation, struct error *error)
+{
+    struct walk_counts counts;
+
+    pthread_mutex_lock(&operation->lock);
+    walk_counts(operation->walk, &counts);
+    pthread_mutex_unlock(&operation->lock);
+    if (!counts.cancelled && !counts.timed_out)
+        return 0;
+    return err_set(error, ERR_TIMEOUT, "Timeout",
+                   "planning did not come to its end: out of time");
+}
+
 int operation_conclude_plan(struct operation *operation, struct error *error)
 {
+    int r = check_whole(operation, error);
+
+    if (r < 0)
+        return r;
     keep_renamed(operation);
     guard_content(operation);
     return make_steps(operation, error);

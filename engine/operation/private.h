@@ -155,6 +155,8 @@ int operation_record_intents(struct operation *operation, struct error *error);
 const char *operation_name_deposed(struct operation *operation, const struct node *node);
 /* Array of the ids that a resource of the Spec comes after. */
 const struct value *operation_dependencies(const struct operation *operation, uint32_t change);
+/* What an intent says of a resource: as planned, where that is known. A reference; or NULL. */
+const struct value *operation_intended(const struct value *planned, const struct value *written);
 
 /* All steps have ended: State is told. The error: what stands for all that failed. */
 int operation_conclude(struct operation *operation, struct error *error);

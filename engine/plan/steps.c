@@ -40,24 +40,30 @@ static bool leaves(const struct step_change *change)
 
 /* ---- What follows from one change for others ---- */
 
-/* Runs over the edges until nothing changes: each round settles one more link of a chain. */
+/* Whether something more has to be created first. */
+static bool spread_over(const struct steps_input *input, const struct graph_edge *edges, size_t n)
+{
+    bool changed = false;
+
+    for (size_t e = 0; e < n; e++) {
+        struct step_change *dependency = &input->changes[edges[e].dependency];
+
+        if (!input->changes[edges[e].node].create_first || dependency->create_first ||
+            dependency->cannot_create_first || !is_replaced(dependency))
+            continue;
+        dependency->create_first = true;
+        changed = true;
+    }
+    return changed;
+}
+
+/* Runs over the edges until nothing changes: each round settles one more link of a chain. What it
+ * depended on counts, too: the old object goes late, and what that needs goes after it. */
 static void spread_create_first(const struct steps_input *input)
 {
-    bool changed = true;
-
-    while (changed) {
-        changed = false;
-        for (size_t e = 0; e < input->n_planned; e++) {
-            struct step_change *dependency = &input->changes[input->planned[e].dependency];
-
-            if (!input->changes[input->planned[e].node].create_first ||
-                dependency->create_first || dependency->cannot_create_first ||
-                !is_replaced(dependency))
-                continue;
-            dependency->create_first = true;
-            changed = true;
-        }
-    }
+    while (spread_over(input, input->planned, input->n_planned) ||
+           spread_over(input, input->recorded, input->n_recorded))
+        ;
 }
 
 /* A replacement that deletes first needs the deletions of all that depended on the old object. */
@@ -107,8 +113,7 @@ static void add_nodes(struct build *build)
         has_leaving = has_leaving || leaves(change);
     }
     for (uint32_t i = 0; i < input->n_changes; i++)
-        steps->delete[i] =
-            input->changes[i].deletes ? add_node(steps, STEP_DELETE, i) : STEP_NONE;
+        steps->delete[i] = input->changes[i].deletes ? add_node(steps, STEP_DELETE, i) : STEP_NONE;
     steps->barrier =
         has_applies && has_leaving ? add_node(steps, STEP_BARRIER, STEP_NONE) : STEP_NONE;
 }
@@ -245,8 +250,8 @@ int steps_new(const struct steps_input *input, struct steps **ret, struct error 
     add_own(&build);
     add_last(&build);
     ranks = ranks_of(&build);
-    r = graph_new(steps->n_nodes, build.edges, build.n_edges, ranks, name_of, &build,
-                  &steps->graph, error);
+    r = graph_new(steps->n_nodes, build.edges, build.n_edges, ranks, name_of, &build, &steps->graph,
+                  error);
     free(ranks);
     free(build.edges);
     free(build.is_needed_gone);

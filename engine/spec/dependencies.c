@@ -93,12 +93,14 @@ void parse_dependencies(struct parse *parse, size_t index, const struct place *p
 {
     struct collect collect = {.parse = parse, .index = index};
     const struct place attributes = {.above = place, .key = "attributes"};
+    const struct place extensions = {.above = place, .key = "extensions"};
     const struct resource *resource = &parse->spec->resources[index];
     struct spec_dependencies *dependencies = &parse->spec->dependencies[index];
 
     parse->n_found = 0;
     take_explicit(&collect, resource, place);
     place_each_string(resource->attributes, &attributes, look_at_string, &collect, NULL);
+    place_each_string(resource->extensions, &extensions, look_at_string, &collect, NULL);
     dependencies->count = parse->n_found;
     if (!parse->n_found)
         return;

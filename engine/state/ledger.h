@@ -20,8 +20,11 @@
  * process wrote in between, the ledger is lost (ERR_CONFLICT StateConflict for
  * all that follows, until it is opened anew). A process that is fenced saves
  * nothing either. What lands for a begin mark then goes into a document of
- * its own (DOCUMENT_TOLD), which nobody else writes, and which the next
- * ledger_open() that finds the mark folds in.
+ * its own (DOCUMENT_TOLD), with all that landed by the same call, which nobody
+ * else writes, and which the next ledger_open() that finds the mark folds in.
+ *
+ * The store is tried again for some seconds before anything fails, and a
+ * write of which the outcome is not known is looked for first: it happens once.
  *
  * Thread-safe. No lock is held while the store works.
  */
@@ -49,7 +52,7 @@ struct ledgers *ledgers_new(const struct ledgers_config *config);
 void ledgers_free(struct ledgers *ledgers);
 DEFINE_CLEANUP(struct ledgers *, ledgers_free)
 
-/* Tries to store what could not be stored. How many ledgers still hold something. */
+/* Tries once to store, or tell, what is not stored yet. How many ledgers still hold something. */
 size_t ledgers_retry(struct ledgers *ledgers);
 
 /* ---- One ---- */
@@ -73,7 +76,8 @@ struct ledger_opening {
 int ledger_open(struct ledgers *ledgers, const struct ledger_opening *opening, struct ledger **ret,
                 struct error *error);
 struct ledger *ledger_ref(struct ledger *ledger);
-/* With the last reference it is closed, unless something could not be stored. */
+/* With the last reference it is closed; with something that is not stored yet it stays open, until
+ * ledgers_retry() or the next ledger_open() has stored it. Does not use the store but to close. */
 void ledger_unref(struct ledger *ledger);
 DEFINE_CLEANUP(struct ledger *, ledger_unref)
 
@@ -100,7 +104,8 @@ void ledger_records_done(struct ledger_records *records);
 /* A copy of the head, in the arena (strings) and referenced by it (policy: borrowed from the
  * ledger until its next ledger_set_head). */
 void ledger_head(struct ledger *ledger, struct arena *arena, struct state_head *ret);
-/* Stored with the next change; serial and epoch are the ledger's own. */
+/* Stored with the next change, or ledger_flush(); the Spec's name, serial and epoch are the
+ * ledger's own. */
 void ledger_set_head(struct ledger *ledger, const struct state_head *head);
 
 /* One change of the records: put, or drop (put NULL) what is named. */
@@ -119,7 +124,7 @@ int ledger_begin(struct ledger *ledger, const struct ledger_change *changes, siz
  * stored yet. */
 int ledger_land(struct ledger *ledger, const struct ledger_change *changes, size_t n,
                 enum ledger_when when, struct error *error);
-/* Stores all that landed. */
+/* Stores all that landed, and the head. */
 int ledger_flush(struct ledger *ledger, struct error *error);
 /* 0; or why nothing may be begun: something that landed could not be stored, or the ledger is
  * lost. */

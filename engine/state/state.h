@@ -25,6 +25,10 @@ struct state_head {
     const struct value *policy;   /* how to delete, as the Spec's fields said at `revision`; or NULL */
 };
 
+/* A copy of all that it points to. */
+void state_head_copy(struct state_head *ret, const struct state_head *head);
+void state_head_done(struct state_head *head);
+
 struct state;
 
 struct state *state_new(const struct state_head *head); /* copied */
@@ -37,6 +41,9 @@ void state_set_head(struct state *state, const struct state_head *head); /* copi
 size_t state_count(const struct state *state);
 /* In the order recorded; until the next change. */
 const struct record *state_at(struct state *state, size_t index);
+
+/* The same one by one, without changing State: from *at, which begins as 0. NULL: no more. */
+const struct record *state_next(const struct state *state, size_t *at);
 
 const struct record *state_find(const struct state *state, const char *id, const char *deposed);
 /* References it; in place of the one of the same name, if there is. */

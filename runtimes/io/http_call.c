@@ -310,15 +310,20 @@ static void call_begin(struct http_call *call)
         task_set_deadline(&call->task, call->task.deadline.key);
 }
 
+static bool is_beyond_cancel(const struct http_call *call)
+{
+    return call->request.complete_once_sent && call->response->sent;
+}
+
 static void call_notice(struct task *task, unsigned notices)
 {
     struct http_call *call = call_of(task);
 
     if (notices & TASK_STOP)
         call_cancel(call, "Stopped", true);
-    else if (notices & TASK_CANCEL)
+    else if (notices & TASK_CANCEL && !is_beyond_cancel(call))
         call_cancel(call, cancel_reason(call->request.cancel), false);
-    else
+    else if (notices & TASK_BEGIN)
         call_begin(call);
 }
 

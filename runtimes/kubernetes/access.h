@@ -1,7 +1,7 @@
 /*
  * What carries the rights of the account that a Spec acts as: the ServiceAccount itself, the
- * bindings that name it, and the roles of these. Whoever removes such things with that account's
- * rights saws at his own branch, and does it last.
+ * bindings that name it, and the roles of these. An operation that removes them with that account's
+ * rights does so last: after that it may have no rights any more.
  */
 #ifndef RUNTIMES_KUBERNETES_ACCESS_H
 #define RUNTIMES_KUBERNETES_ACCESS_H

@@ -1,7 +1,9 @@
 /* Objects as they are sent, and what is seen of those that are there. */
 #include "engine/base/hash.h"
 #include "engine/base/json.h"
+#include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/value_mark.h"
 #include "runtimes/kubernetes/session.h"
 
 static const struct value *without(const struct value *taken, const char *a, const char *b,
@@ -41,9 +43,23 @@ const struct value *kube_object_project(const struct value *object)
     return result;
 }
 
+const struct value *kube_object_mark(const struct value *object)
+{
+    _cleanup_value_ const struct value *pointers = NULL;
+
+    if (!str_equal(value_get_string(object, "kind"), "Secret") ||
+        !str_equal(value_get_string(object, "apiVersion"), "v1"))
+        return value_ref(object);
+    pointers =
+        value_pack("[s, s, s]", "/data", "/stringData",
+                   "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration");
+    return value_mark_paths(object, pointers);
+}
+
 const struct value *kube_object_prepare(const struct runtime_session *session,
                                         const struct kube_place *place,
-                                        const struct value *attributes, const char *version)
+                                        const struct value *attributes,
+                                        const struct kube_expected *expected)
 {
     const struct value *object = kube_object_project(attributes);
 
@@ -51,8 +67,10 @@ const struct value *kube_object_prepare(const struct runtime_session *session,
         object = with_string(object, "namespace", NULL, place->namespace_name);
     else if (value_path(object, "metadata", "namespace", NULL))
         object = without(object, "metadata", "namespace", NULL);
-    if (version)
-        object = with_string(object, "resourceVersion", NULL, version);
+    if (expected->uid)
+        object = with_string(object, "uid", NULL, expected->uid);
+    if (expected->version)
+        object = with_string(object, "resourceVersion", NULL, expected->version);
     object = with_string(object, "labels", KUBE_OWNER_LABEL, session->owner);
     return with_string(object, "annotations", KUBE_SPEC_ANNOTATION, session->spec);
 }
@@ -69,7 +87,7 @@ static const struct {
     {"labels", "applyset.kubernetes.io/part-of", NULL},
 };
 
-static enum owner_kind owner_of(const struct runtime_session *session, const struct value *object)
+static enum kube_owner owner_of(const struct runtime_session *session, const struct value *object)
 {
     const char *owner =
         value_string(value_path(object, "metadata", "labels", KUBE_OWNER_LABEL, NULL));
@@ -84,20 +102,6 @@ static enum owner_kind owner_of(const struct runtime_session *session, const str
             return OWNER_OTHER;
     }
     return OWNER_NONE;
-}
-
-/* Why what another has may not be taken. */
-static void explain_owner(struct observation *observation)
-{
-    if (observation->owner == OWNER_SPEC)
-        err_set(&observation->error, ERR_CONFLICT, "ConflictDetected",
-                "it belongs to another Spec (label " KUBE_OWNER_LABEL
-                "): remove it from one of the "
-                "two");
-    if (observation->owner == OWNER_OTHER)
-        err_set(&observation->error, ERR_CONFLICT, "ConflictDetected",
-                "it exists and is managed by another tool (Helm, Flux, Argo CD or an applyset): "
-                "adoptionPolicy AdoptIfUnowned leaves it alone");
 }
 
 /* The digest of the fields that are ours: the same through changes of status, another as soon as
@@ -122,19 +126,42 @@ static char *footprint_of(const struct runtime_session *session, const struct va
     return NULL;
 }
 
+/* ---- Observations ---- */
+
+static void detail_free(void *arg)
+{
+    struct kube_detail *detail = arg;
+
+    free(detail->version);
+    free(detail);
+}
+
+static struct kube_detail *detail_new(const struct runtime_session *session,
+                                      const struct value *object)
+{
+    struct kube_detail *detail = NEW(struct kube_detail);
+
+    detail->owner = owner_of(session, object);
+    detail->version =
+        str_new(value_string(value_path(object, "metadata", "resourceVersion", NULL)));
+    return detail;
+}
+
+const struct kube_detail *kube_detail_of(const struct observation *observation)
+{
+    return observation->presence == PRESENCE_PRESENT ? observation->detail : NULL;
+}
+
 void kube_observe_object(const struct runtime_session *session, const struct value *object,
                          bool whole, struct observation *ret)
 {
     *ret = (struct observation){
         .presence = PRESENCE_PRESENT,
-        .owner = owner_of(session, object),
         .terminating = value_path(object, "metadata", "deletionTimestamp", NULL) != NULL,
         .uid = str_new(value_string(value_path(object, "metadata", "uid", NULL))),
         .footprint = footprint_of(session, object),
+        .result = whole ? kube_object_mark(object) : NULL,
+        .detail = detail_new(session, object),
+        .detail_free = detail_free,
     };
-    explain_owner(ret);
-    if (!whole)
-        return;
-    ret->version = str_new(value_string(value_path(object, "metadata", "resourceVersion", NULL)));
-    ret->object = value_ref(object);
 }

@@ -88,7 +88,7 @@ static void add_relations(struct search *search, size_t i, struct relations *ret
 static void put_rights_last(const struct runtime_scope *scope, const struct runtime_target *targets,
                             size_t n, struct relations *ret)
 {
-    const struct access_account account = {scope->spec_namespace,
+    const struct access_account account = {scope->key.namespace_name,
                                            kube_service_account(scope->identity)};
     _cleanup_free_ const struct value **attributes = NULL;
     _cleanup_free_ uint32_t *last = NULL;
@@ -99,7 +99,7 @@ static void put_rights_last(const struct runtime_scope *scope, const struct runt
     attributes = NEW_ARRAY(const struct value *, n + 1);
     last = NEW_ARRAY(uint32_t, n + 1);
     for (size_t i = 0; i < n; i++)
-        attributes[i] = targets[i].attributes;
+        attributes[i] = target_identity(&targets[i]);
     count = access_find(attributes, n, &account, last);
     for (size_t i = 0; i < count; i++)
         ret->last[last[i]] = (uint32_t)(i + 1);
@@ -113,7 +113,7 @@ int kube_relate(struct runtime *runtime, const struct runtime_scope *scope,
 
     (void)runtime, (void)error;
     for (size_t i = 0; i < n; i++)
-        note(&search, i, targets[i].attributes, &ret->ranks[i]);
+        note(&search, i, target_identity(&targets[i]), &ret->ranks[i]);
     if (search.namespaces.count || search.definitions.count)
         for (size_t i = 0; i < n; i++)
             add_relations(&search, i, ret);

@@ -1,7 +1,7 @@
 /*
- * What the API itself demands of the order among objects: a namespaced object is in its Namespace, a
- * custom resource in its CustomResourceDefinition; the kinds' default order; and the rights of the
- * Spec's service account, which go last (access.h).
+ * What the API itself demands of the order among objects: a namespaced object is in its Namespace,
+ * a custom resource in its CustomResourceDefinition; the kinds' default order; and the rights of
+ * the Spec's service account, which go last (access.h).
  */
 #ifndef RUNTIMES_KUBERNETES_RELATE_H
 #define RUNTIMES_KUBERNETES_RELATE_H

@@ -5,6 +5,11 @@
  * two Specs which claim the same object conflict on the owner label instead of
  * overwriting each other. Every request on a user's behalf impersonates the
  * Spec's service account.
+ *
+ * An object is known by its name, whose it is by a label, and which it is by
+ * its uid. Absent is what the API server says is not there (404, with a
+ * Status that names it), and what is of a kind that nothing defines; a kind
+ * that is only not served is an error.
  */
 #ifndef RUNTIMES_KUBERNETES_RUNTIME_H
 #define RUNTIMES_KUBERNETES_RUNTIME_H

@@ -316,6 +316,19 @@ int kube_discovery_find_any(struct kube_discovery *discovery, const char *group_
     return err_copy(error, &absent);
 }
 
+const struct kube_kind *kube_discovery_known(struct kube_discovery *discovery,
+                                             const char *group_version, const char *kind)
+{
+    struct group *group = group_of(discovery, group_version);
+    const struct kube_kind *found;
+
+    if (pthread_mutex_trylock(&group->mutex) != 0)
+        return NULL;
+    found = group->is_read ? strmap_get(&group->kinds, kind) : NULL;
+    pthread_mutex_unlock(&group->mutex);
+    return found;
+}
+
 void kube_discovery_forget(struct kube_discovery *discovery, const char *group_version)
 {
     struct group *group = group_of(discovery, group_version);

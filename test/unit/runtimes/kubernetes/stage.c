@@ -29,20 +29,21 @@ void stage_stop(struct stage *stage)
         harness_stop(&stage->harness, true);
 }
 
+const struct runtime_call stage_call = {.deadline = CLOCK_FOREVER};
+
 struct runtime_session *stage_open(struct stage *stage, const char *spec_namespace,
                                    const char *name, const char *account)
 {
     _cleanup_value_ const struct value *identity =
         account ? value_pack("{s:s}", "serviceAccountName", account) : NULL;
-    struct runtime_scope scope = {.spec_namespace = spec_namespace,
-                                  .spec_name = name,
-                                  .spec_uid = "u",
-                                  .identity = identity,
-                                  .spec_namespace_terminating = true};
+    struct runtime_scope scope = {
+        .key = {spec_namespace, name}, .spec_uid = "u", .identity = identity};
     struct runtime_session *session = NULL;
 
-    EXPECT_INT(stage->runtime->ops->open(stage->runtime, &scope, &session, &stage->error), 0,
-               stage->error.message);
+    EXPECT_INT(
+        stage->runtime->ops->open(stage->runtime, &scope, &stage_call, &session, &stage->error), 0,
+        stage->error.message);
+    session->is_account_known = true;
     return session;
 }
 

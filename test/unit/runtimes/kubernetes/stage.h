@@ -21,7 +21,11 @@ void stage_start(struct stage *stage, struct kube_client *client, const struct f
                  size_t n_steps);
 void stage_stop(struct stage *stage);
 
-/* A session of a Spec in a namespace. account: NULL: the controller itself. */
+/* Without an end and a cancel. */
+extern const struct runtime_call stage_call;
+
+/* A session of a Spec in a namespace, which does not look its account up. account: NULL: the
+ * controller itself. */
 struct runtime_session *stage_open(struct stage *stage, const char *spec_namespace,
                                    const char *name, const char *account);
 

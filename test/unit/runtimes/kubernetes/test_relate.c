@@ -28,8 +28,7 @@ static char *related(const char *text, const char *account)
     _cleanup_value_ const struct value *all = NULL;
     _cleanup_value_ const struct value *identity =
         account ? value_pack("{s:s}", "serviceAccountName", account) : NULL;
-    const struct runtime_scope scope = {
-        .spec_namespace = "team", .spec_name = "s", .identity = identity};
+    const struct runtime_scope scope = {.key = {"team", "s"}, .identity = identity};
     _cleanup_(relations_done) struct relations relations = RELATIONS_INIT;
     struct runtime_target targets[8] = {0};
     struct buf shown;
@@ -97,10 +96,28 @@ static void puts_the_accounts_rights_last(void)
     EXPECT_STR(without, "1 in 0, 2 in 0", "as the controller itself");
 }
 
+/* What leaves is named by what State has of it. */
+static void relates_what_leaves(void)
+{
+    const struct runtime_scope scope = {.key = {"team", "s"}};
+    _cleanup_(relations_done) struct relations relations = RELATIONS_INIT;
+    _cleanup_value_ const struct value *all = NULL;
+    struct record records[2] = {0};
+    struct runtime_target targets[2] = {{.prior = &records[0]}, {.prior = &records[1]}};
+
+    EXPECT_INT(json_read_str("[" MAP "," NAMESPACE "]", &all, NULL), 0, "good");
+    for (size_t i = 0; i < 2; i++)
+        records[i].attributes = value_at(all, i);
+    relations_init(&relations, 2);
+    EXPECT_INT(kube_relate(NULL, &scope, targets, 2, &relations, NULL), 0, "good");
+    EXPECT_INT(relations.n_items, 1, "the map is in the Namespace");
+    EXPECT(relations.ranks[1] < relations.ranks[0], "Namespace, map");
+}
+
 static void ranks_by_kind(void)
 {
     _cleanup_value_ const struct value *all = NULL;
-    const struct runtime_scope scope = {.spec_namespace = "team", .spec_name = "s"};
+    const struct runtime_scope scope = {.key = {"team", "s"}};
     _cleanup_(relations_done) struct relations relations = RELATIONS_INIT;
     struct runtime_target targets[4] = {0};
 
@@ -116,4 +133,4 @@ static void ranks_by_kind(void)
 }
 
 SUITE(relate, TEST(knows_what_the_api_demands), TEST(puts_the_accounts_rights_last),
-      TEST(ranks_by_kind))
+      TEST(relates_what_leaves), TEST(ranks_by_kind))
