@@ -6,18 +6,18 @@
 #include "engine/base/hash.h"
 #include "engine/base/limits.h"
 #include "engine/base/str.h"
+#include "engine/spec/name.h"
 #include "engine/state/compress.h"
-#include "engine/state/key_name.h"
 #include "runtimes/kubernetes/client/path.h"
 
 #define RELEASE_ANNOTATION "api.kusion.io/release"
 
 void plan_name(const char *release_namespace, const char *release, char ret[PLAN_NAME_SIZE])
 {
-    char name[STATE_NAME_SIZE];
+    char name[SPEC_HASH_NAME_SIZE];
 
-    state_key_name(&(struct spec_key){release_namespace, release}, name);
-    snprintf(ret, PLAN_NAME_SIZE, "kusion-plan-%s", name + strlen("kusion-"));
+    spec_hash_name(release_namespace, release, name);
+    snprintf(ret, PLAN_NAME_SIZE, "kusion-plan-%s", name + strlen(SPEC_HASH_NAME_PREFIX));
 }
 
 static char *chunk_name(const char *name, size_t index)
