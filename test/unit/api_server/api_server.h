@@ -68,7 +68,7 @@ enum api_fault {
     API_BREAK_OFF,    /* it is done; the connection is closed in the middle of the answer's body */
     API_HOLD,         /* waits for api_server_release(), and is done then */
     API_HOLD_AFTER,   /* it is done, and answered after api_server_release() */
-    API_BODY,         /* nothing is done; 200 and `body` are answered */
+    API_BODY,         /* nothing is done; 200 and `body` are answered, JSON or not */
 };
 
 /* Which requests, and what becomes of them. Strings are borrowed for the life of the server. */
@@ -76,11 +76,12 @@ struct api_rule {
     const char
         *verb; /* get, list, watch, create, update, patch (merge), apply, delete; "write": any
                   that changes; NULL: any. An apply of what is not there is a create, too */
-    const char *path; /* a glob over the path without its query; NULL: any */
-    const char *user; /* that is impersonated; "": nobody is; NULL: any */
-    unsigned first;   /* of the requests that match, from 1 (and 0) */
-    unsigned times;   /* 0: all from then on */
-    bool dry_runs;    /* these alone; else they do not count as writes */
+    const char *path;   /* a glob over the path without its query; NULL: any */
+    const char *user;   /* that is impersonated; "": nobody is; NULL: any */
+    const char *accept; /* a glob over what the client asks for; NULL: any */
+    unsigned first;     /* of the requests that match, from 1 (and 0) */
+    unsigned times;     /* 0: all from then on */
+    bool dry_runs;      /* these alone; else they do not count as writes */
     enum api_fault fault;
     int status;
     const char *reason, *message; /* NULL: one that goes with the status */

@@ -29,7 +29,8 @@ const struct api_kind *api_kinds_find_by_name(const struct api_server *server,
 /* After a definition changed (definition NULL: it is gone). */
 void api_kinds_define(struct api_server *server, const char *name, const struct value *definition);
 /* /api, /apis, /apis/G, /apis/G/V, /version: the answer, or NULL: it is none of these. */
-const struct value *api_kinds_discovery(const struct api_server *server, const char *path);
+const struct value *api_kinds_discovery(const struct api_server *server, const char *path,
+                                        const char *accept);
 char *api_kind_api_version(const struct api_kind *kind);
 
 /* ---- Objects, and how they changed (storage.c) ---- */
@@ -85,6 +86,7 @@ struct call {
 
     int status;
     const struct value *answer; /* owned */
+    const char *text;           /* in place of the answer; or NULL */
     const char *headers;        /* more of them; or NULL */
 };
 

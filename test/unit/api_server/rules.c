@@ -14,9 +14,9 @@ static bool verb_is(const char *wanted, const char *verb, bool is_write)
     return !wanted || str_equal(wanted, verb) || (str_equal(wanted, "write") && is_write);
 }
 
-static bool path_is(const char *glob, const char *path)
+static bool matches(const char *glob, const char *text)
 {
-    return !glob || fnmatch(glob, path, 0) == 0;
+    return !glob || fnmatch(glob, text, 0) == 0;
 }
 
 /* An apply of what is not there asks for the right to create it, too. */
@@ -37,7 +37,8 @@ static bool is_meant(const struct api_rule *rule, const struct call *call)
         return false;
     if (rule->user && !str_equal(rule->user, call->user ? call->user : ""))
         return false;
-    return path_is(rule->path, call->path);
+    return matches(rule->path, call->path) &&
+           matches(rule->accept, call->accept ? call->accept : "");
 }
 
 struct rule *api_rules_apply(struct call *call)
@@ -250,7 +251,7 @@ unsigned api_server_count(struct api_server *server, const char *verb, const cha
         const struct entry *entry = &server->entries[i];
         _cleanup_free_ char *its = str_new_n(entry->path, strcspn(entry->path, "?"));
 
-        n += verb_is(verb, entry->verb, entry->is_write) && path_is(path, its);
+        n += verb_is(verb, entry->verb, entry->is_write) && matches(path, its);
     }
     pthread_mutex_unlock(&server->lock);
     return n;

@@ -244,7 +244,7 @@ static bool discover(struct call *call)
 
     if (!str_equal(call->method, "GET") || call->route.kind)
         return false;
-    found = api_kinds_discovery(call->server, call->path);
+    found = api_kinds_discovery(call->server, call->path, call->accept);
     if (found)
         api_call_answer(call, 200, found);
     return found != NULL;
