@@ -66,9 +66,7 @@ function(fuzzers)
                      WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
         endif()
     endforeach()
-    # These have an API server of their own.
-    target_link_options(fuzz_store PRIVATE
-                        LINKER:--wrap=kube_get,--wrap=kube_do,--wrap=kube_list)
+    # It has an API server of its own.
     target_link_options(fuzz_documents PRIVATE
                         LINKER:--wrap=kube_do,--wrap=kube_list,--wrap=pause_for)
 endfunction()

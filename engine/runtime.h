@@ -134,7 +134,8 @@ struct runtime_step {
     bool cannot_create_first;       /* of REPLACE: there cannot be two at once */
     bool is_unrecorded;             /* of UNCHANGED: as wanted, and State does not say so yet, or not any more */
     int64_t limit;                  /* ms: apply() has ended by then, by bounds of its own; 0: the deadline's */
-    const char *uid;                /* of the object in the world; NULL: none, or not known */
+    const char *uid;                /* of the object in the world; NULL: none, or not known. Of FORGET:
+                                       of one that is there, and is not ours any more; NULL: gone */
     const char *reason;             /* of DEFERRED, REPLACE: why, for people; or NULL */
     const struct value *attributes; /* as asked for, secrets marked: what State records; NULL: it goes */
     const struct value *extensions; /* likewise; or NULL */
@@ -192,7 +193,7 @@ struct runtime_ops {
     int (*read)(struct runtime_session *session, const struct runtime_target *target,
                 const struct runtime_call *call, struct runtime_outcome *ret, struct error *error);
 
-    /* hint: of prefetch(); or NULL. An error is this resource's own: ERR_CONFLICT ConflictDetected
+    /* hint: of prefetch(); or NULL. A TAINTED prior is answered with REPLACE. An error is this resource's own: ERR_CONFLICT ConflictDetected
      * (it is not ours to take), ERR_FORBIDDEN … */
     int (*plan)(struct runtime_session *session, const struct runtime_target *target,
                 const struct observation *hint, const struct runtime_call *call,

@@ -91,6 +91,12 @@ static void attempt_free(struct attempt *attempt)
     free(attempt);
 }
 
+void operations_abandon(struct operations *operations)
+{
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->attempts, e));)
+        attempt_end(e->value);
+}
+
 void operations_free(struct operations *operations)
 {
     if (!operations)

@@ -67,8 +67,9 @@ struct operations_config {
 };
 
 struct operations *operations_new(const struct operations_config *config);
-/* Ends what is left, without a word of it. Nobody may be at work any more; calls in flight go on,
- * and the queue has to outlive them. */
+/* Ends what is left, without a word of it. No reconcile is at work any more; calls in flight go on. */
+void operations_abandon(struct operations *operations);
+/* When no call is in flight any more. */
 void operations_free(struct operations *operations);
 DEFINE_CLEANUP(struct operations *, operations_free)
 

@@ -1,5 +1,5 @@
 /* One visit of a resource that is wanted: it is made as it should be, then waited for. */
-#include "engine/base/str.h"
+#include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 
 /* How often an object that is not as it was planned for is planned again within one visit. */
@@ -50,6 +50,15 @@ static bool are_equal(const struct value *a, const struct value *b)
     return a && b ? value_equal(a, b) : !value_count(a) && !value_count(b);
 }
 
+/* The same of it is secret, though it came from somewhere else perhaps. */
+static bool is_as_secret(const struct value *a, const struct value *b)
+{
+    _cleanup_value_ const struct value *of_a = value_sensitive_paths(a);
+    _cleanup_value_ const struct value *of_b = value_sensitive_paths(b);
+
+    return are_equal(of_a, of_b);
+}
+
 /* What the runtime does not see of a resource: a deletion goes by what State has of it. */
 static bool is_recorded_beside(const struct operation *operation, const struct node *node,
                                const struct runtime_step *step)
@@ -59,7 +68,9 @@ static bool is_recorded_beside(const struct operation *operation, const struct n
     const struct record *record = change_of(node)->record;
 
     return record && are_equal(record->dependencies, dependencies) &&
-           are_equal(record->extensions, step->extensions);
+           are_equal(record->extensions, step->extensions) &&
+           is_as_secret(record->attributes, step->attributes) &&
+           is_as_secret(record->extensions, step->extensions);
 }
 
 static bool is_unrecorded(const struct operation *operation, const struct node *node,

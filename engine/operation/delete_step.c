@@ -128,8 +128,8 @@ static bool is_to_be_planned_anew(const struct node *node)
 {
     const struct plan_change *change = change_of(node);
 
-    return change->action == PLAN_REPLACE && change->has_unknown && !change->create_first &&
-           !node->step;
+    return change->action == PLAN_REPLACE && !change->create_first &&
+           node->operation->step_changes[node->index].has_unknown && !node->step;
 }
 
 /* NULL: nothing is to be done in the world. */
@@ -141,7 +141,8 @@ static struct runtime_step *step_of(const struct node *node)
         return node->step;
     if (change->action == PLAN_REPLACE)
         return node->removal ? node->removal : change->removal;
-    return change->action == PLAN_DELETE ? change->step : NULL;
+    /* What goes on under another id is only forgotten, whatever its step says. */
+    return change->step && change->step->action == change->action ? change->step : NULL;
 }
 
 /* ---- Visits ---- */
@@ -212,10 +213,12 @@ static void set_action(struct node *node, enum plan_action action)
     pthread_mutex_unlock(&operation->lock);
 }
 
-static enum walk_verdict forget(struct operation *operation, struct node *node)
+/* step: NULL where it is left alone. One without a uid found nothing there. */
+static enum walk_verdict forget(struct operation *operation, struct node *node,
+                                const struct runtime_step *step)
 {
     set_action(node, node->is_delete_sent ? PLAN_DELETE : PLAN_FORGET);
-    drop(operation, node, false);
+    drop(operation, node, step && !step->uid);
     return WALK_DONE;
 }
 
@@ -239,7 +242,7 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
     int r;
 
     if (!step || step->action == PLAN_FORGET || step->action == PLAN_NONE)
-        return forget(operation, node);
+        return forget(operation, node, step);
     set_action(node, PLAN_DELETE);
     r = was_sent ? look(operation, node, record, &outcome, error)
                  : send(operation, node, step, &outcome, error);
@@ -248,7 +251,7 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
     if (r < 0) {
         verdict = operation_retry(node, visit, error);
     } else if (r > 0) {
-        verdict = forget(operation, node);
+        verdict = forget(operation, node, node->step);
     } else if (is_gone(&outcome, step)) {
         if (was_sent)
             drop(operation, node, true);

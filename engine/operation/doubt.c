@@ -25,7 +25,7 @@ static int find(struct operation *operation, struct node *node, const struct rec
     return r < 0 ? r : operation_ops(node)->read(session, &target, &call, outcome, error);
 }
 
-/* What was found is recorded as it is; it was not seen to come to its end. */
+/* What was found is ours, as it is. */
 static int land_found(struct operation *operation, const struct record *record,
                       const struct runtime_outcome *outcome, const struct record **ret,
                       struct error *error)
@@ -33,7 +33,7 @@ static int land_found(struct operation *operation, const struct record *record,
     struct record found = *record;
     struct ledger_change change;
 
-    found.status = RECORD_TAINTED;
+    found.status = RECORD_APPLIED;
     found.uid = outcome->now.uid;
     found.footprint = outcome->now.footprint;
     found.result = outcome->now.result;
@@ -44,32 +44,48 @@ static int land_found(struct operation *operation, const struct record *record,
     return ledger_land(operation->ledger, &change, 1, LEDGER_NOW, error);
 }
 
-int operation_settle_doubt(struct operation *operation, struct node *node, struct error *error)
+static int land_absent(struct operation *operation, const struct record *record,
+                       struct error *error)
 {
-    struct plan_change *change = &operation->plan->changes[node->index];
-    const struct record *record = change->record, *found = NULL;
-    struct ledger_change gone = {.id = change->id, .deposed = change->deposed};
+    struct ledger_change gone = {.id = record->id, .deposed = record->deposed};
+
+    return ledger_land(operation->ledger, &gone, 1, LEDGER_NOW, error);
+}
+
+bool operation_is_in_flight(const struct operation *operation, const struct record *record)
+{
+    return record && record->status == RECORD_CREATING &&
+           operation->config.clock->now(operation->config.clock) < record->call.until;
+}
+
+int operation_settle_doubt(struct operation *operation, struct node *node,
+                           const struct record **record, struct error *error)
+{
+    const struct record *doubtful = *record, *found = NULL;
     struct runtime_outcome outcome = {0};
     struct error problem = {0};
     int r;
 
-    if (!record || record->status != RECORD_CREATING)
+    if (!doubtful || doubtful->status != RECORD_CREATING)
         return 0;
-    r = find(operation, node, record, &outcome, &problem);
+    if (operation_is_in_flight(operation, doubtful))
+        return err_set(error, ERR_CONFLICT, "OutcomeUnknown",
+                       "the answer to its creation was lost, and it may still take effect");
+    r = find(operation, node, doubtful, &outcome, &problem);
     if (r == ERR_UNSUPPORTED)
-        r = hold(record, error);
+        r = hold(doubtful, error);
     else if (r < 0)
         err_copy(error, &problem);
     else if (outcome.now.presence == PRESENCE_PRESENT)
-        r = land_found(operation, record, &outcome, &found, error);
+        r = land_found(operation, doubtful, &outcome, &found, error);
     else
-        r = ledger_land(operation->ledger, &gone, 1, LEDGER_NOW, error);
+        r = land_absent(operation, doubtful, error);
     outcome_done(&outcome);
     if (r < 0) {
         record_unref(found);
         return r;
     }
-    record_unref(change->record);
-    change->record = found;
+    record_unref(doubtful);
+    *record = found;
     return 0;
 }

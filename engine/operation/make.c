@@ -32,7 +32,10 @@ static int plan_anew(struct operation *operation, struct node *node, struct erro
     const struct record *prior = ledger_get(operation->ledger, change_of(node)->id, NULL);
     struct planned planned = {0};
     bool is_replaced = false;
-    int r = operation_plan_one(operation, node, prior, true, &planned, error);
+    int r = operation_settle_doubt(operation, node, &prior, error);
+
+    if (r >= 0)
+        r = operation_plan_one(operation, node, prior, true, &planned, error);
 
     if (r >= 0) {
         if (node->step)
@@ -204,7 +207,8 @@ static int land_doubt(struct operation *operation, struct node *node,
     if (!known || known->status == RECORD_APPLIED)
         return 0;
     record = *known;
-    record.call.until = outcome->until;
+    if (outcome->until)
+        record.call.until = outcome->until;
     return land(node, &record, error);
 }
 

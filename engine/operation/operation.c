@@ -151,6 +151,20 @@ int64_t operation_now(const struct operation *operation)
     return operation->config.clock->monotonic(operation->config.clock);
 }
 
+const char *operation_text(struct operation *operation, const char *format, ...)
+{
+    va_list args;
+    const char *copy;
+
+    va_start(args, format);
+    _cleanup_free_ char *text = str_vprintf(format, args);
+    va_end(args);
+    pthread_mutex_lock(&operation->lock);
+    copy = arena_str(&operation->plan->arena, text);
+    pthread_mutex_unlock(&operation->lock);
+    return copy;
+}
+
 struct runtime_call operation_call(struct operation *operation)
 {
     struct runtime_call call = {.cancel = operation->cancel, .permit = operation->config.permit};

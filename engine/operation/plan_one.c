@@ -10,6 +10,8 @@ void planned_done(struct planned *planned)
         planned->step->ops->step_free(planned->step);
     if (planned->removal)
         planned->removal->ops->step_free(planned->removal);
+    if (planned->answer)
+        planned->answer->ops->step_free(planned->answer);
     *planned = (struct planned){0};
 }
 
@@ -80,7 +82,7 @@ static int plan_replacement(struct operation *operation, struct node *node,
         return err_wrap(error, "planning its replacement");
     ret->create_first = ret->step->create_first && !ret->step->cannot_create_first;
     ret->cannot_create_first = ret->step->cannot_create_first;
-    ret->step->ops->step_free(ret->step);
+    ret->answer = ret->step;
     ret->step = step;
     return 0;
 }

@@ -110,10 +110,11 @@ void operation_begin_steps(struct operation *operation)
 
 /* ---- One visit ---- */
 
-/* Where a secret went in, it is secret in what comes out. */
-static void show_difference(const struct operation *operation, struct plan_change *change)
+/* Where a secret went in, it is secret in what comes out. step: the one that tells of the change as a
+ * whole. */
+static void show_difference(const struct operation *operation, struct plan_change *change,
+                            const struct runtime_step *step)
 {
-    const struct runtime_step *step = change->step;
     const struct record *record = change->record;
     _cleanup_value_ const struct value *before =
         value_mark_like(step->before, record ? record->attributes : NULL);
@@ -129,18 +130,19 @@ static void show_difference(const struct operation *operation, struct plan_chang
 
 static void take(struct operation *operation, struct plan_change *change, struct planned *planned)
 {
-    const struct runtime_step *step = planned->step;
+    const struct runtime_step *telling = planned->answer ? planned->answer : planned->step;
 
     change->action = planned->action;
     change->create_first = planned->create_first;
     change->cannot_create_first = planned->cannot_create_first;
     change->has_unknown = planned->has_unknown;
+    if (telling && telling->reason)
+        change->reason = operation_text(operation, "%s", telling->reason);
+    if (telling)
+        show_difference(operation, change, telling);
     change->step = TAKE(planned->step);
     change->removal = TAKE(planned->removal);
-    if (!step)
-        return;
-    change->reason = step->reason; /* as long as the step, and the plan */
-    show_difference(operation, change);
+    planned_done(planned);
 }
 
 /* What State has may be about to change by a call that an earlier operation made. 0: there is none,
@@ -158,10 +160,10 @@ static int wait_for_call(struct operation *operation, struct plan_change *change
         return 1;
     }
     change->action = PLAN_DEFERRED;
-    change->reason = arena_printf(&operation->plan->arena,
-                                  "a change of it is under way, for %lld s now: the rest is done "
-                                  "without it",
-                                  (long long)(took / 1000));
+    change->reason = operation_text(operation,
+                                    "a change of it is under way, for %lld s now: the rest is done "
+                                    "without it",
+                                    (long long)(took / 1000));
     return 0;
 }
 
@@ -173,9 +175,7 @@ static bool is_before(const struct operation *operation, int64_t until)
 /* A create was begun, and its outcome never told. While it may be under way, nothing is done. */
 static bool may_still_be_made(struct operation *operation, struct plan_change *change)
 {
-    const struct record *record = change->record;
-
-    if (!record || record->status != RECORD_CREATING || !is_before(operation, record->call.until))
+    if (!operation_is_in_flight(operation, change->record))
         return false;
     change->action = PLAN_DEFERRED;
     change->reason = "its creation was begun before a restart, and may still take effect";
@@ -221,7 +221,7 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
     if (change->action == PLAN_DEFERRED || may_still_be_made(operation, change))
         return WALK_DONE;
     /* A problem of one resource is its own: all others are planned, too. */
-    if (operation_settle_doubt(operation, node, &error) < 0 ||
+    if (operation_settle_doubt(operation, node, &change->record, &error) < 0 ||
         operation_plan_one(operation, node, change->record, false, &planned, &error) < 0)
         change->error = err_new(&error);
     if (change->error && change->action == PLAN_NONE)

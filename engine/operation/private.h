@@ -35,6 +35,7 @@ struct node {
     struct observation hint;        /* of prefetch() */
     const struct value *attributes; /* as last resolved; a reference. Under the lock */
     const struct value *live;       /* as last seen, whole; a reference. Under the lock */
+    bool is_read;                   /* for references, at the moment. Under the lock */
     bool lets_go;                   /* parked, and what depends on it goes on. Under the lock */
     bool is_applied;                /* by this operation, or found as wanted */
     bool is_delete_sent;
@@ -94,6 +95,8 @@ struct operation {
 /* ---- operation.c ---- */
 
 int64_t operation_now(const struct operation *operation);
+/* Into the plan's arena, which visits share. */
+const char *operation_text(struct operation *operation, const char *format, ...) PRINTF_LIKE(2, 3);
 struct runtime_call operation_call(struct operation *operation);
 /* The session of a node's runtime, opened if it was not. */
 int operation_session(struct operation *operation, const struct node *node,
@@ -126,6 +129,7 @@ struct planned {
     enum plan_action action;
     bool create_first, cannot_create_first, has_unknown;
     struct runtime_step *step, *removal; /* owned */
+    struct runtime_step *answer;         /* owned: that it has to be replaced, and why; or NULL */
 };
 void planned_done(struct planned *planned);
 
@@ -136,9 +140,13 @@ int operation_plan_one(struct operation *operation, struct node *node, const str
 
 /* ---- doubt.c ---- */
 
-/* A create whose outcome was never told is looked for, before anything is planned. Where it cannot be
- * found the change is held: ERR_CONFLICT OutcomeUnknown says what a person has to do. */
-int operation_settle_doubt(struct operation *operation, struct node *node, struct error *error);
+/* Its creation was begun, and may still take effect. */
+bool operation_is_in_flight(const struct operation *operation, const struct record *record);
+/* Of a record whose creation was begun, and its outcome never told: what it is after a look. *record is
+ * replaced; NULL: nothing is there. ERR_CONFLICT OutcomeUnknown: it may still be made, and is not
+ * looked for yet; or it cannot be found, and the message says what a person has to do. */
+int operation_settle_doubt(struct operation *operation, struct node *node,
+                           const struct record **record, struct error *error);
 
 /* ---- resolve.c ---- */
 

@@ -89,14 +89,14 @@ static void add_dependencies(struct operation *operation)
     }
 }
 
-/* A record depends on ids: on whatever State has under each of them. */
+/* A record depends on ids: on the objects in force of each of them. */
 static void add_recorded(struct operation *operation)
 {
     const struct plan *plan = operation->plan;
     struct strmap by_id = STRMAP_INIT;
 
     for (size_t i = 0; i < plan->n_changes; i++)
-        if (plan->changes[i].record)
+        if (plan->changes[i].record && !plan->changes[i].deposed)
             strmap_put(&by_id, plan->changes[i].id, &plan->changes[i]);
     for (uint32_t i = 0; i < plan->n_changes; i++) {
         const struct record *record = plan->changes[i].record;

@@ -36,6 +36,27 @@ static const struct value *live_of(struct node *node)
     return live;
 }
 
+/* One at a time for each node: what one read serves all. */
+static void begin_reading(struct node *node)
+{
+    struct operation *operation = node->operation;
+    const struct clock_source *clock = operation->config.clock;
+
+    pthread_mutex_lock(&operation->lock);
+    while (node->is_read)
+        clock->wait(clock, &operation->changed, &operation->lock, CLOCK_FOREVER);
+    node->is_read = true;
+    pthread_mutex_unlock(&operation->lock);
+}
+
+static void end_reading(struct node *node)
+{
+    pthread_mutex_lock(&node->operation->lock);
+    node->is_read = false;
+    pthread_cond_broadcast(&node->operation->changed);
+    pthread_mutex_unlock(&node->operation->lock);
+}
+
 /* Of what is there already, and was not looked at whole yet. */
 static int read_live(struct node *node, struct error *error)
 {
@@ -90,6 +111,25 @@ static bool is_to_change(const struct resolution *resolution, const struct node 
            resolution->operation->plan->changes[node->index].action != PLAN_UNCHANGED;
 }
 
+/* *ret: a reference; NULL: there is none yet. */
+static int find_live(const struct resolution *resolution, struct node *node,
+                     const struct value **ret, struct error *error)
+{
+    int r = 0;
+
+    *ret = live_of(node);
+    if (*ret || is_to_change(resolution, node))
+        return 0;
+    begin_reading(node);
+    *ret = live_of(node);
+    if (!*ret)
+        r = read_live(node, error);
+    if (!*ret && r >= 0)
+        *ret = live_of(node);
+    end_reading(node);
+    return r;
+}
+
 /* *ret: a reference; NULL: not known yet. */
 static int lookup(void *arg, const char *text, const struct value **ret, struct error *error)
 {
@@ -104,13 +144,9 @@ static int lookup(void *arg, const char *text, const struct value **ret, struct 
     if (r < 0)
         return r;
     node = &operation->nodes[spec_index(operation->spec, ref.target)];
-    live = live_of(node);
-    if (!live && !is_to_change(resolution, node)) {
-        r = read_live(node, error);
-        if (r < 0)
-            return r;
-        live = live_of(node);
-    }
+    r = find_live(resolution, node, &live, error);
+    if (r < 0)
+        return r;
     *ret = value_ref(path_find(live, ref.path, &reached));
     if (!*ret && !is_to_change(resolution, node))
         return refuse(resolution, node, &ref, reached, error);

@@ -88,6 +88,19 @@ static void find_needed_gone(struct build *build)
     }
 }
 
+/* Where others wait for a deletion, it does not wait for what these may come before. */
+static void settle_unknown(struct build *build)
+{
+    const struct steps_input *input = build->input;
+
+    for (size_t e = 0; e < input->n_recorded; e++) {
+        const struct graph_edge *edge = &input->recorded[e];
+
+        if (build->is_needed_gone[edge->dependency])
+            input->changes[edge->node].has_unknown = false;
+    }
+}
+
 /* ---- Nodes ---- */
 
 static uint32_t add_node(struct steps *steps, enum step_kind kind, uint32_t change)
@@ -244,6 +257,7 @@ int steps_new(const struct steps_input *input, struct steps **ret, struct error 
     build.is_needed_gone = NEW_ARRAY(bool, input->n_changes + 1);
     spread_create_first(input);
     find_needed_gone(&build);
+    settle_unknown(&build);
     add_nodes(&build);
     add_planned(&build);
     add_recorded(&build);

@@ -10,7 +10,8 @@
  *   replaced, create first:  delete(x) after apply(x), and after apply of all that
  *                            depends on it; what it depends on, and is replaced as
  *                            well, is created first, too
- *   replaced for what is not known yet:  delete(x) after apply(d), too
+ *   replaced for what is not known yet:  delete(x) after apply(d), too, unless d
+ *                            has to wait for that deletion itself
  *   what leaves the Spec goes when everything is applied (a barrier), unless
  *   a replacement that deletes first needs it gone
  *
@@ -39,7 +40,8 @@ struct step_change {
     bool deletes;      /* its recorded object is to go: it leaves, or is replaced */
     bool create_first; /* of one that does both; set for what has to follow suit, too */
     bool cannot_create_first;
-    bool has_unknown;  /* whether it has to be replaced, is known when what it depends on is applied */
+    bool has_unknown;  /* whether it has to be replaced, is known when what it depends on is applied;
+                          cleared where its deletion cannot wait for that */
     uint16_t rank;     /* lower ones are applied first and deleted last, where no edge says otherwise */
     uint32_t last;     /* relations.h: of what goes after everything else; 0: not */
 };

@@ -26,6 +26,7 @@ struct file_document {
     struct buf text; /* the head; empty: there is no document */
     struct head head;
     size_t journal_length, n_entries;
+    bool is_damaged;
 };
 
 static const char *const suffixes[PARTS] = {"open", "secret"};
@@ -38,6 +39,7 @@ static void forget(struct file_document *file)
     file_head_done(&file->head);
     file->journal_length = 0;
     file->n_entries = 0;
+    file->is_damaged = false;
 }
 
 static bool is_name(const struct document_name *a, const struct document_name *b)
@@ -152,6 +154,7 @@ static int store_read(struct store_file *base, const struct store_call *call, st
             forget(file);
             return err_copy(error, &problem);
         }
+        file->is_damaged = true;
         if (before.length && same_text(&before, &file->text))
             return err_copy(error, &problem);
         buf_reset(&before);
@@ -205,8 +208,8 @@ static int check_seen(const struct file_document *file, struct error *error)
         return err_copy(error, &problem);
     if (!same_text(&now, &file->text))
         return conflict(file, error);
-    /* Without a length it was damaged when it was read: it may be replaced. */
-    return file->head.has_journal && file->journal_length ? check_journal(file, error) : 0;
+    /* What is damaged may be replaced. */
+    return file->head.has_journal && !file->is_damaged ? check_journal(file, error) : 0;
 }
 
 static int may_change(const struct file_document *file, const struct store_call *call,
@@ -349,7 +352,7 @@ static int store_append(struct store_file *base, const struct store_call *call, 
         return r;
     if (!file->text.length)
         return err_set(error, ERR_NOT_FOUND, NULL, "there is no document to append to");
-    if (!*file->head.id || (file->head.has_journal && !file->journal_length))
+    if (file->is_damaged)
         return err_set(error, ERR_CORRUPT, FILE_CORRUPT,
                        "the document is damaged: nothing can be appended");
     if (length > JOURNAL_BYTES || file->journal_length > JOURNAL_BYTES - length)

@@ -25,16 +25,23 @@ static int send(const struct kube_step *step, const struct kube_place *place,
     return session_change(step->session, place, call, &request, ret, ret_certainty, error);
 }
 
-/* Of what has no finalizers the answer is a Status, else the object as it waits for them. */
 static bool is_status(const struct value *answer)
 {
     return str_equal(value_get_string(answer, "kind"), "Status");
 }
 
+/* What has no finalizers is answered with a Status, or, of a ServiceAccount, as it was last; else
+ * the answer is the object as it waits for them. */
+static bool is_gone(const struct kube_place *place, const struct value *answer)
+{
+    return carries_rights(place->kind) &&
+           (is_status(answer) || !value_path(answer, "metadata", "deletionTimestamp", NULL));
+}
+
 static void observe(const struct kube_step *step, const struct kube_place *place,
                     const struct value *answer, struct observation *ret)
 {
-    if (is_status(answer) && carries_rights(place->kind)) {
+    if (is_gone(place, answer)) {
         *ret = (struct observation){.presence = PRESENCE_ABSENT};
         return;
     }
@@ -49,8 +56,10 @@ static void observe(const struct kube_step *step, const struct kube_place *place
 static int look(const struct kube_step *step, const struct runtime_call *call,
                 struct runtime_outcome *ret, struct error *error)
 {
-    ret->certainty = OUTCOME_NOT_SENT;
-    return kube_look(step->session, step->identity, true, call, &ret->now, error);
+    int r = kube_look(step->session, step->identity, true, call, &ret->now, error);
+
+    ret->certainty = r < 0 ? OUTCOME_NOT_SENT : OUTCOME_KNOWN;
+    return r;
 }
 
 static int delete (const struct kube_step *step, const struct kube_place *place,

@@ -120,6 +120,7 @@ static void forget(struct document_file *file)
 {
     kube_head_done(&file->seen);
     kube_segments_done(&file->segments);
+    file->is_damaged = false;
 }
 
 /* ---- Reading ---- */
@@ -166,6 +167,8 @@ static int documents_read(struct store_file *base, const struct store_call *call
             r = read_head(&task, file, object, &document, &problem);
         else if (r == ERR_NOT_FOUND)
             forget(file);
+        if (r == ERR_CORRUPT)
+            file->is_damaged = true;
         if (r == 0) {
             document_done(ret);
             *ret = document;
@@ -284,7 +287,7 @@ static int documents_append(struct store_file *base, const struct store_call *ca
         r = expect_none(&task, file, error);
         return r < 0 ? r : err_set(error, ERR_NOT_FOUND, NULL, "there is no document to append to");
     }
-    if (file->seen.fields[HEAD_JOURNAL] ? !file->segments.version : !file->seen.fields[HEAD_FORMAT])
+    if (file->is_damaged)
         return err_set(error, ERR_CORRUPT, DOCUMENT_CORRUPT,
                        "the document is damaged: nothing can be appended");
     r = kube_journal_append(&task, file, bytes, length, error);

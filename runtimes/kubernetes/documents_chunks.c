@@ -201,7 +201,7 @@ int kube_part_write(const struct task *task, const struct document_file *file, e
         return 0;
     }
     hash_hex(bytes->data, bytes->length, checksum);
-    if (chunks && kube_head_has_chunks(&file->seen, part) &&
+    if (chunks && !file->is_damaged && kube_head_has_chunks(&file->seen, part) &&
         str_equal(checksum, file->seen.fields[parts[part].checksum])) {
         set_part(head, part, checksum, chunks, file->seen.fields[parts[part].tag]);
         return 0;

@@ -77,6 +77,7 @@ struct document_file {
     enum store_mode mode;
     struct head seen;
     struct segments segments; /* of the head that was seen */
+    bool is_damaged;          /* as it was seen: nothing of it is used again */
 };
 
 /* ---- documents_object.c: one object ---- */

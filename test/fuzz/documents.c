@@ -394,7 +394,7 @@ static void judge(struct process *process, int r, const struct error *error, siz
     must_agree(r, error);
     if (r == 0) {
         must(process->is_confused || may_be(process->seen) ||
-             (process->is_perhaps_rid && may_be(0)));
+             (process->is_perhaps_rid && may_be(0)) || (next == 0 && may_be(0)));
         model.now = process->seen = next;
         process->is_confused = process->is_perhaps_rid = false;
     } else if (r == ERR_UNAVAILABLE || r == ERR_TIMEOUT) {

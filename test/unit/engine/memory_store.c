@@ -241,6 +241,8 @@ static int make(struct memory_file *file, const struct change *change, struct er
         return conflict(error);
     if (change->call == MEMORY_APPEND && !kept->exists)
         return err_set(error, ERR_NOT_FOUND, NULL, "there is no document to append to");
+    if (change->call == MEMORY_APPEND && kept->damaged)
+        return err_set(error, ERR_CORRUPT, "StateCorrupt", "the %s is damaged", kept->damaged);
     if (change->call == MEMORY_APPEND && medium->config.max_entries &&
         kept->document.n_entries >= medium->config.max_entries)
         return err_set(error, ERR_TOO_LARGE, NULL, "there is no room for another entry");

@@ -702,6 +702,14 @@ static void expect_damage(struct scene *scene, enum damage_part part, enum damag
         expect_code(scene, read_it(scene, file, &document), code, what);
         expect_true_of(scene, document.open.length + document.n_entries == 0, what);
         expect_true_of(scene, !expected || strstr(scene->error.message, expected), what);
+        if (code == ERR_CORRUPT && can_append(scene))
+            expect_code(scene, append_text(scene, file, "x"), ERR_CORRUPT, "append to damage");
+        expect_ok(scene, write_bytes(scene, file, &large, &large), "the same bytes anew");
+        expect_ok(scene, read_it(scene, file, &document), "whole again");
+        expect_true_of(scene,
+                       has_bytes(&document.secret, large.data, large.length) &&
+                           has_bytes(&document.open, large.data, large.length),
+                       what);
     }
     document_done(&document);
     close_file(file);

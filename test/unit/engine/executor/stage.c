@@ -1,5 +1,7 @@
 #include "test/unit/engine/executor/stage.h"
 
+#include "engine/executor/private.h"
+
 static struct task_answer run(void *arg)
 {
     struct actor *actor = arg;
@@ -128,9 +130,15 @@ struct executor_stats stage_stats(struct stage *stage)
 
 bool stage_is_quiet(struct stage *stage)
 {
-    struct executor_stats stats = stage_stats(stage);
+    struct executor *executor = stage->executor;
+    unsigned waiters = fake_clock_waiters(&stage->clock);
+    bool is_quiet;
 
-    return !stats.ready && !stats.running && fake_clock_waiters(&stage->clock) == stats.threads;
+    pthread_mutex_lock(&executor->lock);
+    is_quiet = !executor->waiting.count && executor->n_idle == executor->n_threads &&
+               waiters == executor->n_threads;
+    pthread_mutex_unlock(&executor->lock);
+    return is_quiet;
 }
 
 const char *stage_log(struct stage *stage)

@@ -43,6 +43,23 @@ static void deletes_or_says_why_not(void)
          "",
          PRESENCE_ABSENT,
          OUTCOME_KNOWN},
+        {"done, told by what it was last",
+         ACCOUNT,
+         {DISCOVERY, {.expect = "DELETE " ACCOUNTS "/a ", .status = 200, .body = META("a")}},
+         0,
+         "",
+         PRESENCE_ABSENT,
+         OUTCOME_KNOWN},
+        {"begun, where nobody may look afterwards",
+         ACCOUNT,
+         {DISCOVERY,
+          {.expect = "DELETE " ACCOUNTS "/a ",
+           .status = 200,
+           .body = META_OF("a", ",\"deletionTimestamp\":\"t\"")}},
+         0,
+         "",
+         PRESENCE_PRESENT,
+         OUTCOME_KNOWN},
         {"a Status of another",
          ACCOUNT,
          {DISCOVERY,
@@ -165,6 +182,7 @@ static void does_not_delete_twice(void)
         ((struct kube_step *)step)->terminating = true;
         EXPECT_INT(kube_apply(step, &stage_call, &outcome, NULL), 0, "looked at");
         EXPECT_INT(outcome.now.presence, rows[i].presence, "as it is");
+        EXPECT_INT(outcome.certainty, OUTCOME_KNOWN, "as it is");
         outcome_done(&outcome);
         kube_step_free(step);
         call_end(&call);
