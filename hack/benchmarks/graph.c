@@ -3,6 +3,7 @@
  * half references. Each step is timed in its best run of several; the peer is yajl reading the
  * same bytes in the same run and building nothing of them: the floor of any reader on yajl.
  */
+#include <stdio.h>
 #include <time.h>
 #include <yajl/yajl_parse.h>
 
@@ -155,7 +156,7 @@ static void must(int r, const struct error *error)
 
 static void relate(const struct spec *spec, struct relations *ret)
 {
-    static const struct runtime_scope scope = {.spec_namespace = "team", .spec_name = "s"};
+    static const struct runtime_scope scope = {.key = {"team", "s"}};
     _cleanup_free_ struct runtime_target *targets =
         NEW_ARRAY(struct runtime_target, spec->n_resources + 1);
 
