@@ -129,8 +129,9 @@ static int document_put(struct opened *opened, const struct record *record,
 static int about(struct error *error, const struct error *problem, const struct release_head *head)
 {
     err_copy(error, problem);
-    return err_wrap(error, "release %lld of %s/%s", (long long)head->revision,
-                    head->spec.namespace_name, head->spec.name);
+    err_wrap(error, "release %lld of %s/%s", (long long)head->revision, head->spec.namespace_name,
+             head->spec.name);
+    return problem->code;
 }
 
 static int absent(struct error *error)
@@ -277,10 +278,10 @@ static int find_revisions(struct release_history *base, const struct spec_key *s
     int r = store->ops->list(store, DOCUMENT_RELEASE, spec, add_revision, ret, call, error);
 
     if (r < 0)
-        return err_wrap(error, "releases of %s/%s", spec->namespace_name, spec->name);
-    if (ret->count)
+        err_wrap(error, "releases of %s/%s", spec->namespace_name, spec->name);
+    else if (ret->count)
         qsort(ret->items, ret->count, sizeof(*ret->items), newest_first);
-    return 0;
+    return r;
 }
 
 /* What is removed while it is read is passed over. */

@@ -84,7 +84,8 @@ int kube_history_find(struct release_history *base, const struct spec_key *spec,
                                       .arg = ret},
                   NULL, error);
     if (r < 0)
-        return err_wrap(error, "Releases of %s/%s", spec->namespace_name, spec->name);
-    sort(ret);
-    return 0;
+        err_wrap(error, "Releases of %s/%s", spec->namespace_name, spec->name);
+    else
+        sort(ret);
+    return r;
 }

@@ -55,8 +55,9 @@ int kube_history_about(const struct history_task *task, const struct error *prob
                        struct error *error)
 {
     err_copy(error, problem);
-    return err_wrap(error, "Release %lld of %s/%s", (long long)task->revision, task->namespace_name,
-                    task->spec);
+    err_wrap(error, "Release %lld of %s/%s", (long long)task->revision, task->namespace_name,
+             task->spec);
+    return problem->code;
 }
 
 char *kube_history_path(const struct history_task *task, const char *name, const char *subresource)

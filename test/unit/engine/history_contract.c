@@ -142,6 +142,10 @@ static void expect_none(struct scene *scene, int64_t revision, const char *what)
     expect_code(scene, load_from(scene, scene->other, revision, &record, &version), ERR_NOT_FOUND,
                 what);
     expect_true_of(scene, !record && !version, what);
+    expect_true_of(scene,
+                   scene->other->ops->load(scene->other, &scene->spec, revision, &plain, &record,
+                                           &version, NULL) == ERR_NOT_FOUND,
+                   what);
 }
 
 /* ---- Records ---- */

@@ -5,8 +5,8 @@
 #include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/base/yaml.h"
-#include "test/unit/api_server/api_server.h"
 #include "test/unit/engine/history_contract.h"
+#include "test/unit/runtimes/kubernetes/client/api_server_client.h"
 #include "test/unit/runtimes/kubernetes/live.h"
 #include "test/unit/suite.h"
 
@@ -18,20 +18,16 @@ static const struct spec_key web = {"team", "web"};
 
 struct scene {
     struct api_server *server;
-    struct harness harness;
+    struct api_client client;
     struct release_history *history;
     struct error error; /* of the last call */
 };
 
 static void begin(struct scene *scene)
 {
-    struct kube_config config = {0};
-
     *scene = (struct scene){.server = api_server_new()};
-    config.server = str_new(api_server_url(scene->server));
-    harness_connect(&scene->harness, &(struct kube_client_config){.config = &config});
-    free(config.server);
-    scene->history = kube_history_new(scene->harness.client);
+    api_client_start(&scene->client, scene->server, NULL, NULL);
+    scene->history = kube_history_new(scene->client.client);
     api_server_create(scene->server, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":"
                                      "{\"name\":\"team\"}}");
 }
@@ -39,7 +35,7 @@ static void begin(struct scene *scene)
 static void end(struct scene *scene)
 {
     scene->history->ops->free(scene->history);
-    harness_stop(&scene->harness, true);
+    api_client_stop(&scene->client);
     api_server_free(scene->server);
 }
 
@@ -49,7 +45,7 @@ static struct release_history *attach(void *arg)
 {
     struct scene *scene = arg;
 
-    return kube_history_new(scene->harness.client);
+    return kube_history_new(scene->client.client);
 }
 
 static void lose_answer(void *arg, bool is_after)
