@@ -2,6 +2,7 @@
 
 #include "engine/base/str.h"
 #include "engine/release/document_history.h"
+#include "engine/trace/store_trace.h"
 #include "runtimes/file/store.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/documents.h"
@@ -77,6 +78,8 @@ static int open_store(struct backends *backends, const struct connection *connec
         backends->store = stores[i].open(connection, argument);
         if (!backends->store)
             break;
+        if (str_equal(connection->flags->log_level, "debug"))
+            backends->store = store_trace_new(backends->store, &system_clock);
         backends->history = stores[i].make_history(connection, backends->store);
         return 0;
     }
