@@ -26,7 +26,7 @@ static const struct flag {
     FLAG("state-namespace", FLAG_STRING, state_namespace, NULL,
          "where State, plans and the Lease are kept; the pod's own, else kusion-system"),
     FLAG("state-backend", FLAG_STRING, state_backend, "kubernetes",
-         "where State is kept: kubernetes, or file:DIRECTORY"),
+         "where State and plans are kept: kubernetes, or file:DIRECTORY (Releases, too)"),
     FLAG("watch-namespace", FLAG_STRING, watch_namespace, NULL, "one namespace; all by default"),
     FLAG("watch-label-selector", FLAG_STRING, watch_label_selector, NULL,
          "only Specs with these labels"),

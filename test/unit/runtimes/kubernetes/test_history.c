@@ -12,6 +12,7 @@
 
 #define RELEASES   "/apis/api.kusion.io/v1/namespaces/team/releases"
 #define DEFINITION "crds/api.kusion.io_releases.yaml"
+#define DEFINED    "releases.api.kusion.io"
 
 static const struct store_call plain;
 static const struct spec_key web = {"team", "web"};
@@ -82,16 +83,14 @@ static bool serves_releases(void *arg)
            0;
 }
 
-/* The definition of Releases, unless it is there. */
+/* The definition of Releases, as `kubectl apply --server-side -f crds/` installs it. */
 static void install(struct live *live)
 {
     _cleanup_value_ const struct value *definition = NULL;
-    _cleanup_free_ char *json = NULL;
     struct buf text = BUF_INIT;
     struct error error = {0};
     FILE *file = fopen(DEFINITION, "r");
     char piece[4096];
-    int r;
 
     if (!file) {
         EXPECT(false, DEFINITION);
@@ -102,10 +101,16 @@ static void install(struct live *live)
     fclose(file);
     EXPECT_INT(yaml_read(text.data, text.length, &definition, &error), 0, error.message);
     buf_done(&text);
-    json = json_to_str(definition);
-    r = live_do(live, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", json, NULL,
-                &error);
-    EXPECT(r == 0 || r == ERR_EXISTS, error.message);
+    EXPECT_INT(kube_do(live->harness.client,
+                       &(struct kube_request){.method = "PATCH",
+                                              .path = "/apis/apiextensions.k8s.io/v1/"
+                                                      "customresourcedefinitions/" DEFINED
+                                                      "?fieldManager=kubectl&force=true",
+                                              .body = definition,
+                                              .content_type = KUBE_APPLY_PATCH,
+                                              .idempotent = true},
+                       NULL, &error),
+               0, error.message);
     EXPECT(live_eventually(serves_releases, live), "Releases are served");
 }
 
