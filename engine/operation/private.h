@@ -40,7 +40,7 @@ struct node {
     bool is_applied;                /* by this operation, or found as wanted */
     bool is_delete_sent;
     bool needs_plan;                /* what was planned does not hold any more, or was tried */
-    unsigned takes;                 /* how often it was planned again since it was not as planned */
+    bool needs_removal_plan;        /* likewise, of the object that is to go */
     unsigned failures;              /* in a row, that waiting may mend */
     const char *deposed;            /* what its recorded object is called while it makes room; arena */
     struct runtime_step *step;      /* owned: planned anew when it was due; NULL: as the plan has it */
@@ -137,6 +137,9 @@ void planned_done(struct planned *planned);
  * comes after is applied. */
 int operation_plan_one(struct operation *operation, struct node *node, const struct record *prior,
                        bool is_due, struct planned *ret, struct error *error);
+/* Plans, for a resource that is replaced, how its old object goes: ret->removal alone. */
+int operation_plan_removal(struct operation *operation, struct node *node,
+                           const struct record *old, struct planned *ret, struct error *error);
 
 /* ---- doubt.c ---- */
 
