@@ -108,6 +108,10 @@ void ledger_head(struct ledger *ledger, struct arena *arena, struct state_head *
  * ledger's own. */
 void ledger_set_head(struct ledger *ledger, const struct state_head *head);
 
+/* The operation that is under way, by the head's progressed_at, makes progress now. So does each
+ * landing, which need not be told. Stored as the head is. */
+void ledger_progress(struct ledger *ledger);
+
 /* One change of the records: put, or drop (put NULL) what is named. */
 struct ledger_change {
     const struct record *put; /* borrowed */
