@@ -239,7 +239,7 @@ static uint16_t *ranks_of(const struct build *build)
     return ranks;
 }
 
-int steps_new(const struct steps_input *input, struct steps **ret, struct error *error)
+static int build_steps(const struct steps_input *input, struct steps **ret, struct error *error)
 {
     _cleanup_(steps_free_p) struct steps *steps = NEW(struct steps);
     struct build build = {.input = input, .steps = steps};
@@ -247,7 +247,6 @@ int steps_new(const struct steps_input *input, struct steps **ret, struct error 
     int r;
 
     build.is_needed_gone = NEW_ARRAY(bool, input->n_changes + 1);
-    spread_create_first(input);
     find_needed_gone(&build);
     settle_unknown(&build);
     add_nodes(&build);
@@ -265,6 +264,44 @@ int steps_new(const struct steps_input *input, struct steps **ret, struct error 
     if (r >= 0)
         *ret = TAKE(steps);
     return r;
+}
+
+/* False: all that can be are created first already. */
+static bool create_all_first(const struct steps_input *input)
+{
+    bool changed = false;
+
+    for (uint32_t i = 0; i < input->n_changes; i++) {
+        struct step_change *change = &input->changes[i];
+
+        if (!is_deleted_first(change) || change->cannot_create_first)
+            continue;
+        change->create_first = true;
+        changed = true;
+    }
+    return changed;
+}
+
+/* Dependencies that turned round close a circle where one of two replacements is deleted first: the
+ * old object of the other waits for its dependents to be moved, and is itself in the way. An apply
+ * that waits for no deletion is in no circle. */
+int steps_new(const struct steps_input *input, struct steps **ret, struct error *error)
+{
+    _cleanup_free_ bool *has_unknown = NEW_ARRAY(bool, (size_t)input->n_changes + 1);
+    struct error problem = {0};
+    int r;
+
+    for (uint32_t i = 0; i < input->n_changes; i++)
+        has_unknown[i] = input->changes[i].has_unknown;
+    spread_create_first(input);
+    r = build_steps(input, ret, &problem);
+    if (r < 0 && create_all_first(input)) {
+        for (uint32_t i = 0; i < input->n_changes; i++)
+            input->changes[i].has_unknown = has_unknown[i];
+        err_clear(&problem);
+        r = build_steps(input, ret, &problem);
+    }
+    return r < 0 ? err_copy(error, &problem) : 0;
 }
 
 void steps_free(struct steps *steps)

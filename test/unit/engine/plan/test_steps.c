@@ -182,6 +182,9 @@ static void replaces_in_either_order(void)
          "ba", "+a<-b -b<+b"},
         {"but not where that has to go as well", "a* b*? c*?", "ba cb", "ba cb",
          "-c<-b -b<-a -a<+a +a<+b +b<+c"},
+        {"what depended on it is what it depends on now, created first: so is what would close the "
+         "circle",
+         "c- e+ f* g*", "gf ef", "cg fc", "+f<+g +f<+e +g<-f +e<-f -f<-c -c<-g +g<-g"},
         {"siblings, one of either kind", "a* b+ c*", "ba ca", "ba ca",
          "+a<+b +a<+c +b<-b -c<+c -b<-a -c<-a +c<-a"},
     };
