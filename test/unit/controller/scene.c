@@ -31,9 +31,21 @@ static char *program(void)
     return str_printf("%.*s/kusion-operator", (int)(slash - path), path);
 }
 
+/* A SIGTERM that comes before the program has seen to it waits for that. */
+static void hold_back_the_end(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 static void run_program(const char *path, char *const *flags)
 {
     const char *log = getenv("KUSION_TEST_LOG");
+
+    hold_back_the_end();
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (!log) {
