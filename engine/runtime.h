@@ -99,7 +99,7 @@ struct runtime_ops {
                 struct observation *ret, struct error *error);
 
     /* How it would be after apply: a dry-run. ret: the object, with what only the server can
-     * know in a real run as REF_UNKNOWN's text. */
+     * know in a real run unknown. */
     int (*preview)(struct runtime_session *session, const struct runtime_target *target,
                    enum apply_mode mode, const struct value **ret, struct error *error);
 
@@ -133,9 +133,9 @@ struct runtime_ops {
 
     void (*health)(const struct value *object, struct health *ret);
 
-    /* JSON pointers to what is secret in attributes of this shape (a Secret's data), as an
-     * array value, or NULL. */
-    const struct value *(*sensitive)(const struct value *attributes);
+    /* The same attributes, or a whole object of that shape, with what is secret by their kind
+     * made sensitive (a Secret's data). A reference; NULL stays NULL. */
+    const struct value *(*mark)(const struct value *attributes);
 };
 
 #endif

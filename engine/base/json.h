@@ -61,6 +61,8 @@ enum json_style {
  * be up to three times as long. A key of more than 1022 characters has no form that both read.
  */
 
+/* An unknown value is the string "(known after apply)", for people. Canonical, it is a bare ?,
+ * which is no JSON: the digest of no other value is the same. */
 void json_write(struct buf *to, const struct value *value, enum json_style style);
 char *json_to_str(const struct value *value); /* compact; free() it */
 void json_write_string(struct buf *to, const char *s, size_t length); /* quoted and escaped */

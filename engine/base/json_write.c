@@ -184,6 +184,9 @@ static void write_value(struct buf *to, const struct value *value, enum json_sty
     case VALUE_OBJECT:
         write_object(to, value, style, depth);
         break;
+    case VALUE_UNKNOWN:
+        buf_add_str(to, style == JSON_CANONICAL ? "?" : "\"" VALUE_UNKNOWN_TEXT "\"");
+        break;
     }
 }
 

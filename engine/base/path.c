@@ -260,10 +260,7 @@ static void add_replaced(struct value_builder *b, const char *key, size_t key_le
     }
     read_token(&pointer, &token);
     on_way = descend(value, token.data, token.length);
-    if (is_object)
-        value_begin_object(b);
-    else
-        value_begin_array(b);
+    value_begin_like(b, value);
     for (size_t i = 0; i < value_count(value); i++) {
         const struct value *below = is_object ? value_member(value, i) : value_at(value, i);
         size_t length = 0;
@@ -277,10 +274,7 @@ static void add_replaced(struct value_builder *b, const char *key, size_t key_le
             value_key_n(b, its_key, length);
         value_add(b, below);
     }
-    if (is_object)
-        value_end_object(b);
-    else
-        value_end_array(b);
+    value_end(b);
 }
 
 const struct value *pointer_replace(const struct value *root, const char *pointer,

@@ -95,6 +95,7 @@ const char *value_type_name(const struct value *value)
     static const char *const names[] = {
         [VALUE_NULL] = "null",     [VALUE_BOOL] = "boolean", [VALUE_NUMBER] = "number",
         [VALUE_STRING] = "string", [VALUE_ARRAY] = "array",  [VALUE_OBJECT] = "object",
+        [VALUE_UNKNOWN] = "unknown",
     };
 
     return names[value_type(value)];
@@ -240,6 +241,21 @@ const struct value *value_path(const struct value *value, ...)
     return value;
 }
 
+bool value_has_unknown(const struct value *value)
+{
+    return value && value->marks & MARK_HAS_UNKNOWN;
+}
+
+bool value_is_sensitive(const struct value *value)
+{
+    return value && value->marks & MARK_SENSITIVE;
+}
+
+bool value_has_sensitive(const struct value *value)
+{
+    return value && value->marks & MARK_HAS_SENSITIVE;
+}
+
 size_t value_size(const struct value *value)
 {
     if (value_count(value) == 0)
@@ -303,6 +319,7 @@ bool value_equal(const struct value *a, const struct value *b)
         return false;
     switch ((enum value_type)a->type) {
     case VALUE_NULL:
+    case VALUE_UNKNOWN:
         return true;
     case VALUE_BOOL:
         return a->boolean == b->boolean;

@@ -15,6 +15,16 @@
  * terminated. Objects keep the order in which their keys were written and
  * have no key twice; a lookup in a large one is logarithmic.
  *
+ * An unknown value (VALUE_UNKNOWN) stands for one that is not known before
+ * apply. No text of a document reads as one: only a builder makes it.
+ *
+ * What is sensitive carries a bit, and so does all below it: what a getter
+ * finds inside a sensitive object or array is sensitive itself, and no lookup
+ * has to take care of it. The bit goes along wherever a value is shared,
+ * copied, or changed (a member that is put into a sensitive object becomes
+ * sensitive). It is no part of the value: value_equal() and text know nothing
+ * of it. value_mark.h makes lists of pointers of it and back.
+ *
  * Getters accept NULL and values of another type, and answer NULL, 0 or the
  * fallback then: value_get(value_get(v, "metadata"), "name") is safe whatever
  * v is. What they return is borrowed from the value asked.
@@ -36,7 +46,11 @@ enum value_type {
     VALUE_STRING,
     VALUE_ARRAY,
     VALUE_OBJECT,
+    VALUE_UNKNOWN,
 };
+
+/* An unknown value in text for people. */
+#define VALUE_UNKNOWN_TEXT "(known after apply)"
 
 struct value;
 
@@ -82,11 +96,18 @@ const struct value *value_member(const struct value *object, size_t index);
 const struct value *value_path(const struct value *value, ...) __attribute__((sentinel));
 
 /* Same type and content; objects whatever the order of their keys, arrays in
- * order, numbers by what they mean. */
+ * order, numbers by what they mean. An unknown value equals an unknown one alone:
+ * a plan that is made again is the same. */
 bool value_equal(const struct value *a, const struct value *b);
 
 /* Values in the whole tree, this one included. */
 size_t value_size(const struct value *value);
+
+/* Whether the value, or any below it, is unknown; is sensitive. In constant time. */
+bool value_has_unknown(const struct value *value);
+bool value_has_sensitive(const struct value *value);
+/* Whether all of the value is sensitive. */
+bool value_is_sensitive(const struct value *value);
 
 /* ---- Making ---- */
 
@@ -116,7 +137,14 @@ void value_add_number(struct value_builder *b, const char *text, size_t length);
 void value_add_string(struct value_builder *b, const char *s); /* NULL adds null */
 void value_add_string_n(struct value_builder *b, const char *s, size_t length);
 void value_add_printf(struct value_builder *b, const char *format, ...) PRINTF_LIKE(2, 3);
+void value_add_unknown(struct value_builder *b);
 void value_add(struct value_builder *b, const struct value *v); /* shares; NULL adds null */
+void value_add_sensitive(struct value_builder *b, const struct value *v); /* the same, sensitive */
+
+/* Begins an array or object as `like` is one, sensitive if it is; ends the innermost that is
+ * open. For copies that differ below. */
+void value_begin_like(struct value_builder *b, const struct value *like);
+void value_end(struct value_builder *b);
 
 /* The first error so far, or 0: lets a reader stop early. */
 int value_builder_error(const struct value_builder *b);
@@ -128,7 +156,7 @@ int value_builder_finish(struct value_builder *b, const struct value **ret, stru
 
 /*
  * Makes a value from a format, as jansson's json_pack() does:
- *   n null   b int as boolean   i int   I int64_t   s string (NULL: null)
+ *   n null   u unknown   b int as boolean   i int   I int64_t   s string (NULL: null)
  *   v value, shared (NULL: null)   V value, its reference taken over
  *   {s:…} object   [...] array
  *   ? after s, v, V: leave the member or item out where the argument is NULL
@@ -138,6 +166,9 @@ int value_builder_finish(struct value_builder *b, const struct value **ret, stru
  *   value_pack("{s:s, s:{s:i}}", "kind", kind, "spec", "replicas", 3)
  */
 const struct value *value_pack(const char *format, ...);
+
+/* The same value, sensitive. A reference; NULL stays NULL. */
+const struct value *value_sensitive(const struct value *value);
 
 /* A new object like this one, with one member set (in place, or last) or left
  * out. All else is shared. object: NULL or not an object counts as {}. */

@@ -6,10 +6,10 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/value.h"
+#include "engine/base/value_held.h"
 #include "engine/base/value_node.h"
 
 #define KEY_SHOWN_BYTES 200 /* of a key, in a message */
-#define KEPT_SLOTS      256
 
 /* A container that is open: its items are the pending ones from first on. */
 struct frame {
@@ -28,12 +28,8 @@ struct value_builder {
     size_t size; /* values so far, those of shared trees included */
     const char *key;
     size_t key_length;
-
-    /* The documents to hold, as a set: a hash table of pointers. */
-    struct document **held;
-    size_t n_held, n_slots;
-    struct document *last_held;
-
+    bool mark_next; /* the next value is sensitive */
+    struct held held; /* the documents that the new one points to */
     struct error error;
 };
 
@@ -49,30 +45,9 @@ struct value_builder *value_builder_new(void)
     return NEW(struct value_builder);
 }
 
-static void drop_held(struct value_builder *b)
-{
-    if (b->n_slots > KEPT_SLOTS) {
-        free(b->held);
-        b->held = NULL;
-        b->n_slots = 0;
-    } else if (b->n_slots) {
-        memset(b->held, 0, b->n_slots * sizeof(struct document *));
-    }
-    b->n_held = 0;
-    b->last_held = NULL;
-}
-
-static void release_held(struct value_builder *b)
-{
-    for (size_t i = 0; i < b->n_slots; i++)
-        if (b->held[i])
-            document_unref(b->held[i]);
-    drop_held(b);
-}
-
 static void reset(struct value_builder *b)
 {
-    release_held(b);
+    held_release(&b->held);
     if (b->document)
         document_unref(b->document);
     b->document = NULL;
@@ -80,6 +55,7 @@ static void reset(struct value_builder *b)
     b->depth = 0;
     b->size = 0;
     b->key = NULL;
+    b->mark_next = false;
     if (b->error.code)
         err_clear(&b->error);
 }
@@ -89,7 +65,7 @@ void value_builder_free(struct value_builder *b)
     if (!b)
         return;
     reset(b);
-    free(b->held);
+    held_done(&b->held);
     free(b->frames);
     free(b->pending);
     free(b);
@@ -105,63 +81,22 @@ size_t value_builder_depth(const struct value_builder *b)
     return b->depth;
 }
 
-/* ---- Holding other documents ---- */
-
-static size_t slot_of(const struct value_builder *b, const struct document *document)
-{
-    uint64_t hash = (uint64_t)(uintptr_t)document * 0x9e3779b97f4a7c15u;
-    size_t slot = (size_t)(hash >> 32) & (b->n_slots - 1);
-
-    while (b->held[slot] && b->held[slot] != document)
-        slot = (slot + 1) & (b->n_slots - 1);
-    return slot;
-}
-
-static void grow_held(struct value_builder *b)
-{
-    struct document **before = b->held;
-    size_t n_before = b->n_slots;
-
-    b->n_slots = n_before ? n_before * 2 : 16;
-    b->held = NEW_ARRAY(struct document *, b->n_slots);
-    for (size_t i = 0; i < n_before; i++)
-        if (before[i])
-            b->held[slot_of(b, before[i])] = before[i];
-    free(before);
-}
-
-static void hold(struct value_builder *b, struct document *document)
-{
-    size_t slot;
-
-    if (!document || document == b->last_held)
-        return;
-    if (2 * (b->n_held + 1) > b->n_slots)
-        grow_held(b);
-    slot = slot_of(b, document);
-    b->last_held = document;
-    if (b->held[slot])
-        return;
-    document_ref(document);
-    b->held[slot] = document;
-    b->n_held++;
-}
-
-static void hand_over_held(struct value_builder *b, struct document *document)
-{
-    if (!b->n_held)
-        return;
-    document->held = ARENA_ARRAY(&document->arena, struct document *, b->n_held);
-    for (size_t i = 0; i < b->n_slots; i++)
-        if (b->held[i])
-            document->held[document->n_held++] = b->held[i];
-    drop_held(b);
-}
-
 /* ---- Adding ---- */
 
-/* Where the next value goes; NULL after an error. What it returns has only
- * its document set, and no content from before. */
+/* The container that is open; NULL: none is. */
+static struct value *parent(const struct value_builder *b)
+{
+    return b->depth ? &b->pending[b->frames[b->depth - 1].first - 1].value : NULL;
+}
+
+static void mark_parent(struct value_builder *b, uint8_t marks)
+{
+    if (b->depth)
+        parent(b)->marks |= marks & MARKS_OF_PARENTS;
+}
+
+/* Where the next value goes; NULL after an error. What it returns has only its document, its
+ * type and whether it is sensitive set, and no content from before. */
 static struct value *next(struct value_builder *b, enum value_type type, size_t size)
 {
     struct member *member;
@@ -186,6 +121,10 @@ static struct value *next(struct value_builder *b, enum value_type type, size_t 
     member->key_length = b->key_length;
     b->key = NULL;
     member->value = (struct value){.document = b->document, .type = (uint8_t)type};
+    if (b->mark_next || value_is_sensitive(parent(b)))
+        member->value.marks = MARK_SENSITIVE | MARK_HAS_SENSITIVE;
+    b->mark_next = false;
+    mark_parent(b, member->value.marks);
     return &member->value;
 }
 
@@ -299,6 +238,7 @@ static void end(struct value_builder *b, enum value_type type)
         value->object = make_object(b, items, count, size);
     b->n_pending = frame->first;
     raise_height(b, value->height);
+    mark_parent(b, value->marks);
 }
 
 void value_end_object(struct value_builder *b)
@@ -309,6 +249,20 @@ void value_end_object(struct value_builder *b)
 void value_end_array(struct value_builder *b)
 {
     end(b, VALUE_ARRAY);
+}
+
+void value_begin_like(struct value_builder *b, const struct value *like)
+{
+    if (!value_is(like, VALUE_ARRAY) && !value_is(like, VALUE_OBJECT))
+        misused("begun like what is no container");
+    b->mark_next = b->mark_next || value_is_sensitive(like);
+    begin(b, value_type(like));
+}
+
+void value_end(struct value_builder *b)
+{
+    if (!b->error.code)
+        end(b, b->depth ? b->frames[b->depth - 1].type : VALUE_NULL);
 }
 
 void value_key(struct value_builder *b, const char *key)
@@ -421,16 +375,57 @@ void value_add_printf(struct value_builder *b, const char *format, ...)
     value_add_string(b, text);
 }
 
+void value_add_unknown(struct value_builder *b)
+{
+    struct value *value = next(b, VALUE_UNKNOWN, 1);
+
+    if (!value)
+        return;
+    value->marks |= MARK_HAS_UNKNOWN;
+    mark_parent(b, value->marks);
+}
+
+/* A container of its own: those that it is made from are not sensitive. */
+static void add_marked_copy(struct value_builder *b, const struct value *v)
+{
+    value_begin_like(b, v);
+    for (size_t i = 0; i < v->count && !b->error.code; i++)
+        if (v->type == VALUE_OBJECT) {
+            const struct member *member = &v->object->members[i];
+
+            value_key_n(b, member->key, member->key_length);
+            value_add(b, &member->value);
+        } else {
+            value_add(b, &v->array->items[i]);
+        }
+    value_end(b);
+}
+
+static void share(struct value_builder *b, const struct value *v)
+{
+    struct value *value = next(b, v->type, value_size(v));
+    uint8_t marks;
+
+    if (!value)
+        return;
+    marks = value->marks | v->marks;
+    *value = *v;
+    value->document = b->document;
+    value->marks = marks;
+    held_add(&b->held, value_owner(v));
+    raise_height(b, v->height);
+    mark_parent(b, marks);
+}
+
 void value_add(struct value_builder *b, const struct value *v)
 {
-    struct value *value;
-
     if (b->error.code)
         return;
     if (!v) {
         value_add_null(b);
         return;
     }
+    b->mark_next = b->mark_next || value_is_sensitive(v);
     if (v->type == VALUE_STRING || v->type == VALUE_NUMBER) {
         add_text(b, v->type, v->text, v->count);
         return;
@@ -439,13 +434,16 @@ void value_add(struct value_builder *b, const struct value *v)
         err_set(&b->error, ERR_TOO_LARGE, "TooDeep", "nested more than %d levels", LIMIT_DEPTH);
         return;
     }
-    value = next(b, v->type, value_size(v));
-    if (!value)
-        return;
-    *value = *v;
-    value->document = b->document;
-    hold(b, value_owner(v));
-    raise_height(b, v->height);
+    if ((b->mark_next || value_is_sensitive(parent(b))) && !value_is_sensitive(v) && value_count(v))
+        add_marked_copy(b, v);
+    else
+        share(b, v);
+}
+
+void value_add_sensitive(struct value_builder *b, const struct value *v)
+{
+    b->mark_next = true;
+    value_add(b, v);
 }
 
 int value_builder_finish(struct value_builder *b, const struct value **ret, struct error *error)
@@ -462,8 +460,22 @@ int value_builder_finish(struct value_builder *b, const struct value **ret, stru
         misused("finished before the root was complete");
     document = TAKE(b->document);
     document->root = b->pending[0].value;
-    hand_over_held(b, document);
+    held_hand_over(&b->held, document);
     reset(b);
     *ret = &document->root;
     return 0;
+}
+
+const struct value *value_sensitive(const struct value *value)
+{
+    struct value_builder *b;
+    const struct value *marked = NULL;
+
+    if (!value || value_is_sensitive(value))
+        return value_ref(value);
+    b = value_builder_new();
+    value_add_sensitive(b, value);
+    value_builder_finish(b, &marked, NULL);
+    value_builder_free(b);
+    return marked;
 }

@@ -21,13 +21,20 @@
 /* Objects with more members have an index. */
 #define VALUE_LINEAR_MEMBERS 16
 
+/* Marks of a node. A sensitive container has sensitive nodes only, however deep. */
+#define MARK_SENSITIVE     1u /* this node, and so all below it */
+#define MARK_HAS_SENSITIVE 2u /* this node, or some below it */
+#define MARK_HAS_UNKNOWN   4u /* the same for unknown values */
+#define MARKS_OF_PARENTS   (MARK_HAS_SENSITIVE | MARK_HAS_UNKNOWN)
+
 struct value {
     struct document *document; /* the one this node lies in */
     uint8_t type;
-    bool boolean;
+    uint8_t marks;
     uint16_t height; /* levels of containers, this one included */
     uint32_t count;  /* items, members, or bytes of text */
     union {
+        bool boolean;
         const char *text;
         const struct array_block *array;   /* NULL: empty */
         const struct object_block *object; /* NULL: empty */

@@ -107,6 +107,9 @@ static void pack(struct packer *p, const char *key, char what)
     case 'n':
         value_add_null(p->builder);
         break;
+    case 'u':
+        value_add_unknown(p->builder);
+        break;
     case 'b':
         value_add_bool(p->builder, va_arg(p->args, int) != 0);
         break;

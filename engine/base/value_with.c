@@ -34,7 +34,10 @@ static void add_changed(struct value_builder *b, const struct value *object, str
     const struct value *old = value_get(object, key);
     size_t count = value_is(object, VALUE_OBJECT) ? value_count(object) : 0;
 
-    value_begin_object(b);
+    if (value_is(object, VALUE_OBJECT))
+        value_begin_like(b, object);
+    else
+        value_begin_object(b);
     for (size_t i = 0; i < count; i++) {
         const struct value *member = value_member(object, i);
         size_t length = 0;

@@ -224,6 +224,9 @@ static void write_leaf(struct writer *w, const struct value *value, size_t colum
     case VALUE_OBJECT:
         buf_add_str(w->to, "{}");
         break;
+    case VALUE_UNKNOWN:
+        buf_add_str(w->to, VALUE_UNKNOWN_TEXT);
+        break;
     }
     buf_add_char(w->to, '\n');
 }

@@ -108,7 +108,7 @@ static void stop_watching(struct applying *applying)
 /* ---- One resource ---- */
 
 static void record_content(struct applying *applying, uint32_t node, struct record *record,
-                           const struct value *attributes, const struct value *sensitive)
+                           const struct value *attributes)
 {
     _cleanup_value_ const struct value *dependencies =
         operation_dependencies(applying->operation, applying->spec, node);
@@ -116,11 +116,11 @@ static void record_content(struct applying *applying, uint32_t node, struct reco
     value_assign(&record->attributes, attributes);
     value_assign(&record->extensions, applying->spec->resources[node].extensions);
     value_assign(&record->dependencies, dependencies);
-    value_assign(&record->sensitive, sensitive);
 }
 
-static void record_result(struct applying *applying, uint32_t node, const struct value *attributes,
-                          const struct value *sensitive, const struct observation *now)
+static void record_result(struct applying *applying, uint32_t node,
+                          const struct runtime_binding *binding, const struct value *attributes,
+                          const struct observation *now)
 {
     struct operation *operation = applying->operation;
     const struct resource *resource = &applying->spec->resources[node];
@@ -129,15 +129,14 @@ static void record_result(struct applying *applying, uint32_t node, const struct
 
     pthread_mutex_lock(&operation->lock);
     record = state_record(operation->state, resource->id, resource->type);
-    record_content(applying, node, record, attributes, sensitive);
+    record_content(applying, node, record, attributes);
     record->status = RECORD_APPLIED;
     record_set_str(&record->uid, now->uid);
     record_set_str(&record->digest, digest);
     record_set_str(&record->footprint, now->footprint);
-    value_unref(operation->nodes[node].live);
-    operation->nodes[node].live = value_ref(now->object);
     operation_save_soon(operation);
     pthread_mutex_unlock(&operation->lock);
+    operation_set_live(operation, binding->ops, resource, &operation->nodes[node], now->object);
 }
 
 static char *recorded_uid(struct applying *applying, const char *id)
@@ -210,11 +209,10 @@ static int apply_resource(struct applying *applying, uint32_t node,
 {
     const struct resource *resource = &applying->spec->resources[node];
     const struct plan_change *change = &applying->plan->changes[node];
-    _cleanup_value_ const struct value *attributes = NULL, *sensitive = NULL;
+    _cleanup_value_ const struct value *attributes = NULL;
     struct runtime_target target = {.id = resource->id, .uid = change->uid};
-    bool unknown;
     int r = operation_resolve(applying->operation, applying->spec, applying->plan, node, false,
-                              &attributes, &unknown, &sensitive, error);
+                              &attributes, error);
 
     if (r < 0)
         return r;
@@ -222,7 +220,7 @@ static int apply_resource(struct applying *applying, uint32_t node,
     r = send(applying, binding, &target, change->action, ret, error);
     if (r < 0)
         return r;
-    record_result(applying, node, attributes, sensitive, ret);
+    record_result(applying, node, binding, attributes, ret);
     return 0;
 }
 
@@ -239,25 +237,22 @@ static int read_resource(struct applying *applying, uint32_t node,
         return r;
     if (ret->presence != PRESENCE_PRESENT)
         return err_set(error, ERR_NOT_FOUND, "HealthCheckFailed", "it was deleted meanwhile");
-    pthread_mutex_lock(&operation->lock);
-    value_unref(operation->nodes[node].live);
-    operation->nodes[node].live = value_ref(ret->object);
-    pthread_mutex_unlock(&operation->lock);
+    operation_set_live(operation, binding->ops, resource, &operation->nodes[node], ret->object);
     return 0;
 }
 
 /* What is there is as wanted, and its record is made to say so. */
-static int refresh_record(struct applying *applying, uint32_t node, const struct observation *now,
+static int refresh_record(struct applying *applying, uint32_t node,
+                          const struct runtime_binding *binding, const struct observation *now,
                           struct error *error)
 {
-    _cleanup_value_ const struct value *attributes = NULL, *sensitive = NULL;
-    bool unknown;
+    _cleanup_value_ const struct value *attributes = NULL;
     int r = operation_resolve(applying->operation, applying->spec, applying->plan, node, false,
-                              &attributes, &unknown, &sensitive, error);
+                              &attributes, error);
 
     if (r < 0)
         return r;
-    record_result(applying, node, attributes, sensitive, now);
+    record_result(applying, node, binding, attributes, now);
     return 0;
 }
 
@@ -318,7 +313,7 @@ static int make_or_look(struct applying *applying, uint32_t index,
     else
         r = read_resource(applying, index, binding, ret, error);
     if (r >= 0 && !node->applied && node->stale)
-        r = refresh_record(applying, index, ret, error);
+        r = refresh_record(applying, index, binding, ret, error);
     if (r >= 0)
         node->applied = true;
     return r;
@@ -410,7 +405,7 @@ static void record_intents(struct applying *applying)
     for (uint32_t i = 0; i < applying->spec->n_resources; i++) {
         const struct resource *resource = &applying->spec->resources[i];
         const struct plan_change *change = &applying->plan->changes[i];
-        _cleanup_value_ const struct value *sensitive = NULL;
+        _cleanup_value_ const struct value *attributes = NULL;
         struct runtime_binding binding;
         struct record *record;
 
@@ -418,9 +413,9 @@ static void record_intents(struct applying *applying)
             state_find(operation->state, resource->id) ||
             operation_bind(operation, resource->type, &binding, NULL) < 0)
             continue;
-        sensitive = binding.ops->sensitive(resource->attributes);
+        attributes = binding.ops->mark(resource->attributes);
         record = state_record(operation->state, resource->id, resource->type);
-        record_content(applying, i, record, resource->attributes, sensitive);
+        record_content(applying, i, record, attributes);
     }
 }
 

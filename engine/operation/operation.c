@@ -75,7 +75,7 @@ static void nodes_free(struct operation *operation)
     for (size_t i = 0; i < operation->n_nodes; i++) {
         observation_done(&operation->nodes[i].seen);
         value_unref(operation->nodes[i].live);
-        value_unref(operation->nodes[i].sensitive);
+        value_unref(operation->nodes[i].attributes);
     }
     free(operation->nodes);
 }

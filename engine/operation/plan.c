@@ -1,6 +1,7 @@
 /* From intention and world to a plan. */
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 
 struct planning {
@@ -56,15 +57,17 @@ static bool are_equal(const struct value *a, const struct value *b)
     return a && b ? value_equal(a, b) : a == b;
 }
 
-/* What the runtime does not see of a resource: destroy goes by the
- * dependencies. */
+/* What the runtime does not see of a resource: destroy goes by the dependencies, and what
+ * became secret is to leave State's open part. */
 static bool is_recorded_beside(const struct planning *planning, size_t index,
-                               const struct record *record)
+                               const struct value *attributes, const struct record *record)
 {
     _cleanup_value_ const struct value *dependencies =
         operation_dependencies(planning->operation, planning->spec, index);
+    _cleanup_value_ const struct value *secret = value_sensitive_paths(attributes),
+                                       *recorded = value_sensitive_paths(record->attributes);
 
-    return are_equal(record->dependencies, dependencies) &&
+    return are_equal(secret, recorded) && are_equal(record->dependencies, dependencies) &&
            are_equal(record->extensions, planning->spec->resources[index].extensions);
 }
 
@@ -80,15 +83,14 @@ static bool is_as_recorded(const struct record *record, const struct value *attr
 
 /* Reads and dry-runs what exists and may differ. */
 static int compare_with_live(struct planning *planning, size_t index,
-                             const struct value *attributes, const struct value *sensitive,
-                             struct error *error)
+                             const struct value *attributes, struct error *error)
 {
     const struct resource *resource = &planning->spec->resources[index];
     struct plan_change *change = &planning->plan->changes[index];
     struct node *node = &planning->operation->nodes[index];
     struct runtime_target target = {
         .id = resource->id, .attributes = attributes, .uid = node->seen.uid};
-    _cleanup_value_ const struct value *dry_run = NULL;
+    _cleanup_value_ const struct value *dry_run = NULL, *after = NULL;
     struct observation live = {0};
     struct runtime_binding binding;
     int r = operation_bind(planning->operation, resource->type, &binding, error);
@@ -98,15 +100,15 @@ static int compare_with_live(struct planning *planning, size_t index,
     if (r >= 0 && live.presence == PRESENCE_PRESENT && !node->unknown)
         r = binding.ops->preview(binding.session, &target, APPLY_TAKE, &dry_run, error);
     if (r >= 0) {
-        change->from = diff_normalise(live.object);
-        change->to = dry_run ? diff_normalise(dry_run) : value_ref(attributes);
-        value_unref(node->live);
-        node->live = value_ref(live.object);
+        operation_set_live(planning->operation, binding.ops, resource, node, live.object);
+        after = operation_mark(planning->operation, binding.ops, resource, node, dry_run);
+        change->from = diff_normalise(node->live);
+        change->to = after ? diff_normalise(after) : value_ref(attributes);
         node->stale = change->action == PLAN_UPDATE && value_equal(change->from, change->to);
         if (node->stale)
             change->action = PLAN_UNCHANGED;
         else
-            diff_values(change->from, change->to, sensitive, &change->diff);
+            diff_values(change->from, change->to, &change->diff);
     }
     observation_done(&live);
     return r;
@@ -124,23 +126,25 @@ static bool waits_for_creation(const struct planning *planning, size_t index)
 }
 
 static int plan_creation(struct planning *planning, size_t index, const struct value *attributes,
-                         const struct value *sensitive, struct error *error)
+                         struct error *error)
 {
     const struct resource *resource = &planning->spec->resources[index];
     struct plan_change *change = &planning->plan->changes[index];
+    struct node *node = &planning->operation->nodes[index];
     struct runtime_target target = {.id = resource->id, .attributes = attributes};
-    _cleanup_value_ const struct value *dry_run = NULL;
+    _cleanup_value_ const struct value *dry_run = NULL, *after = NULL;
     struct runtime_binding binding;
     int r = operation_bind(planning->operation, resource->type, &binding, error);
 
-    if (r >= 0 && planning->depth == PLAN_DEEP && !planning->operation->nodes[index].unknown &&
+    if (r >= 0 && planning->depth == PLAN_DEEP && !node->unknown &&
         !waits_for_creation(planning, index))
         r = binding.ops->preview(binding.session, &target, APPLY_CREATE, &dry_run, error);
     if (r < 0)
         return r;
-    change->to = dry_run ? diff_normalise(dry_run) : value_ref(attributes);
+    after = operation_mark(planning->operation, binding.ops, resource, node, dry_run);
+    change->to = after ? diff_normalise(after) : value_ref(attributes);
     if (planning->depth == PLAN_DEEP)
-        diff_values(NULL, change->to, sensitive, &change->diff);
+        diff_values(NULL, change->to, &change->diff);
     return 0;
 }
 
@@ -150,7 +154,7 @@ static int plan_resource(struct planning *planning, size_t index, struct error *
     struct plan_change *change = &planning->plan->changes[index];
     struct node *node = &planning->operation->nodes[index];
     const struct record *record = record_of(planning->operation, resource->id);
-    _cleanup_value_ const struct value *attributes = NULL, *sensitive = NULL;
+    _cleanup_value_ const struct value *attributes = NULL;
     int r;
 
     change->action = plan_decide(record != NULL, true, node->seen.presence);
@@ -159,17 +163,18 @@ static int plan_resource(struct planning *planning, size_t index, struct error *
     r = operation_check_owner(record ? record->uid : NULL, &node->seen, error);
     if (r >= 0)
         r = operation_resolve(planning->operation, planning->spec, planning->plan, index, true,
-                              &attributes, &node->unknown, &sensitive, error);
+                              &attributes, error);
     if (r < 0)
         return r;
+    node->unknown = value_has_unknown(attributes);
     if (change->action == PLAN_CREATE)
-        return plan_creation(planning, index, attributes, sensitive, error);
+        return plan_creation(planning, index, attributes, error);
     if (!node->unknown && is_as_recorded(record, attributes, &node->seen)) {
         change->action = PLAN_UNCHANGED;
-        node->stale = !is_recorded_beside(planning, index, record);
+        node->stale = !is_recorded_beside(planning, index, attributes, record);
         return 0;
     }
-    return compare_with_live(planning, index, attributes, sensitive, error);
+    return compare_with_live(planning, index, attributes, error);
 }
 
 static enum walk_verdict visit(void *arg, struct walk_visit *visit)

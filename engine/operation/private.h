@@ -30,8 +30,8 @@ struct operation {
 /* What an operation knows of one of the Spec's resources. */
 struct node {
     struct observation seen;
-    const struct value *live; /* the object as last seen, where it was read; a reference */
-    const struct value *sensitive; /* pointers to what is secret in its attributes, as last resolved */
+    const struct value *live; /* the object as last seen, where it was read, marked; a reference */
+    const struct value *attributes; /* as last resolved, marked; a reference, or NULL */
     bool stale;               /* unchanged, but its record does not say so (an intent, say) */
     bool unknown;             /* its planned attributes hold values known after apply */
     bool applied;             /* by this operation */
@@ -81,12 +81,21 @@ int operation_results_error(const struct operation_results *results, const char 
                             struct error *error);
 
 /* The attributes of a resource with values for its references, from the live results of
- * others. planned: missing fields of what will change are unknown, not errors. *ret_sensitive:
- * what is secret of them by their own kind, or since it comes from something that is; or NULL. */
+ * others. planned: missing fields of what will change are unknown, not errors. Sensitive is what
+ * is secret by their own kind, or comes from something that is. */
 int operation_resolve(struct operation *operation, const struct spec *spec,
                       const struct plan *plan, size_t index, bool planned,
-                      const struct value **ret, bool *ret_unknown, const struct value **ret_sensitive,
-                      struct error *error);
+                      const struct value **ret, struct error *error);
+
+/* The resource's object as the world has it, with what is secret of it marked: by its kind, and
+ * where its attributes are, as last resolved or as recorded. A reference; NULL stays NULL. */
+const struct value *operation_mark(struct operation *operation, const struct runtime_ops *ops,
+                                   const struct resource *resource, const struct node *node,
+                                   const struct value *object);
+/* Keeps the object, marked, for what refers to it. */
+void operation_set_live(struct operation *operation, const struct runtime_ops *ops,
+                        const struct resource *resource, struct node *node,
+                        const struct value *object);
 
 /* Removes records' objects in reverse order of dependence. indices: which of the results are
  * for which record. */

@@ -12,9 +12,7 @@
 
 struct comparison {
     struct diff *diff;
-    const struct value *sensitive;
-    struct path path;   /* for people */
-    struct buf pointer; /* for comparing with what is sensitive */
+    struct path path;
 };
 
 void diff_done(struct diff *diff)
@@ -53,77 +51,64 @@ const struct value *diff_normalise(const struct value *object)
     return without_last_applied(result);
 }
 
-const struct value *diff_redact(const struct value *value, const struct value *sensitive)
+/* ---- What is hidden ---- */
+
+static void add_visible(struct value_builder *b, const struct value *value)
 {
-    _cleanup_value_ const struct value *hidden = value_pack("s", DIFF_SENSITIVE);
-    const struct value *result = value_ref(value);
+    size_t length;
 
-    for (size_t i = 0; i < value_count(sensitive); i++) {
-        const char *pointer = value_string(value_at(sensitive, i));
-        const struct value *next;
-
-        if (!pointer || !pointer_find(result, pointer))
-            continue;
-        next = pointer_replace(result, pointer, hidden);
-        value_unref(result);
-        result = next;
+    if (value_is_sensitive(value)) {
+        value_add_string(b, DIFF_SENSITIVE);
+        return;
     }
-    return result;
-}
-
-/* ---- Comparing ---- */
-
-static bool is_sensitive(const struct comparison *comparison)
-{
-    for (size_t i = 0; i < value_count(comparison->sensitive); i++)
-        if (str_equal(value_string(value_at(comparison->sensitive, i)), comparison->pointer.data))
-            return true;
-    return false;
-}
-
-/* The value at comparison->pointer, with what is sensitive below it hidden: where one side lacks
- * a parent, the other's is shown whole. */
-static const struct value *hide_below(const struct comparison *comparison,
-                                      const struct value *value)
-{
-    _cleanup_value_ const struct value *hidden = value_pack("s", DIFF_SENSITIVE);
-    size_t length = comparison->pointer.length;
-    const struct value *result = value_ref(value);
-
-    for (size_t i = 0; i < value_count(comparison->sensitive); i++) {
-        const char *pointer = value_string(value_at(comparison->sensitive, i));
-        const struct value *next;
-
-        if (!pointer || !str_has_prefix(pointer, comparison->pointer.data) ||
-            pointer[length] != '/')
-            continue;
-        next = pointer_replace(result, pointer + length, hidden);
-        value_unref(result);
-        result = next;
+    if (!value_has_sensitive(value)) {
+        value_add(b, value);
+        return;
     }
-    return result;
+    value_begin_like(b, value);
+    for (size_t i = 0; i < value_count(value); i++)
+        if (value_is(value, VALUE_OBJECT)) {
+            const char *key = value_member_key(value, i, &length);
+
+            value_key_n(b, key, length);
+            add_visible(b, value_member(value, i));
+        } else {
+            add_visible(b, value_at(value, i));
+        }
+    value_end(b);
 }
 
-static const char *shown(const struct comparison *comparison, const struct value *value,
-                         bool sensitive)
+/* The value with what is sensitive in it hidden. A reference. */
+static const struct value *visible(const struct value *value)
 {
-    struct diff *diff = comparison->diff;
-    _cleanup_value_ const struct value *visible = NULL;
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *made = NULL;
+
+    add_visible(b, value);
+    value_builder_finish(b, &made, NULL);
+    return made;
+}
+
+static const char *shown(struct diff *diff, const struct value *value, bool hide)
+{
+    _cleanup_value_ const struct value *seen = NULL;
     _cleanup_free_ char *text = NULL;
     char cut[SHOWN_BYTES];
 
     if (!value)
         return NULL;
-    if (sensitive)
+    if (hide)
         return arena_str(&diff->arena, DIFF_SENSITIVE);
-    visible = hide_below(comparison, value);
-    text = json_to_str(visible);
+    seen = visible(value);
+    text = json_to_str(seen);
     str_copy(cut, sizeof(cut), text);
     return arena_str(&diff->arena, cut);
 }
 
+/* ---- Comparing ---- */
+
 static void add(struct comparison *comparison, const struct value *from, const struct value *to,
-                bool sensitive)
+                bool hide)
 {
     struct diff *diff = comparison->diff;
 
@@ -133,22 +118,17 @@ static void add(struct comparison *comparison, const struct value *from, const s
     diff->fields = mem_grow(diff->fields, diff->n_fields, &diff->capacity, sizeof(*diff->fields));
     diff->fields[diff->n_fields++] =
         (struct diff_field){arena_str(&diff->arena, path_text(&comparison->path)),
-                            shown(comparison, from, sensitive), shown(comparison, to, sensitive)};
+                            shown(diff, from, hide), shown(diff, to, hide)};
 }
 
 static void compare(struct comparison *comparison, const struct value *from,
                     const struct value *to);
 
-static void compare_member(struct comparison *comparison, const char *key, size_t length,
-                           const struct value *from, const struct value *to)
+static void compare_member(struct comparison *comparison, const char *key, const struct value *from,
+                           const struct value *to)
 {
-    size_t mark = comparison->pointer.length;
-
     path_push_key(&comparison->path, key);
-    pointer_add(&comparison->pointer, key, length);
     compare(comparison, from, to);
-    comparison->pointer.length = mark;
-    comparison->pointer.data[mark] = '\0';
     path_pop(&comparison->path);
 }
 
@@ -160,30 +140,39 @@ static void compare_objects(struct comparison *comparison, const struct value *f
     for (size_t i = 0; i < value_count(to); i++) {
         const char *key = value_member_key(to, i, &length);
 
-        compare_member(comparison, key, length, value_get_n(from, key, length),
-                       value_member(to, i));
+        compare_member(comparison, key, value_get_n(from, key, length), value_member(to, i));
     }
     for (size_t i = 0; i < value_count(from); i++) {
         const char *key = value_member_key(from, i, &length);
 
         if (!value_get_n(to, key, length))
-            compare_member(comparison, key, length, value_member(from, i), NULL);
+            compare_member(comparison, key, value_member(from, i), NULL);
     }
 }
 
+static bool are_equal(const struct value *from, const struct value *to)
+{
+    return from && to && value_equal(from, to);
+}
+
+/* Positions shift: as soon as one item is sensitive on one side, any of the other's may be the
+ * same secret. */
 static void compare_arrays(struct comparison *comparison, const struct value *from,
                            const struct value *to)
 {
     size_t n_from = value_count(from), n_to = value_count(to);
-    size_t mark = comparison->pointer.length;
+    bool hide = value_has_sensitive(from) || value_has_sensitive(to);
 
     for (size_t i = 0; i < n_from || i < n_to; i++) {
+        const struct value *before = value_at(from, i), *after = value_at(to, i);
+
+        if (are_equal(before, after))
+            continue;
         path_push_index(&comparison->path, i);
-        buf_printf(&comparison->pointer, "/%zu", i);
-        compare(comparison, i < n_from ? value_at(from, i) : NULL,
-                i < n_to ? value_at(to, i) : NULL);
-        comparison->pointer.length = mark;
-        comparison->pointer.data[mark] = '\0';
+        if (hide)
+            add(comparison, before, after, true);
+        else
+            compare(comparison, before, after);
         path_pop(&comparison->path);
     }
 }
@@ -199,9 +188,9 @@ static void compare(struct comparison *comparison, const struct value *from, con
     bool descends = is_container(either) && (value_count(from) || value_count(to)) &&
                     (!from || !to || value_type(from) == value_type(to));
 
-    if (from && to && value_equal(from, to))
+    if (are_equal(from, to))
         return;
-    if (is_sensitive(comparison))
+    if (value_is_sensitive(from) || value_is_sensitive(to))
         add(comparison, from, to, true);
     else if (descends && value_is(either, VALUE_OBJECT))
         compare_objects(comparison, from, to);
@@ -211,19 +200,16 @@ static void compare(struct comparison *comparison, const struct value *from, con
         add(comparison, from, to, false);
 }
 
-void diff_values(const struct value *from, const struct value *to, const struct value *sensitive,
-                 struct diff *ret)
+void diff_values(const struct value *from, const struct value *to, struct diff *ret)
 {
-    struct comparison comparison = {.diff = ret, .sensitive = sensitive};
+    struct comparison comparison = {.diff = ret};
     _cleanup_value_ const struct value *before = from ? diff_normalise(from) : NULL;
     _cleanup_value_ const struct value *after = to ? diff_normalise(to) : NULL;
 
     *ret = (struct diff)DIFF_INIT;
     arena_init(&ret->arena);
     path_init(&comparison.path);
-    buf_init(&comparison.pointer, 0);
     if (before || after)
         compare(&comparison, before, after);
-    buf_done(&comparison.pointer);
     path_done(&comparison.path);
 }

@@ -3,8 +3,11 @@
  *
  * Lists are compared item by item: their order counts (args!). Left out at
  * the root: status, and metadata's resourceVersion, creationTimestamp, selfLink, uid, generation,
- * managedFields. Values at sensitive pointers show as "(sensitive)", and so
- * does all below them. LIMIT_DIFF_FIELDS are kept, the rest is counted.
+ * managedFields. LIMIT_DIFF_FIELDS are kept, the rest is counted.
+ *
+ * A field that is sensitive (value.h) on either side shows as "(sensitive)" on both. So do all
+ * items that differ of a list that holds anything sensitive on either side. Where an object is
+ * shown whole, what is sensitive below it is hidden.
  */
 #ifndef ENGINE_PLAN_DIFF_H
 #define ENGINE_PLAN_DIFF_H
@@ -29,14 +32,11 @@ struct diff {
 #define DIFF_INIT {0}
 void diff_done(struct diff *diff);
 
-/* from, to: NULL for absent. sensitive: array of JSON pointers, or NULL. */
-void diff_values(const struct value *from, const struct value *to, const struct value *sensitive,
-                 struct diff *ret);
+/* from, to: NULL for absent. */
+void diff_values(const struct value *from, const struct value *to, struct diff *ret);
 
 /* The value without what diff leaves out: status, what the server fills in, kubectl's copy of what it
  * applied last. */
 const struct value *diff_normalise(const struct value *object);
-/* The value with sensitive pointers' values replaced by DIFF_SENSITIVE. */
-const struct value *diff_redact(const struct value *value, const struct value *sensitive);
 
 #endif

@@ -35,21 +35,17 @@ int ref_parse(const char *text, const struct strmap *ids, struct ref *ret, struc
 typedef int ref_visit(void *arg, const char *text, const char *field, struct error *error);
 int ref_each(const struct value *value, ref_visit *fn, void *arg, struct error *error);
 
-/* The value that a reference stands for. */
-struct ref_value {
-    const struct value *value; /* owned by who fills it: one reference; NULL: not known before apply */
-    bool sensitive;
-};
+/* Gives the value that a reference stands for, sensitive where it comes from what is: *ret is a
+ * reference, or stays NULL where the value is not known before apply. */
+typedef int ref_lookup(void *arg, const char *text, const struct value **ret, struct error *error);
 
 /*
- * Puts values for references. lookup gives each (an error ends it). Unknown ones become the
- * string "(known after apply)" and set *ret_unknown. In *ret_sensitive (may be
- * NULL) comes an array value of JSON pointers to what was taken from something
- * sensitive, or NULL. Without references *ret is the value itself, referenced.
+ * Puts values for references. lookup gives each (an error ends it). One that is not known becomes
+ * VALUE_UNKNOWN; one that is sensitive, or stands where the value is, is sensitive in the result.
+ * What a reference brings is not looked at for references. Without any, *ret is the value
+ * itself, referenced.
  */
-#define REF_UNKNOWN "(known after apply)"
-typedef int ref_lookup(void *arg, const char *text, struct ref_value *ret, struct error *error);
 int ref_resolve(const struct value *value, ref_lookup *lookup, void *arg, const struct value **ret,
-                bool *ret_unknown, const struct value **ret_sensitive, struct error *error);
+                struct error *error);
 
 #endif

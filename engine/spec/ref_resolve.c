@@ -1,6 +1,3 @@
-#include <string.h>
-
-#include "engine/base/path.h"
 #include "engine/spec/place.h"
 #include "engine/spec/ref_text.h"
 
@@ -8,79 +5,39 @@ struct resolve {
     ref_lookup *lookup;
     void *arg;
     struct value_builder *made;
-    struct value_builder *sensitive; /* an array of pointers, begun with the first */
-    struct buf pointer;              /* to where we are */
-    bool unknown;
 };
-
-static void resolve_done(struct resolve *resolve)
-{
-    value_builder_free(resolve->made);
-    value_builder_free(resolve->sensitive);
-    buf_done(&resolve->pointer);
-}
-
-static void note_sensitive(struct resolve *resolve)
-{
-    if (!resolve->sensitive) {
-        resolve->sensitive = value_builder_new();
-        value_begin_array(resolve->sensitive);
-    }
-    value_add_string_n(resolve->sensitive, resolve->pointer.data, resolve->pointer.length);
-}
 
 static int add_reference(struct resolve *resolve, const struct value *value, struct error *error)
 {
-    struct ref_value found = {0};
+    _cleanup_value_ const struct value *found = NULL;
     const char *text = "";
     int r = ref_text(value, &text, error);
 
-    /* A pointer is a string: what is sensitive would not be found by one that is cut off. */
-    if (r == 0 && memchr(resolve->pointer.data, '\0', resolve->pointer.length))
-        return err_set(error, ERR_INVALID, "InvalidReference",
-                       "the reference \"%s\" stands below a key that holds a NUL", text);
     if (r == 0)
         r = resolve->lookup(resolve->arg, text, &found, error);
     if (r != 0)
         return r;
-    if (found.value) {
-        value_add(resolve->made, found.value);
-        value_unref(found.value);
-    } else {
-        value_add_string(resolve->made, REF_UNKNOWN);
-        resolve->unknown = true;
-    }
-    if (found.sensitive)
-        note_sensitive(resolve);
+    if (!found)
+        found = value_pack("u");
+    if (value_is_sensitive(value))
+        value_add_sensitive(resolve->made, found);
+    else
+        value_add(resolve->made, found);
     return 0;
 }
 
 static int add_resolved(struct resolve *resolve, const struct value *value, struct error *error);
 
-static int add_member(struct resolve *resolve, const struct value *object, size_t index,
-                      struct error *error)
+static int add_below(struct resolve *resolve, const struct value *container, size_t index,
+                     struct error *error)
 {
-    size_t length = 0, before = resolve->pointer.length;
-    const char *key = value_member_key(object, index, &length);
-    int r;
+    size_t length = 0;
+    const char *key = value_member_key(container, index, &length);
 
+    if (!key)
+        return add_resolved(resolve, value_at(container, index), error);
     value_key_n(resolve->made, key, length);
-    pointer_add(&resolve->pointer, key, length);
-    r = add_resolved(resolve, value_member(object, index), error);
-    resolve->pointer.length = before;
-    return r;
-}
-
-static int add_item(struct resolve *resolve, const struct value *array, size_t index,
-                    struct error *error)
-{
-    size_t before = resolve->pointer.length;
-    int r;
-
-    buf_printf(&resolve->pointer, "/%zu", index);
-    r = add_resolved(resolve, value_at(array, index), error);
-    resolve->pointer.length = before;
-    return r;
+    return add_resolved(resolve, value_member(container, index), error);
 }
 
 static int add_resolved(struct resolve *resolve, const struct value *value, struct error *error)
@@ -90,21 +47,15 @@ static int add_resolved(struct resolve *resolve, const struct value *value, stru
 
     if (ref_is(value))
         return add_reference(resolve, value, error);
-    if (value_is(value, VALUE_OBJECT)) {
-        value_begin_object(resolve->made);
-        for (size_t i = 0; r == 0 && i < count; i++)
-            r = add_member(resolve, value, i, error);
-        if (r == 0)
-            value_end_object(resolve->made);
-    } else if (value_is(value, VALUE_ARRAY)) {
-        value_begin_array(resolve->made);
-        for (size_t i = 0; r == 0 && i < count; i++)
-            r = add_item(resolve, value, i, error);
-        if (r == 0)
-            value_end_array(resolve->made);
-    } else {
+    if (!count) {
         value_add(resolve->made, value);
+        return 0;
     }
+    value_begin_like(resolve->made, value);
+    for (size_t i = 0; r == 0 && i < count; i++)
+        r = add_below(resolve, value, i, error);
+    if (r == 0)
+        value_end(resolve->made);
     return r;
 }
 
@@ -115,43 +66,18 @@ static int is_reference(void *arg, const struct value *string, const struct plac
     return ref_is(string);
 }
 
-static int finish(struct resolve *resolve, const struct value **ret,
-                  const struct value **ret_sensitive, struct error *error)
-{
-    _cleanup_value_ const struct value *made = NULL, *sensitive = NULL;
-    int r = value_builder_finish(resolve->made, &made, error);
-
-    if (r == 0 && resolve->sensitive) {
-        value_end_array(resolve->sensitive);
-        r = value_builder_finish(resolve->sensitive, &sensitive, error);
-    }
-    if (r != 0)
-        return r;
-    *ret = TAKE(made);
-    if (ret_sensitive)
-        *ret_sensitive = TAKE(sensitive);
-    return 0;
-}
-
 int ref_resolve(const struct value *value, ref_lookup *lookup, void *arg, const struct value **ret,
-                bool *ret_unknown, const struct value **ret_sensitive, struct error *error)
+                struct error *error)
 {
-    _cleanup_(resolve_done) struct resolve resolve = {
-        .lookup = lookup, .arg = arg, .pointer = BUF_INIT};
+    _cleanup_(value_builder_free_p) struct value_builder *made = NULL;
+    struct resolve resolve = {.lookup = lookup, .arg = arg};
     int r;
 
     if (!place_each_string(value, NULL, is_reference, NULL, NULL)) {
         *ret = value_ref(value);
-        *ret_unknown = false;
-        if (ret_sensitive)
-            *ret_sensitive = NULL;
         return 0;
     }
-    resolve.made = value_builder_new();
+    made = resolve.made = value_builder_new();
     r = add_resolved(&resolve, value, error);
-    if (r == 0)
-        r = finish(&resolve, ret, ret_sensitive, error);
-    if (r == 0)
-        *ret_unknown = resolve.unknown;
-    return r;
+    return r == 0 ? value_builder_finish(made, ret, error) : r;
 }

@@ -5,8 +5,7 @@
 
 #include "engine/base/json.h"
 #include "engine/base/limits.h"
-#include "engine/base/path.h"
-#include "engine/base/str.h"
+#include "engine/base/value_mark.h"
 
 #define GZIP_WINDOW (15 + 16) /* zlib: the largest window, in gzip's frame */
 
@@ -138,144 +137,121 @@ int payload_decode(const char *bytes, size_t length, const struct value **ret, s
 
 /* ---- What is secret, apart ---- */
 
-static const struct value *replace_member(const struct value *object, const char *key,
-                                          const struct value *taken)
+static const struct value *keys_of(const struct value *object)
 {
-    const struct value *next = value_with(object, key, taken);
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *keys = NULL;
 
-    value_unref(object);
-    value_unref(taken);
-    return next;
-}
+    value_begin_array(b);
+    for (size_t i = 0; i < value_count(object); i++) {
+        size_t length = 0;
+        const char *key = value_member_key(object, i, &length);
 
-/* Whether the pointer at an index is of no use: no string, there before, or below another. What
- * is left can be taken and put back in any order. */
-static bool is_covered(const struct value *pointers, size_t index)
-{
-    const char *pointer = value_string(value_at(pointers, index));
-
-    for (size_t i = 0; pointer && i < value_count(pointers); i++) {
-        const char *other = value_string(value_at(pointers, i));
-        char next;
-
-        if (!other || i == index || !str_has_prefix(pointer, other))
-            continue;
-        next = pointer[strlen(other)];
-        if (next == '/' || (next == '\0' && i < index))
-            return true;
+        value_add_string_n(b, key, length);
     }
-    return !pointer;
+    value_end_array(b);
+    value_builder_finish(b, &keys, NULL);
+    return keys;
 }
 
-/* Moves sensitive values out of one resource. resource is taken over. *secret collects. */
-static const struct value *take_secrets(const struct value *resource, const struct value **secret)
+/* The open part of one resource; what is secret of it is added to secret, an object. A reference;
+ * NULL: past a bound. */
+static const struct value *take_secrets(const struct value *resource, struct value_builder *secret)
 {
-    const struct value *pointers = value_path(resource, "record", "sensitive", NULL);
-    const struct value *attributes = value_ref(value_get(resource, "attributes"));
-    const struct value *taken = value_pack("{}"), *null = value_pack("n");
-
-    for (size_t i = 0; i < value_count(pointers); i++) {
-        const char *pointer = value_string(value_at(pointers, i));
-        const struct value *found = NULL, *next;
-
-        if (!is_covered(pointers, i))
-            found = pointer_find(attributes, pointer);
-        if (!found)
-            continue;
-        taken = replace_member(taken, pointer, value_ref(found));
-        next = pointer_replace(attributes, pointer, null);
-        value_unref(attributes);
-        attributes = next;
-    }
-    value_unref(null);
-    if (value_count(taken))
-        *secret = replace_member(*secret, value_get_string(resource, "id"), value_ref(taken));
-    value_unref(taken);
-    return replace_member(resource, "attributes", attributes);
-}
-
-/* Whether all that was taken out of one resource is there to be put back. */
-static bool has_secrets(const struct value *resource, const struct value *secret)
-{
-    const struct value *pointers = value_path(resource, "record", "sensitive", NULL);
+    _cleanup_value_ const struct value *left = NULL, *taken = NULL, *pointers = NULL, *open = NULL;
     const struct value *attributes = value_get(resource, "attributes");
-    const struct value *mine = value_get(secret, value_get_string(resource, "id"));
 
+    if (!value_has_sensitive(attributes))
+        return value_ref(resource);
+    left = value_take_sensitive(attributes, &taken);
+    pointers = left ? keys_of(taken) : NULL;
+    if (!pointers)
+        return NULL;
+    value_key(secret, value_get_string(resource, "id"));
+    value_add(secret, taken);
+    open = value_with(resource, "attributes", left);
+    return value_with(open, "sensitive", pointers);
+}
+
+/* Whether the secret part has what was taken from a resource, and nothing else. */
+static bool is_complete(const struct value *pointers, const struct value *mine)
+{
+    if (value_count(mine) != value_count(pointers))
+        return false;
     for (size_t i = 0; i < value_count(pointers); i++) {
-        const char *pointer = value_string(value_at(pointers, i));
+        size_t length = 0;
+        const char *pointer = value_string_n(value_at(pointers, i), &length);
 
-        if (!is_covered(pointers, i) && pointer_find(attributes, pointer) &&
-            !value_get(mine, pointer))
+        if (!pointer || !value_get_n(mine, pointer, length))
             return false;
     }
     return true;
 }
 
-static int check_secrets(const struct value *open, const struct value *secret, struct error *error)
-{
-    const struct value *resources = value_get(open, "resources");
-
-    for (size_t i = 0; i < value_count(resources); i++)
-        if (!has_secrets(value_at(resources, i), secret))
-            return err_set(error, ERR_CORRUPT, "StateCorrupt",
-                           "the secret part lacks values of State's resource %zu", i);
-    return 0;
-}
-
+/* The inverse of take_secrets(). A reference; NULL: not all of them are there, or have a place. */
 static const struct value *put_secrets(const struct value *resource, const struct value *secret)
 {
+    const struct value *pointers = value_get(resource, "sensitive");
     const struct value *mine = value_get(secret, value_get_string(resource, "id"));
-    const struct value *attributes = value_ref(value_get(resource, "attributes"));
+    _cleanup_value_ const struct value *attributes = NULL;
 
-    for (size_t i = 0; i < value_count(mine); i++) {
-        const struct value *next =
-            pointer_replace(attributes, value_member_key(mine, i, NULL), value_member(mine, i));
-
-        value_unref(attributes);
-        attributes = next;
-    }
-    return replace_member(resource, "attributes", attributes);
+    if (!value_count(pointers))
+        return value_ref(resource);
+    if (!is_complete(pointers, mine))
+        return NULL;
+    attributes = value_put_sensitive(value_get(resource, "attributes"), mine);
+    return attributes ? value_with(resource, "attributes", attributes) : NULL;
 }
 
+/* The open part of a State; NULL: past a bound. */
 static const struct value *split(const struct value *whole, const struct value **ret_secret)
 {
-    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *resources = value_get(whole, "resources"), *list = NULL;
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new(),
+                                                         *secrets = value_builder_new();
+    const struct value *resources = value_get(whole, "resources");
+    _cleanup_value_ const struct value *list = NULL, *secret = NULL;
 
-    *ret_secret = value_pack("{}");
     value_begin_array(b);
+    value_begin_object(secrets);
     for (size_t i = 0; i < value_count(resources); i++) {
-        const struct value *open = value_ref(value_at(resources, i));
+        _cleanup_value_ const struct value *open = take_secrets(value_at(resources, i), secrets);
 
-        if (value_count(value_path(open, "record", "sensitive", NULL)))
-            open = take_secrets(open, ret_secret);
+        if (!open)
+            return NULL;
         value_add(b, open);
-        value_unref(open);
     }
+    value_end_object(secrets);
     value_end_array(b);
     value_builder_finish(b, &list, NULL);
-    return replace_member(value_ref(whole), "resources", list);
+    value_builder_finish(secrets, &secret, NULL);
+    if (!list || !secret)
+        return NULL;
+    *ret_secret = TAKE(secret);
+    return value_with(whole, "resources", list);
 }
 
-static const struct value *join(const struct value *open, const struct value *secret)
+static int join(const struct value *open, const struct value *secret, const struct value **ret,
+                struct error *error)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *resources = value_get(open, "resources"), *list = NULL;
+    const struct value *resources = value_get(open, "resources");
+    _cleanup_value_ const struct value *list = NULL;
 
-    if (!value_is(resources, VALUE_ARRAY))
-        return value_ref(open);
     value_begin_array(b);
     for (size_t i = 0; i < value_count(resources); i++) {
-        const struct value *whole = value_ref(value_at(resources, i));
+        _cleanup_value_ const struct value *whole = put_secrets(value_at(resources, i), secret);
 
-        if (value_get(secret, value_get_string(whole, "id")))
-            whole = put_secrets(whole, secret);
+        if (!whole)
+            return err_set(error, ERR_CORRUPT, "StateCorrupt",
+                           "the secret part lacks values of State's resource %zu", i);
         value_add(b, whole);
-        value_unref(whole);
     }
     value_end_array(b);
-    value_builder_finish(b, &list, NULL);
-    return replace_member(value_ref(open), "resources", list);
+    if (value_builder_finish(b, &list, NULL) == 0)
+        *ret = value_with(open, "resources", list);
+    if (!*ret)
+        return err_set(error, ERR_CORRUPT, "StateCorrupt", "not what was stored: too large");
+    return 0;
 }
 
 int state_encode(const struct state *state, struct payload *ret_open, struct payload *ret_secret,
@@ -283,10 +259,14 @@ int state_encode(const struct state *state, struct payload *ret_open, struct pay
 {
     _cleanup_value_ const struct value *whole = state_to_value(state);
     _cleanup_value_ const struct value *secret = NULL;
-    _cleanup_value_ const struct value *open = split(whole, &secret);
+    _cleanup_value_ const struct value *open = whole ? split(whole, &secret) : NULL;
     struct payload open_payload = {.bytes = BUF_INIT}, secret_payload = {.bytes = BUF_INIT};
-    int r = payload_encode(open, &open_payload, error);
+    int r;
 
+    if (!open)
+        return err_set(error, ERR_TOO_LARGE, "StateTooLarge", "State holds more than %u values",
+                       LIMIT_DOCUMENT_VALUES);
+    r = payload_encode(open, &open_payload, error);
     if (r >= 0 && value_count(secret))
         r = payload_encode(secret, &secret_payload, error);
     if (r < 0) {
@@ -306,10 +286,9 @@ int state_decode(const char *open, size_t open_length, const char *secret, size_
 
     if (r >= 0 && secret_length)
         r = payload_decode(secret, secret_length, &secret_value, error);
-    if (r >= 0)
-        r = check_secrets(open_value, secret_value, error);
+    if (r >= 0 && value_is(value_get(open_value, "resources"), VALUE_ARRAY))
+        r = join(open_value, secret_value, &whole, error);
     if (r < 0)
         return r;
-    whole = secret_value ? join(open_value, secret_value) : value_ref(open_value);
-    return state_from_value(whole, ret, error);
+    return state_from_value(whole ? whole : open_value, ret, error);
 }

@@ -3,8 +3,10 @@
  * seen and what is secret, each gzipped, checksummed (sha256 over the gzipped
  * whole) and cut into chunks of at most LIMIT_CHUNK_BYTES.
  *
- * In the open part a sensitive value is replaced by null, and the secret part
- * is {"<id>": {"<pointer>": value}}. Joined, they are the State again.
+ * In the open part null stands for what is sensitive of a resource's
+ * attributes, and "sensitive" beside them is the list of JSON pointers to it.
+ * The secret part is {"<id>": {"<pointer>": value}}. Joined, they are the
+ * State again, and what was sensitive is.
  */
 #ifndef ENGINE_STATE_CODEC_H
 #define ENGINE_STATE_CODEC_H

@@ -24,7 +24,6 @@ static void record_free(struct record *record)
     value_unref(record->attributes);
     value_unref(record->extensions);
     value_unref(record->dependencies);
-    value_unref(record->sensitive);
     free(record->id);
     free(record->type);
     free(record->uid);
@@ -112,7 +111,6 @@ static void record_copy(struct record *to, const struct record *from)
     value_assign(&to->attributes, from->attributes);
     value_assign(&to->extensions, from->extensions);
     value_assign(&to->dependencies, from->dependencies);
-    value_assign(&to->sensitive, from->sensitive);
     record_set_str(&to->uid, from->uid);
     record_set_str(&to->digest, from->digest);
     record_set_str(&to->footprint, from->footprint);
@@ -156,9 +154,8 @@ char *attributes_digest(const struct value *attributes)
 static const struct value *record_to_value(const struct record *record)
 {
     _cleanup_value_ const struct value *own =
-        value_pack("{s:b, s:s?, s:s?, s:s?, s:v?}", "applied", record->status == RECORD_APPLIED,
-                   "uid", record->uid, "digest", record->digest, "footprint", record->footprint,
-                   "sensitive", record->sensitive);
+        value_pack("{s:b, s:s?, s:s?, s:s?}", "applied", record->status == RECORD_APPLIED, "uid",
+                   record->uid, "digest", record->digest, "footprint", record->footprint);
 
     return value_pack("{s:s, s:s, s:v, s:v?, s:v?, s:v}", "id", record->id, "type", record->type,
                       "attributes", record->attributes, "dependsOn", record->dependencies,
@@ -203,7 +200,6 @@ static int record_from_value(struct state *state, const struct value *entry, siz
     value_assign(&record->attributes, value_get(entry, "attributes"));
     value_assign(&record->extensions, value_get(entry, "extensions"));
     value_assign(&record->dependencies, value_get(entry, "dependsOn"));
-    value_assign(&record->sensitive, value_get(own, "sensitive"));
     record_set_str(&record->uid, value_get_string(own, "uid"));
     record_set_str(&record->digest, value_get_string(own, "digest"));
     record_set_str(&record->footprint, value_get_string(own, "footprint"));

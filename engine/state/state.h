@@ -13,8 +13,8 @@
  *
  * A State is changed by one thread at a time. state_to_value() and
  * state_from_value() go through Kusion's shape, {resources: [{id, type,
- * attributes, dependsOn, extensions, record: {…}}], …}; what is sensitive is
- * kept apart (codec.h).
+ * attributes, dependsOn, extensions, record: {…}}], …}. What is sensitive of
+ * attributes stays so on both ways, and is stored apart (codec.h).
  */
 #ifndef ENGINE_STATE_STATE_H
 #define ENGINE_STATE_STATE_H
@@ -30,10 +30,9 @@ enum record_status { RECORD_INTENT, RECORD_APPLIED };
 struct record {
     enum record_status status;
     char *id, *type;
-    const struct value *attributes; /* as sent, namespace filled in; references */
+    const struct value *attributes; /* as sent, namespace filled in; what is secret is sensitive */
     const struct value *extensions; /* or NULL */
     const struct value *dependencies; /* array of ids: explicit, by reference, by the API's demands */
-    const struct value *sensitive;  /* array of JSON pointers into attributes, or NULL */
     char *uid;                      /* NULL: not known (an intent) */
     char *digest;                   /* of the attributes as sent; NULL: an intent */
     char *footprint;                /* as the runtime gave it after apply; NULL: an intent */

@@ -2,7 +2,6 @@
 #include <stdio.h>
 
 #include "engine/base/str.h"
-#include "engine/spec/ref.h"
 #include "engine/spec/resource.h"
 #include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/pause.h"
@@ -59,7 +58,7 @@ static int patch(struct runtime_session *session, const struct runtime_target *t
 
 static const struct value *replace(const struct value *taken, const char *const *keys, size_t n)
 {
-    _cleanup_value_ const struct value *unknown = value_pack("s", REF_UNKNOWN);
+    _cleanup_value_ const struct value *unknown = value_pack("u");
     const struct value *next = value_with_path(taken, keys, n, unknown);
 
     value_unref(taken);

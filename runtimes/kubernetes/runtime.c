@@ -4,6 +4,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/value_mark.h"
 #include "engine/spec/resource.h"
 #include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/session.h"
@@ -75,14 +76,18 @@ static int session_open(struct runtime *runtime, const struct runtime_scope *sco
     return 0;
 }
 
-/* Both, whatever is written: the API server turns stringData into data, and others may fill data
- * in. */
-static const struct value *sensitive(const struct value *attributes)
+/* Of a Secret its content, and kubectl's copy of that. */
+static const struct value *mark(const struct value *attributes)
 {
+    _cleanup_value_ const struct value *pointers = NULL;
+
     if (!str_equal(value_get_string(attributes, "kind"), "Secret") ||
         !str_equal(value_get_string(attributes, "apiVersion"), "v1"))
-        return NULL;
-    return value_pack("[s, s]", "/data", "/stringData");
+        return value_ref(attributes);
+    pointers = value_pack(
+        "[s, s, s]", "/data", "/stringData",
+        "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration");
+    return value_mark_paths(attributes, pointers);
 }
 
 static const struct runtime_ops ops = {
@@ -99,7 +104,7 @@ static const struct runtime_ops ops = {
     .watch = kube_watch_targets,
     .unwatch = kube_unwatch,
     .health = health_of_object,
-    .sensitive = sensitive,
+    .mark = mark,
 };
 
 struct runtime *kube_runtime_new(const struct kube_runtime_config *config)

@@ -6,6 +6,7 @@
 #include "engine/base/path.h"
 #include "engine/base/json.h"
 #include "engine/base/strmap.h"
+#include "engine/base/value_mark.h"
 #include "engine/spec/ref.h"
 #include "test/fuzz/fuzz.h"
 
@@ -123,10 +124,10 @@ struct known {
     const struct strmap *ids;
 };
 
-static int look_up(void *arg, const char *text, struct ref_value *ret, struct error *error)
+static int look_up(void *arg, const char *text, const struct value **ret, struct error *error)
 {
     const struct known *known = arg;
-    const struct value *target;
+    const struct value *target, *found;
     struct ref ref = {0};
     int r = ref_parse(text, known->ids, &ref, error);
 
@@ -134,20 +135,30 @@ static int look_up(void *arg, const char *text, struct ref_value *ret, struct er
         return r;
     target = value_get(known->root, ref.id);
     must(target && ref.target == target);
-    *ret = (struct ref_value){.value =
-                                  value_ref(*ref.path ? path_find(target, ref.path, NULL) : target),
-                              .sensitive = *ref.path == 's'};
+    found = *ref.path ? path_find(target, ref.path, NULL) : target;
+    *ret = *ref.path == 's' ? value_sensitive(found) : value_ref(found);
     return 0;
+}
+
+static void must_take_and_put(const struct value *value, size_t n_sensitive)
+{
+    _cleanup_value_ const struct value *taken = NULL, *put = NULL;
+    _cleanup_value_ const struct value *left = value_take_sensitive(value, &taken);
+
+    if (!value)
+        return;
+    must(left && value_count(taken) == n_sensitive);
+    put = value_put_sensitive(left, taken);
+    must(value_equal(put, value));
 }
 
 static void resolve(const struct value *root, const char *reference)
 {
     struct strmap ids = STRMAP_INIT;
     struct known known = {.root = root, .ids = &ids};
-    _cleanup_value_ const struct value *resolved = NULL, *sensitive = NULL;
+    _cleanup_value_ const struct value *resolved = NULL, *sensitive = NULL, *marked = NULL;
     struct error error = {0}, parse = {0}, walk = {0};
     struct ref ref = {0};
-    bool unknown = false;
     size_t count = 0;
     int r;
 
@@ -160,13 +171,16 @@ static void resolve(const struct value *root, const char *reference)
     }
     must_agree(ref_parse(reference, &ids, &ref, &parse), &parse);
     must_agree(ref_each(root, visit, &count, &walk), &walk);
-    r = ref_resolve(root, look_up, &known, &resolved, &unknown, &sensitive, &error);
+    r = ref_resolve(root, look_up, &known, &resolved, &error);
     must_agree(r, &error);
     must((r == 0) == (resolved != NULL));
     if (r == 0 && count == 0)
-        must(resolved == root && !unknown && !sensitive);
-    for (size_t i = 0; i < value_count(sensitive); i++)
-        must(pointer_find(resolved, value_string(value_at(sensitive, i))));
+        must(resolved == root && !value_has_unknown(resolved) && !value_has_sensitive(resolved));
+    sensitive = value_sensitive_paths(resolved);
+    must((sensitive != NULL) == value_has_sensitive(resolved));
+    marked = value_mark_paths(root, sensitive);
+    must_take_and_put(resolved, value_count(sensitive));
+    must(value_equal(marked, root));
     strmap_done(&ids);
 }
 

@@ -104,11 +104,13 @@ static struct state *make_state(size_t open, size_t secret)
     struct state *state = state_new("team-a", "web", "uid-1");
     struct record *record = state_record(state, "v1:Secret:team-a:s", "Kubernetes");
     _cleanup_buf_ struct buf open_text = BUF_INIT, secret_text = BUF_INIT;
+    _cleanup_value_ const struct value *password = NULL, *hidden = NULL;
 
     add_noise(&secret_text, secret);
-    record->attributes = value_pack("{s:s, s:{s:s}, s:{s:s}}", "kind", "Secret", "metadata", "name",
-                                    "s", "data", "password", secret_text.data);
-    record->sensitive = secret ? value_pack("[s]", "/data/password") : NULL;
+    password = value_pack("s", secret_text.data);
+    hidden = secret ? value_sensitive(password) : value_ref(password);
+    record->attributes = value_pack("{s:s, s:{s:s}, s:{s:v}}", "kind", "Secret", "metadata", "name",
+                                    "s", "data", "password", hidden);
     add_noise(&open_text, open);
     record = state_record(state, "v1:ConfigMap:team-a:c", "Kubernetes");
     record->attributes = value_pack("{s:s, s:s}", "kind", "ConfigMap", "text", open_text.data);

@@ -4,6 +4,7 @@
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/value_mark.h"
 #include "engine/spec/ref.h"
 #include "engine/spec/resource.h"
 #include "engine/state/state.h"
@@ -231,9 +232,19 @@ static void check_sent(struct fake_runtime *runtime, const struct runtime_target
 {
     _cleanup_free_ char *text = json_to_str(target->attributes);
 
-    if (strstr(text, REF_PREFIX) || strstr(text, REF_UNKNOWN))
+    if (strstr(text, REF_PREFIX) || value_has_unknown(target->attributes))
         fake_world_lie(runtime->world, "%s of %s with a value that is none", what,
                        short_name(target->id));
+}
+
+/* What arrives is text: it does not say what of it is sensitive. */
+static const struct value *as_received(const struct value *attributes)
+{
+    _cleanup_free_ char *text = json_to_str(attributes);
+    const struct value *received = NULL;
+
+    json_read_str(text, &received, NULL);
+    return received;
 }
 
 static int preview(struct runtime_session *session, const struct runtime_target *target,
@@ -249,7 +260,7 @@ static int preview(struct runtime_session *session, const struct runtime_target 
     check_sent(runtime, target, "a dry-run");
     if (faults_of(runtime, short_name(target->id)) & FAKE_REFUSED_DRY)
         return refuse(session, ERR_FORBIDDEN, "Forbidden", error);
-    *ret = value_ref(target->attributes);
+    *ret = as_received(target->attributes);
     fake_world_leave(runtime->world);
     return 0;
 }
@@ -302,9 +313,8 @@ static int make_so(struct fake_runtime *runtime, const struct runtime_target *ta
         object = add(runtime, target->attributes, OWNER_SELF);
         runtime->creates++;
     }
-    value_ref(target->attributes);
     value_unref(object->attributes);
-    object->attributes = target->attributes;
+    object->attributes = as_received(target->attributes);
     object->owner = OWNER_SELF;
     object->version += changes;
     object->made = true;
@@ -456,10 +466,13 @@ static bool is_in_namespace(struct runtime_session *session, const struct value 
     return str_equal(object_ref_of(attributes).namespace_name, namespace_name);
 }
 
-static const struct value *sensitive(const struct value *attributes)
+static const struct value *mark(const struct value *attributes)
 {
-    return str_equal(value_get_string(attributes, "kind"), "Secret") ? value_pack("[s]", "/data")
-                                                                     : NULL;
+    _cleanup_value_ const struct value *pointers = value_pack("[s]", "/data");
+
+    if (!str_equal(value_get_string(attributes, "kind"), "Secret"))
+        return value_ref(attributes);
+    return value_mark_paths(attributes, pointers);
 }
 
 static const struct runtime_ops ops = {
@@ -476,7 +489,7 @@ static const struct runtime_ops ops = {
     .watch = watch,
     .unwatch = unwatch,
     .health = health,
-    .sensitive = sensitive,
+    .mark = mark,
 };
 
 /* ---- For tests ---- */

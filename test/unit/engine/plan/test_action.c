@@ -47,6 +47,17 @@ static void digest_tells_plans_apart(void)
     EXPECT_STR(first, again, "order of keys");
     EXPECT(strcmp(first, other) != 0, "another value");
     EXPECT(strcmp(first, keyed) != 0, "another key");
+    value_unref(plan->changes[0].to);
+    plan->changes[0].to = value_pack("{s:u}", "x");
+    plan_digest(plan, "key", 3, first);
+    value_unref(plan->changes[0].to);
+    plan->changes[0].to = value_pack("{s:u}", "x");
+    plan_digest(plan, "key", 3, again);
+    value_unref(plan->changes[0].to);
+    plan->changes[0].to = value_pack("{s:s}", "x", VALUE_UNKNOWN_TEXT);
+    plan_digest(plan, "key", 3, other);
+    EXPECT_STR(first, again, "an unknown value");
+    EXPECT(strcmp(first, other) != 0, "and its text");
     plan_free(plan);
 }
 

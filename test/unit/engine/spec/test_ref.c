@@ -2,6 +2,7 @@
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/value_mark.h"
 #include "engine/spec/ref.h"
 #include "test/unit/suite.h"
 
@@ -140,21 +141,25 @@ static void finds_references(void)
     }
 }
 
-/* "…object", "…number", "…secret", "…unknown", "…both", anything else fails. */
-static int look_up(void *arg, const char *text, struct ref_value *ret, struct error *error)
+/* "…object", "…number", "…partly", "…secret", "…unknown", "…both"; anything else fails. */
+static int look_up(void *arg, const char *text, const struct value **ret, struct error *error)
 {
     const char *name = text + strlen(REF_PREFIX);
+    _cleanup_value_ const struct value *open = NULL;
 
     (void)arg;
-    ret->sensitive = strcmp(name, "secret") == 0 || strcmp(name, "both") == 0;
     if (strcmp(name, "object") == 0)
-        ret->value = value_pack("{s:s}", "ref", REF_PREFIX "object");
+        *ret = value_pack("{s:s}", "ref", REF_PREFIX "object");
     else if (strcmp(name, "number") == 0)
-        json_read_str("1.10", &ret->value, NULL);
-    else if (strcmp(name, "secret") == 0)
-        json_read_str("\"s3cret\"", &ret->value, NULL);
-    else if (strcmp(name, "unknown") != 0 && strcmp(name, "both") != 0)
+        json_read_str("1.10", ret, NULL);
+    else if (strcmp(name, "partly") == 0)
+        *ret = value_pack("{s:i, s:u}", "a", 1, "b");
+    else if (strcmp(name, "secret") == 0 || strcmp(name, "both") == 0)
+        open = *name == 's' ? value_pack("s", "s3cret") : value_pack("u");
+    else if (strcmp(name, "unknown") != 0)
         return err_set(error, ERR_NOT_FOUND, "NoSuchField", "no %s", name);
+    if (open)
+        *ret = value_sensitive(open);
     return 0;
 }
 
@@ -174,6 +179,11 @@ static void resolves(void)
          NULL, true},
         {"{\"x\":\"$kusion_path.both\"}", "{\"x\":\"(known after apply)\"}", "[\"/x\"]", true},
         {"\"$kusion_path.secret\"", "\"s3cret\"", "[\"\"]", false},
+        {"[\"$kusion_path.partly\"]", "[{\"a\":1,\"b\":\"(known after apply)\"}]", NULL, true},
+        {"[\"(known after apply)\",\"$kusion_path.number\"]", "[\"(known after apply)\",1.10]",
+         NULL, false},
+        {"{\"a\\u0000b\":\"$kusion_path.secret\"}", "{\"a\\u0000b\":\"s3cret\"}",
+         "[\"/a\\u0000b\"]", false},
         {"[{},[],\"\"]", "[{},[],\"\"]", NULL, false},
     };
 
@@ -181,28 +191,57 @@ static void resolves(void)
         _cleanup_value_ const struct value *value = NULL, *resolved = NULL, *sensitive = NULL;
         _cleanup_free_ char *text = NULL, *pointers = NULL;
         struct error error = {0};
-        bool unknown = !rows[i].unknown;
 
         json_read_str(rows[i].json, &value, NULL);
-        EXPECT_INT(ref_resolve(value, look_up, NULL, &resolved, &unknown, &sensitive, &error), 0,
-                   rows[i].json);
+        EXPECT_INT(ref_resolve(value, look_up, NULL, &resolved, &error), 0, rows[i].json);
         text = json_to_str(resolved);
+        sensitive = value_sensitive_paths(resolved);
         pointers = sensitive ? json_to_str(sensitive) : NULL;
         EXPECT_STR(text, rows[i].resolved, rows[i].json);
-        EXPECT_INT(unknown, rows[i].unknown, rows[i].json);
+        EXPECT_INT(value_has_unknown(resolved), rows[i].unknown, rows[i].json);
         EXPECT(str_equal(pointers, rows[i].sensitive), rows[i].json);
+    }
+}
+
+/* What was sensitive before stays so, and makes what a reference brings there sensitive. */
+static void keeps_what_is_sensitive(void)
+{
+    static const struct {
+        const char *before, *after;
+    } rows[] = {
+        {"[\"/a\"]", "[\"/a\"]"},
+        {"[\"/a/b\"]", "[\"/a/b\"]"},
+        {"[\"/c\"]", "[\"/c\"]"},
+        {"[\"/e\"]", "[\"/e\"]"},
+        {"[\"\"]", "[\"\"]"},
+    };
+    _cleanup_value_ const struct value *plain = NULL;
+
+    json_read_str("{\"a\":{\"b\":\"$kusion_path.number\"},\"c\":\"$kusion_path.object\","
+                  "\"e\":[]}",
+                  &plain, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *before = NULL, *marked = NULL, *resolved = NULL,
+                                           *after = NULL;
+        _cleanup_free_ char *text = NULL;
+
+        json_read_str(rows[i].before, &before, NULL);
+        marked = value_mark_paths(plain, before);
+        EXPECT_INT(ref_resolve(marked, look_up, NULL, &resolved, NULL), 0, rows[i].before);
+        after = value_sensitive_paths(resolved);
+        text = json_to_str(after);
+        EXPECT_STR(text, rows[i].after, rows[i].before);
     }
 }
 
 static void resolves_nothing_without_references(void)
 {
     _cleanup_value_ const struct value *value = NULL, *resolved = NULL;
-    bool unknown = true;
 
     json_read_str("{\"a\":[1,2]}", &value, NULL);
-    EXPECT_INT(ref_resolve(value, look_up, NULL, &resolved, &unknown, NULL, NULL), 0, "good");
+    EXPECT_INT(ref_resolve(value, look_up, NULL, &resolved, NULL), 0, "good");
     EXPECT(resolved == value, "the value itself");
-    EXPECT(!unknown, "nothing unknown");
+    EXPECT(!value_has_unknown(resolved), "nothing unknown");
 }
 
 static void ends_where_a_lookup_fails(void)
@@ -210,23 +249,22 @@ static void ends_where_a_lookup_fails(void)
     static const char *const rows[] = {
         "{\"a\":[\"$kusion_path.secret\",{\"b\":\"$kusion_path.missing\"}]}",
         "[\"$kusion_path.secret\\u0000\"]",
-        "{\"a\\u0000b\":{\"c\":\"$kusion_path.secret\"}}",
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         _cleanup_value_ const struct value *value = NULL;
-        const struct value *resolved = NULL, *sensitive = NULL;
+        const struct value *resolved = NULL;
         struct error error = {0};
-        bool unknown = true;
         int r;
 
         json_read_str(rows[i], &value, NULL);
-        r = ref_resolve(value, look_up, NULL, &resolved, &unknown, &sensitive, &error);
+        r = ref_resolve(value, look_up, NULL, &resolved, &error);
         EXPECT(r != 0 && r == error.code, rows[i]);
-        EXPECT(!resolved && !sensitive && unknown, "untouched");
+        EXPECT(!resolved, "untouched");
     }
 }
 
 SUITE(ref, TEST(takes_the_longest_id), TEST(refuses_references), TEST(bounds_the_work),
-      TEST(finds_references), TEST(resolves), TEST(resolves_nothing_without_references),
+      TEST(finds_references), TEST(resolves), TEST(keeps_what_is_sensitive),
+      TEST(resolves_nothing_without_references),
       TEST(ends_where_a_lookup_fails))

@@ -7,6 +7,7 @@
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/value_mark.h"
 #include "test/unit/suite.h"
 
 static const struct value *parse(const char *text)
@@ -22,10 +23,10 @@ static void add(struct state *state, const char *id, const char *attributes, con
     struct record *record = state_record(state, id, "Kubernetes");
     _cleanup_value_ const struct value *value = parse(attributes);
     _cleanup_value_ const struct value *pointers = sensitive ? parse(sensitive) : NULL;
+    _cleanup_value_ const struct value *marked = value_mark_paths(value, pointers);
 
     record->status = RECORD_APPLIED;
-    value_assign(&record->attributes, value);
-    value_assign(&record->sensitive, pointers);
+    value_assign(&record->attributes, marked);
     record_set_str(&record->uid, "u-1");
     record_set_str(&record->digest, "d");
     record_set_str(&record->footprint, "f");
@@ -48,11 +49,14 @@ static struct state *sample(void)
     return state;
 }
 
+/* Values, and what of them is sensitive. */
 static bool is_same(const struct state *a, const struct state *b)
 {
     _cleanup_value_ const struct value *x = state_to_value(a), *y = state_to_value(b);
+    _cleanup_value_ const struct value *in_x = value_sensitive_paths(x),
+                                       *in_y = value_sensitive_paths(y);
 
-    return value_equal(x, y);
+    return value_equal(x, y) && value_equal(in_x, in_y);
 }
 
 static void comes_back_as_it_was(void)

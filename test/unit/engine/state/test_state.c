@@ -70,7 +70,7 @@ static void makes_a_record_once(void)
     struct record *a = state_find(state, "a");
 
     EXPECT_INT(a->status, RECORD_INTENT, "an intent at first");
-    EXPECT(!a->uid && !a->digest && !a->footprint && !a->sensitive, "without content");
+    EXPECT(!a->uid && !a->digest && !a->footprint, "without content");
     EXPECT(state_record(state, "a", "Terraform") == a, "the same");
     EXPECT_STR(a->type, "Kubernetes", "and unchanged");
     EXPECT(!state_find(state, "c"), "not there");
@@ -155,7 +155,6 @@ static void a_copy_is_its_own(void)
     record_set_str(&b->uid, "u");
     record_set_str(&b->digest, "d");
     record_set_str(&b->footprint, "f");
-    value_assign(&b->sensitive, other);
     value_assign(&b->extensions, other);
     value_assign(&b->dependencies, other);
     state->revision = 7;
@@ -223,7 +222,7 @@ static void has_kusions_shape(void)
     _cleanup_value_ const struct value *attributes = parse("{\"kind\":\"Secret\"}"),
                                        *extensions = parse("{\"e\":1}"),
                                        *dependencies = parse("[\"v1:Namespace:a\"]"),
-                                       *sensitive = parse("[\"/data\"]"), *value = NULL;
+                                       *value = NULL;
     _cleanup_free_ char *text = NULL;
 
     state->revision = 3;
@@ -234,7 +233,6 @@ static void has_kusions_shape(void)
     value_assign(&record->attributes, attributes);
     value_assign(&record->extensions, extensions);
     value_assign(&record->dependencies, dependencies);
-    value_assign(&record->sensitive, sensitive);
     record_set_str(&record->uid, "u");
     record_set_str(&record->digest, "d");
     record_set_str(&record->footprint, "f");
@@ -247,8 +245,8 @@ static void has_kusions_shape(void)
         "\"revision\":3,\"appliedRevision\":2,\"generation\":9,\"epoch\":4,\"resources\":["
         "{\"id\":\"v1:Secret:a:s\",\"type\":\"Kubernetes\",\"attributes\":{\"kind\":"
         "\"Secret\"},\"dependsOn\":[\"v1:Namespace:a\"],\"extensions\":{\"e\":1},\"record\":"
-        "{\"applied\":true,\"uid\":\"u\",\"digest\":\"d\",\"footprint\":\"f\",\"sensitive\":"
-        "[\"/data\"]}},{\"id\":\"i\",\"type\":\"Kubernetes\",\"attributes\":null,\"record\":"
+        "{\"applied\":true,\"uid\":\"u\",\"digest\":\"d\",\"footprint\":\"f\"}},"
+        "{\"id\":\"i\",\"type\":\"Kubernetes\",\"attributes\":null,\"record\":"
         "{\"applied\":false}}]}",
         "text");
 }

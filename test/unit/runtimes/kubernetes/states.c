@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "engine/base/buf.h"
+#include "engine/base/value_mark.h"
 
 static const struct value *noise(unsigned seed, size_t bytes)
 {
@@ -23,8 +24,13 @@ static void add(struct state *state, const char *id, const char *kind, const cha
     record->attributes = value_pack("{s:s, s:s, s:{s:s}, s:{s:s?, s:V}}", "apiVersion", "v1",
                                     "kind", kind, "metadata", "name", "a", "data", "password",
                                     password, "noise", noise(seed, bytes));
-    if (password)
-        record->sensitive = value_pack("[s]", "/data");
+    if (password) {
+        _cleanup_value_ const struct value *pointers = value_pack("[s]", "/data");
+        const struct value *marked = value_mark_paths(record->attributes, pointers);
+
+        value_unref(record->attributes);
+        record->attributes = marked;
+    }
     record_set_str(&record->uid, "u-1");
     record_set_str(&record->digest, "d-1");
     record_set_str(&record->footprint, "f-1");
