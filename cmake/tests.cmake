@@ -1,5 +1,7 @@
 # test/unit mirrors the sources: test/unit/engine/base/*.c tests the layer engine/base and
-# links it alone. test/fuzz/*.c are fuzzers (test/fuzz/fuzz.h), hack/benchmarks/*.c benchmarks.
+# links it alone; what lies in test/unit/engine itself is shared by all tests, as a library, and so
+# is the API server in memory. test/fuzz/*.c are fuzzers (test/fuzz/fuzz.h), hack/benchmarks/*.c
+# benchmarks.
 
 enable_testing() # not in a function: it would be forgotten at its end
 
@@ -10,11 +12,33 @@ function(_unit_test folder)
     _layer_target(${folder} target)
     add_executable(test_${target} ${ARGN} ${PROJECT_SOURCE_DIR}/test/unit/suite.c)
     _our_sources(test_${target})
-    target_link_libraries(test_${target} PRIVATE ${target} PkgConfig::CUNIT)
+    target_link_libraries(test_${target} PRIVATE unit_shared api_server ${target} PkgConfig::CUNIT)
     add_test(NAME ${folder} COMMAND test_${target} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    get_target_property(program ${target} KUSION_PROGRAM)
+    if(program)
+        add_dependencies(test_${target} ${program}) # scenarios run it
+    endif()
+endfunction()
+
+# An API server in memory (api_server.h), for whichever test wants one, and as a program for the
+# live ones.
+function(_api_server)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/api_server/*.c)
+    list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/test/unit/api_server/serve.c)
+    add_library(api_server STATIC EXCLUDE_FROM_ALL ${sources})
+    _our_sources(api_server)
+    target_link_libraries(api_server PUBLIC engine_base)
+    add_executable(serve_api EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/test/unit/api_server/serve.c)
+    _our_sources(serve_api)
+    target_link_libraries(serve_api PRIVATE api_server)
 endfunction()
 
 function(unit_tests)
+    file(GLOB shared CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/engine/*.c)
+    add_library(unit_shared STATIC ${shared})
+    _our_sources(unit_shared)
+    target_link_libraries(unit_shared PUBLIC engine_base PkgConfig::CUNIT)
+    _api_server()
     get_property(layers GLOBAL PROPERTY KUSION_LAYERS)
     foreach(folder IN LISTS layers)
         file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/${folder}/*.c)
@@ -25,6 +49,8 @@ function(unit_tests)
         file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/${folder}/*.c)
         _unit_test(${folder} ${sources})
     endforeach()
+    # test_no_threads.c refuses threads.
+    target_link_options(test_engine_executor PRIVATE LINKER:--wrap=pthread_create)
 endfunction()
 
 function(fuzzers)
@@ -36,7 +62,7 @@ function(fuzzers)
         get_filename_component(name ${source} NAME_WE)
         add_executable(fuzz_${name} ${source})
         _our_sources(fuzz_${name})
-        target_link_libraries(fuzz_${name} PRIVATE engine_operation runtimes_kubernetes)
+        target_link_libraries(fuzz_${name} PRIVATE engine_operation runtimes_kubernetes runtimes_file)
         if(KUSION_FUZZ)
             target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
         else()
@@ -45,9 +71,9 @@ function(fuzzers)
                      WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
         endif()
     endforeach()
-    # store.c has an API server of its own.
-    target_link_options(fuzz_store PRIVATE
-                        LINKER:--wrap=kube_get,--wrap=kube_do,--wrap=kube_list)
+    # It has an API server of its own.
+    target_link_options(fuzz_documents PRIVATE
+                        LINKER:--wrap=kube_do,--wrap=kube_list,--wrap=pause_for)
 endfunction()
 
 function(benchmarks)

@@ -4,9 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/str.h"
 
-enum flag_type { FLAG_STRING, FLAG_COUNT, FLAG_BOOL };
+enum flag_type { FLAG_STRING, FLAG_COUNT, FLAG_DURATION, FLAG_BOOL };
 
 static const struct flag {
     const char *name;
@@ -24,6 +25,8 @@ static const struct flag {
     FLAG("context", FLAG_STRING, context, NULL, "of the kubeconfig; the current one by default"),
     FLAG("state-namespace", FLAG_STRING, state_namespace, NULL,
          "where State, plans and the Lease are kept; the pod's own, else kusion-system"),
+    FLAG("state-backend", FLAG_STRING, state_backend, "kubernetes",
+         "where State is kept: kubernetes, or file:DIRECTORY"),
     FLAG("watch-namespace", FLAG_STRING, watch_namespace, NULL, "one namespace; all by default"),
     FLAG("watch-label-selector", FLAG_STRING, watch_label_selector, NULL,
          "only Specs with these labels"),
@@ -36,6 +39,8 @@ static const struct flag {
          "resources of one Spec that are applied at once, 1 to 100"),
     FLAG("leader-elect", FLAG_BOOL, leader_elect, "true", "act only while holding the Lease"),
     FLAG("lease-name", FLAG_STRING, lease_name, "kusion-operator", "of the Lease"),
+    FLAG("drain-timeout", FLAG_DURATION, drain_timeout, "25s",
+         "at the end, how long calls in flight may take to come to theirs"),
     FLAG("metrics-bind-address", FLAG_STRING, metrics_bind_address, ":8080",
          "for /metrics; empty: off"),
     FLAG("health-bind-address", FLAG_STRING, health_bind_address, ":9440",
@@ -67,6 +72,13 @@ static int set(struct flags *flags, const struct flag *flag, const char *value, 
                            "--%s: \"%s\" is not a number from "
                            "1 to 100",
                            flag->name, value);
+        *(int64_t *)member(flags, flag) = count;
+        return 0;
+    case FLAG_DURATION:
+        count = duration_parse(value);
+        if (count < 0)
+            return err_set(error, ERR_INVALID, "InvalidFlag",
+                           "--%s: \"%s\" is not a duration as \"1m30s\" is", flag->name, value);
         *(int64_t *)member(flags, flag) = count;
         return 0;
     case FLAG_BOOL:

@@ -11,13 +11,14 @@
 
 struct flags {
     const char *kubeconfig, *context;
-    const char *state_namespace;
+    const char *state_namespace, *state_backend;
     const char *watch_namespace, *watch_label_selector;
     const char *default_service_account;
     const char *lease_name;
     const char *metrics_bind_address, *health_bind_address;
     const char *log_level, *log_format;
     int64_t concurrent, parallelism;
+    int64_t drain_timeout; /* ms */
     bool act_as_controller;
     bool leader_elect;
     bool http1;

@@ -36,7 +36,6 @@ struct event_subject {
     const char *api_version, *kind;
     const char *namespace_name; /* NULL: of the cluster; the event goes to "default" */
     const char *name, *uid;
-    const char *resource_version; /* or NULL */
 };
 
 /* type: EVENT_NORMAL or EVENT_WARNING. reason: CamelCase; action: what was done ("Apply"). The

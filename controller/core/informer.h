@@ -52,10 +52,4 @@ bool informer_synced(const struct informer *informer);
 /* Appends what stands in the way of that. Thread-safe. */
 void informer_tell_outage(struct informer *informer, struct buf *to);
 
-/* Calls fn for each object, in no order, under the informer's lock: fn must be quick and must not
- * call the informer. Thread-safe. */
-void informer_each(struct informer *informer,
-                   void (*fn)(void *arg, const char *key, const struct informer_object *object),
-                   void *arg);
-
 #endif

@@ -3,8 +3,8 @@
  * and the permit that every mutating request asks for.
  *
  * Leadership is had once. When it is lost the thread ends after on_stopped,
- * whose answer is to end the process: what starts after it begins from State,
- * not from what this one believed. It counts as lost when the Lease was not
+ * whose answer is to bring the process to its end: what starts after it begins
+ * from State, not from what this one believed. It counts as lost when the Lease was not
  * renewed in time, when another holds it, and also when another held it in
  * between (its epoch grew), even if it came back to us.
  *
@@ -25,11 +25,13 @@
 #include "engine/base/clock.h"
 #include "runtimes/kubernetes/client/client.h"
 
+#define LEADER_DURATION 15000 /* ms, where none is given */
+
 struct leader_config {
     const struct clock_source *clock;
     const char *namespace_name, *lease_name;
     const char *identity; /* of this process, unique */
-    int64_t duration;     /* ms; 0: 15 s */
+    int64_t duration;     /* ms; 0: LEADER_DURATION */
     int64_t renew;        /* ms without renewal after which it is given up; 0: two thirds of it */
     int64_t retry;        /* ms between tries and between renewals; 0: 2 s */
     /* On the leader's thread: quick, since renewal waits for them. Each once at most. */

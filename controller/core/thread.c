@@ -21,11 +21,6 @@ static int start(const char *name, void *(*run)(void *arg), void *arg, pthread_t
     return 0;
 }
 
-bool thread_try_start(const char *name, void *(*run)(void *arg), void *arg, pthread_t *ret)
-{
-    return start(name, run, arg, ret) == 0;
-}
-
 pthread_t thread_start(const char *name, void *(*run)(void *arg), void *arg)
 {
     pthread_t thread;

@@ -6,13 +6,9 @@
 #define CONTROLLER_CORE_THREAD_H
 
 #include <pthread.h>
-#include <stdbool.h>
 
 #define THREAD_STACK_BYTES (1u << 20)
 #define THREAD_NAME_SIZE 16 /* what the kernel keeps, terminated; longer names are cut */
-
-/* False: there can be no more, for now. */
-bool thread_try_start(const char *name, void *(*run)(void *arg), void *arg, pthread_t *ret);
 
 /* Starts a thread; aborts where there can be none, as mem.h does for memory. */
 pthread_t thread_start(const char *name, void *(*run)(void *arg), void *arg);

@@ -3,11 +3,11 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
+#include "engine/base/heap.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
 #include "runtimes/io/clock.h"
-#include "runtimes/io/deadlines.h"
 #include "runtimes/io/random.h"
 
 struct item {
@@ -15,7 +15,7 @@ struct item {
     bool is_out;
     bool is_wanted; /* out, and added since: ready again when it is done */
     unsigned failures;
-    struct deadline due; /* in the queue's deadlines while it is delayed */
+    struct heap_item due; /* in the queue's `delayed` while it is */
     TAILQ_ENTRY(item) ready;
     char key[];
 };
@@ -24,12 +24,12 @@ TAILQ_HEAD(item_queue, item);
 
 struct workqueue {
     const struct clock_source *clock;
-    pthread_mutex_t mutex;
+    pthread_mutex_t lock;
     pthread_cond_t changed;
     bool is_shut_down;
     struct strmap items; /* all of which something is known */
     struct item_queue ready;
-    struct deadlines delayed;
+    struct heap delayed;
     uint64_t adds, retries;
     size_t depth, in_flight;
 };
@@ -39,7 +39,7 @@ struct workqueue *workqueue_new(const struct clock_source *clock)
     struct workqueue *queue = NEW(struct workqueue);
 
     queue->clock = clock;
-    pthread_mutex_init(&queue->mutex, NULL);
+    pthread_mutex_init(&queue->lock, NULL);
     system_clock_condition_init(&queue->changed);
     strmap_init(&queue->items);
     TAILQ_INIT(&queue->ready);
@@ -53,9 +53,9 @@ void workqueue_free(struct workqueue *queue)
     for (struct strmap_entry *e = NULL; (e = strmap_next(&queue->items, e));)
         free(e->value);
     strmap_done(&queue->items);
-    deadlines_done(&queue->delayed);
+    heap_done(&queue->delayed);
     pthread_cond_destroy(&queue->changed);
-    pthread_mutex_destroy(&queue->mutex);
+    pthread_mutex_destroy(&queue->lock);
     free(queue);
 }
 
@@ -88,14 +88,14 @@ static void item_settle(struct workqueue *queue, struct item *item)
 
 static struct item *first_due(const struct workqueue *queue)
 {
-    struct deadline *first = deadlines_first(&queue->delayed);
+    struct heap_item *first = heap_first(&queue->delayed);
 
-    return first ? (struct item *)((char *)first - offsetof(struct item, due)) : NULL;
+    return first ? CONTAINER_OF(first, struct item, due) : NULL;
 }
 
 static void make_ready(struct workqueue *queue, struct item *item)
 {
-    deadlines_remove(&queue->delayed, &item->due);
+    heap_remove(&queue->delayed, &item->due);
     if (item->is_ready || item->is_wanted)
         return;
     queue->adds++;
@@ -118,9 +118,9 @@ static void make_ready_after(struct workqueue *queue, struct item *item, int64_t
         make_ready(queue, item);
         return;
     }
-    if (item->is_ready || item->is_wanted || (is_delayed(item) && item->due.at <= at))
+    if (item->is_ready || item->is_wanted || (is_delayed(item) && item->due.key <= at))
         return;
-    deadlines_set(&queue->delayed, &item->due, at);
+    heap_set(&queue->delayed, &item->due, at);
     /* All of them: whoever wakes may go off with another key, and the others must know when to
      * wake for this one. */
     if (first_due(queue) == item)
@@ -134,15 +134,15 @@ void workqueue_add(struct workqueue *queue, const char *key)
 
 void workqueue_add_after(struct workqueue *queue, const char *key, int64_t delay_ms)
 {
-    pthread_mutex_lock(&queue->mutex);
+    pthread_mutex_lock(&queue->lock);
     if (!queue->is_shut_down)
         make_ready_after(queue, item_of(queue, key), delay_ms);
-    pthread_mutex_unlock(&queue->mutex);
+    pthread_mutex_unlock(&queue->lock);
 }
 
 void workqueue_add_rate_limited(struct workqueue *queue, const char *key)
 {
-    pthread_mutex_lock(&queue->mutex);
+    pthread_mutex_lock(&queue->lock);
     if (!queue->is_shut_down) {
         struct item *item = item_of(queue, key);
 
@@ -151,27 +151,27 @@ void workqueue_add_rate_limited(struct workqueue *queue, const char *key)
             queue, item,
             backoff_delay(item->failures++, WORKQUEUE_RETRY_BASE, WORKQUEUE_RETRY_MAXIMUM));
     }
-    pthread_mutex_unlock(&queue->mutex);
+    pthread_mutex_unlock(&queue->lock);
 }
 
 void workqueue_forget(struct workqueue *queue, const char *key)
 {
     struct item *item;
 
-    pthread_mutex_lock(&queue->mutex);
+    pthread_mutex_lock(&queue->lock);
     item = strmap_get(&queue->items, key);
     if (item) {
         item->failures = 0;
         item_settle(queue, item);
     }
-    pthread_mutex_unlock(&queue->mutex);
+    pthread_mutex_unlock(&queue->lock);
 }
 
 static void collect_due(struct workqueue *queue)
 {
     int64_t now = queue->clock->monotonic(queue->clock);
 
-    for (struct item *item; (item = first_due(queue)) && item->due.at <= now;)
+    for (struct item *item; (item = first_due(queue)) && item->due.key <= now;)
         make_ready(queue, item);
 }
 
@@ -185,8 +185,8 @@ static struct item *wait_for_item(struct workqueue *queue)
         if (!TAILQ_EMPTY(&queue->ready))
             return TAILQ_FIRST(&queue->ready);
         due = first_due(queue);
-        queue->clock->wait(queue->clock, &queue->changed, &queue->mutex,
-                           due ? due->due.at : CLOCK_FOREVER);
+        queue->clock->wait(queue->clock, &queue->changed, &queue->lock,
+                           due ? due->due.key : CLOCK_FOREVER);
     }
     return NULL;
 }
@@ -196,7 +196,7 @@ char *workqueue_get(struct workqueue *queue)
     struct item *item;
     char *key = NULL;
 
-    pthread_mutex_lock(&queue->mutex);
+    pthread_mutex_lock(&queue->lock);
     item = wait_for_item(queue);
     if (item) {
         TAILQ_REMOVE(&queue->ready, item, ready);
@@ -206,7 +206,7 @@ char *workqueue_get(struct workqueue *queue)
         queue->in_flight++;
         key = str_new(item->key);
     }
-    pthread_mutex_unlock(&queue->mutex);
+    pthread_mutex_unlock(&queue->lock);
     return key;
 }
 
@@ -214,7 +214,7 @@ void workqueue_done(struct workqueue *queue, const char *key)
 {
     struct item *item;
 
-    pthread_mutex_lock(&queue->mutex);
+    pthread_mutex_lock(&queue->lock);
     item = strmap_get(&queue->items, key);
     if (item && item->is_out) {
         bool is_wanted = item->is_wanted;
@@ -227,20 +227,20 @@ void workqueue_done(struct workqueue *queue, const char *key)
         }
         item_settle(queue, item);
     }
-    pthread_mutex_unlock(&queue->mutex);
+    pthread_mutex_unlock(&queue->lock);
 }
 
 void workqueue_shut_down(struct workqueue *queue)
 {
-    pthread_mutex_lock(&queue->mutex);
+    pthread_mutex_lock(&queue->lock);
     queue->is_shut_down = true;
     pthread_cond_broadcast(&queue->changed);
-    pthread_mutex_unlock(&queue->mutex);
+    pthread_mutex_unlock(&queue->lock);
 }
 
 void workqueue_stats(struct workqueue *queue, struct workqueue_stats *ret)
 {
-    pthread_mutex_lock(&queue->mutex);
+    pthread_mutex_lock(&queue->lock);
     *ret = (struct workqueue_stats){
         .adds = queue->adds,
         .retries = queue->retries,
@@ -248,5 +248,5 @@ void workqueue_stats(struct workqueue *queue, struct workqueue_stats *ret)
         .in_flight = queue->in_flight,
         .delayed = queue->delayed.count,
     };
-    pthread_mutex_unlock(&queue->mutex);
+    pthread_mutex_unlock(&queue->lock);
 }

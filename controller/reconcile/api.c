@@ -25,14 +25,14 @@ bool api_key_split(const char *key, char **ret_namespace, const char **ret_name)
     return true;
 }
 
-char *api_spec_path(const char *namespace_name, const char *name, const char *subresource)
+char *api_spec_path(const struct spec_key *key, const char *subresource)
 {
-    return kube_path(API_GROUP_VERSION, namespace_name, "specs", name, subresource);
+    return kube_path(API_GROUP_VERSION, key->namespace_name, "specs", key->name, subresource);
 }
 
-char *api_release_path(const char *namespace_name, const char *name, const char *subresource)
+char *api_release_path(const struct spec_key *key, const char *subresource)
 {
-    return kube_path(API_GROUP_VERSION, namespace_name, "releases", name, subresource);
+    return kube_path(API_GROUP_VERSION, key->namespace_name, "releases", key->name, subresource);
 }
 
 int api_get_metadata(const struct reconcile_context *context, const char *path,
@@ -44,18 +44,17 @@ int api_get_metadata(const struct reconcile_context *context, const char *path,
     return kube_do(context->client, &request, ret, error);
 }
 
-static int put_status(const struct reconcile_context *context, const char *path, const char *kind,
-                      const struct value *metadata, const struct value *status,
-                      const struct value **ret, struct error *error)
+static int put_status(const struct reconcile_context *context, const struct api_status *write,
+                      const struct value *metadata, const struct value **ret, struct error *error)
 {
     _cleanup_value_ const struct value *body = value_pack(
-        "{s:s, s:s, s:{s:s, s:s, s:s, s:s}, s:v}", "apiVersion", API_GROUP_VERSION, "kind", kind,
-        "metadata", "namespace", value_get_string(metadata, "namespace"), "name",
+        "{s:s, s:s, s:{s:s, s:s, s:s, s:s}, s:v}", "apiVersion", API_GROUP_VERSION, "kind",
+        write->kind, "metadata", "namespace", value_get_string(metadata, "namespace"), "name",
         value_get_string(metadata, "name"), "uid", value_get_string(metadata, "uid"),
-        "resourceVersion", value_get_string(metadata, "resourceVersion"), "status", status);
+        "resourceVersion", value_get_string(metadata, "resourceVersion"), "status", write->status);
     struct kube_request request = {
         .method = "PUT",
-        .path = path,
+        .path = write->path,
         .body = body,
         .accept = KUBE_METADATA,
         .idempotent = true, /* sent twice, it is a conflict */
@@ -65,12 +64,13 @@ static int put_status(const struct reconcile_context *context, const char *path,
 }
 
 /* ERR_NOT_FOUND: another object has its name now. */
-static int read_again(const struct reconcile_context *context, const char *path,
+static int read_again(const struct reconcile_context *context, const struct api_status *write,
                       const struct value **metadata, struct error *error)
 {
     _cleanup_value_ const struct value *object = NULL;
     const struct value *now;
-    int r = api_get_metadata(context, path, NULL, &object, error);
+    int r = write->is_final ? kube_get(context->client, write->path, NULL, &object, error)
+                            : api_get_metadata(context, write->path, NULL, &object, error);
 
     if (r < 0)
         return r;
@@ -78,17 +78,16 @@ static int read_again(const struct reconcile_context *context, const char *path,
     if (!str_equal(value_get_string(now, "uid"), value_get_string(*metadata, "uid")))
         return err_set(error, ERR_NOT_FOUND, "NotFound", "it was deleted, and made anew");
     value_assign(metadata, now);
-    return 0;
+    return write->is_final && write->is_final(write->arg, object) ? API_IS_FINAL : 0;
 }
 
-int api_put_status(const struct reconcile_context *context, const char *status_path,
-                   const char *kind, const struct value **metadata, const struct value *status,
-                   struct error *error)
+int api_put_status(const struct reconcile_context *context, const struct api_status *write,
+                   const struct value **metadata, struct error *error)
 {
     for (unsigned attempt = 0;; attempt++) {
         _cleanup_value_ const struct value *answer = NULL;
         struct error problem = {0};
-        int r = put_status(context, status_path, kind, *metadata, status, &answer, &problem);
+        int r = put_status(context, write, *metadata, &answer, &problem);
 
         if (r >= 0) {
             value_assign(metadata, value_get(answer, "metadata"));
@@ -96,8 +95,8 @@ int api_put_status(const struct reconcile_context *context, const char *status_p
         }
         if (r != ERR_CONFLICT || attempt == PUT_ATTEMPTS)
             return err_copy(error, &problem);
-        r = read_again(context, status_path, metadata, error);
-        if (r < 0)
+        r = read_again(context, write, metadata, error);
+        if (r)
             return r;
     }
 }
@@ -165,14 +164,15 @@ int api_plan_key(struct kube_client *client, const char *namespace_name,
                  unsigned char ret_key[HASH_SIZE], struct error *error)
 {
     _cleanup_free_ char *path = kube_path("v1", namespace_name, "secrets", PLAN_KEY_SECRET, NULL);
-    struct error absent = {0};
+    struct error absent = {0}, problem = {0};
     int r = plan_key_read(client, path, ret_key, &absent);
 
     if (r != ERR_NOT_FOUND)
         return r < 0 ? err_copy(error, &absent) : 0;
-    r = plan_key_make(client, namespace_name, error);
-    if (r < 0 && r != ERR_EXISTS && r != ERR_UNAVAILABLE)
-        return err_wrap(error, "making the plan key");
-    err_clear(error);
+    r = plan_key_make(client, namespace_name, &problem);
+    if (r < 0 && r != ERR_EXISTS && r != ERR_UNAVAILABLE) {
+        err_wrap(&problem, "making the plan key");
+        return err_copy(error, &problem);
+    }
     return plan_key_read(client, path, ret_key, error);
 }

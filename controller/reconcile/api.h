@@ -9,22 +9,34 @@
 /* "namespace/name" taken apart; both in one allocation that starts at *ret_namespace. */
 bool api_key_split(const char *key, char **ret_namespace, const char **ret_name);
 
-char *api_spec_path(const char *namespace_name, const char *name, const char *subresource);
-char *api_release_path(const char *namespace_name, const char *name, const char *subresource);
+/* name NULL: the collection. */
+char *api_spec_path(const struct spec_key *key, const char *subresource);
+char *api_release_path(const struct spec_key *key, const char *subresource);
 
 /* A GET that asks for metadata alone. */
 int api_get_metadata(const struct reconcile_context *context, const char *path,
                      struct cancel *cancel, const struct value **ret, struct error *error);
 
+struct api_status {
+    const char
+        *path; /* with /status, where the API server takes nothing else from what it is sent */
+    const char *kind;
+    const struct value *status;
+    /* Asked of the object as it is now, after a conflict: whether it may not be written any more.
+     * NULL: it may be always. */
+    bool (*is_final)(void *arg, const struct value *object);
+    void *arg;
+};
+
+#define API_IS_FINAL 1
+
 /*
  * Replaces an object's status. *metadata: as last read, a reference that is replaced by the
- * metadata after the write. status_path: with /status, where the API server takes nothing but the
- * status from what it is sent: so a large spec need not be sent, nor merged as a patch would.
- * What came between is no conflict, since nobody else writes statuses; ERR_NOT_FOUND: it is gone.
+ * metadata after the write. What came between is no conflict, since nobody else writes statuses.
+ * API_IS_FINAL: nothing was written. ERR_NOT_FOUND: it is gone.
  */
-int api_put_status(const struct reconcile_context *context, const char *status_path,
-                   const char *kind, const struct value **metadata, const struct value *status,
-                   struct error *error);
+int api_put_status(const struct reconcile_context *context, const struct api_status *write,
+                   const struct value **metadata, struct error *error);
 
 bool api_is_deleting(const struct value *object);
 

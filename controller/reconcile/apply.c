@@ -4,107 +4,62 @@
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 
-/* ms. Where all is applied, and was not healthy in time before, a retry is a look at it: what a
- * large Spec keeps while it waits is a worker, which others need, and a small one memory. */
-#define RETRY_LOOK 1000
+/* ---- Endings ---- */
 
-/* What one attempt holds, from plan to status. */
-struct attempt {
-    struct run *run;
-    struct spec *spec;
-    struct operation *operation;
-    struct plan *plan;
-    char digest[HASH_HEX_SIZE];
-    struct operation_results results;
-    struct release *release; /* NULL: a retry, which makes one when it succeeds */
-    int64_t revision;
-    bool was_ready;
-    bool retry;
-};
-
-static void attempt_done(struct attempt *attempt)
+static bool is_ours_to_tell(int code)
 {
-    release_free(attempt->release);
-    operation_results_done(&attempt->results);
-    plan_free(attempt->plan);
-    operation_free(attempt->operation);
-    spec_free(attempt->spec);
+    return code != ERR_CANCELLED && code != ERR_FENCED;
 }
 
-static int parse(struct run *run, struct spec **ret, struct error *error)
+static const struct plan *plan_of(const struct attempt *attempt)
 {
-    static const char *const types[] = {RESOURCE_KUBERNETES, NULL};
-    struct problems problems = PROBLEMS_INIT;
-    int r = spec_parse(run->object, &(struct spec_options){types}, ret, &problems, error);
-
-    problems_done(&problems);
-    if (r < 0)
-        return r;
-    run->subject.project = (*ret)->project;
-    run->subject.stack = (*ret)->stack;
-    run->subject.workspace = (*ret)->workspace;
-    return 0;
+    return attempt->operation ? operation_get_plan(attempt->operation) : NULL;
 }
 
-static void say_progress(struct attempt *attempt, const char *message)
+/* What was carried out is still to be told, if the writes may succeed later; all else can be begun
+ * again. */
+static void let_go(struct attempt *attempt, int r)
 {
-    struct run_status status = {
-        .verdict = {"Unknown", "Progressing", message, PROGRESS_RECONCILING, NULL},
-        .attempted = attempt->revision,
-        .plan = attempt->plan,
-        .digest = attempt->digest,
-    };
-
-    run_begin_status(attempt->run, &status);
+    if (r < 0 && err_is_transient(r) && attempt->operation &&
+        operation_phase(attempt->operation) == OPERATION_ENDED)
+        return;
+    attempt_end(attempt);
 }
 
-static int make_plan(struct attempt *attempt, struct error *error)
+static int look_again_after(struct attempt *attempt, int64_t interval, int r,
+                            struct reconcile_result *result)
 {
-    const struct reconcile_context *context = attempt->run->context;
-    int r = run_operation(attempt->run, &attempt->operation, error);
+    bool is_asked_for = attempt_is_asked_for(attempt);
 
-    if (r >= 0 && run_lacks_state(attempt->run, attempt->operation))
-        run_event(attempt->run, "Warning", "StateLost",
-                  "State is gone: what the Spec names is taken over again, and what it does not "
-                  "name any more is left where it is");
-    if (r >= 0)
-        r = operation_plan(attempt->operation, attempt->spec, PLAN_SHALLOW, &attempt->plan, error);
-    if (r >= 0)
-        plan_digest(attempt->plan, context->plan_key, sizeof(context->plan_key), attempt->digest);
+    let_go(attempt, r);
+    *result = (struct reconcile_result){RECONCILE_AFTER, is_asked_for ? 0 : interval};
     return r;
 }
 
-/* The Release to work under: one that was left unfinished, else the next revision's. */
-static int choose_revision(struct attempt *attempt, struct release **ret_unfinished,
-                           struct error *error)
+/* Release and status say the same. */
+static int tell_end(struct attempt *attempt, struct release_report *report,
+                    struct run_status *status, struct error *error)
 {
-    struct run *run = attempt->run;
-    _cleanup_(release_free_p) struct release *latest = NULL;
-    const struct value *status = value_get(run->object, "status");
-    int64_t highest = 0, known = value_int(value_get(status, "lastAppliedRevision"), 0);
-    int r = releases_latest(run->context, &run->subject, run->cancel, &latest, &highest, error);
+    struct run *run = &attempt->run;
+    int r;
 
-    if (r < 0)
-        return r;
-    if (latest && !release_phase_is_terminal(latest->phase)) {
-        if (latest->generation == run->generation && latest->operation == RELEASE_APPLY) {
-            attempt->revision = latest->revision;
-            *ret_unfinished = TAKE(latest);
-            return 0;
-        }
-        r = run_cancel_release(run, latest, "a newer generation of the Spec came", error);
-        if (r < 0)
-            return r;
-    }
-    attempt->retry = latest && latest->generation == run->generation &&
-                     latest->phase == PHASE_FAILED && !run_says(run, "True", NULL);
-    attempt->revision = release_next_revision(known, highest);
-    return 0;
+    report->plan = plan_of(attempt);
+    report->digest = attempt->digest;
+    report->verdict = &status->verdict;
+    if (report->plan)
+        status->plan = report_plan(report->plan, report->digest);
+    if (report->results)
+        status->resources = report_resources(report->results);
+    r = release_write(run->context, &run->subject, attempt->release, report, error);
+    if (r >= 0)
+        r = run_write_status(run, status, error);
+    run_status_done(status);
+    return r;
 }
 
 static int begin_release(struct attempt *attempt, struct error *error)
 {
-    struct run *run = attempt->run;
+    struct run *run = &attempt->run;
     int r = 0;
 
     if (!attempt->release)
@@ -112,182 +67,354 @@ static int begin_release(struct attempt *attempt, struct error *error)
                           &attempt->release, error);
     if (r >= 0)
         operation_log_release(run, attempt->release);
-    if (r >= 0 && attempt->release->phase == PHASE_NONE)
-        r = release_write(run->context, &run->subject, attempt->release, PHASE_GENERATING, NULL,
-                          NULL, NULL, NULL, error);
     return r;
 }
 
-static int write_phase(struct attempt *attempt, enum release_phase phase, struct error *error)
+static int succeeded(struct attempt *attempt, const struct operation_results *results,
+                     struct error *error)
 {
-    return release_write(attempt->run->context, &attempt->run->subject, attempt->release, phase,
-                         attempt->plan, attempt->digest, NULL, NULL, error);
-}
-
-/* ---- Endings ---- */
-
-/* A retry that succeeded gets its record now. */
-static int make_up_release(struct attempt *attempt, struct error *error)
-{
-    int r = begin_release(attempt, error);
-
-    if (r >= 0 && attempt->release->phase == PHASE_GENERATING)
-        r = write_phase(attempt, PHASE_PREVIEWING, error);
-    return r < 0 ? r : write_phase(attempt, PHASE_APPLYING, error);
-}
-
-static int end_well(struct attempt *attempt, struct error *error)
-{
-    struct run *run = attempt->run;
-    _cleanup_free_ char *summary = report_summary(&attempt->results);
+    struct run *run = &attempt->run;
+    _cleanup_free_ char *summary = report_summary(results);
     _cleanup_free_ char *message =
         str_printf("revision %lld: %s", (long long)attempt->revision, summary);
-    struct verdict verdict = {"True", "ReconciliationSucceeded", message, PROGRESS_SETTLED,
-                              run->policy.wait ? "True" : NULL};
+    struct release_report report = {.phase = PHASE_SUCCEEDED, .results = results};
     struct run_status status = {
-        .verdict = verdict,
+        .verdict = {"True", "ReconciliationSucceeded", message, PROGRESS_SETTLED,
+                    run->policy.wait ? "True" : NULL},
         .attempted = attempt->revision,
         .applied = attempt->revision,
-        .plan = attempt->plan,
-        .digest = attempt->digest,
-        .results = &attempt->results,
-        .n_resources = attempt->spec->n_resources,
     };
-    int r = 0;
+    int r = begin_release(attempt, error); /* a retry that succeeded gets its record now */
 
-    if (!attempt->release)
-        r = make_up_release(attempt, error);
     if (r >= 0)
-        r = release_write(run->context, &run->subject, attempt->release, PHASE_SUCCEEDED,
-                          attempt->plan, attempt->digest, &attempt->results, &verdict, error);
-    if (r >= 0)
-        r = run_write_status(run, &status, error);
+        r = tell_end(attempt, &report, &status, error);
     if (r >= 0)
         operation_log_success(run, summary);
     return r;
 }
 
-static int end_badly(struct attempt *attempt, const struct error *failure, struct error *error)
+static int failed(struct attempt *attempt, const struct error *failure,
+                  const struct operation_results *results, struct error *error)
 {
-    struct run *run = attempt->run;
+    struct run *run = &attempt->run;
+    struct release_report report = {.phase = PHASE_FAILED, .results = results};
     struct run_status status = {
         .verdict = verdict_of_error(failure),
         .attempted = attempt->release ? attempt->revision : 0,
-        .plan = attempt->plan,
-        .digest = attempt->digest,
-        .results = attempt->results.count ? &attempt->results : NULL,
-        .n_resources = attempt->spec ? attempt->spec->n_resources : 0,
     };
-    int r = 0;
 
     operation_log_failure(run, failure, run_says_already(run, failure));
-    if (attempt->release)
-        r = release_write(run->context, &run->subject, attempt->release, PHASE_FAILED,
-                          attempt->plan, attempt->digest,
-                          attempt->results.count ? &attempt->results : NULL, &status.verdict,
-                          error);
-    return r < 0 ? r : run_write_status(run, &status, error);
+    return tell_end(attempt, &report, &status, error);
 }
 
-/* ---- The way of an attempt ---- */
-
-/* A new generation, or one that was left unfinished: its Release tells before it is looked at.
- * (The Spec itself is large, and a write of its status costs the API server as much as one of
- * all of it: until there is a plan, its generation that is not observed yet says enough.) */
-static int announce(struct attempt *attempt, struct error *error)
+static int end_badly(struct attempt *attempt, const struct error *failure,
+                     const struct operation_results *results, struct reconcile_result *result,
+                     struct error *error)
 {
-    int r = choose_revision(attempt, &attempt->release, error);
+    int64_t after = attempt->run.policy.retry_interval;
+    int r;
 
-    if (r >= 0 && !attempt->retry)
-        r = begin_release(attempt, error);
-    if (r >= 0)
-        operation_log_begin(attempt->run, attempt->revision, attempt->retry);
-    if (r >= 0 && !attempt->retry && attempt->release->phase == PHASE_GENERATING)
-        r = write_phase(attempt, PHASE_PREVIEWING, error);
-    return r;
-}
-
-/* All that comes before anything is made. *ret_idle: there is nothing to do. */
-static int prepare(struct attempt *attempt, bool *ret_idle, struct error *error)
-{
-    int r = parse(attempt->run, &attempt->spec, error);
-
-    if (r < 0)
-        return run_supersede(attempt->run, error);
-    if (!attempt->was_ready)
-        r = announce(attempt, error);
-    if (r >= 0)
-        r = make_plan(attempt, error);
-    if (r < 0)
-        return r;
-    *ret_idle = attempt->was_ready && plan_is_empty(attempt->plan);
-    if (*ret_idle)
-        return 0;
-    if (attempt->was_ready)
-        r = announce(attempt, error);
-    return r < 0 || attempt->retry ? r : write_phase(attempt, PHASE_APPLYING, error);
-}
-
-static int carry_out(struct attempt *attempt, struct error *error)
-{
-    int r = 0;
-
-    if (!attempt->retry)
-        say_progress(attempt, "applying");
-    else if (plan_is_empty(attempt->plan))
-        operation_limit(attempt->operation, RETRY_LOOK);
-    /* Else, killed after it, we would find a Spec that is Ready and has nothing to do, and its
-     * Release would stay as it is. */
-    if (attempt->was_ready)
-        r = run_settle(attempt->run, error);
-    if (r < 0)
-        return r;
-    if (!attempt->retry)
-        progress_begin(attempt->run, "applying");
-    r = operation_apply(attempt->operation, attempt->spec, attempt->plan, attempt->revision,
-                        !attempt->was_ready, &attempt->results, error);
-    progress_end(attempt->run);
-    return r;
-}
-
-static bool is_ours_to_tell(int code)
-{
-    return code != ERR_CANCELLED && code != ERR_FENCED;
-}
-
-static int end(struct attempt *attempt, const struct error *failure, int64_t *after,
-               struct error *error)
-{
-    const struct spec_policy *policy = &attempt->run->policy;
-
-    *after = failure->code ? policy->retry_interval : policy->interval;
-    if (!failure->code)
-        return end_well(attempt, error);
-    if (is_ours_to_tell(failure->code))
-        return end_badly(attempt, failure, error);
-    operation_log_failure(attempt->run, failure, false);
+    if (is_ours_to_tell(failure->code)) {
+        r = failed(attempt, failure, results, error);
+        return look_again_after(attempt, after, r, result);
+    }
+    operation_log_failure(&attempt->run, failure, false);
+    attempt_end(attempt);
     return err_copy(error, failure);
 }
 
-int reconcile_apply(struct run *run, int64_t *after, struct error *error)
+/* It came to nothing before anything was carried out. */
+static int apply_failed(struct attempt *attempt, const struct error *failure,
+                        struct reconcile_result *result, struct error *error)
 {
-    struct attempt attempt = {.run = run, .was_ready = run_says(run, "True", NULL)};
+    return end_badly(attempt, failure, NULL, result, error);
+}
+
+int apply_refused(struct attempt *attempt, const struct error *refusal,
+                  struct reconcile_result *result, struct error *error)
+{
+    struct error failure = *refusal, problem = {0};
+
+    if (!run_says_already(&attempt->run, refusal) &&
+        run_cancel_latest(&attempt->run, "a newer generation of the Spec came", &problem) < 0)
+        failure = problem;
+    return end_badly(attempt, &failure, NULL, result, error);
+}
+
+int apply_ended(struct attempt *attempt, struct reconcile_result *result, struct error *error)
+{
+    struct operation_results results;
     struct error failure = {0};
-    bool idle = false;
-    int prepared, r;
+    int r = operation_error(attempt->operation, &failure);
+
+    operation_results(attempt->operation, &results);
+    if (r < 0) {
+        r = end_badly(attempt, &failure, results.count ? &results : NULL, result, error);
+    } else {
+        r = succeeded(attempt, &results, error);
+        r = look_again_after(attempt, attempt->run.policy.interval, r, result);
+    }
+    operation_results_done(&results);
+    return r;
+}
+
+/* A Release succeeded, and nobody was told: the process was killed between the two writes, or the
+ * second was refused. What it said is said again. */
+static int tell_untold(struct attempt *attempt, struct reconcile_result *result,
+                       struct error *error)
+{
+    struct run *run = &attempt->run;
+    const struct value *told = attempt->release->status;
+    const struct value *ready = conditions_find(value_get(told, "conditions"), "Ready");
+    const char *message = value_get_string(ready, "message");
+    struct run_status status = {
+        .verdict = {"True", "ReconciliationSucceeded", message ? message : "applied",
+                    PROGRESS_SETTLED, run->policy.wait ? "True" : NULL},
+        .attempted = attempt->release->revision,
+        .applied = attempt->release->revision,
+        .plan = value_ref(value_get(told, "plan")),
+        .resources = report_all_ready(plan_of(attempt)->n_resources),
+    };
+    int r = run_write_status(run, &status, error);
+
+    run_status_done(&status);
+    return look_again_after(attempt, run->policy.interval, r, result);
+}
+
+/* ---- The Release to work under ---- */
+
+static bool is_of_this_generation(const struct attempt *attempt, const struct release *release)
+{
+    return release->operation == RELEASE_APPLY &&
+           release->generation == attempt->run.subject.generation;
+}
+
+/* What the newest Release, which has ended, makes of the attempt. Taken over where it is kept. */
+static void consider(struct attempt *attempt, struct release **latest)
+{
+    bool is_told =
+        attempt->kind == ATTEMPT_RESYNC && (*latest)->revision <= run_last_applied(&attempt->run);
+
+    if (!is_of_this_generation(attempt, *latest) || is_told)
+        return;
+    if ((*latest)->phase == PHASE_FAILED && attempt->kind == ATTEMPT_NEW)
+        attempt->kind = ATTEMPT_RETRY;
+    if ((*latest)->phase != PHASE_SUCCEEDED)
+        return;
+    attempt->kind = ATTEMPT_UNTOLD;
+    attempt->release = TAKE(*latest);
+}
+
+/* One that was left unfinished, else none yet, and the next revision. */
+static int find_release(struct attempt *attempt, struct error *error)
+{
+    struct run *run = &attempt->run;
+    _cleanup_(release_free_p) struct release *latest = NULL;
+    int64_t highest = 0;
+    int r = releases_latest(run->context, &run->subject, run->cancel, &latest, &highest, error);
+
+    if (r < 0)
+        return r;
+    attempt->revision = release_next_revision(run_last_applied(run), highest);
+    if (!latest)
+        return 0;
+    if (release_phase_is_terminal(latest->phase)) {
+        consider(attempt, &latest);
+        return 0;
+    }
+    if (!is_of_this_generation(attempt, latest))
+        return run_cancel_release(run, latest, "a newer generation of the Spec came", error);
+    attempt->kind = ATTEMPT_NEW;
+    attempt->revision = latest->revision;
+    attempt->release = TAKE(latest);
+    return 0;
+}
+
+static void log_begin(struct attempt *attempt)
+{
+    operation_log_begin(&attempt->run, attempt->revision, attempt->kind == ATTEMPT_RETRY);
+}
+
+/* While the plan is made: the Release that tells of it, unless it is a look at what is Ready. */
+static int announce(struct attempt *attempt, struct error *error)
+{
+    int r = 0;
+
+    if (attempt->kind == ATTEMPT_NEW)
+        r = find_release(attempt, error);
+    if (r >= 0 && attempt->kind == ATTEMPT_NEW)
+        r = begin_release(attempt, error);
+    if (r >= 0 && (attempt->kind == ATTEMPT_NEW || attempt->kind == ATTEMPT_RETRY))
+        log_begin(attempt);
+    return r;
+}
+
+/* ---- Beginning ---- */
+
+static int parse(struct attempt *attempt, struct error *error)
+{
+    struct release_subject *subject = &attempt->run.subject;
+    int r = run_parse(&attempt->run, &attempt->spec, error);
+
+    if (r < 0)
+        return r;
+    subject->project = attempt->spec->project;
+    subject->stack = attempt->spec->stack;
+    subject->workspace = attempt->spec->workspace;
+    return 0;
+}
+
+/* It goes on by itself. */
+static int begin_plan(struct attempt *attempt, struct error *error)
+{
+    struct run *run = &attempt->run;
+    _cleanup_value_ const struct value *identity = NULL;
+    struct operation_config config;
+    int r;
+
+    run_operation_config(run, &config, &identity);
+    r = attempt_open(attempt, &config, error);
+    if (r < 0)
+        return r;
+    if (run_lacks_state(run, operation_ledger(attempt->operation)))
+        run_event(run, EVENT_WARNING, "StateLost",
+                  "State is gone: what the Spec names is taken over again, and what it does not "
+                  "name any more is left where it is");
+    progress_begin(attempt);
+    operation_plan(attempt->operation, TAKE(attempt->spec));
+    return 0;
+}
+
+/* Nothing is made before the finalizer is there. 1: it was refused, and that is told. Where another
+ * write of the Spec came before it, the Spec has to be read again. */
+static int add_finalizer(struct attempt *attempt, struct reconcile_result *result,
+                         struct error *error)
+{
+    struct error problem = {0};
+    int r = run_add_finalizer(&attempt->run, &problem);
+
+    if (r >= 0)
+        return 0;
+    if (r != ERR_NOT_FOUND && is_ours_to_tell(r) && !err_is_transient(r)) {
+        r = apply_failed(attempt, &problem, result, error);
+        return r < 0 ? r : 1;
+    }
+    attempt_end(attempt);
+    return err_copy(error, &problem);
+}
+
+int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct error *error)
+{
+    struct run *run = &attempt->run;
+    struct error failure = {0}, problem = {0};
+    int r;
 
     operation_log_start(run, RELEASE_APPLY);
-    prepared = prepare(&attempt, &idle, &failure);
-    r = run_settle(run, error); /* nothing is made before the finalizer is there */
-    if (r < 0 && run->log.is_begun)
-        operation_log_failure(run, error, false);
-    *after = run->policy.interval;
-    if (r >= 0 && prepared >= 0 && !idle)
-        carry_out(&attempt, &failure);
-    if (r >= 0 && !idle)
-        r = end(&attempt, &failure, after, error);
-    if (idle)
-        log_debug("nothing to do", "namespace", run->namespace_name, "spec", run->name, NULL);
-    attempt_done(&attempt);
-    return r;
+    attempt->kind = run_says(run, "True", NULL) ? ATTEMPT_RESYNC : ATTEMPT_NEW;
+    if (parse(attempt, &failure) < 0)
+        return apply_refused(attempt, &failure, result, error);
+    begin_plan(attempt, &failure);
+    r = add_finalizer(attempt, result, error);
+    if (r)
+        return r < 0 ? r : 0;
+    if (announce(attempt, &problem) < 0)
+        return apply_failed(attempt, &problem, result, error);
+    return failure.code ? apply_failed(attempt, &failure, result, error) : 0;
+}
+
+/* ---- Going on ---- */
+
+/* An operation was begun after the one that the status tells of: its Release may still say so. */
+static bool has_untold_revision(const struct attempt *attempt)
+{
+    struct arena arena = ARENA_INIT;
+    struct state_head head;
+
+    ledger_head(operation_ledger(attempt->operation), &arena, &head);
+    arena_done(&arena);
+    return head.revision > run_last_applied(&attempt->run);
+}
+
+static int idle(struct attempt *attempt, struct reconcile_result *result)
+{
+    log_debug("nothing to do", "namespace", attempt->object.namespace_name, "spec",
+              attempt->object.name, NULL);
+    return look_again_after(attempt, attempt->run.policy.interval, 0, result);
+}
+
+/* The Spec is Ready, and stays so: State has to say that its Release was begun. Else, killed after
+ * the last change, the next process would find nothing to do, and never look for it. */
+static int mark_revision(struct attempt *attempt, struct error *error)
+{
+    struct ledger *ledger = operation_ledger(attempt->operation);
+    struct arena arena = ARENA_INIT;
+    struct state_head head;
+
+    ledger_head(ledger, &arena, &head);
+    head.revision = attempt->revision;
+    ledger_set_head(ledger, &head);
+    arena_done(&arena);
+    return ledger_begin(ledger, NULL, 0, error);
+}
+
+static int begin_work(struct attempt *attempt, struct error *error)
+{
+    int r;
+
+    if (attempt->kind == ATTEMPT_RETRY)
+        return 0;
+    r = begin_release(attempt, error);
+    if (r < 0 || attempt->kind != ATTEMPT_RESYNC)
+        return r;
+    progress_begin(attempt);
+    return mark_revision(attempt, error);
+}
+
+static int carry_out(struct attempt *attempt, struct reconcile_result *result, struct error *error)
+{
+    struct operation_apply how = {.verify = attempt->kind != ATTEMPT_RESYNC};
+    struct error problem = {0};
+
+    if (begin_work(attempt, &problem) < 0)
+        return apply_failed(attempt, &problem, result, error);
+    if (!attempt->run.log.is_begun && attempt->kind != ATTEMPT_RETRY)
+        log_begin(attempt);
+    how.revision = attempt->revision;
+    operation_apply(attempt->operation, &how);
+    return 0;
+}
+
+/* There is something to do after all, which the Release that succeeded does not tell of. */
+static void begin_anew(struct attempt *attempt)
+{
+    attempt->revision =
+        release_next_revision(run_last_applied(&attempt->run), attempt->release->revision);
+    release_free(TAKE(attempt->release));
+    attempt->kind = ATTEMPT_NEW;
+}
+
+int apply_planned(struct attempt *attempt, struct reconcile_result *result, struct error *error)
+{
+    const struct reconcile_context *context = attempt->run.context;
+    const struct plan *plan = operation_get_plan(attempt->operation);
+    struct error failure = {0};
+    bool is_empty;
+
+    if (operation_error(attempt->operation, &failure) < 0)
+        return apply_failed(attempt, &failure, result, error);
+    plan_digest(plan, context->plan_key, sizeof(context->plan_key), attempt->digest);
+    is_empty = plan_is_empty(plan);
+    if (attempt->kind == ATTEMPT_RESYNC) {
+        if (is_empty && !has_untold_revision(attempt))
+            return idle(attempt, result);
+        if (find_release(attempt, &failure) < 0)
+            return apply_failed(attempt, &failure, result, error);
+        if (is_empty && attempt->kind == ATTEMPT_RESYNC)
+            return idle(attempt, result);
+    }
+    if (attempt->kind == ATTEMPT_UNTOLD && is_empty)
+        return tell_untold(attempt, result, error);
+    if (attempt->kind == ATTEMPT_UNTOLD)
+        begin_anew(attempt);
+    return carry_out(attempt, result, error);
 }

@@ -1,5 +1,5 @@
 /*
- * What reconcilers share: made once by main, read by all workers.
+ * What reconcilers share: made once by the manager, read by all workers.
  */
 #ifndef CONTROLLER_RECONCILE_CONTEXT_H
 #define CONTROLLER_RECONCILE_CONTEXT_H
@@ -9,27 +9,33 @@
 #include "controller/reconcile/operation_log.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
+#include "engine/executor/executor.h"
 #include "engine/runtime.h"
-#include "engine/state/store.h"
+#include "engine/state/ledger.h"
 #include "runtimes/kubernetes/client/client.h"
+
+struct operations;
 
 struct reconcile_context {
     struct kube_client *client;
     const struct clock_source *clock;
-    struct state_store *store;
-    const char *state_namespace; /* where State, and plans, are kept */
-    struct runtime **runtimes;
+    struct executor *executor;
+    struct store *store;         /* where State is kept */
+    struct ledgers *ledgers;     /* over it */
+    const char *state_namespace; /* where plans are kept */
+    struct runtime *const *runtimes;
     size_t n_runtimes;
+    const struct permit *permit;   /* NULL: everything is allowed */
+    struct operations *operations; /* on Specs */
+    struct operations *previews;   /* on Releases that a person made */
     struct event_recorder *events;
     const struct operation_metrics *metrics; /* NULL: nothing is counted */
-    const char *default_service_account; /* "default" unless a flag says otherwise */
-    bool act_as_controller;              /* Specs without serviceAccountName: our own rights */
+    const char *default_service_account;     /* "default" unless a flag says otherwise */
+    bool act_as_controller;                  /* Specs without serviceAccountName: our own rights */
     unsigned parallelism;
     unsigned char plan_key[HASH_SIZE];
-    int64_t (*epoch)(void *arg);         /* of the leader */
+    int64_t (*epoch)(void *arg); /* of the leader */
     void *epoch_arg;
-    void (*on_wait)(void *arg, bool waits); /* operation.h; or NULL */
-    void *on_wait_arg;
 };
 
 #endif

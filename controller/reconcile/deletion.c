@@ -4,22 +4,90 @@
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/report.h"
 #include "engine/base/str.h"
+#include "engine/spec/name.h"
 #include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/runtime.h"
 
-static int release_finalizer(struct run *run, struct error *error)
+/* ---- The end ---- */
+
+static int release_finalizer(const struct run *run, struct error *error)
 {
-    _cleanup_free_ char *path = api_spec_path(run->namespace_name, run->name, NULL);
+    _cleanup_free_ char *path = api_spec_path(&run->subject.key, NULL);
     _cleanup_value_ const struct value *now = NULL;
-    int r = api_get_metadata(run->context, path, NULL, &now, error);
+    struct error problem = {0};
+    int r = api_get_metadata(run->context, path, NULL, &now, &problem);
 
-    if (r == ERR_NOT_FOUND) {
-        err_clear(error);
-        return 0;
-    }
     if (r >= 0)
-        r = finalizer_remove(run->context->client, path, value_get(now, "metadata"), NULL, error);
-    return r < 0 ? err_wrap(error, "removing the finalizer") : 0;
+        r = finalizer_remove(run->context->client, path, value_get(now, "metadata"), NULL,
+                             &problem);
+    if (r >= 0 || r == ERR_NOT_FOUND)
+        return 0;
+    err_wrap(&problem, "removing the finalizer");
+    return err_copy(error, &problem);
 }
+
+/* Rights may be gone for good, with what was deleted: there is a way out without them. */
+static void tell_way_out(struct error *failure)
+{
+    if (str_equal(failure->reason, "AccessDenied") ||
+        str_equal(failure->reason, "ServiceAccountNotFound"))
+        err_wrap(failure, "held (deletionPolicy Orphan would leave what remains)");
+}
+
+/* The Release goes on at the next try: it ends when everything is gone. */
+static int tell_failure(struct attempt *attempt, const struct error *failure,
+                        const struct operation_results *results, struct error *error)
+{
+    struct run *run = &attempt->run;
+    const struct plan *plan = attempt->operation ? operation_get_plan(attempt->operation) : NULL;
+    struct run_status status = {
+        .verdict = verdict_of_error(failure),
+        .attempted = attempt->release ? attempt->revision : 0,
+        .plan = plan ? report_plan(plan, attempt->digest) : NULL,
+        .resources = results ? report_resources(results) : NULL,
+    };
+    struct release_report report = {
+        .phase = PHASE_DESTROYING, .results = results, .verdict = &status.verdict};
+    int r;
+
+    if (results)
+        release_write(run->context, &run->subject, attempt->release, &report, NULL);
+    r = run_write_status(run, &status, error);
+    run_status_done(&status);
+    return r;
+}
+
+/* Something is in the way: the finalizer stays. */
+static int hold(struct attempt *attempt, struct error *failure,
+                const struct operation_results *results, struct reconcile_result *result,
+                struct error *error)
+{
+    struct run *run = &attempt->run;
+    int r;
+
+    tell_way_out(failure);
+    operation_log_failure(run, failure, run_says_already(run, failure));
+    *result = (struct reconcile_result){RECONCILE_AFTER, run->policy.retry_interval};
+    if (failure->code == ERR_CANCELLED || failure->code == ERR_FENCED)
+        r = err_copy(error, failure);
+    else
+        r = tell_failure(attempt, failure, results, error);
+    attempt_end(attempt);
+    return r;
+}
+
+static int destroyed(const struct run *run, struct release *release,
+                     const struct operation_results *results, struct error *error)
+{
+    struct verdict verdict = {"True", "ReconciliationSucceeded", "destroyed", PROGRESS_SETTLED,
+                              NULL};
+    struct release_report report = {
+        .phase = PHASE_SUCCEEDED, .results = results, .verdict = &verdict};
+
+    return release_write(run->context, &run->subject, release, &report, error);
+}
+
+/* ---- Without anything to delete ---- */
 
 static bool is_to_be_orphaned(const struct spec_policy *policy)
 {
@@ -27,9 +95,67 @@ static bool is_to_be_orphaned(const struct spec_policy *policy)
            (policy->deletion == DELETION_MIRROR_PRUNE && !policy->prune);
 }
 
+static int state_lost(const struct run *run, struct error *error)
+{
+    const struct spec_key *key = &run->subject.key;
+    struct store *store = run->context->store;
+    struct document_name name = {.kind = DOCUMENT_STATE, .spec = *key};
+    _cleanup_free_ char *place = store->ops->describe(store, &name);
+    char owner[SPEC_HASH_NAME_SIZE];
+
+    spec_hash_name(key->namespace_name, key->name, owner);
+    return err_set(error, ERR_CORRUPT, "StateLost",
+                   "held: State is gone (%s), so it is not known what there is to delete. Restore "
+                   "it; or set deletionPolicy to Orphan, and delete what has the label %s=%s",
+                   place, KUBE_OWNER_LABEL, owner);
+}
+
+/* Its phase was written before the first deletion. */
+static bool is_end_of_destroy(const struct release *latest)
+{
+    return latest && latest->operation == RELEASE_DESTROY &&
+           (latest->phase == PHASE_DESTROYING || latest->phase == PHASE_SUCCEEDED);
+}
+
+static int orphan(struct run *run, struct ledger *ledger, struct error *error)
+{
+    int r = ledger_remove(ledger, error);
+
+    if (r >= 0)
+        operation_log_success(run, is_to_be_orphaned(&run->policy) ? "nothing is deleted: orphaned"
+                                                                   : "nothing to delete");
+    return r;
+}
+
+/* Nothing was made, or all is deleted, or left. (A process may have been killed after State went,
+ * and before the Release said so.) In a namespace that goes there are no Releases. */
+static int forget(struct run *run, struct ledger *ledger, struct error *error)
+{
+    _cleanup_(release_free_p) struct release *latest = NULL;
+    int64_t highest = 0;
+    int r;
+
+    if (run->is_namespace_terminating)
+        return orphan(run, ledger, error);
+    r = releases_latest(run->context, &run->subject, run->cancel, &latest, &highest, error);
+    if (r < 0)
+        return r;
+    if (run_lacks_state(run, ledger) && !is_to_be_orphaned(&run->policy) &&
+        !is_end_of_destroy(latest))
+        return state_lost(run, error);
+    r = orphan(run, ledger, error);
+    if (r < 0)
+        return r;
+    return is_end_of_destroy(latest) && !is_to_be_orphaned(&run->policy)
+               ? destroyed(run, latest, NULL, error)
+               : run_cancel_release(run, latest, "the Spec was deleted", error);
+}
+
+/* ---- Beginning ---- */
+
 /* While the CRD itself goes, every Spec is deleted by the API server: surely nobody meant
  * everything that they hold. */
-static int check_definition(struct run *run, struct error *error)
+static int check_definition(const struct run *run, struct error *error)
 {
     _cleanup_free_ char *path = kube_path("apiextensions.k8s.io/v1", NULL,
                                           "customresourcedefinitions", "specs.api.kusion.io", NULL);
@@ -45,257 +171,206 @@ static int check_definition(struct run *run, struct error *error)
     return 0;
 }
 
-/* A retry saves State under the revision that it will have if it succeeds: of one that did not
- * there is nothing to be seen, and the number goes to the next. */
-static int64_t last_revision(const struct run *run, const struct state *state)
+static int open_state(const struct run *run, struct ledger **ret, struct error *error)
 {
-    const struct value *status = value_get(run->object, "status");
-    int64_t attempted = value_int(value_get(status, "lastAttemptedRevision"), 0);
+    const struct reconcile_context *context = run->context;
+    struct ledger_opening opening = {
+        .key = run->subject.key,
+        .spec_uid = value_string(value_path(run->object, "metadata", "uid", NULL)),
+        .epoch = context->epoch(context->epoch_arg),
+        .cancel = run->cancel,
+    };
 
-    return attempted > state->applied_revision ? attempted : state->applied_revision;
+    return ledger_open(context->ledgers, &opening, ret, error);
 }
 
-static int begin_release(struct run *run, const struct state *state, struct release **ret,
-                         struct error *error)
+/* Of a Spec that cannot be read, what it said when it was last applied. */
+static void recall_policy(struct run *run, struct ledger *ledger)
 {
-    struct release *latest = NULL;
-    int64_t highest = 0;
-    int r;
+    struct arena arena = ARENA_INIT;
+    const struct value *object;
+    struct state_head head;
 
-    if (run->namespace_terminating)
-        return 0;
-    r = releases_latest(run->context, &run->subject, run->cancel, &latest, &highest, error);
+    ledger_head(ledger, &arena, &head);
+    object = value_with(run->object, "spec", head.policy);
+    value_unref(run->object);
+    run->object = object;
+    spec_policy_read(run->object, &run->policy);
+    arena_done(&arena);
+}
+
+/* A retry saves State under the revision that it will have if it succeeds. Where it did not, the
+ * number goes to the next: so State's own is not asked for. */
+static int64_t last_revision(const struct run *run, struct ledger *ledger)
+{
+    struct arena arena = ARENA_INIT;
+    struct state_head head;
+    int64_t attempted = run_last_attempted(run);
+
+    ledger_head(ledger, &arena, &head);
+    arena_done(&arena);
+    return attempted > head.applied_revision ? attempted : head.applied_revision;
+}
+
+/* The one that was left unfinished, or a new one. */
+static int choose_release(struct attempt *attempt, struct error *error)
+{
+    struct run *run = &attempt->run;
+    struct ledger *ledger = operation_ledger(attempt->operation);
+    _cleanup_(release_free_p) struct release *latest = NULL;
+    int64_t highest = 0, revision;
+    int r = releases_latest(run->context, &run->subject, run->cancel, &latest, &highest, error);
+
     if (r < 0)
         return r;
     if (latest && latest->operation == RELEASE_DESTROY &&
         !release_phase_is_terminal(latest->phase)) {
-        *ret = latest;
+        attempt->release = TAKE(latest);
         return 0;
     }
     r = run_cancel_release(run, latest, "the Spec was deleted", error);
-    release_free(latest);
     if (r < 0)
         return r;
-    return release_begin(run->context, &run->subject, RELEASE_DESTROY,
-                         release_next_revision(last_revision(run, state), highest), ret, error);
+    revision = release_next_revision(last_revision(run, ledger), highest);
+    return release_begin(run->context, &run->subject, RELEASE_DESTROY, revision, &attempt->release,
+                         error);
 }
 
-static int state_lost(const struct run *run, struct error *error)
+/* Before the first deletion the Release says that they have begun: State that is gone later is no
+ * riddle then. */
+static int begin_release(struct attempt *attempt, struct error *error)
 {
-    struct state_key key = {run->namespace_name, run->name};
-    char name[STATE_NAME_SIZE];
+    struct run *run = &attempt->run;
+    struct release_report report = {.phase = PHASE_DESTROYING};
+    int r;
 
-    state_key_name(&key, name);
-    return err_set(
-        error, ERR_CORRUPT, "StateLost",
-        "held: State is gone (ConfigMap %s/%s, and what has the label "
-        "api.kusion.io/state=%s), so it is not known what there is to delete. Restore it; "
-        "or set deletionPolicy to Orphan, and delete what has the label "
-        "api.kusion.io/owner=%s",
-        run->context->state_namespace, name, name, name);
+    if (run->is_namespace_terminating) {
+        attempt->revision = last_revision(run, operation_ledger(attempt->operation)) + 1;
+        return 0;
+    }
+    r = choose_release(attempt, error);
+    if (r < 0)
+        return r;
+    attempt->revision = attempt->release->revision;
+    operation_log_release(run, attempt->release);
+    if (attempt->release->phase == PHASE_DESTROYING)
+        return 0;
+    return release_write(run->context, &run->subject, attempt->release, &report, error);
 }
 
-static int destroyed(struct run *run, struct release *release,
-                     const struct operation_results *results, struct error *error)
+/* Plans it in the background, and makes its Release meanwhile. */
+static int begin_destroy(struct attempt *attempt, struct error *error)
 {
-    struct verdict verdict = {"True", "ReconciliationSucceeded", "destroyed", PROGRESS_SETTLED,
-                              NULL};
+    struct run *run = &attempt->run;
+    _cleanup_value_ const struct value *identity = NULL;
+    struct operation_config config;
+    int r;
 
-    return release_write(run->context, &run->subject, release, PHASE_SUCCEEDED, NULL, NULL, results,
-                         &verdict, error);
-}
-
-static bool is_end_of_destroy(const struct release *latest)
-{
-    return latest && latest->operation == RELEASE_DESTROY &&
-           (latest->phase == PHASE_DESTROYING || latest->phase == PHASE_SUCCEEDED);
-}
-
-static int orphan(struct run *run, struct operation *operation, struct error *error)
-{
-    int r = operation_orphan(operation, error);
-
+    run_operation_config(run, &config, &identity);
+    r = attempt_open(attempt, &config, error);
+    if (r < 0)
+        return r;
+    attempt->kind = run_says(run, "False", NULL) ? ATTEMPT_RETRY : ATTEMPT_NEW;
+    progress_begin(attempt);
+    operation_plan(attempt->operation, NULL);
+    r = begin_release(attempt, error);
     if (r >= 0)
-        operation_log_success(run, is_to_be_orphaned(&run->policy) ? "nothing is deleted: orphaned"
-                                                                   : "nothing to delete");
+        operation_log_begin(run, attempt->revision, attempt->kind == ATTEMPT_RETRY);
     return r;
 }
 
-/* Without anything to delete: nothing was made, or all is deleted, or left. (We may have been
- * killed after State went, and before the Release said so.) In a namespace that goes there are no
- * Releases. */
-static int forget(struct run *run, struct operation *operation, struct error *error)
+static size_t count_records(struct ledger *ledger)
 {
-    _cleanup_(release_free_p) struct release *latest = NULL;
-    int64_t highest = 0;
-    int r;
+    struct ledger_records records = ledger_records(ledger);
+    size_t count = records.count;
 
-    if (run->namespace_terminating)
-        return orphan(run, operation, error);
-    r = releases_latest(run->context, &run->subject, run->cancel, &latest, &highest, error);
-    if (r < 0)
-        return r;
-    if (run_lacks_state(run, operation) && !is_to_be_orphaned(&run->policy) &&
-        !is_end_of_destroy(latest))
-        return state_lost(run, error);
-    r = orphan(run, operation, error);
-    if (r < 0)
-        return r;
-    return is_end_of_destroy(latest) && !is_to_be_orphaned(&run->policy)
-               ? destroyed(run, latest, NULL, error)
-               : run_cancel_release(run, latest, "the Spec was deleted", error);
+    ledger_records_done(&records);
+    return count;
 }
 
-/* The Release, and the status, say what begins; but in a try after one that failed, what that one
- * said stands until this one knows better. */
-static int begin_destroy(struct run *run, const struct state *state, bool is_retry,
-                         struct run_status *status, struct release **ret, struct error *error)
+/* 0 without an operation: there is nothing to delete any more. */
+static int take_down(struct attempt *attempt, struct error *error)
 {
-    int r = begin_release(run, state, ret, error);
-    struct release *release = *ret;
+    struct run *run = &attempt->run;
+    _cleanup_(ledger_unref_p) struct ledger *ledger = NULL;
+    int r = open_state(run, &ledger, error);
 
     if (r < 0)
         return r;
-    status->verdict =
-        (struct verdict){"Unknown", "Progressing", "destroying", PROGRESS_RECONCILING, NULL};
-    status->attempted = release ? release->revision : 0;
-    status->deletions = state->n_records;
-    if (!is_retry)
-        r = run_write_status(run, status, error);
-    if (r >= 0 && release && release->phase != PHASE_DESTROYING)
-        r = release_write(run->context, &run->subject, release, PHASE_DESTROYING, NULL, NULL, NULL,
-                          NULL, error);
-    return r;
-}
-
-static int end_well(struct run *run, struct release *release,
-                    const struct operation_results *results, struct error *error)
-{
-    _cleanup_free_ char *summary = report_summary(results);
-    int r = destroyed(run, release, results, error);
-
-    if (r < 0)
-        return r;
-    operation_log_success(run, summary);
-    run_event(run, "Normal", "ReconciliationSucceeded", "everything of the Spec is destroyed");
-    return 0;
-}
-
-static int destroy(struct run *run, struct operation *operation, struct run_status *status,
-                   struct operation_results *results, struct error *error)
-{
-    const struct state *state = operation_state(operation);
-    _cleanup_(release_free_p) struct release *release = NULL;
-    bool is_retry = run_says(run, "False", NULL);
-    struct verdict verdict;
-    int64_t revision;
-    int r;
-
-    if (!state->n_records)
-        return forget(run, operation, error);
-    r = begin_destroy(run, state, is_retry, status, &release, error);
-    if (r < 0)
-        return r;
-    status->results = results;
-    revision = release ? release->revision : state->revision + 1;
-    operation_log_release(run, release);
-    operation_log_begin(run, revision, is_retry);
-    if (!is_retry)
-        progress_begin(run, "destroying");
-    r = operation_destroy(operation, revision, results, error);
-    progress_end(run);
-    if (r < 0) {
-        /* The Release goes on at the next try: it ends when everything is gone. */
-        verdict = verdict_of_error(error);
-        release_write(run->context, &run->subject, release, PHASE_DESTROYING, NULL, NULL, results,
-                      &verdict, NULL);
-        return r;
-    }
-    return end_well(run, release, results, error);
-}
-
-/* Of a Spec that cannot be read, what it said when it was last applied. */
-static int recall_policy(struct run *run, struct error *error)
-{
-    struct state_store *store = run->context->store;
-    struct state_key key = {run->namespace_name, run->name};
-    _cleanup_(state_free_p) struct state *state = NULL;
-    _cleanup_free_ char *version = NULL;
-    const struct value *object;
-    struct error problem = {0};
-    int r = store->ops->load(store, &key, run->cancel, &state, &version, &problem);
-
-    if (r < 0 && r != ERR_NOT_FOUND) {
-        err_wrap(&problem, "loading State");
-        return err_copy(error, &problem);
-    }
-    object = value_with(run->object, "spec", state ? state->policy : NULL);
-    value_unref(run->object);
-    run->object = object;
-    spec_policy_read(run->object, &run->policy);
-    return 0;
-}
-
-/* status, results: of what was begun. */
-static int take_down(struct run *run, struct run_status *status, struct operation_results *results,
-                     struct error *error)
-{
-    _cleanup_(operation_free_p) struct operation *operation = NULL;
-    int r = run->unreadable ? recall_policy(run, error) : 0;
-
-    if (r < 0)
-        return r;
-    if (!is_to_be_orphaned(&run->policy)) {
+    if (run->is_unreadable)
+        recall_policy(run, ledger);
+    if (!is_to_be_orphaned(&run->policy))
         r = check_definition(run, error);
-        if (r < 0)
-            return r;
-    }
-    r = api_namespace_terminating(run->context, run->namespace_name, run->cancel,
-                                  &run->namespace_terminating, error);
     if (r >= 0)
-        r = run_operation(run, &operation, error);
+        r = api_namespace_terminating(run->context, run->subject.key.namespace_name, run->cancel,
+                                      &run->is_namespace_terminating, error);
     if (r < 0)
         return r;
-    if (is_to_be_orphaned(&run->policy))
-        return forget(run, operation, error);
-    return destroy(run, operation, status, results, error);
+    if (is_to_be_orphaned(&run->policy) || !count_records(ledger))
+        return forget(run, ledger, error);
+    return begin_destroy(attempt, error);
 }
 
-/* Rights may be gone for good, with what was deleted: there is a way out without them. */
-static void tell_way_out(struct error *failure)
+int deletion_begin(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
-    if (str_equal(failure->reason, "AccessDenied") ||
-        str_equal(failure->reason, "ServiceAccountNotFound"))
-        err_wrap(failure, "held (deletionPolicy Orphan would leave what remains)");
-}
-
-static int hold(struct run *run, struct run_status *status, struct error *failure, int64_t *after,
-                struct error *error)
-{
-    tell_way_out(failure);
-    operation_log_failure(run, failure, run_says_already(run, failure));
-    if (failure->code == ERR_CANCELLED || failure->code == ERR_FENCED)
-        return err_copy(error, failure);
-    *after = run->policy.retry_interval;
-    status->verdict = verdict_of_error(failure);
-    return run_write_status(run, status, error);
-}
-
-int reconcile_deletion(struct run *run, int64_t *after, struct error *error)
-{
-    struct operation_results results = {0};
-    struct run_status status = {0};
+    struct run *run = &attempt->run;
     struct error failure = {0};
-    int r;
 
     if (!finalizer_is_set(value_get(run->object, "metadata")))
         return 0;
     operation_log_start(run, RELEASE_DESTROY);
-    r = take_down(run, &status, &results, &failure);
+    if (take_down(attempt, &failure) < 0)
+        return hold(attempt, &failure, NULL, result, error);
+    return attempt->operation ? 0 : release_finalizer(run, error);
+}
+
+/* ---- Going on ---- */
+
+int deletion_planned(struct attempt *attempt, struct reconcile_result *result, struct error *error)
+{
+    struct operation_apply how = {.revision = attempt->revision};
+    const struct reconcile_context *context = attempt->run.context;
+    struct error failure = {0};
+
+    if (operation_error(attempt->operation, &failure) < 0)
+        return hold(attempt, &failure, NULL, result, error);
+    plan_digest(operation_get_plan(attempt->operation), context->plan_key,
+                sizeof(context->plan_key), attempt->digest);
+    operation_apply(attempt->operation, &how);
+    return 0;
+}
+
+/* The operation is kept until all of it is written. */
+static int end_well(struct attempt *attempt, const struct operation_results *results,
+                    struct error *error)
+{
+    struct run *run = &attempt->run;
+    _cleanup_free_ char *summary = report_summary(results);
+    int r = destroyed(run, attempt->release, results, error);
+
+    if (r < 0)
+        return r;
+    if (!run->log.is_ended)
+        run_event(run, EVENT_NORMAL, "ReconciliationSucceeded",
+                  "everything of the Spec is destroyed");
+    operation_log_success(run, summary);
+    r = release_finalizer(run, error);
     if (r >= 0)
-        r = release_finalizer(run, error);
+        attempt_end(attempt);
+    return r;
+}
+
+int deletion_ended(struct attempt *attempt, struct reconcile_result *result, struct error *error)
+{
+    struct operation_results results;
+    struct error failure = {0};
+    int r = operation_error(attempt->operation, &failure);
+
+    operation_results(attempt->operation, &results);
+    if (r < 0)
+        r = hold(attempt, &failure, results.count ? &results : NULL, result, error);
     else
-        r = hold(run, &status, &failure, after, error);
+        r = end_well(attempt, &results, error);
     operation_results_done(&results);
     return r;
 }

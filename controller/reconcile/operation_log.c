@@ -59,9 +59,9 @@ static void write_line(const struct run *run, log_function *log, const char *mes
     const struct operation_log *own = &run->log;
     char generation[24], revision[24], duration[24];
 
-    log(message, "namespace", run->namespace_name, "spec", run->name, "operation",
-        names[own->operation], "generation",
-        run->generation ? number(generation, run->generation) : NULL, "release",
+    log(message, "namespace", run->subject.key.namespace_name, "spec", run->subject.key.name,
+        "operation", names[own->operation], "generation",
+        run->subject.generation ? number(generation, run->subject.generation) : NULL, "release",
         *own->release ? own->release : NULL, "revision",
         own->revision ? number(revision, own->revision) : NULL, "reason", reason, "summary",
         summary, "error", error, "durationMs",
@@ -90,6 +90,9 @@ static void count(const struct run *run, const char *result, const char *reason)
 
 void operation_log_success(struct run *run, const char *summary)
 {
+    if (run->log.is_ended)
+        return;
+    run->log.is_ended = true;
     count(run, "succeeded", "ReconciliationSucceeded");
     write_line(run, log_info, "operation succeeded", "ReconciliationSucceeded", summary, NULL);
 }
@@ -98,6 +101,9 @@ void operation_log_failure(struct run *run, const struct error *failure, bool is
 {
     bool is_cancelled = failure->code == ERR_CANCELLED || failure->code == ERR_FENCED;
 
+    if (run->log.is_ended)
+        return;
+    run->log.is_ended = true;
     count(run, is_cancelled ? "cancelled" : "failed", failure->reason);
     if (is_cancelled)
         write_line(run, run->log.is_begun ? log_info : log_debug, "operation cancelled",

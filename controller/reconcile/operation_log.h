@@ -35,6 +35,7 @@ struct operation_log {
     char release[254]; /* its name; "": none */
     int64_t revision;  /* 0: none */
     bool is_begun;     /* its first line was written, at info */
+    bool is_ended;     /* its last was written */
 };
 
 /* Time counts from here; nothing is said yet: there may be nothing to do. */
@@ -46,6 +47,7 @@ void operation_log_release(struct run *run, const struct release *release);
 /* There is something to do. */
 void operation_log_begin(struct run *run, int64_t revision, bool is_retry);
 
+/* Its end, told once: what comes after that is not told any more. */
 void operation_log_success(struct run *run, const char *summary);
 
 /* Or was cancelled, as the error's code says. is_repeated: the last try ended the same way. */

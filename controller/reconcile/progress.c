@@ -1,48 +1,143 @@
 #include "controller/reconcile/progress.h"
 
-#include "controller/reconcile/run.h"
+#include "controller/reconcile/operations.h"
+#include "controller/reconcile/report.h"
 #include "engine/base/str.h"
 
-static int64_t now(const struct run *run)
+/* What it is called, and the Release's phase; NULL: the Spec is not concerned. */
+static const struct {
+    const char *planning, *working;
+    enum release_phase planning_phase, working_phase;
+} words[] = {
+    [RELEASE_APPLY] = {"planning", "applying", PHASE_PREVIEWING, PHASE_APPLYING},
+    [RELEASE_PREVIEW] = {NULL, NULL, PHASE_PREVIEWING, PHASE_PREVIEWING},
+    [RELEASE_DESTROY] = {"destroying", "destroying", PHASE_DESTROYING, PHASE_DESTROYING},
+};
+
+static int64_t now(const struct attempt *attempt)
 {
-    return run->context->clock->monotonic(run->context->clock);
+    const struct clock_source *clock = attempt->run.context->clock;
+
+    return clock->monotonic(clock);
 }
 
-void progress_begin(struct run *run, const char *doing)
+void progress_begin(struct attempt *attempt)
 {
-    run->progress.doing = doing;
-    run->progress.due = now(run) + PROGRESS_FIRST;
-    pthread_mutex_init(&run->progress.mutex, NULL);
+    attempt->progress = (struct attempt_progress){.begun = now(attempt)};
 }
 
-void progress_end(struct run *run)
+static int write_spec(struct attempt *attempt, const char *message, struct error *error)
 {
-    if (!run->progress.doing)
-        return;
-    run->progress.doing = NULL;
-    pthread_mutex_destroy(&run->progress.mutex);
-}
-
-static void say(struct run *run, const struct operation_result *result)
-{
-    _cleanup_free_ char *message = str_printf("%s: waiting for %s: %s", run->progress.doing,
-                                              result->id, result->error.message);
+    const struct plan *plan = operation_get_plan(attempt->operation);
     struct run_status status = {
-        .verdict = {"Unknown", "Progressing", message, PROGRESS_RECONCILING, NULL}};
+        .verdict = {"Unknown", "Progressing", message, PROGRESS_RECONCILING, NULL},
+        .attempted = attempt->release ? attempt->revision : 0,
+        .plan = plan ? report_plan(plan, attempt->digest) : NULL,
+    };
+    int r = run_write_status(&attempt->run, &status, error);
 
-    run_begin_status(run, &status);
+    run_status_done(&status);
+    return r;
 }
 
-void progress_on_pending(void *arg, const struct operation_result *result)
+static int write_release(struct attempt *attempt, bool is_working, struct error *error)
 {
-    struct run *run = arg;
+    enum release_operation operation = attempt->run.log.operation;
+    struct release_report report = {
+        .phase = is_working ? words[operation].working_phase : words[operation].planning_phase,
+        .plan = is_working ? operation_get_plan(attempt->operation) : NULL,
+        .digest = attempt->digest,
+    };
 
-    /* Who finds another at it has nothing to add. */
-    if (!run->progress.doing || pthread_mutex_trylock(&run->progress.mutex) != 0)
-        return;
-    if (now(run) >= run->progress.due) {
-        say(run, result);
-        run->progress.due = now(run) + PROGRESS_INTERVAL;
+    if (!attempt->release || attempt->release->phase == report.phase)
+        return 0;
+    return release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
+                         error);
+}
+
+static int say_phase(struct attempt *attempt, bool is_working, struct error *error)
+{
+    enum release_operation operation = attempt->run.log.operation;
+    const char *message = is_working ? words[operation].working : words[operation].planning;
+    int r = write_release(attempt, is_working, error);
+
+    return r < 0 || !message ? r : write_spec(attempt, message, error);
+}
+
+static int say_waiting(struct attempt *attempt, bool *ret_said, struct error *error)
+{
+    const char *working = words[attempt->run.log.operation].working;
+    _cleanup_free_ char *message = NULL;
+    char what[ERROR_MESSAGE_SIZE];
+
+    *ret_said = operation_waits_for(attempt->operation, what, sizeof(what));
+    if (!*ret_said)
+        return 0;
+    message = str_printf("%s: waiting for %s", working, what);
+    return write_spec(attempt, message, error);
+}
+
+/* Says its phase if that is due. *ret_next: when it is, else. */
+static int tell_phase(struct attempt *attempt, bool is_working, int64_t *ret_next,
+                      struct error *error)
+{
+    struct attempt_progress *progress = &attempt->progress;
+    int64_t due =
+        progress->said ? progress->said + PROGRESS_AGAIN : progress->begun + PROGRESS_QUIET;
+    int r;
+
+    if (progress->what >= (is_working ? SAID_WORKING : SAID_PLANNING))
+        return 0;
+    if (now(attempt) < due) {
+        *ret_next = due;
+        return 0;
     }
-    pthread_mutex_unlock(&run->progress.mutex);
+    r = say_phase(attempt, is_working, error);
+    if (r < 0)
+        return r;
+    progress->what = is_working ? SAID_WORKING : SAID_PLANNING;
+    progress->said = now(attempt);
+    return 0;
+}
+
+static int tell_waiting(struct attempt *attempt, int64_t *ret_next, struct error *error)
+{
+    struct attempt_progress *progress = &attempt->progress;
+    bool said = false;
+    int r = 0;
+
+    if (!progress->waits_due)
+        progress->waits_due = now(attempt) + PROGRESS_FIRST;
+    if (now(attempt) >= progress->waits_due) {
+        r = say_waiting(attempt, &said, error);
+        progress->waits_due = now(attempt) + (said ? PROGRESS_INTERVAL : PROGRESS_FIRST);
+    }
+    if (progress->waits_due < *ret_next)
+        *ret_next = progress->waits_due;
+    return r;
+}
+
+/* Nothing is said of a look at a Spec that is Ready, nor of a retry. */
+static bool is_silent(const struct attempt *attempt, bool is_working)
+{
+    return attempt->kind == ATTEMPT_RETRY || (attempt->kind != ATTEMPT_NEW && !is_working);
+}
+
+int progress_tell(struct attempt *attempt, int64_t *ret_after, struct error *error)
+{
+    enum operation_phase phase = operation_phase(attempt->operation);
+    bool is_working = phase == OPERATION_RUNNING || phase == OPERATION_PARKED;
+    bool is_of_spec = words[attempt->run.log.operation].working;
+    int64_t next = CLOCK_FOREVER;
+    int r;
+
+    *ret_after = 0;
+    if (is_silent(attempt, is_working))
+        return 0;
+    r = tell_phase(attempt, is_working, &next, error);
+    if (r >= 0 && is_working && is_of_spec)
+        r = tell_waiting(attempt, &next, error);
+    if (next != CLOCK_FOREVER)
+        *ret_after = next > now(attempt) ? next - now(attempt) : 1;
+    return r;
 }

@@ -1,32 +1,39 @@
 /*
- * What an operation waits for, while it does: a status that says no more than
- * "applying" for minutes tells nobody where to look.
+ * What is said of an operation while it goes on, and when.
+ *
+ * Statuses say what stays true for a while: nothing in the first second; then
+ * what phase it is in, again at a change, once a second at most; and what an
+ * apply or a destroy waits for, after five seconds and then every thirty. (Its
+ * end is told by those who end it.)
+ *
+ * Of a retry nothing is said before its end: until then stands what the try
+ * before it said.
  */
 #ifndef CONTROLLER_RECONCILE_PROGRESS_H
 #define CONTROLLER_RECONCILE_PROGRESS_H
 
-#include <pthread.h>
 #include <stdint.h>
 
-#include "engine/operation/operation.h"
+#include "engine/base/error.h"
 
-#define PROGRESS_FIRST 5000     /* ms of waiting, after which it is said for what */
+#define PROGRESS_QUIET    1000  /* ms: of an operation that is over by then nothing is said */
+#define PROGRESS_AGAIN    1000  /* ms between two phases */
+#define PROGRESS_FIRST    5000  /* ms of carrying out, after which it is said what is waited for */
 #define PROGRESS_INTERVAL 30000 /* ms between two that say something else */
 
-struct run;
+struct attempt;
 
-struct run_progress {
-    const char *doing; /* "applying"; NULL: nothing is said */
-    int64_t due;       /* ms, monotonic: when the next may be said */
-    pthread_mutex_t mutex;
+struct attempt_progress {
+    int64_t begun; /* ms, monotonic */
+    int64_t said;  /* when, last; 0: nothing was */
+    int64_t waits_due;
+    enum { SAID_NOTHING, SAID_PLANNING, SAID_WORKING } what;
 };
 
-/* From here on, until progress_end(), the Spec's status may be written by the operation's threads:
- * the run's own leaves it alone. doing: of static storage. */
-void progress_begin(struct run *run, const char *doing);
-void progress_end(struct run *run);
-
-/* operation_config's on_pending. arg: the run. */
-void progress_on_pending(void *arg, const struct operation_result *result);
+/* Time counts from here. */
+void progress_begin(struct attempt *attempt);
+/* Says what is due of an operation that has not ended. *ret_after: ms until there may be more; 0:
+ * not before it changes. */
+int progress_tell(struct attempt *attempt, int64_t *ret_after, struct error *error);
 
 #endif

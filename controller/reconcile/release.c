@@ -1,57 +1,182 @@
 #include "controller/reconcile/release.h"
 
 #include "controller/reconcile/api.h"
+#include "controller/reconcile/operations.h"
 #include "controller/reconcile/report.h"
-#include "controller/reconcile/run.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/plans.h"
 
-/* What a preview holds. */
-struct preview {
-    struct run run; /* on the Spec */
-    struct spec *spec;
-    struct operation *operation;
-    struct plan *plan;
-    char digest[HASH_HEX_SIZE];
-};
+/* ---- Telling ---- */
 
-static int load_spec(struct preview *preview, struct error *error)
+static int write_release(struct attempt *attempt, const struct release_report *report,
+                         struct error *error)
 {
-    static const char *const types[] = {RESOURCE_KUBERNETES, NULL};
-    struct run *run = &preview->run;
-    _cleanup_free_ char *path = api_spec_path(run->namespace_name, run->name, NULL);
-    struct problems problems = PROBLEMS_INIT;
-    int r = kube_get(run->context->client, path, run->cancel, &run->object, error);
+    return release_write(attempt->run.context, &attempt->run.subject, attempt->release, report,
+                         error);
+}
+
+/* It is over, and not looked at again; unless that could not be written. */
+static int end(struct attempt *attempt, const struct release_report *report, struct error *error)
+{
+    int r = write_release(attempt, report, error);
+
+    attempt_end(attempt);
+    return r;
+}
+
+/* The other side does not answer: the preview goes on when it does. */
+static int put_off(struct attempt *attempt, const struct error *problem, struct error *error)
+{
+    const struct value *conditions = value_get(attempt->release->status, "conditions");
+    const struct value *ready = conditions_find(conditions, "Ready");
+    struct verdict verdict = verdict_of_error(problem);
+    struct release_report report = {.phase = PHASE_PREVIEWING, .verdict = &verdict};
+    bool is_known = str_equal(value_get_string(ready, "message"), problem->message);
+    int r = 0;
+
+    operation_log_failure(&attempt->run, problem, is_known);
+    if (!is_known)
+        r = write_release(attempt, &report, error);
+    attempt_end(attempt);
+    return r < 0 ? r : err_copy(error, problem);
+}
+
+static int fail(struct attempt *attempt, const struct error *problem, struct error *error)
+{
+    const struct plan *plan = attempt->operation ? operation_get_plan(attempt->operation) : NULL;
+    struct verdict verdict = verdict_of_error(problem);
+    struct release_report report = {
+        .phase = PHASE_FAILED, .plan = plan, .digest = attempt->digest, .verdict = &verdict};
+
+    if (problem->code == ERR_UNAVAILABLE)
+        return put_off(attempt, problem, error);
+    operation_log_failure(&attempt->run, problem, false);
+    if (problem->code != ERR_CANCELLED && problem->code != ERR_FENCED)
+        return end(attempt, &report, error);
+    attempt_end(attempt);
+    return err_copy(error, problem);
+}
+
+static int show(struct attempt *attempt, const struct plan *plan, struct error *error)
+{
+    _cleanup_free_ char *summary = report_plan_summary(plan);
+    struct verdict verdict = {"True", "ReconciliationSucceeded", "this is what an apply would do",
+                              PROGRESS_SETTLED, NULL};
+    struct release_report report = {
+        .phase = PHASE_SUCCEEDED, .plan = plan, .digest = attempt->digest, .verdict = &verdict};
+
+    operation_log_success(&attempt->run, summary);
+    return end(attempt, &report, error);
+}
+
+static int refuse(struct attempt *attempt, struct error *error)
+{
+    struct error refusal = {0};
+
+    err_set(
+        &refusal, ERR_UNSUPPORTED, "Unsupported",
+        "a Release of operation %s, made by hand, is not carried out by this version: Preview is",
+        release_operation_name(attempt->release->operation));
+    return fail(attempt, &refusal, error);
+}
+
+/* ---- Beginning ---- */
+
+static bool is_generated(const struct value *object)
+{
+    return value_path(object, "metadata", "labels", RELEASE_GENERATED_LABEL, NULL) != NULL;
+}
+
+/* The Release; none where there is nothing to be done about it. */
+static int load_release(struct attempt *attempt, struct error *error)
+{
+    const struct reconcile_context *context = attempt->run.context;
+    const struct spec_key *key = &attempt->object;
+    _cleanup_free_ char *path = api_release_path(key, NULL);
+    _cleanup_value_ const struct value *object = NULL;
+    struct error absent = {0};
+    int r = kube_get(context->client, path, attempt->run.cancel, &object, &absent);
 
     if (r == ERR_NOT_FOUND)
-        return err_set(error, ERR_INVALID, "SpecNotFound",
-                       "there is no Spec \"%s\" in namespace %s", run->name, run->namespace_name);
+        return plan_remove(context->client, context->state_namespace, key->namespace_name,
+                           key->name, error);
     if (r < 0)
-        return r;
-    spec_policy_read(run->object, &run->policy);
-    r = spec_parse(run->object, &(struct spec_options){types}, &preview->spec, &problems, error);
-    problems_done(&problems);
-    if (r < 0)
-        return r;
-    run->generation = preview->spec->generation;
-    run->subject = (struct release_subject){run->namespace_name,  run->name,
-                                            run->generation,      preview->spec->project,
-                                            preview->spec->stack, preview->spec->workspace};
+        return err_copy(error, &absent);
+    if (is_generated(object) || api_is_deleting(object))
+        return 0;
+    attempt_read(attempt, value_get(object, "metadata"));
+    attempt->release = release_of(object);
+    if (release_phase_is_terminal(attempt->release->phase))
+        release_free(TAKE(attempt->release));
     return 0;
 }
 
-static int make_plan(struct preview *preview, struct error *error)
+static int load_spec(struct attempt *attempt, struct error *error)
 {
-    const struct reconcile_context *context = preview->run.context;
-    int r = run_operation(&preview->run, &preview->operation, error);
+    struct run *run = &attempt->run;
+    struct release_subject *subject = &run->subject;
+    _cleanup_free_ char *path = api_spec_path(&subject->key, NULL);
+    struct error absent = {0};
+    int r = kube_get(run->context->client, path, run->cancel, &run->object, &absent);
 
-    if (r >= 0)
-        r = operation_plan(preview->operation, preview->spec, PLAN_DEEP, &preview->plan, error);
-    if (r >= 0)
-        plan_digest(preview->plan, context->plan_key, sizeof(context->plan_key), preview->digest);
-    return r;
+    if (r == ERR_NOT_FOUND)
+        return err_set(error, ERR_INVALID, "SpecNotFound",
+                       "there is no Spec \"%s\" in namespace %s", subject->key.name,
+                       subject->key.namespace_name);
+    if (r < 0)
+        return err_copy(error, &absent);
+    spec_policy_read(run->object, &run->policy);
+    r = run_parse(run, &attempt->spec, error);
+    if (r < 0)
+        return r;
+    subject->generation = attempt->spec->generation;
+    subject->project = attempt->spec->project;
+    subject->stack = attempt->spec->stack;
+    subject->workspace = attempt->spec->workspace;
+    return 0;
 }
+
+/* It goes on by itself. */
+static int begin_plan(struct attempt *attempt, struct error *error)
+{
+    _cleanup_value_ const struct value *identity = NULL;
+    struct operation_config config;
+    int r = load_spec(attempt, error);
+
+    if (r < 0)
+        return r;
+    operation_log_begin(&attempt->run, 0, attempt->release->phase == PHASE_PREVIEWING);
+    run_operation_config(&attempt->run, &config, &identity);
+    config.scope.thorough = true;
+    r = attempt_open(attempt, &config, error);
+    if (r < 0)
+        return r;
+    progress_begin(attempt);
+    operation_plan(attempt->operation, TAKE(attempt->spec));
+    return 0;
+}
+
+static int begin(struct attempt *attempt, struct error *error)
+{
+    struct run *run = &attempt->run;
+    struct error problem = {0};
+    int r = load_release(attempt, error);
+
+    if (r < 0 || !attempt->release)
+        return r;
+    run->subject.key.namespace_name = attempt->object.namespace_name;
+    run->subject.key.name =
+        value_string(value_path(attempt->release->spec, "specRef", "name", NULL));
+    operation_log_start(run, attempt->release->operation);
+    operation_log_release(run, attempt->release);
+    if (attempt->release->operation != RELEASE_PREVIEW)
+        return refuse(attempt, error);
+    r = begin_plan(attempt, &problem);
+    return r < 0 ? fail(attempt, &problem, error) : 0;
+}
+
+/* ---- Going on ---- */
 
 /* Resources that could not be planned make a preview that failed, with the plan shown. */
 static int plan_problem(const struct plan *plan, struct error *error)
@@ -60,153 +185,83 @@ static int plan_problem(const struct plan *plan, struct error *error)
     size_t count = 0;
 
     for (size_t i = 0; i < plan->n_changes; i++)
-        if (plan->changes[i].error.code) {
+        if (plan->changes[i].error) {
             first = first ? first : &plan->changes[i];
             count++;
         }
     if (!first)
         return 0;
-    return err_set(error, first->error.code, first->error.reason,
+    return err_set(error, first->error->code, first->error->reason,
                    "%zu of %zu cannot be done: %s: %s", count, plan->n_changes, first->id,
-                   first->error.message);
+                   first->error->message);
 }
 
-static int look(struct preview *preview, struct release *release, struct error *error)
+static int planned(struct attempt *attempt, struct error *error)
 {
-    int r = load_spec(preview, error);
-
-    if (r >= 0)
-        operation_log_begin(&preview->run, 0, release->phase == PHASE_PREVIEWING);
-    if (r >= 0)
-        r = release_write(preview->run.context, &preview->run.subject, release, PHASE_PREVIEWING,
-                          NULL, NULL, NULL, NULL, error);
-    return r < 0 ? r : make_plan(preview, error);
-}
-
-/* The API server does not answer: the preview goes on when it does. */
-static int put_off(struct preview *preview, struct release *release, const struct error *problem,
-                   struct error *error)
-{
-    const struct value *ready = conditions_find(value_get(release->status, "conditions"), "Ready");
-    struct verdict verdict = verdict_of_error(problem);
-    bool is_known = str_equal(value_get_string(ready, "message"), problem->message);
-    int r = 0;
-
-    operation_log_failure(&preview->run, problem, is_known);
-    if (!is_known)
-        r = release_write(preview->run.context, &preview->run.subject, release, PHASE_PREVIEWING,
-                          NULL, NULL, NULL, &verdict, error);
-    return r < 0 ? r : err_copy(error, problem);
-}
-
-static void end_log(struct preview *preview, const struct error *problem)
-{
-    _cleanup_free_ char *summary = NULL;
-
-    if (problem->code) {
-        operation_log_failure(&preview->run, problem, false);
-        return;
-    }
-    summary = report_plan_summary(preview->plan);
-    operation_log_success(&preview->run, summary);
-}
-
-static int show(struct preview *preview, struct release *release, struct error *error)
-{
+    const struct reconcile_context *context = attempt->run.context;
+    const struct plan *plan = operation_get_plan(attempt->operation);
     struct error problem = {0};
-    struct verdict verdict = {"True", "ReconciliationSucceeded", "this is what an apply would do",
-                              PROGRESS_SETTLED, NULL};
-    int r = look(preview, release, &problem);
+    int r = operation_error(attempt->operation, &problem);
 
-    if (r == ERR_UNAVAILABLE)
-        return put_off(preview, release, &problem, error);
+    if (plan)
+        plan_digest(plan, context->plan_key, sizeof(context->plan_key), attempt->digest);
     if (r >= 0)
-        r = plan_problem(preview->plan, &problem);
-    end_log(preview, &problem);
-    if (r == ERR_CANCELLED || r == ERR_FENCED)
-        return err_copy(error, &problem);
-    if (r < 0)
-        verdict = verdict_of_error(&problem);
-    return release_write(preview->run.context, &preview->run.subject, release,
-                         r < 0 ? PHASE_FAILED : PHASE_SUCCEEDED, preview->plan, preview->digest,
-                         NULL, &verdict, error);
+        r = plan_problem(plan, &problem);
+    return r < 0 ? fail(attempt, &problem, error) : show(attempt, plan, error);
 }
 
-static int refuse(struct preview *preview, struct release *release, struct error *error)
+static int go_on(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
-    struct error refusal = {0};
-    struct verdict verdict;
+    enum operation_phase phase = operation_phase(attempt->operation);
+    int64_t after = 0;
+    int r;
 
-    err_set(
-        &refusal, ERR_UNSUPPORTED, "Unsupported",
-        "a Release of operation %s, made by hand, is not carried out by this version: Preview is",
-        release_operation_name(release->operation));
-    verdict = verdict_of_error(&refusal);
-    operation_log_failure(&preview->run, &refusal, false);
-    return release_write(preview->run.context, &preview->run.subject, release, PHASE_FAILED, NULL,
-                         NULL, NULL, &verdict, error);
-}
-
-static bool is_generated(const struct value *object)
-{
-    return value_path(object, "metadata", "labels", RELEASE_GENERATED_LABEL, NULL) != NULL;
-}
-
-static int reconcile(const struct reconcile_context *context, const char *namespace_name,
-                     const char *name, struct cancel *cancel, struct error *error)
-{
-    _cleanup_free_ char *path = api_release_path(namespace_name, name, NULL);
-    _cleanup_value_ const struct value *object = NULL;
-    _cleanup_(release_free_p) struct release *release = NULL;
-    struct preview preview = {0};
-    struct error absent = {0};
-    int r = kube_get(context->client, path, cancel, &object, &absent);
-
-    if (r == ERR_NOT_FOUND)
-        return plan_remove(context->client, context->state_namespace, namespace_name, name, error);
-    if (r < 0)
-        return err_copy(error, &absent);
-    if (is_generated(object) || api_is_deleting(object))
-        return 0;
-    release = release_of(object);
-    if (release_phase_is_terminal(release->phase))
-        return 0;
-    preview.run = (struct run){
-        .context = context,
-        .cancel = cancel,
-        .namespace_name = namespace_name,
-        .name = value_string(value_path(object, "spec", "specRef", "name", NULL)),
-    };
-    preview.run.subject.namespace_name = namespace_name;
-    preview.run.subject.name = preview.run.name;
-    operation_log_start(&preview.run, release->operation);
-    operation_log_release(&preview.run, release);
-    if (release->operation == RELEASE_PREVIEW)
-        r = show(&preview, release, error);
-    else
-        r = refuse(&preview, release, error);
-    plan_free(preview.plan);
-    operation_free(preview.operation);
-    spec_free(preview.spec);
-    value_unref(preview.run.object);
+    if (phase == OPERATION_PLANNED || phase == OPERATION_ENDED)
+        return planned(attempt, error);
+    r = progress_tell(attempt, &after, error);
+    *result = (struct reconcile_result){RECONCILE_WAITING, after};
     return r;
+}
+
+static int reconcile(struct attempt *attempt, const struct reconcile_context *context,
+                     struct cancel *cancel, struct reconcile_result *result, struct error *error)
+{
+    int r;
+
+    if (attempt->operation && attempt_is_outdated(attempt)) {
+        operation_cancel(attempt->operation, "Superseded");
+        planned(attempt, NULL);
+    }
+    if (!attempt->operation) {
+        attempt->run.context = context;
+        attempt->run.cancel = cancel;
+        r = begin(attempt, error);
+        if (r < 0 || !attempt->operation)
+            return r;
+    }
+    attempt->run.cancel = cancel;
+    return go_on(attempt, result, error);
 }
 
 struct reconcile_result reconcile_release(void *arg, const char *key, struct cancel *cancel)
 {
+    const struct reconcile_context *context = arg;
     struct reconcile_result result = {.kind = RECONCILE_DONE};
-    _cleanup_free_ char *namespace_name = NULL;
+    struct attempt *attempt = operations_enter(context->previews, key);
     struct error error = {0};
-    const char *name;
     int r;
 
-    if (!api_key_split(key, &namespace_name, &name))
+    if (!attempt)
         return result;
-    r = reconcile(arg, namespace_name, name, cancel, &error);
+    r = reconcile(attempt, context, cancel, &result, &error);
     if (r < 0 && r != ERR_CANCELLED) {
-        log_error("reconciling a Release failed", "namespace", namespace_name, "release", name,
-                  "reason", error.reason, "error", error.message, NULL);
+        log_error("reconciling a Release failed", "namespace", attempt->object.namespace_name,
+                  "release", attempt->object.name, "reason", error.reason, "error", error.message,
+                  NULL);
         result.kind = RECONCILE_RETRY;
+    } else if (r < 0) {
+        result.kind = RECONCILE_DONE;
     }
+    operations_leave(attempt);
     return result;
 }

@@ -21,20 +21,22 @@
 
 /* Whose release: what is known of the Spec, whether or not it can be parsed. */
 struct release_subject {
-    const char *namespace_name, *name;
+    struct spec_key key;
     int64_t generation;
     const char *project, *stack, *workspace; /* NULL: not known */
 };
 
 struct release {
     const struct value *metadata; /* as last written */
+    const struct value *spec;
+    const struct value *status; /* as last written */
     int64_t revision;
     int64_t generation; /* of the Spec */
     enum release_operation operation;
     enum release_phase phase;
-    const struct value *status; /* as last written */
 };
 
+struct release *release_of(const struct value *object);
 void release_free(struct release *release);
 DEFINE_CLEANUP(struct release *, release_free)
 
@@ -48,13 +50,19 @@ int release_begin(const struct reconcile_context *context, const struct release_
                   enum release_operation operation, int64_t revision, struct release **ret,
                   struct error *error);
 
-/* A phase, with what is known by then; plan, results, verdict may be NULL. It is no error if
- * somebody deleted the Release. */
-int release_write(const struct reconcile_context *context, const struct release_subject *subject,
-                  struct release *release, enum release_phase phase, const struct plan *plan,
-                  const char *digest, const struct operation_results *results,
-                  const struct verdict *verdict, struct error *error);
+/* A phase, with what is known by then. */
+struct release_report {
+    enum release_phase phase;
+    const struct plan *plan; /* NULL: not known; digest goes with it */
+    const char *digest;
+    const struct operation_results *results; /* NULL: none */
+    const struct verdict *verdict;           /* NULL: the conditions stay */
+};
 
-struct release *release_of(const struct value *object);
+/* Of one that has ended nothing is written any more, whoever ended it. It is no error if somebody
+ * deleted it. */
+int release_write(const struct reconcile_context *context, const struct release_subject *subject,
+                  struct release *release, const struct release_report *report,
+                  struct error *error);
 
 #endif

@@ -18,12 +18,6 @@ const struct value *report_plan(const struct plan *plan, const char *digest)
                       (int)sum.unchanged);
 }
 
-const struct value *report_deletions(size_t count)
-{
-    return value_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "create", 0, "update", 0, "delete",
-                      (int)count, "replace", 0, "adopt", 0, "unchanged", 0);
-}
-
 static const struct value *report_fields(const struct diff *diff)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
@@ -55,35 +49,32 @@ static const struct value *report_fields(const struct diff *diff)
     return fields;
 }
 
-static const struct value *report_result(const char *id, enum plan_action action,
-                                         const struct error *error, const struct diff *diff,
-                                         int64_t duration)
+/* took: ms; negative: not known. error: NULL: none, or of the change itself. */
+static const struct value *report_result(const struct plan_change *change, enum plan_action action,
+                                         const struct error *error, int64_t took)
 {
-    _cleanup_value_ const struct value *fields = diff ? report_fields(diff) : NULL;
-    _cleanup_free_ char *took = duration >= 0 ? str_printf("%lldms", (long long)duration) : NULL;
-    bool failed = error && error->code;
+    _cleanup_value_ const struct value *fields = change->diff ? report_fields(change->diff) : NULL;
+    _cleanup_free_ char *duration = took >= 0 ? str_printf("%lldms", (long long)took) : NULL;
 
-    return value_pack("{s:s, s:s, s:v?, s:s?, s:s?, s:s?}", "id", id, "action",
+    return value_pack("{s:s, s:s, s:v?, s:s?, s:s?, s:s?}", "id", change->id, "action",
                       plan_action_name(action), "fields", fields, "message",
-                      failed ? error->message : NULL, "reason", failed ? error->reason : NULL,
-                      "duration", took);
+                      error ? error->message : change->reason, "reason",
+                      error ? error->reason : NULL, "duration", duration);
 }
 
 static const struct value *change_at(const struct plan *plan, size_t i)
 {
     const struct plan_change *change = &plan->changes[i];
 
-    return report_result(change->id, change->action, &change->error, &change->diff, -1);
+    return report_result(change, change->action, change->error, -1);
 }
 
-static const struct value *result_at(const struct plan *plan,
-                                     const struct operation_results *results, size_t i)
+static const struct value *result_at(const struct operation_results *results, size_t i)
 {
     const struct operation_result *result = &results->items[i];
     int64_t took = result->ended ? result->ended - result->started : -1;
 
-    return report_result(result->id, result->action, &result->error,
-                         plan && i < plan->n_changes ? &plan->changes[i].diff : NULL, took);
+    return report_result(result->change, result->action, result->error, took);
 }
 
 static size_t count_results(const struct plan *plan, const struct operation_results *results)
@@ -102,7 +93,7 @@ static const struct value *list_results(const struct plan *plan,
     value_begin_array(b);
     for (size_t i = 0; i < most; i++) {
         _cleanup_value_ const struct value *entry =
-            results ? result_at(plan, results, i) : change_at(plan, i);
+            results ? result_at(results, i) : change_at(plan, i);
         _cleanup_buf_ struct buf text = BUF_INIT;
 
         json_write(&text, entry, JSON_COMPACT);
@@ -133,7 +124,7 @@ const struct value *report_all_results(const struct plan *plan,
     return list_results(plan, results, count_results(plan, results), SIZE_MAX);
 }
 
-static void count(const struct operation_results *results, int counts[RESULT_TIMED_OUT + 1])
+static void count(const struct operation_results *results, int counts[RESULT_DEFERRED + 1])
 {
     for (size_t i = 0; i < results->count; i++)
         counts[results->items[i].status]++;
@@ -141,48 +132,66 @@ static void count(const struct operation_results *results, int counts[RESULT_TIM
 
 const struct value *report_counts(const struct operation_results *results)
 {
-    int n[RESULT_TIMED_OUT + 1] = {0};
+    int n[RESULT_DEFERRED + 1] = {0};
 
     count(results, n);
     return value_pack("{s:I, s:i, s:i, s:i, s:i}", "total", (int64_t)results->count, "succeeded",
                       n[RESULT_SUCCEEDED], "failed", n[RESULT_FAILED] + n[RESULT_TIMED_OUT],
                       "skipped", n[RESULT_SKIPPED] + n[RESULT_CANCELLED], "pending",
-                      n[RESULT_PENDING]);
+                      n[RESULT_PENDING] + n[RESULT_DEFERRED]);
 }
 
-const struct value *report_resources(const struct operation_results *results, size_t n_resources)
+static const struct value *resources(size_t total, size_t ready, const struct value *failed,
+                                     size_t omitted)
+{
+    return value_pack("{s:I, s:I, s:v, s:I}", "total", (int64_t)total, "ready", (int64_t)ready,
+                      "failed", failed, "omitted", (int64_t)omitted);
+}
+
+static void add_failed(struct value_builder *b, const struct operation_result *result)
+{
+    value_begin_object(b);
+    value_key(b, "id");
+    value_add_string(b, result->change->id);
+    value_key(b, "reason");
+    value_add_string(b, result->error ? result->error->reason : "Pending");
+    value_key(b, "message");
+    value_add_string(b, result->error ? result->error->message : "not done yet");
+    value_end_object(b);
+}
+
+const struct value *report_resources(const struct operation_results *results)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     _cleanup_value_ const struct value *failed = NULL;
-    size_t total = n_resources, ready = 0, named = 0, omitted = 0;
+    size_t total = 0, ready = 0, named = 0, omitted = 0;
 
     value_begin_array(b);
     for (size_t i = 0; i < results->count; i++) {
         const struct operation_result *result = &results->items[i];
+        bool leaves = !result->change->resource, is_done = result->status == RESULT_SUCCEEDED;
 
-        if (result->status == RESULT_SUCCEEDED) {
-            ready += i < n_resources;
+        total += !leaves || !is_done;
+        ready += !leaves && is_done;
+        if (is_done)
             continue;
-        }
-        total += i >= n_resources;
         if (named == REPORT_FAILED) {
             omitted++;
             continue;
         }
         named++;
-        value_begin_object(b);
-        value_key(b, "id");
-        value_add_string(b, result->id);
-        value_key(b, "reason");
-        value_add_string(b, result->error.reason);
-        value_key(b, "message");
-        value_add_string(b, result->error.message);
-        value_end_object(b);
+        add_failed(b, result);
     }
     value_end_array(b);
     value_builder_finish(b, &failed, NULL);
-    return value_pack("{s:I, s:I, s:v, s:I}", "total", (int64_t)total, "ready", (int64_t)ready,
-                      "failed", failed, "omitted", (int64_t)omitted);
+    return resources(total, ready, failed, omitted);
+}
+
+const struct value *report_all_ready(size_t n_resources)
+{
+    _cleanup_value_ const struct value *none = value_pack("[]");
+
+    return resources(n_resources, n_resources, none, 0);
 }
 
 char *report_summary(const struct operation_results *results)
@@ -228,7 +237,8 @@ char *report_plan_summary(const struct plan *plan)
     add_part(&text, sum.update, "to update");
     add_part(&text, sum.replace, "to replace");
     add_part(&text, sum.delete, "to delete");
-    add_part(&text, sum.unknown, "not known before others are applied");
+    add_part(&text, sum.deferred, "to be planned when others are applied");
+    add_part(&text, sum.unknown, "that could not be looked at");
     if (!text.length)
         buf_add_str(&text, "nothing to do");
     return buf_take(&text);

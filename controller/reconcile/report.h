@@ -9,18 +9,15 @@
 /* Entries that a Release's status takes, and bytes. Where there are more, the others are counted in
  * `omitted`, and all of them are kept beside (plans.h). */
 #define REPORT_RESULTS 2000
-#define REPORT_BYTES (400u << 10)
+#define REPORT_BYTES   (400u << 10)
 /* Failing resources that a Spec's status names. */
 #define REPORT_FAILED 50
 
 /* {digest, create, update, …} */
 const struct value *report_plan(const struct plan *plan, const char *digest);
 
-/* The same of a plan that deletes so many, and does nothing else. */
-const struct value *report_deletions(size_t count);
-
-/* Release's results of a preview: {id, action, fields, message, reason}; of an operation: plan may
- * be NULL (destroy). *ret_omitted: how many did not fit. */
+/* Release's results, {id, action, fields, message, reason, duration}: of an operation, or (results
+ * NULL) of a plan. *ret_omitted: how many did not fit. */
 const struct value *report_results(const struct plan *plan, const struct operation_results *results,
                                    size_t *ret_omitted);
 
@@ -33,7 +30,10 @@ const struct value *report_counts(const struct operation_results *results);
 
 /* Spec's {total, ready, failed: [{id, reason, message}], omitted}. Resources that leave do not
  * count into total unless they fail. */
-const struct value *report_resources(const struct operation_results *results, size_t n_resources);
+const struct value *report_resources(const struct operation_results *results);
+
+/* The same where it is known that all of so many are as they should be. */
+const struct value *report_all_ready(size_t n_resources);
 
 /* "3 to create, 1 to update", or "nothing to do"; free() it. */
 char *report_plan_summary(const struct plan *plan);

@@ -3,74 +3,70 @@
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/apply.h"
 #include "controller/reconcile/deletion.h"
-#include "controller/reconcile/run.h"
 #include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/log.h"
-#include "engine/base/str.h"
 
-/* What a reconcile of such a Spec holds (it, its State, its objects) is no matter while it waits.
- */
-#define SMALL_SPEC_BYTES (64u << 10)
+/* ---- Reading ---- */
 
 /* A Spec that our readers refuse (nested too deep, too large) is still there, can be told so,
  * and can be deleted: its metadata is enough for that. */
 static int load_unreadable(struct run *run, const char *path, const struct error *why,
                            struct error *error)
 {
+    const struct spec_key *key = &run->subject.key;
     int r = api_get_metadata(run->context, path, run->cancel, &run->object, error);
 
     if (r < 0)
         return r;
-    run->unreadable = true;
-    log_warn("the Spec cannot be read", "spec", run->name, "namespace", run->namespace_name,
+    run->is_unreadable = true;
+    log_warn("the Spec cannot be read", "spec", key->name, "namespace", key->namespace_name,
              "error", why->message, NULL);
     return 0;
 }
 
-static void measure(struct run *run)
+static int load(struct attempt *attempt, struct error *why_unreadable, struct error *error)
+{
+    struct run *run = &attempt->run;
+    _cleanup_free_ char *path = api_spec_path(&attempt->object, NULL);
+    const struct value *metadata;
+    int r;
+
+    run->subject.key = attempt->object;
+    r = kube_get(run->context->client, path, run->cancel, &run->object, why_unreadable);
+    if (r == ERR_TOO_LARGE)
+        r = load_unreadable(run, path, why_unreadable, error);
+    else if (r < 0)
+        return err_copy(error, why_unreadable);
+    if (r < 0)
+        return r;
+    metadata = value_get(run->object, "metadata");
+    run->subject.generation = value_int(value_get(metadata, "generation"), 0);
+    attempt_read(attempt, metadata);
+    spec_policy_read(run->object, &run->policy);
+    return 0;
+}
+
+static bool is_too_large(const struct value *object)
 {
     _cleanup_buf_ struct buf text;
 
     buf_init(&text, LIMIT_SPEC_BYTES);
-    json_write(&text, value_get(run->object, "spec"), JSON_COMPACT);
-    run->is_too_large = buf_overflowed(&text);
-    run->is_small = text.length <= SMALL_SPEC_BYTES && !run->is_too_large;
+    json_write(&text, value_get(object, "spec"), JSON_COMPACT);
+    return buf_overflowed(&text);
 }
 
-static int load(struct run *run, struct error *why_unreadable, struct error *error)
-{
-    _cleanup_free_ char *path = api_spec_path(run->namespace_name, run->name, NULL);
-    int r = kube_get(run->context->client, path, run->cancel, &run->object, why_unreadable);
-
-    run->subject =
-        (struct release_subject){.namespace_name = run->namespace_name, .name = run->name};
-    if (r == ERR_TOO_LARGE || r == ERR_INVALID) {
-        r = load_unreadable(run, path, why_unreadable, error);
-    } else if (r < 0) {
-        return err_copy(error, why_unreadable);
-    } else {
-        err_clear(why_unreadable);
-        measure(run);
-    }
-    if (r < 0)
-        return r;
-    run->generation = value_int(value_path(run->object, "metadata", "generation", NULL), 0);
-    spec_policy_read(run->object, &run->policy);
-    run->subject.generation = run->generation;
-    return 0;
-}
+/* ---- Without an operation ---- */
 
 /* One that was never applied gets no finalizer: there is nothing to be done at its end. */
-static int refuse(struct run *run, const char *what, const char *why, struct error *error)
+static int refuse(struct attempt *attempt, const char *what, const char *why,
+                  struct reconcile_result *result, struct error *error)
 {
     struct error refusal = {0};
 
     err_set(&refusal, ERR_INVALID, "InvalidSpec", "%s: %s", what, why);
-    operation_log_start(run, RELEASE_APPLY);
-    operation_log_failure(run, &refusal, run_says_already(run, &refusal));
-    run_supersede(run, &refusal);
-    return run_fail(run, &refusal, error);
+    operation_log_start(&attempt->run, RELEASE_APPLY);
+    return apply_refused(attempt, &refusal, result, error);
 }
 
 /* Nothing is done, which is said; and what was under way is not any more. */
@@ -86,67 +82,105 @@ static int suspend(struct run *run, struct error *error)
     return r < 0 ? r : run_write_status(run, &suspended, error);
 }
 
-/* 0, or what is to be tried again. Failures that were told in the status are 0 too, with *after
- * set where something is to be tried later. */
-static int reconcile(struct run *run, int64_t *after, struct error *error)
-{
-    struct error why_unreadable = {0};
-    int r = load(run, &why_unreadable, error);
+/* ---- One reconcile ---- */
 
-    if (r == ERR_NOT_FOUND) {
-        err_clear(error);
+/* What is to be done about a Spec of which nothing is under way. */
+static int begin(struct attempt *attempt, struct reconcile_result *result, struct error *error)
+{
+    struct run *run = &attempt->run;
+    struct error why_unreadable = {0}, problem = {0};
+    int r = load(attempt, &why_unreadable, &problem);
+
+    if (r == ERR_NOT_FOUND)
         return run_cancel_latest(run, "the Spec was deleted", error);
-    }
     if (r < 0)
-        return r;
+        return err_copy(error, &problem);
     if (api_is_deleting(run->object))
-        return reconcile_deletion(run, after, error);
+        return deletion_begin(attempt, result, error);
     if (run->policy.suspend)
         return suspend(run, error);
-    if (run->unreadable)
-        return refuse(run, "the Spec cannot be read", why_unreadable.message, error);
-    if (run->is_too_large)
-        return refuse(run, "the Spec is too large",
+    if (run->is_unreadable)
+        return refuse(attempt, "the Spec cannot be read", why_unreadable.message, result, error);
+    if (is_too_large(run->object))
+        return refuse(attempt, "the Spec is too large",
                       "its fields have more than 1 MiB as JSON, so that its status may not fit "
                       "beside them. Make several Specs of it",
-                      error);
-    run_begin_finalizer(run);
-    return reconcile_apply(run, after, error);
+                      result, error);
+    return apply_begin(attempt, result, error);
+}
+
+/* Goes on with what is under way, as far as that goes without waiting. */
+static int go_on(struct attempt *attempt, struct reconcile_result *result, struct error *error)
+{
+    bool is_destroy = attempt->run.log.operation == RELEASE_DESTROY;
+    int64_t after = 0;
+    int r = 0;
+
+    if (operation_phase(attempt->operation) == OPERATION_PLANNED)
+        r = is_destroy ? deletion_planned(attempt, result, error)
+                       : apply_planned(attempt, result, error);
+    if (r < 0 || !attempt->operation)
+        return r;
+    if (operation_phase(attempt->operation) == OPERATION_ENDED)
+        return is_destroy ? deletion_ended(attempt, result, error)
+                          : apply_ended(attempt, result, error);
+    r = progress_tell(attempt, &after, error);
+    *result = (struct reconcile_result){RECONCILE_WAITING, after};
+    return r;
+}
+
+/* The operation is of a Spec that is not there any more in that way. If it came to its end before
+ * that, it is told; its Release is cancelled by what comes now. */
+static void supersede(struct attempt *attempt)
+{
+    struct reconcile_result ignored;
+
+    operation_cancel(attempt->operation, "Superseded");
+    go_on(attempt, &ignored, NULL);
+    attempt_end(attempt);
+}
+
+static int reconcile(struct attempt *attempt, const struct reconcile_context *context,
+                     struct cancel *cancel, struct reconcile_result *result, struct error *error)
+{
+    int r;
+
+    attempt->run.cancel = cancel;
+    if (attempt->operation && attempt_is_outdated(attempt))
+        supersede(attempt);
+    if (attempt->operation)
+        return go_on(attempt, result, error);
+    attempt->run.context = context;
+    attempt->run.cancel = cancel;
+    r = begin(attempt, result, error);
+    return r < 0 || !attempt->operation ? r : go_on(attempt, result, error);
 }
 
 /* A conflict, or an API server that does not answer, is a matter of course. */
-static void log_failure(const struct run *run, const struct error *error)
+static void log_failure(const struct attempt *attempt, const struct error *error)
 {
     (err_is_transient(error->code) ? log_warn : log_error)(
-        "reconciling a Spec failed", "namespace", run->namespace_name, "spec", run->name, "reason",
-        error->reason, "error", error->message, NULL);
+        "reconciling a Spec failed", "namespace", attempt->object.namespace_name, "spec",
+        attempt->object.name, "reason", error->reason, "error", error->message, NULL);
 }
 
 struct reconcile_result reconcile_spec(void *arg, const char *key, struct cancel *cancel)
 {
-    struct run run = {.context = arg, .cancel = cancel};
+    const struct reconcile_context *context = arg;
     struct reconcile_result result = {.kind = RECONCILE_DONE};
-    _cleanup_free_ char *namespace_name = NULL;
+    struct attempt *attempt = operations_enter(context->operations, key);
     struct error error = {0};
-    int64_t after = 0;
     int r;
 
-    if (!api_key_split(key, &namespace_name, &run.name))
+    if (!attempt)
         return result;
-    run.namespace_name = namespace_name;
-    r = reconcile(&run, &after, &error);
-    run_settle(&run, NULL);
-    value_unref(run.object);
-    if (r == ERR_NOT_FOUND || r == ERR_CANCELLED)
-        return result; /* gone, or a newer generation is on its way */
-    if (r < 0) {
-        log_failure(&run, &error);
+    r = reconcile(attempt, context, cancel, &result, &error);
+    if (r == ERR_NOT_FOUND || r == ERR_CANCELLED) {
+        result.kind = RECONCILE_DONE; /* gone, or a newer generation is on its way */
+    } else if (r < 0) {
+        log_failure(attempt, &error);
         result.kind = RECONCILE_RETRY;
-        return result;
     }
-    if (after > 0) {
-        result.kind = RECONCILE_AFTER;
-        result.after = after;
-    }
+    operations_leave(attempt);
     return result;
 }

@@ -2,7 +2,7 @@
  * What is served to the cluster: liveness and readiness for kubelet, metrics
  * for Prometheus. One thread runs libwebsockets; GET and HEAD only.
  *
- *   health address:   /healthz, /readyz   200 "ok", or 503 "not ok: why"
+ *   health address:   /healthz, /readyz   200 "ok"; the second also 503 "not ok: why"
  *   metrics address:  /metrics            Prometheus' text format 0.0.4
  *
  * Anything else is 404, another method 405. There is no TLS and nothing secret
@@ -21,7 +21,6 @@ struct server_config {
      * Empty or NULL: not served. */
     const char *health_address, *metrics_address;
     /* Asked on the server's thread: quick. why_not gets a line that says it. NULL: always. */
-    bool (*healthy)(void *arg, struct buf *why_not);
     bool (*ready)(void *arg, struct buf *why_not);
     void *arg;
     struct metrics *metrics; /* borrowed */

@@ -38,6 +38,10 @@ static inline void free_p(void *pointer)
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
+/* The struct of which *pointer is that member. */
+#define CONTAINER_OF(pointer, type, member) \
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+
 #define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
 
@@ -108,4 +109,12 @@ void err_clear(struct error *error)
 {
     if (error)
         *error = (struct error){0};
+}
+
+struct error *err_new(const struct error *error)
+{
+    struct error *copy = NEW(struct error);
+
+    *copy = *error;
+    return copy;
 }

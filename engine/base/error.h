@@ -67,6 +67,9 @@ int err_copy(struct error *to, const struct error *from);
 
 void err_clear(struct error *error);
 
+/* A copy on the heap, for what keeps errors that are mostly not there: free(). */
+struct error *err_new(const struct error *error);
+
 /* The reason that goes with a code where nothing better is known: "NotFound". */
 const char *err_reason(int code);
 

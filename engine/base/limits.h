@@ -45,7 +45,7 @@
 #define LIMIT_DIFF_FIELDS 256
 
 /* One chunk of State, in bytes before base64; an object of the API server
- * ends at 1 MiB for a ConfigMap's data, base64 included. */
+ * ends at 1 MiB for an object's data, base64 included. */
 #define LIMIT_CHUNK_BYTES (700u << 10)
 #define LIMIT_CHUNKS 256
 

@@ -3,7 +3,7 @@
  *   {"time":"2026-01-02T03:04:05.678Z","level":"info","message":"…","spec":"team-a/web",…}
  *
  * log_info("release finished", "spec", key, "phase", phase, NULL);
- * Field values are strings (NULL: the field is left out). Secrets are not
+ * Field values are strings (NULL: the field is left out). What is secret is not
  * for logs; nothing here can tell them apart.
  *
  * The engine has no clock and no file: what writes a line, and what the time

@@ -202,7 +202,11 @@ const struct strmap_entry *strmap_find_n(const struct strmap *map, const char *k
 
 void *strmap_remove(struct strmap *map, const char *key)
 {
-    size_t length = strlen(key);
+    return strmap_remove_n(map, key, strlen(key));
+}
+
+void *strmap_remove_n(struct strmap *map, const char *key, size_t length)
+{
     struct strmap_entry *entry;
     void *value;
 

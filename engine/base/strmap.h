@@ -43,6 +43,7 @@ void *strmap_get_n(const struct strmap *map, const char *key, size_t length);
 /* The entry itself, until the next change of the map: for its key, as it was put. NULL: absent. */
 const struct strmap_entry *strmap_find_n(const struct strmap *map, const char *key, size_t length);
 void *strmap_remove(struct strmap *map, const char *key); /* the value removed, or NULL */
+void *strmap_remove_n(struct strmap *map, const char *key, size_t length);
 
 /* for (struct strmap_entry *e = NULL; (e = strmap_next(map, e));) */
 struct strmap_entry *strmap_next(const struct strmap *map, struct strmap_entry *after);

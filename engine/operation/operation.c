@@ -1,251 +1,509 @@
 #include "engine/operation/operation.h"
 
+#include <stdlib.h>
+
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/operation/private.h"
 
-/* ms between two saves of State while results come in. */
-#define SAVE_INTERVAL 1000
+/* ---- Making and freeing ---- */
 
-static struct state_key key_of(const struct operation *operation)
+static const char *copy(struct operation *operation, const char *s)
 {
-    return (struct state_key){operation->config.scope.spec_namespace,
-                              operation->config.scope.spec_name};
+    return arena_str(&operation->arena, s);
 }
 
-static int load_state(struct operation *operation, struct error *error)
+static void copy_scope(struct operation *operation, const struct runtime_scope *from)
 {
-    const struct runtime_scope *scope = &operation->config.scope;
-    struct state_store *store = operation->config.store;
-    struct state_key key = key_of(operation);
-    int r = store->ops->load(store, &key, operation->config.cancel, &operation->state,
-                             &operation->version, error);
+    struct runtime_scope *to = &operation->config.scope;
 
-    if (r == ERR_NOT_FOUND) {
-        operation->state = state_new(scope->spec_namespace, scope->spec_name, scope->spec_uid);
-        err_clear(error);
-        return 0;
+    to->key.namespace_name = copy(operation, from->key.namespace_name);
+    to->key.name = copy(operation, from->key.name);
+    to->spec_uid = copy(operation, from->spec_uid);
+    to->identity = value_ref(from->identity);
+    to->context = value_ref(from->context);
+}
+
+static void make_bindings(struct operation *operation)
+{
+    operation->bindings = NEW_ARRAY(struct binding, operation->config.n_runtimes + 1);
+    for (size_t i = 0; i < operation->config.n_runtimes; i++) {
+        operation->bindings[i].runtime = operation->config.runtimes[i];
+        pthread_mutex_init(&operation->bindings[i].lock, NULL);
     }
-    if (r < 0)
-        return err_wrap(error, "loading State");
-    if (operation->state->epoch > operation->config.epoch && operation->config.epoch > 0)
-        return err_set(
-            error, ERR_CONFLICT, "StateOfLaterLeader",
-            "State was written by a later leader (epoch %lld, ours is %lld): does another "
-            "controller keep State here? If not, delete the controller's Lease",
-            (long long)operation->state->epoch, (long long)operation->config.epoch);
-    operation->inherited = !str_equal(operation->state->spec_uid, scope->spec_uid);
-    return 0;
 }
 
-/* Sessions are opened later, when the caller's strings may be gone. */
-static void copy_scope(struct operation *operation, const struct runtime_scope *scope)
+static void free_bindings(struct operation *operation)
 {
-    struct runtime_scope *copy = &operation->config.scope;
+    for (size_t i = 0; i < operation->config.n_runtimes; i++) {
+        struct binding *binding = &operation->bindings[i];
 
-    copy->spec_namespace = arena_str(&operation->arena, scope->spec_namespace);
-    copy->spec_name = arena_str(&operation->arena, scope->spec_name);
-    copy->spec_uid = arena_str(&operation->arena, scope->spec_uid);
-    copy->owner = arena_str(&operation->arena, scope->owner);
-    copy->service_account = arena_str(&operation->arena, scope->service_account);
-    copy->cancel = operation->config.cancel;
+        if (binding->session)
+            binding->runtime->ops->close(binding->session);
+        free(binding->error);
+        pthread_mutex_destroy(&binding->lock);
+    }
+    free(operation->bindings);
 }
+
+static void free_nodes(struct operation *operation)
+{
+    for (size_t i = 0; operation->nodes && i < operation->plan->n_changes; i++) {
+        struct node *node = &operation->nodes[i];
+
+        operation_unsubscribe(node);
+        if (node->step)
+            node->step->ops->step_free(node->step);
+        if (node->removal)
+            node->removal->ops->step_free(node->removal);
+        observation_done(&node->hint);
+        value_unref(node->attributes);
+        value_unref(node->live);
+    }
+    free(operation->nodes);
+}
+
+/* The last of: its owner, and the visits under way when that let go of it. */
+static void destroy(void *arg)
+{
+    struct operation *operation = arg;
+
+    free_nodes(operation);
+    operation_clear_results(operation);
+    walk_free(operation->walk);
+    graph_free(operation->graph);
+    steps_free(operation->steps);
+    free(operation->groups);
+    free(operation->step_changes);
+    free(operation->planned.items);
+    free(operation->recorded.items);
+    free(operation->inside.items);
+    plan_free(operation->plan);
+    spec_free(operation->spec);
+    ledger_records_done(&operation->records);
+    free_bindings(operation);
+    ledger_unref(operation->ledger);
+    value_unref(operation->config.scope.identity);
+    value_unref(operation->config.scope.context);
+    cancel_free(operation->cancel);
+    arena_done(&operation->arena);
+    pthread_cond_destroy(&operation->changed);
+    pthread_mutex_destroy(&operation->lock);
+    free(operation);
+}
+
+static struct task_answer run(void *arg);
 
 int operation_new(const struct operation_config *config, struct operation **ret,
                   struct error *error)
 {
-    _cleanup_(operation_free_p) struct operation *operation = NEW(struct operation);
-    int r;
+    struct ledger_opening opening = {.key = config->scope.key,
+                                     .spec_uid = config->scope.spec_uid,
+                                     .epoch = config->epoch,
+                                     .cancel = config->cancel};
+    struct ledger *ledger = NULL;
+    struct operation *operation;
+    pthread_condattr_t attributes;
+    int r = ledger_open(config->ledgers, &opening, &ledger, error);
 
+    if (r < 0)
+        return r;
+    operation = NEW(struct operation);
     operation->config = *config;
     arena_init(&operation->arena);
     copy_scope(operation, &config->scope);
-    operation->sessions = NEW_ARRAY(struct runtime_session *, config->n_runtimes);
-    operation->deadline = config->clock->monotonic(config->clock) + config->timeout;
+    operation->config.scope.is_inherited = ledger_is_inherited(ledger);
+    operation->config.cancel = NULL;
+    operation->ledger = ledger;
+    operation->cancel = cancel_new(NULL);
+    operation->waits_for = STEP_NONE;
     pthread_mutex_init(&operation->lock, NULL);
-    r = load_state(operation, error);
-    if (r < 0)
-        return r;
-    *ret = TAKE(operation);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&operation->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    make_bindings(operation);
+    operation->task = task_new(config->executor, &operation->config.scope.key, run, operation);
+    *ret = operation;
     return 0;
-}
-
-static void nodes_free(struct operation *operation)
-{
-    for (size_t i = 0; i < operation->n_nodes; i++) {
-        observation_done(&operation->nodes[i].seen);
-        value_unref(operation->nodes[i].live);
-        value_unref(operation->nodes[i].attributes);
-    }
-    free(operation->nodes);
 }
 
 void operation_free(struct operation *operation)
 {
     if (!operation)
         return;
-    nodes_free(operation);
-    graph_free(operation->graph);
-    for (size_t i = 0; operation->sessions && i < operation->config.n_runtimes; i++)
-        if (operation->sessions[i])
-            operation->config.runtimes[i]->ops->close(operation->sessions[i]);
-    free(operation->sessions);
-    state_free(operation->state);
-    free(operation->version);
-    arena_done(&operation->arena);
-    pthread_mutex_destroy(&operation->lock);
-    free(operation);
+    pthread_mutex_lock(&operation->lock);
+    operation->config.on_change = NULL; /* its owner knows */
+    pthread_mutex_unlock(&operation->lock);
+    operation_cancel(operation, "Abandoned");
+    task_drop(operation->task, destroy, operation);
 }
 
-void operation_limit(struct operation *operation, int64_t ms)
+struct ledger *operation_ledger(struct operation *operation)
 {
-    const struct clock_source *clock = operation->config.clock;
-    int64_t deadline = clock->monotonic(clock) + ms;
-
-    if (deadline < operation->deadline)
-        operation->deadline = deadline;
+    return operation->ledger;
 }
 
-const struct state *operation_state(const struct operation *operation)
+/* ---- What the files of the folder share ---- */
+
+int64_t operation_now(const struct operation *operation)
 {
-    return operation->state;
+    return operation->config.clock->monotonic(operation->config.clock);
 }
 
-bool operation_has_state(const struct operation *operation)
+const char *operation_text(struct operation *operation, const char *format, ...)
 {
-    return operation->version;
+    va_list args;
+    const char *copy;
+
+    va_start(args, format);
+    _cleanup_free_ char *text = str_vprintf(format, args);
+    va_end(args);
+    pthread_mutex_lock(&operation->lock);
+    copy = arena_str(&operation->plan->arena, text);
+    pthread_mutex_unlock(&operation->lock);
+    return copy;
 }
 
-bool operation_is_inherited(const struct operation *operation)
+struct runtime_call operation_call(struct operation *operation)
 {
-    return operation->inherited;
+    struct runtime_call call = {.cancel = operation->cancel, .permit = operation->config.permit};
+
+    pthread_mutex_lock(&operation->lock);
+    call.deadline = operation->progressed_at + operation->config.timeout;
+    pthread_mutex_unlock(&operation->lock);
+    return call;
 }
 
-int operation_bind(struct operation *operation, const char *type, struct runtime_binding *ret,
-                   struct error *error)
+const struct runtime_ops *operation_ops(const struct node *node)
 {
-    const struct operation_config *config = &operation->config;
+    return node->binding->runtime->ops;
+}
+
+static void open_session(struct operation *operation, struct binding *binding)
+{
+    struct runtime_call call = operation_call(operation);
+    struct error error = {0};
+
+    binding->was_tried = true;
+    if (binding->runtime->ops->open(binding->runtime, &operation->config.scope, &call,
+                                    &binding->session, &error) < 0)
+        binding->error = err_new(&error);
+}
+
+int operation_session(struct operation *operation, const struct node *node,
+                      struct runtime_session **ret, struct error *error)
+{
+    struct binding *binding = node->binding;
     int r = 0;
 
-    for (size_t i = 0; i < config->n_runtimes; i++) {
-        struct runtime *runtime = config->runtimes[i];
-
-        if (!str_equal(runtime->ops->type, type))
-            continue;
-        pthread_mutex_lock(&operation->lock);
-        if (!operation->sessions[i])
-            r = runtime->ops->open(runtime, &config->scope, &operation->sessions[i], error);
-        if (r >= 0)
-            *ret = (struct runtime_binding){runtime->ops, operation->sessions[i]};
-        pthread_mutex_unlock(&operation->lock);
-        return r < 0 ? r : 0;
-    }
-    return err_set(error, ERR_UNSUPPORTED, "Unsupported", "there is no runtime for the type \"%s\"",
-                   type);
-}
-
-/* The targets of one runtime, looked at together. */
-static int observe_type(struct operation *operation, const struct runtime_binding *binding,
-                        const struct runtime_target *targets, const char *const *types, size_t n,
-                        struct observation *ret, struct error *error)
-{
-    _cleanup_free_ struct runtime_target *of_type = NEW_ARRAY(struct runtime_target, n + 1);
-    _cleanup_free_ struct observation *seen = NEW_ARRAY(struct observation, n + 1);
-    size_t count = 0, next = 0;
-    int r;
-
-    (void)operation;
-    for (size_t i = 0; i < n; i++)
-        if (str_equal(types[i], binding->ops->type))
-            of_type[count++] = targets[i];
-    r = count ? binding->ops->observe(binding->session, of_type, count, seen, error) : 0;
-    for (size_t i = 0; i < n; i++)
-        if (str_equal(types[i], binding->ops->type))
-            ret[i] = seen[next++];
+    if (!binding)
+        return err_set(error, ERR_UNSUPPORTED, "Unsupported",
+                       "there is no runtime for the type \"%s\"",
+                       operation->plan->changes[node->index].type);
+    pthread_mutex_lock(&binding->lock);
+    if (!binding->was_tried)
+        open_session(operation, binding);
+    if (binding->session)
+        *ret = binding->session;
+    else
+        r = err_copy(error, binding->error);
+    pthread_mutex_unlock(&binding->lock);
     return r;
 }
 
-int operation_observe(struct operation *operation, const struct runtime_target *targets,
-                      const char *const *types, size_t n, struct observation *ret,
-                      struct error *error)
+/* ---- Phases. All with the lock held. ---- */
+
+static void set_phase(struct operation *operation, enum operation_phase phase)
 {
-    const struct operation_config *config = &operation->config;
-
-    for (size_t i = 0; i < config->n_runtimes && n; i++) {
-        struct runtime_binding binding;
-        int r = operation_bind(operation, config->runtimes[i]->ops->type, &binding, error);
-
-        if (r >= 0)
-            r = observe_type(operation, &binding, targets, types, n, ret, error);
-        if (r < 0)
-            return err_wrap(error, "looking at what is there");
-    }
-    return 0;
+    if (operation->phase == phase)
+        return;
+    operation->phase = phase;
+    pthread_cond_broadcast(&operation->changed);
+    if ((phase == OPERATION_PLANNED || phase == OPERATION_ENDED) && operation->config.on_change)
+        operation->config.on_change(operation->config.arg);
 }
 
-/* With the lock held, which is let go of while the store works. */
-static int save_copy(struct operation *operation, struct error *error)
+static void end_planning(struct operation *operation, const struct error *error)
 {
-    struct state_store *store = operation->config.store;
-    struct state_key key = key_of(operation);
-    _cleanup_(state_free_p) struct state *copy = NULL;
-    struct error problem = {0};
+    operation->stage = STAGE_IDLE;
+    operation->is_planned = !error->code;
+    if (error->code)
+        err_copy(&operation->error, error);
+    set_phase(operation, OPERATION_PLANNED);
+}
 
-    if (operation->save_error.code)
-        return err_copy(error, &operation->save_error);
-    operation->state->epoch = operation->config.epoch;
-    copy = state_copy(operation->state);
-    operation->saving = true;
+static void end(struct operation *operation, const struct error *error)
+{
+    operation->stage = STAGE_IDLE;
+    err_clear(&operation->error);
+    if (error->code)
+        err_copy(&operation->error, error);
+    set_phase(operation, OPERATION_ENDED);
+}
+
+/* ---- Pieces of work ---- */
+
+static const struct task_answer RAN = {.ran = true};
+
+static void begin_planning(struct operation *operation)
+{
+    struct error error = {0};
+
     pthread_mutex_unlock(&operation->lock);
-    /* Not cancellable: what is done in the world is to be known to those who come after. */
-    store->ops->save(store, &key, copy, NULL, &operation->version, &problem);
+    operation_begin_planning(operation, &error);
     pthread_mutex_lock(&operation->lock);
-    operation->saving = false;
-    operation->saved_at = operation->config.clock->monotonic(operation->config.clock);
-    operation->save_error = problem;
-    return err_copy(error, &problem);
+    if (operation->phase == OPERATION_ENDED)
+        return;
+    if (error.code)
+        end_planning(operation, &error);
+    else
+        operation->stage = STAGE_PLANNING;
 }
 
-int operation_save(struct operation *operation, struct error *error)
+/* Each runtime's look at all of its targets is a piece; the last one begins the walk. */
+static struct task_answer prefetch_one(struct operation *operation)
 {
+    size_t n = operation->config.n_runtimes;
+
+    if (operation->n_begun < n) {
+        struct binding *binding = &operation->bindings[operation->n_begun++];
+
+        pthread_mutex_unlock(&operation->lock);
+        operation_prefetch(operation, binding);
+        pthread_mutex_lock(&operation->lock);
+        operation->n_done++;
+    } else if (operation->n_begun == n && operation->n_done == n) {
+        operation->n_begun++;
+        begin_planning(operation);
+    } else {
+        return (struct task_answer){.due = CLOCK_FOREVER};
+    }
+    return RAN;
+}
+
+static struct task_answer begin_carrying_out(struct operation *operation)
+{
+    struct error error = {0};
+
+    if (operation->n_begun++)
+        return (struct task_answer){.due = CLOCK_FOREVER};
+    pthread_mutex_unlock(&operation->lock);
+    operation_record_intents(operation, &error);
+    pthread_mutex_lock(&operation->lock);
+    if (operation->phase == OPERATION_ENDED)
+        return RAN;
+    if (error.code) {
+        operation_abandon_results(operation, &error);
+        end(operation, &error);
+        return RAN;
+    }
+    operation->stage = STAGE_CARRYING_OUT;
+    operation->progressed_at = operation_now(operation);
+    return RAN;
+}
+
+/* ---- Walks ---- */
+
+/* All is done, or nothing more can be. */
+static void conclude(struct operation *operation)
+{
+    enum stage stage = operation->stage;
+    struct error error = {0};
+
+    operation->stage = STAGE_IDLE;
+    pthread_mutex_unlock(&operation->lock);
+    if (stage == STAGE_PLANNING)
+        operation_conclude_plan(operation, &error);
+    else
+        operation_conclude(operation, &error);
+    pthread_mutex_lock(&operation->lock);
+    if (operation->phase == OPERATION_ENDED)
+        return;
+    if (stage == STAGE_PLANNING)
+        end_planning(operation, &error);
+    else
+        end(operation, &error);
+}
+
+static void run_visit(struct operation *operation, struct walk_visit *visit, enum stage stage)
+{
+    int64_t begun = operation_now(operation), took;
+    enum walk_verdict verdict;
+    bool was_ended;
+
+    if (stage == STAGE_CARRYING_OUT)
+        set_phase(operation, OPERATION_RUNNING);
+    pthread_mutex_unlock(&operation->lock);
+    verdict = stage == STAGE_PLANNING ? operation_plan_visit(operation, visit)
+                                      : operation_step_visit(operation, visit);
+    pthread_mutex_lock(&operation->lock);
+    took = operation_now(operation) - begun;
+    was_ended = operation->phase == OPERATION_ENDED;
+    /* A call that took long does not count as time without progress. */
+    if (verdict != WALK_PARKED || took >= EXECUTOR_LONG_RUN)
+        operation->progressed_at = operation_now(operation);
+    walk_end_visit(operation->walk, visit, verdict, operation_now(operation));
+    if (stage == STAGE_CARRYING_OUT && verdict != WALK_PARKED)
+        operation_wake_barrier(operation);
+    if (was_ended && operation->config.on_landed)
+        operation->config.on_landed(operation->config.landed_arg, &operation->config.scope.key);
+}
+
+/* Nothing is under way. The operation's time counts from its last progress. */
+static struct task_answer wait_for_world(struct operation *operation, int64_t due)
+{
+    int64_t deadline = operation->progressed_at + operation->config.timeout;
+
+    if (operation_now(operation) >= deadline) {
+        walk_stop(operation->walk, true);
+        return RAN;
+    }
+    if (operation->stage == STAGE_CARRYING_OUT)
+        set_phase(operation, OPERATION_PARKED);
+    return (struct task_answer){.due = due < deadline ? due : deadline};
+}
+
+static struct task_answer walk_on(struct operation *operation)
+{
+    struct walk_visit visit;
+    int64_t due = CLOCK_FOREVER;
+
+    switch (walk_next(operation->walk, operation_now(operation), &visit, &due)) {
+    case WALK_VISIT:
+        run_visit(operation, &visit, operation->stage);
+        return RAN;
+    case WALK_OVER:
+        conclude(operation);
+        return RAN;
+    case WALK_WAITING:
+        return wait_for_world(operation, due);
+    case WALK_BUSY:
+        break;
+    }
+    return (struct task_answer){.due = due};
+}
+
+static struct task_answer run(void *arg)
+{
+    struct operation *operation = arg;
+    struct task_answer answer = {.due = CLOCK_FOREVER};
+
+    pthread_mutex_lock(&operation->lock);
+    switch (operation->stage) {
+    case STAGE_IDLE:
+        break;
+    case STAGE_PREFETCHING:
+        answer = prefetch_one(operation);
+        break;
+    case STAGE_BEGINNING:
+        answer = begin_carrying_out(operation);
+        break;
+    case STAGE_PLANNING:
+    case STAGE_CARRYING_OUT:
+        answer = walk_on(operation);
+        break;
+    }
+    pthread_mutex_unlock(&operation->lock);
+    return answer;
+}
+
+/* ---- For its owner ---- */
+
+void operation_plan(struct operation *operation, struct spec *spec)
+{
+    struct error error = {0};
     int r;
 
+    operation->spec = spec;
+    operation->records = ledger_records(operation->ledger);
+    operation->progressed_at = operation_now(operation);
+    operation_list_changes(operation);
+    r = operation_relate(operation, &error);
     pthread_mutex_lock(&operation->lock);
-    r = save_copy(operation, error);
+    if (operation->phase == OPERATION_NEW && r < 0) {
+        end_planning(operation, &error);
+    } else if (operation->phase == OPERATION_NEW) {
+        operation->stage = STAGE_PREFETCHING;
+        set_phase(operation, OPERATION_PLANNING);
+    }
     pthread_mutex_unlock(&operation->lock);
-    return r < 0 ? err_wrap(error, "saving State") : 0;
+    task_poke(operation->task);
 }
 
-void operation_save_soon(struct operation *operation)
+const struct plan *operation_get_plan(struct operation *operation)
 {
-    int64_t now = operation->config.clock->monotonic(operation->config.clock);
+    const struct plan *plan;
 
-    if (!operation->saving && now - operation->saved_at >= SAVE_INTERVAL)
-        save_copy(operation, NULL);
+    pthread_mutex_lock(&operation->lock);
+    plan = operation->is_planned ? operation->plan : NULL;
+    pthread_mutex_unlock(&operation->lock);
+    return plan;
 }
 
-int operation_may_change(struct operation *operation, struct error *error)
+void operation_apply(struct operation *operation, const struct operation_apply *how)
+{
+    pthread_mutex_lock(&operation->lock);
+    if (operation->is_planned && operation->phase == OPERATION_PLANNED) {
+        operation->how = *how;
+        operation_init_results(operation);
+        operation->n_begun = 0;
+        operation->progressed_at = operation_now(operation);
+        operation->stage = STAGE_BEGINNING;
+        set_phase(operation, OPERATION_RUNNING);
+    }
+    pthread_mutex_unlock(&operation->lock);
+    task_poke(operation->task);
+}
+
+/* What was planned stays to be looked at; what was carried out, too. */
+void operation_cancel(struct operation *operation, const char *reason)
+{
+    struct error error = {0};
+
+    cancel_fire(operation->cancel, reason);
+    pthread_mutex_lock(&operation->lock);
+    if (operation->phase != OPERATION_ENDED) {
+        err_set(&error, ERR_CANCELLED, "Cancelled", "%s", reason);
+        if (operation->walk)
+            walk_stop(operation->walk, false);
+        operation_abandon_results(operation, &error);
+        end(operation, &error);
+    }
+    pthread_mutex_unlock(&operation->lock);
+}
+
+enum operation_phase operation_phase(struct operation *operation)
+{
+    enum operation_phase phase;
+
+    pthread_mutex_lock(&operation->lock);
+    phase = operation->phase;
+    pthread_mutex_unlock(&operation->lock);
+    return phase;
+}
+
+enum operation_phase operation_wait(struct operation *operation)
+{
+    const struct clock_source *clock = operation->config.clock;
+    enum operation_phase phase;
+
+    pthread_mutex_lock(&operation->lock);
+    while (operation->phase == OPERATION_PLANNING || operation->phase == OPERATION_RUNNING ||
+           operation->phase == OPERATION_PARKED)
+        clock->wait(clock, &operation->changed, &operation->lock, CLOCK_FOREVER);
+    phase = operation->phase;
+    pthread_mutex_unlock(&operation->lock);
+    return phase;
+}
+
+int operation_error(struct operation *operation, struct error *error)
 {
     int r = 0;
 
     pthread_mutex_lock(&operation->lock);
-    if (operation->save_error.code)
-        r = err_copy(error, &operation->save_error);
+    if (operation->error.code)
+        r = err_copy(error, &operation->error);
     pthread_mutex_unlock(&operation->lock);
-    return r < 0 ? err_wrap(error, "saving State") : 0;
-}
-
-void operation_wait(struct operation *operation, bool waits)
-{
-    if (operation->config.on_wait)
-        operation->config.on_wait(operation->config.on_wait_arg, waits);
-}
-
-/* Also where there is none: a save or a removal that was killed may have left parts of it. */
-int operation_orphan(struct operation *operation, struct error *error)
-{
-    struct state_store *store = operation->config.store;
-    struct state_key key = key_of(operation);
-
-    return store->ops->remove(store, &key, operation->version, operation->config.cancel, error);
+    return r;
 }

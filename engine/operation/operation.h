@@ -1,27 +1,108 @@
 /*
- * One operation of one Spec: preview, apply or destroy, over the tables of
- * functions that a runtime and a store are. What Kusion's engine does.
+ * One operation of one Spec: plan it, and carry the plan out, over the tables
+ * of functions that runtimes and stores are. What Kusion's engine does.
  *
- *   operation_new()      opens the runtimes' sessions, loads State
- *   operation_plan()     looks at the world, decides, dry-runs
- *   operation_apply()    intents into State, the walk, State as results come, prune
- *   operation_destroy()  dependents first, from State alone
+ *   operation_new()     opens State
+ *   operation_plan()    looks at the world, decides what to do to what
+ *   operation_apply()   carries it out: intents into State, then step by step
+ *
+ * An operation has no thread: it is a task of the executor, and costs nothing
+ * while it waits for the world. on_change tells whoever owns it that it is
+ * planned, or has ended; how it goes on in between is there to be asked.
+ *
+ *   NEW -> PLANNING -> PLANNED -> RUNNING <-> PARKED -> ENDED
+ *
+ * operation_cancel() ends it at once: nothing new begins, and what is not done
+ * is CANCELLED. Calls in flight come to their end by themselves, and land in
+ * the ledger; an operation that is planned meanwhile finds them there.
  *
  * Killed at any point and begun again, an operation ends in the same place:
  * State is written before the first create and before deletes, and what it
  * says is checked against the world each time.
  *
- * An operation is used by one thread; its walks have threads of their own,
- * and on_progress is called from those, one at a time.
+ * Thread-safe. What is returned is borrowed, and as long as the operation
+ * unless said otherwise.
  */
 #ifndef ENGINE_OPERATION_OPERATION_H
 #define ENGINE_OPERATION_OPERATION_H
 
 #include "engine/base/clock.h"
+#include "engine/executor/executor.h"
 #include "engine/plan/plan.h"
 #include "engine/runtime.h"
 #include "engine/spec/spec.h"
-#include "engine/state/store.h"
+#include "engine/state/ledger.h"
+
+enum operation_phase {
+    OPERATION_NEW,
+    OPERATION_PLANNING,
+    OPERATION_PLANNED, /* or it could not be planned: operation_error() */
+    OPERATION_RUNNING,
+    OPERATION_PARKED,  /* running, and nothing to do but to wait for the world */
+    OPERATION_ENDED,
+};
+
+struct operation_config {
+    const struct clock_source *clock;
+    struct executor *executor;
+    struct ledgers *ledgers;
+    struct runtime *const *runtimes;
+    size_t n_runtimes;
+    const struct permit *permit; /* asked before every change; NULL: allowed */
+    struct runtime_scope scope;  /* copied; identity_leaves is the operation's own to say */
+    int64_t epoch;               /* of the leader */
+    unsigned parallelism;        /* calls at once, of each runtime */
+    int64_t timeout;             /* ms without progress, not counting calls in flight */
+    struct cancel *cancel;       /* for operation_new() alone */
+
+    /* It is PLANNED, or ENDED. Posts and returns: it runs on the executor's threads, and must not call
+     * the operation. Not after operation_free(). May be NULL. */
+    void (*on_change)(void *arg);
+    void *arg;
+    /* A call has landed whose operation had been ended before: the Spec is worth a look. From any
+     * thread, as long as the executor lives. May be NULL. */
+    void (*on_landed)(void *arg, const struct spec_key *key);
+    void *landed_arg;
+};
+
+struct operation;
+
+/* Opens State, which blocks. Errors: ledger_open()'s. */
+int operation_new(const struct operation_config *config, struct operation **ret,
+                  struct error *error);
+/* Cancels what is not ended; visits under way go on, and hold what they need. */
+void operation_free(struct operation *operation);
+DEFINE_CLEANUP(struct operation *, operation_free)
+
+struct ledger *operation_ledger(struct operation *operation);
+
+/* Begins to plan; once. spec: taken over, or NULL: nothing is wanted any more, and all that State
+ * has is to go. */
+void operation_plan(struct operation *operation, struct spec *spec);
+
+/* From PLANNED on; NULL: it could not be made. Problems of single resources are in their changes. */
+const struct plan *operation_get_plan(struct operation *operation);
+
+struct operation_apply {
+    int64_t revision;
+    bool verify; /* look at the health of what is unchanged, too */
+};
+
+/* Begins to carry out the plan, once it is PLANNED without an error; once. */
+void operation_apply(struct operation *operation, const struct operation_apply *how);
+
+/* Ends it, unless it has ended: reason as for cancel_fire(). */
+void operation_cancel(struct operation *operation, const char *reason);
+
+enum operation_phase operation_phase(struct operation *operation);
+/* Blocks until it is PLANNED or ENDED, whichever it is on its way to. For tests and command lines. */
+enum operation_phase operation_wait(struct operation *operation);
+
+/* Of planning, when PLANNED; of the whole, when ENDED. 0: it succeeded. Else what stands for it in a
+ * condition; the results tell of each. */
+int operation_error(struct operation *operation, struct error *error);
+
+/* ---- Results ---- */
 
 enum result_status {
     RESULT_PENDING,
@@ -30,90 +111,40 @@ enum result_status {
     RESULT_SKIPPED,
     RESULT_CANCELLED,
     RESULT_TIMED_OUT,
+    RESULT_DEFERRED, /* it could not be planned yet */
 };
 
-/* How it went with one change of the plan. */
+/* How it goes with one change of the plan. */
 struct operation_result {
-    const char *id;
-    enum plan_action action;
+    const struct plan_change *change;
+    enum plan_action action;  /* what was done, where that is another than was planned */
     enum result_status status;
-    struct error error;   /* why not; for TIMED_OUT, what was waited for */
-    int64_t started, ended; /* ms, monotonic; 0: not */
+    bool is_waiting;          /* PENDING: begun, and waiting for the world: error says for what */
+    const struct error *error; /* why not; NULL: none */
+    int64_t started, ended;   /* ms, monotonic; 0: not */
 };
 
 struct operation_results {
-    struct operation_result *items; /* as the plan's changes; of a destroy, as State's records */
+    struct operation_result *items; /* as the plan's changes */
     size_t count;
     struct arena arena;
 };
+
+/* As they are now: a copy that refers to the plan. Before operation_apply(): none. */
+void operation_results(struct operation *operation, struct operation_results *ret);
 void operation_results_done(struct operation_results *results);
+/* One error for all that did not succeed; 0: nothing. what: "apply", "destroy". */
+int operation_results_error(const struct operation_results *results, const char *what,
+                            struct error *error);
 
-struct operation_config {
-    const struct clock_source *clock;
-    struct cancel *cancel;
-    struct state_store *store;
-    struct runtime *const *runtimes;
-    size_t n_runtimes;
-    struct runtime_scope scope; /* its cancel is the operation's */
-    unsigned parallelism;
-    int64_t timeout; /* ms for all of it */
-    int64_t epoch;   /* of the leader */
-
-    /* A resource's result has changed: begun, or ended. May be NULL. */
-    void (*on_progress)(void *arg, const struct operation_result *result);
-    /* At each look at a resource that has to be waited for: its error says what for. From several
-     * threads at once. May be NULL. */
-    void (*on_pending)(void *arg, const struct operation_result *result);
-    void *arg;
-
-    /* true: from now on there is nothing to do but to wait for the world, to get healthy or to be
-     * gone; false: there is again. In turns, beginning with true and ending with false; quick, and
-     * from the walk's threads, under its lock. May be NULL. */
-    void (*on_wait)(void *arg, bool waits);
-    void *on_wait_arg;
+/* Changes that have ended, and those that wait. Constant time. */
+struct operation_progress {
+    size_t total, ended, waiting;
 };
+void operation_progress(struct operation *operation, struct operation_progress *ret);
 
-struct operation;
-
-/* State that does not exist is an empty one. ERR_CORRUPT: it is damaged. */
-int operation_new(const struct operation_config *config, struct operation **ret,
-                  struct error *error);
-void operation_free(struct operation *operation);
-DEFINE_CLEANUP(struct operation *, operation_free)
-
-/* From now on it takes so many ms at most, and no more than before. */
-void operation_limit(struct operation *operation, int64_t ms);
-
-/* As loaded, and as this operation changes it. */
-const struct state *operation_state(const struct operation *operation);
-/* False: there is none in the store. */
-bool operation_has_state(const struct operation *operation);
-/* State was made under another uid of the Spec. Nothing of it is deleted without our label on the
- * object as well as its uid. */
-bool operation_is_inherited(const struct operation *operation);
-
-enum plan_depth {
-    PLAN_SHALLOW, /* dry-runs only what is there and differs by its digest */
-    PLAN_DEEP,    /* dry-runs creates too */
-};
-
-/* spec is borrowed by what follows. Problems of single resources are in their changes. */
-int operation_plan(struct operation *operation, const struct spec *spec, enum plan_depth depth,
-                   struct plan **ret, struct error *error);
-
-/*
- * Carries the plan out as `revision`. `verify`: look at the health of what is unchanged, too.
- * 0: all succeeded. Else what stands for it in a condition; the results tell of each.
- */
-int operation_apply(struct operation *operation, const struct spec *spec, const struct plan *plan,
-                    int64_t revision, bool verify, struct operation_results *ret,
-                    struct error *error);
-
-/* 0: all that State names is gone, and so is State. */
-int operation_destroy(struct operation *operation, int64_t revision, struct operation_results *ret,
-                      struct error *error);
-
-/* Forgets what State names, and leaves it in the world. */
-int operation_orphan(struct operation *operation, struct error *error);
+/* Something that is waited for, for messages: "web: 1/3 replicas" into the
+ * buffer, cut. False: nothing is. */
+bool operation_waits_for(struct operation *operation, char *ret, size_t size);
 
 #endif

@@ -1,114 +1,226 @@
-/* Shared by the files of this folder. */
+/*
+ * Shared by the files of this folder.
+ *
+ * An operation has two stages, planning and carrying out, and each is a walk:
+ * over the Spec's resources (and what leaves), then over the steps. Its lock is
+ * held for its own fields alone, never while a runtime or the ledger works.
+ */
 #ifndef ENGINE_OPERATION_PRIVATE_H
 #define ENGINE_OPERATION_PRIVATE_H
 
 #include <pthread.h>
 
-#include "engine/graph/build.h"
+#include "engine/graph/graph.h"
+#include "engine/graph/relations.h"
 #include "engine/operation/operation.h"
+#include "engine/plan/steps.h"
+#include "engine/state/calls.h"
 #include "engine/walk/walk.h"
+
+/* A runtime, and this operation's session with it: opened at first use. */
+struct binding {
+    struct runtime *runtime;
+    pthread_mutex_t lock; /* of these */
+    struct runtime_session *session;
+    bool was_tried;
+    struct error *error; /* why it could not be opened */
+};
+
+/* What is known of one change while the operation lives. Written by visits of its own, which are
+ * one at a time; what others read is under the lock. */
+struct node {
+    struct operation *operation;
+    uint32_t index;
+    struct binding *binding;        /* NULL: no runtime of its type */
+    struct observation hint;        /* of prefetch() */
+    const struct value *attributes; /* as last resolved; a reference. Under the lock */
+    const struct value *live;       /* as last seen, whole; a reference. Under the lock */
+    bool is_read;                   /* for references, at the moment. Under the lock */
+    bool lets_go;                   /* parked, and what depends on it goes on. Under the lock */
+    bool is_applied;                /* by this operation, or found as wanted */
+    bool is_delete_sent;
+    bool needs_plan;                /* what was planned does not hold any more, or was tried */
+    unsigned takes;                 /* how often it was planned again since it was not as planned */
+    unsigned failures;              /* in a row, that waiting may mend */
+    const char *deposed;            /* what its recorded object is called while it makes room; arena */
+    struct runtime_step *step;      /* owned: planned anew when it was due; NULL: as the plan has it */
+    struct runtime_step *removal;   /* likewise, of the object that a replacement takes away */
+    bool stays;                     /* planned anew, it does not have to be replaced */
+    struct runtime_subscription *subscription;
+};
+
+/* Edges in the making, between numbers of changes. */
+struct edges {
+    struct graph_edge *items;
+    size_t count, capacity;
+};
+
+enum stage { STAGE_IDLE, STAGE_PREFETCHING, STAGE_PLANNING, STAGE_BEGINNING, STAGE_CARRYING_OUT };
 
 struct operation {
     struct operation_config config; /* its strings are copies, in the arena */
     struct arena arena;
-    struct runtime_session **sessions; /* of each runtime; NULL: not opened yet */
-    int64_t deadline;
+    struct ledger *ledger;
+    struct task *task;
+    struct cancel *cancel; /* fired when it ends: what was not sent yet is not sent any more */
+    struct binding *bindings;
 
-    pthread_mutex_t lock; /* state, version, saved_at, sessions, results' progress */
-    struct state *state;
-    char *version; /* of State in the store; NULL: there is none */
-    bool inherited; /* State was made for a Spec of another uid: a restored backup, say */
-    int64_t saved_at;
-    bool saving; /* without the lock: one at a time */
-    struct error save_error; /* the first save that failed: nothing is changed any more */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    enum operation_phase phase;
+    enum stage stage;
+    size_t n_begun, n_done; /* of the pieces of work that come before a stage's walk */
+    struct error error;
 
-    struct graph *graph; /* of the Spec that was planned */
-    struct node *nodes;  /* of each of its resources */
-    size_t n_nodes;
+    struct spec *spec; /* NULL: nothing is wanted */
+    struct plan *plan;
+    bool is_planned; /* whole, and without an error of the whole */
+    struct node *nodes; /* of the plan's changes */
+    struct ledger_records records; /* when planning began */
+    struct operation_results results; /* under the lock */
+    struct step_change *step_changes; /* of each change: rank and last, from planning on */
+    struct edges planned, recorded;   /* among changes: from the Spec, from State */
+    struct edges inside;              /* the node is in the dependency, and goes with it */
+
+    struct graph *graph; /* of the planning walk */
+    struct steps *steps;
+    uint16_t *groups;
+    struct walk *walk; /* of the stage */
+    struct operation_apply how;
+    int64_t progressed_at;
+    size_t n_ended, n_waiting;
+    uint32_t waits_for; /* a change that waits, or STEP_NONE */
 };
 
-/* What an operation knows of one of the Spec's resources. */
-struct node {
-    struct observation seen;
-    const struct value *live; /* the object as last seen, where it was read, marked; a reference */
-    const struct value *attributes; /* as last resolved, marked; a reference, or NULL */
-    bool stale;               /* unchanged, but its record does not say so (an intent, say) */
-    bool unknown;             /* its planned attributes hold values known after apply */
-    bool applied;             /* by this operation */
-    bool has_let_go;          /* what depends on it may go, though it is not ready; under the lock */
+/* ---- operation.c ---- */
+
+int64_t operation_now(const struct operation *operation);
+/* Into the plan's arena, which visits share. */
+const char *operation_text(struct operation *operation, const char *format, ...) PRINTF_LIKE(2, 3);
+struct runtime_call operation_call(struct operation *operation);
+/* The session of a node's runtime, opened if it was not. */
+int operation_session(struct operation *operation, const struct node *node,
+                      struct runtime_session **ret, struct error *error);
+const struct runtime_ops *operation_ops(const struct node *node);
+
+/* ---- relate.c: before planning ---- */
+
+/* Makes the plan's changes and nodes: the Spec's resources, then what leaves. */
+void operation_list_changes(struct operation *operation);
+/* What comes before what: the Spec's dependencies, the records', and the runtimes' relations. */
+int operation_relate(struct operation *operation, struct error *error);
+
+/* ---- planning.c ---- */
+
+/* A look at all targets of one runtime. */
+void operation_prefetch(struct operation *operation, struct binding *binding);
+/* The planning walk. ERR_INVALID CyclicDependency. */
+int operation_begin_planning(struct operation *operation, struct error *error);
+enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_visit *visit);
+/* What can be told only when all are planned, and the steps. */
+int operation_conclude_plan(struct operation *operation, struct error *error);
+/* The walk over the steps. */
+void operation_begin_steps(struct operation *operation);
+
+/* ---- plan_one.c ---- */
+
+/* One change as planned: what plan_change keeps of it. */
+struct planned {
+    enum plan_action action;
+    bool create_first, cannot_create_first, has_unknown;
+    struct runtime_step *step, *removal; /* owned */
+    struct runtime_step *answer;         /* owned: that it has to be replaced, and why; or NULL */
 };
+void planned_done(struct planned *planned);
 
-/* The runtime of a type, with its session opened. */
-struct runtime_binding {
-    const struct runtime_ops *ops;
-    struct runtime_session *session;
-};
-int operation_bind(struct operation *operation, const char *type, struct runtime_binding *ret,
-                   struct error *error);
+/* Plans one change with what is known now. prior: what State has of it, or NULL. is_due: all that it
+ * comes after is applied. */
+int operation_plan_one(struct operation *operation, struct node *node, const struct record *prior,
+                       bool is_due, struct planned *ret, struct error *error);
 
-/* Looks at all targets, whatever their runtimes. ret: zeroed. */
-int operation_observe(struct operation *operation, const struct runtime_target *targets,
-                      const char *const *types, size_t n, struct observation *ret,
-                      struct error *error);
+/* ---- doubt.c ---- */
 
-/* Whether what is there may be changed for us. recorded_uid: of State's record, or NULL. */
-int operation_check_owner(const char *recorded_uid, const struct observation *seen,
-                          struct error *error);
+/* Its creation was begun, and may still take effect. */
+bool operation_is_in_flight(const struct operation *operation, const struct record *record);
+/* Of a record whose creation was begun, and its outcome never told: what it is after a look. *record is
+ * replaced; NULL: nothing is there. ERR_CONFLICT OutcomeUnknown: it may still be made, and is not
+ * looked for yet; or it cannot be found, and the message says what a person has to do. */
+int operation_settle_doubt(struct operation *operation, struct node *node,
+                           const struct record **record, struct error *error);
 
-/* Writes State, and waits for it. Not while a walk runs. */
-int operation_save(struct operation *operation, struct error *error);
-/* The same from a walk's visits, if the last time was a while ago. The lock is held, and let go
- * of while the store works, so that other visits can go on recording. */
-void operation_save_soon(struct operation *operation);
-/* Whether anything may still be changed: not after a save that failed. */
-int operation_may_change(struct operation *operation, struct error *error);
+/* ---- resolve.c ---- */
 
-/* Ids of all that a resource of the Spec that was planned comes after. A reference. */
-const struct value *operation_dependencies(const struct operation *operation,
-                                           const struct spec *spec, size_t index);
-
-void operation_report(struct operation *operation, struct operation_result *result);
-void operation_report_pending(struct operation *operation, const struct operation_result *result);
-void operation_wait(struct operation *operation, bool waits);
-/* Sets what a walk's outcome says, for nodes that ended without a visit of their own. */
-void operation_end(struct operation *operation, struct operation_result *result,
-                   enum walk_outcome outcome, const char *why_skipped);
-struct operation_result *operation_results_init(struct operation_results *results, size_t count);
-/* What has no result is cancelled, for this error. */
-void operation_results_abandon(struct operation_results *results, const struct error *error);
-/* One error for all that did not succeed; 0: nothing. */
-int operation_results_error(const struct operation_results *results, const char *what,
-                            struct error *error);
-
-/* The attributes of a resource with values for its references, from the live results of
- * others. planned: missing fields of what will change are unknown, not errors. Sensitive is what
- * is secret by their own kind, or comes from something that is. */
-int operation_resolve(struct operation *operation, const struct spec *spec,
-                      const struct plan *plan, size_t index, bool planned,
+/* A resource's attributes or extensions with values for its references. is_due: all that they refer
+ * to is applied, so that nothing is unknown. A reference; NULL stays NULL. */
+int operation_resolve(struct operation *operation, const struct value *value, bool is_due,
                       const struct value **ret, struct error *error);
 
-/* The resource's object as the world has it, with what is secret of it marked: by its kind, and
- * where its attributes are, as last resolved or as recorded. A reference; NULL stays NULL. */
-const struct value *operation_mark(struct operation *operation, const struct runtime_ops *ops,
-                                   const struct resource *resource, const struct node *node,
-                                   const struct value *object);
-/* Keeps the object, marked, for what refers to it. */
-void operation_set_live(struct operation *operation, const struct runtime_ops *ops,
-                        const struct resource *resource, struct node *node,
-                        const struct value *object);
+/* ---- begin.c ---- */
 
-/* Removes records' objects in reverse order of dependence. indices: which of the results are
- * for which record. */
-struct removal {
-    struct record *record;
-    struct operation_result *result;
-    struct observation seen;
-    bool requested;
-};
-int operation_remove(struct operation *operation, struct removal *removals, size_t n,
-                     struct error *error);
-/* What becomes of a record's object that is no longer wanted. */
-enum plan_action removal_action(const struct operation *operation, const struct record *record,
-                                const struct observation *seen);
+/* Intents and what else State has to know before anything is changed. */
+int operation_record_intents(struct operation *operation, struct error *error);
+/* How a record is named that makes room for another of its id. */
+const char *operation_name_deposed(struct operation *operation, const struct node *node);
+/* Array of the ids that a resource of the Spec comes after. */
+const struct value *operation_dependencies(const struct operation *operation, uint32_t change);
+/* What an intent says of a resource: as planned, where that is known. A reference; or NULL. */
+const struct value *operation_intended(const struct value *planned, const struct value *written);
+
+/* All steps have ended: State is told. The error: what stands for all that failed. */
+int operation_conclude(struct operation *operation, struct error *error);
+
+/* ---- carry_out.c ---- */
+
+enum walk_verdict operation_step_visit(struct operation *operation, struct walk_visit *visit);
+/* For walk_config. */
+void operation_on_end(void *arg, uint32_t step, enum walk_outcome outcome, uint32_t cause);
+/* A step has ended: the barrier may have waited for it alone. Under the lock. */
+void operation_wake_barrier(struct operation *operation);
+/* Parks the visit until the node's object changes, or for a while. */
+enum walk_verdict operation_park(struct node *node, struct walk_visit *visit);
+/* An answer that is missing, or one that asks to try again: not a refusal. */
+bool operation_may_heal(const struct error *error);
+/* Parks it after such an error; FAILED for others. */
+enum walk_verdict operation_retry(struct node *node, struct walk_visit *visit,
+                                  const struct error *error);
+void operation_unsubscribe(struct node *node);
+/* What others' references see of it; what was secret when it was sent is secret in it. */
+void operation_set_live(struct node *node, const struct value *live);
+
+/* ---- make.c ---- */
+
+/* The step to be carried out now: as planned, or planned anew. prior: what State has. */
+int operation_due_step(struct operation *operation, struct node *node, struct runtime_step **ret,
+                       struct error *error);
+/* Carries a step out that makes something, with what State has to know before and after. now: as
+ * it is after that, the caller's to clean up. */
+int operation_make(struct operation *operation, struct node *node, struct runtime_step *step,
+                   struct observation *ret_now, struct error *error);
+/* State is told that it is as wanted. */
+int operation_confirm(struct operation *operation, struct node *node,
+                      const struct runtime_step *step, struct runtime_outcome *outcome,
+                      struct error *error);
+
+/* ---- apply_step.c, delete_step.c ---- */
+
+enum walk_verdict operation_apply_step(struct operation *operation, struct node *node,
+                                       struct walk_visit *visit, struct error *error);
+enum walk_verdict operation_delete_step(struct operation *operation, struct node *node,
+                                        struct walk_visit *visit, struct error *error);
+
+/* ---- results.c: all under the lock ---- */
+
+void operation_init_results(struct operation *operation);
+void operation_clear_results(struct operation *operation);
+/* A change is begun; it waits for the world, error says for what; it has come to its end. */
+void operation_start_result(struct operation *operation, uint32_t change);
+void operation_wait_result(struct operation *operation, uint32_t change, const struct error *error);
+void operation_end_result(struct operation *operation, uint32_t change, enum result_status status,
+                          const struct error *error);
+/* The walk's word for a step that ended without a verdict of its own visit. */
+void operation_end_step(struct operation *operation, uint32_t step, enum walk_outcome outcome,
+                        uint32_t cause);
+/* All that did not come to their end are CANCELLED, for this error. */
+void operation_abandon_results(struct operation *operation, const struct error *error);
 
 #endif

@@ -1,150 +1,168 @@
+/* References: the values that resources take from others. */
 #include "engine/base/path.h"
+#include "engine/base/str.h"
 #include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 #include "engine/spec/ref.h"
 
 struct resolution {
     struct operation *operation;
-    const struct spec *spec;
-    const struct plan *plan;
-    bool planned;
+    bool is_due;
 };
 
-/* ---- What is secret ---- */
-
-const struct value *operation_mark(struct operation *operation, const struct runtime_ops *ops,
-                                   const struct resource *resource, const struct node *node,
-                                   const struct value *object)
+void operation_set_live(struct node *node, const struct value *live)
 {
-    _cleanup_value_ const struct value *resolved = NULL, *recorded = NULL;
-    _cleanup_value_ const struct value *by_kind = ops->mark(object), *as_resolved = NULL;
-    const struct record *record;
+    struct operation *operation = node->operation;
+    const struct record *record = operation->plan->changes[node->index].record;
+    _cleanup_value_ const struct value *attributes = NULL, *sent = NULL, *both = NULL;
 
     pthread_mutex_lock(&operation->lock);
-    record = state_find(operation->state, resource->id);
-    recorded = value_ref(record ? record->attributes : NULL);
-    resolved = value_ref(node->attributes);
+    attributes = value_ref(node->attributes);
     pthread_mutex_unlock(&operation->lock);
-    as_resolved = value_mark_like(by_kind, resolved);
-    return value_mark_like(as_resolved, recorded);
-}
-
-void operation_set_live(struct operation *operation, const struct runtime_ops *ops,
-                        const struct resource *resource, struct node *node,
-                        const struct value *object)
-{
-    _cleanup_value_ const struct value *marked =
-        operation_mark(operation, ops, resource, node, object);
-
+    sent = value_mark_like(live, attributes);
+    both = value_mark_like(sent, record ? record->attributes : NULL);
     pthread_mutex_lock(&operation->lock);
-    value_assign(&node->live, marked);
+    value_assign(&node->live, both);
     pthread_mutex_unlock(&operation->lock);
 }
 
-/* ---- References ---- */
-
-/* The live object of a resource, read if it was not yet. A reference. */
-static int live_object(struct operation *operation, const struct runtime_binding *binding,
-                       const struct resource *target, struct node *node, const struct value **ret,
-                       struct error *error)
+static const struct value *live_of(struct node *node)
 {
-    struct runtime_target asked = {.id = target->id, .attributes = target->attributes};
-    struct observation seen = {0};
-    int r;
+    const struct value *live;
+
+    pthread_mutex_lock(&node->operation->lock);
+    live = value_ref(node->live);
+    pthread_mutex_unlock(&node->operation->lock);
+    return live;
+}
+
+/* One at a time for each node: what one read serves all. */
+static void begin_reading(struct node *node)
+{
+    struct operation *operation = node->operation;
+    const struct clock_source *clock = operation->config.clock;
 
     pthread_mutex_lock(&operation->lock);
-    *ret = value_ref(node->live);
+    while (node->is_read)
+        clock->wait(clock, &operation->changed, &operation->lock, CLOCK_FOREVER);
+    node->is_read = true;
     pthread_mutex_unlock(&operation->lock);
-    if (*ret)
-        return 0;
-    r = binding->ops->read(binding->session, &asked, &seen, error);
-    if (r >= 0 && seen.presence != PRESENCE_PRESENT)
-        r = err_set(error, ERR_NOT_FOUND, "DependencyNotReady", "%s is not there", target->id);
-    if (r >= 0) {
-        *ret = operation_mark(operation, binding->ops, target, node, seen.object);
-        pthread_mutex_lock(&operation->lock);
-        if (!node->live)
-            node->live = value_ref(*ret);
-        pthread_mutex_unlock(&operation->lock);
-    }
-    observation_done(&seen);
+}
+
+static void end_reading(struct node *node)
+{
+    pthread_mutex_lock(&node->operation->lock);
+    node->is_read = false;
+    pthread_cond_broadcast(&node->operation->changed);
+    pthread_mutex_unlock(&node->operation->lock);
+}
+
+/* Of what is there already, and was not looked at whole yet. */
+static int read_live(struct node *node, struct error *error)
+{
+    struct operation *operation = node->operation;
+    const struct plan_change *change = &operation->plan->changes[node->index];
+    struct runtime_target target = {.id = change->id,
+                                    .attributes = change->resource->attributes,
+                                    .extensions = change->resource->extensions,
+                                    .prior = change->record};
+    struct runtime_call call = operation_call(operation);
+    struct runtime_outcome outcome = {0};
+    struct runtime_session *session;
+    int r = operation_session(operation, node, &session, error);
+
+    if (r >= 0)
+        r = operation_ops(node)->read(session, &target, &call, &outcome, error);
+    if (r >= 0 && outcome.now.presence != PRESENCE_PRESENT)
+        r = err_set(error, ERR_NOT_FOUND, "DependencyNotReady", "%s is not there", change->id);
+    if (r >= 0)
+        operation_set_live(node, outcome.now.result);
+    outcome_done(&outcome);
     return r;
 }
 
-static bool has_let_go(struct operation *operation, const struct node *node)
+static bool lets_go(struct node *node)
 {
-    bool let_go;
+    bool lets_go;
 
-    pthread_mutex_lock(&operation->lock);
-    let_go = node->has_let_go;
-    pthread_mutex_unlock(&operation->lock);
-    return let_go;
+    pthread_mutex_lock(&node->operation->lock);
+    lets_go = node->lets_go;
+    pthread_mutex_unlock(&node->operation->lock);
+    return lets_go;
 }
 
-static int find_live(const struct resolution *resolution, const struct runtime_binding *binding,
-                     const struct resource *target, const char *path, const struct value **ret,
-                     struct error *error)
+static int refuse(const struct resolution *resolution, struct node *node, const struct ref *ref,
+                  size_t reached, struct error *error)
 {
-    struct node *node = &resolution->operation->nodes[spec_index(resolution->spec, target)];
-    _cleanup_value_ const struct value *object = NULL;
-    size_t reached = 0;
-    int r = live_object(resolution->operation, binding, target, node, &object, error);
+    const char *id = resolution->operation->plan->changes[node->index].id;
 
-    if (r < 0)
-        return r;
-    *ret = value_ref(path_find(object, path, &reached));
-    if (!*ret && has_let_go(resolution->operation, node))
+    if (lets_go(node))
         return err_set(error, ERR_UNAVAILABLE, "DependencyNotReady", "%s has no field \"%s\" yet",
-                       target->id, path);
-    if (!*ret)
-        return err_set(error, ERR_INVALID, "InvalidReference",
-                       "%s has no field \"%s\" (found up to \"%.*s\")", target->id, path,
-                       (int)reached, path);
-    return 0;
+                       id, ref->path);
+    return err_set(error, ERR_INVALID, "InvalidReference",
+                   "%s has no field \"%s\" (found up to \"%.*s\")", id, ref->path, (int)reached,
+                   ref->path);
 }
 
+/* Whether it may still get fields that it does not have. */
+static bool is_to_change(const struct resolution *resolution, const struct node *node)
+{
+    return !resolution->is_due &&
+           resolution->operation->plan->changes[node->index].action != PLAN_UNCHANGED;
+}
+
+/* *ret: a reference; NULL: there is none yet. */
+static int find_live(const struct resolution *resolution, struct node *node,
+                     const struct value **ret, struct error *error)
+{
+    int r = 0;
+
+    *ret = live_of(node);
+    if (*ret || is_to_change(resolution, node))
+        return 0;
+    begin_reading(node);
+    *ret = live_of(node);
+    if (!*ret)
+        r = read_live(node, error);
+    if (!*ret && r >= 0)
+        *ret = live_of(node);
+    end_reading(node);
+    return r;
+}
+
+/* *ret: a reference; NULL: not known yet. */
 static int lookup(void *arg, const char *text, const struct value **ret, struct error *error)
 {
     const struct resolution *resolution = arg;
-    const struct plan_change *change;
-    const struct resource *target;
-    struct runtime_binding binding;
+    struct operation *operation = resolution->operation;
+    _cleanup_value_ const struct value *live = NULL;
+    struct node *node;
+    size_t reached = 0;
     struct ref ref;
-    int r;
+    int r = ref_parse(text, &operation->spec->by_id, &ref, error);
 
-    r = ref_parse(text, &resolution->spec->by_id, &ref, error);
     if (r < 0)
         return r;
-    target = ref.target;
-    r = operation_bind(resolution->operation, target->type, &binding, error);
+    node = &operation->nodes[spec_index(operation->spec, ref.target)];
+    r = find_live(resolution, node, &live, error);
     if (r < 0)
         return r;
-    if (!resolution->planned)
-        return find_live(resolution, &binding, target, ref.path, ret, error);
-
-    change = &resolution->plan->changes[spec_index(resolution->spec, target)];
-    *ret = value_ref(change->to ? path_find(change->to, ref.path, NULL) : NULL);
-    if (*ret || change->action != PLAN_UNCHANGED)
-        return 0;
-    return find_live(resolution, &binding, target, ref.path, ret, error);
+    *ret = value_ref(path_find(live, ref.path, &reached));
+    if (!*ret && !is_to_change(resolution, node))
+        return refuse(resolution, node, &ref, reached, error);
+    return 0;
 }
 
-int operation_resolve(struct operation *operation, const struct spec *spec, const struct plan *plan,
-                      size_t index, bool planned, const struct value **ret, struct error *error)
+int operation_resolve(struct operation *operation, const struct value *value, bool is_due,
+                      const struct value **ret, struct error *error)
 {
-    struct resolution resolution = {operation, spec, plan, planned};
-    _cleanup_value_ const struct value *resolved = NULL;
-    struct runtime_binding binding;
-    int r = operation_bind(operation, spec->resources[index].type, &binding, error);
+    struct resolution resolution = {operation, is_due};
+    int r;
 
-    if (r < 0)
-        return r;
-    r = ref_resolve(spec->resources[index].attributes, lookup, &resolution, &resolved, error);
-    if (r < 0)
-        return err_wrap(error, "resolving references");
-    *ret = binding.ops->mark(resolved);
-    pthread_mutex_lock(&operation->lock);
-    value_assign(&operation->nodes[index].attributes, *ret);
-    pthread_mutex_unlock(&operation->lock);
-    return 0;
+    if (!value) {
+        *ret = NULL;
+        return 0;
+    }
+    r = ref_resolve(value, lookup, &resolution, ret, error);
+    return r < 0 ? err_wrap(error, "resolving references") : 0;
 }

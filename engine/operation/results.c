@@ -1,6 +1,10 @@
+/* How it goes with each change, and with all of them. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "engine/base/mem.h"
+#include "engine/base/str.h"
 #include "engine/operation/private.h"
 
 /* Failures that one message names; the rest is counted. */
@@ -8,12 +12,178 @@
 /* Bytes of a message for what joins them, and says how many there are. */
 #define ROOM_BESIDE_FAILURES 160
 
-struct operation_result *operation_results_init(struct operation_results *results, size_t count)
+/* ---- Each ---- */
+
+void operation_init_results(struct operation *operation)
 {
-    arena_init(&results->arena);
-    results->items = ARENA_ARRAY(&results->arena, struct operation_result, count ? count : 1);
-    results->count = count;
-    return results->items;
+    size_t n = operation->plan->n_changes;
+
+    operation->results.items = NEW_ARRAY(struct operation_result, n + 1);
+    operation->results.count = n;
+    for (size_t i = 0; i < n; i++) {
+        operation->results.items[i].change = &operation->plan->changes[i];
+        operation->results.items[i].action = operation->plan->changes[i].action;
+    }
+}
+
+static void set_error(struct operation_result *result, const struct error *error)
+{
+    free((struct error *)(uintptr_t)result->error);
+    result->error = error && error->code ? err_new(error) : NULL;
+}
+
+void operation_clear_results(struct operation *operation)
+{
+    for (size_t i = 0; i < operation->results.count; i++)
+        set_error(&operation->results.items[i], NULL);
+    free(operation->results.items);
+}
+
+static void set_waiting(struct operation *operation, uint32_t change, bool is_waiting)
+{
+    struct operation_result *result = &operation->results.items[change];
+
+    if (is_waiting)
+        operation->waits_for = change;
+    else if (operation->waits_for == change)
+        operation->waits_for = STEP_NONE;
+    operation->n_waiting += is_waiting;
+    operation->n_waiting -= result->is_waiting;
+    result->is_waiting = is_waiting;
+}
+
+void operation_start_result(struct operation *operation, uint32_t change)
+{
+    struct operation_result *result = &operation->results.items[change];
+
+    if (!result->started)
+        result->started = operation_now(operation);
+}
+
+void operation_wait_result(struct operation *operation, uint32_t change, const struct error *error)
+{
+    struct operation_result *result = &operation->results.items[change];
+
+    if (result->status != RESULT_PENDING || operation->phase == OPERATION_ENDED)
+        return;
+    set_error(result, error);
+    set_waiting(operation, change, true);
+}
+
+void operation_end_result(struct operation *operation, uint32_t change, enum result_status status,
+                          const struct error *error)
+{
+    struct operation_result *result = &operation->results.items[change];
+
+    if (result->status != RESULT_PENDING || operation->phase == OPERATION_ENDED)
+        return;
+    set_waiting(operation, change, false);
+    result->status = status;
+    result->ended = operation_now(operation);
+    if (!result->started)
+        result->started = result->ended;
+    set_error(result, error);
+    operation->n_ended++;
+}
+
+/* ---- Those that end without a verdict of their own ---- */
+
+static void skip(struct operation *operation, const struct step_node *step, uint32_t cause)
+{
+    const struct step_node *other = &operation->steps->nodes[cause];
+    const char *id = other->change == STEP_NONE ? "" : operation->plan->changes[other->change].id;
+    struct error error = {0};
+
+    if (step->kind == STEP_APPLY)
+        err_set(&error, ERR_CANCELLED, "DependencyNotReady", "skipped: it depends on %s", id);
+    else if (other->kind == STEP_DELETE)
+        err_set(&error, ERR_CANCELLED, "DependencyNotReady",
+                "skipped: %s, which depends on it, is still there", id);
+    else
+        err_set(&error, ERR_CANCELLED, "DependencyNotReady",
+                "skipped: nothing is deleted while something else fails");
+    operation_end_result(operation, step->change, RESULT_SKIPPED, &error);
+}
+
+static void time_out(struct operation *operation, uint32_t change)
+{
+    const struct operation_result *result = &operation->results.items[change];
+    struct error error = {0};
+
+    if (result->error)
+        err_copy(&error, result->error);
+    else
+        err_set(&error, ERR_TIMEOUT, "HealthCheckFailed", "not ready in time");
+    operation_end_result(operation, change, RESULT_TIMED_OUT, &error);
+}
+
+static void run_out_of_time(struct operation *operation, uint32_t change)
+{
+    struct error error = {0};
+
+    err_set(&error, ERR_TIMEOUT, "Timeout", "not begun: out of time");
+    operation_end_result(operation, change, RESULT_CANCELLED, &error);
+}
+
+void operation_end_step(struct operation *operation, uint32_t step, enum walk_outcome outcome,
+                        uint32_t cause)
+{
+    const struct step_node *node = &operation->steps->nodes[step];
+
+    if (node->kind == STEP_BARRIER)
+        return;
+    if (outcome == WALK_OUTCOME_SKIPPED)
+        skip(operation, node, cause);
+    else if (outcome == WALK_OUTCOME_TIMED_OUT)
+        time_out(operation, node->change);
+    else if (outcome == WALK_OUTCOME_CANCELLED && !cancel_fired(operation->cancel))
+        run_out_of_time(operation, node->change);
+}
+
+static void cancel(struct operation *operation, uint32_t change, const struct error *error)
+{
+    const struct operation_result *result = &operation->results.items[change];
+    struct error own = {0};
+
+    err_copy(&own, error);
+    if (error->code == ERR_CANCELLED)
+        err_set(&own, ERR_CANCELLED, "Cancelled", "%s: %s",
+                result->is_waiting ? "cancelled while it was waited for"
+                : result->started  ? "under way when it was cancelled"
+                                   : "not begun",
+                error->message);
+    operation_end_result(operation, change, RESULT_CANCELLED, &own);
+}
+
+void operation_abandon_results(struct operation *operation, const struct error *error)
+{
+    for (uint32_t i = 0; i < operation->results.count; i++)
+        cancel(operation, i, error);
+}
+
+/* ---- All of them ---- */
+
+void operation_results(struct operation *operation, struct operation_results *ret)
+{
+    size_t n;
+
+    *ret = (struct operation_results){0};
+    pthread_mutex_lock(&operation->lock);
+    n = operation->results.count;
+    ret->items = ARENA_ARRAY(&ret->arena, struct operation_result, n + 1);
+    ret->count = n;
+    for (size_t i = 0; i < n; i++) {
+        const struct operation_result *from = &operation->results.items[i];
+        struct error *copy;
+
+        ret->items[i] = *from;
+        if (!from->error)
+            continue;
+        copy = ARENA_NEW(&ret->arena, struct error);
+        *copy = *from->error;
+        ret->items[i].error = copy;
+    }
+    pthread_mutex_unlock(&operation->lock);
 }
 
 void operation_results_done(struct operation_results *results)
@@ -22,64 +192,36 @@ void operation_results_done(struct operation_results *results)
     *results = (struct operation_results){0};
 }
 
-void operation_report(struct operation *operation, struct operation_result *result)
+void operation_progress(struct operation *operation, struct operation_progress *ret)
 {
-    int64_t now = operation->config.clock->monotonic(operation->config.clock);
-
-    if (!result->started)
-        result->started = now;
-    if (result->status != RESULT_PENDING && !result->ended)
-        result->ended = now;
-    if (!operation->config.on_progress)
-        return;
     pthread_mutex_lock(&operation->lock);
-    operation->config.on_progress(operation->config.arg, result);
+    *ret = (struct operation_progress){.total = operation->results.count,
+                                       .ended = operation->n_ended,
+                                       .waiting = operation->n_waiting};
     pthread_mutex_unlock(&operation->lock);
 }
 
-void operation_report_pending(struct operation *operation, const struct operation_result *result)
+/* Any that waits: the last that was told of, or else the first. */
+static const struct operation_result *find_waiting(const struct operation *operation)
 {
-    if (operation->config.on_pending)
-        operation->config.on_pending(operation->config.arg, result);
+    if (operation->waits_for != STEP_NONE)
+        return &operation->results.items[operation->waits_for];
+    for (size_t i = 0; operation->n_waiting && i < operation->results.count; i++)
+        if (operation->results.items[i].is_waiting)
+            return &operation->results.items[i];
+    return NULL;
 }
 
-void operation_end(struct operation *operation, struct operation_result *result,
-                   enum walk_outcome outcome, const char *why_skipped)
+bool operation_waits_for(struct operation *operation, char *ret, size_t size)
 {
-    if (result->status != RESULT_PENDING)
-        return;
-    switch (outcome) {
-    case WALK_OUTCOME_SKIPPED:
-        result->status = RESULT_SKIPPED;
-        err_set(&result->error, ERR_CANCELLED, "DependencyNotReady", "skipped: %s", why_skipped);
-        break;
-    case WALK_OUTCOME_TIMED_OUT:
-        result->status = RESULT_TIMED_OUT;
-        if (!result->error.code)
-            err_set(&result->error, ERR_TIMEOUT, "HealthCheckFailed", "not ready in time");
-        break;
-    case WALK_OUTCOME_DONE:
-        result->status = RESULT_SUCCEEDED;
-        break;
-    default:
-        result->status = RESULT_CANCELLED;
-        if (cancel_fired(operation->config.cancel))
-            err_set(&result->error, ERR_CANCELLED, "Cancelled", "%s: %s",
-                    result->error.code ? "cancelled while it was waited for" : "not begun",
-                    cancel_reason(operation->config.cancel));
-        else if (!result->error.code)
-            err_set(&result->error, ERR_TIMEOUT, "Timeout", "not begun: out of time");
-    }
-    operation_report(operation, result);
-}
+    const struct operation_result *result;
 
-void operation_results_abandon(struct operation_results *results, const struct error *error)
-{
-    for (size_t i = 0; i < results->count; i++)
-        if (results->items[i].status == RESULT_PENDING) {
-            results->items[i].status = RESULT_CANCELLED;
-            err_copy(&results->items[i].error, error);
-        }
+    pthread_mutex_lock(&operation->lock);
+    result = find_waiting(operation);
+    if (result && result->error)
+        snprintf(ret, size, "%s: %s", result->change->id, result->error->message);
+    pthread_mutex_unlock(&operation->lock);
+    return result && result->error;
 }
 
 static bool is_failure(const struct operation_result *result)
@@ -94,49 +236,79 @@ static size_t name_failures(const struct operation_results *results, struct buf 
 
     for (size_t i = 0; i < results->count && named < NAMED_FAILURES; i++) {
         const struct operation_result *result = &results->items[i];
-        size_t length = strlen(result->id) + strlen(result->error.message);
+        size_t length;
 
         if (!is_failure(result))
             continue;
+        length = strlen(result->change->id) + strlen(result->error->message);
         if (named && text->length + length > ERROR_MESSAGE_SIZE - ROOM_BESIDE_FAILURES)
             break;
-        buf_printf(text, "%s%s: %s", named ? "; " : "", result->id, result->error.message);
+        buf_printf(text, "%s%s: %s", named ? "; " : "", result->change->id,
+                   result->error->message);
         named++;
     }
     return named;
 }
 
+struct tally {
+    size_t failed, skipped, cancelled, late, deferred;
+    const struct operation_result *worst; /* stands for the whole: what will not heal by waiting */
+};
+
+static void count(const struct operation_results *results, struct tally *ret)
+{
+    for (size_t i = 0; i < results->count; i++) {
+        const struct operation_result *result = &results->items[i];
+        bool is_worse = is_failure(result) &&
+                        (!ret->worst || (err_is_transient(ret->worst->error->code) &&
+                                         !err_is_transient(result->error->code)));
+
+        ret->skipped += result->status == RESULT_SKIPPED;
+        ret->deferred += result->status == RESULT_DEFERRED;
+        ret->cancelled += result->status == RESULT_CANCELLED;
+        ret->late += result->status == RESULT_CANCELLED && result->error->code == ERR_TIMEOUT;
+        ret->failed += is_failure(result);
+        if (is_worse)
+            ret->worst = result;
+    }
+}
+
+/* Nothing failed, and not all is done. */
+static int tell_unfinished(const struct operation_results *results, const struct tally *tally,
+                           const char *what, struct error *error)
+{
+    size_t left = tally->skipped + tally->cancelled + tally->deferred;
+
+    if (tally->cancelled)
+        return err_set(error, tally->late ? ERR_TIMEOUT : ERR_CANCELLED,
+                       tally->late ? "Timeout" : "Cancelled", "%s: %zu not done", what, left);
+    for (size_t i = 0; i < results->count; i++)
+        if (results->items[i].status == RESULT_DEFERRED)
+            return err_set(error, ERR_UNAVAILABLE, "Deferred", "%s: %zu not done yet: %s: %s", what,
+                           left, results->items[i].change->id, results->items[i].error->message);
+    return err_set(error, ERR_CANCELLED, "Cancelled", "%s: %zu not done", what, left);
+}
+
 int operation_results_error(const struct operation_results *results, const char *what,
                             struct error *error)
 {
-    const struct operation_result *first = NULL;
-    size_t failed = 0, skipped = 0, cancelled = 0, late = 0, named;
+    struct tally tally = {0};
     struct buf text;
     char more[64] = "";
+    size_t named;
 
-    for (size_t i = 0; i < results->count; i++) {
-        const struct operation_result *result = &results->items[i];
-
-        skipped += result->status == RESULT_SKIPPED;
-        late += result->status == RESULT_CANCELLED && result->error.code == ERR_TIMEOUT;
-        cancelled += result->status == RESULT_CANCELLED;
-        failed += is_failure(result);
-        /* What will not heal by waiting stands for the whole. */
-        if (is_failure(result) && (!first || (err_is_transient(first->error.code) &&
-                                              !err_is_transient(result->error.code))))
-            first = result;
-    }
-    if (!failed && !skipped && !cancelled)
+    count(results, &tally);
+    if (!tally.failed && !tally.skipped && !tally.cancelled && !tally.deferred)
         return 0;
-    if (!failed)
-        return err_set(error, late ? ERR_TIMEOUT : ERR_CANCELLED, late ? "Timeout" : "Cancelled",
-                       "%s: %zu not done", what, skipped + cancelled);
+    if (!tally.failed)
+        return tell_unfinished(results, &tally, what, error);
     buf_init(&text, 4096);
     named = name_failures(results, &text);
-    if (failed > named)
-        snprintf(more, sizeof(more), "; and %zu more", failed - named);
-    err_set(error, first->error.code, first->error.reason, "%s: %zu failed, %zu skipped: %s%s",
-            what, failed, skipped + cancelled, text.data, more);
+    if (tally.failed > named)
+        snprintf(more, sizeof(more), "; and %zu more", tally.failed - named);
+    err_set(error, tally.worst->error->code, tally.worst->error->reason,
+            "%s: %zu failed, %zu skipped: %s%s", what, tally.failed,
+            tally.skipped + tally.cancelled, text.data, more);
     buf_done(&text);
-    return first->error.code;
+    return tally.worst->error->code;
 }

@@ -16,18 +16,7 @@ static const enum plan_action table[2][2][3] = {
               [PRESENCE_PRESENT] = PLAN_UPDATE},
 };
 
-static const char *const names[] = {
-    [PLAN_NONE] = "none",     [PLAN_UNCHANGED] = "unchanged", [PLAN_CREATE] = "create",
-    [PLAN_ADOPT] = "adopt",   [PLAN_UPDATE] = "update",       [PLAN_REPLACE] = "replace",
-    [PLAN_DELETE] = "delete", [PLAN_FORGET] = "forget",       [PLAN_UNKNOWN] = "unknown",
-};
-
 enum plan_action plan_decide(bool prior, bool planned, enum presence live)
 {
     return table[prior][planned][live];
-}
-
-const char *plan_action_name(enum plan_action action)
-{
-    return names[action];
 }

@@ -22,35 +22,6 @@ void diff_done(struct diff *diff)
     *diff = (struct diff)DIFF_INIT;
 }
 
-/* ---- What is left out ---- */
-
-/* kubectl's copy of all that it applied last, secrets too. */
-static const struct value *without_last_applied(const struct value *taken)
-{
-    static const char *const path[] = {"metadata", "annotations",
-                                       "kubectl.kubernetes.io/last-applied-configuration"};
-    const struct value *next = value_without_path(taken, path, ARRAY_SIZE(path));
-
-    value_unref(taken);
-    return next;
-}
-
-const struct value *diff_normalise(const struct value *object)
-{
-    static const char *const server_filled[] = {
-        "resourceVersion", "creationTimestamp", "selfLink", "uid", "generation", "managedFields"};
-    const struct value *result = value_without(object, "status");
-
-    for (size_t i = 0; i < ARRAY_SIZE(server_filled); i++) {
-        const char *path[] = {"metadata", server_filled[i]};
-        const struct value *next = value_without_path(result, path, 2);
-
-        value_unref(result);
-        result = next;
-    }
-    return without_last_applied(result);
-}
-
 /* ---- What is hidden ---- */
 
 static void add_visible(struct value_builder *b, const struct value *value)
@@ -203,13 +174,11 @@ static void compare(struct comparison *comparison, const struct value *from, con
 void diff_values(const struct value *from, const struct value *to, struct diff *ret)
 {
     struct comparison comparison = {.diff = ret};
-    _cleanup_value_ const struct value *before = from ? diff_normalise(from) : NULL;
-    _cleanup_value_ const struct value *after = to ? diff_normalise(to) : NULL;
 
     *ret = (struct diff)DIFF_INIT;
     arena_init(&ret->arena);
     path_init(&comparison.path);
-    if (before || after)
-        compare(&comparison, before, after);
+    if (from || to)
+        compare(&comparison, from, to);
     path_done(&comparison.path);
 }

@@ -1,9 +1,8 @@
 /*
  * Differences between two values, by field: what a person reads in a plan.
  *
- * Lists are compared item by item: their order counts (args!). Left out at
- * the root: status, and metadata's resourceVersion, creationTimestamp, selfLink, uid, generation,
- * managedFields. LIMIT_DIFF_FIELDS are kept, the rest is counted.
+ * Lists are compared item by item: their order counts (args!). LIMIT_DIFF_FIELDS are kept, the rest
+ * is counted.
  *
  * A field that is sensitive (value.h) on either side shows as "(sensitive)" on both. So do all
  * items that differ of a list that holds anything sensitive on either side. Where an object is
@@ -35,8 +34,5 @@ void diff_done(struct diff *diff);
 /* from, to: NULL for absent. */
 void diff_values(const struct value *from, const struct value *to, struct diff *ret);
 
-/* The value without what diff leaves out: status, what the server fills in, kubectl's copy of what it
- * applied last. */
-const struct value *diff_normalise(const struct value *object);
 
 #endif

@@ -1,10 +1,20 @@
+#include <stdlib.h>
+
 #include "engine/runtime.h"
 
 void observation_done(struct observation *observation)
 {
     free(observation->uid);
-    free(observation->version);
     free(observation->footprint);
-    value_unref(observation->object);
+    value_unref(observation->result);
+    if (observation->detail_free)
+        observation->detail_free(observation->detail);
     *observation = (struct observation){0};
+}
+
+void outcome_done(struct runtime_outcome *outcome)
+{
+    observation_done(&outcome->now);
+    value_unref(outcome->memory);
+    *outcome = (struct runtime_outcome){0};
 }

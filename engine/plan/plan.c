@@ -1,16 +1,35 @@
 #include "engine/plan/plan.h"
 
-#include "engine/base/mem.h"
-#include "engine/base/str.h"
+#include <stdlib.h>
 
-struct plan *plan_new(size_t n_changes)
+#include "engine/base/mem.h"
+
+struct plan *plan_new(size_t n_resources, size_t n_leaving)
 {
     struct plan *plan = NEW(struct plan);
 
     arena_init(&plan->arena);
-    plan->changes = NEW_ARRAY(struct plan_change, n_changes + 1);
-    plan->n_changes = n_changes;
+    plan->changes = NEW_ARRAY(struct plan_change, n_resources + n_leaving + 1);
+    plan->n_changes = n_resources + n_leaving;
+    plan->n_resources = n_resources;
     return plan;
+}
+
+static void step_free(struct runtime_step *step)
+{
+    if (step)
+        step->ops->step_free(step);
+}
+
+void plan_change_clear(struct plan_change *change)
+{
+    step_free(TAKE(change->step));
+    step_free(TAKE(change->removal));
+    if (change->diff)
+        diff_done(change->diff);
+    free(TAKE(change->diff));
+    free(TAKE(change->error));
+    change->reason = NULL;
 }
 
 void plan_free(struct plan *plan)
@@ -18,9 +37,8 @@ void plan_free(struct plan *plan)
     if (!plan)
         return;
     for (size_t i = 0; i < plan->n_changes; i++) {
-        value_unref(plan->changes[i].from);
-        value_unref(plan->changes[i].to);
-        diff_done(&plan->changes[i].diff);
+        plan_change_clear(&plan->changes[i]);
+        record_unref(plan->changes[i].record);
     }
     free(plan->changes);
     arena_done(&plan->arena);
@@ -40,6 +58,7 @@ void plan_summarise(const struct plan *plan, struct plan_summary *ret)
         sum.replace += action == PLAN_REPLACE;
         sum.delete += action == PLAN_DELETE;
         sum.unchanged += action == PLAN_UNCHANGED;
+        sum.deferred += action == PLAN_DEFERRED;
         sum.unknown += action == PLAN_UNKNOWN;
     }
     *ret = sum;
@@ -47,9 +66,11 @@ void plan_summarise(const struct plan *plan, struct plan_summary *ret)
 
 bool plan_is_empty(const struct plan *plan)
 {
-    for (size_t i = 0; i < plan->n_changes; i++)
-        if (plan->changes[i].error.code ||
-            (plan->changes[i].action != PLAN_UNCHANGED && plan->changes[i].action != PLAN_NONE))
+    for (size_t i = 0; i < plan->n_changes; i++) {
+        const struct plan_change *change = &plan->changes[i];
+
+        if (change->error || (change->action != PLAN_UNCHANGED && change->action != PLAN_NONE))
             return false;
+    }
     return true;
 }

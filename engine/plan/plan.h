@@ -1,9 +1,9 @@
 /*
  * A plan: what an operation would do to each resource, and why.
  *
- * The decision is a table over prior (in State), planned (in the Spec) and
- * live (in the world), as kusion.md has it: plan_decide(). A planned resource
- * that is there becomes UPDATE first; the dry-run tells whether it is UNCHANGED.
+ * It has a change for each of the Spec's resources, in the Spec's order, and
+ * after those one for each record that leaves: what State has and the Spec
+ * does not (any more), and objects that were replaced and are still to go.
  */
 #ifndef ENGINE_PLAN_PLAN_H
 #define ENGINE_PLAN_PLAN_H
@@ -12,55 +12,57 @@
 #include "engine/base/hash.h"
 #include "engine/plan/diff.h"
 #include "engine/runtime.h"
+#include "engine/spec/resource.h"
 
-enum plan_action {
-    PLAN_NONE,      /* never touched */
-    PLAN_UNCHANGED,
-    PLAN_CREATE,
-    PLAN_ADOPT,     /* there, not in State: becomes ours */
-    PLAN_UPDATE,
-    PLAN_REPLACE,
-    PLAN_DELETE,
-    PLAN_FORGET,    /* leaves State: it is gone from the world */
-    PLAN_UNKNOWN,   /* the live state could not be seen: nothing is done */
-};
-
+/* kusion.md, "Three-way live diff": for runtimes whose objects can be looked at. A planned resource
+ * that is there is UPDATE; whether it is UNCHANGED, the runtime tells. */
 enum plan_action plan_decide(bool prior, bool planned, enum presence live);
-const char *plan_action_name(enum plan_action action); /* "create" */
 
 struct plan_change {
-    const char *id, *type;
+    const char *id, *type, *deposed;  /* in the plan's arena */
     enum plan_action action;
-    const char *uid;            /* of the live object, or NULL */
-    const struct value *from;   /* live, ours of it; NULL: absent or not read. A reference */
-    const struct value *to;     /* desired (dry-run result, or attributes); NULL: goes. A reference */
-    struct diff diff;           /* fields, redacted */
-    struct error error;         /* why it cannot be done, found in preview; code 0: it can */
+    bool create_first;                /* of REPLACE, as it is carried out */
+    bool cannot_create_first;         /* of REPLACE: runtime.h */
+    bool has_unknown;                 /* its attributes hold values known only after apply: planned again when due */
+    const struct resource *resource;  /* borrowed from the Spec; NULL: it leaves */
+    const struct record *record;      /* what State had when it was planned; a reference, or NULL */
+    struct runtime_step *step;        /* owned; NULL: there is none (UNKNOWN, DEFERRED, an error) */
+    struct runtime_step *removal;     /* owned; of REPLACE: of the object that goes */
+    struct diff *diff;                /* owned: fields, redacted; NULL: none to show */
+    struct error *error;              /* owned: why it cannot be done, found while planning; NULL: it can */
+    const char *reason;               /* of REPLACE, DEFERRED: why; in the arena, or NULL */
 };
 
 struct plan {
-    struct arena arena; /* ids */
-    struct plan_change *changes; /* the Spec's resources in its order, then what leaves */
+    struct arena arena;
+    struct plan_change *changes;
     size_t n_changes;
+    size_t n_resources; /* the first of them: the Spec's; what follows leaves */
 };
 
 struct plan_summary {
-    uint32_t create, adopt, update, replace, delete, unchanged, unknown;
+    uint32_t create, adopt, update, replace, delete, unchanged, deferred, unknown;
 };
 
-struct plan *plan_new(size_t n_changes);
+/* Gives back what planning put there, to be planned again: id, type, resource and record stay. */
+void plan_change_clear(struct plan_change *change);
+
+struct plan *plan_new(size_t n_resources, size_t n_leaving);
 void plan_free(struct plan *plan);
 DEFINE_CLEANUP(struct plan *, plan_free)
 
 void plan_summarise(const struct plan *plan, struct plan_summary *ret);
-/* Whether carrying it out would write anything. */
+/* Whether carrying it out would change nothing, in the world or in State. */
 bool plan_is_empty(const struct plan *plan);
 
 /*
- * The plan's digest: HMAC-SHA-256 with the key over actions, ids, uids, desired and live
- * content of what changes, in canonical JSON; the same for the same plan, whatever the order
- * of keys and however often it is made.
+ * The digest of one change: HMAC-SHA-256 with the key over action, id, uid,
+ * and what is ours of the object before and after, in canonical JSON, with
+ * what is not known yet as such. The plan's digest is one over those of its
+ * changes, whatever their order; UNCHANGED ones do not count.
  */
+void plan_change_digest(const struct plan_change *change, const void *key, size_t key_length,
+                        char ret_hex[HASH_HEX_SIZE]);
 void plan_digest(const struct plan *plan, const void *key, size_t key_length,
                  char ret_hex[HASH_HEX_SIZE]);
 

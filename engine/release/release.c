@@ -72,24 +72,18 @@ bool release_phase_is_terminal(enum release_phase phase)
     return phase == PHASE_SUCCEEDED || phase == PHASE_FAILED || phase == PHASE_CANCELLED;
 }
 
+/* Phases are in the order in which they follow each other; work is one of three. */
 bool release_phase_may_follow(enum release_operation operation, enum release_phase from,
                               enum release_phase to)
 {
     enum release_phase work = working[operation];
+    bool is_work = to >= PHASE_APPLYING && to <= PHASE_ROLLING_BACK;
 
-    if (release_phase_is_terminal(from) || to == PHASE_NONE)
+    if (release_phase_is_terminal(from) || to <= from)
         return false;
-    if (to == PHASE_FAILED || to == PHASE_CANCELLED)
-        return true;
-    if (to == PHASE_SUCCEEDED)
-        return work == PHASE_NONE ? from == PHASE_PREVIEWING : from == work;
-    if (to == PHASE_GENERATING)
-        return from == PHASE_NONE;
-    if (to == PHASE_PREVIEWING)
-        return from == PHASE_NONE || from == PHASE_GENERATING;
-    if (to == PHASE_AWAITING_APPROVAL)
-        return work != PHASE_NONE && from == PHASE_PREVIEWING;
-    return to == work && from != work;
+    if (is_work || to == PHASE_AWAITING_APPROVAL)
+        return work != PHASE_NONE && (to == work || !is_work);
+    return true;
 }
 
 int64_t release_next_revision(int64_t highest_in_state, int64_t highest_release)

@@ -4,7 +4,8 @@
  *   generating -> previewing -> [awaitingApproval] -> applying | destroying | rollingBack
  *   -> succeeded | failed | cancelled
  *
- * A table says which phase may follow which; a terminal one is never left.
+ * A phase need not be written where it lasts too short to be seen; one that was
+ * is not gone back to, and a terminal one is never left.
  * Revisions of a Spec count from 1, each is used once: the next is one more
  * than the highest that State or any Release knows.
  */

@@ -4,15 +4,6 @@
 
 #include "engine/base/str.h"
 
-void check_done(struct check *check)
-{
-    strmap_done(&check->versions);
-    arena_done(&check->scratch);
-    free(check->entries);
-    free(check->taken);
-    free(check->found);
-}
-
 void check_problem(struct check *check, const char *reason, const struct place *place,
                    const char *format, ...)
 {

@@ -1,6 +1,9 @@
 /*
- * A Spec in the making, with what its checks share. Each check reports what
- * it finds and goes on; none ends the parsing. For this folder alone.
+ * Checks of a Spec, while it is parsed: how they report, and those that a type of resources brings.
+ *
+ * A check reports what it finds and goes on; none ends the parsing. What holds for resources of
+ * every type (ids, dependsOn, references) is checked in this folder. What only one type knows (that
+ * an id fits the attributes, say) is checked by that type's spec_checks, which its runtime brings.
  */
 #ifndef ENGINE_SPEC_CHECK_H
 #define ENGINE_SPEC_CHECK_H
@@ -8,34 +11,37 @@
 #include "engine/spec/place.h"
 #include "engine/spec/spec.h"
 
+/* The reasons of problems. */
 #define INVALID_SPEC      "InvalidSpec"
 #define CYCLIC_DEPENDENCY "CyclicDependency"
 #define UNSUPPORTED       "Unsupported"
 
-/* An entry's members, wherever they stand in it; NULL: absent. */
-struct entry {
-    const struct value *id, *type, *attributes, *depends_on, *extensions;
-};
-
 struct check {
-    struct spec *spec;
-    const struct spec_options *options;
+    const struct spec *spec;   /* its head and all ids are read before the first resource is checked */
     struct problems *problems; /* NULL: nothing is reported */
-
-    const char *id; /* of the resource at hand; NULL: none, or it has no good one */
-    struct arena scratch;
-
-    struct strmap versions;                         /* kind -> its first apiVersion */
-    bool several_versions;                          /* some kind has more */
-    bool namespace_left_out, own_namespace_written; /* in ids, where the object goes there */
-
-    struct entry *entries; /* by index */
-    uint32_t *taken;       /* by index: 1 + the last resource that was found to depend on it */
-    uint32_t *found;       /* indices of what the resource at hand depends on */
-    size_t n_found, capacity;
+    const char *id;            /* of the resource at hand; NULL: none, or it has no good one */
+    struct arena scratch;      /* lives as long as the parsing */
 };
 
-void check_done(struct check *check);
+/*
+ * What one type's resources are checked by: pure functions of one thread, without any I/O. Those of
+ * one Spec share a state.
+ */
+struct spec_checks {
+    /* Before the first resource. arg: the type's. Returns the state. */
+    void *(*begin)(void *arg, struct check *check);
+
+    /* Each resource of the type, in the Spec's order: resources[index], at that place. */
+    void (*resource)(void *state, struct check *check, size_t index, const struct place *place);
+
+    /* A reference of any resource to a field of one of this type: its id and attributes may be
+     * wrong or missing. place: the reference's. May be NULL. */
+    void (*reference)(void *state, struct check *check, const struct resource *target,
+                      const char *path, const struct place *place);
+
+    /* After the last resource: what can be told of all of them together. Frees the state. */
+    void (*end)(void *state, struct check *check);
+};
 
 /* A problem of the resource at hand. place NULL: no field of it. */
 void check_problem(struct check *check, const char *reason, const struct place *place,
@@ -44,21 +50,7 @@ void check_problem(struct check *check, const char *reason, const struct place *
 /* Absent is NULL or null, as for the API server. */
 bool check_is_absent(const struct value *value);
 
-struct entry entry_of(const struct value *value);
-struct resource entry_resource(struct arena *arena, const struct entry *entry);
-
 /* A string that is not empty and holds no NUL; else it is reported, and NULL. */
 const char *check_text(struct check *check, const struct value *value, const struct place *place);
-
-/* policy.c: those fields of a Spec's spec that say how, with their defaults. */
-void check_policy(struct check *check, const struct value *fields, struct spec_policy *ret);
-/* unsupported.c: fields that a later version will act on. */
-void check_unsupported(struct check *check, const struct value *fields);
-/* kubernetes.c: one Kubernetes resource, at resources[index]. */
-void check_kubernetes(struct check *check, struct resource *resource, const struct place *place);
-/* After these of all resources: no two name the same object. */
-void check_objects_differ(struct check *check);
-/* dependencies.c: of one resource, when all ids are known. Fills spec->dependencies[index]. */
-void check_dependencies(struct check *check, size_t index, const struct place *place);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/str.h"
-#include "engine/spec/check.h"
+#include "engine/spec/parse.h"
 
 #define MINUTE            INT64_C(60000)
 #define SHORTEST_DURATION 1000 /* ms, as the schema has it */
@@ -104,7 +104,7 @@ static const char *read_service_account(struct check *check, const struct value 
     name = check_text(check, value, &place);
     if (!name || str_is_dns_subdomain(name))
         return name;
-    check_problem(check, INVALID_SPEC, &place, "\"%s\" is not the name of a ServiceAccount", name);
+    check_problem(check, INVALID_SPEC, &place, "\"%s\" is not the name of a service account", name);
     return NULL;
 }
 

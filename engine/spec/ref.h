@@ -3,7 +3,7 @@
  * the value at that path of another resource's live result.
  *
  * The id is the longest known one that the text goes on with, followed by a
- * dot or the end (networking.k8s.io/v1:Ingress:ns:x.spec.rules[0].host). List
+ * dot or the end (example.com/v1:Widget:ns:x.spec.rules[0].host). List
  * indices are written [0] or .0. The whole string is the reference; one inside
  * a longer text is not.
  */

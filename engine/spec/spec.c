@@ -5,10 +5,11 @@
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/spec/check.h"
+#include "engine/spec/parse.h"
 
-/* Types of Kusion and of this API that are to come: asked for, they are no mistake. */
-static const char *const types_of_later[] = {RESOURCE_KUBERNETES, RESOURCE_TERRAFORM};
+/* Types of Kusion and of this API: asked for where there is no runtime for them, they are no
+ * mistake. */
+static const char *const types_of_kusion[] = {"Kubernetes", "Terraform"};
 
 /* ---- The Spec as a whole ---- */
 
@@ -25,13 +26,14 @@ static const char *read_coordinate(struct check *check, const struct value *fiel
     return text ? text : fallback;
 }
 
-static void read_head(struct check *check, const struct value *object)
+static void read_head(struct parse *parse, const struct value *object)
 {
+    struct check *check = &parse->check;
     const struct place in = {.key = "metadata"};
     const struct place at_name = {.above = &in, .key = "name"};
     const struct place at_namespace = {.above = &in, .key = "namespace"};
     const struct value *metadata = value_get(object, "metadata"), *fields;
-    struct spec *spec = check->spec;
+    struct spec *spec = parse->spec;
 
     spec->name = check_text(check, value_get(metadata, "name"), &at_name);
     spec->namespace_name = check_text(check, value_get(metadata, "namespace"), &at_namespace);
@@ -47,37 +49,47 @@ static void read_head(struct check *check, const struct value *object)
 
 /* ---- One resource ---- */
 
-static bool is_listed(const char *type, const char *const *types)
+static size_t find_type(const struct spec_options *options, const char *type)
 {
-    for (; types && *types; types++)
-        if (strcmp(type, *types) == 0)
-            return true;
-    return false;
+    size_t i = 0;
+
+    while (i < options->n_types && strcmp(options->types[i].name, type) != 0)
+        i++;
+    return i;
 }
 
-static void report_type(struct check *check, const char *type, const struct place *place)
+size_t parse_checked_type(const struct parse *parse, const char *type)
 {
+    const struct spec_options *options = parse->options;
+    size_t found = type ? find_type(options, type) : options->n_types;
+
+    return found < options->n_types && options->types[found].checks ? found : options->n_types;
+}
+
+static void report_type(struct parse *parse, const char *type, const struct place *place)
+{
+    const struct spec_options *options = parse->options;
     _cleanup_buf_ struct buf known = BUF_INIT;
 
-    for (size_t i = 0; i < ARRAY_SIZE(types_of_later); i++)
-        if (strcmp(type, types_of_later[i]) == 0) {
-            check_problem(check, UNSUPPORTED, place,
+    for (size_t i = 0; i < ARRAY_SIZE(types_of_kusion); i++)
+        if (strcmp(type, types_of_kusion[i]) == 0) {
+            check_problem(&parse->check, UNSUPPORTED, place,
                           "the type \"%s\" is known, and not supported by this version", type);
             return;
         }
-    for (const char *const *at = check->options->types; at && *at; at++)
-        buf_printf(&known, "%s%s", known.length ? ", " : "", *at);
-    check_problem(check, INVALID_SPEC, place, "the type \"%s\" is not known; known: %s", type,
-                  known.length ? known.data : "none");
+    for (size_t i = 0; i < options->n_types; i++)
+        buf_printf(&known, "%s%s", i ? ", " : "", options->types[i].name);
+    check_problem(&parse->check, INVALID_SPEC, place, "the type \"%s\" is not known; known: %s",
+                  type, known.length ? known.data : "none");
 }
 
-static void check_type(struct check *check, const struct value *value, const struct place *place)
+static void check_type(struct parse *parse, const struct value *value, const struct place *place)
 {
     const struct place at = {.above = place, .key = "type"};
-    const char *type = check_text(check, value, &at);
+    const char *type = check_text(&parse->check, value, &at);
 
-    if (type && !is_listed(type, check->options->types))
-        report_type(check, type, &at);
+    if (type && find_type(parse->options, type) == parse->options->n_types)
+        report_type(parse, type, &at);
 }
 
 static void check_depends_on(struct check *check, const struct value *list,
@@ -112,9 +124,10 @@ static void check_is_object(struct check *check, const struct value *value, cons
 }
 
 /* The id, if it is good and new. It names the resource in problems from here on. */
-static const char *read_id(struct check *check, const struct value *value,
+static const char *read_id(struct parse *parse, const struct value *value,
                            struct resource *resource, const struct place *place)
 {
+    struct check *check = &parse->check;
     const struct place at = {.above = place, .key = "id"};
     const char *id = check_text(check, value, &at);
     struct resource *other;
@@ -127,22 +140,23 @@ static const char *read_id(struct check *check, const struct value *value,
         return NULL;
     }
     check->id = id;
-    other = strmap_put(&check->spec->by_id, id, resource);
+    other = strmap_put(&parse->spec->by_id, id, resource);
     if (!other)
         return id;
-    strmap_put(&check->spec->by_id, id, other); /* the first keeps it */
+    strmap_put(&parse->spec->by_id, id, other); /* the first keeps it */
     check_problem(check, INVALID_SPEC, &at, "resources[%zu] has the same id",
-                  spec_index(check->spec, other));
+                  spec_index(parse->spec, other));
     return NULL;
 }
 
 /* First of all resources: their ids, which dependencies name. */
-static void read_resource(struct check *check, const struct value *value, size_t index)
+static void read_resource(struct parse *parse, const struct value *value, size_t index)
 {
+    struct check *check = &parse->check;
     const struct place list = {.key = "resources"};
     const struct place place = {.above = &list, .index = index};
-    struct resource *resource = &check->spec->resources[index];
-    const struct entry entry = check->entries[index] = entry_of(value);
+    struct resource *resource = &parse->spec->resources[index];
+    const struct entry entry = parse->entries[index] = entry_of(value);
 
     check->id = NULL;
     if (!value_is(value, VALUE_OBJECT)) {
@@ -150,36 +164,68 @@ static void read_resource(struct check *check, const struct value *value, size_t
                       value_type_name(value));
         return;
     }
-    *resource = entry_resource(&check->spec->arena, &entry);
-    resource->id = read_id(check, entry.id, resource, &place);
+    *resource = entry_resource(&parse->spec->arena, &entry);
+    resource->id = read_id(parse, entry.id, resource, &place);
+}
+
+static void check_by_type(struct parse *parse, size_t index, const struct place *place)
+{
+    size_t type = parse_checked_type(parse, parse->spec->resources[index].type);
+
+    if (type < parse->options->n_types)
+        parse->options->types[type].checks->resource(parse->states[type], &parse->check, index,
+                                                     place);
 }
 
 /* Then all else, in one go for each resource: of a large Spec none is in the cache twice. */
-static void check_resource(struct check *check, const struct value *value, size_t index)
+static void check_resource(struct parse *parse, const struct value *value, size_t index)
 {
+    struct check *check = &parse->check;
     const struct place list = {.key = "resources"};
     const struct place place = {.above = &list, .index = index};
-    struct resource *resource = &check->spec->resources[index];
-    const struct entry *entry = &check->entries[index];
+    const struct resource *resource = &parse->spec->resources[index];
+    const struct entry *entry = &parse->entries[index];
 
     if (!value_is(value, VALUE_OBJECT))
         return;
     check->id = resource->id;
-    check_type(check, entry->type, &place);
+    check_type(parse, entry->type, &place);
     check_is_object(check, entry->attributes, "attributes", &place);
     check_depends_on(check, entry->depends_on, &place);
     if (!check_is_absent(entry->extensions))
         check_is_object(check, entry->extensions, "extensions", &place);
-    if (str_equal(resource->type, RESOURCE_KUBERNETES))
-        check_kubernetes(check, resource, &place);
-    check_dependencies(check, index, &place);
+    check_by_type(parse, index, &place);
+    parse_dependencies(parse, index, &place);
 }
 
-static void read_resources(struct check *check, const struct value *fields)
+/* All resources, in two passes: their ids, then all else. */
+static void check_resources(struct parse *parse, const struct value *list)
 {
+    const struct spec_type *types = parse->options->types;
+    size_t n_types = parse->options->n_types, n = value_count(list);
+
+    for (size_t i = 0; i < n; i++)
+        read_resource(parse, value_at(list, i), i);
+    parse->check.id = NULL;
+    for (size_t i = 0; i < n_types; i++)
+        if (types[i].checks)
+            parse->states[i] = types[i].checks->begin(types[i].arg, &parse->check);
+    for (size_t i = 0; i < n; i++)
+        check_resource(parse, value_at(list, i), i);
+    for (size_t i = 0; i < n_types; i++) {
+        parse->check.id = NULL;
+        if (types[i].checks)
+            types[i].checks->end(parse->states[i], &parse->check);
+    }
+    parse->check.id = NULL;
+}
+
+static void read_resources(struct parse *parse, const struct value *fields)
+{
+    struct check *check = &parse->check;
     const struct value *list = value_get(fields, "resources");
     const struct place place = {.key = "resources"};
-    struct spec *spec = check->spec;
+    struct spec *spec = parse->spec;
 
     if (check_is_absent(list)) {
         if (check_is_absent(value_get(fields, "resourcesFrom")))
@@ -201,29 +247,35 @@ static void read_resources(struct check *check, const struct value *fields)
     spec->resources = ARENA_ARRAY(&spec->arena, struct resource, spec->n_resources);
     spec->dependencies = ARENA_ARRAY(&spec->arena, struct spec_dependencies, spec->n_resources);
     strmap_reserve(&spec->by_id, spec->n_resources);
-    check->taken = NEW_ARRAY(uint32_t, spec->n_resources);
-    check->entries = NEW_ARRAY(struct entry, spec->n_resources);
-    for (size_t i = 0; i < spec->n_resources; i++)
-        read_resource(check, value_at(list, i), i);
-    for (size_t i = 0; i < spec->n_resources; i++)
-        check_resource(check, value_at(list, i), i);
-    check->id = NULL;
-    check_objects_differ(check);
+    parse->taken = NEW_ARRAY(uint32_t, spec->n_resources);
+    parse->entries = NEW_ARRAY(struct entry, spec->n_resources);
+    parse->states = NEW_ARRAY(void *, parse->options->n_types);
+    check_resources(parse, list);
 }
 
 /* ---- From outside ---- */
+
+static void parse_done(struct parse *parse)
+{
+    arena_done(&parse->check.scratch);
+    free(parse->entries);
+    free(parse->taken);
+    free(parse->found);
+    free(parse->states);
+}
 
 int spec_parse(const struct value *object, const struct spec_options *options, struct spec **ret,
                struct problems *problems, struct error *error)
 {
     _cleanup_(spec_free_p) struct spec *spec = NEW(struct spec);
-    struct check check = {.spec = spec, .options = options, .problems = problems};
+    struct parse parse = {
+        .check = {.spec = spec, .problems = problems}, .spec = spec, .options = options};
     int r;
 
     spec->source = value_ref(object);
-    read_head(&check, object);
-    read_resources(&check, value_get(object, "spec"));
-    check_done(&check);
+    read_head(&parse, object);
+    read_resources(&parse, value_get(object, "spec"));
+    parse_done(&parse);
     r = problems_to_error(problems, error);
     if (r == 0)
         *ret = TAKE(spec);

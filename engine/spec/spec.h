@@ -2,12 +2,11 @@
  * A Spec, parsed and checked: the intention of its user, ready to be planned.
  *
  * spec_parse() reads the whole custom resource (metadata, spec). It reports
- * every problem at once, and never acts on half of a Spec: ids are unique and
- * true to the attributes (apiVersion, kind, name, and namespace where the
- * attributes name one), types are known, dependsOn names known ids and not
- * itself, references name known ids, nothing in the resources is the
- * Spec's own Namespace. Fields of the API that this version does not act on
- * yet are problems of reason Unsupported, so that none is silently ignored.
+ * every problem at once, and never acts on half of a Spec: ids are unique,
+ * types are known, dependsOn names known ids and not itself, references name
+ * known ids, and each resource is what its type's own checks (check.h) want.
+ * Fields of the API that this version does not act on yet are problems of
+ * reason Unsupported, so that none is silently ignored.
  *
  * Immutable after parsing. Defaults: api.md; they are applied here, not by the
  * schema, so that GitOps tools see no drift.
@@ -58,8 +57,16 @@ struct spec {
     } *dependencies;
 };
 
+/* A type of resources that there is a runtime for. */
+struct spec_type {
+    const char *name;                 /* "Kubernetes" */
+    const struct spec_checks *checks; /* check.h: what only the type knows; NULL: nothing */
+    void *arg;                        /* given to checks->begin() */
+};
+
 struct spec_options {
-    const char *const *types; /* runtimes that are there, NULL-terminated: {"Kubernetes", NULL} */
+    const struct spec_type *types;
+    size_t n_types;
 };
 
 /* object is referenced. Returns 0; or what problems_to_error() gives, with all problems in

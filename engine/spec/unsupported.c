@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "engine/spec/check.h"
+#include "engine/spec/parse.h"
 
 /* When a field asks for something: what it may be without that. */
 enum unasked {

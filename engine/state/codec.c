@@ -1,141 +1,25 @@
 #include "engine/state/codec.h"
 
-#include <string.h>
-#include <zlib.h>
-
-#include "engine/base/json.h"
 #include "engine/base/limits.h"
+#include "engine/base/str.h"
 #include "engine/base/value_mark.h"
+#include "engine/state/state_value.h"
 
-#define GZIP_WINDOW (15 + 16) /* zlib: the largest window, in gzip's frame */
+#define SENSITIVE "sensitive" /* the pointers to what is */
 
-void payload_done(struct payload *payload)
+/* NULL or an unknown inside: it cannot be stored. */
+static int storable_check(const struct value *value, struct error *error)
 {
-    buf_done(&payload->bytes);
-    payload->checksum[0] = '\0';
-}
-
-size_t payload_chunks(const struct payload *payload)
-{
-    return (payload->bytes.length + LIMIT_CHUNK_BYTES - 1) / LIMIT_CHUNK_BYTES;
-}
-
-void payload_chunk(const struct payload *payload, size_t index, const char **ret_data,
-                   size_t *ret_length)
-{
-    size_t offset = index * LIMIT_CHUNK_BYTES, left = payload->bytes.length - offset;
-
-    *ret_data = payload->bytes.data + offset;
-    *ret_length = left < LIMIT_CHUNK_BYTES ? left : LIMIT_CHUNK_BYTES;
-}
-
-/* ---- gzip ---- */
-
-static int deflate_all(z_stream *stream, struct buf *to)
-{
-    unsigned char piece[16384];
-    int r = Z_OK;
-
-    while (r == Z_OK && !buf_overflowed(to)) {
-        stream->next_out = piece;
-        stream->avail_out = sizeof(piece);
-        r = deflate(stream, Z_FINISH);
-        buf_add(to, piece, sizeof(piece) - stream->avail_out);
-    }
-    return r;
-}
-
-/* Deterministic: the frame holds neither a name nor a time. */
-static int compress_text(const struct buf *text, struct buf *to, struct error *error)
-{
-    z_stream stream = {.next_in = (unsigned char *)text->data, .avail_in = (unsigned)text->length};
-    int r;
-
-    if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8,
-                     Z_DEFAULT_STRATEGY) != Z_OK)
-        return err_set(error, ERR_INTERNAL, "Compression", "zlib does not start");
-    r = deflate_all(&stream, to);
-    deflateEnd(&stream);
-    if (buf_overflowed(to))
-        return err_set(error, ERR_TOO_LARGE, "StateTooLarge",
-                       "State is larger than %u bytes even when compressed", LIMIT_DOCUMENT_BYTES);
-    if (r != Z_STREAM_END)
-        return err_set(error, ERR_INTERNAL, "Compression", "zlib does not end: %d", r);
+    if (!value)
+        return err_set(error, ERR_TOO_LARGE, "StateTooLarge", "State has more than %u values",
+                       LIMIT_DOCUMENT_VALUES);
+    if (value_has_unknown(value))
+        return err_set(error, ERR_INTERNAL, "StateUnknown",
+                       "a record has a value that is not known");
     return 0;
 }
 
-static int inflate_all(z_stream *stream, struct buf *to)
-{
-    unsigned char piece[16384];
-    int r = Z_OK;
-
-    while (r == Z_OK && !buf_overflowed(to)) {
-        stream->next_out = piece;
-        stream->avail_out = sizeof(piece);
-        r = inflate(stream, Z_NO_FLUSH);
-        buf_add(to, piece, sizeof(piece) - stream->avail_out);
-        if (r == Z_OK && stream->avail_in == 0 && stream->avail_out == sizeof(piece))
-            return Z_DATA_ERROR;
-    }
-    return r;
-}
-
-static int decompress(const char *bytes, size_t length, struct buf *to, struct error *error)
-{
-    z_stream stream = {0};
-    int r;
-
-    if (length > LIMIT_DOCUMENT_BYTES || inflateInit2(&stream, GZIP_WINDOW) != Z_OK)
-        return err_set(error, ERR_CORRUPT, "StateCorrupt", "not what was stored: too large");
-    stream.next_in = (unsigned char *)(uintptr_t)bytes;
-    stream.avail_in = (unsigned)length;
-    r = inflate_all(&stream, to);
-    inflateEnd(&stream);
-    if (buf_overflowed(to))
-        return err_set(error, ERR_CORRUPT, "StateCorrupt", "not what was stored: too large");
-    if (r != Z_STREAM_END || stream.avail_in)
-        return err_set(error, ERR_CORRUPT, "StateCorrupt", "not what was stored: bad gzip data");
-    return 0;
-}
-
-int payload_encode(const struct value *value, struct payload *ret, struct error *error)
-{
-    _cleanup_buf_ struct buf text = BUF_INIT;
-    struct payload payload = {.bytes = BUF_INIT};
-    int r;
-
-    json_write(&text, value, JSON_COMPACT);
-    if (buf_overflowed(&text))
-        return err_set(error, ERR_TOO_LARGE, "StateTooLarge", "State is larger than %u bytes",
-                       LIMIT_DOCUMENT_BYTES);
-    r = compress_text(&text, &payload.bytes, error);
-    if (r >= 0 && payload_chunks(&payload) > LIMIT_CHUNKS)
-        r = err_set(error, ERR_TOO_LARGE, "StateTooLarge", "State needs more than %d chunks",
-                    LIMIT_CHUNKS);
-    if (r < 0) {
-        payload_done(&payload);
-        return r;
-    }
-    hash_hex(payload.bytes.data, payload.bytes.length, payload.checksum);
-    *ret = payload;
-    return 0;
-}
-
-int payload_decode(const char *bytes, size_t length, const struct value **ret, struct error *error)
-{
-    _cleanup_buf_ struct buf text = BUF_INIT;
-    struct error problem = {0};
-    int r = decompress(bytes, length, &text, error);
-
-    if (r < 0)
-        return r;
-    if (json_read(text.data, text.length, ret, &problem) < 0)
-        return err_set(error, ERR_CORRUPT, "StateCorrupt", "not what was stored: %s",
-                       problem.message);
-    return 0;
-}
-
-/* ---- What is secret, apart ---- */
+/* ---- A State, in two parts ---- */
 
 static const struct value *keys_of(const struct value *object)
 {
@@ -154,141 +38,302 @@ static const struct value *keys_of(const struct value *object)
     return keys;
 }
 
-/* The open part of one resource; what is secret of it is added to secret, an object. A reference;
- * NULL: past a bound. */
-static const struct value *take_secrets(const struct value *resource, struct value_builder *secret)
+static int encode_parts(const struct value *whole, uint64_t serial, struct document *ret,
+                        struct error *error)
 {
-    _cleanup_value_ const struct value *left = NULL, *taken = NULL, *pointers = NULL, *open = NULL;
-    const struct value *attributes = value_get(resource, "attributes");
+    _cleanup_value_ const struct value *taken = NULL, *pointers = NULL, *open = NULL,
+                                       *secret = NULL;
+    _cleanup_value_ const struct value *left = value_take_sensitive(whole, &taken);
+    int r = storable_check(left, error);
 
-    if (!value_has_sensitive(attributes))
-        return value_ref(resource);
-    left = value_take_sensitive(attributes, &taken);
-    pointers = left ? keys_of(taken) : NULL;
-    if (!pointers)
-        return NULL;
-    value_key(secret, value_get_string(resource, "id"));
-    value_add(secret, taken);
-    open = value_with(resource, "attributes", left);
-    return value_with(open, "sensitive", pointers);
-}
-
-/* Whether the secret part has what was taken from a resource, and nothing else. */
-static bool is_complete(const struct value *pointers, const struct value *mine)
-{
-    if (value_count(mine) != value_count(pointers))
-        return false;
-    for (size_t i = 0; i < value_count(pointers); i++) {
-        size_t length = 0;
-        const char *pointer = value_string_n(value_at(pointers, i), &length);
-
-        if (!pointer || !value_get_n(mine, pointer, length))
-            return false;
-    }
-    return true;
-}
-
-/* The inverse of take_secrets(). A reference; NULL: not all of them are there, or have a place. */
-static const struct value *put_secrets(const struct value *resource, const struct value *secret)
-{
-    const struct value *pointers = value_get(resource, "sensitive");
-    const struct value *mine = value_get(secret, value_get_string(resource, "id"));
-    _cleanup_value_ const struct value *attributes = NULL;
-
-    if (!value_count(pointers))
-        return value_ref(resource);
-    if (!is_complete(pointers, mine))
-        return NULL;
-    attributes = value_put_sensitive(value_get(resource, "attributes"), mine);
-    return attributes ? value_with(resource, "attributes", attributes) : NULL;
-}
-
-/* The open part of a State; NULL: past a bound. */
-static const struct value *split(const struct value *whole, const struct value **ret_secret)
-{
-    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new(),
-                                                         *secrets = value_builder_new();
-    const struct value *resources = value_get(whole, "resources");
-    _cleanup_value_ const struct value *list = NULL, *secret = NULL;
-
-    value_begin_array(b);
-    value_begin_object(secrets);
-    for (size_t i = 0; i < value_count(resources); i++) {
-        _cleanup_value_ const struct value *open = take_secrets(value_at(resources, i), secrets);
-
-        if (!open)
-            return NULL;
-        value_add(b, open);
-    }
-    value_end_object(secrets);
-    value_end_array(b);
-    value_builder_finish(b, &list, NULL);
-    value_builder_finish(secrets, &secret, NULL);
-    if (!list || !secret)
-        return NULL;
-    *ret_secret = TAKE(secret);
-    return value_with(whole, "resources", list);
-}
-
-static int join(const struct value *open, const struct value *secret, const struct value **ret,
-                struct error *error)
-{
-    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *resources = value_get(open, "resources");
-    _cleanup_value_ const struct value *list = NULL;
-
-    value_begin_array(b);
-    for (size_t i = 0; i < value_count(resources); i++) {
-        _cleanup_value_ const struct value *whole = put_secrets(value_at(resources, i), secret);
-
-        if (!whole)
-            return err_set(error, ERR_CORRUPT, "StateCorrupt",
-                           "the secret part lacks values of State's resource %zu", i);
-        value_add(b, whole);
-    }
-    value_end_array(b);
-    if (value_builder_finish(b, &list, NULL) == 0)
-        *ret = value_with(open, "resources", list);
-    if (!*ret)
-        return err_set(error, ERR_CORRUPT, "StateCorrupt", "not what was stored: too large");
-    return 0;
-}
-
-int state_encode(const struct state *state, struct payload *ret_open, struct payload *ret_secret,
-                 struct error *error)
-{
-    _cleanup_value_ const struct value *whole = state_to_value(state);
-    _cleanup_value_ const struct value *secret = NULL;
-    _cleanup_value_ const struct value *open = whole ? split(whole, &secret) : NULL;
-    struct payload open_payload = {.bytes = BUF_INIT}, secret_payload = {.bytes = BUF_INIT};
-    int r;
-
-    if (!open)
-        return err_set(error, ERR_TOO_LARGE, "StateTooLarge", "State holds more than %u values",
-                       LIMIT_DOCUMENT_VALUES);
-    r = payload_encode(open, &open_payload, error);
-    if (r >= 0 && value_count(secret))
-        r = payload_encode(secret, &secret_payload, error);
-    if (r < 0) {
-        payload_done(&open_payload);
-        return r;
-    }
-    *ret_open = open_payload;
-    *ret_secret = secret_payload;
-    return 0;
-}
-
-int state_decode(const char *open, size_t open_length, const char *secret, size_t secret_length,
-                 struct state **ret, struct error *error)
-{
-    _cleanup_value_ const struct value *open_value = NULL, *secret_value = NULL, *whole = NULL;
-    int r = payload_decode(open, open_length, &open_value, error);
-
-    if (r >= 0 && secret_length)
-        r = payload_decode(secret, secret_length, &secret_value, error);
-    if (r >= 0 && value_is(value_get(open_value, "resources"), VALUE_ARRAY))
-        r = join(open_value, secret_value, &whole, error);
     if (r < 0)
         return r;
-    return state_from_value(whole ? whole : open_value, ret, error);
+    pointers = keys_of(taken);
+    open = pointers ? value_with(left, SENSITIVE, pointers) : NULL;
+    secret = value_pack("{s:I, s:v}", "serial", (int64_t)serial, "values", taken);
+    r = storable_check(open, error);
+    if (r >= 0)
+        r = storable_check(secret, error);
+    if (r >= 0)
+        r = value_compress(open, &ret->open, error);
+    return r < 0 ? r : value_compress(secret, &ret->secret, error);
+}
+
+int state_encode(const struct state *state, struct document *ret, struct error *error)
+{
+    _cleanup_value_ const struct value *whole = state_to_value(state);
+    int r = storable_check(whole, error);
+
+    if (r < 0)
+        return r;
+    if (value_has_sensitive(whole))
+        return encode_parts(whole, state_head(state)->serial, ret, error);
+    return value_compress(whole, &ret->open, error);
+}
+
+/* What the secret part has to be put in place. *ret is borrowed from it. */
+static int secret_check(const struct value *open, const struct value *secret,
+                        const struct value **ret, struct error *error)
+{
+    static const char *const known[] = {"serial", "values", NULL};
+    const struct value *values = value_get(secret, "values");
+    _cleanup_value_ const struct value *pointers = NULL;
+    int r = members_check(secret, known, error);
+
+    if (r < 0)
+        return r;
+    if (!value_equal(value_get(open, "serial"), value_get(secret, "serial")))
+        return state_corrupt(error, "the open and the secret part are of different writes");
+    pointers = keys_of(values);
+    if (!value_is(values, VALUE_OBJECT) || !value_equal(pointers, value_get(open, SENSITIVE)))
+        return state_corrupt(error, "the secret part has not the values that the open one lacks");
+    *ret = values;
+    return 0;
+}
+
+static int join_parts(const struct value *open, const struct value *secret,
+                      const struct value **ret, struct error *error)
+{
+    _cleanup_value_ const struct value *rest = value_without(open, SENSITIVE);
+    const struct value *values = NULL;
+    int r = secret_check(open, secret, &values, error);
+
+    if (r < 0)
+        return r;
+    *ret = value_put_sensitive(rest, values);
+    if (!*ret)
+        return state_corrupt(error, "the secret part has values that have no place in State");
+    return 0;
+}
+
+static int decode_snapshot(const struct document *document, struct state **ret, struct error *error)
+{
+    _cleanup_value_ const struct value *open = NULL, *secret = NULL, *whole = NULL;
+    int r = value_expand(document->open.data, document->open.length, &open, error);
+
+    if (r >= 0)
+        r = format_check(open, error);
+    if (r < 0)
+        return r;
+    if (!document->secret.length && !value_get(open, SENSITIVE))
+        return state_from_value(open, ret, error);
+    r = value_expand(document->secret.data, document->secret.length, &secret, error);
+    if (r < 0) {
+        err_wrap(error, "the secret part");
+        return r;
+    }
+    r = join_parts(open, secret, &whole, error);
+    return r < 0 ? r : state_from_value(whole, ret, error);
+}
+
+/* ---- With the bits beside it: what is secret as a whole ---- */
+
+static int encode_marked(const struct value *value, struct buf *ret, struct error *error)
+{
+    _cleanup_value_ const struct value *pointers = NULL, *marked = NULL;
+    int r = storable_check(value, error);
+
+    if (r < 0)
+        return r;
+    pointers = value_sensitive_paths(value);
+    if (pointers || value_has_sensitive(value))
+        marked = pointers ? value_with(value, SENSITIVE, pointers) : NULL;
+    else
+        marked = value_ref(value);
+    r = storable_check(marked, error);
+    return r < 0 ? r : value_compress(marked, ret, error);
+}
+
+static int decode_marked(const struct buf *bytes, const struct value **ret, struct error *error)
+{
+    _cleanup_value_ const struct value *marked = NULL;
+    int r = value_expand(bytes->data, bytes->length, &marked, error);
+
+    if (r >= 0)
+        r = format_check(marked, error);
+    if (r < 0)
+        return r;
+    *ret = value_mark_paths(marked, value_get(marked, SENSITIVE));
+    return *ret ? 0 : state_corrupt(error, "its fields are too many");
+}
+
+/* ---- A journal's entry ---- */
+
+static void add_number_if(struct value_builder *b, const char *key, int64_t before, int64_t now)
+{
+    if (before == now)
+        return;
+    value_key(b, key);
+    value_add_int(b, now);
+}
+
+static const struct value *head_changes(const struct state_head *before,
+                                        const struct state_head *head)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *fields = NULL;
+
+    value_begin_object(b);
+    if (!str_equal(before->spec_uid, head->spec_uid)) {
+        value_key(b, "specUid");
+        value_add_string(b, head->spec_uid);
+    }
+    add_number_if(b, "revision", before->revision, head->revision);
+    add_number_if(b, "appliedRevision", before->applied_revision, head->applied_revision);
+    add_number_if(b, "generation", before->generation, head->generation);
+    add_number_if(b, "epoch", before->epoch, head->epoch);
+    if (before->policy != head->policy && !value_equal(before->policy, head->policy)) {
+        value_key(b, "policy");
+        value_add(b, head->policy);
+    }
+    value_end_object(b);
+    value_builder_finish(b, &fields, NULL);
+    return fields;
+}
+
+int entry_encode(const struct state_head *before, const struct state_head *head,
+                 const struct changes *changes, struct buf *ret, struct error *error)
+{
+    _cleanup_value_ const struct value *list = changes_to_value(changes), *entry = NULL;
+    int r = storable_check(list, error);
+
+    if (r < 0)
+        return r;
+    entry = value_pack("{s:i, s:I, s:V, s:v}", "format", STATE_FORMAT, "serial",
+                       (int64_t)head->serial, "head", head_changes(before, head), "changes", list);
+    return encode_marked(entry, ret, error);
+}
+
+static int number_from(const struct value *fields, const char *key, int64_t *ret,
+                       struct error *error)
+{
+    return value_get(fields, key) ? member_int(fields, key, ret, error) : 0;
+}
+
+static int uid_from(const struct value *fields, const char **ret, struct error *error)
+{
+    const struct value *uid = value_get(fields, "specUid");
+
+    if (uid && value_type(uid) == VALUE_NULL)
+        *ret = NULL;
+    else if (uid)
+        return member_text_if(fields, "specUid", ret, error);
+    return 0;
+}
+
+static int apply_head(struct state *state, const struct value *fields, int64_t serial,
+                      struct error *error)
+{
+    static const char *const known[] = {
+        "specUid", "revision", "appliedRevision", "generation", "epoch", "policy", NULL};
+    struct state_head head = *state_head(state);
+    const struct value *policy = value_get(fields, "policy");
+    int r = members_check(fields, known, error);
+
+    if (r >= 0)
+        r = uid_from(fields, &head.spec_uid, error);
+    if (r >= 0)
+        r = number_from(fields, "revision", &head.revision, error);
+    if (r >= 0)
+        r = number_from(fields, "appliedRevision", &head.applied_revision, error);
+    if (r >= 0)
+        r = number_from(fields, "generation", &head.generation, error);
+    if (r >= 0)
+        r = number_from(fields, "epoch", &head.epoch, error);
+    if (r < 0)
+        return r;
+    if (policy)
+        head.policy = value_type(policy) == VALUE_NULL ? NULL : policy;
+    head.serial = (uint64_t)serial;
+    state_set_head(state, &head);
+    return 0;
+}
+
+static int apply_fields(struct state *state, const struct value *entry, int64_t serial,
+                        struct error *error)
+{
+    struct changes changes = CHANGES_INIT;
+    int r = changes_from_value(value_get(entry, "changes"), &changes, error);
+
+    if (r >= 0)
+        r = apply_head(state, value_get(entry, "head"), serial, error);
+    for (size_t i = 0; r >= 0 && i < changes.count; i++)
+        change_apply(&changes.items[i], state);
+    changes_done(&changes);
+    return r;
+}
+
+static int apply_entry(struct state *state, const struct buf *bytes, struct error *error)
+{
+    static const char *const known[] = {"format", "serial", "head", "changes", SENSITIVE, NULL};
+    int64_t now = (int64_t)state_head(state)->serial, serial = 0;
+    _cleanup_value_ const struct value *entry = NULL;
+    int r = decode_marked(bytes, &entry, error);
+
+    if (r >= 0)
+        r = members_check(entry, known, error);
+    if (r >= 0)
+        r = member_int(entry, "serial", &serial, error);
+    if (r < 0 || serial <= now)
+        return r;
+    if (serial - now != 1)
+        return state_corrupt(error, "it has the serial %lld, after %lld: entries are missing",
+                             (long long)serial, (long long)now);
+    return apply_fields(state, entry, serial, error);
+}
+
+int state_decode(const struct document *document, struct state **ret, struct error *error)
+{
+    _cleanup_(state_free_p) struct state *state = NULL;
+    int r = decode_snapshot(document, &state, error);
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < document->n_entries; i++) {
+        r = apply_entry(state, &document->entries[i], error);
+        if (r < 0) {
+            err_wrap(error, "entry %zu of State's journal", i);
+            return r;
+        }
+    }
+    *ret = TAKE(state);
+    return 0;
+}
+
+/* ---- What a call came to ---- */
+
+int told_encode(const char *call, const struct changes *changes, struct document *ret,
+                struct error *error)
+{
+    _cleanup_value_ const struct value *list = changes_to_value(changes), *secret = NULL;
+    _cleanup_value_ const struct value *open =
+        value_pack("{s:i, s:s}", "format", STATE_FORMAT, "call", call);
+    int r = storable_check(list, error);
+
+    if (r < 0)
+        return r;
+    secret = value_pack("{s:i, s:v}", "format", STATE_FORMAT, "changes", list);
+    r = encode_marked(secret, &ret->secret, error);
+    return r < 0 ? r : value_compress(open, &ret->open, error);
+}
+
+int told_decode(const struct document *document, const char *call, struct changes *ret,
+                struct error *error)
+{
+    static const char *const known[] = {"format", "call", NULL};
+    static const char *const known_secret[] = {"format", "changes", SENSITIVE, NULL};
+    _cleanup_value_ const struct value *open = NULL, *secret = NULL;
+    int r = value_expand(document->open.data, document->open.length, &open, error);
+
+    if (r >= 0)
+        r = format_check(open, error);
+    if (r >= 0)
+        r = members_check(open, known, error);
+    if (r >= 0 && !str_equal(value_get_string(open, "call"), call))
+        r = state_corrupt(error, "it is of another call");
+    if (r >= 0)
+        r = decode_marked(&document->secret, &secret, error);
+    if (r >= 0)
+        r = members_check(secret, known_secret, error);
+    return r < 0 ? r : changes_from_value(value_get(secret, "changes"), ret, error);
 }

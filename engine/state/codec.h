@@ -1,40 +1,41 @@
 /*
- * State as bytes that fit into API objects: JSON, split into what may be
- * seen and what is secret, each gzipped, checksummed (sha256 over the gzipped
- * whole) and cut into chunks of at most LIMIT_CHUNK_BYTES.
+ * State as bytes: gzipped JSON of format 2, in a document of two parts.
  *
- * In the open part null stands for what is sensitive of a resource's
- * attributes, and "sensitive" beside them is the list of JSON pointers to it.
- * The secret part is {"<id>": {"<pointer>": value}}. Joined, they are the
- * State again, and what was sensitive is.
+ * The open part is State with null for all that is sensitive, and the JSON
+ * pointers to it ("sensitive"); the secret part is what was there, by
+ * pointer, and the serial. Neither holds a digest of the other's content: a digest
+ * without a key would tell what a short secret is. What does not fit together
+ * is ERR_CORRUPT, and so is a part that is missing.
+ *
+ * A journal's entry holds the changes of one save: {format, serial, head (the
+ * fields that changed), changes, sensitive}, and is secret as a whole.
+ * Entries apply on top of the snapshot in their order; the serials leave no gap.
+ *
+ * A told document holds what became of one call: open, the call's id; secret,
+ * changes.
+ *
+ * The same content is always the same bytes: a write of which the outcome is
+ * not known is found again by comparing.
  */
 #ifndef ENGINE_STATE_CODEC_H
 #define ENGINE_STATE_CODEC_H
 
-#include "engine/base/buf.h"
-#include "engine/base/hash.h"
-#include "engine/state/state.h"
+#include "engine/state/changes.h"
+#include "engine/state/compress.h"
 
-struct payload {
-    struct buf bytes;             /* gzip; empty: there is none */
-    char checksum[HASH_HEX_SIZE]; /* of bytes */
-};
-void payload_done(struct payload *payload);
+/* *ret: initialised, empty. ERR_TOO_LARGE; ERR_INTERNAL: something in it is unknown. */
+int state_encode(const struct state *state, struct document *ret, struct error *error);
+/* The snapshot with its entries. ERR_CORRUPT. */
+int state_decode(const struct document *document, struct state **ret, struct error *error);
 
-/* Chunks are slices: chunk i of payload_chunks(). */
-size_t payload_chunks(const struct payload *payload);
-void payload_chunk(const struct payload *payload, size_t index, const char **ret_data,
-                   size_t *ret_length);
+/* What leads from the head `before` to `head`, whose serial it gets, and the changes. */
+int entry_encode(const struct state_head *before, const struct state_head *head,
+                 const struct changes *changes, struct buf *ret, struct error *error);
 
-int state_encode(const struct state *state, struct payload *ret_open, struct payload *ret_secret,
-                 struct error *error);
-/* The checksums were compared by who read the bytes (store.h). ERR_CORRUPT. */
-int state_decode(const char *open, size_t open_length, const char *secret, size_t secret_length,
-                 struct state **ret, struct error *error);
-
-/* For other documents that are stored the same way (plans). */
-int payload_encode(const struct value *value, struct payload *ret, struct error *error);
-int payload_decode(const char *bytes, size_t length, const struct value **ret,
-                   struct error *error);
+int told_encode(const char *call, const struct changes *changes, struct document *ret,
+                struct error *error);
+/* ERR_CORRUPT also where it is of another call. */
+int told_decode(const struct document *document, const char *call, struct changes *ret,
+                struct error *error);
 
 #endif

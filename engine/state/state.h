@@ -1,77 +1,60 @@
 /*
  * State: what a Spec has in the world, as recorded when it was applied. The
- * only thing that prune and destroy need: identities, what depended on what,
- * and the attributes as they were sent, references resolved.
+ * only thing that prune and destroy need: which objects, what depended on
+ * what, and the attributes as they were applied.
  *
- * A record is an INTENT from before its first create until the answer came,
- * then APPLIED. Intents count as prior: their objects may exist, and are told
- * by the owner label.
- *
- * Finding, adding and dropping a record take the same time however many there
- * are. In memory the last one takes the place of one that is dropped; a copy,
- * and what is stored, has them in the order recorded.
- *
- * A State is changed by one thread at a time. state_to_value() and
- * state_from_value() go through Kusion's shape, {resources: [{id, type,
- * attributes, dependsOn, extensions, record: {…}}], …}. What is sensitive of
- * attributes stays so on both ways, and is stored apart (codec.h).
+ * A State is a head and its records, in the order in which they were first
+ * recorded. Finding, putting and dropping a record take the same time however
+ * many there are. Not thread-safe: the ledger (ledger.h) has the lock.
  */
 #ifndef ENGINE_STATE_STATE_H
 #define ENGINE_STATE_STATE_H
 
-#include <stdint.h>
-
 #include "engine/base/error.h"
 #include "engine/base/strmap.h"
-#include "engine/base/value.h"
+#include "engine/state/record.h"
 
-enum record_status { RECORD_INTENT, RECORD_APPLIED };
-
-struct record {
-    enum record_status status;
-    char *id, *type;
-    const struct value *attributes; /* as sent, namespace filled in; what is secret is sensitive */
-    const struct value *extensions; /* or NULL */
-    const struct value *dependencies; /* array of ids: explicit, by reference, by the API's demands */
-    char *uid;                      /* NULL: not known (an intent) */
-    char *digest;                   /* of the attributes as sent; NULL: an intent */
-    char *footprint;                /* as the runtime gave it after apply; NULL: an intent */
-    size_t place;                   /* in the State's records */
-    uint64_t serial;                /* rises in the order recorded */
+struct state_head {
+    const char *spec_namespace, *spec_name;
+    const char *spec_uid;         /* of the Spec that it was made for */
+    int64_t revision;             /* the last that was begun */
+    int64_t applied_revision;     /* the last whose apply succeeded; 0: none */
+    int64_t generation;           /* of the Spec, at `revision` */
+    int64_t epoch;                /* of the leader that wrote it last */
+    uint64_t serial;              /* rises with each save */
+    const struct value *policy;   /* how to delete, as the Spec's fields said at `revision`; or NULL */
 };
 
-struct state {
-    struct record **records; /* in the order recorded, until one is dropped */
-    size_t n_records, capacity;
-    uint64_t next_serial;
-    struct strmap by_id;
+/* A copy of all that it points to. */
+void state_head_copy(struct state_head *ret, const struct state_head *head);
+void state_head_done(struct state_head *head);
 
-    char *spec_namespace, *spec_name, *spec_uid;
-    int64_t revision;   /* the last that was begun */
-    int64_t applied_revision; /* the last whose apply succeeded; 0: none */
-    int64_t generation; /* of the Spec, at that revision */
-    int64_t epoch;      /* of the leader that wrote it (lease.h) */
-    const struct value *policy; /* how to delete, as the Spec's fields said at that revision; or NULL */
-};
+struct state;
 
-struct state *state_new(const char *spec_namespace, const char *spec_name, const char *spec_uid);
+struct state *state_new(const struct state_head *head); /* copied */
 void state_free(struct state *state);
 DEFINE_CLEANUP(struct state *, state_free)
 
-/* A copy that shares the values: what is done to one does not show in the other. */
+const struct state_head *state_head(const struct state *state);
+void state_set_head(struct state *state, const struct state_head *head); /* copied */
+
+size_t state_count(const struct state *state);
+/* In the order recorded; until the next change. */
+const struct record *state_at(struct state *state, size_t index);
+
+/* The same one by one, without changing State: from *at, which begins as 0. NULL: no more. */
+const struct record *state_next(const struct state *state, size_t *at);
+
+const struct record *state_find(const struct state *state, const char *id, const char *deposed);
+/* References it; in place of the one of the same name, if there is. */
+void state_put(struct state *state, const struct record *record);
+void state_drop(struct state *state, const char *id, const char *deposed); /* nothing where it is not */
+
+/* Shares the records. */
 struct state *state_copy(const struct state *state);
 
-struct record *state_find(const struct state *state, const char *id); /* NULL: not there */
-/* The record of this id, made (as an intent without content) where there is none. */
-struct record *state_record(struct state *state, const char *id, const char *type);
-void state_drop(struct state *state, const char *id); /* nothing where it is not there */
-
-/* Sets a field, giving back what was there. */
-void record_set_str(char **field, const char *s);
-
-/* The digest of attributes as sent: sha256 over their canonical JSON, in hexadecimal; free(). */
-char *attributes_digest(const struct value *attributes);
-
+/* Kusion's shape, {resources: [{id, type, attributes, dependsOn, extensions, record: {…}}], …};
+ * what is secret carries the sensitive bit. ERR_CORRUPT, naming the place. */
 const struct value *state_to_value(const struct state *state);
 int state_from_value(const struct value *value, struct state **ret, struct error *error);
 

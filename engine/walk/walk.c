@@ -1,88 +1,75 @@
 #include "engine/walk/walk.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "engine/base/limits.h"
+#include "engine/base/heap.h"
 #include "engine/base/mem.h"
 
-#define THREAD_STACK  (512u << 10)
 #define DEFAULT_RETRY 1000
-#define NOBODY        UINT32_MAX
+#define NO_NODE       UINT32_MAX
+#define N_OUTCOMES    (WALK_OUTCOME_TIMED_OUT + 1)
 
-enum phase { BLOCKED, READY, RUNNING, PARKED, ENDED };
+enum phase { BLOCKED, READY, VISITED, PARKED, ENDED };
 
-struct node {
-    enum phase phase;
-    enum walk_outcome outcome;
-    uint32_t missing; /* nodes before it that have neither ended DONE nor let go */
-    uint32_t next;    /* in its rank's queue */
-    uint32_t heap;    /* place in the heap of parked nodes, from 1; 0: not there */
-    unsigned visits;
-    int64_t due;
-    bool woken;      /* while it was being visited */
-    bool has_let_go; /* of what comes after it */
-};
-
+/* Nodes in a row, linked by their `next`; first: NO_NODE if there is none. */
 struct queue {
     uint32_t first, last;
 };
 
-struct walk {
-    struct walk_config config;
-    struct node *nodes;
-    struct queue *queues; /* of each rank; a revisit goes into `again` */
-    struct queue again;
-    uint32_t *under_way; /* of each rank: first visits that run */
-    uint16_t n_ranks;
-    uint32_t *parked; /* a heap by due time */
-    uint32_t n_parked;
-    uint32_t *reached; /* room for skip_afters() */
-    uint32_t n_left;
-    uint32_t n_fresh; /* ready for their first visit, or in it */
-    bool waits;       /* as on_wait was told */
-    struct walk_counts counts;
-    bool started, stopped; /* stopped: no visit begins any more */
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+/* The nodes of one rank in one group. */
+struct rank {
+    struct heap_item open; /* in its group's heap while it holds higher ranks back; key: the rank */
+    struct group *group;
+    struct queue ready;       /* for their first visits */
+    uint32_t first_under_way; /* first visits */
 };
 
-/* ---- The graph, in the walk's direction ---- */
+struct group {
+    struct group *next_offer;
+    bool is_offered; /* it is among the walk's offers */
+    bool was_again;  /* the visit begun last was a revisit */
+    struct heap open_ranks;
+    struct queue again; /* ready for a revisit */
+    unsigned under_way;
+};
 
-static void befores(const struct walk *walk, uint32_t node, const uint32_t **ret, uint32_t *ret_n)
-{
-    const struct graph *g = walk->config.graph;
-    const uint32_t *start = walk->config.reverse ? g->dependent_start : g->dependency_start;
-    const uint32_t *list = walk->config.reverse ? g->dependents : g->dependencies;
+struct node {
+    enum phase phase;
+    enum walk_outcome outcome;
+    struct rank *rank;
+    struct heap_item parked; /* key: when it is due */
+    uint32_t next;           /* in a queue, or on the stack of skip_dependents() */
+    uint32_t missing;        /* dependencies that have neither ended DONE nor let go */
+    unsigned visits;
+    uint32_t wakes_seen; /* walk->wakes, as its last visit began */
+    bool is_woken;       /* since then */
+    bool has_let_go;     /* of what depends on it; so has each that ended DONE */
+};
 
-    *ret = list + start[node];
-    *ret_n = start[node + 1] - start[node];
-}
+struct walk {
+    struct walk_config config;
+    pthread_mutex_t lock; /* of all that follows */
+    struct node *nodes;
+    struct rank *ranks;
+    struct group *groups;
+    uint16_t n_groups;
+    struct group *first_offer, *last_offer; /* groups of which a visit may begin, in turns */
+    struct heap parked;
+    uint32_t wakes; /* of all nodes */
+    uint32_t n_under_way, n_left;
+    uint32_t n_ended[N_OUTCOMES];
+    bool is_stopped;
+    enum walk_outcome stopped_as; /* of what had been visited */
+};
 
-static void afters(const struct walk *walk, uint32_t node, const uint32_t **ret, uint32_t *ret_n)
-{
-    const struct graph *g = walk->config.graph;
-    const uint32_t *start = walk->config.reverse ? g->dependency_start : g->dependent_start;
-    const uint32_t *list = walk->config.reverse ? g->dependencies : g->dependents;
-
-    *ret = list + start[node];
-    *ret_n = start[node + 1] - start[node];
-}
-
-static uint16_t rank_of(const struct walk *walk, uint32_t node)
-{
-    uint16_t rank = walk->config.graph->rank ? walk->config.graph->rank[node] : 0;
-
-    return walk->config.reverse ? (uint16_t)(walk->n_ranks - 1 - rank) : rank;
-}
-
-/* ---- Queues and the heap ---- */
+/* ---- Queues ---- */
 
 static void push(struct walk *walk, struct queue *queue, uint32_t node)
 {
-    walk->nodes[node].next = NOBODY;
-    if (queue->first == NOBODY)
+    walk->nodes[node].next = NO_NODE;
+    if (queue->first == NO_NODE)
         queue->first = node;
     else
         walk->nodes[queue->last].next = node;
@@ -93,367 +80,287 @@ static uint32_t pop(struct walk *walk, struct queue *queue)
 {
     uint32_t node = queue->first;
 
-    if (node != NOBODY)
-        queue->first = walk->nodes[node].next;
+    queue->first = walk->nodes[node].next;
     return node;
 }
 
-static void heap_place(struct walk *walk, uint32_t at, uint32_t node)
+/* ---- Offers ---- */
+
+/* Whose first visits are next; NULL: there is none to begin now. */
+static struct rank *first_rank(const struct group *group)
 {
-    walk->parked[at] = node;
-    walk->nodes[node].heap = at;
+    struct heap_item *item = heap_first(&group->open_ranks);
+    struct rank *rank = item ? CONTAINER_OF(item, struct rank, open) : NULL;
+
+    return rank && rank->ready.first != NO_NODE ? rank : NULL;
 }
 
-static void heap_sift(struct walk *walk, uint32_t at)
+/* Once a visit may begin, it may until one does, or the walk is stopped: offers are never withdrawn
+ * singly. */
+static void offer(struct walk *walk, struct group *group)
 {
-    uint32_t node = walk->parked[at];
-    int64_t due = walk->nodes[node].due;
-
-    for (; at > 1 && walk->nodes[walk->parked[at / 2]].due > due; at /= 2)
-        heap_place(walk, at, walk->parked[at / 2]);
-    for (;;) {
-        uint32_t child = 2 * at;
-
-        if (child < walk->n_parked &&
-            walk->nodes[walk->parked[child + 1]].due < walk->nodes[walk->parked[child]].due)
-            child++;
-        if (child > walk->n_parked || walk->nodes[walk->parked[child]].due >= due)
-            break;
-        heap_place(walk, at, walk->parked[child]);
-        at = child;
-    }
-    heap_place(walk, at, node);
-}
-
-static void heap_add(struct walk *walk, uint32_t node)
-{
-    heap_place(walk, ++walk->n_parked, node);
-    heap_sift(walk, walk->n_parked);
-}
-
-static void heap_remove(struct walk *walk, uint32_t node)
-{
-    uint32_t at = walk->nodes[node].heap, last = walk->parked[walk->n_parked--];
-
-    walk->nodes[node].heap = 0;
-    if (last == node)
+    if (walk->is_stopped || group->is_offered || group->under_way >= walk->config.parallelism ||
+        (group->again.first == NO_NODE && !first_rank(group)))
         return;
-    heap_place(walk, at, last);
-    heap_sift(walk, at);
+    group->is_offered = true;
+    group->next_offer = NULL;
+    if (walk->first_offer)
+        walk->last_offer->next_offer = group;
+    else
+        walk->first_offer = group;
+    walk->last_offer = group;
 }
-
-/* ---- Ends of nodes. All with the lock held. ---- */
 
 static void make_ready(struct walk *walk, uint32_t node)
 {
+    struct rank *rank = walk->nodes[node].rank;
+
     walk->nodes[node].phase = READY;
-    walk->n_fresh++;
-    push(walk, &walk->queues[rank_of(walk, node)], node);
+    push(walk, &rank->ready, node);
+    heap_set(&rank->group->open_ranks, &rank->open, rank->open.key);
+    offer(walk, rank->group);
 }
+
+static void make_ready_again(struct walk *walk, uint32_t node)
+{
+    struct group *group = walk->nodes[node].rank->group;
+
+    heap_remove(&walk->parked, &walk->nodes[node].parked);
+    walk->nodes[node].phase = READY;
+    push(walk, &group->again, node);
+    offer(walk, group);
+}
+
+static uint32_t first_parked(const struct walk *walk)
+{
+    return (uint32_t)(CONTAINER_OF(heap_first(&walk->parked), struct node, parked) - walk->nodes);
+}
+
+static int64_t first_due(const struct walk *walk)
+{
+    const struct heap_item *item = heap_first(&walk->parked);
+
+    return item ? item->key : CLOCK_FOREVER;
+}
+
+/* ---- Ends ---- */
 
 static void end(struct walk *walk, uint32_t node, enum walk_outcome outcome, uint32_t cause)
 {
-    static const size_t counters[] = {
-        [WALK_OUTCOME_DONE] = offsetof(struct walk_counts, done),
-        [WALK_OUTCOME_FAILED] = offsetof(struct walk_counts, failed),
-        [WALK_OUTCOME_SKIPPED] = offsetof(struct walk_counts, skipped),
-        [WALK_OUTCOME_CANCELLED] = offsetof(struct walk_counts, cancelled),
-        [WALK_OUTCOME_TIMED_OUT] = offsetof(struct walk_counts, timed_out),
-    };
-
     walk->nodes[node].phase = ENDED;
     walk->nodes[node].outcome = outcome;
     walk->n_left--;
-    ++*(uint32_t *)((char *)&walk->counts + counters[outcome]);
+    walk->n_ended[outcome]++;
     if (walk->config.on_end)
         walk->config.on_end(walk->config.arg, node, outcome, cause);
 }
 
-static void release_afters(struct walk *walk, uint32_t node)
+static void release_dependents(struct walk *walk, uint32_t node)
 {
-    const uint32_t *list;
-    uint32_t n;
+    const struct graph *graph = walk->config.graph;
 
     if (walk->nodes[node].has_let_go)
         return;
     walk->nodes[node].has_let_go = true;
-    afters(walk, node, &list, &n);
-    for (uint32_t i = 0; i < n; i++)
-        if (--walk->nodes[list[i]].missing == 0 && walk->nodes[list[i]].phase == BLOCKED)
-            make_ready(walk, list[i]);
-}
+    for (uint32_t e = graph->dependent_start[node]; e < graph->dependent_start[node + 1]; e++) {
+        struct node *dependent = &walk->nodes[graph->dependents[e]];
 
-/* All that comes after a node which did not end DONE. Each is reached once, so the whole walk
- * stays linear. */
-static void skip_afters(struct walk *walk, uint32_t cause)
-{
-    uint32_t *stack = walk->reached;
-    uint32_t depth = 0;
-
-    stack[depth++] = cause;
-    while (depth) {
-        const uint32_t *list;
-        uint32_t n;
-
-        afters(walk, stack[--depth], &list, &n);
-        for (uint32_t i = 0; i < n; i++)
-            if (walk->nodes[list[i]].phase == BLOCKED) {
-                end(walk, list[i], WALK_OUTCOME_SKIPPED, cause);
-                stack[depth++] = list[i];
-            }
+        if (--dependent->missing == 0 && dependent->phase == BLOCKED)
+            make_ready(walk, graph->dependents[e]);
     }
 }
 
-/* ---- What is next ---- */
-
-static bool is_over(struct walk *walk)
+/* All that depends on a node which failed. Each is reached once, so the whole walk stays linear. */
+static void skip_dependents(struct walk *walk, uint32_t cause)
 {
-    const struct walk_config *config = &walk->config;
+    const struct graph *graph = walk->config.graph;
+    uint32_t top = cause;
 
-    return walk->stopped || cancel_fired(config->cancel) ||
-           config->clock->monotonic(config->clock) >= config->deadline;
-}
-
-static void move_due(struct walk *walk)
-{
-    int64_t now = walk->config.clock->monotonic(walk->config.clock);
-
-    while (walk->n_parked && walk->nodes[walk->parked[1]].due <= now) {
-        uint32_t node = walk->parked[1];
-
-        heap_remove(walk, node);
-        walk->nodes[node].phase = READY;
-        push(walk, &walk->again, node);
-    }
-}
-
-/* A first visit waits while one of lower rank is under way. */
-static uint32_t next_first(struct walk *walk)
-{
-    for (uint16_t rank = 0; rank < walk->n_ranks; rank++) {
-        if (walk->queues[rank].first != NOBODY)
-            return pop(walk, &walk->queues[rank]);
-        if (walk->under_way[rank])
-            return NOBODY;
-    }
-    return NOBODY;
-}
-
-static uint32_t next(struct walk *walk)
-{
-    uint32_t node;
-
-    move_due(walk);
-    node = pop(walk, &walk->again);
-    return node != NOBODY ? node : next_first(walk);
-}
-
-static void tell_of_waiting(struct walk *walk)
-{
-    bool waits = walk->n_left && !walk->n_fresh;
-
-    if (waits == walk->waits)
+    if (walk->nodes[cause].has_let_go)
         return;
-    walk->waits = waits;
-    if (walk->config.on_wait)
-        walk->config.on_wait(walk->config.arg, waits);
+    walk->nodes[top].next = NO_NODE;
+    while (top != NO_NODE) {
+        uint32_t node = top;
+
+        top = walk->nodes[node].next;
+        for (uint32_t e = graph->dependent_start[node]; e < graph->dependent_start[node + 1]; e++) {
+            uint32_t dependent = graph->dependents[e];
+
+            if (walk->nodes[dependent].phase != BLOCKED)
+                continue;
+            end(walk, dependent, WALK_OUTCOME_SKIPPED, cause);
+            walk->nodes[dependent].next = top;
+            top = dependent;
+        }
+    }
 }
 
 /* ---- Visits ---- */
 
-static void park(struct walk *walk, uint32_t node, int64_t retry_after)
+static uint32_t take_first(struct walk *walk, struct rank *rank)
 {
-    struct node *parked = &walk->nodes[node];
-    int64_t now = walk->config.clock->monotonic(walk->config.clock);
+    rank->group->was_again = false;
+    rank->first_under_way++;
+    return pop(walk, &rank->ready);
+}
 
-    parked->phase = PARKED;
-    if (parked->woken) {
-        parked->woken = false;
-        parked->phase = READY;
-        push(walk, &walk->again, node);
+static uint32_t take_again(struct walk *walk, struct group *group)
+{
+    group->was_again = true;
+    return pop(walk, &group->again);
+}
+
+/* A visit of the group that was offered first. */
+static void begin(struct walk *walk, struct walk_visit *ret)
+{
+    struct group *group = walk->first_offer;
+    struct rank *rank = first_rank(group);
+    bool is_again = group->again.first != NO_NODE && !(rank && group->was_again);
+    uint32_t number = is_again ? take_again(walk, group) : take_first(walk, rank);
+    struct node *node = &walk->nodes[number];
+
+    walk->first_offer = group->next_offer;
+    group->is_offered = false;
+    group->under_way++;
+    walk->n_under_way++;
+    node->phase = VISITED;
+    node->is_woken = false;
+    node->wakes_seen = walk->wakes;
+    *ret =
+        (struct walk_visit){.node = number, .count = node->visits++, .retry_after = DEFAULT_RETRY};
+    offer(walk, group);
+}
+
+enum walk_state walk_next(struct walk *walk, int64_t now, struct walk_visit *ret, int64_t *ret_due)
+{
+    enum walk_state state;
+
+    pthread_mutex_lock(&walk->lock);
+    while (walk->parked.count && first_due(walk) <= now)
+        make_ready_again(walk, first_parked(walk));
+    if (walk->first_offer) {
+        begin(walk, ret);
+        state = WALK_VISIT;
+    } else if (walk->n_left) {
+        *ret_due = first_due(walk);
+        state = walk->n_under_way ? WALK_BUSY : WALK_WAITING;
+    } else {
+        state = WALK_OVER;
+    }
+    pthread_mutex_unlock(&walk->lock);
+    return state;
+}
+
+static void park(struct walk *walk, const struct walk_visit *visit, int64_t now)
+{
+    struct node *node = &walk->nodes[visit->node];
+    int64_t after = visit->retry_after > 0 ? visit->retry_after : 0;
+
+    if (walk->is_stopped) {
+        end(walk, visit->node, walk->stopped_as, NO_NODE);
         return;
     }
-    parked->due = retry_after == CLOCK_FOREVER ? CLOCK_FOREVER : now + retry_after;
-    heap_add(walk, node);
-}
-
-static void visit(struct walk *walk, uint32_t node)
-{
-    struct walk_visit visit = {
-        .node = node, .count = walk->nodes[node].visits++, .retry_after = DEFAULT_RETRY};
-    uint16_t rank = rank_of(walk, node);
-    bool first = visit.count == 0;
-    enum walk_verdict verdict;
-
-    walk->nodes[node].phase = RUNNING;
-    walk->nodes[node].woken = false;
-    walk->under_way[rank] += first;
-    pthread_mutex_unlock(&walk->lock);
-    verdict = walk->config.visit(walk->config.arg, &visit);
-    pthread_mutex_lock(&walk->lock);
-    walk->under_way[rank] -= first;
-    walk->n_fresh -= first;
-    if (verdict == WALK_PARKED) {
-        park(walk, node, visit.retry_after);
-        if (visit.lets_go)
-            release_afters(walk, node);
-    } else if (verdict == WALK_DONE) {
-        end(walk, node, WALK_OUTCOME_DONE, NOBODY);
-        release_afters(walk, node);
+    if (node->is_woken || node->wakes_seen != walk->wakes) {
+        make_ready_again(walk, visit->node);
     } else {
-        end(walk, node, WALK_OUTCOME_FAILED, NOBODY);
-        skip_afters(walk, node);
+        node->phase = PARKED;
+        heap_set(&walk->parked, &node->parked,
+                 after < CLOCK_FOREVER - now ? now + after : CLOCK_FOREVER);
     }
-    tell_of_waiting(walk);
-    pthread_cond_broadcast(&walk->changed);
+    if (visit->lets_go)
+        release_dependents(walk, visit->node);
 }
 
-static void wait(struct walk *walk)
+static void leave(struct walk *walk, const struct node *node)
 {
-    int64_t until = walk->config.deadline;
+    struct rank *rank = node->rank;
 
-    if (walk->n_parked && walk->nodes[walk->parked[1]].due < until)
-        until = walk->nodes[walk->parked[1]].due;
-    walk->config.clock->wait(walk->config.clock, &walk->changed, &walk->lock, until);
+    assert(node->phase == VISITED);
+    walk->n_under_way--;
+    rank->group->under_way--;
+    if (node->visits == 1 && --rank->first_under_way == 0 && rank->ready.first == NO_NODE)
+        heap_remove(&rank->group->open_ranks, &rank->open);
 }
 
-static void *work(void *arg)
+bool walk_end_visit(struct walk *walk, const struct walk_visit *visit, enum walk_verdict verdict,
+                    int64_t now)
 {
-    struct walk *walk = arg;
+    bool is_news;
 
     pthread_mutex_lock(&walk->lock);
-    while (walk->n_left && !is_over(walk)) {
-        uint32_t node = next(walk);
-
-        if (node == NOBODY)
-            wait(walk);
-        else
-            visit(walk, node);
+    leave(walk, &walk->nodes[visit->node]);
+    if (verdict == WALK_PARKED) {
+        park(walk, visit, now);
+    } else if (verdict == WALK_DONE) {
+        end(walk, visit->node, WALK_OUTCOME_DONE, NO_NODE);
+        release_dependents(walk, visit->node);
+    } else {
+        end(walk, visit->node, WALK_OUTCOME_FAILED, NO_NODE);
+        skip_dependents(walk, visit->node);
     }
-    walk->stopped = true;
-    pthread_cond_broadcast(&walk->changed);
+    offer(walk, walk->nodes[visit->node].rank->group);
+    is_news = walk->first_offer || !walk->n_left;
     pthread_mutex_unlock(&walk->lock);
-    return NULL;
+    return is_news;
 }
 
-/* ---- The whole ---- */
-
-static uint16_t count_ranks(const struct graph *graph)
+bool walk_wake(struct walk *walk, uint32_t node)
 {
-    uint16_t most = 0;
-
-    for (uint32_t i = 0; graph->rank && i < graph->n_nodes; i++)
-        if (graph->rank[i] > most)
-            most = graph->rank[i];
-    return (uint16_t)(most + 1);
-}
-
-struct walk *walk_new(const struct walk_config *config)
-{
-    struct walk *walk = NEW(struct walk);
-    uint32_t n = config->graph->n_nodes;
-
-    walk->config = *config;
-    walk->n_ranks = count_ranks(config->graph);
-    walk->nodes = NEW_ARRAY(struct node, n + 1);
-    walk->parked = NEW_ARRAY(uint32_t, n + 2);
-    walk->reached = NEW_ARRAY(uint32_t, n + 1);
-    walk->queues = NEW_ARRAY(struct queue, walk->n_ranks);
-    walk->under_way = NEW_ARRAY(uint32_t, walk->n_ranks);
-    walk->n_left = n;
-    walk->again.first = NOBODY;
-    for (uint16_t rank = 0; rank < walk->n_ranks; rank++)
-        walk->queues[rank].first = NOBODY;
-    pthread_mutex_init(&walk->lock, NULL);
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&walk->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
-    return walk;
-}
-
-static void on_cancel(void *arg)
-{
-    struct walk *walk = arg;
+    bool was_parked;
 
     pthread_mutex_lock(&walk->lock);
-    pthread_cond_broadcast(&walk->changed);
+    was_parked = walk->nodes[node].phase == PARKED;
+    walk->nodes[node].is_woken = true;
+    if (was_parked)
+        make_ready_again(walk, node);
+    was_parked = was_parked && walk->first_offer;
     pthread_mutex_unlock(&walk->lock);
+    return was_parked;
 }
 
-static void run_threads(struct walk *walk)
+bool walk_wake_all(struct walk *walk)
 {
-    uint32_t n = walk->config.parallelism, started = 0;
-    pthread_t threads[LIMIT_PARALLELISM];
-    pthread_attr_t attributes;
-
-    if (n > LIMIT_PARALLELISM)
-        n = LIMIT_PARALLELISM;
-    if (n > walk->config.graph->n_nodes)
-        n = walk->config.graph->n_nodes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, THREAD_STACK);
-    while (started < n && pthread_create(&threads[started], &attributes, work, walk) == 0)
-        started++;
-    pthread_attr_destroy(&attributes);
-    if (!started)
-        work(walk);
-    for (uint32_t i = 0; i < started; i++)
-        pthread_join(threads[i], NULL);
-}
-
-/* What never came to its end. */
-static void end_rest(struct walk *walk)
-{
-    bool cancelled = cancel_fired(walk->config.cancel);
+    bool were_parked;
 
     pthread_mutex_lock(&walk->lock);
-    for (uint32_t i = 0; i < walk->config.graph->n_nodes; i++)
-        if (walk->nodes[i].phase != ENDED)
-            end(walk, i,
-                !cancelled && walk->nodes[i].visits ? WALK_OUTCOME_TIMED_OUT
-                                                    : WALK_OUTCOME_CANCELLED,
-                NOBODY);
-    tell_of_waiting(walk);
+    were_parked = walk->parked.count;
+    walk->wakes++;
+    while (walk->parked.count)
+        make_ready_again(walk, first_parked(walk));
+    were_parked = were_parked && walk->first_offer;
     pthread_mutex_unlock(&walk->lock);
+    return were_parked;
 }
 
-void walk_run(struct walk *walk, struct walk_counts *ret)
+void walk_stop(struct walk *walk, bool time_is_up)
 {
-    struct cancel_listener *listener = cancel_listen(walk->config.cancel, on_cancel, walk);
-    uint32_t n = walk->config.graph->n_nodes;
-
     pthread_mutex_lock(&walk->lock);
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t *list;
+    if (!walk->is_stopped) {
+        walk->is_stopped = true;
+        walk->stopped_as = time_is_up ? WALK_OUTCOME_TIMED_OUT : WALK_OUTCOME_CANCELLED;
+        walk->first_offer = NULL;
+        for (uint32_t i = 0; i < walk->config.graph->n_nodes; i++) {
+            struct node *node = &walk->nodes[i];
 
-        befores(walk, i, &list, &walk->nodes[i].missing);
-        if (!walk->nodes[i].missing)
-            make_ready(walk, i);
+            if (node->phase == VISITED || node->phase == ENDED)
+                continue;
+            heap_remove(&walk->parked, &node->parked);
+            end(walk, i, node->visits ? walk->stopped_as : WALK_OUTCOME_CANCELLED, NO_NODE);
+        }
     }
     pthread_mutex_unlock(&walk->lock);
-    if (n)
-        run_threads(walk);
-    cancel_unlisten(walk->config.cancel, listener);
-    end_rest(walk);
-    *ret = walk->counts;
 }
 
-void walk_wake(struct walk *walk, uint32_t node)
+/* ---- What became of it ---- */
+
+bool walk_is_over(struct walk *walk)
 {
-    struct node *woken = &walk->nodes[node];
+    bool is_over;
 
     pthread_mutex_lock(&walk->lock);
-    if (woken->phase == RUNNING)
-        woken->woken = true;
-    if (woken->phase == PARKED) {
-        heap_remove(walk, node);
-        woken->phase = READY;
-        push(walk, &walk->again, node);
-        pthread_cond_broadcast(&walk->changed);
-    }
+    is_over = !walk->n_left;
     pthread_mutex_unlock(&walk->lock);
+    return is_over;
 }
 
 enum walk_outcome walk_outcome(struct walk *walk, uint32_t node)
@@ -466,16 +373,95 @@ enum walk_outcome walk_outcome(struct walk *walk, uint32_t node)
     return outcome;
 }
 
+void walk_counts(struct walk *walk, struct walk_counts *ret)
+{
+    pthread_mutex_lock(&walk->lock);
+    *ret = (struct walk_counts){
+        .done = walk->n_ended[WALK_OUTCOME_DONE],
+        .failed = walk->n_ended[WALK_OUTCOME_FAILED],
+        .skipped = walk->n_ended[WALK_OUTCOME_SKIPPED],
+        .cancelled = walk->n_ended[WALK_OUTCOME_CANCELLED],
+        .timed_out = walk->n_ended[WALK_OUTCOME_TIMED_OUT],
+    };
+    pthread_mutex_unlock(&walk->lock);
+}
+
+/* ---- The whole ---- */
+
+static int compare_places(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+    return (left > right) - (left < right);
+}
+
+/* One struct rank for each rank of each group that has nodes. Nodes are sorted by group, rank and
+ * number, all in one integer. */
+static void make_ranks(struct walk *walk)
+{
+    const struct walk_config *config = &walk->config;
+    uint32_t n = config->graph->n_nodes, n_ranks = 0;
+    uint64_t *places = NEW_ARRAY(uint64_t, n + 1);
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t group = config->groups ? config->groups[i] : 0;
+        uint64_t rank = config->graph->rank ? config->graph->rank[i] : 0;
+
+        assert(group < walk->n_groups);
+        places[i] = group << 48 | rank << 32 | i;
+    }
+    qsort(places, n, sizeof(*places), compare_places);
+    for (uint32_t i = 0; i < n; i++)
+        n_ranks += i == 0 || places[i] >> 32 != places[i - 1] >> 32;
+    walk->ranks = NEW_ARRAY(struct rank, n_ranks + 1);
+    n_ranks = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (i == 0 || places[i] >> 32 != places[i - 1] >> 32)
+            walk->ranks[n_ranks++] = (struct rank){
+                .open.key = (int64_t)(places[i] >> 32 & UINT16_MAX),
+                .group = &walk->groups[places[i] >> 48],
+                .ready.first = NO_NODE,
+            };
+        walk->nodes[(uint32_t)places[i]].rank = &walk->ranks[n_ranks - 1];
+    }
+    free(places);
+}
+
+struct walk *walk_new(const struct walk_config *config)
+{
+    const struct graph *graph = config->graph;
+    struct walk *walk = NEW(struct walk);
+
+    walk->config = *config;
+    if (!walk->config.parallelism)
+        walk->config.parallelism = 1;
+    walk->n_groups = config->groups && config->n_groups ? config->n_groups : 1;
+    walk->groups = NEW_ARRAY(struct group, walk->n_groups);
+    for (uint16_t i = 0; i < walk->n_groups; i++)
+        walk->groups[i].again.first = NO_NODE;
+    walk->nodes = NEW_ARRAY(struct node, graph->n_nodes + 1);
+    walk->n_left = graph->n_nodes;
+    make_ranks(walk);
+    for (uint32_t i = 0; i < graph->n_nodes; i++) {
+        walk->nodes[i].missing = graph->dependency_start[i + 1] - graph->dependency_start[i];
+        if (!walk->nodes[i].missing)
+            make_ready(walk, i);
+    }
+    pthread_mutex_init(&walk->lock, NULL);
+    return walk;
+}
+
 void walk_free(struct walk *walk)
 {
     if (!walk)
         return;
-    pthread_cond_destroy(&walk->changed);
+    assert(!walk->n_under_way);
     pthread_mutex_destroy(&walk->lock);
+    heap_done(&walk->parked);
+    for (uint16_t i = 0; i < walk->n_groups; i++)
+        heap_done(&walk->groups[i].open_ranks);
+    free(walk->groups);
+    free(walk->ranks);
     free(walk->nodes);
-    free(walk->parked);
-    free(walk->reached);
-    free(walk->queues);
-    free(walk->under_way);
     free(walk);
 }

@@ -1,31 +1,35 @@
 /*
- * A walk over a graph: visits every node after what it depends on (or, in
- * reverse, after what depends on it), several at a time, on threads of its own.
+ * A walk over a graph: which node may be visited next, and what became of
+ * each. A passive structure without threads: whoever has time asks for a
+ * visit, makes it, and says how it went (engine/executor does that for many
+ * walks at once).
  *
- * A visit does its work on a worker thread and says how it went:
- *   DONE    the nodes that waited for it may go
+ * A node is visited after all that it depends on. A visit ends as
+ *   DONE    the nodes that waited for it may be visited
  *   FAILED  the walk goes on elsewhere; what depends on it, near or far, is SKIPPED
- *   PARKED  not yet: visit again after a delay, or when walk_wake() says so. A
- *           parked node holds no thread, so that a stuck one stalls no other. One that
- *           may itself wait for what depends on it lets that go (lets_go).
+ *   PARKED  not yet: visit again after a delay, or when walk_wake() says so. It
+ *           may let go of what depends on it (lets_go): that goes on, however
+ *           the node itself ends.
  *
- * Among nodes that may go, lower ranks are visited first, and a node's first
- * visit waits while one of lower rank is under way or free to go. (In reverse:
- * higher ranks first.) Parked nodes hold back only what depends on them.
+ * Groups are resources of one runtime: each has its own ranks, and a bound on
+ * how many visits of it may be under way, so that slow ones of one group do
+ * not hold up another. Groups that have something to visit take turns. Within
+ * a group first visits and revisits take turns. The first visit of a node
+ * waits while a node of lower rank in the same group is on its first visit or
+ * free for it. Parked nodes hold back only what depends on them.
  *
- * When `cancel` fires or the deadline passes, no visit begins any more, those
- * under way end (they see the same token), and what is left is CANCELLED or,
- * where it was parked when time ran out, TIMED_OUT.
+ * When the walk is stopped no visit begins any more. What is not being visited
+ * ends at once, CANCELLED, or, where it was visited before, TIMED_OUT if the
+ * walk was stopped for that. Visits under way come to their end; DONE and
+ * FAILED count, PARKED is the same end as for the others.
  *
- * visit runs on several threads at once, but once at a time for a node; the
- * walk's own locking makes what the visits of dependencies wrote visible to
- * those of dependents. on_end and on_wait run under the walk's lock, one at a
- * time.
+ * Thread-safe. on_end runs under the walk's lock, one at a time: it is quick
+ * and does not call the walk. What the visits of dependencies wrote is visible
+ * to those of dependents.
  */
 #ifndef ENGINE_WALK_WALK_H
 #define ENGINE_WALK_WALK_H
 
-#include "engine/base/cancel.h"
 #include "engine/base/clock.h"
 #include "engine/graph/graph.h"
 
@@ -36,33 +40,29 @@ enum walk_outcome {
     WALK_OUTCOME_DONE,
     WALK_OUTCOME_FAILED,
     WALK_OUTCOME_SKIPPED,   /* something that it depends on did not end DONE */
-    WALK_OUTCOME_CANCELLED, /* never ended: cancelled, or out of time before its first visit */
-    WALK_OUTCOME_TIMED_OUT, /* parked when time ran out */
+    WALK_OUTCOME_CANCELLED, /* stopped before its end */
+    WALK_OUTCOME_TIMED_OUT, /* stopped for time_is_up, after it had been visited */
 };
 
 struct walk;
 
+/* One visit: from walk_next() to walk_end_visit(). */
 struct walk_visit {
     uint32_t node;
-    unsigned count;      /* visits before this one */
-    int64_t retry_after; /* set by a visit that parks: ms; default 1000; CLOCK_FOREVER: when woken */
-    bool lets_go;        /* set by a visit that parks: as to what depends on it, it is DONE */
+    unsigned count;      /* visits of the node before this one */
+    int64_t retry_after; /* set by a visit that parks: ms (1000 if not set); CLOCK_FOREVER: when
+                            woken */
+    bool lets_go;        /* set by a visit that parks: to what depends on it, it is DONE */
 };
 
 struct walk_config {
-    const struct graph *graph;
-    bool reverse;
-    unsigned parallelism; /* 1 to LIMIT_PARALLELISM; threads are no more than nodes */
-    const struct clock_source *clock;
-    struct cancel *cancel;
-    int64_t deadline; /* clock->monotonic(), or CLOCK_FOREVER */
-
-    enum walk_verdict (*visit)(void *arg, struct walk_visit *visit);
-    /* A node has ended. cause: of a SKIPPED one, the node that did not end DONE. May be NULL. */
+    const struct graph *graph; /* borrowed; its ranks are used, lower ones first */
+    const uint16_t *groups; /* of each node, below n_groups; read by walk_new(); NULL: all in 0 */
+    uint16_t n_groups;      /* 0: 1 */
+    unsigned parallelism;   /* visits under way at once, of each group; 0: 1 */
+    /* A node has ended, by its own visit's verdict or otherwise. cause: of SKIPPED, the node that
+     * failed, near or far; else UINT32_MAX. May be NULL. */
     void (*on_end)(void *arg, uint32_t node, enum walk_outcome outcome, uint32_t cause);
-    /* true: no node can be visited for the first time before a parked one ends; false: one can,
-     * or the walk is over. In turns, beginning with true. May be NULL. */
-    void (*on_wait)(void *arg, bool waits);
     void *arg;
 };
 
@@ -70,13 +70,37 @@ struct walk_counts {
     uint32_t done, failed, skipped, cancelled, timed_out;
 };
 
-/* A walk may be woken before and while it runs, from any thread. */
 struct walk *walk_new(const struct walk_config *config);
-/* Blocks until every node has ended; once for each walk. */
-void walk_run(struct walk *walk, struct walk_counts *ret);
-void walk_wake(struct walk *walk, uint32_t node);
-enum walk_outcome walk_outcome(struct walk *walk, uint32_t node);
-void walk_free(struct walk *walk);
+void walk_free(struct walk *walk); /* when no visit is under way */
 DEFINE_CLEANUP(struct walk *, walk_free)
+
+enum walk_state {
+    WALK_VISIT,   /* *ret is to be visited now, and its end to be told */
+    WALK_BUSY,    /* nothing to begin before a visit under way ends, or a node is woken or due */
+    WALK_WAITING, /* none is under way: nothing happens before a node is woken or due */
+    WALK_OVER,    /* every node has ended */
+};
+
+/* now: monotonic, ms. *ret_due (BUSY, WAITING): when the first parked node is due; CLOCK_FOREVER:
+ * none is before it is woken. */
+enum walk_state walk_next(struct walk *walk, int64_t now, struct walk_visit *ret, int64_t *ret_due);
+
+/* How it went; now: as above. True: there is a visit to begin now, or the walk is over. */
+bool walk_end_visit(struct walk *walk, const struct walk_visit *visit, enum walk_verdict verdict,
+                    int64_t now);
+
+/* The node is visited again soon: at once if it is parked; after that, if it is being visited and
+ * parks. Of other nodes: nothing. True: the node was parked, and there is a visit to begin now. */
+bool walk_wake(struct walk *walk, uint32_t node);
+/* The same for each node. */
+bool walk_wake_all(struct walk *walk);
+
+/* From now on no visit begins. time_is_up: TIMED_OUT for what had been visited. Only the first call
+ * counts. Linear in nodes. */
+void walk_stop(struct walk *walk, bool time_is_up);
+
+bool walk_is_over(struct walk *walk);
+enum walk_outcome walk_outcome(struct walk *walk, uint32_t node);
+void walk_counts(struct walk *walk, struct walk_counts *ret);
 
 #endif

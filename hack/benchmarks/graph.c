@@ -3,23 +3,27 @@
  * half references. Each step is timed in its best run of several; the peer is yajl reading the
  * same bytes in the same run and building nothing of them: the floor of any reader on yajl.
  */
+#include <stdio.h>
 #include <time.h>
 #include <yajl/yajl_parse.h>
 
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/graph/build.h"
+#include "runtimes/kubernetes/check.h"
+#include "runtimes/kubernetes/relate.h"
+#include "runtimes/kubernetes/runtime.h"
 
 #define NODES      100000
 #define RUNS       7
 #define TARGET_MS  150.0
 #define NAMESPACES 10 /* the first resources */
 
-enum step { PEER, READ, PARSE, BUILD, ORDER, N_STEPS };
+enum step { PEER, READ, PARSE, RELATE, BUILD, ORDER, N_STEPS };
 
 static const char *const step_names[N_STEPS] = {
-    [PEER] = "yajl alone (the peer)", [READ] = "json_read",    [PARSE] = "spec_parse",
-    [BUILD] = "graph_from_spec",      [ORDER] = "graph_order",
+    [PEER] = "yajl alone (the peer)", [READ] = "json_read",        [PARSE] = "spec_parse",
+    [RELATE] = "kube_relate",         [BUILD] = "graph_from_spec", [ORDER] = "graph_order",
 };
 
 struct run {
@@ -150,13 +154,27 @@ static void must(int r, const struct error *error)
     exit(1);
 }
 
+static void relate(const struct spec *spec, struct relations *ret)
+{
+    static const struct runtime_scope scope = {.key = {"team", "s"}};
+    _cleanup_free_ struct runtime_target *targets =
+        NEW_ARRAY(struct runtime_target, spec->n_resources + 1);
+
+    for (size_t i = 0; i < spec->n_resources; i++)
+        targets[i] = (struct runtime_target){.id = spec->resources[i].id,
+                                             .attributes = spec->resources[i].attributes};
+    relations_init(ret, spec->n_resources);
+    kube_relate(NULL, &scope, targets, spec->n_resources, ret, NULL);
+}
+
 static void run_once(const struct buf *text, struct run *ret)
 {
-    static const char *const types[] = {RESOURCE_KUBERNETES, NULL};
-    const struct spec_options options = {.types = types};
+    static const struct spec_type types[] = {{KUBE_RUNTIME_TYPE, &kube_checks, NULL}};
+    const struct spec_options options = {types, ARRAY_SIZE(types)};
     _cleanup_value_ const struct value *object = NULL;
     _cleanup_(spec_free_p) struct spec *spec = NULL;
     _cleanup_(graph_free_p) struct graph *graph = NULL;
+    _cleanup_(relations_done) struct relations relations = RELATIONS_INIT;
     _cleanup_free_ uint32_t *order = NEW_ARRAY(uint32_t, NODES);
     struct problems problems = PROBLEMS_INIT;
     struct error error = {0};
@@ -168,8 +186,10 @@ static void run_once(const struct buf *text, struct run *ret)
     must(json_read(text->data, text->length, &object, &error), &error);
     at[PARSE] = now_ms();
     must(spec_parse(object, &options, &spec, &problems, &error), &error);
+    at[RELATE] = now_ms();
+    relate(spec, &relations);
     at[BUILD] = now_ms();
-    must(graph_from_spec(spec, &graph, &error), &error);
+    must(graph_from_spec(spec, &relations, &graph, &error), &error);
     at[ORDER] = now_ms();
     graph_order(graph, order);
     at[N_STEPS] = now_ms();
@@ -182,7 +202,7 @@ static void run_once(const struct buf *text, struct run *ret)
 static void report(const struct run *best, size_t bytes)
 {
     const double *ms = best->ms;
-    double ordered = ms[PARSE] + ms[BUILD] + ms[ORDER], whole = ordered + ms[READ];
+    double ordered = ms[PARSE] + ms[RELATE] + ms[BUILD] + ms[ORDER], whole = ordered + ms[READ];
 
     printf("%u nodes, %u edges, %.1f MB of JSON; best of %d runs\n\n", NODES, best->n_edges,
            (double)bytes / 1e6, RUNS);

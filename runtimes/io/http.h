@@ -64,6 +64,8 @@ struct http_request {
     size_t body_length;
     int64_t timeout;             /* ms for all of it; 0: 30 s. Streams: of silence, 0: none */
     struct cancel *cancel;       /* may be NULL */
+    bool complete_once_sent;     /* cancel acts before it is sent, never after: the answer tells what
+                                    became of it */
     size_t max_response;         /* bytes; 0: LIMIT_DOCUMENT_BYTES. Past it: ERR_TOO_LARGE */
 
     /*

@@ -306,8 +306,13 @@ static void call_begin(struct http_call *call)
         result = CURLE_OUT_OF_MEMORY;
     if (result != CURLE_OK)
         call_finish(&call->task, result);
-    else if (call->task.deadline.at)
-        task_set_deadline(&call->task, call->task.deadline.at);
+    else if (call->task.deadline.key)
+        task_set_deadline(&call->task, call->task.deadline.key);
+}
+
+static bool is_beyond_cancel(const struct http_call *call)
+{
+    return call->request.complete_once_sent && call->response->sent;
 }
 
 static void call_notice(struct task *task, unsigned notices)
@@ -316,9 +321,9 @@ static void call_notice(struct task *task, unsigned notices)
 
     if (notices & TASK_STOP)
         call_cancel(call, "Stopped", true);
-    else if (notices & TASK_CANCEL)
+    else if (notices & TASK_CANCEL && !is_beyond_cancel(call))
         call_cancel(call, cancel_reason(call->request.cancel), false);
-    else
+    else if (notices & TASK_BEGIN)
         call_begin(call);
 }
 
@@ -364,7 +369,7 @@ bool call_submit(struct http_call *call)
     if (!call->is_stream && request->timeout <= 0)
         request->timeout = REQUEST_TIMEOUT_MS;
     if (request->timeout > 0)
-        call->task.deadline.at = loop_time_after(request->timeout);
+        call->task.deadline.key = loop_time_after(request->timeout);
     call->listener = cancel_listen(request->cancel, on_cancel, call);
     if (task_submit(&call->task))
         return true;

@@ -47,7 +47,7 @@ void loop_unref(struct http_loop *loop)
     if (!loop || atomic_fetch_sub(&loop->references, 1) > 1)
         return;
     pthread_mutex_destroy(&loop->lock);
-    deadlines_done(&loop->deadlines);
+    heap_done(&loop->deadlines);
     free(loop);
 }
 
@@ -132,14 +132,14 @@ void task_wait(struct task *task)
 
 void task_set_deadline(struct task *task, int64_t at)
 {
-    deadlines_set(&task->loop->deadlines, &task->deadline, at);
+    heap_set(&task->loop->deadlines, &task->deadline, at);
 }
 
 void task_end(struct task *task)
 {
     struct http_loop *loop = task->loop;
 
-    deadlines_remove(&loop->deadlines, &task->deadline);
+    heap_remove(&loop->deadlines, &task->deadline);
     LIST_REMOVE(task, all);
     pthread_mutex_lock(&loop->lock);
     if (task->in_inbox)
@@ -194,20 +194,20 @@ static void collect(struct http_loop *loop)
 
 static void expire(struct http_loop *loop)
 {
-    struct deadline *deadline;
+    struct heap_item *deadline;
     struct task *task;
 
-    while ((deadline = deadlines_first(&loop->deadlines)) && deadline->at <= loop->now) {
-        deadlines_remove(&loop->deadlines, deadline);
-        task = (struct task *)((char *)deadline - offsetof(struct task, deadline));
+    while ((deadline = heap_first(&loop->deadlines)) && deadline->key <= loop->now) {
+        heap_remove(&loop->deadlines, deadline);
+        task = CONTAINER_OF(deadline, struct task, deadline);
         task->type->expire(task);
     }
 }
 
 static int sleep_limit(const struct http_loop *loop)
 {
-    const struct deadline *deadline = deadlines_first(&loop->deadlines);
-    int64_t left = deadline ? deadline->at - loop->now : LONGEST_SLEEP_MS;
+    const struct heap_item *deadline = heap_first(&loop->deadlines);
+    int64_t left = deadline ? deadline->key - loop->now : LONGEST_SLEEP_MS;
     int64_t most = LONGEST_SLEEP_MS;
 
     if (loop->calls && loop->now < loop->heard + LOOK_AGAIN_FOR_MS)

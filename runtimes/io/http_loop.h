@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
-#include "runtimes/io/deadlines.h"
+#include "engine/base/heap.h"
 #include "runtimes/io/http.h"
 
 enum task_notice {
@@ -53,7 +53,7 @@ struct task {
     pthread_cond_t end;
 
     /* The loop's thread only. */
-    struct deadline deadline;
+    struct heap_item deadline; /* key: of system_clock.monotonic() */
     LIST_ENTRY(task) all;
 };
 
@@ -73,7 +73,7 @@ struct http_loop {
 
     /* The loop's thread only. */
     struct task_list tasks;
-    struct deadlines deadlines;
+    struct heap deadlines;
     int64_t now;    /* of system_clock.monotonic(), when the loop last woke */
     int64_t heard;  /* the same, when bytes of any answer last came */
     unsigned calls; /* that curl has in hand */

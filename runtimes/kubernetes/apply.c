@@ -1,24 +1,35 @@
-/* Server-side apply, for real and dry, and deletion. */
-#include <stdio.h>
-
+/* Server-side apply, for real and dry. */
+#include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/spec/resource.h"
 #include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/pause.h"
-#include "runtimes/kubernetes/session.h"
+#include "runtimes/kubernetes/object_ref.h"
+#include "runtimes/kubernetes/step.h"
 
 /* No object has it, and for one that is to be made it is not looked at: so a create is refused
  * where there is one, which server-side apply would merge with otherwise. (Tried on 1.36.) */
 #define NO_VERSION "1"
 
-#define SERVED_LOOK 200 /* ms between two tries of what is served soon */
+#define SERVED_LOOK 200   /* ms between two tries of what is served soon */
+#define MAX_TAKES   5     /* of an object that only its status, say, changes of */
+#define EFFECT_TIME 60000 /* ms that the API server goes on with a request at most */
 
-static int place_for_writing(struct runtime_session *session, const struct runtime_target *target,
-                             struct kube_place *ret, struct error *error)
+/* ---- One request ---- */
+
+struct patch {
+    struct runtime_session *session;
+    const struct runtime_call *call;
+    const struct value *attributes;
+    enum kube_apply_mode mode;
+    struct kube_expected expected; /* of TAKE */
+    bool dry_run;
+};
+
+static int place_for_writing(const struct patch *patch, struct kube_place *ret, struct error *error)
 {
-    struct object_ref ref = object_ref_of(target->attributes);
+    struct object_ref ref = object_ref_of(patch->attributes);
     struct error problem = {0};
-    int r = kube_place_of(session, target->attributes, ret, &problem);
+    int r = kube_place_of(patch->session, patch->attributes, patch->call, ret, &problem);
 
     if (r == ERR_NOT_FOUND)
         return err_set(error, ERR_INVALID, "KindNotFound",
@@ -28,147 +39,178 @@ static int place_for_writing(struct runtime_session *session, const struct runti
     return r < 0 ? err_copy(error, &problem) : 0;
 }
 
-static int patch(struct runtime_session *session, const struct runtime_target *target,
-                 enum apply_mode mode, bool dry_run, const struct value **ret, struct error *error)
+static void write_path(const struct patch *patch, const struct kube_place *place, struct buf *to)
 {
+    _cleanup_free_ char *path = kube_place_path(place);
+
+    buf_add_str(to, path);
+    kube_path_query(to, "fieldManager", patch->session->field_manager);
+    kube_path_query(to, "fieldValidation", "Strict");
+    if (patch->mode == KUBE_APPLY_TAKE)
+        kube_path_query(to, "force", "true");
+    if (patch->dry_run)
+        kube_path_query(to, "dryRun", "All");
+}
+
+static int send(const struct patch *patch, const struct value **ret, enum certainty *ret_certainty,
+                struct error *error)
+{
+    static const struct kube_expected none = {NULL, NO_VERSION};
     _cleanup_value_ const struct value *body = NULL;
-    _cleanup_free_ char *path = NULL;
-    _cleanup_buf_ struct buf query = BUF_INIT;
+    _cleanup_buf_ struct buf path = BUF_INIT;
     struct kube_place place;
-    struct kube_request request = {
-        .method = "PATCH", .content_type = KUBE_APPLY_PATCH, .idempotent = true};
-    int r = place_for_writing(session, target, &place, error);
+    struct kube_request request = {.method = "PATCH", .content_type = KUBE_APPLY_PATCH};
+    int r = place_for_writing(patch, &place, error);
 
     if (r < 0)
         return r;
-    body = kube_object_prepare(session, &place, target->attributes,
-                               mode == APPLY_CREATE ? NO_VERSION : target->version);
-    path = kube_place_path(&place);
-    buf_add_str(&query, path);
-    kube_path_query(&query, "fieldManager", session->field_manager);
-    kube_path_query(&query, "fieldValidation", "Strict");
-    if (mode == APPLY_TAKE)
-        kube_path_query(&query, "force", "true");
-    if (dry_run)
-        kube_path_query(&query, "dryRun", "All");
-    request.path = query.data;
+    body = kube_object_prepare(patch->session, &place, patch->attributes,
+                               patch->mode == KUBE_APPLY_CREATE ? &none : &patch->expected);
+    write_path(patch, &place, &path);
+    request.path = path.data;
     request.body = body;
-    return session_do(session, &place, &request, ret, error);
+    if (patch->dry_run)
+        return session_read(patch->session, &place, patch->call, &request, ret, error);
+    return session_change(patch->session, &place, patch->call, &request, ret, ret_certainty, error);
 }
 
-static const struct value *replace(const struct value *taken, const char *const *keys, size_t n)
+int kube_dry_run(struct runtime_session *session, const struct value *attributes,
+                 enum kube_apply_mode mode, const struct runtime_call *call,
+                 const struct value **ret, struct error *error)
 {
-    _cleanup_value_ const struct value *unknown = value_pack("u");
-    const struct value *next = value_with_path(taken, keys, n, unknown);
+    struct patch patch = {
+        .session = session, .call = call, .attributes = attributes, .mode = mode, .dry_run = true};
+    _cleanup_value_ const struct value *object = NULL;
+    int r = send(&patch, &object, NULL, error);
 
-    value_unref(taken);
-    return next;
+    if (r >= 0)
+        *ret = kube_object_mark(object);
+    return r;
 }
 
-/* What a dry-run makes up, and a real create would choose otherwise. */
-static const struct value *mark_unknown(const struct value *taken, const struct value *attributes)
-{
-    static const char *const allocated[][2] = {
-        {"metadata", "uid"}, {"spec", "clusterIP"}, {"spec", "clusterIPs"}};
-
-    for (size_t i = 0; i < ARRAY_SIZE(allocated); i++)
-        if (value_path(taken, allocated[i][0], allocated[i][1], NULL) &&
-            !value_path(attributes, allocated[i][0], allocated[i][1], NULL))
-            taken = replace(taken, allocated[i], 2);
-    return taken;
-}
-
-int kube_preview(struct runtime_session *session, const struct runtime_target *target,
-                 enum apply_mode mode, const struct value **ret, struct error *error)
-{
-    const struct value *object = NULL;
-    int r = patch(session, target, mode, true, &object, error);
-
-    if (r < 0)
-        return r;
-    *ret = mode == APPLY_CREATE ? mark_unknown(object, target->attributes) : object;
-    return 0;
-}
+/* ---- A kind that is served soon ---- */
 
 static bool is_not_served(const struct error *error)
 {
     return str_equal(error->reason, "KindNotFound") || str_equal(error->reason, "NotServed");
 }
 
+/* False: there is no time, or no reason, to try once more. */
+static bool wait_until_served(const struct patch *patch, const struct error *problem)
+{
+    int64_t left;
+
+    if (!is_not_served(problem) || !session_expects_kind(patch->session, patch->attributes) ||
+        session_time_left(patch->session, patch->call, &left, NULL) < 0 ||
+        !pause_for(SERVED_LOOK, patch->call->cancel))
+        return false;
+    kube_discovery_forget(patch->session->runtime->config.discovery,
+                          object_ref_of(patch->attributes).api_version);
+    return true;
+}
+
 /* Where it is not served, and a definition that was just made says that it will be: once more,
  * after a while. */
-static int patch_when_served(struct runtime_session *session, const struct runtime_target *target,
-                             enum apply_mode mode, const struct value **ret, struct error *error)
+static int send_when_served(const struct patch *patch, const struct value **ret,
+                            enum certainty *ret_certainty, struct error *error)
 {
     struct error problem = {0};
     int r;
 
-    while ((r = patch(session, target, mode, false, ret, &problem)) < 0 &&
-           is_not_served(&problem) && session_expects_kind(session, target->attributes)) {
-        if (!pause_for(SERVED_LOOK, session->cancel))
-            return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(session->cancel));
-        kube_discovery_forget(session->runtime->config.discovery,
-                              object_ref_of(target->attributes).api_version);
+    while ((r = send(patch, ret, ret_certainty, &problem)) < 0 &&
+           wait_until_served(patch, &problem))
         err_clear(&problem);
-    }
     return r < 0 ? err_copy(error, &problem) : 0;
 }
 
-int kube_apply(struct runtime_session *session, const struct runtime_target *target,
-               enum apply_mode mode, struct observation *ret, struct error *error)
-{
-    _cleanup_value_ const struct value *object = NULL;
-    int r = patch_when_served(session, target, mode, &object, error);
+/* ---- An object that changed since it was seen ---- */
 
+/* After a conflict of versions. 1: what was planned for holds still, and *ret_version is its
+ * version now; 0: it does not. */
+static int look_again(const struct kube_step *step, const struct runtime_call *call,
+                      char **ret_version, struct error *error)
+{
+    struct observation now = {0};
+    int r = kube_look(step->session, step->identity, false, call, &now, error);
+    const struct kube_detail *detail = r >= 0 ? kube_detail_of(&now) : NULL;
+
+    if (detail && !now.terminating && detail->owner == step->owner &&
+        str_equal(now.uid, step->uid) && str_equal(now.footprint, step->footprint)) {
+        free(*ret_version);
+        *ret_version = str_new(detail->version);
+        r = 1;
+    }
+    observation_done(&now);
+    return r;
+}
+
+/* Status updates change the version all the time, and are none of our business. */
+static int take(struct patch *patch, const struct kube_step *step, const struct value **ret,
+                enum certainty *ret_certainty, struct error *error)
+{
+    _cleanup_free_ char *version = str_new(step->version);
+
+    for (unsigned takes = 1;; takes++) {
+        struct error problem = {0};
+        int r;
+
+        patch->expected = (struct kube_expected){step->uid, version};
+        r = send_when_served(patch, ret, ret_certainty, &problem);
+        if (r != ERR_CONFLICT || *ret_certainty != OUTCOME_NOT_SENT || takes == MAX_TAKES)
+            return r < 0 ? err_copy(error, &problem) : 0;
+        r = look_again(step, patch->call, &version, error);
+        if (r <= 0)
+            return r < 0 ? r : err_copy(error, &problem);
+    }
+}
+
+/* ---- Outcomes ---- */
+
+void kube_outcome_doubt(const struct runtime_session *session, enum certainty certainty,
+                        struct runtime_outcome *ret)
+{
+    const struct clock_source *clock = session->runtime->config.clock;
+
+    ret->certainty = certainty;
+    ret->until = certainty == OUTCOME_IN_DOUBT ? clock->now(clock) + EFFECT_TIME : 0;
+}
+
+static int apply_object(const struct kube_step *step, const struct runtime_call *call,
+                        struct runtime_outcome *ret, struct error *error)
+{
+    bool is_create = step->base.action == PLAN_CREATE;
+    struct patch patch = {.session = step->session,
+                          .call = call,
+                          .attributes = step->base.attributes,
+                          .mode = is_create ? KUBE_APPLY_CREATE : KUBE_APPLY_TAKE};
+    _cleanup_value_ const struct value *object = NULL;
+    enum certainty certainty = OUTCOME_NOT_SENT;
+    int r = is_create ? send_when_served(&patch, &object, &certainty, error)
+                      : take(&patch, step, &object, &certainty, error);
+
+    kube_outcome_doubt(step->session, certainty, ret);
     if (r < 0)
         return r;
-    session_note_definition(session, target->attributes);
-    kube_observe_object(session, object, true, ret);
+    session_note_definition(step->session, step->base.attributes);
+    kube_observe_object(step->session, object, true, &ret->now);
     return 0;
 }
 
-/* What carries rights has nothing that depends on it, and who deletes it may be unable to look at
- * it afterwards: the answer has to say that it is gone. */
-static bool carries_rights(const struct kube_kind *kind)
+int kube_apply(struct runtime_step *base, const struct runtime_call *call,
+               struct runtime_outcome *ret, struct error *error)
 {
-    return api_group_is(kind->group_version, "rbac.authorization.k8s.io") ||
-           (api_group_is(kind->group_version, "") && str_equal(kind->kind, "ServiceAccount"));
-}
+    const struct kube_step *step = (const struct kube_step *)base;
 
-static int send_delete(struct runtime_session *session, const struct kube_place *place,
-                       const char *uid, const struct value **ret, struct error *error)
-{
-    _cleanup_value_ const struct value *body = value_pack(
-        "{s:s, s:s, s:{s:s}, s:s}", "apiVersion", "v1", "kind", "DeleteOptions", "preconditions",
-        "uid", uid, "propagationPolicy", carries_rights(place->kind) ? "Background" : "Foreground");
-    _cleanup_free_ char *path = kube_place_path(place);
-    struct kube_request request = {
-        .method = "DELETE", .path = path, .body = body, .idempotent = true};
-
-    return session_do(session, place, &request, ret, error);
-}
-
-/* Of what has no finalizers the answer is a Status, else the object as it waits for them. */
-static bool is_gone(const struct kube_place *place, const struct value *answer)
-{
-    return carries_rights(place->kind) && str_equal(value_get_string(answer, "kind"), "Status") &&
-           str_equal(value_get_string(answer, "status"), "Success");
-}
-
-int kube_remove(struct runtime_session *session, const struct runtime_target *target,
-                struct error *error)
-{
-    _cleanup_value_ const struct value *answer = NULL;
-    struct kube_place place;
-    struct error problem = {0};
-    int r = kube_place_at_any_version(session, target->attributes, &place, &problem);
-
-    if (!target->uid)
-        return err_set(error, ERR_INTERNAL, "UnknownIdentity", "%s has no uid to delete by",
-                       target->id);
-    if (r >= 0)
-        r = send_delete(session, &place, target->uid, &answer, &problem);
-    if (r == ERR_NOT_FOUND)
-        return 0;
-    return r < 0 ? err_copy(error, &problem) : is_gone(&place, answer);
+    switch (base->action) {
+    case PLAN_CREATE:
+    case PLAN_ADOPT:
+    case PLAN_UPDATE:
+        return apply_object(step, call, ret, error);
+    case PLAN_DELETE:
+        return kube_apply_removal(step, call, ret, error);
+    default:
+        ret->certainty = OUTCOME_NOT_SENT;
+        return err_set(error, ERR_INTERNAL, "UnexpectedAction", "\"%s\" cannot be carried out",
+                       plan_action_name(base->action));
+    }
 }

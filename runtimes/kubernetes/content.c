@@ -4,13 +4,14 @@
 
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
-#include "engine/spec/resource.h"
 #include "runtimes/kubernetes/client/kinds.h"
 #include "runtimes/kubernetes/client/list.h"
 #include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/object_ref.h"
 
 struct look {
     struct runtime_session *session;
+    const struct runtime_call *call;
     struct content *content;
     const struct kube_kind *kind; /* that is listed */
     bool in_namespace;
@@ -197,7 +198,7 @@ static bool has_vanished(const struct look *look)
 
     kube_discovery_forget(discovery, look->kind->group_version);
     return kube_discovery_find(discovery, look->kind->group_version, look->kind->kind,
-                               look->session->cancel, &kind, NULL) == ERR_NOT_FOUND;
+                               look->call->cancel, &kind, NULL) == ERR_NOT_FOUND;
 }
 
 /* An error only where nothing more can be asked. */
@@ -212,7 +213,7 @@ static int list_kind(struct look *look, const char *namespace_name, struct error
                       &(struct kube_list){.path = path,
                                           .metadata_only = true,
                                           .impersonate = session->impersonate,
-                                          .cancel = session->cancel,
+                                          .cancel = look->call->cancel,
                                           .on_item = on_item,
                                           .arg = look},
                       NULL, &problem);
@@ -229,9 +230,10 @@ static int list_kind(struct look *look, const char *namespace_name, struct error
     return 0;
 }
 
-static void look_init(struct look *look, struct runtime_session *session, struct content *content)
+static void look_init(struct look *look, struct runtime_session *session,
+                      const struct runtime_call *call, struct content *content)
 {
-    *look = (struct look){.session = session, .content = content};
+    *look = (struct look){.session = session, .call = call, .content = content};
     buf_init(&content->foreign.text, 0);
     buf_init(&content->refused.text, 0);
     buf_init(&content->refused_kinds, 0);
@@ -248,14 +250,14 @@ static void look_done(struct look *look)
     arena_done(&look->arena);
 }
 
-int content_of_namespace(struct runtime_session *session, const char *name, struct content *ret,
-                         struct error *error)
+int content_of_namespace(struct runtime_session *session, const char *name,
+                         const struct runtime_call *call, struct content *ret, struct error *error)
 {
     struct kube_kinds kinds = {0};
     struct look look;
-    int r = kube_kinds_read(session->runtime->config.client, session->cancel, &kinds, error);
+    int r = kube_kinds_read(session->runtime->config.client, call->cancel, &kinds, error);
 
-    look_init(&look, session, ret);
+    look_init(&look, session, call, ret);
     look.in_namespace = true;
     look.kinds = &kinds;
     for (size_t i = 0; r >= 0 && i < kinds.count && !ret->more; i++) {
@@ -281,7 +283,7 @@ static const char *served_version(const struct value *definition)
 }
 
 int content_of_definition(struct runtime_session *session, const struct value *definition,
-                          struct content *ret, struct error *error)
+                          const struct runtime_call *call, struct content *ret, struct error *error)
 {
     const struct value *spec = value_get(definition, "spec"), *names = value_get(spec, "names");
     const char *version = served_version(definition);
@@ -290,7 +292,7 @@ int content_of_definition(struct runtime_session *session, const struct value *d
     struct look look;
     int r = 0;
 
-    look_init(&look, session, ret);
+    look_init(&look, session, call, ret);
     if (version && kind.kind && kind.plural) {
         kind.group_version =
             arena_printf(&look.arena, "%s/%s", value_get_string(spec, "group"), version);

@@ -30,10 +30,11 @@ struct content {
 };
 
 /* An error only where the whole failed (cancelled, discovery). ret is the caller's to clean up. */
-int content_of_namespace(struct runtime_session *session, const char *name, struct content *ret,
-                         struct error *error);
+int content_of_namespace(struct runtime_session *session, const char *name,
+                         const struct runtime_call *call, struct content *ret, struct error *error);
 int content_of_definition(struct runtime_session *session, const struct value *definition,
-                          struct content *ret, struct error *error);
+                          const struct runtime_call *call, struct content *ret,
+                          struct error *error);
 void content_done(struct content *content);
 
 /* Nothing is in the way, for certain. */

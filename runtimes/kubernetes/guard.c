@@ -3,8 +3,8 @@
 
 #include "engine/base/hash.h"
 #include "engine/base/str.h"
-#include "engine/spec/resource.h"
 #include "runtimes/kubernetes/content.h"
+#include "runtimes/kubernetes/object_ref.h"
 
 /* Bytes of a message, so that a condition holds it whole with what it says before it: what was
  * being done, and to which resource. */
@@ -98,11 +98,12 @@ static int trip(const struct runtime_session *session, const struct kube_place *
 }
 
 static int look_into(struct runtime_session *session, const struct kube_place *place,
-                     const struct value *object, struct error *error)
+                     const struct value *object, const struct runtime_call *call,
+                     struct error *error)
 {
     struct content content = {0};
-    int r = is_namespace(place) ? content_of_namespace(session, place->name, &content, error)
-                                : content_of_definition(session, object, &content, error);
+    int r = is_namespace(place) ? content_of_namespace(session, place->name, call, &content, error)
+                                : content_of_definition(session, object, call, &content, error);
 
     if (r < 0)
         r = err_wrap(error, "looking at what would go with it");
@@ -112,12 +113,11 @@ static int look_into(struct runtime_session *session, const struct kube_place *p
     return r;
 }
 
-int kube_may_delete(struct runtime_session *session, const struct runtime_target *target,
-                    struct error *error)
+int kube_may_delete(struct runtime_session *session, const struct value *attributes,
+                    const struct runtime_call *call, struct error *error)
 {
-    struct object_ref ref = object_ref_of(target->attributes);
-    bool is_guarded = (str_equal(ref.kind, "Namespace") && api_group_is(ref.api_version, "")) ||
-                      kube_is_definition(target->attributes);
+    const struct object_ref ref = object_ref_of(attributes);
+    bool is_guarded = object_ref_is_namespace(&ref) || object_ref_is_definition(&ref);
     _cleanup_value_ const struct value *object = NULL;
     _cleanup_free_ char *path = NULL;
     struct kube_place place;
@@ -125,17 +125,17 @@ int kube_may_delete(struct runtime_session *session, const struct runtime_target
     struct error problem = {0};
     int r;
 
-    if (!is_guarded || is_let_go(target->attributes))
+    if (!is_guarded || is_let_go(attributes))
         return 0;
-    r = kube_place_at_any_version(session, target->attributes, &place, &problem);
+    r = kube_place_at_any_version(session, attributes, call, &place, &problem);
     if (r >= 0) {
         path = kube_place_path(&place);
         request.path = path;
-        r = session_do(session, &place, &request, &object, &problem);
+        r = session_read(session, &place, call, &request, &object, &problem);
     }
     if (r == ERR_NOT_FOUND)
         return 0;
     if (r < 0)
         return err_copy(error, &problem);
-    return is_let_go(object) ? 0 : look_into(session, &place, object, error);
+    return is_let_go(object) ? 0 : look_into(session, &place, object, call, error);
 }

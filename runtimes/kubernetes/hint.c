@@ -3,7 +3,7 @@
 
 #include "engine/base/hash.h"
 #include "engine/base/str.h"
-#include "engine/spec/resource.h"
+#include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/session.h"
 
 #define VERBS "get,list,watch,create,patch,delete"

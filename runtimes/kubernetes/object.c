@@ -1,7 +1,9 @@
 /* Objects as they are sent, and what is seen of those that are there. */
 #include "engine/base/hash.h"
 #include "engine/base/json.h"
+#include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/value_mark.h"
 #include "runtimes/kubernetes/session.h"
 
 static const struct value *without(const struct value *taken, const char *a, const char *b,
@@ -25,27 +27,50 @@ static const struct value *with_string(const struct value *taken, const char *b,
     return next;
 }
 
-const struct value *kube_object_prepare(const struct runtime_session *session,
-                                        const struct kube_place *place,
-                                        const struct value *attributes, const char *version)
+const struct value *kube_object_project(const struct value *object)
 {
     static const char *const server_filled[] = {
         "resourceVersion", "creationTimestamp", "selfLink", "uid", "generation", "managedFields"};
-    const struct value *object = value_without(attributes, "status");
+    const struct value *result = value_without(object, "status");
 
     for (size_t i = 0; i < ARRAY_SIZE(server_filled); i++)
-        if (value_path(object, "metadata", server_filled[i], NULL))
-            object = without(object, "metadata", server_filled[i], NULL);
-    if (value_path(object, "metadata", "annotations",
+        if (value_path(result, "metadata", server_filled[i], NULL))
+            result = without(result, "metadata", server_filled[i], NULL);
+    if (value_path(result, "metadata", "annotations",
                    "kubectl.kubernetes.io/last-applied-configuration", NULL))
-        object = without(object, "metadata", "annotations",
+        result = without(result, "metadata", "annotations",
                          "kubectl.kubernetes.io/last-applied-configuration");
+    return result;
+}
+
+const struct value *kube_object_mark(const struct value *object)
+{
+    _cleanup_value_ const struct value *pointers = NULL;
+
+    if (!str_equal(value_get_string(object, "kind"), "Secret") ||
+        !str_equal(value_get_string(object, "apiVersion"), "v1"))
+        return value_ref(object);
+    pointers =
+        value_pack("[s, s, s]", "/data", "/stringData",
+                   "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration");
+    return value_mark_paths(object, pointers);
+}
+
+const struct value *kube_object_prepare(const struct runtime_session *session,
+                                        const struct kube_place *place,
+                                        const struct value *attributes,
+                                        const struct kube_expected *expected)
+{
+    const struct value *object = kube_object_project(attributes);
+
     if (place->namespace_name)
         object = with_string(object, "namespace", NULL, place->namespace_name);
     else if (value_path(object, "metadata", "namespace", NULL))
         object = without(object, "metadata", "namespace", NULL);
-    if (version)
-        object = with_string(object, "resourceVersion", NULL, version);
+    if (expected->uid)
+        object = with_string(object, "uid", NULL, expected->uid);
+    if (expected->version)
+        object = with_string(object, "resourceVersion", NULL, expected->version);
     object = with_string(object, "labels", KUBE_OWNER_LABEL, session->owner);
     return with_string(object, "annotations", KUBE_SPEC_ANNOTATION, session->spec);
 }
@@ -62,7 +87,7 @@ static const struct {
     {"labels", "applyset.kubernetes.io/part-of", NULL},
 };
 
-static enum owner_kind owner_of(const struct runtime_session *session, const struct value *object)
+static enum kube_owner owner_of(const struct runtime_session *session, const struct value *object)
 {
     const char *owner =
         value_string(value_path(object, "metadata", "labels", KUBE_OWNER_LABEL, NULL));
@@ -101,18 +126,42 @@ static char *footprint_of(const struct runtime_session *session, const struct va
     return NULL;
 }
 
+/* ---- Observations ---- */
+
+static void detail_free(void *arg)
+{
+    struct kube_detail *detail = arg;
+
+    free(detail->version);
+    free(detail);
+}
+
+static struct kube_detail *detail_new(const struct runtime_session *session,
+                                      const struct value *object)
+{
+    struct kube_detail *detail = NEW(struct kube_detail);
+
+    detail->owner = owner_of(session, object);
+    detail->version =
+        str_new(value_string(value_path(object, "metadata", "resourceVersion", NULL)));
+    return detail;
+}
+
+const struct kube_detail *kube_detail_of(const struct observation *observation)
+{
+    return observation->presence == PRESENCE_PRESENT ? observation->detail : NULL;
+}
+
 void kube_observe_object(const struct runtime_session *session, const struct value *object,
                          bool whole, struct observation *ret)
 {
     *ret = (struct observation){
         .presence = PRESENCE_PRESENT,
-        .owner = owner_of(session, object),
         .terminating = value_path(object, "metadata", "deletionTimestamp", NULL) != NULL,
         .uid = str_new(value_string(value_path(object, "metadata", "uid", NULL))),
         .footprint = footprint_of(session, object),
+        .result = whole ? kube_object_mark(object) : NULL,
+        .detail = detail_new(session, object),
+        .detail_free = detail_free,
     };
-    if (!whole)
-        return;
-    ret->version = str_new(value_string(value_path(object, "metadata", "resourceVersion", NULL)));
-    ret->object = value_ref(object);
 }

@@ -6,65 +6,72 @@
 #include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/session.h"
 
-/* Whether the kind went, and its objects with it, since the place was found. */
-static bool is_kind_gone(struct runtime_session *session, const struct kube_place *place)
+/* ---- One ---- */
+
+/* Absent only where nothing defines the kind; else the error says that it is not served. */
+static int look_for_definition(struct runtime_session *session, const struct value *attributes,
+                               const struct runtime_call *call, const struct error *not_served,
+                               struct observation *ret, struct error *error)
 {
-    const struct kube_kind *kind;
+    int r = kube_is_undefined(session, attributes, call, error);
 
-    return kube_discovery_find_any(session->runtime->config.discovery, place->kind->group_version,
-                                   place->kind->kind, session->cancel, &kind,
-                                   NULL) == ERR_NOT_FOUND;
-}
-
-static int get(struct runtime_session *session, const struct kube_place *place, bool whole,
-               struct observation *ret, struct error *error)
-{
-    _cleanup_free_ char *path = kube_place_path(place);
-    _cleanup_value_ const struct value *object = NULL;
-    struct kube_request request = {
-        .method = "GET", .path = path, .accept = whole ? NULL : KUBE_METADATA};
-    struct error problem = {0};
-    int r = session_do(session, place, &request, &object, &problem);
-
-    if (r == ERR_NOT_FOUND ||
-        (str_equal(problem.reason, "NotServed") && is_kind_gone(session, place))) {
-        *ret = (struct observation){.presence = PRESENCE_ABSENT};
-        return 0;
-    }
-    if (r < 0) {
-        *ret = (struct observation){.error = problem};
-        return err_copy(error, &problem);
-    }
-    kube_observe_object(session, object, whole, ret);
-    return 0;
-}
-
-/* 1: found; 0: the kind is gone, and its objects with it (*ret is set). */
-static int find_place(struct runtime_session *session, const struct runtime_target *target,
-                      struct kube_place *place, struct observation *ret, struct error *error)
-{
-    struct error problem = {0};
-    int r = kube_place_at_any_version(session, target->attributes, place, &problem);
-
-    if (r >= 0)
-        return 1;
-    *ret = (struct observation){.error = problem};
-    if (r != ERR_NOT_FOUND)
-        return err_copy(error, &problem);
+    if (r < 0)
+        return r;
+    if (r == 0)
+        return err_set(error, ERR_UNAVAILABLE, "NotServed",
+                       "whether it is there is not known: %s, though something defines it",
+                       not_served->message);
     *ret = (struct observation){.presence = PRESENCE_ABSENT};
     return 0;
 }
 
-int kube_read(struct runtime_session *session, const struct runtime_target *target,
-              struct observation *ret, struct error *error)
+/* The kind may have gone since the place was found. problem: what the GET came to. */
+static int look_again(struct runtime_session *session, const struct value *attributes,
+                      const struct runtime_call *call, const struct error *problem,
+                      struct observation *ret, struct error *error)
 {
+    struct error not_served = {0};
     struct kube_place place;
-    int r = find_place(session, target, &place, ret, error);
 
-    if (r > 0)
-        r = get(session, &place, true, ret, error);
-    if (r >= 0)
-        session_note_definition(session, target->attributes);
+    if (str_equal(problem->reason, "NotServed") &&
+        kube_place_at_any_version(session, attributes, call, &place, &not_served) == ERR_NOT_FOUND)
+        return look_for_definition(session, attributes, call, &not_served, ret, error);
+    return err_copy(error, problem);
+}
+
+int kube_look(struct runtime_session *session, const struct value *attributes, bool whole,
+              const struct runtime_call *call, struct observation *ret, struct error *error)
+{
+    _cleanup_free_ char *path = NULL;
+    _cleanup_value_ const struct value *object = NULL;
+    struct kube_request request = {.method = "GET", .accept = whole ? NULL : KUBE_METADATA};
+    struct kube_place place;
+    struct error problem = {0};
+    int r = kube_place_at_any_version(session, attributes, call, &place, &problem);
+
+    if (r == ERR_NOT_FOUND)
+        return look_for_definition(session, attributes, call, &problem, ret, error);
+    if (r < 0)
+        return err_copy(error, &problem);
+    request.path = path = kube_place_path(&place);
+    r = session_read(session, &place, call, &request, &object, &problem);
+    if (r == ERR_NOT_FOUND)
+        *ret = (struct observation){.presence = PRESENCE_ABSENT};
+    else if (r < 0)
+        return look_again(session, attributes, call, &problem, ret, error);
+    else
+        kube_observe_object(session, object, whole, ret);
+    return 0;
+}
+
+int kube_read(struct runtime_session *session, const struct runtime_target *target,
+              const struct runtime_call *call, struct runtime_outcome *ret, struct error *error)
+{
+    const struct value *identity = target_identity(target);
+    int r = kube_look(session, identity, true, call, &ret->now, error);
+
+    if (r >= 0 && ret->now.presence == PRESENCE_PRESENT)
+        session_note_definition(session, identity);
     return r;
 }
 
@@ -73,8 +80,13 @@ int kube_read(struct runtime_session *session, const struct runtime_target *targ
 /* Targets of one kind in one namespace. */
 struct group {
     struct runtime_session *session;
-    struct kube_place place; /* of the first */
-    struct strmap by_name;   /* name -> observation */
+    struct strmap by_name; /* name -> its observation */
+};
+
+struct placed {
+    struct kube_place place;
+    struct observation *seen;
+    size_t index;
 };
 
 static bool is_same_group(const struct kube_place *a, const struct kube_place *b)
@@ -85,78 +97,55 @@ static bool is_same_group(const struct kube_place *a, const struct kube_place *b
 static int on_item(void *arg, const struct value *item, struct error *error)
 {
     struct group *group = arg;
-    const char *name = value_string(value_path(item, "metadata", "name", NULL));
+    const struct value *metadata = value_get(item, "metadata");
+    const char *name = value_get_string(metadata, "name");
     struct observation *seen = name ? strmap_get(&group->by_name, name) : NULL;
 
-    (void)error;
     if (!seen)
         return 0;
-    observation_done(seen);
+    if (!value_get_string(metadata, "uid"))
+        return err_set(error, ERR_INTERNAL, "UnexpectedAnswer", "an object without a uid");
+    observation_done(seen); /* a list that begins again shows it twice */
     kube_observe_object(group->session, item, false, seen);
     return 0;
 }
 
-static int list_group(struct group *group, struct error *error)
+/* What a whole list does not show is absent. After one that broke off nothing is known. */
+static void conclude(struct group *group, bool is_whole)
 {
-    const struct kube_place *place = &group->place;
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&group->by_name, e));) {
+        struct observation *seen = e->value;
+
+        if (!is_whole)
+            observation_done(seen);
+        else if (seen->presence == PRESENCE_UNKNOWN)
+            seen->presence = PRESENCE_ABSENT;
+    }
+}
+
+/* One list. Of two targets that name one object the second stays unknown. */
+static void observe_group(struct runtime_session *session, const struct runtime_call *call,
+                          const struct placed *members, size_t n)
+{
+    const struct kube_place *place = &members[0].place;
     _cleanup_free_ char *path = kube_path(place->kind->group_version, place->namespace_name,
                                           place->kind->plural, NULL, NULL);
+    struct group group = {session, STRMAP_INIT};
+    struct kube_list list = {.path = path,
+                             .metadata_only = true,
+                             .impersonate = session->impersonate,
+                             .cancel = call->cancel,
+                             .on_item = on_item,
+                             .arg = &group};
 
-    return kube_list(group->session->runtime->config.client,
-                     &(struct kube_list){.path = path,
-                                         .metadata_only = true,
-                                         .impersonate = group->session->impersonate,
-                                         .cancel = group->session->cancel,
-                                         .on_item = on_item,
-                                         .arg = group},
-                     NULL, error);
-}
-
-/* One by one: a single target, or where lists are not allowed. Each error is its own. */
-static void get_each(struct group *group, const struct kube_place *places,
-                     struct observation *const *members, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        observation_done(members[i]); /* of a list that broke off */
-        get(group->session, &places[i], false, members[i], NULL);
-    }
-}
-
-/* After a list: what it did not show is absent. Two targets may name one object; the list was
- * told to the last of them. */
-static void conclude(struct group *group, const struct kube_place *place, struct observation *seen)
-{
-    if (strmap_get(&group->by_name, place->name) != seen)
-        get(group->session, place, false, seen, NULL);
-    else if (seen->presence == PRESENCE_UNKNOWN)
-        seen->presence = PRESENCE_ABSENT;
-}
-
-static void observe_group(struct runtime_session *session, const struct kube_place *places,
-                          struct observation *const *members, size_t n)
-{
-    struct group group = {session, places[0], STRMAP_INIT};
-    struct error problem = {0};
-
-    if (n == 1) {
-        get_each(&group, places, members, n);
+    if (session_time_left(session, call, &list.timeout, NULL) < 0)
         return;
-    }
     for (size_t i = 0; i < n; i++)
-        strmap_put(&group.by_name, places[i].name, members[i]);
-    if (list_group(&group, &problem) < 0)
-        get_each(&group, places, members, n);
-    else
-        for (size_t i = 0; i < n; i++)
-            conclude(&group, &places[i], members[i]);
+        if (!strmap_get(&group.by_name, members[i].place.name))
+            strmap_put(&group.by_name, members[i].place.name, members[i].seen);
+    conclude(&group, kube_list(session->runtime->config.client, &list, NULL, NULL) >= 0);
     strmap_done(&group.by_name);
 }
-
-struct placed {
-    struct kube_place place;
-    struct observation *seen;
-    size_t index;
-};
 
 static int compare_placed(const void *a, const void *b)
 {
@@ -173,40 +162,29 @@ static int compare_placed(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static void observe_placed(struct runtime_session *session, struct placed *all, size_t n)
+/* Those that are alone of their kind and namespace are left to plan(), which looks at them whole.
+ */
+int kube_prefetch(struct runtime_session *session, const struct runtime_target *targets, size_t n,
+                  const struct runtime_call *call, struct observation *ret, struct error *error)
 {
-    struct kube_place *places = NEW_ARRAY(struct kube_place, n + 1);
-    struct observation **members = NEW_ARRAY(struct observation *, n + 1);
-
-    qsort(all, n, sizeof(*all), compare_placed);
-    for (size_t i = 0; i < n; i++) {
-        places[i] = all[i].place;
-        members[i] = all[i].seen;
-    }
-    for (size_t first = 0, end; first < n; first = end) {
-        for (end = first + 1; end < n && is_same_group(&places[first], &places[end]);)
-            end++;
-        observe_group(session, places + first, members + first, end - first);
-    }
-    free(places);
-    free(members);
-}
-
-int kube_observe(struct runtime_session *session, const struct runtime_target *targets, size_t n,
-                 struct observation *ret, struct error *error)
-{
-    struct placed *all = NEW_ARRAY(struct placed, n + 1);
+    _cleanup_free_ struct placed *all = NEW_ARRAY(struct placed, n + 1);
     size_t count = 0;
+    int r = session_check_account(session, call, error);
 
+    if (r < 0)
+        return r;
     for (size_t i = 0; i < n; i++)
-        if (find_place(session, &targets[i], &all[count].place, &ret[i], NULL) > 0) {
+        if (kube_place_at_any_version(session, target_identity(&targets[i]), call,
+                                      &all[count].place, NULL) >= 0) {
             all[count].seen = &ret[i];
-            all[count].index = i;
-            count++;
+            all[count++].index = i;
         }
-    observe_placed(session, all, count);
-    free(all);
-    if (cancel_fired(session->cancel))
-        return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(session->cancel));
+    qsort(all, count, sizeof(*all), compare_placed);
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && is_same_group(&all[first].place, &all[end].place);)
+            end++;
+        if (end - first > 1)
+            observe_group(session, call, all + first, end - first);
+    }
     return 0;
 }

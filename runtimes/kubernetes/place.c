@@ -1,10 +1,19 @@
 /* Where objects are, and requests for them. */
 #include "engine/base/str.h"
-#include "engine/spec/resource.h"
 #include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/session.h"
 
-#define SERVED_WITHIN 10000 /* ms after a definition was seen */
+#define LONGEST_READ 60000 /* ms */
+
+/* ---- Places ---- */
+
+const struct value *target_identity(const struct runtime_target *target)
+{
+    if (target->attributes)
+        return target->attributes;
+    return target->prior ? target->prior->attributes : NULL;
+}
 
 static struct kube_place place_in(const struct runtime_session *session,
                                   const struct kube_kind *kind, const struct object_ref *ref)
@@ -20,78 +29,57 @@ typedef int find_kind(struct kube_discovery *discovery, const char *group_versio
                       struct cancel *cancel, const struct kube_kind **ret, struct error *error);
 
 static int place_by(find_kind *find, struct runtime_session *session,
-                    const struct value *attributes, struct kube_place *ret, struct error *error)
+                    const struct value *attributes, const struct runtime_call *call,
+                    struct kube_place *ret, struct error *error)
 {
     struct object_ref ref = object_ref_of(attributes);
     const struct kube_kind *kind;
-    int r = find(session->runtime->config.discovery, ref.api_version, ref.kind, session->cancel,
-                 &kind, error);
+    int r;
 
+    if (!ref.api_version || !ref.kind || !ref.name)
+        return err_set(error, ERR_INVALID, "InvalidResource",
+                       "it has no apiVersion, kind or metadata.name to find it by");
+    r = find(session->runtime->config.discovery, ref.api_version, ref.kind, call->cancel, &kind,
+             error);
     if (r >= 0)
         *ret = place_in(session, kind, &ref);
     return r;
 }
 
 int kube_place_of(struct runtime_session *session, const struct value *attributes,
-                  struct kube_place *ret, struct error *error)
+                  const struct runtime_call *call, struct kube_place *ret, struct error *error)
 {
-    return place_by(kube_discovery_find, session, attributes, ret, error);
+    return place_by(kube_discovery_find, session, attributes, call, ret, error);
 }
 
 int kube_place_at_any_version(struct runtime_session *session, const struct value *attributes,
-                              struct kube_place *ret, struct error *error)
+                              const struct runtime_call *call, struct kube_place *ret,
+                              struct error *error)
 {
-    return place_by(kube_discovery_find_any, session, attributes, ret, error);
+    return place_by(kube_discovery_find_any, session, attributes, call, ret, error);
+}
+
+bool kube_place_if_known(struct runtime_session *session, const struct value *attributes,
+                         struct kube_place *ret)
+{
+    struct object_ref ref = object_ref_of(attributes);
+    const struct kube_kind *kind;
+
+    if (!ref.api_version || !ref.kind || !ref.name)
+        return false;
+    kind = kube_discovery_known(session->runtime->config.discovery, ref.api_version, ref.kind);
+    if (kind)
+        *ret = place_in(session, kind, &ref);
+    return kind;
 }
 
 bool kube_is_in_namespace(struct runtime_session *session, const struct value *attributes,
-                          const char *namespace_name)
+                          const char *namespace_name, const struct runtime_call *call)
 {
     struct kube_place place;
 
-    return kube_place_at_any_version(session, attributes, &place, NULL) >= 0 &&
+    return kube_place_at_any_version(session, attributes, call, &place, NULL) >= 0 &&
            str_equal(place.namespace_name, namespace_name);
-}
-
-bool kube_is_definition(const struct value *attributes)
-{
-    struct object_ref ref = object_ref_of(attributes);
-
-    return str_equal(ref.kind, "CustomResourceDefinition") &&
-           api_group_is(ref.api_version, "apiextensions.k8s.io");
-}
-
-void session_note_definition(struct runtime_session *session, const struct value *attributes)
-{
-    const struct clock_source *clock = session->runtime->config.clock;
-    const char *group = value_string(value_path(attributes, "spec", "group", NULL));
-    const char *kind = value_string(value_path(attributes, "spec", "names", "kind", NULL));
-    _cleanup_free_ char *key = NULL;
-
-    if (!kube_is_definition(attributes) || !group || !kind)
-        return;
-    key = str_printf("%s.%s", kind, group);
-    pthread_mutex_lock(&session->mutex);
-    if (!strmap_get(&session->defined, key))
-        strmap_put(&session->defined, TAKE(key), session);
-    session->definition_seen = clock->monotonic(clock);
-    pthread_mutex_unlock(&session->mutex);
-}
-
-bool session_expects_kind(struct runtime_session *session, const struct value *attributes)
-{
-    const struct clock_source *clock = session->runtime->config.clock;
-    struct object_ref ref = object_ref_of(attributes);
-    size_t length = 0;
-    const char *group = api_group(ref.api_version, &length);
-    _cleanup_free_ char *key = str_printf("%s.%.*s", ref.kind, (int)length, group);
-    bool expects;
-
-    pthread_mutex_lock(&session->mutex);
-    expects = strmap_get(&session->defined, key) &&
-              clock->monotonic(clock) - session->definition_seen < SERVED_WITHIN;
-    pthread_mutex_unlock(&session->mutex);
-    return expects;
 }
 
 char *kube_place_path(const struct kube_place *place)
@@ -100,21 +88,111 @@ char *kube_place_path(const struct kube_place *place)
                      place->name, NULL);
 }
 
-int session_do(struct runtime_session *session, const struct kube_place *place,
-               struct kube_request *request, const struct value **ret, struct error *error)
+/* ---- Answers ---- */
+
+/* An answer of 200 may come from anything between us and the API server, and be of anything. */
+static bool is_object_of(const struct value *answer, const struct kube_place *place)
 {
-    const struct kube_runtime_config *config = &session->runtime->config;
+    const struct value *metadata = value_get(answer, "metadata");
+    const char *kind = value_get_string(answer, "kind");
+    const char *uid = value_get_string(metadata, "uid");
+
+    return (str_equal(kind, place->kind->kind) || str_equal(kind, "PartialObjectMetadata")) &&
+           str_equal(value_get_string(metadata, "name"), place->name) &&
+           (!place->namespace_name ||
+            str_equal(value_get_string(metadata, "namespace"), place->namespace_name)) &&
+           uid && *uid;
+}
+
+/* Of a deletion: what has no finalizers is answered with a Status that names it. */
+static bool is_success_of(const struct value *answer, const struct kube_place *place)
+{
+    return str_equal(value_get_string(answer, "kind"), "Status") &&
+           str_equal(value_get_string(answer, "status"), "Success") &&
+           str_equal(value_get_string(value_get(answer, "details"), "name"), place->name);
+}
+
+static int check_answer(const struct kube_place *place, const struct kube_request *request,
+                        const struct value *answer, struct error *error)
+{
+    bool is_deletion = str_equal(request->method, "DELETE");
+
+    if (is_object_of(answer, place) || (is_deletion && is_success_of(answer, place)))
+        return 0;
+    return err_set(error, ERR_INTERNAL, "UnexpectedAnswer",
+                   "%s: the answer is not the object that was asked for (%s %s)", request->method,
+                   place->kind->kind, place->name);
+}
+
+/* ---- Requests ---- */
+
+int session_time_left(const struct runtime_session *session, const struct runtime_call *call,
+                      int64_t *ret, struct error *error)
+{
+    const struct clock_source *clock = session->runtime->config.clock;
+    int64_t left = LONGEST_READ;
+
+    if (call->deadline != CLOCK_FOREVER)
+        left = call->deadline - clock->monotonic(clock);
+    if (left <= 0)
+        return err_set(error, ERR_TIMEOUT, "Timeout", "no time left for a request");
+    *ret = left < LONGEST_READ ? left : LONGEST_READ;
+    return 0;
+}
+
+static int explain(struct runtime_session *session, const struct kube_place *place,
+                   struct error *problem, struct error *error)
+{
+    /* The kind may have gone since it was discovered: what tries again asks anew. */
+    if (str_equal(problem->reason, "NotServed"))
+        kube_discovery_forget(session->runtime->config.discovery, place->kind->group_version);
+    session_add_hint(session, place, problem);
+    return err_copy(error, problem);
+}
+
+static int ask(struct runtime_session *session, const struct kube_place *place,
+               const struct runtime_call *call, struct kube_request *request,
+               const struct value **ret, struct error *error)
+{
+    _cleanup_value_ const struct value *answer = NULL;
     struct error problem = {0};
+    int r = session_time_left(session, call, &request->timeout, error);
+
+    if (r < 0)
+        return r;
+    request->impersonate = session->impersonate;
+    request->cancel = call->cancel;
+    r = kube_do(session->runtime->config.client, request, &answer, &problem);
+    if (r < 0)
+        return explain(session, place, &problem, error);
+    r = check_answer(place, request, answer, error);
+    if (r >= 0)
+        *ret = TAKE(answer);
+    else if (request->ret_in_doubt)
+        *request->ret_in_doubt = true; /* something answered that it was done */
+    return r;
+}
+
+int session_read(struct runtime_session *session, const struct kube_place *place,
+                 const struct runtime_call *call, struct kube_request *request,
+                 const struct value **ret, struct error *error)
+{
+    return ask(session, place, call, request, ret, error);
+}
+
+int session_change(struct runtime_session *session, const struct kube_place *place,
+                   const struct runtime_call *call, struct kube_request *request,
+                   const struct value **ret, enum certainty *ret_certainty, struct error *error)
+{
+    bool in_doubt = false;
     int r;
 
-    request->impersonate = session->impersonate;
-    request->cancel = session->cancel;
-    r = kube_do(config->client, request, ret, &problem);
-    if (r >= 0)
-        return 0;
-    /* The kind may have gone since it was discovered: who tries again asks anew. */
-    if (str_equal(problem.reason, "NotServed"))
-        kube_discovery_forget(config->discovery, place->kind->group_version);
-    session_add_hint(session, place, &problem);
-    return err_copy(error, &problem);
+    request->idempotent = true;
+    request->complete_once_sent = true;
+    request->permit = call->permit;
+    request->use = PERMIT_ACT;
+    request->ret_in_doubt = &in_doubt;
+    r = ask(session, place, call, request, ret, error);
+    *ret_certainty = r >= 0 ? OUTCOME_KNOWN : in_doubt ? OUTCOME_IN_DOUBT : OUTCOME_NOT_SENT;
+    return r;
 }

@@ -3,19 +3,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/base/hash.h"
+#include "engine/base/limits.h"
 #include "engine/base/str.h"
-#include "engine/state/codec.h"
-#include "engine/state/store.h"
+#include "engine/spec/name.h"
+#include "engine/state/compress.h"
 #include "runtimes/kubernetes/client/path.h"
 
 #define RELEASE_ANNOTATION "api.kusion.io/release"
 
 void plan_name(const char *release_namespace, const char *release, char ret[PLAN_NAME_SIZE])
 {
-    char name[STATE_NAME_SIZE];
+    char name[SPEC_HASH_NAME_SIZE];
 
-    state_key_name(&(struct state_key){release_namespace, release}, name);
-    snprintf(ret, PLAN_NAME_SIZE, "kusion-plan-%s", name + strlen("kusion-"));
+    spec_hash_name(release_namespace, release, name);
+    snprintf(ret, PLAN_NAME_SIZE, "kusion-plan-%s", name + strlen(SPEC_HASH_NAME_PREFIX));
 }
 
 static char *chunk_name(const char *name, size_t index)
@@ -23,24 +25,28 @@ static char *chunk_name(const char *name, size_t index)
     return index ? str_printf("%s-%zu", name, index) : str_new(name);
 }
 
-static const struct value *chunk_object(const struct payload *payload, size_t index,
+static size_t chunk_count(const struct buf *plan)
+{
+    return (plan->length + LIMIT_CHUNK_BYTES - 1) / LIMIT_CHUNK_BYTES;
+}
+
+static const struct value *chunk_object(const struct buf *plan, size_t index,
                                         const char *namespace_name, const char *name,
                                         const char *release)
 {
     _cleanup_free_ char *own_name = chunk_name(name, index);
-    _cleanup_free_ char *count = str_printf("%zu", payload_chunks(payload));
+    _cleanup_free_ char *count = str_printf("%zu", chunk_count(plan));
+    size_t offset = index * LIMIT_CHUNK_BYTES, left = plan->length - offset;
     _cleanup_buf_ struct buf text = BUF_INIT;
-    const char *bytes;
-    size_t length;
+    char checksum[HASH_HEX_SIZE];
 
-    payload_chunk(payload, index, &bytes, &length);
-    base64_encode(&text, bytes, length);
+    hash_hex(plan->data, plan->length, checksum);
+    base64_encode(&text, plan->data + offset, left < LIMIT_CHUNK_BYTES ? left : LIMIT_CHUNK_BYTES);
     return value_pack("{s:s, s:s, s:{s:s, s:s, s:{s:s}, s:{s:s}}, s:{s:s, s:s}, s:{s:s}}",
                       "apiVersion", "v1", "kind", "ConfigMap", "metadata", "name", own_name,
                       "namespace", namespace_name, "labels", "app.kubernetes.io/managed-by",
                       "kusion-operator", "annotations", RELEASE_ANNOTATION, release, "data",
-                      "chunks", count, "checksum", payload->checksum, "binaryData", "plan",
-                      text.data);
+                      "chunks", count, "checksum", checksum, "binaryData", "plan", text.data);
 }
 
 static int save_chunk(struct kube_client *client, const struct value *object, struct error *error)
@@ -84,19 +90,22 @@ int plan_save(struct kube_client *client, const char *namespace_name, const char
               const char *release, const struct value *list, struct error *error)
 {
     _cleanup_free_ char *of = str_printf("%s/%s", release_namespace, release);
-    _cleanup_(payload_done) struct payload payload = {.bytes = BUF_INIT};
+    _cleanup_buf_ struct buf plan = BUF_INIT;
     char name[PLAN_NAME_SIZE];
-    int r = payload_encode(list, &payload, error);
+    int r = value_compress(list, &plan, error);
 
     plan_name(release_namespace, release, name);
-    for (size_t i = 0; r >= 0 && i < payload_chunks(&payload); i++) {
+    if (r >= 0 && chunk_count(&plan) > LIMIT_CHUNKS)
+        r = err_set(error, ERR_TOO_LARGE, "PlanTooLarge", "the plan needs more than %d chunks",
+                    LIMIT_CHUNKS);
+    for (size_t i = 0; r >= 0 && i < chunk_count(&plan); i++) {
         _cleanup_value_ const struct value *object =
-            chunk_object(&payload, i, namespace_name, name, of);
+            chunk_object(&plan, i, namespace_name, name, of);
 
         r = save_chunk(client, object, error);
     }
     if (r >= 0)
-        r = remove_from(client, namespace_name, name, payload_chunks(&payload), error);
+        r = remove_from(client, namespace_name, name, chunk_count(&plan), error);
     return r < 0 ? err_wrap(error, "keeping the plan of Release %s", of) : 0;
 }
 

@@ -5,6 +5,9 @@
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/graph/build.h"
+#include "runtimes/kubernetes/check.h"
+#include "runtimes/kubernetes/relate.h"
+#include "runtimes/kubernetes/runtime.h"
 #include "test/fuzz/fuzz.h"
 
 static void check_order(const struct graph *graph)
@@ -22,12 +25,28 @@ static void check_order(const struct graph *graph)
             must(place[graph->dependencies[i]] < place[node]);
 }
 
+static void relate(const struct spec *spec, struct relations *ret)
+{
+    static const struct runtime_scope scope = {.key = {"team", "s"}};
+    _cleanup_free_ struct runtime_target *targets =
+        NEW_ARRAY(struct runtime_target, spec->n_resources + 1);
+
+    for (size_t i = 0; i < spec->n_resources; i++)
+        targets[i] = (struct runtime_target){.id = spec->resources[i].id,
+                                             .attributes = spec->resources[i].attributes};
+    relations_init(ret, spec->n_resources);
+    must(kube_relate(NULL, &scope, targets, spec->n_resources, ret, NULL) == 0);
+}
+
 static void check_graph(const struct spec *spec)
 {
     _cleanup_(graph_free_p) struct graph *graph = NULL, *reduced = NULL;
+    _cleanup_(relations_done) struct relations relations = RELATIONS_INIT;
     struct error error = {0};
-    int r = graph_from_spec(spec, &graph, &error);
+    int r;
 
+    relate(spec, &relations);
+    r = graph_from_spec(spec, &relations, &graph, &error);
     must(r == error.code && (r == 0) == (graph != NULL));
     if (!graph)
         return;
@@ -39,8 +58,8 @@ static void check_graph(const struct spec *spec)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const types[] = {RESOURCE_KUBERNETES, NULL};
-    const struct spec_options options = {.types = types};
+    static const struct spec_type types[] = {{KUBE_RUNTIME_TYPE, &kube_checks, NULL}};
+    const struct spec_options options = {types, ARRAY_SIZE(types)};
     _cleanup_value_ const struct value *resources = NULL, *object = NULL;
     _cleanup_(spec_free_p) struct spec *spec = NULL;
     struct problems problems = PROBLEMS_INIT;

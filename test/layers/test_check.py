@@ -86,7 +86,7 @@ def fixture_project(tmp_path):
 
 def test_accepts_what_is_right(project):
     project.compile()
-    assert project.check() == (0, "tests: 7 passed, 0 failed\n")
+    assert project.check() == (0, "tests: 8 passed, 0 failed\n")
 
 
 @pytest.mark.parametrize("path, text, message", [
@@ -111,6 +111,47 @@ def test_finds_a_wrong_include(project, path, text, message):
     status, output = project.check()
     assert status == 1
     assert message in output
+
+
+@pytest.mark.parametrize("line, word", [
+    ('const char *kind = "Namespace";', "Namespace"),
+    ("/* of Namespaces */", "Namespaces"),
+    ('const char *kind = "CustomResourceDefinition";', "CustomResourceDefinition"),
+    ('const char *kind = "Deployment";', "Deployment"),
+    ('const char *kind = "StatefulSet";', "StatefulSet"),
+    ('const char *kind = "ServiceAccount";', "ServiceAccount"),
+    ("/* as a ConfigMap has it */", "ConfigMap"),
+    ("// a Secret's data", "Secret"),
+    ('const char *kind = "Service";', "Service"),
+    ('const char *kind = "ClusterRoleBinding";', "ClusterRoleBinding"),
+    ('const char *kind = "RoleBinding";', "RoleBinding"),
+    ("/* of CRDs */", "CRDs"),
+    ('const char *group = "apiextensions.k8s.io";', "apiextensions.k8s.io"),
+    ('const char *group = "rbac.authorization.k8s.io/v1";', "rbac.authorization.k8s.io"),
+    ('const char *label = "app.kubernetes.io/name";', "app.kubernetes.io"),
+    ('const char *label = "kubectl.kubernetes.io/last-applied-configuration";', "kubectl.kubernetes.io"),
+    ('const char *label = "api.kusion.io/owner";', "api.kusion.io/owner"),
+    ("/* managed by Helm */", "Helm"),
+])
+@pytest.mark.parametrize("path", ["engine/plan/plan.c", "engine/runtime.h"])
+def test_finds_a_word_of_kubernetes_in_the_engine(project, path, line, word):
+    before = (project.root / path).read_text().count("\n")
+    project.append(path, f"{line}\n")
+    status, output = project.check()
+    assert status == 1
+    assert f"words of engine: {path}:{before + 1} names {word}, which is Kubernetes' own" in output
+
+
+@pytest.mark.parametrize("path, line", [
+    ("runtimes/io/http.h", "/* a Namespace */"),
+    ("test/unit/engine/plan/test_plan.c", 'const char *kind = "Namespace";'),
+    ("engine/plan/plan.c", "/* a namespace, several namespaces; what is secret; a job, its role; in service of */"),
+    ("engine/plan/plan.c", 'const char *type = "Kubernetes", *version = "api.kusion.io/v1";'),
+    ("engine/plan/plan.c", "int NamespaceOf(void);"),
+])
+def test_lets_other_words_pass(project, path, line):
+    project.append(path, f"{line}\n")
+    assert "words of engine" not in project.check()[1]
 
 
 @pytest.mark.parametrize("header, statement, message", [

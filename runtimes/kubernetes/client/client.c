@@ -149,6 +149,7 @@ struct exchange {
     bool is_repeatable;
     bool is_begun;      /* on_body was called */
     bool has_new_token; /* a 401 was answered with another token, once */
+    bool is_in_doubt;   /* an attempt may have been carried out */
     int64_t deadline;
 };
 
@@ -283,12 +284,41 @@ static void count(struct exchange *exchange)
         atomic_fetch_add(&client->writes, 1);
 }
 
+/* On the request loop's thread. */
+static int ask_permit(void *arg, struct error *error)
+{
+    const struct kube_request *request = arg;
+
+    return permit_ask(request->permit, request->use, error);
+}
+
+/* What is asked at the last moment before the request is sent. */
+static void set_permit(const struct exchange *exchange, struct http_request *http)
+{
+    const struct kube_request *request = exchange->request;
+
+    if (!exchange->is_mutating || exchange->is_dry_run || request->unguarded)
+        return;
+    http->permit = request->permit ? ask_permit : exchange->client->guard;
+    http->permit_arg = request->permit ? (void *)(uintptr_t)request : exchange->client->guard_arg;
+}
+
+/* What was sent once is followed to its end. */
+static bool is_beyond_cancel(const struct exchange *exchange)
+{
+    return exchange->request->complete_once_sent && exchange->is_in_doubt;
+}
+
+static struct cancel *cancel_of(const struct exchange *exchange)
+{
+    return is_beyond_cancel(exchange) ? NULL : exchange->request->cancel;
+}
+
 static int attempt(struct exchange *exchange, int64_t timeout, struct http_response *response,
                    struct error *error)
 {
     const struct kube_request *request = exchange->request;
     struct kube_client *client = exchange->client;
-    bool is_guarded = exchange->is_mutating && !exchange->is_dry_run && !request->unguarded;
     _cleanup_free_ char *accept = NULL, *content_type = NULL;
     const char *headers[4];
     struct http_request http = {
@@ -298,9 +328,8 @@ static int attempt(struct exchange *exchange, int64_t timeout, struct http_respo
         .body = request->body ? exchange->body.data : NULL,
         .body_length = exchange->body.length,
         .timeout = timeout,
-        .cancel = request->cancel,
-        .permit = is_guarded ? client->guard : NULL,
-        .permit_arg = client->guard_arg,
+        .cancel = cancel_of(exchange),
+        .complete_once_sent = request->complete_once_sent,
         .on_body = request->on_body ? pass_body : NULL,
         .on_body_arg = exchange,
     };
@@ -310,6 +339,7 @@ static int attempt(struct exchange *exchange, int64_t timeout, struct http_respo
 
     if (rc < 0)
         return rc;
+    set_permit(exchange, &http);
     accept = str_printf("Accept: %s", request->accept ? request->accept : KUBE_JSON);
     headers[http.n_headers++] = accept;
     if (request->body) {
@@ -391,7 +421,7 @@ static enum verdict judge_answer(struct exchange *exchange, const struct http_re
 static bool wait_to_retry(const struct exchange *exchange, unsigned n, int64_t retry_after, int *rc,
                           struct error *error)
 {
-    struct cancel *cancel = exchange->request->cancel;
+    struct cancel *cancel = cancel_of(exchange);
     int64_t delay = backoff_delay(n, BACKOFF_BASE, BACKOFF_MAXIMUM);
 
     if (retry_after > delay)
@@ -404,6 +434,46 @@ static bool wait_to_retry(const struct exchange *exchange, unsigned n, int64_t r
     return false;
 }
 
+/* After an attempt. rc: what it came to. */
+static void note_doubt(struct exchange *exchange, const struct http_response *response, int rc)
+{
+    int status = response->status;
+
+    if (status / 100 == 2)
+        exchange->is_in_doubt = rc < 0; /* carried out, but what came of it cannot be read */
+    else if (!status)
+        exchange->is_in_doubt = exchange->is_in_doubt || response->sent;
+    else if (rc == ERR_UNAVAILABLE && (status >= 500 || status == 408))
+        exchange->is_in_doubt = true;
+}
+
+static int64_t time_left(const struct exchange *exchange)
+{
+    return exchange->deadline - system_clock.monotonic(&system_clock);
+}
+
+static enum verdict try(struct exchange *exchange, int64_t left, struct http_response *response,
+                        const struct value **ret, int *rc, struct error *error)
+{
+    int64_t began = system_clock.monotonic(&system_clock);
+    bool is_to_complete = exchange->request->complete_once_sent;
+    bool was_in_doubt = exchange->is_in_doubt;
+    enum verdict verdict;
+
+    *rc = attempt(exchange, is_to_complete && left < DEFAULT_TIMEOUT ? DEFAULT_TIMEOUT : left,
+                  response, error);
+    if (*rc < 0) {
+        response->status = 0;
+        verdict = judge_failure(exchange, response, rc, error);
+    } else {
+        verdict = judge_answer(exchange, response, ret, rc, error);
+    }
+    note_doubt(exchange, response, *rc);
+    if (!was_in_doubt && is_beyond_cancel(exchange) && exchange->deadline < began + DEFAULT_TIMEOUT)
+        exchange->deadline = began + DEFAULT_TIMEOUT;
+    return verdict;
+}
+
 int kube_do(struct kube_client *client, const struct kube_request *request,
             const struct value **ret, struct error *error)
 {
@@ -414,18 +484,14 @@ int kube_do(struct kube_client *client, const struct kube_request *request,
     exchange_init(&exchange, client, request);
     for (unsigned n = 0;; n++) {
         _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
-        int64_t left = exchange.deadline - system_clock.monotonic(&system_clock);
+        int64_t left = time_left(&exchange);
         enum verdict verdict;
 
         if (left <= 0) {
             rc = rc < 0 ? rc : err_set(&why, ERR_TIMEOUT, "Timeout", "no time left for a request");
             break;
         }
-        rc = attempt(&exchange, left, &response, &why);
-        if (rc < 0)
-            verdict = judge_failure(&exchange, &response, &rc, &why);
-        else
-            verdict = judge_answer(&exchange, &response, ret, &rc, &why);
+        verdict = try(&exchange, left, &response, ret, &rc, &why);
         if (verdict == VERDICT_DONE ||
             (verdict == VERDICT_RETRY &&
              !wait_to_retry(&exchange, n, response.retry_after, &rc, &why)))
@@ -434,6 +500,8 @@ int kube_do(struct kube_client *client, const struct kube_request *request,
         log_debug("a request is sent again", "method", request->method, "path", request->path,
                   "reason", why.reason, "error", why.message, NULL);
     }
+    if (request->ret_in_doubt)
+        *request->ret_in_doubt = exchange.is_in_doubt;
     return rc < 0 ? err_copy(error, &why) : 0;
 }
 

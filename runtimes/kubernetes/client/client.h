@@ -11,8 +11,8 @@
  * Identity: the client's own (config.h; a token file is read again when it
  * changed, and after a 401), and on a user's behalf by impersonation.
  *
- * Every mutating request passes the guard (leader election) at the last
- * moment before it is sent. Thread-safe.
+ * Every mutating request passes the guard (leader election), or a permit of
+ * its own, at the last moment before it is sent. Thread-safe.
  */
 #ifndef RUNTIMES_KUBERNETES_CLIENT_CLIENT_H
 #define RUNTIMES_KUBERNETES_CLIENT_CLIENT_H
@@ -22,6 +22,7 @@
 
 #include "engine/base/cancel.h"
 #include "engine/base/error.h"
+#include "engine/base/permit.h"
 #include "engine/base/value.h"
 #include "runtimes/io/http.h"
 #include "runtimes/kubernetes/client/config.h"
@@ -61,12 +62,19 @@ struct kube_request {
     const char *impersonate;     /* a user name ("system:serviceaccount:ns:name"), or NULL */
     bool idempotent;             /* may be sent again when its outcome is unknown */
     bool unguarded;              /* not asked of the guard: dry-runs, leases, reviews */
+    const struct permit *permit; /* asked instead of the guard, for this use; NULL: the guard */
+    enum permit_use use;
     int64_t timeout;             /* ms, with all retries; 0: 60 s */
     struct cancel *cancel;
+    /* cancel and timeout act before it is sent, never after: what was sent has 60 s to be
+     * answered. For changes, whose outcome has to be known. */
+    bool complete_once_sent;
     /* Instead of a value: the 2xx body as it arrives (a list). Only what has not yet
      * begun to arrive is retried. */
     int (*on_body)(void *arg, const char *data, size_t length, struct error *error);
     void *on_body_arg;
+    bool *ret_in_doubt; /* set, on errors too: it was sent, and may have been, or may yet be, carried
+                           out without an answer that says so; or NULL */
 };
 
 /*

@@ -19,7 +19,9 @@ struct record {
 struct group {
     char *group_version;
     pthread_mutex_t mutex; /* of all below; held while the server is asked */
-    struct strmap kinds;   /* of struct kube_kind, by kind */
+    pthread_mutex_t
+        lock;            /* of changes of kinds and is_read, for what does not ask; not held then */
+    struct strmap kinds; /* of struct kube_kind, by kind */
     struct record *records;
     bool is_read;
     int64_t read_at;
@@ -67,6 +69,7 @@ static void group_free(struct group *group)
         record_free(record);
     }
     pthread_mutex_destroy(&group->mutex);
+    pthread_mutex_destroy(&group->lock);
     free(group->group_version);
     free(group);
 }
@@ -94,6 +97,7 @@ static struct group *group_of(struct kube_discovery *discovery, const char *grou
         group = NEW(struct group);
         group->group_version = str_new(group_version);
         pthread_mutex_init(&group->mutex, NULL);
+        pthread_mutex_init(&group->lock, NULL);
         strmap_init(&group->kinds);
         strmap_put(&discovery->groups, group->group_version, group);
     }
@@ -133,6 +137,20 @@ static const struct kube_kind *record_kind(struct group *group, const char *kind
     return &record->kind;
 }
 
+/* With both locks. */
+static void clear_kinds(struct group *group)
+{
+    strmap_done(&group->kinds);
+    strmap_init(&group->kinds);
+}
+
+static void set_read(struct group *group, bool is_read)
+{
+    pthread_mutex_lock(&group->lock);
+    group->is_read = is_read;
+    pthread_mutex_unlock(&group->lock);
+}
+
 static int take_resources(struct group *group, const struct value *answer, struct error *error)
 {
     const struct value *resources = value_get(answer, "resources");
@@ -141,8 +159,8 @@ static int take_resources(struct group *group, const struct value *answer, struc
         !value_is(resources, VALUE_ARRAY))
         return err_set(error, ERR_INTERNAL, "UnexpectedAnswer",
                        "the API server's answer is not a list of resources");
-    strmap_done(&group->kinds);
-    strmap_init(&group->kinds);
+    pthread_mutex_lock(&group->lock);
+    clear_kinds(group);
     for (size_t i = 0; i < value_count(resources); i++) {
         const struct value *resource = value_at(resources, i);
         const char *plural = value_get_string(resource, "name");
@@ -155,6 +173,7 @@ static int take_resources(struct group *group, const struct value *answer, struc
             record_kind(group, name, plural, value_bool(value_get(resource, "namespaced"), false));
         strmap_put(&group->kinds, kind->kind, (void *)(uintptr_t)kind);
     }
+    pthread_mutex_unlock(&group->lock);
     return 0;
 }
 
@@ -228,8 +247,9 @@ static int read_group(struct kube_discovery *discovery, struct group *group, str
         rc = confirm_absence(discovery, group, cancel, error);
         if (rc < 0)
             return rc;
-        strmap_done(&group->kinds);
-        strmap_init(&group->kinds);
+        pthread_mutex_lock(&group->lock);
+        clear_kinds(group);
+        pthread_mutex_unlock(&group->lock);
     } else if (rc < 0) {
         return err_copy(error, &why);
     } else {
@@ -237,7 +257,7 @@ static int read_group(struct kube_discovery *discovery, struct group *group, str
         if (rc < 0)
             return rc;
     }
-    group->is_read = true;
+    set_read(group, true);
     group->read_at = discovery->clock->monotonic(discovery->clock);
     return 0;
 }
@@ -316,11 +336,23 @@ int kube_discovery_find_any(struct kube_discovery *discovery, const char *group_
     return err_copy(error, &absent);
 }
 
+const struct kube_kind *kube_discovery_known(struct kube_discovery *discovery,
+                                             const char *group_version, const char *kind)
+{
+    struct group *group = group_of(discovery, group_version);
+    const struct kube_kind *found;
+
+    pthread_mutex_lock(&group->lock);
+    found = group->is_read ? strmap_get(&group->kinds, kind) : NULL;
+    pthread_mutex_unlock(&group->lock);
+    return found;
+}
+
 void kube_discovery_forget(struct kube_discovery *discovery, const char *group_version)
 {
     struct group *group = group_of(discovery, group_version);
 
     pthread_mutex_lock(&group->mutex);
-    group->is_read = false;
+    set_read(group, false);
     pthread_mutex_unlock(&group->mutex);
 }

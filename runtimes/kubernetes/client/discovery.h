@@ -38,6 +38,10 @@ int kube_discovery_find_any(struct kube_discovery *discovery, const char *group_
                             const char *kind, struct cancel *cancel, const struct kube_kind **ret,
                             struct error *error);
 
+/* What is known of it without asking the server, and without waiting for what asks; NULL: nothing. */
+const struct kube_kind *kube_discovery_known(struct kube_discovery *discovery,
+                                             const char *group_version, const char *kind);
+
 /* Forgets one group and version: the next question asks the server. */
 void kube_discovery_forget(struct kube_discovery *discovery, const char *group_version);
 

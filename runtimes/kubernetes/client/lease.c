@@ -245,6 +245,26 @@ static int read_and_write(struct lease *lease, struct cancel *cancel, bool *ret_
     return write_us(lease, object, cancel, error);
 }
 
+int lease_look(struct lease *lease, struct cancel *cancel, bool *ret_was_renewed,
+               struct error *error)
+{
+    _cleanup_value_ const struct value *object = NULL;
+    struct error why = {0};
+    bool was_renewed;
+    int r = lease_request(lease, "GET", NULL, cancel, &object, &why);
+
+    if (r == ERR_NOT_FOUND)
+        return 0;
+    if (r < 0)
+        return err_copy(error, &why);
+    was_renewed = lease->seen && !value_equal(lease->seen, spec_of(object));
+    observe(lease, object);
+    if (!*holder_of(object) || !may_be_alive(lease, object))
+        return 0;
+    *ret_was_renewed = was_renewed;
+    return held_by_another(lease, object, error);
+}
+
 int lease_acquire(struct lease *lease, struct cancel *cancel, struct error *error)
 {
     _cleanup_value_ const struct value *ours = value_ref(lease->ours);

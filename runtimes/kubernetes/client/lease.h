@@ -24,9 +24,15 @@ struct lease;
 struct lease *lease_new(struct kube_client *client, const struct clock_source *clock,
                         const struct lease_config *config);
 void lease_free(struct lease *lease);
+DEFINE_CLEANUP(struct lease *, lease_free)
 
 /* Takes or renews it. 0: ours. ERR_CONFLICT: another holds it. Else: unknown. */
 int lease_acquire(struct lease *lease, struct cancel *cancel, struct error *error);
+/* Looks at it, and takes nothing. 0: nobody has it, or the one who had it has not renewed it for its
+ * duration as these looks saw it. ERR_CONFLICT LeaseHeld: it is somebody's, or may be;
+ * *ret_was_renewed: it changed since the last look, so it surely is. */
+int lease_look(struct lease *lease, struct cancel *cancel, bool *ret_was_renewed,
+               struct error *error);
 /* Gives it up, so that another need not wait. Best effort. */
 void lease_release(struct lease *lease);
 

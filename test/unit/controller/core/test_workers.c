@@ -12,7 +12,7 @@
 struct fixture {
     struct workqueue *queue;
     struct workers *workers;
-    _Atomic int runs, cancelled, is_waiting;
+    _Atomic int runs, is_waiting;
     const char *_Atomic reason;
     char thread_name[32];
     size_t stack_bytes;
@@ -49,19 +49,14 @@ static struct reconcile_result reconcile(void *arg, const char *key, struct canc
         while (!cancel_fired(cancel))
             usleep(500);
         atomic_store(&fixture->reason, cancel_reason(cancel));
-        atomic_fetch_add(&fixture->cancelled, 1);
     }
     return run < 3 ? fixture->results[run] : (struct reconcile_result){.kind = RECONCILE_DONE};
 }
 
-static void fixture_start(struct fixture *fixture, struct cancel *cancel)
+static void fixture_start(struct fixture *fixture)
 {
-    struct workers_config config = {.name = "spec",
-                                    .count = 2,
-                                    .cancel = cancel,
-                                    .clock = &system_clock,
-                                    .reconcile = reconcile,
-                                    .arg = fixture};
+    struct workers_config config = {
+        .name = "spec", .count = 2, .reconcile = reconcile, .arg = fixture};
 
     config.queue = fixture->queue = workqueue_new(&system_clock);
     fixture->workers = workers_new(&config);
@@ -96,7 +91,7 @@ static void reconciles_until_it_is_done(void)
                                           {.kind = RECONCILE_DONE}}};
     struct workqueue_stats stats;
 
-    fixture_start(&fixture, NULL);
+    fixture_start(&fixture);
     wait_for(&fixture.runs, 3);
     wait_until_idle(&fixture, &stats);
     EXPECT_INT((long long)stats.delayed, 0, "nothing waits");
@@ -111,7 +106,7 @@ static void retries_later(void)
     struct fixture fixture = {.results = {{.kind = RECONCILE_RETRY}}};
     struct workqueue_stats stats;
 
-    fixture_start(&fixture, NULL);
+    fixture_start(&fixture);
     wait_for(&fixture.runs, 2);
     wait_until_idle(&fixture, &stats);
     EXPECT(fixture.gap >= WORKQUEUE_RETRY_BASE / 2, "waits");
@@ -119,33 +114,11 @@ static void retries_later(void)
     fixture_stop(&fixture);
 }
 
-static void is_superseded_and_runs_again_at_once(void)
-{
-    /* What the superseded run says does not count. */
-    struct fixture fixture = {.waits = true,
-                              .results = {{.kind = RECONCILE_AFTER, .after = 1000000}}};
-    struct workqueue_stats stats;
-
-    fixture_start(&fixture, NULL);
-    wait_for(&fixture.is_waiting, 1);
-    workers_cancel_key(fixture.workers, "ns/other", "Superseded");
-    usleep(5000);
-    EXPECT_INT(fixture.cancelled, 0, "another key");
-    workers_cancel_key(fixture.workers, "ns/a", "Superseded");
-    wait_for(&fixture.runs, 2);
-    EXPECT_STR(fixture.reason, "Superseded", "reason");
-    wait_until_idle(&fixture, &stats);
-    EXPECT_INT((long long)stats.delayed, 0, "nothing waits");
-    workers_cancel_key(fixture.workers, "ns/a", "Superseded"); /* none runs */
-    fixture_stop(&fixture);
-    EXPECT_INT(fixture.runs, 2, "runs");
-}
-
 static void stops_what_runs(void)
 {
     struct fixture fixture = {.waits = true};
 
-    fixture_start(&fixture, NULL);
+    fixture_start(&fixture);
     wait_for(&fixture.is_waiting, 1);
     fixture_stop(&fixture);
     EXPECT_STR(fixture.reason, "Shutdown", "reason");
@@ -153,127 +126,76 @@ static void stops_what_runs(void)
     workers_stop(NULL);
 }
 
-static void hears_its_parent(void)
+/* What ends soon, for it is under way, is neither a failure nor the end of those before it. */
+static void waiting_is_no_failure_and_forgets_none(void)
 {
-    struct fixture fixture = {.waits = true};
-    struct cancel *parent = cancel_new(NULL);
+    struct fixture fixture = {.results = {{.kind = RECONCILE_RETRY},
+                                          {.kind = RECONCILE_WAITING, .after = 1},
+                                          {.kind = RECONCILE_RETRY}}};
+    struct workqueue_stats stats;
 
-    fixture_start(&fixture, parent);
-    wait_for(&fixture.is_waiting, 1);
-    cancel_fire(parent, "Signal");
-    wait_for(&fixture.cancelled, 1);
-    EXPECT_STR(fixture.reason, "Signal", "reason");
+    fixture_start(&fixture);
+    wait_for(&fixture.runs, 4);
+    wait_until_idle(&fixture, &stats);
+    EXPECT(fixture.gap >= WORKQUEUE_RETRY_BASE, "the second failure in a row waits twice as long");
+    EXPECT_INT((long long)stats.retries, 2, "failures");
     fixture_stop(&fixture);
-    cancel_free(parent);
 }
 
-/* ---- Reconciles that wait ---- */
+static void what_tells_of_itself_is_not_looked_at_before(void)
+{
+    struct fixture fixture = {.results = {{.kind = RECONCILE_WAITING}}};
+    struct workqueue_stats stats;
+
+    fixture_start(&fixture);
+    wait_for(&fixture.runs, 1);
+    wait_until_idle(&fixture, &stats);
+    EXPECT_INT((long long)stats.delayed, 0, "nothing waits");
+    workqueue_add(fixture.queue, "ns/a");
+    wait_for(&fixture.runs, 2);
+    fixture_stop(&fixture);
+}
+
+/* ---- Several ---- */
 
 struct crowd {
-    struct workqueue *queue;
-    struct workers *workers;
-    _Atomic int begun, ended, at_work, most_at_work;
-    _Atomic bool is_over; /* for those that wait */
+    _Atomic int ended, at_work, most_at_work;
 };
 
-static void work(struct crowd *crowd)
-{
-    int now = atomic_fetch_add(&crowd->at_work, 1) + 1, most = atomic_load(&crowd->most_at_work);
-
-    while (now > most && !atomic_compare_exchange_weak(&crowd->most_at_work, &most, now))
-        ;
-    usleep(2000);
-    atomic_fetch_sub(&crowd->at_work, 1);
-}
-
-/* Those of the namespace "waits" do. */
-static struct reconcile_result wait_or_work(void *arg, const char *key, struct cancel *cancel)
+static struct reconcile_result work(void *arg, const char *key, struct cancel *cancel)
 {
     struct crowd *crowd = arg;
+    int now = atomic_fetch_add(&crowd->at_work, 1) + 1, most = atomic_load(&crowd->most_at_work);
 
-    atomic_fetch_add(&crowd->begun, 1);
-    if (str_has_prefix(key, "waits/")) {
-        workers_wait(crowd->workers, true);
-        while (!atomic_load(&crowd->is_over) && !cancel_fired(cancel))
-            usleep(500);
-        workers_wait(crowd->workers, false);
-    } else {
-        work(crowd);
-    }
+    (void)key;
+    (void)cancel;
+    while (now > most && !atomic_compare_exchange_weak(&crowd->most_at_work, &most, now))
+        ;
+    usleep(20000);
+    atomic_fetch_sub(&crowd->at_work, 1);
     atomic_fetch_add(&crowd->ended, 1);
     return (struct reconcile_result){.kind = RECONCILE_DONE};
 }
 
-static void crowd_start(struct crowd *crowd, unsigned count)
+static void as_many_are_at_work_as_there_are_to_be(void)
 {
-    *crowd = (struct crowd){.queue = workqueue_new(&system_clock)};
-    crowd->workers = workers_new(&(struct workers_config){.name = "spec",
-                                                          .count = count,
-                                                          .queue = crowd->queue,
-                                                          .clock = &system_clock,
-                                                          .reconcile = wait_or_work,
-                                                          .arg = crowd});
-}
+    struct crowd crowd = {0};
+    struct workqueue *queue = workqueue_new(&system_clock);
+    struct workers *workers = workers_new(&(struct workers_config){
+        .name = "spec", .count = 3, .queue = queue, .reconcile = work, .arg = &crowd});
 
-static void crowd_stop(struct crowd *crowd)
-{
-    workers_stop(crowd->workers);
-    workqueue_free(crowd->queue);
-}
+    for (int i = 0; i < 12; i++) {
+        _cleanup_free_ char *key = str_printf("ns/%d", i);
 
-static void add(struct crowd *crowd, const char *prefix, int count)
-{
-    for (int i = 0; i < count; i++) {
-        _cleanup_free_ char *key = str_printf("%s/%d", prefix, i);
-
-        workqueue_add(crowd->queue, key);
+        workqueue_add(queue, key);
     }
-}
-
-static void those_that_wait_keep_no_other_waiting(void)
-{
-    struct crowd crowd;
-
-    crowd_start(&crowd, 2);
-    add(&crowd, "waits", 10);
-    wait_for(&crowd.begun, 10);
-    add(&crowd, "does", 20);
-    wait_for(&crowd.ended, 20);
-    EXPECT(crowd.most_at_work <= 2, "as many at work as there are to be");
-    atomic_store(&crowd.is_over, true);
-    wait_for(&crowd.ended, 30);
-    add(&crowd, "does", 20);
-    wait_for(&crowd.ended, 50);
-    EXPECT(crowd.most_at_work <= 2, "nor more when they have waited");
-    crowd_stop(&crowd);
-}
-
-static void no_more_than_so_many_wait(void)
-{
-    struct crowd crowd;
-
-    crowd_start(&crowd, 1);
-    add(&crowd, "waits", WORKERS_WAITING + 5);
-    wait_for(&crowd.begun, WORKERS_WAITING + 1);
-    usleep(20000);
-    EXPECT_INT(crowd.begun, WORKERS_WAITING + 1, "begun");
-    atomic_store(&crowd.is_over, true);
-    wait_for(&crowd.ended, WORKERS_WAITING + 5);
-    crowd_stop(&crowd);
-}
-
-static void those_that_wait_are_stopped(void)
-{
-    struct crowd crowd;
-
-    crowd_start(&crowd, 1);
-    add(&crowd, "waits", 3);
-    wait_for(&crowd.begun, 3);
-    crowd_stop(&crowd);
-    EXPECT_INT(crowd.ended, 3, "ended");
+    wait_for(&crowd.ended, 12);
+    EXPECT_INT(crowd.most_at_work, 3, "at once");
+    workers_stop(workers);
+    workqueue_free(queue);
 }
 
 SUITE(workers, TEST(reconciles_until_it_is_done), TEST(retries_later),
-      TEST(is_superseded_and_runs_again_at_once), TEST(stops_what_runs), TEST(hears_its_parent),
-      TEST(those_that_wait_keep_no_other_waiting), TEST(no_more_than_so_many_wait),
-      TEST(those_that_wait_are_stopped))
+      TEST(waiting_is_no_failure_and_forgets_none),
+      TEST(what_tells_of_itself_is_not_looked_at_before), TEST(stops_what_runs),
+      TEST(as_many_are_at_work_as_there_are_to_be))

@@ -11,14 +11,8 @@
 struct fixture {
     struct metrics *metrics;
     struct server *server;
-    _Atomic bool healthy, ready;
+    _Atomic bool ready;
 };
-
-static bool is_healthy(void *arg, struct buf *why_not)
-{
-    (void)why_not;
-    return atomic_load(&((struct fixture *)arg)->healthy);
-}
 
 static bool is_ready(void *arg, struct buf *why_not)
 {
@@ -30,13 +24,11 @@ static void fixture_start(struct fixture *fixture)
 {
     struct server_config config = {.health_address = "127.0.0.1:0",
                                    .metrics_address = "127.0.0.1:0",
-                                   .healthy = is_healthy,
                                    .ready = is_ready,
                                    .arg = fixture};
     struct error error = {0};
 
     config.metrics = fixture->metrics = metrics_new();
-    atomic_store(&fixture->healthy, true);
     atomic_store(&fixture->ready, false);
     fixture->server = server_new(&config, &error);
     EXPECT(fixture->server, error.message);
@@ -121,18 +113,15 @@ static void answers(void)
     fixture_stop(&fixture);
 }
 
-static void follows_its_questions(void)
+static void follows_its_question(void)
 {
     struct fixture fixture;
-    _cleanup_free_ char *ready = NULL, *healthy = NULL;
+    _cleanup_free_ char *ready = NULL;
 
     fixture_start(&fixture);
     atomic_store(&fixture.ready, true);
-    atomic_store(&fixture.healthy, false);
     ready = ask(server_health_port(fixture.server), REQUEST("GET /readyz"));
-    healthy = ask(server_health_port(fixture.server), REQUEST("GET /healthz"));
     EXPECT(str_has_prefix(ready, "HTTP/1.1 200"), ready);
-    EXPECT(str_has_prefix(healthy, "HTTP/1.1 503"), healthy);
     fixture_stop(&fixture);
 }
 
@@ -213,6 +202,6 @@ static void listens_on_all_addresses(void)
     server_free(server);
 }
 
-SUITE(server, TEST(answers), TEST(follows_its_questions), TEST(serves_large_metrics),
+SUITE(server, TEST(answers), TEST(follows_its_question), TEST(serves_large_metrics),
       TEST(stops_under_open_connections), TEST(says_what_it_cannot_listen_on),
       TEST(listens_on_all_addresses))

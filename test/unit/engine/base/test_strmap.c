@@ -102,6 +102,19 @@ static void takes_any_bytes(void)
     strmap_done(&map);
 }
 
+static void removes_keys_with_nul(void)
+{
+    struct strmap map = STRMAP_INIT;
+    int a, b;
+
+    strmap_put_n(&map, "x\0a", 3, &a);
+    strmap_put_n(&map, "x\0b", 3, &b);
+    EXPECT(!strmap_remove(&map, "x"), "another key");
+    EXPECT(strmap_remove_n(&map, "x\0a", 3) == &a, "this one");
+    EXPECT(strmap_get_n(&map, "x\0b", 3) == &b && map.count == 1, "and no other");
+    strmap_done(&map);
+}
+
 static void reserves_without_a_change(void)
 {
     struct strmap map = STRMAP_INIT;
@@ -128,4 +141,4 @@ static void reserves_without_a_change(void)
 }
 
 SUITE(strmap, TEST(finds_what_was_put), TEST(removes_and_takes_again), TEST(reuses_room),
-      TEST(takes_any_bytes), TEST(reserves_without_a_change))
+      TEST(takes_any_bytes), TEST(removes_keys_with_nul), TEST(reserves_without_a_change))

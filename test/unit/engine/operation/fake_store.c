@@ -1,122 +1,54 @@
 #include "test/unit/engine/operation/fake_store.h"
 
+#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/state/codec.h"
+#include "test/unit/suite.h"
 
-static char *text_of(const struct state *state)
+static const struct document_name state_name = {DOCUMENT_STATE, {"team", "s"}, NULL};
+
+static char *text_of(struct state *state)
 {
-    struct buf text;
+    static const char *const marks[] = {[RECORD_INTENT] = "?",
+                                        [RECORD_CREATING] = "*",
+                                        [RECORD_APPLIED] = "",
+                                        [RECORD_TAINTED] = "!"};
+    struct buf text = BUF_INIT;
 
-    buf_init(&text, 0);
-    for (size_t i = 0; i < state->n_records; i++)
-        buf_printf(&text, "%s%s%s", i ? " " : "", short_name(state->records[i]->id),
-                   state->records[i]->status == RECORD_INTENT ? "?" : "");
+    for (size_t i = 0; i < state_count(state); i++) {
+        const struct record *record = state_at(state, i);
+
+        buf_printf(&text, "%s%s%s%s", i ? " " : "", short_name(record->id),
+                   record->deposed ? "'" : "", marks[record->status]);
+    }
     return buf_take(&text);
 }
 
-static char *version_text(const struct fake_store *store)
+/* ---- What is there ---- */
+
+static int read_document(const struct fake_store *store, const struct document_name *name,
+                         struct document *ret)
 {
-    return str_printf("%u", store->version);
-}
+    const struct store_call call = {.use = PERMIT_ACT};
+    const struct store_ops *ops = store->reader->ops;
+    struct store_file *file = NULL;
+    int r = ops->open(store->reader, name, STORE_READ, &call, &file, NULL);
 
-/* Whether the store still is as who asks has seen it. */
-static bool is_as_seen(const struct fake_store *store, const char *version)
-{
-    _cleanup_free_ char *now = store->stored ? version_text(store) : NULL;
-
-    return str_equal(now, version);
-}
-
-static int conflict(struct fake_store *store, struct error *error)
-{
-    fake_world_leave(store->world);
-    return err_set(error, ERR_CONFLICT, "StateConflict", "someone else saved State");
-}
-
-static int load(struct state_store *base, const struct state_key *key, struct cancel *cancel,
-                struct state **ret, char **ret_version, struct error *error)
-{
-    struct fake_store *store = (struct fake_store *)base;
-    int r = fake_world_enter(store->world, error);
-
-    (void)key, (void)cancel;
-    if (r < 0)
-        return r;
-    if (store->damaged)
-        r = err_set(error, ERR_CORRUPT, "StateCorrupt", "chunk 1 is missing");
-    else if (!store->stored)
-        r = err_set(error, ERR_NOT_FOUND, "NotFound", "no State");
-    else
-        r = state_from_value(store->stored, ret, error);
-    if (r == 0)
-        *ret_version = version_text(store);
-    fake_world_leave(store->world);
+    if (r >= 0)
+        r = ops->read(file, &call, ret, NULL);
+    ops->close(file);
     return r;
-}
-
-static int save(struct state_store *base, const struct state_key *key, const struct state *state,
-                struct cancel *cancel, char **version, struct error *error)
-{
-    struct fake_store *store = (struct fake_store *)base;
-    _cleanup_free_ char *text = text_of(state);
-    int r = fake_world_enter(store->world, error);
-    bool lost;
-
-    (void)key, (void)cancel;
-    if (r < 0)
-        return r;
-    store->saves++;
-    lost = store->saves == store->lose_at;
-    if (store->saves == store->conflict_at || !is_as_seen(store, *version))
-        return conflict(store, error);
-    if (store->saves == store->fail_at) {
-        fake_world_leave(store->world);
-        return err_set(error, ERR_UNAVAILABLE, "Unavailable", "the store does not answer");
-    }
-    value_unref(store->stored);
-    store->stored = state_to_value(state);
-    store->version++;
-    if (!lost) {
-        free(*version);
-        *version = version_text(store);
-    }
-    r = fake_world_step(store->world, error, "save%s%s", *text ? " " : "", text);
-    return r == 0 && lost ? err_set(error, ERR_TIMEOUT, "Timeout", "no answer in time") : r;
-}
-
-static int remove_state(struct state_store *base, const struct state_key *key, const char *version,
-                        struct cancel *cancel, struct error *error)
-{
-    struct fake_store *store = (struct fake_store *)base;
-    int r = fake_world_enter(store->world, error);
-
-    (void)key, (void)cancel;
-    if (r < 0)
-        return r;
-    if (!is_as_seen(store, version))
-        return conflict(store, error);
-    value_unref(store->stored);
-    store->stored = NULL;
-    return fake_world_step(store->world, error, "remove State");
-}
-
-static const struct state_store_ops ops = {.load = load, .save = save, .remove = remove_state};
-
-void fake_store_init(struct fake_store *store, struct fake_world *world)
-{
-    *store = (struct fake_store){.base = {&ops}, .world = world};
-}
-
-void fake_store_done(struct fake_store *store)
-{
-    value_unref(store->stored);
 }
 
 struct state *fake_store_state(const struct fake_store *store)
 {
+    struct document document = DOCUMENT_INIT;
     struct state *state = NULL;
+    struct error error = {0};
 
-    if (store->stored)
-        state_from_value(store->stored, &state, NULL);
+    if (read_document(store, &state_name, &document) == 0)
+        EXPECT_INT(state_decode(&document, &state, &error), 0, error.message);
+    document_done(&document);
     return state;
 }
 
@@ -129,7 +61,162 @@ char *fake_store_text(const struct fake_store *store)
 
 void fake_store_put(struct fake_store *store, const struct state *state)
 {
-    value_unref(store->stored);
-    store->stored = state_to_value(state);
-    store->version++;
+    const struct store_call call = {.use = PERMIT_ACT};
+    const struct store_ops *ops = store->reader->ops;
+    struct document before = DOCUMENT_INIT, document = DOCUMENT_INIT;
+    struct store_file *file = NULL;
+
+    CU_ASSERT_EQUAL_FATAL(state_encode(state, &document, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ops->open(store->reader, &state_name, STORE_WRITE, &call, &file, NULL),
+                          0);
+    ops->read(file, &call, &before, NULL);
+    CU_ASSERT_EQUAL_FATAL(ops->write(file, &call, &document, NULL), 0);
+    ops->close(file);
+    document_done(&before);
+    document_done(&document);
+}
+
+void fake_store_damage(struct fake_store *store)
+{
+    memory_damage(store->medium, &state_name, "secret part");
+}
+
+struct showing {
+    const struct fake_store *store;
+    struct buf text;
+};
+
+static int show_open(void *arg, const struct document_name *name, struct error *error)
+{
+    struct showing *showing = arg;
+    struct document document = DOCUMENT_INIT;
+    _cleanup_value_ const struct value *value = NULL;
+    _cleanup_free_ char *text = NULL;
+
+    EXPECT_INT(read_document(showing->store, name, &document), 0, "read");
+    if (value_expand(document.open.data, document.open.length, &value, error) == 0)
+        text = json_to_str(value);
+    buf_printf(&showing->text, "%s\n", text ? text : document.open.data);
+    document_done(&document);
+    return 0;
+}
+
+char *fake_store_open_text(const struct fake_store *store)
+{
+    const struct store_call call = {.use = PERMIT_ACT};
+    struct showing showing = {store, BUF_INIT};
+
+    for (int kind = 0; kind < DOCUMENT_KINDS; kind++)
+        store->reader->ops->list(store->reader, (enum document_kind)kind, NULL, show_open, &showing,
+                                 &call, NULL);
+    return buf_take(&showing.text);
+}
+
+/* ---- Changes ---- */
+
+static enum memory_fault fault_of_save(struct fake_store *store)
+{
+    unsigned save = ++store->saves;
+
+    if (save == store->conflict_at)
+        return MEMORY_CONFLICT;
+    if (save == store->fail_at)
+        return MEMORY_FAIL_BEFORE;
+    return save == store->lose_at ? MEMORY_FAIL_AFTER : MEMORY_NO_FAULT;
+}
+
+/* About to happen. */
+static enum memory_fault before(struct fake_store *store, const struct memory_event *event)
+{
+    enum memory_fault fault = MEMORY_NO_FAULT;
+
+    if (fake_world_enter(store->world, NULL) < 0) {
+        memory_store_kill(event->store);
+        return MEMORY_NO_FAULT;
+    }
+    if (store->is_down)
+        fault = MEMORY_FAIL_BEFORE;
+    else if (event->name->kind == DOCUMENT_STATE &&
+             (event->call == MEMORY_WRITE || event->call == MEMORY_APPEND))
+        fault = fault_of_save(store);
+    if (fault == MEMORY_FAIL_AFTER)
+        fake_world_step(store->world, NULL, "lose");
+    else
+        fake_world_leave(store->world);
+    return fault;
+}
+
+static char *text_of_change(struct fake_store *store, const struct memory_event *event)
+{
+    bool removes = event->call == MEMORY_REMOVE;
+    _cleanup_free_ char *text = NULL;
+
+    if (event->name->kind == DOCUMENT_TOLD)
+        return str_new(removes ? "untell" : "tell");
+    if (event->name->kind != DOCUMENT_STATE)
+        return str_printf("%s a %s", removes ? "remove" : "write",
+                          document_kind_name(event->name->kind));
+    if (removes)
+        return str_new("remove State");
+    text = fake_store_text(store);
+    return str_printf("save%s%s", *text ? " " : "", text);
+}
+
+static void after(struct fake_store *store, const struct memory_event *event)
+{
+    _cleanup_free_ char *text = text_of_change(store, event);
+    int r = fake_world_enter(store->world, NULL);
+
+    if (r >= 0)
+        r = fake_world_step(store->world, NULL, "%s", text);
+    if (r < 0)
+        memory_store_kill(event->store);
+}
+
+static enum memory_fault on_call(void *arg, const struct memory_event *event)
+{
+    struct fake_store *store = arg;
+
+    if (event->store == store->reader)
+        return MEMORY_NO_FAULT;
+    if (!event->is_done)
+        return before(store, event);
+    if (event->call != MEMORY_READ)
+        after(store, event);
+    return MEMORY_NO_FAULT;
+}
+
+void fake_store_init(struct fake_store *store, struct fake_world *world)
+{
+    *store = (struct fake_store){.world = world};
+    store->medium = memory_medium_new(&(struct memory_medium_config){.has_locks = true});
+    store->reader = memory_store_new(store->medium);
+    memory_watch(store->medium, on_call, store);
+}
+
+void fake_store_done(struct fake_store *store)
+{
+    store->reader->ops->free(store->reader);
+    memory_medium_free(store->medium);
+}
+
+void fake_store_cut(struct fake_store *store, bool is_down)
+{
+    pthread_mutex_lock(&store->world->lock);
+    store->is_down = is_down;
+    pthread_mutex_unlock(&store->world->lock);
+}
+
+struct store *fake_store_attach(struct fake_store *store)
+{
+    store->store = memory_store_new(store->medium);
+    store->saves = 0;
+    return store->store;
+}
+
+void fake_store_detach(struct fake_store *store)
+{
+    memory_store_kill(store->store);
+    store->store->ops->free(store->store);
+    store->store = NULL;
 }

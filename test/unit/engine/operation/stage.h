@@ -1,48 +1,58 @@
 /*
- * A stage for operations: a world, a runtime and a store, all fakes, and Specs written in short:
+ * A stage for operations: a world, two runtimes and a store, all fakes, and Specs written in short:
  *
- *     "a=1 b=2:a c@a:b,a Secret/s=x@t.data.x"
+ *     "a=1 b=2:a c@a:b,a Secret/s=x@t.data.x Cloud/d=1*red~big@a^b"
  *
  * is the ConfigMaps a {data.x: "1"}, b, which depends on a, c, whose data.ref is a reference to
- * a's status.address, and a Secret whose data.ref is one to t's data.x. "%a" is a in the API
- * version v2. A Namespace/, ServiceAccount/, Role/ and RoleBinding/ are such, too; a binding gives the
- * Role "rule" to the account "robot", which the Spec acts as. "+a" is in the Namespace "space". "-prune" and "-wait" switch these off.
+ * a's status.address, a Secret whose data.ref is one to t's data.x, and a thing of the cloud d {x:
+ * "1", fixed: "red", swapped: "big", ref: a's status.address}, whose extensions.region is b's. What
+ * follows * and ~ may be a reference, too: "Cloud/e*@d" is fixed to d's id. Of things in the cloud,
+ * @ and ^ refer to the address, * and ~ to the id, unless a path follows.
  *
- * What comes of a run is text, too. Each run is a process of its own: all that it leaves is in the
- * world and the store. After each step of one it is checked that State names all that we made.
+ * "%a" is a in the API version v2. A Namespace/, ServiceAccount/, Role/ and RoleBinding/ are such,
+ * too; a binding gives the Role "rule" to the account "robot", which the Spec acts as. "+a" is in
+ * the Namespace "space". "-prune" and "-wait" switch these off.
+ *
+ * What comes of a run is text, too. Each run is a process of its own, unless the test has begun
+ * one: all that it leaves is in the world and the store. After each step of one it is checked that
+ * State names all that we made.
  */
 #ifndef TEST_UNIT_ENGINE_OPERATION_STAGE_H
 #define TEST_UNIT_ENGINE_OPERATION_STAGE_H
 
 #include "engine/operation/operation.h"
-#include "test/unit/engine/operation/fake_runtime.h"
+#include "test/unit/engine/operation/fake_cloud.h"
+#include "test/unit/engine/operation/fake_objects.h"
 #include "test/unit/engine/operation/fake_store.h"
 
 #define STAGE_TIMEOUT 60000 /* ms */
 
 struct stage {
     struct fake_world world;
-    struct fake_runtime runtime;
+    struct fake_objects objects;
+    struct fake_cloud cloud;
     struct fake_store store;
 
-    unsigned parallelism; /* 1 */
+    unsigned parallelism; /* 1: the order is that of ranks and of the Spec, and the clock jumps */
     const char *spec_uid; /* "spec-1" */
-    bool namespace_terminating;
-    bool verify;
-    bool fired_before;   /* the operation's cancel, when it begins */
-    bool may_forget; /* State need not name all that we made */
+    int64_t epoch;        /* 1 */
+    bool namespace_terminating, thorough, verify;
+    bool may_forget;  /* State need not name all that we made */
     int64_t revision; /* of the last apply or destroy; counted up */
 
-    unsigned waited; /* times that it said so, of all runs */
-    bool waits;      /* as it said last */
+    struct ledgers *ledgers; /* of the process that runs; NULL: none does */
+    struct executor *executor;
+    struct operation *_Atomic running; /* what an interruption cancels */
+    _Atomic unsigned changes;          /* times that on_change was called, of all runs */
+    _Atomic unsigned landed;           /* … and on_landed */
 
     struct error error; /* of the last run */
-    bool inherited;     /* as it said */
+    bool inherited;     /* State was, when it began */
     struct buf results; /* "a succeeded; b failed" */
     struct buf actions; /* "delete a": what the results say was done */
-    struct buf progress; /* "a begins; a succeeded", as it was told */
-    struct buf planned; /* "create a; unchanged b; update c!Forbidden" */
+    struct buf planned; /* "create a; unchanged b; c!Forbidden"; d' was deposed */
     struct buf diffs;   /* "data.x: 1 -> 2; …", of all changes */
+    struct buf reasons; /* "d: fixed cannot be changed": of changes */
     struct buf causes;  /* "b: skipped: it depends on a": messages of what did not succeed */
     struct buf shown;   /* what the functions below return */
 };
@@ -51,19 +61,51 @@ void stage_init(struct stage *stage);
 void stage_done(struct stage *stage);
 #define _cleanup_stage_ _cleanup_(stage_done)
 
-/* Plan (shallow) and apply; the code. What the plan said is in stage->planned. */
+/* Several threads, and a clock that goes on by itself. */
+void stage_use_threads(struct stage *stage, unsigned parallelism);
+
+/* Plan and apply; the code. What the plan said is in stage->planned. */
 int stage_apply(struct stage *stage, const char *spec);
-int stage_plan(struct stage *stage, const char *spec, enum plan_depth depth);
+int stage_plan(struct stage *stage, const char *spec);
 int stage_destroy(struct stage *stage);
 int stage_orphan(struct stage *stage);
 
 /* No process is killed any more, no operation cancelled, no save refused. */
 void stage_calm(struct stage *stage);
 
-const char *stage_objects(struct stage *stage); /* fake_runtime_text() */
-const char *stage_state(struct stage *stage);   /* fake_store_text() */
+const char *stage_objects(
+    struct stage *stage);                     /* fake_objects_text(), with "@#d" for the id of d */
+const char *stage_cloud(struct stage *stage); /* fake_cloud_text() */
+const char *stage_state(struct stage *stage); /* fake_store_text() */
 const char *stage_log(const struct stage *stage);
+/* The log without what the store did. */
+const char *stage_deeds(struct stage *stage);
 
 struct spec *stage_spec(const char *text);
+
+/* ---- Step by step ---- */
+
+/* A process, for several runs. Its end waits for the calls that are in flight. */
+void stage_begin_process(struct stage *stage);
+void stage_end_process(struct stage *stage);
+/* Until no piece of work is under way in it: false, if that does not come. */
+bool stage_await_idle(struct stage *stage);
+
+/* One operation. */
+struct run {
+    struct stage *stage;
+    struct operation *operation; /* NULL: it could not be made */
+    int code;
+};
+void run_begin(struct run *run, struct stage *stage);
+/* spec NULL: all is to go. Waits until it is planned. */
+void run_plan(struct run *run, const char *spec);
+void run_apply(struct run *run); /* does not wait */
+enum operation_phase run_wait(struct run *run);
+/* Until it is in the phase; false, if that does not come. */
+bool run_await(struct run *run, enum operation_phase phase);
+void run_cancel(struct run *run, const char *reason);
+/* Shows what came of it; the code. */
+int run_end(struct run *run);
 
 #endif

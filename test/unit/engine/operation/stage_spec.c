@@ -20,46 +20,49 @@ static struct token take(const char **at, const char *ends)
     return token;
 }
 
-static const char *ANY_END = "=@:, ";
+#define PART_END "=@^*~:, "
 
 /* What a word's marks say of it. */
 struct shape {
     const char *version, *kind;
     const char *in;   /* its namespace; NULL: none */
     const char *more; /* of its attributes */
+    bool is_thing;    /* of the cloud */
 };
 
 static const struct {
     const char *prefix;
     struct shape shape;
 } shapes[] = {
-    {"Secret/", {"v1", "Secret", "team", ""}},
-    {"Namespace/", {"v1", "Namespace", NULL, ""}},
-    {"ServiceAccount/", {"v1", "ServiceAccount", "team", ""}},
-    {"Role/", {"rbac.authorization.k8s.io/v1", "Role", "team", ""}},
+    {"Secret/", {"v1", "Secret", "team", "", false}},
+    {"Namespace/", {"v1", "Namespace", NULL, "", false}},
+    {"ServiceAccount/", {"v1", "ServiceAccount", "team", "", false}},
+    {"Role/", {"rbac.authorization.k8s.io/v1", "Role", "team", "", false}},
     {"RoleBinding/",
      {"rbac.authorization.k8s.io/v1", "RoleBinding", "team",
       ",\"roleRef\":{\"kind\":\"Role\",\"name\":\"rule\"},\"subjects\":[{\"kind\":"
-      "\"ServiceAccount\",\"name\":\"robot\",\"namespace\":\"team\"}]"}},
+      "\"ServiceAccount\",\"name\":\"robot\",\"namespace\":\"team\"}]",
+      false}},
+    {"Cloud/", {NULL, NULL, NULL, "", true}},
 };
 
 /* Skips the marks. */
 static struct shape take_shape(const char **word)
 {
-    struct shape shape = {"v1", "ConfigMap", "team", ""};
-    bool in_space = **word == '+';
+    struct shape shape = {"v1", "ConfigMap", "team", "", false};
+    bool in_space = **word == '+', in_v2;
 
     *word += in_space;
-    if (**word == '%') {
-        (*word)++;
-        shape.version = "v2";
-    }
+    in_v2 = **word == '%';
+    *word += in_v2;
     for (size_t i = 0; i < ARRAY_SIZE(shapes); i++)
         if (str_has_prefix(*word, shapes[i].prefix)) {
             *word += strlen(shapes[i].prefix);
             shape = shapes[i].shape;
             break;
         }
+    if (in_v2)
+        shape.version = "v2";
     if (in_space)
         shape.in = "space";
     return shape;
@@ -73,7 +76,7 @@ static bool is_known(const char *spec, struct token name, struct shape *ret)
 
         spec += *spec == ' ';
         *ret = take_shape(&start);
-        found = (struct token){start, strcspn(start, ANY_END)};
+        found = (struct token){start, strcspn(start, PART_END)};
         if (word.length && found.length == name.length &&
             strncmp(found.text, name.text, name.length) == 0)
             return true;
@@ -81,73 +84,124 @@ static bool is_known(const char *spec, struct token name, struct shape *ret)
     return false;
 }
 
-static char *id_of(const char *spec, struct token name)
+static char *id_of(const char *spec, struct token name, bool *ret_is_thing)
 {
     struct shape shape = {0};
 
     EXPECT(is_known(spec, name, &shape), "a name that the Spec has");
+    *ret_is_thing = shape.is_thing;
+    if (shape.is_thing)
+        return str_printf("cloud:%.*s", (int)name.length, name.text);
     return str_printf("%s:%s:%s%s%.*s", shape.version, shape.kind, shape.in ? shape.in : "",
                       shape.in ? ":" : "", (int)name.length, name.text);
 }
 
-static void add_data(struct buf *json, const char *spec, const char **at)
+/* A reference to what is named next. way: to a thing's field, where no path is written. */
+static void add_reference(struct buf *json, const char *key, const char *spec, const char **at,
+                          const char *way)
 {
-    const char *comma = "";
+    bool is_thing = false;
+    _cleanup_free_ char *id = id_of(spec, take(at, PART_END "."), &is_thing);
+    struct token path = take(at, PART_END);
+    const char *otherwise = is_thing ? way : ".status.address";
 
-    buf_add_str(json, ",\"data\":{");
-    if (**at == '=') {
-        struct token x;
+    if (!path.length)
+        path = (struct token){otherwise, strlen(otherwise)};
+    buf_printf(json, "\"%s\":\"$kusion_path.%s%.*s\"", key, id, (int)path.length, path.text);
+}
 
+/* "=1", "*red", "*@a": a member, if the mark is next. */
+static void add_field(struct buf *json, const char *key, const char *spec, const char **at,
+                      char mark)
+{
+    struct token text;
+
+    if (**at != mark)
+        return;
+    (*at)++;
+    if (json->data[json->length - 1] != '{')
+        buf_add_char(json, ',');
+    if (mark == '@') {
+        add_reference(json, key, spec, at, ".address");
+    } else if (**at == '@') {
         (*at)++;
-        x = take(at, ANY_END);
-        buf_printf(json, "\"x\":\"%.*s\"", (int)x.length, x.text);
-        comma = ",";
+        add_reference(json, key, spec, at, ".id");
+    } else {
+        text = take(at, PART_END);
+        buf_printf(json, "\"%s\":\"%.*s\"", key, (int)text.length, text.text);
     }
-    if (**at == '@') {
-        _cleanup_free_ char *id = NULL;
-        struct token path;
+}
 
-        (*at)++;
-        id = id_of(spec, take(at, "=@:, ."));
-        path = take(at, "=@:, ");
-        if (!path.length)
-            path = (struct token){".status.address", strlen(".status.address")};
-        buf_printf(json, "%s\"ref\":\"$kusion_path.%s%.*s\"", comma, id, (int)path.length,
-                   path.text);
-    }
-    buf_add_str(json, "}}");
+static void add_fields(struct buf *json, const char *spec, const char **at)
+{
+    add_field(json, "x", spec, at, '=');
+    add_field(json, "fixed", spec, at, '*');
+    add_field(json, "swapped", spec, at, '~');
+    add_field(json, "ref", spec, at, '@');
+}
+
+static void add_extensions(struct buf *json, const char *spec, const char **at)
+{
+    if (**at != '^')
+        return;
+    (*at)++;
+    buf_add_str(json, ",\"extensions\":{");
+    add_reference(json, "region", spec, at, ".address");
+    buf_add_char(json, '}');
 }
 
 static void add_dependencies(struct buf *json, const char *spec, const char **at)
 {
     const char *comma = "";
+    bool is_thing;
 
     buf_add_str(json, ",\"dependsOn\":[");
     while (**at == ':' || **at == ',') {
         _cleanup_free_ char *id = NULL;
 
         (*at)++;
-        id = id_of(spec, take(at, ANY_END));
+        id = id_of(spec, take(at, PART_END), &is_thing);
         buf_printf(json, "%s\"%s\"", comma, id);
         comma = ",";
     }
     buf_add_char(json, ']');
 }
 
+static void add_thing(struct buf *json, const char *spec, const char **word)
+{
+    buf_printf(json, "\"type\":\"%s\",\"attributes\":{", FAKE_CLOUD_TYPE);
+    add_fields(json, spec, word);
+    buf_add_char(json, '}');
+}
+
+static void add_object(struct buf *json, const char *spec, const struct shape *shape,
+                       struct token name, const char **word)
+{
+    buf_printf(json,
+               "\"type\":\"%s\",\"attributes\":{\"apiVersion\":\"%s\",\"kind\":\"%s\"%s,"
+               "\"metadata\":{\"name\":\"%.*s\"",
+               FAKE_OBJECTS_TYPE, shape->version, shape->kind, shape->more, (int)name.length,
+               name.text);
+    if (shape->in)
+        buf_printf(json, ",\"namespace\":\"%s\"", shape->in);
+    buf_add_str(json, "},\"data\":{");
+    add_fields(json, spec, word);
+    buf_add_str(json, "}}");
+}
+
 static void add_resource(struct buf *json, const char *spec, const char *word)
 {
     struct shape shape = take_shape(&word);
-    struct token name = take(&word, ANY_END);
-    _cleanup_free_ char *id = id_of(spec, name);
+    struct token name = take(&word, PART_END);
+    bool is_thing;
+    _cleanup_free_ char *id = id_of(spec, name, &is_thing);
 
-    buf_printf(json,
-               "{\"id\":\"%s\",\"type\":\"Kubernetes\",\"attributes\":{\"apiVersion\":\"%s\","
-               "\"kind\":\"%s\"%s,\"metadata\":{\"name\":\"%.*s\"",
-               id, shape.version, shape.kind, shape.more, (int)name.length, name.text);
-    if (shape.in)
-        buf_printf(json, ",\"namespace\":\"%s\"", shape.in);
-    buf_add_char(json, '}');
-    add_data(json, spec, &word);
+    buf_printf(json, "{\"id\":\"%s\",", id);
+    if (is_thing)
+        add_thing(json, spec, &word);
+    else
+        add_object(json, spec, &shape, name, &word);
+    add_extensions(json, spec, &word);
     add_dependencies(json, spec, &word);
     buf_add_char(json, '}');
 }
@@ -175,8 +229,9 @@ static char *json_of(const char *text)
 
 struct spec *stage_spec(const char *text)
 {
-    static const char *const types[] = {RESOURCE_KUBERNETES, NULL};
-    const struct spec_options options = {.types = types};
+    static const struct spec_type types[] = {{.name = FAKE_OBJECTS_TYPE},
+                                             {.name = FAKE_CLOUD_TYPE}};
+    const struct spec_options options = {.types = types, .n_types = ARRAY_SIZE(types)};
     _cleanup_free_ char *json = json_of(text);
     _cleanup_value_ const struct value *object = NULL;
     struct problems problems = PROBLEMS_INIT;

@@ -7,11 +7,11 @@ static void plans_references_to_references(void)
 {
     static const struct {
         const char *note, *before;
-        enum plan_depth depth;
+        bool thorough;
     } rows_of_chain[] = {
-        {"all is new, deep", "", PLAN_DEEP},
-        {"c is there", "c@a:a a=1", PLAN_SHALLOW},
-        {"c is there, deep", "c@a:a a=1", PLAN_DEEP},
+        {"all is new, deep", "", true},
+        {"c is there", "c@a:a a=1", false},
+        {"c is there, deep", "c@a:a a=1", true},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows_of_chain); i++) {
@@ -20,9 +20,9 @@ static void plans_references_to_references(void)
         stage_init(&stage);
         if (*rows_of_chain[i].before)
             EXPECT_INT(stage_apply(&stage, rows_of_chain[i].before), 0, rows_of_chain[i].note);
-        fake_drop(&stage.runtime, "a");
-        EXPECT_INT(stage_plan(&stage, "a=1 b@a c@b.data.ref", rows_of_chain[i].depth), 0,
-                   rows_of_chain[i].note);
+        fake_drop(&stage.objects, "a");
+        stage.thorough = rows_of_chain[i].thorough;
+        EXPECT_INT(stage_plan(&stage, "a=1 b@a c@b.data.ref"), 0, rows_of_chain[i].note);
         EXPECT_STR(stage.world.lies.data, "", rows_of_chain[i].note);
         buf_reset(&stage.world.lies);
     }

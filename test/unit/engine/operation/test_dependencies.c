@@ -12,7 +12,7 @@ static void destroys_by_the_dependencies_of_the_last_apply(void)
     EXPECT_INT(stage_apply(&stage, "a=1 b=1"), 0, "applied");
     EXPECT_INT(stage_apply(&stage, "a=1 b=1:a"), 0, "b depends on a now");
     EXPECT_INT(stage_destroy(&stage), 0, "destroyed");
-    EXPECT_STR(stage_log(&stage), "save a b; delete b; delete a; remove State", "b first");
+    EXPECT_STR(stage_deeds(&stage), "delete b; delete a", "b first");
 }
 
 /* Dependencies of old and of new together would be a cycle. */
@@ -34,7 +34,7 @@ static void turning_round_and_failing_makes_no_cycle(void)
 
     stage_init(&stage);
     EXPECT_INT(stage_apply(&stage, "a=1 b=1:a"), 0, "applied");
-    fake_fault(&stage.runtime, "a", FAKE_REFUSED);
+    fake_fault(&stage.objects, "a", FAKE_REFUSED);
     EXPECT_INT(stage_apply(&stage, "a=2:b b=2"), ERR_FORBIDDEN, "turned round, a refused");
     EXPECT_INT(stage_destroy(&stage), 0, stage.error.message);
     EXPECT_STR(stage_objects(&stage), "", "destroyed");
@@ -46,7 +46,7 @@ static void turning_round_and_failing_makes_no_cycle_twice(void)
 
     stage_init(&stage);
     EXPECT_INT(stage_apply(&stage, "a=1:c b=1:a c=1"), 0, "applied");
-    fake_fault(&stage.runtime, "a", FAKE_REFUSED);
+    fake_fault(&stage.objects, "a", FAKE_REFUSED);
     EXPECT_INT(stage_apply(&stage, "a=2 b=1 c=2:b"), ERR_FORBIDDEN, "c depends on b now");
     EXPECT_INT(stage_destroy(&stage), 0, stage.error.message);
     EXPECT_STR(stage_objects(&stage), "", "destroyed");

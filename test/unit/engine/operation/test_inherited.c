@@ -11,12 +11,12 @@ static void stays_inherited_until_its_leavers_are_dealt_with(void)
     stage_init(&stage);
     stage.may_forget = true;
     EXPECT_INT(stage_apply(&stage, "a=1 x=1"), 0, "applied");
-    fake_put(&stage.runtime, "x", "1", OWNER_SELF); /* another object, with our label */
+    fake_put(&stage.objects, "x", "1", OWNER_SELF); /* another object, with our label */
     stage.spec_uid = "spec-2";
-    fake_fault(&stage.runtime, "a", FAKE_REFUSED);
+    fake_fault(&stage.objects, "a", FAKE_REFUSED);
     EXPECT_INT(stage_apply(&stage, "a=2"), ERR_FORBIDDEN, "the first try fails: no prune");
     EXPECT(stage.inherited, "inherited");
-    fake_fault(&stage.runtime, "a", 0);
+    fake_fault(&stage.objects, "a", 0);
     EXPECT_INT(stage_apply(&stage, "a=2"), 0, "the second succeeds");
     EXPECT_STR(stage_objects(&stage), "a=2 x=1", "x is left alone, as the first would have done");
 }
@@ -28,7 +28,7 @@ static void stays_inherited_when_killed(void)
     stage_init(&stage);
     stage.may_forget = true;
     EXPECT_INT(stage_apply(&stage, "a=1"), 0, "applied");
-    fake_find(&stage.runtime, "a")->owner = OWNER_NONE; /* its label is gone */
+    fake_find(&stage.objects, "a")->owner = OWNER_NONE; /* its label is gone */
     stage.spec_uid = "spec-2";
     stage.world.kill_at = 1;
     stage_destroy(&stage);

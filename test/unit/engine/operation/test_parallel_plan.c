@@ -14,10 +14,9 @@ static void several_workers_plan_what_is_there(void)
     for (unsigned i = 0; i < 60; i++)
         buf_printf(&spec, "%sr%u=1", i ? " " : "", i);
     EXPECT_INT(stage_apply(&stage, spec.data), 0, "applied");
-    stage.parallelism = 8;
-    stage.world.jumps = false;
+    stage_use_threads(&stage, 8);
     for (unsigned i = 0; i < 20; i++)
-        EXPECT_INT(stage_plan(&stage, spec.data, PLAN_SHALLOW), 0, "planned");
+        EXPECT_INT(stage_plan(&stage, spec.data), 0, "planned");
     buf_done(&spec);
 }
 

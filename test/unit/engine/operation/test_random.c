@@ -1,19 +1,37 @@
 /*
- * Lives of Specs, at random: they change, and things fail, are killed, cancelled, lost and
- * changed by others on the way. In the end, left in peace, all is as the last Spec has it; and
- * after a destroy nothing is left.
+ * Lives of Specs, at random, over both worlds in one graph: they change, and resources fail, are
+ * killed, cancelled, lost and changed by others on the way. In the end, left in peace (and what is
+ * in doubt cleared up), all is as the last Spec has it; and after a destroy nothing is left.
  *
  * KUSION_TEST_LIVES is how many, KUSION_TEST_SEED the first one's seed (hack/soak random).
  */
 #include <stdlib.h>
 
 #include "engine/operation/operation.h"
+#include "test/unit/engine/operation/doubt.h"
 #include "test/unit/engine/operation/stage.h"
 #include "test/unit/suite.h"
 
 #define LIVES "200"
 #define SEED  "1"
 #define NAMES "abcdefgh"
+
+/* The second half of the names are of the cloud. */
+static bool is_of_cloud(char name)
+{
+    return name > 'd';
+}
+
+/* What makes a thing be replaced, in either order, now and then for another thing's sake. */
+static void random_identity(char *ret, size_t size, const char *there, size_t n)
+{
+    char mark = rand() % 2 ? '*' : '~', other = n ? there[(size_t)rand() % n] : 'a';
+
+    if (n && rand() % 3 == 0 && is_of_cloud(other))
+        snprintf(ret, size, "%c@%c", mark, other);
+    else if (rand() % 2)
+        snprintf(ret, size, "%c%d", mark, rand() % 2);
+}
 
 /* Each depends on, or refers to, some of those before it. */
 static void random_spec(char *ret, size_t size)
@@ -33,17 +51,25 @@ static void random_spec(char *ret, size_t size)
         names[other] = name;
     }
     for (const char *name = names; *name; name++) {
-        char reference[32] = "", dependency[8] = "";
+        char reference[32] = "", dependency[8] = "", identity[8] = "";
 
         if (rand() % 3 == 0)
             continue;
-        if (n && rand() % 3 == 0)
-            snprintf(reference, sizeof(reference), "@%c%s", there[(size_t)rand() % n],
-                     rand() % 2 ? ".data.x" : "");
+        if (is_of_cloud(*name))
+            random_identity(identity, sizeof(identity), there, n);
+        if (n && rand() % 3 == 0) {
+            char other = there[(size_t)rand() % n];
+
+            snprintf(reference, sizeof(reference), "@%c%s", other,
+                     rand() % 2           ? ""
+                     : is_of_cloud(other) ? ".x"
+                                          : ".data.x");
+        }
         if (n && rand() % 2)
             snprintf(dependency, sizeof(dependency), ":%c", there[(size_t)rand() % n]);
-        length += (size_t)snprintf(ret + length, size - length, "%s%c=%d%s%s", n ? " " : "", *name,
-                                   rand() % 3, reference, dependency);
+        length += (size_t)snprintf(ret + length, size - length, "%s%s%c=%d%s%s%s", n ? " " : "",
+                                   is_of_cloud(*name) ? "Cloud/" : "", *name, rand() % 3, identity,
+                                   reference, dependency);
         there[n++] = *name;
     }
 }
@@ -55,13 +81,40 @@ static const char *random_name(void)
     return names[(size_t)rand() % ARRAY_SIZE(names)];
 }
 
+static void fault_at_random(struct stage *stage, const char *name)
+{
+    static const unsigned of_objects[] = {
+        FAKE_REFUSED, FAKE_REFUSED_DRY, FAKE_UNHEALTHY, FAKE_SICK,     FAKE_SLOW, FAKE_LOST,
+        FAKE_UNSEEN,  FAKE_STUCK,       FAKE_KEPT,      FAKE_VANISHES, FAKE_BUSY, FAKE_BUSY_ONCE};
+    static const unsigned of_things[] = {
+        CLOUD_REFUSED, CLOUD_BUSY,   CLOUD_BUSY_ONCE, CLOUD_PARTIAL, CLOUD_HALF,      CLOUD_LOST,
+        CLOUD_UNMADE,  CLOUD_UNSEEN, CLOUD_KEPT,      CLOUD_LINGERS, CLOUD_UNHEALTHY, CLOUD_DEFERS};
+
+    if (is_of_cloud(*name))
+        fake_cloud_fault(&stage->cloud, name, of_things[(size_t)rand() % ARRAY_SIZE(of_things)]);
+    else
+        fake_fault(&stage->objects, name, of_objects[(size_t)rand() % ARRAY_SIZE(of_objects)]);
+}
+
+/* Someone takes it away, or changes it. */
+static void meddle(struct stage *stage, const char *name)
+{
+    bool drops = rand() % 2;
+
+    if (is_of_cloud(*name) && drops)
+        fake_cloud_drop(&stage->cloud, name);
+    else if (is_of_cloud(*name) && fake_cloud_find(&stage->cloud, name))
+        fake_cloud_drift(&stage->cloud, name, "drift");
+    else if (drops)
+        fake_drop(&stage->objects, name);
+    else if (fake_find(&stage->objects, name))
+        fake_drift(&stage->objects, name, "drift");
+}
+
 static void let_something_happen(struct stage *stage)
 {
-    static const unsigned faults[] = {FAKE_REFUSED,  FAKE_REFUSED_DRY, FAKE_UNHEALTHY, FAKE_SICK,
-                                      FAKE_SLOW,     FAKE_LOST,        FAKE_UNSEEN,    FAKE_STUCK,
-                                      FAKE_VANISHES, FAKE_KEPT};
     const char *name = random_name();
-    unsigned when = 1 + (unsigned)rand() % 12;
+    unsigned when = 1 + (unsigned)rand() % 14;
 
     switch (rand() % 8) {
     case 0:
@@ -80,27 +133,26 @@ static void let_something_happen(struct stage *stage)
         stage->store.lose_at = when / 3;
         break;
     case 5:
-        fake_drop(&stage->runtime, name);
-        break;
-    case 6:
-        if (fake_find(&stage->runtime, name))
-            fake_drift(&stage->runtime, name, "drift");
+        meddle(stage, name);
         break;
     default:
-        fake_fault(&stage->runtime, name, faults[(size_t)rand() % ARRAY_SIZE(faults)]);
+        fault_at_random(stage, name);
     }
 }
 
 static void leave_in_peace(struct stage *stage)
 {
     stage_calm(stage);
-    for (size_t i = 0; i < stage->runtime.n_faults; i++)
-        stage->runtime.faults[i].faults = 0;
-    for (size_t i = 0; i < stage->runtime.n_objects;)
-        if (stage->runtime.objects[i].terminating)
-            fake_drop(&stage->runtime, stage->runtime.objects[i].name);
+    for (size_t i = 0; i < stage->objects.n_faults; i++)
+        stage->objects.faults[i].faults = 0;
+    for (size_t i = 0; i < stage->cloud.n_faults; i++)
+        stage->cloud.faults[i].faults = 0;
+    for (size_t i = 0; i < stage->objects.n_objects;)
+        if (stage->objects.objects[i].terminating)
+            fake_drop(&stage->objects, stage->objects.objects[i].name);
         else
             i++;
+    doubt_clear(stage);
 }
 
 static void expect_as_new(struct stage *stage, const char *spec, const char *note)
@@ -110,6 +162,7 @@ static void expect_as_new(struct stage *stage, const char *spec, const char *not
     stage_init(&fresh);
     EXPECT_INT(stage_apply(&fresh, spec), 0, note);
     EXPECT_STR(stage_objects(stage), stage_objects(&fresh), note);
+    EXPECT_STR(stage_cloud(stage), stage_cloud(&fresh), note);
 }
 
 static void live(unsigned seed, unsigned parallelism)
@@ -119,8 +172,7 @@ static void live(unsigned seed, unsigned parallelism)
 
     srand(seed);
     stage_init(&stage);
-    stage.parallelism = parallelism;
-    stage.world.jumps = parallelism == 1;
+    stage_use_threads(&stage, parallelism);
     stage.world.step_takes = 400;
     for (int i = 1 + rand() % 5; i > 0; i--) {
         random_spec(spec, sizeof(spec));
@@ -136,10 +188,13 @@ static void live(unsigned seed, unsigned parallelism)
     snprintf(note, sizeof(note), "seed %u: %s", seed, spec);
     EXPECT_INT(stage_apply(&stage, spec), 0, stage.error.message);
     expect_as_new(&stage, spec, note);
-    EXPECT_INT(stage_plan(&stage, spec, PLAN_SHALLOW), 0, note);
-    EXPECT(!strstr(stage.planned.data, "update") && !strstr(stage.planned.data, "create"), note);
+    EXPECT_INT(stage_plan(&stage, spec), 0, note);
+    EXPECT(!strstr(stage.planned.data, "update") && !strstr(stage.planned.data, "create") &&
+               !strstr(stage.planned.data, "replace"),
+           note);
     EXPECT_INT(stage_destroy(&stage), 0, stage.error.message);
     EXPECT_STR(stage_objects(&stage), "", note);
+    EXPECT_STR(stage_cloud(&stage), "", note);
     EXPECT_STR(stage_state(&stage), "none", note);
     EXPECT_STR(stage.world.lies.data, "", note);
 }

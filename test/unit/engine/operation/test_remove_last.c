@@ -11,8 +11,8 @@ static void a_guarded_one_is_kept_with_what_it_depends_on(void)
 
     stage_init(&stage);
     EXPECT_INT(stage_apply(&stage, "base=1 Namespace/space:base +x=1 other=1"), 0, "applied");
-    fake_fault(&stage.runtime, "space", FAKE_GUARDED);
-    EXPECT_INT(stage_destroy(&stage), ERR_CONFLICT, "tripped");
+    fake_fault(&stage.objects, "space", FAKE_GUARDED);
+    EXPECT_INT(stage_destroy(&stage), ERR_INVALID, "tripped");
     EXPECT_STR(stage.error.reason, "DeletionGuardTripped", "reason");
     EXPECT_STR(stage.error.message,
                "destroy: 1 failed, 1 skipped: v1:Namespace:space: the fake says so", "message");
@@ -20,9 +20,9 @@ static void a_guarded_one_is_kept_with_what_it_depends_on(void)
                "the rest goes");
     EXPECT_STR(stage_objects(&stage), "base=1 space", "objects");
     EXPECT_STR(stage_state(&stage), "base space", "State");
-    EXPECT_INT(stage_destroy(&stage), ERR_CONFLICT, "still");
+    EXPECT_INT(stage_destroy(&stage), ERR_INVALID, "still");
     EXPECT_STR(stage_objects(&stage), "base=1 space", "objects");
-    fake_fault(&stage.runtime, "space", 0);
+    fake_fault(&stage.objects, "space", 0);
     EXPECT_INT(stage_destroy(&stage), 0, "its content went");
     EXPECT_STR(stage_objects(&stage), "", "objects");
     EXPECT_STR(stage_state(&stage), "none", "State");
@@ -34,14 +34,14 @@ static void guards_what_leaves_the_spec(void)
 
     stage_init(&stage);
     EXPECT_INT(stage_apply(&stage, "Namespace/space +x=1 y=1 a=1"), 0, "applied");
-    fake_fault(&stage.runtime, "space", FAKE_GUARDED);
-    EXPECT_INT(stage_apply(&stage, "a=2"), ERR_CONFLICT, "tripped");
+    fake_fault(&stage.objects, "space", FAKE_GUARDED);
+    EXPECT_INT(stage_apply(&stage, "a=2"), ERR_INVALID, "tripped");
     EXPECT_STR(stage.error.reason, "DeletionGuardTripped", "reason");
     EXPECT_STR(stage.results.data, "a succeeded; space failed; x succeeded; y succeeded",
                "results");
     EXPECT_STR(stage_objects(&stage), "a=2 space", "objects");
     EXPECT_STR(stage_state(&stage), "space a", "State");
-    fake_fault(&stage.runtime, "space", 0);
+    fake_fault(&stage.objects, "space", 0);
     EXPECT_INT(stage_apply(&stage, "a=2"), 0, "its content went");
     EXPECT_STR(stage_objects(&stage), "a=2", "objects");
 }
@@ -66,12 +66,40 @@ static void asks_the_guard_once(void)
         stage_init(&stage);
         stage.may_forget = true;
         EXPECT_INT(stage_apply(&stage, "Namespace/space"), 0, rows[i].note);
-        fake_find(&stage.runtime, "space")->owner = rows[i].owner;
-        fake_fault(&stage.runtime, "space", rows[i].faults);
+        fake_find(&stage.objects, "space")->owner = rows[i].owner;
+        fake_fault(&stage.objects, "space", rows[i].faults);
         stage_destroy(&stage);
-        EXPECT_INT(stage.runtime.guards, rows[i].guards, rows[i].note);
+        EXPECT_INT(stage.objects.guards, rows[i].guards, rows[i].note);
         stage_destroy(&stage);
-        EXPECT_INT(stage.runtime.guards, rows[i].guards, "what is going is asked no more");
+        EXPECT_INT(stage.objects.guards, rows[i].guards, "what is going is asked no more");
+    }
+}
+
+/* Its content would go with it, and is wanted. */
+static void keeps_what_holds_something_of_the_spec(void)
+{
+    static const struct {
+        const char *note, *spec, *planned, *objects;
+        int r;
+    } rows[] = {
+        {"its content stays", "+x=1", "unchanged x; space!DeletionGuardTripped", "space x=1",
+         ERR_CONFLICT},
+        {"its content leaves, too", "y=1", "create y; delete space; delete x", "y=1", 0},
+        {"it stays, under another id", "%Namespace/space +x=1",
+         "adopt space; unchanged x; forget space", "space x=1", 0},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_stage_ struct stage stage;
+
+        stage_init(&stage);
+        EXPECT_INT(stage_apply(&stage, "Namespace/space +x=1"), 0, "applied");
+        EXPECT_INT(stage_apply(&stage, rows[i].spec), rows[i].r, rows[i].note);
+        EXPECT_STR(stage.planned.data, rows[i].planned, rows[i].note);
+        EXPECT_STR(stage_objects(&stage), rows[i].objects, rows[i].note);
+        EXPECT_INT(strstr(stage.error.message, "which still names \"v1:ConfigMap:space:x\"") !=
+                       NULL,
+                   rows[i].r != 0, stage.error.message);
     }
 }
 
@@ -80,7 +108,7 @@ static void asks_the_guard_once(void)
 static void rights_go_last(void)
 {
     static const struct {
-        const char *note, *spec, *log;
+        const char *note, *spec, *deeds;
     } rows[] = {
         {"a binding", "RoleBinding/b a=1", "delete a; delete b"},
         {"the account is needed no more", "ServiceAccount/robot RoleBinding/b a=1",
@@ -105,15 +133,14 @@ static void rights_go_last(void)
         _cleanup_stage_ struct stage stage;
 
         stage_init(&stage);
-        stage.parallelism = n % 2 ? 4 : 1;
-        stage.world.jumps = stage.parallelism == 1;
+        stage_use_threads(&stage, n % 2 ? 4 : 1);
         EXPECT_INT(stage_apply(&stage, rows[i].spec), 0, rows[i].note);
-        fake_fault(&stage.runtime, "slow", FAKE_SLOW);
+        fake_fault(&stage.objects, "slow", FAKE_SLOW);
         buf_reset(&stage.world.log);
         EXPECT_INT(stage_destroy(&stage), 0, rows[i].note);
         EXPECT_STR(stage_objects(&stage), "", rows[i].note);
         EXPECT_STR(stage_state(&stage), "none", rows[i].note);
-        EXPECT(strstr(stage_log(&stage), rows[i].log), stage_log(&stage));
+        EXPECT(strstr(stage_deeds(&stage), rows[i].deeds), stage_log(&stage));
     }
 }
 
@@ -125,8 +152,8 @@ static void saws_off_no_branch_that_it_sits_on(void)
     stage_init(&stage);
     EXPECT_INT(stage_apply(&stage, "ServiceAccount/robot RoleBinding/b:robot a=1 slow=1:a"), 0,
                "applied");
-    stage.runtime.rights_are_bound = true;
-    fake_fault(&stage.runtime, "slow", FAKE_SLOW);
+    stage.objects.rights_are_bound = true;
+    fake_fault(&stage.objects, "slow", FAKE_SLOW);
     EXPECT_INT(stage_destroy(&stage), 0, stage.error.message);
     EXPECT_STR(stage_objects(&stage), "", "objects");
     EXPECT_STR(stage_state(&stage), "none", "State");
@@ -138,12 +165,12 @@ static void keeps_its_rights_while_something_is_in_the_way(void)
 
     stage_init(&stage);
     EXPECT_INT(stage_apply(&stage, "RoleBinding/b ServiceAccount/robot a=1 c=1"), 0, "applied");
-    stage.runtime.rights_are_bound = true;
-    fake_fault(&stage.runtime, "a", FAKE_GUARDED);
-    EXPECT_INT(stage_destroy(&stage), ERR_CONFLICT, "tripped");
+    stage.objects.rights_are_bound = true;
+    fake_fault(&stage.objects, "a", FAKE_GUARDED);
+    EXPECT_INT(stage_destroy(&stage), ERR_INVALID, "tripped");
     EXPECT_STR(stage.results.data, "b skipped; robot skipped; a failed; c succeeded", "results");
     EXPECT_STR(stage_objects(&stage), "a=1 b robot", "kept for the next time");
-    fake_fault(&stage.runtime, "a", 0);
+    fake_fault(&stage.objects, "a", 0);
     EXPECT_INT(stage_destroy(&stage), 0, "the next time");
     EXPECT_STR(stage_objects(&stage), "", "objects");
 }
@@ -161,13 +188,13 @@ static void ends_after_being_killed(void)
         stage_init(&stage);
         stage.world.step_takes = 2000; /* State is saved after each */
         EXPECT_INT(stage_apply(&stage, specs[i % 2]), 0, "applied");
-        stage.runtime.account_must_exist = i % 2 == 0;
+        stage.objects.account_must_exist = i % 2 == 0;
         stage.world.kill_at = i / 2 + 1;
         stage_destroy(&stage);
         stage_calm(&stage);
-        if (i % 2 && !fake_find(&stage.runtime, "space")) {
-            fake_fault(&stage.runtime, "b", FAKE_UNSEEN);
-            fake_fault(&stage.runtime, "rule", FAKE_UNSEEN);
+        if (i % 2 && !fake_find(&stage.objects, "space")) {
+            fake_fault(&stage.objects, "b", FAKE_UNSEEN);
+            fake_fault(&stage.objects, "rule", FAKE_UNSEEN);
         }
         EXPECT_INT(stage_destroy(&stage), 0, stage.error.message);
         EXPECT_STR(stage_objects(&stage), "", "objects");
@@ -182,8 +209,8 @@ static void misses_an_account_that_is_needed(void)
 
     stage_init(&stage);
     EXPECT_INT(stage_apply(&stage, "RoleBinding/b ServiceAccount/robot a=1"), 0, "applied");
-    stage.runtime.account_must_exist = true;
-    fake_drop(&stage.runtime, "robot");
+    stage.objects.account_must_exist = true;
+    fake_drop(&stage.objects, "robot");
     EXPECT_INT(stage_destroy(&stage), ERR_INVALID, "someone deleted it");
     EXPECT_STR(stage.error.reason, "ServiceAccountNotFound", "reason");
     EXPECT_STR(stage_objects(&stage), "a=1 b", "nothing is done");
@@ -196,12 +223,12 @@ static void tells_what_it_may_delete_no_more(void)
 
     stage_init(&stage);
     EXPECT_INT(stage_apply(&stage, "Role/rule RoleBinding/b a=1"), 0, "applied");
-    stage.runtime.rights_are_bound = true;
+    stage.objects.rights_are_bound = true;
     EXPECT_INT(stage_destroy(&stage), ERR_FORBIDDEN, "a Role is left");
     EXPECT_STR(stage.results.data, "rule failed; b succeeded; a succeeded", "results");
     EXPECT_STR(stage_state(&stage), "rule", "State");
     EXPECT_INT(stage_destroy(&stage), ERR_FORBIDDEN, "it is not taken for gone");
-    stage.runtime.rights_are_bound = false;
+    stage.objects.rights_are_bound = false;
     EXPECT_INT(stage_destroy(&stage), 0, "with rights again");
     EXPECT_STR(stage_objects(&stage), "", "objects");
 }
@@ -214,14 +241,14 @@ static void rights_that_leave_the_spec_go_last(void)
     EXPECT_INT(stage_apply(&stage, "RoleBinding/b c=1 d=1:b a=1"), 0, "applied");
     buf_reset(&stage.world.log);
     EXPECT_INT(stage_apply(&stage, "a=1"), 0, "pruned");
-    EXPECT(strstr(stage_log(&stage), "delete c; delete d; delete b") ||
-               strstr(stage_log(&stage), "delete d; delete c; delete b"),
+    EXPECT(strstr(stage_deeds(&stage), "delete c; delete d; delete b") ||
+               strstr(stage_deeds(&stage), "delete d; delete c; delete b"),
            stage_log(&stage));
 }
 
 SUITE(operation_remove_last, TEST(a_guarded_one_is_kept_with_what_it_depends_on),
-      TEST(guards_what_leaves_the_spec), TEST(asks_the_guard_once), TEST(rights_go_last),
-      TEST(saws_off_no_branch_that_it_sits_on),
+      TEST(guards_what_leaves_the_spec), TEST(keeps_what_holds_something_of_the_spec),
+      TEST(asks_the_guard_once), TEST(rights_go_last), TEST(saws_off_no_branch_that_it_sits_on),
       TEST(keeps_its_rights_while_something_is_in_the_way), TEST(ends_after_being_killed),
       TEST(misses_an_account_that_is_needed), TEST(tells_what_it_may_delete_no_more),
       TEST(rights_that_leave_the_spec_go_last))

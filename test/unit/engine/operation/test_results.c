@@ -1,16 +1,6 @@
-#include "engine/operation/private.h"
+#include "engine/operation/operation.h"
 #include "test/unit/engine/operation/stage.h"
 #include "test/unit/suite.h"
-
-/* Out of time before the first visit: that is a time-out, not a cancellation. */
-static void out_of_time_is_no_cancellation(void)
-{
-    _cleanup_stage_ struct stage stage;
-
-    stage_init(&stage);
-    stage.world.step_takes = 2 * STAGE_TIMEOUT;
-    EXPECT_INT(stage_apply(&stage, "a=1 b=1"), ERR_TIMEOUT, stage.error.reason);
-}
 
 /* Pending is no result. */
 static void results_tell_of_each(void)
@@ -20,44 +10,86 @@ static void results_tell_of_each(void)
     stage_init(&stage);
     EXPECT_INT(stage_apply(&stage, "a=1 x=1"), 0, "applied");
     stage.store.conflict_at = 2;
-    EXPECT_INT(stage_apply(&stage, "a=1"), ERR_CONFLICT, "the save before prune");
+    EXPECT_INT(stage_apply(&stage, "a=2"), ERR_CONFLICT, "the save before prune");
     EXPECT(!strstr(stage.results.data, "pending"), stage.results.data);
 }
 
-/* A message may end in a command: it is not cut, where it fits at all. */
-static void names_failures_whole(void)
+/* Before it is applied there is nothing to tell; while it waits, what for; then all. */
+static void tells_what_it_waits_for(void)
 {
-    static const struct {
-        size_t length, failures;
-        const char *ends; /* what the message ends with */
-    } rows[] = {
-        {100, 2, "!; b: xx"},
-        {100, 5, "!; and 2 more"},
-        {500, 2, "!; and 1 more"},
-        {800, 3, "!; and 2 more"},
-    };
+    _cleanup_stage_ struct stage stage;
+    struct operation_results results;
+    struct operation_progress progress;
+    struct run run;
+    char waits_for[256];
 
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        static const char *const ids[] = {"a", "b", "c", "d", "e"};
-        struct operation_results results;
-        struct operation_result *items = operation_results_init(&results, rows[i].failures);
-        struct error error = {0};
-        char text[ERROR_MESSAGE_SIZE];
-
-        memset(text, 'x', sizeof(text));
-        text[rows[i].length - 1] = '!';
-        text[rows[i].length] = '\0';
-        for (size_t k = 0; k < rows[i].failures; k++) {
-            items[k].id = ids[k];
-            items[k].status = RESULT_FAILED;
-            err_set(&items[k].error, ERR_FORBIDDEN, "AccessDenied", "%s", text);
-        }
-        EXPECT_INT(operation_results_error(&results, "apply", &error), ERR_FORBIDDEN, "failed");
-        EXPECT(strstr(error.message, rows[i].ends) != NULL, error.message);
-        EXPECT(!strstr(error.message, "…"), error.message);
-        operation_results_done(&results);
-    }
+    stage_init(&stage);
+    stage.world.pace = FAKE_CLOCK_STANDS;
+    fake_fault(&stage.objects, "a", FAKE_UNHEALTHY);
+    stage_begin_process(&stage);
+    run_begin(&run, &stage);
+    run_plan(&run, "a=1 b=1:a c=1");
+    operation_results(run.operation, &results);
+    EXPECT_INT(results.count, 0, "not begun");
+    operation_results_done(&results);
+    run_apply(&run);
+    EXPECT(run_await(&run, OPERATION_PARKED), "parked");
+    operation_progress(run.operation, &progress);
+    EXPECT_INT(progress.total, 3, "in all");
+    EXPECT_INT(progress.ended, 1, "c");
+    EXPECT_INT(progress.waiting, 1, "a");
+    EXPECT(operation_waits_for(run.operation, waits_for, sizeof(waits_for)), "for a");
+    EXPECT_STR(waits_for, "v1:ConfigMap:team:a: phase pending", "as people read it");
+    EXPECT(operation_waits_for(run.operation, waits_for, 8), "cut");
+    EXPECT(strlen(waits_for) < 8, waits_for);
+    operation_results(run.operation, &results);
+    EXPECT_INT(results.count, 3, "of each");
+    EXPECT(results.items[0].status == RESULT_PENDING && results.items[0].is_waiting &&
+               results.items[0].error && results.items[0].started && !results.items[0].ended,
+           "a waits");
+    EXPECT(results.items[1].status == RESULT_PENDING && !results.items[1].is_waiting &&
+               !results.items[1].started,
+           "b is not begun");
+    EXPECT_INT(results.items[2].status, RESULT_SUCCEEDED, "c");
+    operation_results_done(&results);
+    stage.world.pace = FAKE_CLOCK_JUMPS;
+    EXPECT_INT(run_wait(&run), OPERATION_ENDED, "out of time");
+    operation_progress(run.operation, &progress);
+    EXPECT_INT(progress.ended, 3, "all");
+    EXPECT(!operation_waits_for(run.operation, waits_for, sizeof(waits_for)), "for nothing");
+    EXPECT_INT(run_end(&run), ERR_TIMEOUT, "timed out");
 }
 
-SUITE(operation_results, TEST(out_of_time_is_no_cancellation), TEST(results_tell_of_each),
-      TEST(names_failures_whole))
+/* A message may end in a command: failures are named whole, or not at all. */
+static void names_failures_whole(void)
+{
+    _cleanup_stage_ struct stage stage;
+    struct buf spec = BUF_INIT;
+
+    stage_init(&stage);
+    for (char name = 'a'; name <= 'z'; name++)
+        buf_printf(&spec, "%s%c-%s=1", spec.length ? " " : "", name,
+                   "a-name-that-is-so-long-that-a-few-of-them-fill-a-message");
+    fake_fault(&stage.objects, "*", FAKE_REFUSED);
+    EXPECT_INT(stage_apply(&stage, spec.data), ERR_FORBIDDEN, "refused");
+    EXPECT(strstr(stage.error.message, "26 failed"), stage.error.message);
+    EXPECT(strstr(stage.error.message, "the fake says so; and "), stage.error.message);
+    EXPECT(strstr(stage.error.message, " more"), stage.error.message);
+    EXPECT(!strstr(stage.error.message, "…"), stage.error.message);
+    buf_done(&spec);
+}
+
+/* What it was is told, where what was done is something else than what was planned. */
+static void tells_what_was_done(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    fake_fault(&stage.objects, "a", FAKE_NOBODYS_APPEARS);
+    EXPECT_INT(stage_apply(&stage, "a=1 b=1"), 0, "applied");
+    EXPECT_STR(stage.planned.data, "create a; create b", "planned");
+    EXPECT_STR(stage.actions.data, "adopt a; create b", "done");
+}
+
+SUITE(operation_results, TEST(results_tell_of_each), TEST(tells_what_it_waits_for),
+      TEST(names_failures_whole), TEST(tells_what_was_done))

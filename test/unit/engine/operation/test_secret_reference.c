@@ -1,50 +1,115 @@
-/* What is secret of a Secret by its kind, and what it takes from another, both stay out of the
- * open part of State. */
-#include "engine/base/json.h"
+/* What is secret by its kind, what a thing of the cloud says is, and what is taken from either,
+ * stay out of all that may be seen: diffs, messages, the open part of the store. */
+#include "engine/base/str.h"
 #include "engine/operation/operation.h"
-#include "engine/state/codec.h"
 #include "test/unit/engine/operation/stage.h"
 #include "test/unit/suite.h"
 
-static void a_secret_that_refers_to_one_is_secret_as_a_whole(void)
+static void expect_hidden(struct stage *stage, const char *const *secrets, size_t n)
 {
-    _cleanup_stage_ struct stage stage;
-    _cleanup_(state_free_p) struct state *state = NULL;
-    _cleanup_value_ const struct value *value = NULL;
-    _cleanup_free_ char *text = NULL;
-    struct payload open, secret;
+    _cleanup_free_ char *open = fake_store_open_text(&stage->store);
+    const char *const seen[] = {open, stage->diffs.data, stage->causes.data, stage->reasons.data,
+                                stage->error.message};
 
-    stage_init(&stage);
-    EXPECT_INT(stage_apply(&stage, "Secret/t=hunter1 Secret/s=hunter2@t.data.x"), 0, "applied");
-    state = fake_store_state(&stage.store);
-    CU_ASSERT_EQUAL_FATAL(state_encode(state, &open, &secret, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(payload_decode(open.bytes.data, open.bytes.length, &value, NULL), 0);
-    text = json_to_str(value);
-    EXPECT(!strstr(text, "hunter1"), "t's value, here and there");
-    EXPECT(!strstr(text, "hunter2"), "s's own value");
-    payload_done(&open);
-    payload_done(&secret);
+    EXPECT(strstr(open, "resources"), "State is there to be seen");
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < ARRAY_SIZE(seen); k++)
+            EXPECT(!strstr(seen[k], secrets[i]), seen[k]);
 }
 
-/* Nothing but this plan knows yet that a, and so c, get what is secret. */
-static void what_is_passed_on_stays_secret(void)
+static void what_is_secret_is_not_seen(void)
+{
+    static const char *const secrets[] = {"hunter", "s3cr3t"};
+    static const char *const specs[] = {
+        "Secret/t=hunter1 Secret/s=hunter2@t.data.x",
+        "Secret/t=hunter1 a@t.data.x b@a.data.ref",
+        "Secret/t=hunter1 Cloud/d@t.data.x Cloud/e@d.ref a@e.ref",
+        "Cloud/d=1 a@d.secret Cloud/e@d.secret Cloud/f=1*@d.secret b@f.fixed",
+        "Secret/t=s3cr3t Cloud/d^t.data.x",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+        _cleanup_stage_ struct stage stage;
+
+        stage_init(&stage);
+        stage.thorough = true;
+        EXPECT_INT(stage_plan(&stage, specs[i]), 0, specs[i]);
+        EXPECT(!strstr(stage.diffs.data, "hunter"), stage.diffs.data);
+        EXPECT_INT(stage_apply(&stage, specs[i]), 0, stage.error.message);
+        expect_hidden(&stage, secrets, ARRAY_SIZE(secrets));
+        stage_apply(&stage, specs[i]);
+        expect_hidden(&stage, secrets, ARRAY_SIZE(secrets));
+        EXPECT(!strstr(stage.planned.data, "update"), stage.planned.data);
+        EXPECT_INT(stage_destroy(&stage), 0, specs[i]);
+    }
+}
+
+/* Nor while it is under way, nor where that ends badly. */
+static void failures_do_not_tell_either(void)
+{
+    static const char *const secrets[] = {"hunter"};
+    static const unsigned faults[] = {CLOUD_PARTIAL, CLOUD_HALF, CLOUD_LOST, CLOUD_REFUSED,
+                                      CLOUD_UNMADE};
+
+    for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
+        _cleanup_stage_ struct stage stage;
+
+        stage_init(&stage);
+        stage.may_forget = true;
+        fake_cloud_fault(&stage.cloud, "d", faults[i]);
+        stage_apply(&stage, "Secret/t=hunter1 Cloud/d=1@t.data.x");
+        expect_hidden(&stage, secrets, 1);
+        stage_apply(&stage, "Secret/t=hunter2 Cloud/d=2@t.data.x");
+        expect_hidden(&stage, secrets, 1);
+    }
+}
+
+/* A thing of the cloud that takes a secret passes it on as one. */
+static void the_diff_says_that_there_is_something_secret(void)
 {
     static const struct {
-        const char *before;
-        enum plan_depth depth;
-    } rows[] = {{"", PLAN_DEEP}, {"Secret/s=hunter2 a=1 c=1", PLAN_SHALLOW}};
+        const char *note, *before, *now;
+        bool thorough;
+    } rows[] = {
+        {"all is new", "", "Secret/s=hunter2 a@s.data.x c@a.data.ref", true},
+        {"it comes in", "Secret/s=hunter2 a=1 c=1", "Secret/s=hunter2 a@s.data.x c@a.data.ref",
+         false},
+        {"through the cloud", "Secret/s=hunter2 Cloud/a=1 c=1",
+         "Secret/s=hunter2 Cloud/a@s.data.x c@a.ref", false},
+    };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         _cleanup_stage_ struct stage stage;
 
         stage_init(&stage);
+        stage.thorough = rows[i].thorough;
         if (*rows[i].before)
-            EXPECT_INT(stage_apply(&stage, rows[i].before), 0, "applied");
-        EXPECT_INT(stage_plan(&stage, "Secret/s=hunter2 a@s.data.x c@a.data.ref", rows[i].depth), 0,
-                   "planned");
-        EXPECT(strstr(stage.diffs.data, "data.ref"), stage.diffs.data);
+            EXPECT_INT(stage_apply(&stage, rows[i].before), 0, rows[i].note);
+        EXPECT_INT(stage_plan(&stage, rows[i].now), 0, rows[i].note);
+        EXPECT(strstr(stage.diffs.data, "ref"), stage.diffs.data);
         EXPECT(!strstr(stage.diffs.data, "hunter2"), stage.diffs.data);
     }
+}
+
+/* A record is read again as it was written: its secrets are such, and where they were. */
+static void what_was_recorded_is_secret_still(void)
+{
+    _cleanup_stage_ struct stage stage;
+    _cleanup_(state_free_p) struct state *state = NULL;
+    const struct record *record;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "Secret/t=hunter1 Cloud/d=1@t.data.x"), 0, "applied");
+    state = fake_store_state(&stage.store);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(state);
+    record = state_find(state, "cloud:d", NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(record);
+    EXPECT_STR(value_get_string(record->attributes, "ref"), "hunter1", "as applied");
+    EXPECT(value_is_sensitive(value_get(record->attributes, "ref")), "attributes");
+    EXPECT(!value_is_sensitive(value_get(record->attributes, "x")), "no more than that");
+    EXPECT(value_is_sensitive(value_get(record->result, "ref")), "result");
+    EXPECT(value_is_sensitive(value_get(record->result, "secret")), "what the cloud says");
+    EXPECT_STR(fake_cloud_id(record), fake_cloud_find(&stage.cloud, "d")->id, "memory");
 }
 
 /* The object in the world does not say what is secret: State does. */
@@ -53,51 +118,39 @@ static void what_was_recorded_is_secret_in_the_world(void)
     static const struct {
         const char *before, *planned, *shown;
     } rows[] = {
-        {"Secret/s=hunter2 a@s.data.x", "Secret/s=hunter2 a=1",
-         "data.ref: (sensitive) -> "},
+        {"Secret/s=hunter2 a@s.data.x", "Secret/s=hunter2 a=1", "data.ref: (sensitive) -> "},
         {"Secret/s=hunter2 a@s.data.x", "Secret/s=hunter2 a@s.data.x c@a.data.ref",
          "data.ref:  -> (sensitive)"},
         {"Secret/s=hunter2", "Secret/s=other", "data: (sensitive) -> (sensitive)"},
+        {"Secret/s=hunter2 Cloud/a=1@s.data.x", "Secret/s=hunter2 Cloud/a=1",
+         "ref: (sensitive) -> "},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         _cleanup_stage_ struct stage stage;
 
         stage_init(&stage);
+        stage.thorough = true;
         EXPECT_INT(stage_apply(&stage, rows[i].before), 0, "applied");
-        EXPECT_INT(stage_plan(&stage, rows[i].planned, PLAN_DEEP), 0, "planned");
+        EXPECT_INT(stage_plan(&stage, rows[i].planned), 0, "planned");
         EXPECT(strstr(stage.diffs.data, rows[i].shown), stage.diffs.data);
         EXPECT(!strstr(stage.diffs.data, "hunter2"), stage.diffs.data);
     }
 }
 
-static void expect_no_secret_in_the_open(struct stage *stage, const char *note)
-{
-    _cleanup_(state_free_p) struct state *state = fake_store_state(&stage->store);
-    _cleanup_value_ const struct value *value = NULL;
-    _cleanup_free_ char *text = NULL;
-    struct payload open, secret;
-
-    CU_ASSERT_EQUAL_FATAL(state_encode(state, &open, &secret, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(payload_decode(open.bytes.data, open.bytes.length, &value, NULL), 0);
-    text = json_to_str(value);
-    EXPECT(!strstr(text, "hunter2"), note);
-    payload_done(&open);
-    payload_done(&secret);
-}
-
 /* Taken from the world, which does not say so, by way of one that is unchanged. */
 static void what_is_taken_from_the_world_is_recorded_as_secret(void)
 {
+    static const char *const secrets[] = {"hunter2"};
     _cleanup_stage_ struct stage stage;
 
     stage_init(&stage);
     EXPECT_INT(stage_apply(&stage, "Secret/s=hunter2 a@s.data.x"), 0, "applied");
-    expect_no_secret_in_the_open(&stage, "at once");
+    expect_hidden(&stage, secrets, 1);
     EXPECT_INT(stage_apply(&stage, "Secret/s=hunter2 a@s.data.x c@a.data.ref d@c.data"), 0,
                "applied");
     EXPECT(strstr(stage_objects(&stage), "hunter2"), "it arrived");
-    expect_no_secret_in_the_open(&stage, "passed on, twice");
+    expect_hidden(&stage, secrets, 1);
 }
 
 /* The same value, from somewhere else: nothing is sent, and c depends on what it did before. */
@@ -121,7 +174,9 @@ static void what_becomes_secret_leaves_the_open_part(void)
         if (i > 0)
             EXPECT(strstr(stage.planned.data, "unchanged c"), stage.planned.data);
         state = fake_store_state(&stage.store);
-        record = state_find(state, "v1:ConfigMap:team:c");
+        CU_ASSERT_PTR_NOT_NULL_FATAL(state);
+        record = state_find(state, "v1:ConfigMap:team:c", NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(record);
         EXPECT_INT(value_is_sensitive(value_path(record->attributes, "data", "ref", NULL)),
                    rows[i].is_secret, rows[i].spec);
     }
@@ -140,9 +195,9 @@ static void the_text_of_unknown_values_is_no_unknown_value(void)
     EXPECT_STR(stage.planned.data, "unchanged a; unchanged c", "and recorded as it is");
 }
 
-SUITE(operation_secret_reference, TEST(what_is_passed_on_stays_secret),
-      TEST(what_was_recorded_is_secret_in_the_world),
+SUITE(operation_secret_reference, TEST(what_is_secret_is_not_seen),
+      TEST(failures_do_not_tell_either), TEST(the_diff_says_that_there_is_something_secret),
+      TEST(what_was_recorded_is_secret_still), TEST(what_was_recorded_is_secret_in_the_world),
       TEST(what_is_taken_from_the_world_is_recorded_as_secret),
       TEST(what_becomes_secret_leaves_the_open_part),
-      TEST(the_text_of_unknown_values_is_no_unknown_value),
-      TEST(a_secret_that_refers_to_one_is_secret_as_a_whole))
+      TEST(the_text_of_unknown_values_is_no_unknown_value))

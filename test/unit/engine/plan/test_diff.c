@@ -23,12 +23,6 @@ static void names_fields(void)
         {"{\"a\":{\"b\":[1,2]}}", "{\"a\":{\"b\":[1,3]}}", "a.b[1]", "2", "3"},
         {"{\"a\":[1,2]}", "{\"a\":[1]}", "a[1]", "2", NULL},
         {"{}", "{\"a\":\"x\"}", "a", NULL, "\"x\""},
-        {"{\"status\":1,\"metadata\":{\"uid\":\"u\",\"name\":\"n\"}}",
-         "{\"metadata\":{\"name\":\"n\"}}", NULL, NULL, NULL},
-        {"{\"metadata\":{\"annotations\":{\"kubectl.kubernetes.io/"
-         "last-applied-configuration\":\"{\\\"data\\\":\\\"secret\\\"}\",\"a\":\"1\"}}}",
-         "{\"metadata\":{\"annotations\":{\"a\":\"2\"}}}", "metadata.annotations.a", "\"1\"",
-         "\"2\""},
         {"{\"x\":{\"a.b/c\":1}}", "{\"x\":{\"a.b/c\":2}}", "x[a.b/c]", "1", "2"},
     };
 

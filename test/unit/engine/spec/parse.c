@@ -11,8 +11,6 @@ static const char *or_dash(const char *s)
 
 struct spec *parse_spec(const char *json, char **ret_problems)
 {
-    static const char *const types[] = {RESOURCE_KUBERNETES, NULL};
-    const struct spec_options options = {.types = types};
     _cleanup_value_ const struct value *object = NULL;
     struct problems problems = PROBLEMS_INIT;
     struct error error = {0}, same = {0};
@@ -21,7 +19,7 @@ struct spec *parse_spec(const char *json, char **ret_problems)
     int r;
 
     EXPECT_INT(json_read_str(json, &object, &error), 0, json);
-    r = spec_parse(object, &options, &spec, &problems, &error);
+    r = spec_parse(object, &parse_options, &spec, &problems, &error);
     EXPECT((r == 0) == (spec != NULL) && r == error.code, json);
     EXPECT_INT(problems_to_error(&problems, &same), r, json);
     EXPECT_STR(same.message, error.message, json);

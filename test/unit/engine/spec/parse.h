@@ -10,7 +10,10 @@
 #define SPEC(fields)         "{\"metadata\":{\"name\":\"s\",\"namespace\":\"team\"},\"spec\":{" fields "}}"
 #define RESOURCES(resources) SPEC("\"resources\":[" resources "]")
 
-/* Kubernetes only. ret_problems: one in a line, "reason|resource|field|message", an absent part
+/* The types that there are: each test program has its own. */
+extern const struct spec_options parse_options;
+
+/* ret_problems: one in a line, "reason|resource|field|message", an absent part
  * as "-"; free() it. Checks that the error fits. NULL: there are problems. */
 struct spec *parse_spec(const char *json, char **ret_problems);
 

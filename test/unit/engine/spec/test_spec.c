@@ -155,45 +155,6 @@ static void reports_references(void)
     expect_problems(rows, ARRAY_SIZE(rows));
 }
 
-#define SECRET(name, fields)                                                                 \
-    "{\"id\":\"v1:Secret:" name "\",\"type\":\"Kubernetes\",\"attributes\":{\"apiVersion\":" \
-    "\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"" name "\"}," fields "}}"
-#define REFERS(to) MAP_DATA("a", "", "{\"x\":\"$kusion_path." to "\"}")
-#define AT_X       "InvalidSpec|v1:ConfigMap:a|resources[1].attributes.data.x|"
-
-static void reports_references_into_data_that_never_comes(void)
-{
-    static const struct parse_row rows[] = {
-        {RESOURCES(MAP_DATA("b", "", "{\"k\":\"v\"}") "," REFERS("v1:ConfigMap:b.data.k")), ""},
-        {RESOURCES(MAP_DATA("b", "", "{\"k.x\":\"v\"}") "," REFERS("v1:ConfigMap:b.data[k.x]")),
-         ""},
-        {RESOURCES(MAP_DATA("b", "", "{\"k\":\"v\"}") "," REFERS("v1:ConfigMap:b.data.no")),
-         AT_X "\"v1:ConfigMap:b\" has no field \"data.no\"\n"},
-        {RESOURCES(MAP_DATA("b", "", "{\"k\":\"v\"}") "," REFERS("v1:ConfigMap:b.data[no]")),
-         AT_X "\"v1:ConfigMap:b\" has no field \"data[no]\"\n"},
-        {RESOURCES(MAP_DATA("b", "", "{\"k\":\"v\"}") "," REFERS("v1:ConfigMap:b.data")), ""},
-        /* what the cluster may fill in */
-        {RESOURCES(MAP_DATA("b", "", "{}") "," REFERS("v1:ConfigMap:b.data.ca")), ""},
-        {RESOURCES(MAP_DATA("b", "", "{\"k\":\"v\"}") "," REFERS("v1:ConfigMap:b.binaryData.k")),
-         ""},
-        {RESOURCES(MAP_DATA("b", "", "{\"k\":\"v\"}") "," REFERS("v1:ConfigMap:b.database")), ""},
-        {RESOURCES(SECRET("b", "\"type\":\"kubernetes.io/service-account-token\"") "," REFERS(
-             "v1:Secret:b.data.token")),
-         ""},
-        /* stringData becomes data */
-        {RESOURCES(SECRET("b", "\"data\":{\"k\":\"dg==\"},\"stringData\":{\"s\":\"v\"}") "," REFERS(
-             "v1:Secret:b.data.s")),
-         ""},
-        {RESOURCES(SECRET("b", "\"data\":{\"k\":\"dg==\"}") "," REFERS("v1:Secret:b.data.s")),
-         AT_X "\"v1:Secret:b\" has no field \"data.s\"\n"},
-        {RESOURCES(
-             SECRET("b", "\"stringData\":{\"s\":\"v\"}") "," REFERS("v1:Secret:b.stringData.s")),
-         AT_X "the stringData of \"v1:Secret:b\" cannot be read back: refer to its data\n"},
-    };
-
-    expect_problems(rows, ARRAY_SIZE(rows));
-}
-
 static void unites_dependencies(void)
 {
     _cleanup_free_ char *problems = NULL;
@@ -287,6 +248,5 @@ static void reads_the_policy_alone(void)
 }
 
 SUITE(spec, TEST(reads_a_spec), TEST(has_defaults), TEST(reports_the_head), TEST(reports_entries),
-      TEST(reports_references), TEST(reports_references_into_data_that_never_comes),
-      TEST(unites_dependencies), TEST(bounds_what_it_takes), TEST(refuses_too_many_resources),
-      TEST(reads_the_policy_alone))
+      TEST(reports_references), TEST(unites_dependencies), TEST(bounds_what_it_takes),
+      TEST(refuses_too_many_resources), TEST(reads_the_policy_alone))

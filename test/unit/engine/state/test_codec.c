@@ -1,234 +1,338 @@
 #include "engine/state/codec.h"
 
-#include <stdlib.h>
-#include <string.h>
-
+#include "engine/base/hash.h"
 #include "engine/base/json.h"
-#include "engine/base/limits.h"
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
+#include "test/unit/engine/state/records.h"
 #include "test/unit/suite.h"
-
-static const struct value *parse(const char *text)
-{
-    const struct value *value = NULL;
-
-    EXPECT_INT(json_read_str(text, &value, NULL), 0, text);
-    return value;
-}
-
-static void add(struct state *state, const char *id, const char *attributes, const char *sensitive)
-{
-    struct record *record = state_record(state, id, "Kubernetes");
-    _cleanup_value_ const struct value *value = parse(attributes);
-    _cleanup_value_ const struct value *pointers = sensitive ? parse(sensitive) : NULL;
-    _cleanup_value_ const struct value *marked = value_mark_paths(value, pointers);
-
-    record->status = RECORD_APPLIED;
-    value_assign(&record->attributes, marked);
-    record_set_str(&record->uid, "u-1");
-    record_set_str(&record->digest, "d");
-    record_set_str(&record->footprint, "f");
-}
 
 static struct state *sample(void)
 {
-    struct state *state = state_new("team-a", "web", "uid-1");
+    _cleanup_(record_unref_p) const struct record *plain = record_of("a", 1),
+                                                  *full = full_record("f"),
+                                                  *mark = mark_of("m", "call-9");
+    struct state *state = empty_state();
 
-    state->revision = 7;
-    state->applied_revision = 6;
-    state->generation = 3;
-    state->epoch = 2;
-    add(state, "v1:ConfigMap:a:b", "{\"data\":{\"k\":\"v\"},\"n\":12345678901234567890123}", NULL);
-    add(state, "v1:Secret:a:s", "{\"data\":{\"p\":\"aHVudGVyMg==\"},\"kind\":\"Secret\"}",
-        "[\"/data\"]");
-    state_record(state, "v1:Pod:a:p", "Kubernetes");
-    value_assign(&state_find(state, "v1:Pod:a:p")->attributes,
-                 state_find(state, "v1:ConfigMap:a:b")->attributes);
+    state_put(state, plain);
+    state_put(state, full);
+    state_put(state, mark);
     return state;
 }
 
-/* Values, and what of them is sensitive. */
-static bool is_same(const struct state *a, const struct state *b)
+static void round_trip(struct state *state, const char *note)
 {
-    _cleanup_value_ const struct value *x = state_to_value(a), *y = state_to_value(b);
-    _cleanup_value_ const struct value *in_x = value_sensitive_paths(x),
-                                       *in_y = value_sensitive_paths(y);
+    _cleanup_(state_free_p) struct state *back = NULL;
+    _cleanup_(document_done) struct document document = DOCUMENT_INIT;
+    struct error error = {0};
 
-    return value_equal(x, y) && value_equal(in_x, in_y);
+    EXPECT_INT(state_encode(state, &document, &error), 0, error.message);
+    EXPECT_INT(state_decode(&document, &back, &error), 0, error.message);
+    if (back)
+        expect_same_state(state, back, note);
 }
 
 static void comes_back_as_it_was(void)
 {
-    _cleanup_(state_free_p) struct state *state = sample(), *back = NULL;
-    struct payload open, secret;
+    _cleanup_(state_free_p) struct state *state = sample(), *empty = empty_state();
+    struct state_head head = *state_head(state);
+    _cleanup_value_ const struct value *policy = NULL, *open = json("{\"prune\":true}");
 
-    CU_ASSERT_EQUAL_FATAL(state_encode(state, &open, &secret, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(state_decode(open.bytes.data, open.bytes.length, secret.bytes.data,
-                                       secret.bytes.length, &back, NULL),
-                          0);
-    EXPECT(is_same(state, back), "round trip");
-    EXPECT_INT(state_find(back, "v1:Pod:a:p")->status, RECORD_INTENT, "an intent stays one");
-    payload_done(&open);
-    payload_done(&secret);
+    round_trip(state, "of every kind");
+    round_trip(empty, "empty");
+    head.spec_uid = NULL;
+    head.policy = policy = value_sensitive(open);
+    state_set_head(state, &head);
+    round_trip(state, "a policy, no uid");
 }
 
-static void keeps_secrets_out_of_the_open_part(void)
+/* The bits are there again, and where they were. */
+static void what_is_secret_stays_secret(void)
 {
-    _cleanup_(state_free_p) struct state *state = sample();
+    _cleanup_(state_free_p) struct state *state = sample(), *back = NULL;
+    _cleanup_(document_done) struct document document = DOCUMENT_INIT;
+    const struct record *full;
+
+    CU_ASSERT_EQUAL_FATAL(state_encode(state, &document, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(state_decode(&document, &back, NULL), 0);
+    full = state_find(back, "f", "d1");
+    EXPECT(value_is_sensitive(value_path(full->attributes, "data", "p", NULL)), "data.p");
+    EXPECT(!value_is_sensitive(value_get(full->attributes, "open")), "open");
+    EXPECT(value_is_sensitive(value_get(full->extensions, "kubeConfig")), "extensions");
+    EXPECT(value_is_sensitive(value_get(full->result, "password")), "result");
+    EXPECT(value_is_sensitive(full->memory), "memory");
+    EXPECT(!value_has_sensitive(state_find(back, "a", NULL)->attributes), "of another");
+}
+
+static void expect_nowhere(const struct buf *part, const char *note)
+{
     _cleanup_value_ const struct value *value = NULL;
     _cleanup_free_ char *text = NULL;
-    struct payload open, secret;
+    char digest[HASH_HEX_SIZE];
 
-    CU_ASSERT_EQUAL_FATAL(state_encode(state, &open, &secret, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(payload_decode(open.bytes.data, open.bytes.length, &value, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(value_expand(part->data, part->length, &value, NULL), 0);
     text = json_to_str(value);
-    EXPECT(!strstr(text, "aHVudGVyMg"), text);
-    EXPECT(secret.bytes.length > 0, "it is in the secret part");
-    payload_done(&open);
-    payload_done(&secret);
+    EXPECT(!strstr(text, SECRET) && !strstr(text, SECRET_BASE64), note);
+    EXPECT(!memmem(part->data, part->length, SECRET, strlen(SECRET)), note);
+    hash_hex(SECRET, strlen(SECRET), digest);
+    EXPECT(!strstr(text, digest), "nor a digest without a key");
 }
 
-static void refuses_what_is_damaged(void)
+static void no_secret_is_in_the_open_part(void)
 {
     _cleanup_(state_free_p) struct state *state = sample();
-    struct payload open, secret;
+    _cleanup_(document_done) struct document document = DOCUMENT_INIT, told = DOCUMENT_INIT;
+    _cleanup_value_ const struct value *secret = NULL;
+    _cleanup_free_ char *text = NULL;
+    struct changes changes = CHANGES_INIT;
 
-    CU_ASSERT_EQUAL_FATAL(state_encode(state, &open, &secret, NULL), 0);
-    for (size_t length = 0; length < open.bytes.length; length++) {
-        struct state *back = NULL;
-
-        EXPECT_INT(state_decode(open.bytes.data, length, NULL, 0, &back, NULL), ERR_CORRUPT, "cut");
-        EXPECT(!back, "nothing comes of it");
-    }
-    for (size_t i = 10; i < open.bytes.length; i++) {
-        struct state *back = NULL;
-        int r;
-
-        open.bytes.data[i] = (char)(open.bytes.data[i] ^ 0x40);
-        r = state_decode(open.bytes.data, open.bytes.length, secret.bytes.data, secret.bytes.length,
-                         &back, NULL);
-        /* A few bits are padding, and mean nothing. */
-        EXPECT(r == ERR_CORRUPT ? !back : is_same(state, back), "flipped");
-        state_free(back);
-        open.bytes.data[i] = (char)(open.bytes.data[i] ^ 0x40);
-    }
-    payload_done(&open);
-    payload_done(&secret);
+    CU_ASSERT_EQUAL_FATAL(state_encode(state, &document, NULL), 0);
+    expect_nowhere(&document.open, "State");
+    CU_ASSERT_EQUAL_FATAL(value_expand(document.secret.data, document.secret.length, &secret, NULL),
+                          0);
+    text = json_to_str(secret);
+    EXPECT(strstr(text, SECRET) && strstr(text, SECRET_BASE64), "they are in the secret one");
+    changes_add(&changes, &(struct ledger_change){.put = state_find(state, "f", "d1")});
+    CU_ASSERT_EQUAL_FATAL(told_encode("call-1", &changes, &told, NULL), 0);
+    expect_nowhere(&told.open, "what was told");
+    changes_done(&changes);
 }
 
-static void cuts_large_ones_into_chunks(void)
+static void nothing_secret_needs_no_secret_part(void)
 {
-    _cleanup_value_ const struct value *value = NULL, *back = NULL;
-    struct buf text = BUF_INIT, joined = BUF_INIT;
-    struct payload payload;
+    _cleanup_(state_free_p) struct state *state = empty_state();
+    _cleanup_(record_unref_p) const struct record *plain = record_of("a", 1);
+    _cleanup_(document_done) struct document document = DOCUMENT_INIT;
 
-    srand(1);
-    buf_add_char(&text, '"');
-    for (size_t i = 0; i < 3u << 20; i++)
-        buf_add_char(&text, (char)('!' + 2 + rand() % 57));
-    buf_add_char(&text, '"');
-    value = parse(text.data);
-    CU_ASSERT_EQUAL_FATAL(payload_encode(value, &payload, NULL), 0);
-    EXPECT(payload_chunks(&payload) > 2, "several chunks");
-    for (size_t i = 0; i < payload_chunks(&payload); i++) {
-        const char *bytes;
-        size_t length;
+    state_put(state, plain);
+    CU_ASSERT_EQUAL_FATAL(state_encode(state, &document, NULL), 0);
+    EXPECT_INT((long long)document.secret.length, 0, "empty");
+}
 
-        payload_chunk(&payload, i, &bytes, &length);
-        EXPECT(length > 0 && length <= LIMIT_CHUNK_BYTES, "chunk's size");
-        buf_add(&joined, bytes, length);
+static void refuses_what_cannot_be_stored(void)
+{
+    _cleanup_(state_free_p) struct state *state = empty_state();
+    _cleanup_value_ const struct value *unknown = value_pack("{s:u}", "ip");
+    _cleanup_(record_unref_p) const struct record *record =
+        record_new(&(struct record){.id = "a", .type = "t", .attributes = unknown});
+    _cleanup_(document_done) struct document document = DOCUMENT_INIT;
+
+    state_put(state, record);
+    EXPECT_INT(state_encode(state, &document, NULL), ERR_INTERNAL, "a value that is not known");
+}
+
+/* ---- Damage ---- */
+
+/* Without its secrets a State would apply nulls over what is in the world. */
+static void parts_that_do_not_fit_are_damage(void)
+{
+    static const char *const parts[] = {
+        "{}",
+        "[]",
+        "{\"serial\":5}",
+        "{\"serial\":5,\"values\":{}}",
+        "{\"serial\":5,\"values\":[]}",
+        "{\"serial\":5,\"values\":{\"/resources/0/attributes/data\":1}}",
+        "{\"serial\":4,\"values\":{\"/resources/1/attributes/data\":1}}",
+    };
+    _cleanup_(state_free_p) struct state *state = sample(), *plain = empty_state();
+    _cleanup_(document_done) struct document document = DOCUMENT_INIT, other = DOCUMENT_INIT,
+                                             mixed = DOCUMENT_INIT, without = DOCUMENT_INIT;
+    struct state *back = NULL;
+
+    CU_ASSERT_EQUAL_FATAL(state_encode(state, &document, NULL), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        _cleanup_value_ const struct value *value = json(parts[i]);
+        _cleanup_(document_done) struct document damaged = DOCUMENT_INIT;
+
+        buf_add(&damaged.open, document.open.data, document.open.length);
+        value_compress(value, &damaged.secret, NULL);
+        EXPECT_INT(state_decode(&damaged, &back, NULL), ERR_CORRUPT, parts[i]);
     }
-    CU_ASSERT_EQUAL_FATAL(payload_decode(joined.data, joined.length, &back, NULL), 0);
-    EXPECT(value_equal(value, back), "joined");
-    buf_done(&text);
-    buf_done(&joined);
-    payload_done(&payload);
+    buf_add(&without.open, document.open.data, document.open.length);
+    EXPECT_INT(state_decode(&without, &back, NULL), ERR_CORRUPT, "no secret part");
+    CU_ASSERT_EQUAL_FATAL(state_encode(plain, &other, NULL), 0);
+    buf_add(&mixed.open, other.open.data, other.open.length);
+    buf_add(&mixed.secret, document.secret.data, document.secret.length);
+    EXPECT_INT(state_decode(&mixed, &back, NULL), ERR_CORRUPT, "one too many");
+    EXPECT(!back, "nothing comes of it");
+}
+
+static void parts_of_two_writes_are_damage(void)
+{
+    _cleanup_(state_free_p) struct state *state = sample(), *back = NULL;
+    _cleanup_(document_done) struct document first = DOCUMENT_INIT, second = DOCUMENT_INIT,
+                                             mixed = DOCUMENT_INIT;
+    struct state_head head = *state_head(state);
+
+    CU_ASSERT_EQUAL_FATAL(state_encode(state, &first, NULL), 0);
+    head.serial++;
+    state_set_head(state, &head);
+    CU_ASSERT_EQUAL_FATAL(state_encode(state, &second, NULL), 0);
+    buf_add(&mixed.open, second.open.data, second.open.length);
+    buf_add(&mixed.secret, first.secret.data, first.secret.length);
+    EXPECT_INT(state_decode(&mixed, &back, NULL), ERR_CORRUPT, "mixed");
 }
 
 static void the_same_state_is_the_same_bytes(void)
 {
     _cleanup_(state_free_p) struct state *a = sample(), *b = sample();
-    struct payload open_a, open_b, secret_a, secret_b;
+    _cleanup_(document_done) struct document x = DOCUMENT_INIT, y = DOCUMENT_INIT;
 
-    CU_ASSERT_EQUAL_FATAL(state_encode(a, &open_a, &secret_a, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(state_encode(b, &open_b, &secret_b, NULL), 0);
-    EXPECT_STR(open_a.checksum, open_b.checksum, "open");
-    EXPECT_STR(secret_a.checksum, secret_b.checksum, "secret");
-    payload_done(&open_a);
-    payload_done(&open_b);
-    payload_done(&secret_a);
-    payload_done(&secret_b);
+    CU_ASSERT_EQUAL_FATAL(state_encode(a, &x, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(state_encode(b, &y, NULL), 0);
+    EXPECT(x.open.length == y.open.length && !memcmp(x.open.data, y.open.data, x.open.length),
+           "open");
+    EXPECT(x.secret.length == y.secret.length &&
+               !memcmp(x.secret.data, y.secret.data, x.secret.length),
+           "secret");
 }
 
-/* A JSON string of so many bytes, quotes included. */
-static const struct value *string_of(size_t length, bool compressible)
-{
-    struct buf text = BUF_INIT;
-    const struct value *value;
+/* ---- Journal ---- */
 
-    srand(2);
-    buf_reserve(&text, length);
-    buf_add_char(&text, '"');
-    while (text.length < length - 1)
-        buf_add_char(&text, (char)(compressible ? 'x' : '#' + rand() % 57));
-    buf_add_char(&text, '"');
-    value = parse(text.data);
-    buf_done(&text);
-    return value;
+static void add_entry(struct document *document, const struct state_head *before,
+                      const struct state_head *head, const struct changes *changes)
+{
+    struct buf *entry;
+
+    document->entries = realloc(document->entries, (document->n_entries + 1) * sizeof(struct buf));
+    entry = &document->entries[document->n_entries++];
+    buf_init(entry, 0);
+    EXPECT_INT(entry_encode(before, head, changes, entry, NULL), 0, "an entry");
 }
 
-static const struct value *strings_of(size_t count, size_t length, bool compressible)
+/* One change a row, each an entry of its own; after each of them State is read again. */
+static void entries_lead_to_the_same_state(void)
 {
-    struct value_builder *b = value_builder_new();
-    const struct value *value = NULL, *item = string_of(length, compressible);
-
-    value_begin_array(b);
-    for (size_t i = 0; i < count; i++)
-        value_add(b, item);
-    value_end_array(b);
-    CU_ASSERT_EQUAL_FATAL(value_builder_finish(b, &value, NULL), 0);
-    value_builder_free(b);
-    value_unref(item);
-    return value;
-}
-
-/* Near the bound of a document, deflateBound() is past it: what counts is what comes out. */
-static void takes_documents_up_to_their_bound(void)
-{
-    static const struct {
-        const char *note;
-        size_t count, length; /* of JSON strings, with their quotes */
-        bool compressible;
-        int code;
+    _cleanup_(state_free_p) struct state *state = sample();
+    _cleanup_(document_done) struct document document = DOCUMENT_INIT;
+    _cleanup_(record_unref_p) const struct record *a = record_of("a", 2), *b = record_of("b", 3),
+                                                  *f = full_record("g");
+    _cleanup_value_ const struct value *policy = json("{\"prune\":true}");
+    const struct {
+        struct ledger_change change;
+        int64_t revision;
+        const char *uid;
+        const struct value *policy;
     } rows[] = {
-        {"tiny", 1, 3, true, 0},
-        {"a byte past a piece of output", 1, 16385, false, 0},
-        {"16 MB, incompressible", 2, 8u << 20, false, 0},
-        {"the last that fits", 8, (8u << 20) - 2, true, 0},
-        {"past the bound of documents", 8, 8u << 20, true, ERR_TOO_LARGE},
+        {{.put = a}, 7, "uid-1", NULL},
+        {{.put = b}, 8, "uid-2", policy},
+        {{.id = "a"}, 8, "uid-2", policy},
+        {{.put = f}, 8, NULL, NULL},
+        {{.id = "f", .deposed = "d1"}, 9, NULL, policy},
+        {{.put = a}, 10, "uid-1", NULL},
     };
 
+    CU_ASSERT_EQUAL_FATAL(state_encode(state, &document, NULL), 0);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        _cleanup_value_ const struct value *value =
-            strings_of(rows[i].count, rows[i].length, rows[i].compressible);
-        _cleanup_value_ const struct value *back = NULL;
-        struct payload payload = {.bytes = BUF_INIT};
-        struct error error = {0};
+        _cleanup_(state_free_p) struct state *back = NULL, *before = state_copy(state);
+        struct state_head head = *state_head(state);
+        struct changes changes = CHANGES_INIT;
 
-        EXPECT_INT(payload_encode(value, &payload, &error), rows[i].code, rows[i].note);
-        if (rows[i].code) {
-            EXPECT_STR(error.reason, "StateTooLarge", error.message);
-            continue;
-        }
-        EXPECT_INT(payload_decode(payload.bytes.data, payload.bytes.length, &back, &error), 0,
-                   error.message);
-        EXPECT(value_equal(value, back), rows[i].note);
-        payload_done(&payload);
+        head.serial++;
+        head.revision = rows[i].revision;
+        head.spec_uid = rows[i].uid;
+        head.policy = rows[i].policy;
+        changes_add(&changes, &rows[i].change);
+        change_apply(&rows[i].change, state);
+        state_set_head(state, &head);
+        add_entry(&document, state_head(before), state_head(state), &changes);
+        EXPECT_INT(state_decode(&document, &back, NULL), 0, "read");
+        expect_same_state(state, back, "the same");
+        changes_done(&changes);
     }
 }
 
-SUITE(codec, TEST(comes_back_as_it_was), TEST(keeps_secrets_out_of_the_open_part),
-      TEST(refuses_what_is_damaged), TEST(cuts_large_ones_into_chunks),
-      TEST(the_same_state_is_the_same_bytes), TEST(takes_documents_up_to_their_bound))
+/* Entries 6, 7, 8 after a snapshot with the serial 5, some of them lost, old, or damaged. */
+static void entries_leave_no_gap(void)
+{
+    static const struct {
+        const char *note;
+        int64_t serials[4];
+        int code;
+    } rows[] = {
+        {"in order", {6, 7, 8}, 0},
+        {"old ones are skipped", {4, 5, 6, 7}, 0},
+        {"the first is lost", {7, 8}, ERR_CORRUPT},
+        {"one between is lost", {6, 8}, ERR_CORRUPT},
+    };
+    _cleanup_(state_free_p) struct state *state = sample();
+    const struct changes changes = CHANGES_INIT;
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_(document_done) struct document document = DOCUMENT_INIT;
+        _cleanup_(state_free_p) struct state *back = NULL;
+
+        CU_ASSERT_EQUAL_FATAL(state_encode(state, &document, NULL), 0);
+        for (size_t k = 0; k < 4 && rows[i].serials[k]; k++) {
+            struct state_head head = *state_head(state);
+
+            head.serial = (uint64_t)rows[i].serials[k];
+            head.revision = 100 + rows[i].serials[k];
+            add_entry(&document, state_head(state), &head, &changes);
+        }
+        EXPECT_INT(state_decode(&document, &back, NULL), rows[i].code, rows[i].note);
+        EXPECT((back != NULL) == (rows[i].code == 0), rows[i].note);
+        if (back)
+            EXPECT_INT(state_head(back)->revision, 100 + (int64_t)state_head(back)->serial,
+                       rows[i].note);
+    }
+}
+
+static void damaged_entries_are_damage(void)
+{
+    static const char *const texts[] = {
+        "{}",
+        "{\"format\":3,\"serial\":6,\"head\":{},\"changes\":[]}",
+        "{\"format\":2,\"serial\":6,\"head\":{},\"changes\":[],\"more\":1}",
+        "{\"format\":2,\"serial\":6,\"head\":{}}",
+        "{\"format\":2,\"serial\":6,\"changes\":[]}",
+        "{\"format\":2,\"serial\":6,\"head\":{\"more\":1},\"changes\":[]}",
+        "{\"format\":2,\"serial\":6,\"head\":{\"revision\":\"x\"},\"changes\":[]}",
+        "{\"format\":2,\"serial\":6,\"head\":{},\"changes\":[{}]}",
+        "{\"format\":2,\"serial\":6,\"head\":{},\"changes\":[{\"put\":{}}]}",
+        "{\"format\":2,\"serial\":6,\"head\":{},\"changes\":[{\"drop\":{}}]}",
+    };
+    _cleanup_(state_free_p) struct state *state = sample();
+
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        _cleanup_(document_done) struct document document = DOCUMENT_INIT;
+        _cleanup_value_ const struct value *value = json(texts[i]);
+        struct state *back = NULL;
+        struct error error = {0};
+
+        CU_ASSERT_EQUAL_FATAL(state_encode(state, &document, NULL), 0);
+        document.entries = calloc(1, sizeof(struct buf));
+        document.n_entries = 1;
+        buf_init(&document.entries[0], 0);
+        value_compress(value, &document.entries[0], NULL);
+        EXPECT_INT(state_decode(&document, &back, &error), ERR_CORRUPT, texts[i]);
+        EXPECT(strstr(error.message, "entry 0"), error.message);
+        EXPECT(!back, texts[i]);
+    }
+}
+
+static void what_was_told_comes_back(void)
+{
+    _cleanup_(record_unref_p) const struct record *full = full_record("f");
+    _cleanup_(document_done) struct document document = DOCUMENT_INIT;
+    struct changes changes = CHANGES_INIT, back = CHANGES_INIT;
+
+    changes_add(&changes, &(struct ledger_change){.put = full});
+    changes_add(&changes, &(struct ledger_change){.id = "x", .deposed = "d"});
+    CU_ASSERT_EQUAL_FATAL(told_encode("c", &changes, &document, NULL), 0);
+    EXPECT_INT(told_decode(&document, "other", &back, NULL), ERR_CORRUPT, "of another call");
+    CU_ASSERT_EQUAL_FATAL(told_decode(&document, "c", &back, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(back.count, 2);
+    EXPECT(record_equal(back.items[0].put, full), "the record");
+    EXPECT_STR(back.items[1].id, "x", "dropped");
+    EXPECT_STR(back.items[1].deposed, "d", "dropped");
+    changes_done(&changes);
+    changes_done(&back);
+}
+
+SUITE(codec, TEST(comes_back_as_it_was), TEST(what_is_secret_stays_secret),
+      TEST(no_secret_is_in_the_open_part), TEST(nothing_secret_needs_no_secret_part),
+      TEST(refuses_what_cannot_be_stored), TEST(parts_that_do_not_fit_are_damage),
+      TEST(parts_of_two_writes_are_damage), TEST(the_same_state_is_the_same_bytes),
+      TEST(entries_lead_to_the_same_state), TEST(entries_leave_no_gap),
+      TEST(damaged_entries_are_damage), TEST(what_was_told_comes_back))

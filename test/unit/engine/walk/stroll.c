@@ -1,160 +1,336 @@
 #include "test/unit/engine/walk/stroll.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
-#include "engine/base/mem.h"
 #include "test/unit/suite.h"
 
-static bool reverse; /* of the stroll under way; there is one at a time */
+/* ---- The model ---- */
 
-void stroll_init(struct stroll *stroll, uint32_t n, const struct graph_edge *edges, size_t n_edges,
-                 const uint16_t *ranks)
+static uint16_t group_of(const struct stroll *stroll, uint32_t node)
 {
-    *stroll = (struct stroll){0};
-    CU_ASSERT_FATAL(n <= STROLL_NODES);
-    CU_ASSERT_EQUAL_FATAL(graph_new(n, edges, n_edges, ranks, NULL, NULL, &stroll->graph, NULL), 0);
-    pthread_mutex_init(&stroll->lock, NULL);
-    pthread_cond_init(&stroll->changed, NULL);
+    return stroll->config.groups ? stroll->config.groups[node] : 0;
+}
+
+static bool depends_on_all_done(const struct stroll *stroll, uint32_t node)
+{
+    const struct graph *g = stroll->graph;
+
+    for (uint32_t e = g->dependency_start[node]; e < g->dependency_start[node + 1]; e++) {
+        const struct node_of_model *dependency = &stroll->model[g->dependencies[e]];
+
+        if (dependency->outcome != WALK_OUTCOME_DONE && !dependency->has_let_go)
+            return false;
+    }
+    return true;
+}
+
+/* For its first visit, or it is in it. */
+static bool is_free(const struct stroll *stroll, uint32_t node)
+{
+    const struct node_of_model *model = &stroll->model[node];
+
+    return (model->phase == MODEL_NEW || (model->phase == MODEL_VISITED && model->visits == 1)) &&
+           depends_on_all_done(stroll, node);
+}
+
+static bool is_full(const struct stroll *stroll, uint16_t group)
+{
+    unsigned under_way = 0;
+
+    for (uint32_t i = 0; i < stroll->config.n; i++)
+        under_way += stroll->model[i].phase == MODEL_VISITED && group_of(stroll, i) == group;
+    return under_way >= (stroll->config.parallelism ? stroll->config.parallelism : 1);
+}
+
+static bool may_begin(const struct stroll *stroll, uint32_t node)
+{
+    const struct node_of_model *model = &stroll->model[node];
+
+    if (stroll->is_stopped || is_full(stroll, group_of(stroll, node)))
+        return false;
+    if (model->phase == MODEL_PARKED)
+        return model->is_woken || model->due <= stroll->now;
+    if (model->phase != MODEL_NEW || !depends_on_all_done(stroll, node))
+        return false;
+    for (uint32_t i = 0; i < stroll->config.n; i++)
+        if (group_of(stroll, i) == group_of(stroll, node) && is_free(stroll, i) &&
+            stroll->graph->rank[i] < stroll->graph->rank[node])
+            return false;
+    return true;
+}
+
+static bool any_may_begin(const struct stroll *stroll)
+{
+    for (uint32_t i = 0; i < stroll->config.n; i++)
+        if (may_begin(stroll, i))
+            return true;
+    return false;
+}
+
+static bool all_have_ended(const struct stroll *stroll)
+{
+    for (uint32_t i = 0; i < stroll->config.n; i++)
+        if (stroll->model[i].phase != MODEL_ENDED)
+            return false;
+    return true;
+}
+
+/* And neither woken nor due since. */
+static bool is_parked(const struct stroll *stroll, uint32_t node)
+{
+    const struct node_of_model *model = &stroll->model[node];
+
+    return model->phase == MODEL_PARKED && !model->is_woken && model->due > stroll->now;
+}
+
+static int64_t first_due(const struct stroll *stroll)
+{
+    int64_t due = CLOCK_FOREVER;
+
+    for (uint32_t i = 0; i < stroll->config.n; i++)
+        if (is_parked(stroll, i) && stroll->model[i].due < due)
+            due = stroll->model[i].due;
+    return due;
+}
+
+static void end(struct stroll *stroll, uint32_t node, enum walk_outcome outcome, uint32_t cause)
+{
+    struct node_of_model *model = &stroll->model[node];
+
+    model->phase = MODEL_ENDED;
+    model->outcome = outcome;
+    model->cause = cause;
+}
+
+/* Again and again, until there is no more to skip. */
+static void skip(struct stroll *stroll, uint32_t cause)
+{
+    const struct graph *g = stroll->graph;
+    bool again = !stroll->model[cause].has_let_go;
+
+    while (again) {
+        again = false;
+        for (uint32_t i = 0; i < stroll->config.n; i++)
+            for (uint32_t e = g->dependency_start[i]; e < g->dependency_start[i + 1]; e++) {
+                const struct node_of_model *before = &stroll->model[g->dependencies[e]];
+
+                if (stroll->model[i].phase != MODEL_NEW ||
+                    (g->dependencies[e] != cause && before->outcome != WALK_OUTCOME_SKIPPED))
+                    continue;
+                end(stroll, i, WALK_OUTCOME_SKIPPED, cause);
+                again = true;
+            }
+    }
+}
+
+static void end_in_model(struct stroll *stroll, const struct walk_visit *visit,
+                         enum walk_verdict verdict)
+{
+    struct node_of_model *model = &stroll->model[visit->node];
+
+    if (verdict == WALK_DONE) {
+        end(stroll, visit->node, WALK_OUTCOME_DONE, UINT32_MAX);
+    } else if (verdict == WALK_FAILED) {
+        end(stroll, visit->node, WALK_OUTCOME_FAILED, UINT32_MAX);
+        skip(stroll, visit->node);
+    } else if (stroll->is_stopped) {
+        end(stroll, visit->node,
+            stroll->time_is_up ? WALK_OUTCOME_TIMED_OUT : WALK_OUTCOME_CANCELLED, UINT32_MAX);
+    } else {
+        model->phase = MODEL_PARKED;
+        model->due =
+            visit->retry_after == CLOCK_FOREVER ? CLOCK_FOREVER : stroll->now + visit->retry_after;
+        model->has_let_go = model->has_let_go || visit->lets_go;
+    }
+}
+
+/* ---- Walk and model ---- */
+
+static void on_end(void *arg, uint32_t node, enum walk_outcome outcome, uint32_t cause)
+{
+    struct stroll *stroll = arg;
+    struct node_of_model *model = &stroll->model[node];
+
+    EXPECT(model->phase == MODEL_ENDED && !model->is_told, "it has ended, and was not told of");
+    model->is_told = true;
+    EXPECT_INT(outcome, model->outcome, "outcome, as told");
+    EXPECT_INT(cause, model->cause, "cause, as told");
+}
+
+void stroll_init(struct stroll *stroll, const struct stroll_config *config)
+{
+    *stroll = (struct stroll){.config = *config};
+    CU_ASSERT_FATAL(config->n <= STROLL_NODES && config->n_groups <= STROLL_GROUPS);
+    CU_ASSERT_EQUAL_FATAL(graph_new(config->n, config->edges, config->n_edges, config->ranks, NULL,
+                                    NULL, &stroll->graph, NULL),
+                          0);
+    stroll->walk = walk_new(&(struct walk_config){
+        .graph = stroll->graph,
+        .groups = config->groups,
+        .n_groups = config->n_groups,
+        .parallelism = config->parallelism,
+        .on_end = on_end,
+        .arg = stroll,
+    });
 }
 
 void stroll_done(struct stroll *stroll)
 {
     walk_free(stroll->walk);
     graph_free(stroll->graph);
-    cancel_free(stroll->cancel);
-    pthread_mutex_destroy(&stroll->lock);
-    pthread_cond_destroy(&stroll->changed);
 }
 
-static bool ranks_below(const struct graph *graph, uint32_t a, uint32_t b)
+static void wake_in_model(struct stroll *stroll, uint32_t node)
 {
-    return reverse ? graph->rank[a] > graph->rank[b] : graph->rank[a] < graph->rank[b];
+    struct node_of_model *model = &stroll->model[node];
+
+    if (model->phase == MODEL_PARKED || model->phase == MODEL_VISITED)
+        model->is_woken = true;
 }
 
-/* For its first visit, or it is in it. */
-static bool is_free(const struct stroll *stroll, uint32_t node)
+void stroll_wake(struct stroll *stroll, uint32_t node)
 {
-    const struct graph *g = stroll->graph;
-    const uint32_t *start = reverse ? g->dependent_start : g->dependency_start;
-    const uint32_t *list = reverse ? g->dependents : g->dependencies;
-    bool is_free = !stroll->seen[node].first_is_over && !stroll->seen[node].ends;
+    bool was_parked = is_parked(stroll, node);
 
-    for (uint32_t e = start[node]; e < start[node + 1]; e++)
-        is_free = is_free && stroll->seen[list[e]].outcome == WALK_OUTCOME_DONE;
-    return is_free;
+    wake_in_model(stroll, node);
+    EXPECT_INT(walk_wake(stroll->walk, node), was_parked && any_may_begin(stroll), "wake");
 }
 
-/* A first visit beside another of lower rank, or before one that is free to go, is early. */
-static bool is_early(const struct stroll *stroll, uint32_t node)
+void stroll_wake_all(struct stroll *stroll)
 {
-    for (uint32_t i = 0; i < stroll->graph->n_nodes; i++)
-        if (is_free(stroll, i) && ranks_below(stroll->graph, i, node))
-            return true;
-    return false;
-}
+    bool were_parked = false;
 
-static void begin(struct stroll *stroll, uint32_t node)
-{
-    struct seen_of_node *seen = &stroll->seen[node];
-
-    if (!seen->visits++) {
-        stroll->order[stroll->n_order++] = node;
-        stroll->early += is_early(stroll, node);
+    for (uint32_t i = 0; i < stroll->config.n; i++) {
+        were_parked = were_parked || is_parked(stroll, i);
+        wake_in_model(stroll, i);
     }
-    stroll->early += seen->under_way; /* twice at once */
-    stroll->early += stroll->clock->monotonic(stroll->clock) < seen->due;
-    seen->under_way = true;
-    if (++stroll->in_flight > stroll->most_in_flight)
-        stroll->most_in_flight = stroll->in_flight;
-    pthread_cond_broadcast(&stroll->changed);
+    EXPECT_INT(walk_wake_all(stroll->walk), were_parked && any_may_begin(stroll), "wake all");
 }
 
-static enum walk_verdict visit(void *arg, struct walk_visit *visit)
+void stroll_stop(struct stroll *stroll, bool time_is_up)
 {
-    struct stroll *stroll = arg;
-    const struct plan_of_node *plan = &stroll->plan[visit->node];
-    struct seen_of_node *seen = &stroll->seen[visit->node];
-    bool parks = visit->count < plan->parks;
+    if (!stroll->is_stopped) {
+        stroll->is_stopped = true;
+        stroll->time_is_up = time_is_up;
+        for (uint32_t i = 0; i < stroll->config.n; i++)
+            if (stroll->model[i].phase == MODEL_NEW || stroll->model[i].phase == MODEL_PARKED)
+                end(stroll, i,
+                    time_is_up && stroll->model[i].visits ? WALK_OUTCOME_TIMED_OUT
+                                                          : WALK_OUTCOME_CANCELLED,
+                    UINT32_MAX);
+    }
+    walk_stop(stroll->walk, time_is_up);
+}
 
-    pthread_mutex_lock(&stroll->lock);
-    begin(stroll, visit->node);
-    pthread_mutex_unlock(&stroll->lock);
+static void begin_visit(struct stroll *stroll, const struct walk_visit *visit)
+{
+    struct node_of_model *model = &stroll->model[visit->node];
+
+    EXPECT(may_begin(stroll, visit->node), "it may be visited");
+    EXPECT_INT(visit->count, model->visits, "visits before");
+    EXPECT_INT(visit->retry_after, 1000, "after a second, if it does not say");
+    EXPECT(!visit->lets_go, "lets go only if it says so");
+    model->phase = MODEL_VISITED;
+    model->visits++;
+    model->is_woken = false;
+    stroll->under_way[stroll->n_under_way++] = *visit;
+    if (stroll->n_under_way > stroll->most_under_way)
+        stroll->most_under_way = stroll->n_under_way;
+    CU_ASSERT_FATAL(stroll->n_order < ARRAY_SIZE(stroll->order));
+    stroll->order[stroll->n_order++] = visit->node;
+}
+
+static void end_visit(struct stroll *stroll, uint32_t at)
+{
+    struct walk_visit visit = stroll->under_way[at];
+    const struct plan_of_node *plan = &stroll->plan[visit.node];
+    bool parks = visit.count < plan->parks;
+    enum walk_verdict verdict = parks ? WALK_PARKED : plan->fails ? WALK_FAILED : WALK_DONE;
+
     if (plan->during)
-        plan->during(stroll, visit->node);
+        plan->during(stroll, visit.node);
     if (parks && plan->retry_after)
-        visit->retry_after = plan->retry_after;
-    visit->lets_go = plan->lets_go;
-    pthread_mutex_lock(&stroll->lock);
-    seen->due = parks && plan->retry_after != CLOCK_FOREVER
-                    ? stroll->clock->monotonic(stroll->clock) + visit->retry_after
-                    : 0;
-    seen->under_way = false;
-    seen->first_is_over = true;
-    stroll->in_flight--;
-    pthread_cond_broadcast(&stroll->changed);
-    pthread_mutex_unlock(&stroll->lock);
-    return parks ? WALK_PARKED : plan->fails ? WALK_FAILED : WALK_DONE;
+        visit.retry_after = plan->retry_after;
+    visit.lets_go = plan->lets_go;
+    for (stroll->n_under_way--; at < stroll->n_under_way; at++)
+        stroll->under_way[at] = stroll->under_way[at + 1];
+    end_in_model(stroll, &visit, verdict);
+    EXPECT_INT(walk_end_visit(stroll->walk, &visit, verdict, stroll->now),
+               any_may_begin(stroll) || all_have_ended(stroll), "news at a visit's end");
 }
 
-static void on_end(void *arg, uint32_t node, enum walk_outcome outcome, uint32_t cause)
+/* Ends a visit, or lets time go on. False: the stroll is over. */
+static bool go_on(struct stroll *stroll, unsigned seed, int64_t due)
 {
-    struct stroll *stroll = arg;
-
-    pthread_mutex_lock(&stroll->lock);
-    stroll->seen[node].ends++;
-    stroll->seen[node].outcome = outcome;
-    stroll->seen[node].cause = cause;
-    pthread_cond_broadcast(&stroll->changed);
-    pthread_mutex_unlock(&stroll->lock);
-}
-
-static void on_wait(void *arg, bool waits)
-{
-    struct stroll *stroll = arg;
-
-    pthread_mutex_lock(&stroll->lock);
-    stroll->untrue += waits == stroll->waits;
-    stroll->waits = waits;
-    stroll->waited += waits;
-    for (uint32_t i = 0; waits && i < stroll->graph->n_nodes; i++)
-        stroll->untrue += is_free(stroll, i);
-    pthread_mutex_unlock(&stroll->lock);
-}
-
-void stroll_run(struct stroll *stroll, const struct stroll_config *config)
-{
-    int64_t time = config->time ? config->time : 20000;
-
-    reverse = config->reverse;
-    stroll->clock = config->clock ? config->clock : &test_clock;
-    stroll->walk = walk_new(&(struct walk_config){
-        .graph = stroll->graph,
-        .reverse = config->reverse,
-        .parallelism = config->parallelism,
-        .clock = stroll->clock,
-        .cancel = stroll->cancel,
-        .deadline = stroll->clock->monotonic(stroll->clock) + time,
-        .visit = visit,
-        .on_end = on_end,
-        .on_wait = on_wait,
-        .arg = stroll,
-    });
-    walk_run(stroll->walk, &stroll->counts);
-    EXPECT_INT(stroll->untrue, 0, "it waits where there is nothing else to do");
-    EXPECT(!stroll->waits, "over");
-    for (uint32_t i = 0; i < stroll->graph->n_nodes; i++) {
-        EXPECT_INT(stroll->seen[i].ends, 1, "each node ends once");
-        EXPECT_INT(stroll->seen[i].outcome, walk_outcome(stroll->walk, i), "outcome");
+    if (stroll->n_under_way && (!seed || due == CLOCK_FOREVER || rand() % 4)) {
+        end_visit(stroll, seed ? (uint32_t)rand() % stroll->n_under_way : 0);
+        return true;
     }
+    if (due != CLOCK_FOREVER) {
+        stroll->now = due;
+        return true;
+    }
+    if (!stroll->when_stuck)
+        return false;
+    stroll->when_stuck(stroll);
+    return true;
 }
 
-const char *stroll_order(struct stroll *stroll)
+static bool step(struct stroll *stroll, unsigned seed)
+{
+    struct walk_visit visit;
+    int64_t due = -1;
+
+    switch (walk_next(stroll->walk, stroll->now, &visit, &due)) {
+    case WALK_VISIT:
+        begin_visit(stroll, &visit);
+        return !seed || !stroll->n_under_way || rand() % 2 || go_on(stroll, seed, CLOCK_FOREVER);
+    case WALK_BUSY:
+        EXPECT(stroll->n_under_way, "busy");
+        break;
+    case WALK_WAITING:
+        EXPECT(!stroll->n_under_way, "waiting");
+        break;
+    case WALK_OVER:
+        EXPECT(all_have_ended(stroll), "over");
+        return false;
+    }
+    EXPECT(!any_may_begin(stroll), "there is nothing to begin");
+    EXPECT(!all_have_ended(stroll), "it is not over");
+    EXPECT_INT(due, first_due(stroll), "due");
+    return go_on(stroll, seed, due);
+}
+
+void stroll_run(struct stroll *stroll, unsigned seed)
+{
+    uint32_t n_ended = 0;
+
+    if (seed)
+        srand(seed);
+    while (step(stroll, seed))
+        ;
+    walk_counts(stroll->walk, &stroll->counts);
+    for (uint32_t i = 0; i < stroll->config.n; i++) {
+        const struct node_of_model *model = &stroll->model[i];
+
+        EXPECT_INT(walk_outcome(stroll->walk, i), model->outcome, "outcome");
+        EXPECT_INT(model->is_told, model->phase == MODEL_ENDED, "its end was told of");
+        n_ended += model->phase == MODEL_ENDED;
+    }
+    EXPECT_INT(walk_is_over(stroll->walk), n_ended == stroll->config.n, "is over");
+    EXPECT_INT(stroll->counts.done + stroll->counts.failed + stroll->counts.skipped +
+                   stroll->counts.cancelled + stroll->counts.timed_out,
+               n_ended, "counts");
+}
+
+const char *stroll_order(const struct stroll *stroll)
 {
     static char text[4096];
     size_t length = 0;
 
     text[0] = '\0';
-    for (uint32_t i = 0; i < stroll->n_order && length < sizeof(text); i++)
+    for (uint32_t i = 0; i < stroll->n_order && length < sizeof(text) - 16; i++)
         length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%u", i ? " " : "",
                                    stroll->order[i]);
     return text;

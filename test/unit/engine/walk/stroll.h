@@ -1,63 +1,72 @@
 /*
- * A walk whose visits do as a table says, and what they saw: for tests of the walk's order.
+ * A walk that is driven by hand: visits do as a table says, time goes on when
+ * there is nothing else to do, and a seed decides which visit ends next. A
+ * second, slow implementation of the rules in walk.h goes along, and every
+ * answer of the walk is compared with it.
  */
 #ifndef TEST_UNIT_ENGINE_WALK_STROLL_H
 #define TEST_UNIT_ENGINE_WALK_STROLL_H
 
-#include <pthread.h>
-
 #include "engine/walk/walk.h"
-#include "test/unit/engine/walk/test_clock.h"
 
-#define STROLL_NODES 512
+#define STROLL_NODES  120
+#define STROLL_GROUPS 8
+
+struct stroll_config {
+    uint32_t n;
+    const struct graph_edge *edges;
+    size_t n_edges;
+    const uint16_t *ranks, *groups; /* NULL: none */
+    uint16_t n_groups;
+    unsigned parallelism;
+};
 
 struct stroll {
     struct graph *graph;
     struct walk *walk;
-    struct walk_counts counts;
-    struct cancel *cancel;
+    struct stroll_config config;
 
     struct plan_of_node {
-        unsigned parks; /* visits that park, before one that does not */
-        int64_t retry_after;
+        unsigned parks;      /* visits that park, before one that does not */
+        int64_t retry_after; /* 0: not set */
         bool lets_go;
         bool fails;
         void (*during)(struct stroll *stroll, uint32_t node); /* a visit; may be NULL */
     } plan[STROLL_NODES];
+    void (*when_stuck)(struct stroll *stroll); /* nothing is due, ever; NULL: the stroll ends */
 
-    pthread_mutex_t lock; /* of what follows */
-    pthread_cond_t changed;
-    struct seen_of_node {
-        unsigned visits, ends;
-        bool under_way, first_is_over;
+    int64_t now;
+    struct node_of_model {
+        enum { MODEL_NEW, MODEL_VISITED, MODEL_PARKED, MODEL_ENDED } phase;
         enum walk_outcome outcome;
         uint32_t cause;
-        int64_t due; /* when the next visit is, after one that parked */
-    } seen[STROLL_NODES];
-    uint32_t order[STROLL_NODES]; /* nodes, as their first visits began */
+        unsigned visits;
+        int64_t due;
+        bool is_woken, has_let_go, is_told;
+    } model[STROLL_NODES];
+    bool is_stopped, time_is_up;
+
+    struct walk_visit under_way[STROLL_NODES];
+    uint32_t n_under_way;
+    unsigned most_under_way;
+    uint32_t order[16 * STROLL_NODES]; /* nodes, as their visits began */
     uint32_t n_order;
-    unsigned in_flight, most_in_flight;
-    bool waits;      /* as the walk said last */
-    unsigned waited; /* times that it said so */
-    unsigned untrue; /* times that it said so while there was a first visit to make */
-    unsigned early; /* visits before their time, or before or beside a lower rank's first */
-    const struct clock_source *clock;
+    struct walk_counts counts; /* when it was over */
 };
 
-/* ranks: NULL for none. */
-void stroll_init(struct stroll *stroll, uint32_t n, const struct graph_edge *edges, size_t n_edges,
-                 const uint16_t *ranks);
+void stroll_init(struct stroll *stroll, const struct stroll_config *config);
 void stroll_done(struct stroll *stroll);
 
-struct stroll_config {
-    unsigned parallelism;
-    bool reverse;
-    const struct clock_source *clock; /* NULL: test_clock */
-    int64_t time;                     /* ms; 0: 20 s */
-};
-void stroll_run(struct stroll *stroll, const struct stroll_config *config);
+/* Until the walk is over, or stuck. seed 0: visits go on as long as more can be begun, and the
+ * oldest ends first. */
+void stroll_run(struct stroll *stroll, unsigned seed);
 
-/* "0 2 1": nodes, as their first visits began. */
-const char *stroll_order(struct stroll *stroll);
+/* For `during` and `when_stuck`: of walk and model. */
+void stroll_wake(struct stroll *stroll, uint32_t node);
+void stroll_wake_all(struct stroll *stroll);
+void stroll_stop(struct stroll *stroll, bool time_is_up);
+
+/* "0 2 1 0": nodes, as their visits began. */
+const char *stroll_order(const struct stroll *stroll);
 
 #endif

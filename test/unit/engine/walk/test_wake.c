@@ -1,5 +1,4 @@
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "test/unit/engine/walk/stroll.h"
 #include "test/unit/suite.h"
@@ -10,63 +9,120 @@ static struct stroll stroll;
 
 static void comes_back_when_due(void)
 {
-    for (unsigned seed = 1; seed <= 30; seed++) {
+    for (unsigned seed = 1; seed <= 10; seed++) {
         int64_t longest = 0;
 
         srand(seed);
-        jumping_now = 5;
-        stroll_init(&stroll, 100, NULL, 0, NULL);
-        for (uint32_t i = 0; i < 100; i++) {
+        stroll_init(&stroll, &(struct stroll_config){.n = 40});
+        stroll.now = 5;
+        for (uint32_t i = 0; i < 40; i++) {
             stroll.plan[i].parks = (unsigned)rand() % 4;
             stroll.plan[i].retry_after = 1 + rand() % 500;
             if (stroll.plan[i].parks * stroll.plan[i].retry_after > longest)
                 longest = stroll.plan[i].parks * stroll.plan[i].retry_after;
         }
-        stroll_run(&stroll, &(struct stroll_config){.parallelism = 1, .clock = &jumping_clock});
-        EXPECT_INT(stroll.early, 0, "none before its time");
-        EXPECT_INT(jumping_now, 5 + longest, "none after it");
-        EXPECT_INT(stroll.counts.done, 100, "all are done");
-        for (uint32_t i = 0; i < 100; i++)
-            EXPECT_INT(stroll.seen[i].visits, stroll.plan[i].parks + 1, "visits");
+        stroll_run(&stroll, 0);
+        EXPECT_INT(stroll.now, 5 + longest, "none before its time, and none after it");
+        EXPECT_INT(stroll.counts.done, 40, "all are done");
+        for (uint32_t i = 0; i < 40; i++)
+            EXPECT_INT(stroll.model[i].visits, stroll.plan[i].parks + 1, "visits");
         stroll_done(&stroll);
     }
 }
 
-static void comes_back_after_a_second_when_not_told(void)
+static void comes_back_after_what_it_says(void)
 {
-    jumping_now = 0;
-    stroll_init(&stroll, 1, NULL, 0, NULL);
-    stroll.plan[0].parks = 2;
-    stroll_run(&stroll, &(struct stroll_config){.parallelism = 1, .clock = &jumping_clock});
-    EXPECT_INT(jumping_now, 2000, "twice a second");
-    stroll_done(&stroll);
+    static const struct {
+        const char *note;
+        int64_t retry_after, due; /* retry_after -1: not set */
+    } rows[] = {
+        {"a second when it does not say", -1, 2000},
+        {"what it says", 30, 1030},
+        {"at once", 0, 1000},
+        {"never, by itself", CLOCK_FOREVER, CLOCK_FOREVER},
+        {"almost never", CLOCK_FOREVER - 5, CLOCK_FOREVER},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct walk_visit visit;
+        int64_t due = -1;
+
+        stroll_init(&stroll, &(struct stroll_config){.n = 1});
+        EXPECT_INT(walk_next(stroll.walk, 1000, &visit, &due), WALK_VISIT, rows[i].note);
+        if (rows[i].retry_after >= 0)
+            visit.retry_after = rows[i].retry_after;
+        walk_end_visit(stroll.walk, &visit, WALK_PARKED, 1000);
+        EXPECT_INT(walk_next(stroll.walk, 999, &visit, &due), WALK_WAITING, rows[i].note);
+        EXPECT_INT(due, rows[i].due, rows[i].note);
+        if (due != CLOCK_FOREVER) {
+            EXPECT_INT(walk_next(stroll.walk, due, &visit, &due), WALK_VISIT, rows[i].note);
+            EXPECT_INT(visit.count, 1, rows[i].note);
+            walk_end_visit(stroll.walk, &visit, WALK_PARKED, 1000);
+        }
+        stroll_done(&stroll);
+    }
 }
 
 /* ---- Waking ---- */
 
-static void wake_itself(struct stroll *s, uint32_t node)
+static void wake_itself_twice(struct stroll *s, uint32_t node)
 {
-    walk_wake(s->walk, node);
-    walk_wake(s->walk, node);
+    stroll_wake(s, node);
+    stroll_wake(s, node);
 }
 
-static void wake_all(struct stroll *s, uint32_t node)
+static void wake_all_at_once(struct stroll *s, uint32_t node)
 {
     (void)node;
-    for (uint32_t i = 0; i < s->graph->n_nodes; i++)
-        walk_wake(s->walk, i);
+    stroll_wake_all(s);
+}
+
+static void wake_each(struct stroll *s, uint32_t node)
+{
+    (void)node;
+    for (uint32_t i = 0; i < s->config.n; i++)
+        stroll_wake(s, i);
 }
 
 static void a_wake_during_a_visit_is_not_lost(void)
 {
-    for (unsigned parallelism = 1; parallelism <= 3; parallelism++) {
-        stroll_init(&stroll, 3, NULL, 0, NULL);
-        stroll.plan[1].parks = 3;
-        stroll.plan[1].retry_after = CLOCK_FOREVER;
-        stroll.plan[1].during = wake_itself;
-        stroll_run(&stroll, &(struct stroll_config){.parallelism = parallelism});
-        EXPECT_INT(stroll.seen[1].visits, 4, "one more for each, not for each call");
-        EXPECT_INT(stroll.counts.done, 3, "all are done");
+    static const struct {
+        const char *note;
+        void (*during)(struct stroll *s, uint32_t node);
+    } rows[] = {{"itself", wake_itself_twice}, {"all", wake_all_at_once}, {"each", wake_each}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        for (unsigned parallelism = 1; parallelism <= 3; parallelism++) {
+            stroll_init(&stroll, &(struct stroll_config){.n = 3, .parallelism = parallelism});
+            stroll.plan[1].parks = 3;
+            stroll.plan[1].retry_after = CLOCK_FOREVER;
+            stroll.plan[1].during = rows[i].during;
+            stroll_run(&stroll, 0);
+            EXPECT_INT(stroll.model[1].visits, 4, "one more for each, not for each call");
+            EXPECT_INT(stroll.counts.done, 3, "all are done");
+            stroll_done(&stroll);
+        }
+}
+
+/* A wake of one visit does not count for the next. */
+static void a_wake_is_used_up(void)
+{
+    struct walk_visit visit;
+    int64_t due;
+
+    for (int all = 0; all < 2; all++) {
+        stroll_init(&stroll, &(struct stroll_config){.n = 1});
+        walk_next(stroll.walk, 0, &visit, &due);
+        EXPECT(!(all ? walk_wake_all(stroll.walk) : walk_wake(stroll.walk, 0)), "under way");
+        EXPECT(walk_end_visit(stroll.walk, &visit, WALK_PARKED, 0), "again at once");
+        EXPECT_INT(walk_next(stroll.walk, 0, &visit, &due), WALK_VISIT, "again");
+        EXPECT(!walk_end_visit(stroll.walk, &visit, WALK_PARKED, 0), "parked");
+        EXPECT_INT(walk_next(stroll.walk, 0, &visit, &due), WALK_WAITING, "parked");
+        EXPECT(all ? walk_wake_all(stroll.walk) : walk_wake(stroll.walk, 0), "woken");
+        EXPECT(!(all ? walk_wake_all(stroll.walk) : walk_wake(stroll.walk, 0)), "woken before");
+        EXPECT_INT(walk_next(stroll.walk, 0, &visit, &due), WALK_VISIT, "again");
+        walk_end_visit(stroll.walk, &visit, WALK_PARKED, 0);
+        EXPECT_INT(walk_next(stroll.walk, 0, &visit, &due), WALK_WAITING, "parked");
         stroll_done(&stroll);
     }
 }
@@ -74,186 +130,91 @@ static void a_wake_during_a_visit_is_not_lost(void)
 /* Waking is for what is parked: nothing else is visited for it. */
 static void a_wake_of_what_is_not_parked_is_nothing(void)
 {
-    const struct graph_edge edges[] = {{3, 2}};
+    static const struct graph_edge edges[] = {{3, 2}};
+    static void (*const wakes[])(struct stroll *, uint32_t) = {wake_each, wake_all_at_once};
 
-    stroll_init(&stroll, 4, edges, 1, NULL);
-    stroll.plan[0].during = stroll.plan[1].during = stroll.plan[3].during = wake_all;
-    stroll.plan[2].fails = true;
-    stroll_run(&stroll, &(struct stroll_config){.parallelism = 1});
-    EXPECT_STR(stroll_order(&stroll), "0 1 2", "order");
-    for (uint32_t i = 0; i < 3; i++)
-        EXPECT_INT(stroll.seen[i].visits, 1, "visits");
-    EXPECT_INT(stroll.counts.skipped, 1, "3 stays skipped");
-    stroll_done(&stroll);
-}
-
-static void *wake_from_outside(void *arg)
-{
-    struct stroll *s = arg;
-
-    pthread_mutex_lock(&s->lock);
-    while (!s->seen[0].visits)
-        pthread_cond_wait(&s->changed, &s->lock);
-    pthread_mutex_unlock(&s->lock);
-    usleep(2000); /* until all workers wait, most likely */
-    walk_wake(s->walk, 0);
-    return NULL;
-}
-
-static void is_woken_from_another_thread(void)
-{
-    for (unsigned parallelism = 1; parallelism <= 4; parallelism++) {
-        int64_t begun = test_clock.monotonic(&test_clock);
-        pthread_t thread;
-
-        stroll_init(&stroll, 4, NULL, 0, NULL);
-        stroll.plan[0].parks = 1;
-        stroll.plan[0].retry_after = CLOCK_FOREVER;
-        pthread_create(&thread, NULL, wake_from_outside, &stroll);
-        stroll_run(&stroll, &(struct stroll_config){.parallelism = parallelism});
-        pthread_join(thread, NULL);
-        EXPECT_INT(stroll.counts.done, 4, "all are done");
-        EXPECT(test_clock.monotonic(&test_clock) - begun < 10000, "at once");
+    for (size_t i = 0; i < ARRAY_SIZE(wakes); i++) {
+        stroll_init(&stroll, &(struct stroll_config){.n = 4, .edges = edges, .n_edges = 1});
+        stroll.plan[0].during = stroll.plan[1].during = stroll.plan[3].during = wakes[i];
+        stroll.plan[2].fails = true;
+        stroll_run(&stroll, 0);
+        EXPECT_STR(stroll_order(&stroll), "0 1 2", "order");
+        EXPECT_INT(stroll.counts.skipped, 1, "3 stays skipped");
         stroll_done(&stroll);
     }
 }
 
-/* ---- Ends that come from outside ---- */
+/* ---- Stopping ---- */
 
-static void *cancel_from_outside(void *arg)
-{
-    struct stroll *s = arg;
-
-    pthread_mutex_lock(&s->lock);
-    while (!s->seen[0].first_is_over || !s->seen[2].ends)
-        pthread_cond_wait(&s->changed, &s->lock);
-    pthread_mutex_unlock(&s->lock);
-    usleep(2000); /* until all workers wait, most likely */
-    cancel_fire(s->cancel, "Test");
-    return NULL;
-}
-
-static void a_cancel_ends_what_is_parked(void)
-{
-    const struct graph_edge edges[] = {{1, 0}};
-    int64_t begun = test_clock.monotonic(&test_clock);
-    pthread_t thread;
-
-    stroll_init(&stroll, 3, edges, 1, NULL);
-    stroll.cancel = cancel_new(NULL);
-    stroll.plan[0].parks = 1;
-    stroll.plan[0].retry_after = CLOCK_FOREVER;
-    pthread_create(&thread, NULL, cancel_from_outside, &stroll);
-    stroll_run(&stroll, &(struct stroll_config){.parallelism = 2});
-    pthread_join(thread, NULL);
-    EXPECT_INT(stroll.seen[0].outcome, WALK_OUTCOME_CANCELLED, "parked: not timed out");
-    EXPECT_INT(stroll.seen[1].outcome, WALK_OUTCOME_CANCELLED, "behind it: not skipped");
-    EXPECT_INT(stroll.seen[2].outcome, WALK_OUTCOME_DONE, "done before");
-    EXPECT(test_clock.monotonic(&test_clock) - begun < 10000, "at once");
-    stroll_done(&stroll);
-}
-
-static void cancel_now(struct stroll *s, uint32_t node)
+static void stop(struct stroll *s, uint32_t node)
 {
     (void)node;
-    cancel_fire(s->cancel, "Test");
+    stroll_stop(s, false);
+    stroll_stop(s, true);
 }
 
-static void what_is_under_way_ends_when_cancelled(void)
+static void time_is_up(struct stroll *s, uint32_t node)
 {
-    const struct graph_edge edges[] = {{1, 0}};
-
-    stroll_init(&stroll, 3, edges, 1, NULL);
-    stroll.cancel = cancel_new(NULL);
-    stroll.plan[0].during = cancel_now;
-    stroll_run(&stroll, &(struct stroll_config){.parallelism = 1});
-    EXPECT_STR(stroll_order(&stroll), "0", "none begins after it");
-    EXPECT_INT(stroll.seen[0].outcome, WALK_OUTCOME_DONE, "it came to its end");
-    EXPECT_INT(stroll.counts.cancelled, 2, "the rest");
-    stroll_done(&stroll);
+    (void)node;
+    stroll_stop(s, true);
+    stroll_stop(s, false);
 }
 
-static void visits_nothing_when_over_before_it_begins(void)
-{
-    for (int cancelled = 0; cancelled < 2; cancelled++) {
-        jumping_now = 1000;
-        stroll_init(&stroll, 2, NULL, 0, NULL);
-        if (cancelled) {
-            stroll.cancel = cancel_new(NULL);
-            cancel_fire(stroll.cancel, "Test");
-        }
-        stroll_run(&stroll, &(struct stroll_config){.parallelism = 1,
-                                                    .clock = &jumping_clock,
-                                                    .time = cancelled ? 0 : -1});
-        EXPECT_STR(stroll_order(&stroll), "", "no visits");
-        EXPECT_INT(stroll.counts.cancelled, 2, "cancelled, or out of time before its first visit");
-        stroll_done(&stroll);
-    }
-}
-
-static void times_out_what_is_parked(void)
-{
-    const struct graph_edge edges[] = {{2, 1}};
-
-    jumping_now = 0;
-    stroll_init(&stroll, 4, edges, 1, NULL);
-    for (uint32_t i = 0; i < 2; i++) {
-        stroll.plan[i].parks = 1000;
-        stroll.plan[i].retry_after = i ? CLOCK_FOREVER : 300;
-    }
-    stroll_run(&stroll,
-               &(struct stroll_config){.parallelism = 1, .clock = &jumping_clock, .time = 1000});
-    EXPECT_INT(jumping_now, 1000, "at its deadline");
-    EXPECT_INT(stroll.seen[0].visits, 4, "looked at until then");
-    EXPECT_INT(stroll.seen[0].outcome, WALK_OUTCOME_TIMED_OUT, "with a delay");
-    EXPECT_INT(stroll.seen[1].outcome, WALK_OUTCOME_TIMED_OUT, "until woken");
-    EXPECT_INT(stroll.seen[2].outcome, WALK_OUTCOME_CANCELLED, "never begun");
-    EXPECT_INT(stroll.seen[3].outcome, WALK_OUTCOME_DONE, "independent");
-    stroll_done(&stroll);
-}
-
-/* ---- Failures ---- */
-
-/* Of two failures either may be the cause; but a failure it must be. */
-static void names_the_failure_for_what_it_skips(void)
+/* 0 is parked, with 1 behind it; 2 is done; the stop comes during the visit of 3, behind which
+ * 4 and 5 wait; 6 is free to go, but has not been visited. */
+static void ends_what_is_left_when_stopped(void)
 {
     static const struct {
         const char *note;
-        struct graph_edge edges[5];
-        size_t n_edges;
-        bool fails[5];
-        bool reverse;
-        uint32_t cause_of_last; /* UINT32_MAX: it is not skipped */
+        void (*during)(struct stroll *s, uint32_t node);
+        unsigned parks;
+        bool fails;
+        enum walk_outcome parked, under_way;
     } rows[] = {
-        {"a chain", {{1, 0}, {2, 1}, {3, 2}, {4, 3}}, 4, {true}, false, 0},
-        {"not what comes before",
-         {{1, 0}, {2, 1}, {3, 2}, {4, 0}},
-         4,
-         {0, 0, 1},
-         false,
-         UINT32_MAX},
-        {"in reverse", {{1, 4}, {0, 1}}, 2, {true}, true, 0},
-        {"one of several", {{4, 0}, {4, 1}, {4, 2}, {4, 3}}, 4, {0, 0, 1}, false, 2},
-        {"by way of what is skipped", {{3, 0}, {3, 1}, {4, 3}, {4, 2}}, 4, {0, 1}, false, 1},
+        {"cancelled", stop, 0, false, WALK_OUTCOME_CANCELLED, WALK_OUTCOME_DONE},
+        {"while it fails", stop, 0, true, WALK_OUTCOME_CANCELLED, WALK_OUTCOME_FAILED},
+        {"while it parks", stop, 1, false, WALK_OUTCOME_CANCELLED, WALK_OUTCOME_CANCELLED},
+        {"time is up", time_is_up, 0, false, WALK_OUTCOME_TIMED_OUT, WALK_OUTCOME_DONE},
+        {"and it fails", time_is_up, 0, true, WALK_OUTCOME_TIMED_OUT, WALK_OUTCOME_FAILED},
+        {"and it parks", time_is_up, 1, false, WALK_OUTCOME_TIMED_OUT, WALK_OUTCOME_TIMED_OUT},
     };
+    static const struct graph_edge edges[] = {{1, 0}, {4, 3}, {5, 4}};
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        bool skipped = rows[i].cause_of_last != UINT32_MAX;
-
-        stroll_init(&stroll, 5, rows[i].edges, rows[i].n_edges, NULL);
-        for (uint32_t node = 0; node < 5; node++)
-            stroll.plan[node].fails = rows[i].fails[node];
-        stroll_run(&stroll, &(struct stroll_config){.parallelism = 3, .reverse = rows[i].reverse});
-        EXPECT_INT(stroll.seen[4].outcome, skipped ? WALK_OUTCOME_SKIPPED : WALK_OUTCOME_DONE,
-                   rows[i].note);
-        EXPECT_INT(stroll.seen[4].cause, rows[i].cause_of_last, rows[i].note);
-        EXPECT_INT(stroll.counts.failed, 1, rows[i].note);
+        stroll_init(&stroll, &(struct stroll_config){.n = 7, .edges = edges, .n_edges = 3});
+        stroll.plan[0].parks = 1;
+        stroll.plan[0].retry_after = i % 2 ? CLOCK_FOREVER : 50;
+        stroll.plan[3] = (struct plan_of_node){.during = rows[i].during,
+                                               .parks = rows[i].parks,
+                                               .fails = rows[i].fails,
+                                               .lets_go = true};
+        stroll_run(&stroll, 0);
+        EXPECT_STR(stroll_order(&stroll), "0 2 3", rows[i].note);
+        EXPECT_INT(stroll.model[0].outcome, rows[i].parked, rows[i].note);
+        EXPECT_INT(stroll.model[1].outcome, WALK_OUTCOME_CANCELLED, "behind: not skipped");
+        EXPECT_INT(stroll.model[2].outcome, WALK_OUTCOME_DONE, "done before");
+        EXPECT_INT(stroll.model[3].outcome, rows[i].under_way, rows[i].note);
+        EXPECT_INT(stroll.model[4].outcome, WALK_OUTCOME_CANCELLED, "never begun");
+        EXPECT_INT(stroll.model[6].outcome, WALK_OUTCOME_CANCELLED, "never begun");
+        EXPECT(walk_is_over(stroll.walk), rows[i].note);
         stroll_done(&stroll);
     }
 }
 
-SUITE(walk_wake, TEST(comes_back_when_due), TEST(comes_back_after_a_second_when_not_told),
-      TEST(a_wake_during_a_visit_is_not_lost), TEST(a_wake_of_what_is_not_parked_is_nothing),
-      TEST(is_woken_from_another_thread), TEST(a_cancel_ends_what_is_parked),
-      TEST(what_is_under_way_ends_when_cancelled), TEST(visits_nothing_when_over_before_it_begins),
-      TEST(times_out_what_is_parked), TEST(names_the_failure_for_what_it_skips))
+static void visits_nothing_when_stopped_before_it_begins(void)
+{
+    for (int up = 0; up < 2; up++) {
+        stroll_init(&stroll, &(struct stroll_config){.n = 2});
+        stroll_stop(&stroll, up);
+        EXPECT(walk_is_over(stroll.walk), "at once");
+        stroll_run(&stroll, 0);
+        EXPECT_STR(stroll_order(&stroll), "", "no visits");
+        EXPECT_INT(stroll.counts.cancelled, 2, "cancelled, as never visited");
+        stroll_done(&stroll);
+    }
+}
+
+SUITE(walk_wake, TEST(comes_back_when_due), TEST(comes_back_after_what_it_says),
+      TEST(a_wake_during_a_visit_is_not_lost), TEST(a_wake_is_used_up),
+      TEST(a_wake_of_what_is_not_parked_is_nothing), TEST(ends_what_is_left_when_stopped),
+      TEST(visits_nothing_when_stopped_before_it_begins))

@@ -1,201 +1,262 @@
 #include "engine/walk/walk.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "engine/base/mem.h"
-#include "test/unit/engine/walk/test_clock.h"
+#include "test/unit/engine/walk/stroll.h"
 #include "test/unit/suite.h"
 
-/* What a walk did, as its visits saw it. */
-struct probe {
-    const struct graph *graph;
-    bool reverse;
-    enum walk_verdict *verdicts; /* of a node's last visit */
-    unsigned *parks;             /* visits that park before it */
-    atomic_uint *ended;          /* 1 when its last visit is over */
-    atomic_uint in_flight, most_in_flight, order_errors;
-    struct walk *walk;
-    struct cancel *cancel;
-    uint32_t cancel_at; /* node whose visit fires the cancel */
-};
+static struct stroll stroll;
 
-static void check_before(struct probe *probe, uint32_t node)
+static void nothing_is_over_at_once(void)
 {
-    const struct graph *g = probe->graph;
-    const uint32_t *start = probe->reverse ? g->dependent_start : g->dependency_start;
-    const uint32_t *list = probe->reverse ? g->dependents : g->dependencies;
+    struct walk_visit visit;
+    int64_t due;
 
-    for (uint32_t e = start[node]; e < start[node + 1]; e++)
-        if (!atomic_load(&probe->ended[list[e]]))
-            atomic_fetch_add(&probe->order_errors, 1);
+    stroll_init(&stroll, &(struct stroll_config){.n = 0});
+    EXPECT(walk_is_over(stroll.walk), "before");
+    EXPECT_INT(walk_next(stroll.walk, 0, &visit, &due), WALK_OVER, "none");
+    stroll_done(&stroll);
+    walk_free(NULL);
 }
 
-static enum walk_verdict visit(void *arg, struct walk_visit *visit)
-{
-    struct probe *probe = arg;
-    unsigned now = atomic_fetch_add(&probe->in_flight, 1) + 1;
-    unsigned most = atomic_load(&probe->most_in_flight);
+/* ---- Failures ---- */
 
-    while (now > most && !atomic_compare_exchange_weak(&probe->most_in_flight, &most, now))
-        ;
-    check_before(probe, visit->node);
-    atomic_fetch_sub(&probe->in_flight, 1);
-    if (probe->cancel && visit->node == probe->cancel_at)
-        cancel_fire(probe->cancel, "Test");
-    if (visit->count < probe->parks[visit->node]) {
-        visit->retry_after = visit->node % 2 ? 1 : CLOCK_FOREVER;
-        if (visit->node % 2 == 0)
-            walk_wake(probe->walk, visit->node);
-        return WALK_PARKED;
+static void names_the_failure_for_what_it_skips(void)
+{
+    static const struct {
+        const char *note;
+        struct graph_edge edges[5];
+        size_t n_edges;
+        bool fails[5];
+        uint32_t cause_of_last; /* UINT32_MAX: it is not skipped */
+        uint32_t failed, skipped;
+    } rows[] = {
+        {"a chain", {{1, 0}, {2, 1}, {3, 2}, {4, 3}}, 4, {true}, 0, 1, 4},
+        {"not what comes before", {{1, 0}, {2, 1}, {3, 2}, {4, 0}}, 4, {0, 0, 1}, UINT32_MAX, 1, 1},
+        {"one of several", {{4, 0}, {4, 1}, {4, 2}, {4, 3}}, 4, {0, 0, 1}, 2, 1, 1},
+        {"the first of two", {{4, 0}, {4, 1}, {4, 2}, {4, 3}}, 4, {0, 1, 1}, 1, 2, 1},
+        {"by way of what is skipped", {{3, 0}, {3, 1}, {4, 3}, {4, 2}}, 4, {0, 1}, 1, 1, 2},
+        {"two ways", {{1, 0}, {2, 0}, {4, 1}, {4, 2}}, 4, {true}, 0, 1, 3},
+        {"what depends on nothing", {{1, 0}}, 1, {true}, UINT32_MAX, 1, 1},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        bool skipped = rows[i].cause_of_last != UINT32_MAX;
+
+        stroll_init(&stroll, &(struct stroll_config){.n = 5,
+                                                     .edges = rows[i].edges,
+                                                     .n_edges = rows[i].n_edges,
+                                                     .parallelism = 2});
+        for (uint32_t node = 0; node < 5; node++)
+            stroll.plan[node].fails = rows[i].fails[node];
+        stroll_run(&stroll, 0);
+        EXPECT_INT(stroll.model[4].outcome, skipped ? WALK_OUTCOME_SKIPPED : WALK_OUTCOME_DONE,
+                   rows[i].note);
+        EXPECT_INT(stroll.model[4].cause, rows[i].cause_of_last, rows[i].note);
+        EXPECT_INT(stroll.counts.failed, rows[i].failed, rows[i].note);
+        EXPECT_INT(stroll.counts.skipped, rows[i].skipped, rows[i].note);
+        EXPECT_INT(stroll.counts.done, 5 - rows[i].failed - rows[i].skipped, rows[i].note);
+        stroll_done(&stroll);
     }
-    if (probe->verdicts[visit->node] == WALK_DONE)
-        atomic_store(&probe->ended[visit->node], 1);
-    return probe->verdicts[visit->node];
 }
 
-static struct graph *random_graph(uint32_t n)
-{
-    struct graph_edge *edges = NEW_ARRAY(struct graph_edge, 3 * n);
-    uint16_t *ranks = NEW_ARRAY(uint16_t, n);
-    struct graph *graph = NULL;
-    size_t count = 0;
+/* ---- Letting go ---- */
 
-    for (uint32_t i = 0; i < n; i++) {
-        ranks[i] = (uint16_t)(rand() % 4);
+/* Of three in a chain, the first is parked for so long that the others end before it. */
+static void what_lets_go_holds_nothing_back(void)
+{
+    static const struct {
+        const char *note;
+        bool fails;
+        enum walk_outcome first;
+    } rows[] = {
+        {"done", false, WALK_OUTCOME_DONE},
+        {"fails in the end", true, WALK_OUTCOME_FAILED},
+    };
+    static const struct graph_edge edges[] = {{1, 0}, {2, 1}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        stroll_init(&stroll, &(struct stroll_config){.n = 3, .edges = edges, .n_edges = 2});
+        stroll.plan[0] = (struct plan_of_node){
+            .parks = 3, .retry_after = 20, .lets_go = true, .fails = rows[i].fails};
+        stroll_run(&stroll, 0);
+        EXPECT_STR(stroll_order(&stroll), "0 1 2 0 0 0", rows[i].note);
+        EXPECT_INT(stroll.model[0].outcome, rows[i].first, rows[i].note);
+        EXPECT_INT(stroll.model[1].outcome, WALK_OUTCOME_DONE, rows[i].note);
+        EXPECT_INT(stroll.model[2].outcome, WALK_OUTCOME_DONE, rows[i].note);
+        stroll_done(&stroll);
+    }
+}
+
+/* 2 waits for 1, too, while 0 fails after it has let go. */
+static void a_failure_after_letting_go_skips_nothing(void)
+{
+    static const struct graph_edge edges[] = {{2, 0}, {2, 1}};
+
+    stroll_init(&stroll, &(struct stroll_config){.n = 3, .edges = edges, .n_edges = 2});
+    stroll.plan[0] = (struct plan_of_node){.parks = 1, .lets_go = true, .fails = true};
+    stroll.plan[1] = (struct plan_of_node){.parks = 5};
+    stroll_run(&stroll, 0);
+    EXPECT_INT(stroll.model[0].outcome, WALK_OUTCOME_FAILED, "0");
+    EXPECT_INT(stroll.model[2].outcome, WALK_OUTCOME_DONE, "2");
+    stroll_done(&stroll);
+}
+
+/* ---- Anything, against the model ---- */
+
+static void disturb(struct stroll *s, uint32_t node)
+{
+    uint32_t other = (uint32_t)rand() % s->config.n;
+
+    (void)node;
+    switch (rand() % 12) {
+    case 0:
+    case 1:
+    case 2:
+        stroll_wake(s, other);
+        break;
+    case 3:
+        stroll_wake_all(s);
+        break;
+    case 4:
+        if (rand() % 20 == 0)
+            stroll_stop(s, rand() % 2);
+        break;
+    }
+}
+
+static void wake_or_stop(struct stroll *s)
+{
+    if (rand() % 8 == 0)
+        stroll_stop(s, rand() % 2);
+    for (uint32_t i = 0; i < s->config.n; i++)
+        if (rand() % 3 == 0)
+            stroll_wake(s, i);
+}
+
+static void random_stroll(unsigned seed)
+{
+    struct graph_edge edges[100];
+    uint16_t ranks[40], groups[40];
+    struct stroll_config config = {.edges = edges, .ranks = ranks, .groups = groups};
+
+    srand(seed);
+    config.n = 1 + (uint32_t)rand() % ARRAY_SIZE(ranks);
+    config.n_groups = (uint16_t)(1 + rand() % 3);
+    config.parallelism = (unsigned)rand() % 5;
+    for (uint32_t i = 0; i < config.n; i++) {
+        ranks[i] = (uint16_t)(rand() % 4 * 1000);
+        groups[i] = (uint16_t)(rand() % config.n_groups);
         for (int k = rand() % 3; i && k > 0; k--)
-            edges[count++] = (struct graph_edge){i, (uint32_t)rand() % i};
+            edges[config.n_edges++] = (struct graph_edge){i, (uint32_t)rand() % i};
     }
-    EXPECT_INT(graph_new(n, edges, count, ranks, NULL, NULL, &graph, NULL), 0, "graph");
-    free(edges);
-    free(ranks);
+    stroll_init(&stroll, &config);
+    for (uint32_t i = 0; i < config.n; i++)
+        stroll.plan[i] = (struct plan_of_node){
+            .parks = rand() % 3 ? 0 : (unsigned)rand() % 4,
+            .retry_after = rand() % 3 ? rand() % 50 : CLOCK_FOREVER,
+            .lets_go = rand() % 4 == 0,
+            .fails = rand() % 12 == 0,
+            .during = seed % 3 ? disturb : NULL,
+        };
+    stroll.when_stuck = wake_or_stop;
+    stroll_run(&stroll, seed);
+    EXPECT(walk_is_over(stroll.walk), "over");
+    stroll_done(&stroll);
+}
+
+static void does_as_the_model_says(void)
+{
+    for (unsigned seed = 1; seed <= 400; seed++)
+        random_stroll(seed);
+}
+
+/* ---- Many ---- */
+
+#define MANY 100000
+
+static uint32_t ended;
+
+static void count_end(void *arg, uint32_t node, enum walk_outcome outcome, uint32_t cause)
+{
+    (void)arg, (void)node, (void)outcome, (void)cause;
+    ended++;
+}
+
+static struct graph *many(const char *shape, struct graph_edge *edges, uint16_t *ranks)
+{
+    struct graph *graph = NULL;
+    size_t n_edges = 0;
+
+    for (uint32_t i = 0; i < MANY; i++) {
+        ranks[i] = (uint16_t)(shape[0] == 'r' ? i % 60000 : 0);
+        if (i && shape[0] == 'c')
+            edges[n_edges++] = (struct graph_edge){i, i - 1};
+        if (i && shape[0] == 's')
+            edges[n_edges++] = (struct graph_edge){i, 0};
+    }
+    EXPECT_INT(graph_new(MANY, edges, n_edges, ranks, NULL, NULL, &graph, NULL), 0, "graph");
     return graph;
 }
 
-static struct probe probe_new(uint32_t n, int failures)
+/* Each parks once, before it ends. */
+static void walk_many(struct walk *walk, enum walk_verdict verdict)
 {
-    struct probe probe = {.graph = random_graph(n), .reverse = rand() % 2};
+    struct walk_visit visit;
+    enum walk_state state;
+    int64_t now = 0, due;
 
-    probe.verdicts = NEW_ARRAY(enum walk_verdict, n);
-    probe.parks = NEW_ARRAY(unsigned, n);
-    probe.ended = NEW_ARRAY(atomic_uint, n);
-    for (uint32_t i = 0; i < n; i++) {
-        probe.verdicts[i] = failures && rand() % failures == 0 ? WALK_FAILED : WALK_DONE;
-        probe.parks[i] = rand() % 5 == 0 ? 1 + (unsigned)rand() % 2 : 0;
+    while ((state = walk_next(walk, now, &visit, &due)) != WALK_OVER) {
+        if (state != WALK_VISIT) {
+            CU_ASSERT_FATAL(due != CLOCK_FOREVER);
+            now = due;
+            continue;
+        }
+        visit.retry_after = 100 + visit.node % 1000;
+        walk_end_visit(walk, &visit, visit.count ? verdict : WALK_PARKED, now);
     }
-    return probe;
 }
 
-static void probe_run(struct probe *probe, unsigned parallelism, struct walk_counts *ret)
+/* Of a hundred thousand nodes: were anything not linear, this would take minutes. */
+static void many_are_no_problem(void)
 {
-    probe->walk = walk_new(&(struct walk_config){
-        .graph = probe->graph,
-        .reverse = probe->reverse,
-        .parallelism = parallelism,
-        .clock = &test_clock,
-        .cancel = probe->cancel,
-        .deadline = CLOCK_FOREVER,
-        .visit = visit,
-        .arg = probe,
-    });
-    walk_run(probe->walk, ret);
-}
-
-static void probe_done(struct probe *probe)
-{
-    walk_free(probe->walk);
-    graph_free((struct graph *)(uintptr_t)probe->graph);
-    free(probe->verdicts);
-    free(probe->parks);
-    free(probe->ended);
-}
-
-/* A node is skipped if and only if something before it, near or far, failed. */
-static void check_outcomes(struct probe *probe)
-{
-    const struct graph *g = probe->graph;
-    uint32_t *order = NEW_ARRAY(uint32_t, g->n_nodes);
-    bool *spoiled = NEW_ARRAY(bool, g->n_nodes);
-    const uint32_t *start = probe->reverse ? g->dependent_start : g->dependency_start;
-    const uint32_t *list = probe->reverse ? g->dependents : g->dependencies;
-
-    graph_order(g, order);
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
-        uint32_t node = order[probe->reverse ? g->n_nodes - 1 - i : i];
-        enum walk_outcome outcome = walk_outcome(probe->walk, node), expected;
-
-        for (uint32_t e = start[node]; e < start[node + 1]; e++)
-            spoiled[node] = spoiled[node] || spoiled[list[e]];
-        expected = spoiled[node]                          ? WALK_OUTCOME_SKIPPED
-                   : probe->verdicts[node] == WALK_FAILED ? WALK_OUTCOME_FAILED
-                                                          : WALK_OUTCOME_DONE;
-        EXPECT_INT(outcome, expected, "outcome");
-        spoiled[node] = spoiled[node] || expected == WALK_OUTCOME_FAILED;
-    }
-    free(order);
-    free(spoiled);
-}
-
-static void keeps_order_and_skips_what_depends_on_failures(void)
-{
-    for (unsigned seed = 1; seed <= 40; seed++) {
+    static const struct {
+        const char *shape;
+        enum walk_verdict verdict;
         struct walk_counts counts;
-        struct probe probe;
+    } rows[] = {
+        {"loose", WALK_DONE, {.done = MANY}},
+        {"loose", WALK_FAILED, {.failed = MANY}},
+        {"chain", WALK_DONE, {.done = MANY}},
+        {"chain", WALK_FAILED, {.failed = 1, .skipped = MANY - 1}},
+        {"star", WALK_DONE, {.done = MANY}},
+        {"star", WALK_FAILED, {.failed = 1, .skipped = MANY - 1}},
+        {"ranks", WALK_DONE, {.done = MANY}},
+    };
+    struct graph_edge *edges = NEW_ARRAY(struct graph_edge, MANY);
+    uint16_t *ranks = NEW_ARRAY(uint16_t, MANY);
 
-        srand(seed);
-        probe = probe_new(1 + (uint32_t)rand() % 120, seed % 2 ? 6 : 0);
-        probe_run(&probe, 1 + seed % 9, &counts);
-        EXPECT_INT(atomic_load(&probe.order_errors), 0, "order");
-        EXPECT(atomic_load(&probe.most_in_flight) <= 1 + seed % 9, "parallelism");
-        EXPECT_INT(counts.done + counts.failed + counts.skipped, probe.graph->n_nodes, "all end");
-        check_outcomes(&probe);
-        probe_done(&probe);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct graph *graph = many(rows[i].shape, edges, ranks);
+        struct walk *walk =
+            walk_new(&(struct walk_config){.graph = graph, .parallelism = 10, .on_end = count_end});
+        struct walk_counts counts;
+
+        ended = 0;
+        walk_many(walk, rows[i].verdict);
+        walk_counts(walk, &counts);
+        EXPECT_INT(counts.done, rows[i].counts.done, rows[i].shape);
+        EXPECT_INT(counts.failed, rows[i].counts.failed, rows[i].shape);
+        EXPECT_INT(counts.skipped, rows[i].counts.skipped, rows[i].shape);
+        EXPECT_INT(ended, MANY, rows[i].shape);
+        walk_free(walk);
+        graph_free(graph);
     }
+    free(edges);
+    free(ranks);
 }
 
-static void stops_when_cancelled(void)
-{
-    struct walk_counts counts;
-    struct probe probe;
-
-    srand(7);
-    probe = probe_new(200, 0);
-    probe.cancel = cancel_new(NULL);
-    probe.cancel_at = 50;
-    probe_run(&probe, 4, &counts);
-    EXPECT(counts.cancelled > 0, "some were never begun");
-    EXPECT_INT(counts.done + counts.cancelled, 200, "all end");
-    probe_done(&probe);
-    cancel_free(probe.cancel);
-}
-
-static enum walk_verdict park_for_ever(void *arg, struct walk_visit *visit)
-{
-    (void)arg;
-    visit->retry_after = CLOCK_FOREVER;
-    return visit->node == 0 ? WALK_PARKED : WALK_DONE;
-}
-
-static void a_stuck_node_stalls_no_other_and_times_out(void)
-{
-    struct graph_edge edge = {2, 0};
-    struct graph *graph = NULL;
-    struct walk_counts counts;
-    struct walk *walk;
-
-    graph_new(3, &edge, 1, NULL, NULL, NULL, &graph, NULL);
-    walk = walk_new(&(struct walk_config){.graph = graph,
-                                          .parallelism = 1,
-                                          .clock = &jumping_clock,
-                                          .deadline = jumping_now + 50,
-                                          .visit = park_for_ever});
-    walk_run(walk, &counts);
-    EXPECT_INT(walk_outcome(walk, 0), WALK_OUTCOME_TIMED_OUT, "stuck");
-    EXPECT_INT(walk_outcome(walk, 1), WALK_OUTCOME_DONE, "independent");
-    EXPECT_INT(walk_outcome(walk, 2), WALK_OUTCOME_CANCELLED, "dependent");
-    walk_free(walk);
-    graph_free(graph);
-}
-
-SUITE(walk, TEST(keeps_order_and_skips_what_depends_on_failures), TEST(stops_when_cancelled),
-      TEST(a_stuck_node_stalls_no_other_and_times_out))
+SUITE(walk, TEST(nothing_is_over_at_once), TEST(names_the_failure_for_what_it_skips),
+      TEST(what_lets_go_holds_nothing_back), TEST(a_failure_after_letting_go_skips_nothing),
+      TEST(does_as_the_model_says), TEST(many_are_no_problem))

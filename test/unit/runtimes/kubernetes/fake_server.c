@@ -152,6 +152,8 @@ static void serve(struct fake_server *server, int fd)
         add_problem(server, "a request past the end of the script", request);
     else if (step->expect && !str_has_prefix(request, step->expect))
         add_problem(server, step->expect, request);
+    if (step && step->delay)
+        usleep(step->delay * 1000);
     answer(server, fd, step ? step : &refused);
 }
 

@@ -28,6 +28,7 @@ struct fake_step {
     enum fake_end end;
     bool repeat;         /* this step, the last, answers all that follows too */
     const char *type;    /* NULL: application/json */
+    unsigned delay;      /* ms before the answer */
 };
 
 struct fake_server;

@@ -2,6 +2,7 @@
 #ifndef TEST_UNIT_RUNTIMES_KUBERNETES_SCRIPT_H
 #define TEST_UNIT_RUNTIMES_KUBERNETES_SCRIPT_H
 
+#include "runtimes/kubernetes/step.h"
 #include "test/unit/runtimes/kubernetes/stage.h"
 
 #define STATUS(code, reason, message, details)                                          \
@@ -32,27 +33,35 @@
 #define MAP_IN(space, name)                                                        \
     "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"" name \
     "\",\"namespace\":\"" space "\"}}"
-#define NAMESPACE  "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"a\"}}"
-#define WIDGET     "{\"apiVersion\":\"x.io/v1\",\"kind\":\"Widget\",\"metadata\":{\"name\":\"a\"}}"
-#define META(name) "{\"metadata\":{\"name\":\"" name "\",\"uid\":\"u-" name "\"}}"
+#define NAMESPACE "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"a\"}}"
+#define WIDGET    "{\"apiVersion\":\"x.io/v1\",\"kind\":\"Widget\",\"metadata\":{\"name\":\"a\"}}"
+#define META_IN(space, name, more)                                                              \
+    "{\"kind\":\"PartialObjectMetadata\",\"metadata\":{\"name\":\"" name "\",\"uid\":\"u-" name \
+    "\"" space more "}}"
+#define IN_TEAM             ",\"namespace\":\"team\""
+#define META(name)          META_IN(IN_TEAM, name, "")
+#define META_OF(name, more) META_IN(IN_TEAM, name, more)
 #define LIST(items) \
     "{\"kind\":\"List\",\"metadata\":{\"resourceVersion\":\"7\"},\"items\":[" items "]}"
 #define MAPS "/api/v1/namespaces/team/configmaps"
 #define PATCH \
-    "PATCH " MAPS "/a?fieldManager=kusion-operator-0123456789abcdef&fieldValidation=Strict"
+    "PATCH " MAPS "/a?fieldManager=kusion-operator-a5cb1ff62f8ed32c&fieldValidation=Strict"
 
-#define MAX_STEPS 8 /* of a row's script, one more than it has */
+#define MAX_STEPS 12 /* of a row's script, one more than it has */
 
 struct call {
     struct stage stage;
     struct runtime_session *session;
     const struct value *attributes;
-    struct runtime_target target; /* of these attributes, and of uid "u-a" */
+    struct runtime_target target; /* of these attributes, not recorded */
 };
 
 void call_begin(struct call *call, const struct fake_step *steps, size_t n_steps,
                 const char *attributes);
 void call_end(struct call *call);
+
+/* A step for the attributes, seen as version "5" of uid "u-a"; of a create, nothing was seen. */
+struct runtime_step *call_step(struct call *call, enum plan_action action);
 
 /* Whether a request went under the Spec's service account. */
 bool call_impersonates(struct call *call, size_t n);

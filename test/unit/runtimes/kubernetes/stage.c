@@ -29,19 +29,21 @@ void stage_stop(struct stage *stage)
         harness_stop(&stage->harness, true);
 }
 
+const struct runtime_call stage_call = {.deadline = CLOCK_FOREVER};
+
 struct runtime_session *stage_open(struct stage *stage, const char *spec_namespace,
-                                   const char *owner, const char *account)
+                                   const char *name, const char *account)
 {
-    struct runtime_scope scope = {.spec_namespace = spec_namespace,
-                                  .spec_name = "web",
-                                  .spec_uid = "u",
-                                  .owner = owner,
-                                  .service_account = account,
-                                  .spec_namespace_terminating = true};
+    _cleanup_value_ const struct value *identity =
+        account ? value_pack("{s:s}", "serviceAccountName", account) : NULL;
+    struct runtime_scope scope = {
+        .key = {spec_namespace, name}, .spec_uid = "u", .identity = identity};
     struct runtime_session *session = NULL;
 
-    EXPECT_INT(stage->runtime->ops->open(stage->runtime, &scope, &session, &stage->error), 0,
-               stage->error.message);
+    EXPECT_INT(
+        stage->runtime->ops->open(stage->runtime, &scope, &stage_call, &session, &stage->error), 0,
+        stage->error.message);
+    session->is_account_known = true;
     return session;
 }
 
@@ -53,7 +55,7 @@ struct runtime_session stage_session(void)
         .owner = (char *)(uintptr_t)STAGE_OWNER,
         .service_account = (char *)(uintptr_t) "deployer",
         .impersonate = (char *)(uintptr_t) "system:serviceaccount:team:deployer",
-        .field_manager = "kusion-operator-0123456789abcdef",
+        .field_manager = "kusion-operator-a5cb1ff62f8ed32c",
     };
 }
 

@@ -5,7 +5,8 @@
 #include "runtimes/kubernetes/session.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"
 
-#define STAGE_OWNER "kusion-0123456789abcdef0123456789abcdef01234567"
+/* The owner label of the Spec "web" in the namespace "team". */
+#define STAGE_OWNER "kusion-a5cb1ff62f8ed32c81ba8c077640d70f35eefe35"
 
 struct stage {
     struct harness harness; /* of a scripted server; else unused */
@@ -20,9 +21,13 @@ void stage_start(struct stage *stage, struct kube_client *client, const struct f
                  size_t n_steps);
 void stage_stop(struct stage *stage);
 
-/* A session of Spec "web" in a namespace. account: NULL: the controller itself. */
+/* Without an end and a cancel. */
+extern const struct runtime_call stage_call;
+
+/* A session of a Spec in a namespace, which does not look its account up. account: NULL: the
+ * controller itself. */
 struct runtime_session *stage_open(struct stage *stage, const char *spec_namespace,
-                                   const char *owner, const char *account);
+                                   const char *name, const char *account);
 
 /* The bare session, for what asks no server; nothing of it is to be freed. */
 struct runtime_session stage_session(void);

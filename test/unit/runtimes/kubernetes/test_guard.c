@@ -1,17 +1,20 @@
 /* What stands in the way of a Namespace's or a definition's deletion, by a scripted server. */
 #include "engine/base/json.h"
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/runtime.h"
+#include "runtimes/kubernetes/session.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"
 #include "test/unit/suite.h"
 
-#define OWNER "kusion-0123456789abcdef0123"
+#define OWNER                                                                                    \
+    "kusion-e7ac61094c102a236ce1546701b23ec119977c32" /* of the Spec "s" in the namespace "team" \
+                                                       */
 
-#define SPACE "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"demo\""
+#define SPACE \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"demo\",\"uid\":\"u\""
 #define DEFINITION                                            \
     "{\"apiVersion\":\"apiextensions.k8s.io/"                 \
     "v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\"" \
-    ":{\"name\":\"things.x.io\""
+    ":{\"name\":\"things.x.io\",\"uid\":\"u\""
 #define LET_GO ",\"annotations\":{\"api.kusion.io/deletion-guard\":\"disabled\"}"
 #define END    "}}"
 #define VERSIONS(versions)                                                                 \
@@ -70,11 +73,10 @@ static int ask(const struct fake_step *steps, size_t n_steps, const char *object
     struct kube_runtime_config config;
     struct runtime *runtime;
     struct runtime_session *session = NULL;
-    const struct runtime_scope scope = {.spec_namespace = "team",
-                                        .spec_name = "s",
-                                        .owner = OWNER,
-                                        .service_account = "robot",
-                                        .spec_namespace_terminating = true};
+    _cleanup_value_ const struct value *identity =
+        value_pack("{s:s}", "serviceAccountName", "robot");
+    const struct runtime_call call = {.deadline = CLOCK_FOREVER};
+    const struct runtime_scope scope = {.key = {"team", "s"}, .identity = identity};
     _cleanup_value_ const struct value *attributes = NULL;
     int r;
 
@@ -86,11 +88,9 @@ static int ask(const struct fake_step *steps, size_t n_steps, const char *object
         .clock = &clock.source,
     };
     runtime = kube_runtime_new(&config);
-    EXPECT_INT(runtime->ops->open(runtime, &scope, &session, NULL), 0, "a session");
+    EXPECT_INT(runtime->ops->open(runtime, &scope, &call, &session, NULL), 0, "a session");
     EXPECT_INT(json_read_str(object, &attributes, NULL), 0, object);
-    r = runtime->ops->may_delete(
-        session, &(struct runtime_target){.id = "id", .attributes = attributes, .uid = "uid-1"},
-        error);
+    r = kube_may_delete(session, attributes, &call, error);
     if (ret_sent)
         *ret_sent = fake_server_request(harness.server, fake_server_count(harness.server) - 1);
     runtime->ops->close(session);

@@ -3,6 +3,7 @@
  * apply as YAML, which is not quite JSON (engine/base/json.h).
  */
 #include "engine/base/str.h"
+#include "runtimes/kubernetes/step.h"
 #include "test/unit/runtimes/kubernetes/live.h"
 #include "test/unit/runtimes/kubernetes/stage.h"
 #include "test/unit/suite.h"
@@ -28,9 +29,18 @@ struct world {
 static int apply(struct world *world, const struct value *attributes, struct observation *ret,
                  struct error *error)
 {
-    struct runtime_target target = {.id = "id", .attributes = attributes};
+    const struct runtime_target target = {.id = "id", .attributes = attributes};
+    struct runtime_outcome outcome = {0};
+    struct runtime_step *step = NULL;
+    int r = kube_plan(world->session, &target, NULL, &stage_call, &step, error);
 
-    return kube_apply(world->session, &target, APPLY_TAKE, ret, error);
+    if (r >= 0)
+        r = kube_apply(step, &stage_call, &outcome, error);
+    *ret = outcome.now;
+    outcome.now = (struct observation){0};
+    outcome_done(&outcome);
+    kube_step_free(step);
+    return r;
 }
 
 static bool begin(struct world *world)
@@ -157,7 +167,7 @@ static void expect_made(struct world *world, const struct value *asked, const ch
     struct error error = {0};
 
     EXPECT_INT(apply(world, asked, &seen, &error), 0, error.message);
-    EXPECT(value_equal(value_get(seen.object, field), value_get(asked, field)), note);
+    EXPECT(value_equal(value_get(seen.result, field), value_get(asked, field)), note);
     observation_done(&seen);
 }
 

@@ -1,12 +1,13 @@
 #include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/base/value_mark.h"
 #include "test/unit/runtimes/kubernetes/stage.h"
 #include "test/unit/suite.h"
 
 #define LABEL      "\"labels\":{\"api.kusion.io/owner\":\"" STAGE_OWNER "\"}"
 #define ANNOTATION "\"annotations\":{\"api.kusion.io/spec\":\"team/web\"}"
 #define MARKS      LABEL "," ANNOTATION
-#define MANAGER    "kusion-operator-0123456789abcdef"
+#define MANAGER    "kusion-operator-a5cb1ff62f8ed32c"
 
 static void prepares_what_is_sent(void)
 {
@@ -52,13 +53,14 @@ static void prepares_what_is_sent(void)
          "},\"data\":{\"status\":\"x\",\"uid\":\"y\"}}"},
     };
     struct runtime_session session = stage_session();
+    const struct kube_expected any = {0};
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct kube_place place = {NULL, rows[i].namespace_name, "a"};
         _cleanup_value_ const struct value *attributes = stage_value(rows[i].attributes);
         _cleanup_value_ const struct value *expected = stage_value(rows[i].expected);
         _cleanup_value_ const struct value *object =
-            kube_object_prepare(&session, &place, attributes, NULL);
+            kube_object_prepare(&session, &place, attributes, &any);
         _cleanup_free_ char *before = json_to_str(attributes), *text = json_to_str(object);
 
         EXPECT(value_equal(object, expected), rows[i].note);
@@ -72,7 +74,7 @@ static void tells_whose_an_object_is(void)
 {
     static const struct {
         const char *metadata;
-        enum owner_kind owner;
+        enum kube_owner owner;
     } rows[] = {
         {"{}", OWNER_NONE},
         {"{\"labels\":{\"app\":\"x\"}}", OWNER_NONE},
@@ -99,10 +101,78 @@ static void tells_whose_an_object_is(void)
         struct observation seen = {0};
 
         kube_observe_object(&session, object, false, &seen);
-        EXPECT_INT(seen.owner, rows[i].owner, rows[i].metadata);
+        EXPECT_INT(kube_detail_of(&seen)->owner, rows[i].owner, rows[i].metadata);
         EXPECT_INT(seen.presence, PRESENCE_PRESENT, rows[i].metadata);
-        EXPECT(!seen.object, "not asked for");
+        EXPECT(!seen.result, "not asked for");
         observation_done(&seen);
+    }
+}
+
+static void names_the_object_that_it_is_for(void)
+{
+    struct runtime_session session = stage_session();
+    const struct kube_expected expected = {"u-1", "7"};
+    struct kube_place place = {NULL, "team", "a"};
+    _cleanup_value_ const struct value *attributes =
+        stage_value("{\"metadata\":{\"name\":\"a\",\"uid\":\"x\",\"resourceVersion\":\"1\"}}");
+    _cleanup_value_ const struct value *object =
+        kube_object_prepare(&session, &place, attributes, &expected);
+
+    EXPECT_STR(value_string(value_path(object, "metadata", "uid", NULL)), "u-1", "the uid");
+    EXPECT_STR(value_string(value_path(object, "metadata", "resourceVersion", NULL)), "7",
+               "the version");
+}
+
+static void knows_what_is_secret(void)
+{
+    static const struct {
+        const char *attributes, *pointers; /* NULL: none */
+    } rows[] = {
+        {"{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"data\":{}}", "[\"/data\"]"},
+        {"{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"stringData\":{\"a\":\"b\"},\"data\":{}}",
+         "[\"/stringData\",\"/data\"]"},
+        {"{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"a\",\"annotations\":{"
+         "\"a\":\"b\",\"kubectl.kubernetes.io/last-applied-configuration\":\"{}\"}}}",
+         "[\"/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration\"]"},
+        {"{\"apiVersion\":\"v1\",\"kind\":\"Secret\"}", NULL},
+        {"{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"data\":{}}", NULL},
+        {"{\"apiVersion\":\"x.io/v1\",\"kind\":\"Secret\",\"data\":{}}", NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *attributes = stage_value(rows[i].attributes);
+        _cleanup_value_ const struct value *expected =
+            rows[i].pointers ? stage_value(rows[i].pointers) : NULL;
+        _cleanup_value_ const struct value *marked = kube_object_mark(attributes);
+        _cleanup_value_ const struct value *pointers = value_sensitive_paths(marked);
+
+        EXPECT(value_equal(marked, attributes), rows[i].attributes);
+        EXPECT(expected ? value_equal(pointers, expected) : !pointers, rows[i].attributes);
+    }
+    EXPECT(!kube_object_mark(NULL), "nothing stays nothing");
+}
+
+static void leaves_out_what_the_server_fills_in(void)
+{
+    static const struct {
+        const char *object, *projected;
+    } rows[] = {
+        {"{\"kind\":\"X\",\"metadata\":{\"name\":\"n\"},\"spec\":{\"status\":1}}",
+         "{\"kind\":\"X\",\"metadata\":{\"name\":\"n\"},\"spec\":{\"status\":1}}"},
+        {"{\"status\":1,\"metadata\":{\"uid\":\"u\",\"name\":\"n\",\"resourceVersion\":\"1\","
+         "\"creationTimestamp\":null,\"selfLink\":\"\",\"generation\":2,\"managedFields\":[]}}",
+         "{\"metadata\":{\"name\":\"n\"}}"},
+        {"{\"metadata\":{\"annotations\":{\"kubectl.kubernetes.io/"
+         "last-applied-configuration\":\"{\\\"data\\\":\\\"secret\\\"}\",\"a\":\"1\"}}}",
+         "{\"metadata\":{\"annotations\":{\"a\":\"1\"}}}"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *object = stage_value(rows[i].object);
+        _cleanup_value_ const struct value *expected = stage_value(rows[i].projected);
+        _cleanup_value_ const struct value *projected = kube_object_project(object);
+
+        EXPECT(value_equal(projected, expected), rows[i].object);
     }
 }
 
@@ -120,7 +190,7 @@ static char *footprint(const char *manager, const char *more, const char *fields
 
     kube_observe_object(&session, object, true, &seen);
     EXPECT_STR(seen.uid, "u-1", "uid");
-    EXPECT(seen.object == object, "kept");
+    EXPECT(seen.result == object, "kept");
     footprint = TAKE(seen.footprint);
     observation_done(&seen);
     return footprint;
@@ -171,5 +241,7 @@ static void sees_what_is_being_deleted(void)
     observation_done(&seen);
 }
 
-SUITE(kube_object, TEST(prepares_what_is_sent), TEST(tells_whose_an_object_is),
-      TEST(footprints_change_with_our_fields_alone), TEST(sees_what_is_being_deleted))
+SUITE(kube_object, TEST(leaves_out_what_the_server_fills_in), TEST(prepares_what_is_sent),
+      TEST(names_the_object_that_it_is_for), TEST(knows_what_is_secret),
+      TEST(tells_whose_an_object_is), TEST(footprints_change_with_our_fields_alone),
+      TEST(sees_what_is_being_deleted))

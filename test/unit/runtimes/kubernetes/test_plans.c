@@ -5,7 +5,7 @@
 #include "engine/base/hash.h"
 #include "engine/base/json.h"
 #include "engine/base/str.h"
-#include "engine/state/codec.h"
+#include "engine/state/compress.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"
 #include "test/unit/suite.h"
 
@@ -74,7 +74,7 @@ static void keeps_it_whole(void)
         "team/web-1", "whose");
     text = value_string(value_path(object, "binaryData", "plan", NULL));
     EXPECT(text && base64_decode(&bytes, text, strlen(text)), "base64");
-    EXPECT_INT(payload_decode(bytes.data, bytes.length, &back, &error), 0, error.message);
+    EXPECT_INT(value_expand(bytes.data, bytes.length, &back, &error), 0, error.message);
     EXPECT(value_equal(back, list), "the same list");
     harness_stop(&harness, true);
 }

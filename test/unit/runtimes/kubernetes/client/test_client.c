@@ -344,6 +344,54 @@ static int refuse(void *arg, struct error *error)
     return err_set(error, ERR_FENCED, "NotLeader", "not the leader");
 }
 
+struct refusal {
+    enum permit_use refused;
+    atomic_int asked;
+};
+
+static int refuse_use(void *arg, enum permit_use use, struct error *error)
+{
+    struct refusal *refusal = arg;
+
+    atomic_fetch_add(&refusal->asked, 1);
+    return use == refusal->refused ? err_set(error, ERR_FENCED, NULL, "not for this use") : 0;
+}
+
+/* A request with a permit is asked of that, for its use, and not of the guard. */
+static void asks_the_requests_own_permit(void)
+{
+    static const struct {
+        const char *method;
+        enum permit_use use;
+        bool has_permit;
+        int code;
+    } rows[] = {
+        {"PUT", PERMIT_ACT, true, ERR_FENCED},
+        {"PUT", PERMIT_TELL, true, 0},
+        {"PUT", PERMIT_TELL, false, ERR_FENCED},
+        {"GET", PERMIT_ACT, true, 0},
+    };
+    static const struct fake_step steps[] = {{.status = 200, .repeat = true}};
+    struct refusal refusal = {.refused = PERMIT_ACT};
+    const struct permit permit = {refuse_use, &refusal};
+    atomic_int asked = 0;
+    struct kube_client_config config = {.guard = refuse, .guard_arg = &asked};
+    struct harness harness;
+
+    harness_start(&harness, steps, 1, &config);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct kube_request request = {.method = rows[i].method,
+                                       .path = "/a",
+                                       .permit = rows[i].has_permit ? &permit : NULL,
+                                       .use = rows[i].use};
+
+        EXPECT_INT(kube_do(harness.client, &request, NULL, NULL), rows[i].code, rows[i].method);
+    }
+    EXPECT_INT(asked, 1, "the guard");
+    EXPECT_INT(refusal.asked, 2, "the permit");
+    harness_stop(&harness, true);
+}
+
 static void asks_the_guard_before_it_changes_anything(void)
 {
     static const struct {
@@ -384,7 +432,9 @@ static void asks_the_guard_before_it_changes_anything(void)
 
 static void retries_refused_connections(void)
 {
-    struct kube_request request = {.method = "POST", .path = "/a", .timeout = 500};
+    bool in_doubt = true;
+    struct kube_request request = {
+        .method = "POST", .path = "/a", .timeout = 500, .ret_in_doubt = &in_doubt};
     struct kube_config nowhere = {.server = (char *)(uintptr_t) "http://127.0.0.1:1"};
     struct kube_client_config config = {.config = &nowhere};
     struct kube_client_stats stats;
@@ -394,6 +444,7 @@ static void retries_refused_connections(void)
     harness_connect(&harness, &config);
     EXPECT_INT(kube_do(harness.client, &request, NULL, &error), ERR_UNAVAILABLE, error.message);
     EXPECT(strcmp(error.reason, "OutcomeUnknown") != 0, "it was certainly not done");
+    EXPECT(!in_doubt, "it was certainly not done");
     kube_client_stats(harness.client, &stats);
     EXPECT(stats.retries >= 1, "although it is a POST");
     EXPECT_INT(stats.writes, 0, "nothing was sent");
@@ -435,10 +486,109 @@ static void compares_the_name_in_the_path(void)
     }
 }
 
+static void tells_whether_it_may_have_been_done(void)
+{
+    static const struct {
+        const char *note;
+        bool idempotent;
+        struct fake_step steps[2];
+        size_t n_steps;
+        int code;
+        bool in_doubt;
+    } rows[] = {
+        {"done", false, {{.status = 200, .body = "{}"}}, 1, 0, false},
+        {"refused", false, {{.status = 422}}, 1, ERR_INVALID, false},
+        {"in conflict", false, {{.status = 409}}, 1, ERR_CONFLICT, false},
+        {"too many requests",
+         false,
+         {{.status = 429, .headers = "Retry-After: 100\r\n"}},
+         1,
+         ERR_UNAVAILABLE,
+         false},
+        {"no answer", false, {{.status = 200, .end = FAKE_DROP}}, 1, ERR_UNAVAILABLE, true},
+        {"broke inside", false, {{.status = 500}}, 1, ERR_UNAVAILABLE, true},
+        {"a gateway's time-out", false, {{.status = 504}}, 1, ERR_UNAVAILABLE, true},
+        {"no answer, then done",
+         true,
+         {{.status = 200, .end = FAKE_DROP}, {.status = 200, .body = "{}"}},
+         2,
+         0,
+         false},
+        {"no answer, then in conflict, perhaps with itself",
+         true,
+         {{.status = 200, .end = FAKE_DROP}, {.status = 409}},
+         2,
+         ERR_CONFLICT,
+         true},
+        {"an answer that cannot be read",
+         false,
+         {{.status = 200, .body = "<html>"}},
+         1,
+         ERR_INTERNAL,
+         true},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *answer = NULL;
+        bool in_doubt = !rows[i].in_doubt;
+        struct kube_request request = {.method = "PATCH",
+                                       .path = "/a",
+                                       .idempotent = rows[i].idempotent,
+                                       .ret_in_doubt = &in_doubt};
+        struct harness harness;
+
+        harness_start(&harness, rows[i].steps, rows[i].n_steps, NULL);
+        EXPECT_INT(kube_do(harness.client, &request, &answer, NULL), rows[i].code, rows[i].note);
+        EXPECT_INT(in_doubt, rows[i].in_doubt, rows[i].note);
+        harness_stop(&harness, true);
+    }
+}
+
+static void what_was_sent_is_beyond_a_cancel(void)
+{
+    static const struct {
+        bool complete_once_sent;
+        int64_t timeout;
+        int code;
+    } rows[] = {
+        {false, 0, ERR_CANCELLED},
+        {true, 0, 0},
+        {true, 100, 0},
+        {false, 100, ERR_TIMEOUT},
+    };
+    static const struct fake_step steps[] = {{.status = 200, .body = "{}", .delay = 700}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct cancel *cancel = cancel_new(NULL);
+        bool in_doubt;
+        struct kube_request request = {.method = "PATCH",
+                                       .path = "/a",
+                                       .timeout = rows[i].timeout,
+                                       .cancel = cancel,
+                                       .complete_once_sent = rows[i].complete_once_sent,
+                                       .ret_in_doubt = &in_doubt};
+        struct harness harness;
+        pthread_t thread;
+
+        harness_start(&harness, steps, 1, NULL);
+        pthread_create(&thread, NULL, fire_soon, cancel);
+        EXPECT_INT(kube_do(harness.client, &request, NULL, NULL), rows[i].code, "what came of it");
+        EXPECT_INT(in_doubt, rows[i].code != 0, "it was sent");
+        pthread_join(thread, NULL);
+        rows[i].complete_once_sent ? harness_stop(&harness, true) : harness_stop(&harness, false);
+        harness_start(&harness, steps, 0, NULL);
+        EXPECT_INT(kube_do(harness.client, &request, NULL, NULL), ERR_CANCELLED, "not sent at all");
+        EXPECT(!in_doubt, "not sent at all");
+        harness_stop(&harness, true);
+        cancel_free(cancel);
+    }
+}
+
 SUITE(kube_client, TEST(sends_what_it_is_told), TEST(writes_bodies_for_those_that_read_them),
       TEST(refuses_a_user_that_breaks_out_of_its_header), TEST(repeats_what_may_be_repeated),
       TEST(does_not_repeat_a_schema_error), TEST(obeys_retry_after),
       TEST(keeps_its_deadline_over_all_retries), TEST(ends_a_wait_when_cancelled),
       TEST(reads_a_token_file_again), TEST(does_not_repeat_a_401_of_a_fixed_token),
-      TEST(asks_the_guard_before_it_changes_anything), TEST(retries_refused_connections),
-      TEST(compares_the_name_in_the_path))
+      TEST(asks_the_guard_before_it_changes_anything), TEST(asks_the_requests_own_permit),
+      TEST(tells_whether_it_may_have_been_done), TEST(what_was_sent_is_beyond_a_cancel),
+      TEST(retries_refused_connections), TEST(compares_the_name_in_the_path))

@@ -1,0 +1,89 @@
+#include "controller/backends.h"
+
+#include "engine/base/str.h"
+#include "runtimes/file/store.h"
+#include "runtimes/io/clock.h"
+#include "runtimes/kubernetes/documents.h"
+#include "runtimes/kubernetes/runtime.h"
+
+/* ---- Runtimes ---- */
+
+static struct runtime *make_kubernetes(const struct connection *connection)
+{
+    return kube_runtime_new(&(struct kube_runtime_config){
+        .client = connection->client,
+        .discovery = connection->discovery,
+        .clock = &system_clock,
+        .act_as_controller = connection->flags->act_as_controller,
+    });
+}
+
+static struct runtime *(*const runtimes[])(const struct connection *connection) = {
+    make_kubernetes,
+};
+_Static_assert(ARRAY_SIZE(runtimes) <= BACKENDS_RUNTIMES, "room for all runtimes");
+
+/* ---- Stores: "type", or "type:argument" ---- */
+
+static struct store *open_kubernetes(const struct connection *connection, const char *argument)
+{
+    return *argument ? NULL
+                     : kube_documents_new(&(struct kube_documents_config){
+                           connection->client, connection->state_namespace});
+}
+
+static struct store *open_files(const struct connection *connection, const char *directory)
+{
+    (void)connection;
+    return *directory ? file_store_new(directory) : NULL;
+}
+
+static const struct {
+    const char *type;
+    struct store *(*open)(const struct connection *connection, const char *argument);
+} stores[] = {
+    {"kubernetes", open_kubernetes},
+    {"file", open_files},
+};
+
+static int open_store(struct backends *backends, const struct connection *connection,
+                      struct error *error)
+{
+    const char *wanted = connection->flags->state_backend;
+    size_t length = strcspn(wanted, ":");
+    const char *argument = wanted[length] ? wanted + length + 1 : "";
+
+    for (size_t i = 0; i < ARRAY_SIZE(stores) && !backends->store; i++)
+        if (strlen(stores[i].type) == length && strncmp(stores[i].type, wanted, length) == 0)
+            backends->store = stores[i].open(connection, argument);
+    return backends->store ? 0
+                           : err_set(error, ERR_INVALID, "InvalidFlag",
+                                     "--state-backend: \"%s\" is neither kubernetes nor "
+                                     "file:DIRECTORY",
+                                     wanted);
+}
+
+/* ---- All ---- */
+
+int backends_init(struct backends *backends, const struct connection *connection,
+                  struct error *error)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
+        backends->runtimes[backends->n_runtimes++] = runtimes[i](connection);
+    return open_store(backends, connection, error);
+}
+
+void backends_drain(struct backends *backends)
+{
+    for (size_t i = 0; i < backends->n_runtimes; i++)
+        if (backends->runtimes[i]->ops->drain)
+            backends->runtimes[i]->ops->drain(backends->runtimes[i]);
+}
+
+void backends_done(struct backends *backends)
+{
+    for (size_t i = 0; i < backends->n_runtimes; i++)
+        backends->runtimes[i]->ops->free(backends->runtimes[i]);
+    if (backends->store)
+        backends->store->ops->free(backends->store);
+}

@@ -1,0 +1,110 @@
+#include "controller/connection.h"
+
+#include <unistd.h>
+
+#include "controller/core/group.h"
+#include "controller/preflight.h"
+#include "engine/base/str.h"
+#include "runtimes/io/clock.h"
+#include "runtimes/kubernetes/client/path.h"
+
+#define STATE_NAMESPACE "kusion-system"
+
+static int load_config(struct connection *connection, struct error *error)
+{
+    const struct flags *flags = connection->flags;
+    int r;
+
+    if (flags->kubeconfig || flags->context)
+        return kube_config_load(flags->kubeconfig, flags->context, &connection->config, error);
+    r = kube_config_in_cluster(NULL, &connection->config, error);
+    if (r == ERR_NOT_FOUND)
+        err_wrap(error, "outside a pod, --kubeconfig is to be given");
+    return r;
+}
+
+static void name_self(struct connection *connection)
+{
+    const struct flags *flags = connection->flags;
+    const char *own = flags->state_namespace;
+    char host[128] = "localhost";
+
+    gethostname(host, sizeof(host) - 1);
+    connection->identity = str_printf("%s_%ld_%llx", host, (long)getpid(),
+                                      (unsigned long long)system_clock.now(&system_clock));
+    if (!own)
+        own = flags->kubeconfig || flags->context ? STATE_NAMESPACE
+                                                  : connection->config->namespace_name;
+    connection->state_namespace = str_new(own);
+}
+
+int connection_init(struct connection *connection, const struct flags *flags, struct error *error)
+{
+    int r;
+
+    connection->flags = flags;
+    r = load_config(connection, error);
+    if (r >= 0)
+        name_self(connection);
+    return r;
+}
+
+int connection_open(struct connection *connection, int (*guard)(void *arg, struct error *error),
+                    void *guard_arg, struct error *error)
+{
+    struct kube_client_config config = {
+        .config = connection->config,
+        .user_agent = "kusion-operator/" KUSION_VERSION,
+        .http1 = connection->flags->http1,
+        .guard = guard,
+        .guard_arg = guard_arg,
+    };
+    int r = http_loop_new(&(struct http_loop_config){.name = "http"}, &connection->requests, error);
+
+    if (r >= 0)
+        r = http_loop_new(&(struct http_loop_config){.name = "watch", .max_connections = 64},
+                          &connection->watches, error);
+    if (r < 0)
+        return r;
+    config.requests = connection->requests;
+    config.watches = connection->watches;
+    r = kube_client_new(&config, &connection->client, error);
+    if (r >= 0)
+        connection->discovery = kube_discovery_new(connection->client, &system_clock);
+    return r;
+}
+
+void connection_done(struct connection *connection)
+{
+    kube_discovery_free(connection->discovery);
+    kube_client_free(connection->client);
+    http_loop_free(connection->watches);
+    http_loop_free(connection->requests);
+    kube_config_free(connection->config);
+    free(connection->state_namespace);
+    free(connection->identity);
+}
+
+char *connection_collection(const struct connection *connection, const char *plural)
+{
+    const struct flags *flags = connection->flags;
+    _cleanup_free_ char *path =
+        kube_path(API_GROUP_VERSION, flags->watch_namespace, plural, NULL, NULL);
+    struct buf query = BUF_INIT;
+
+    buf_add_str(&query, path);
+    if (flags->watch_label_selector && str_equal(plural, "specs"))
+        kube_path_query(&query, "labelSelector", flags->watch_label_selector);
+    return buf_take(&query);
+}
+
+int connection_try(struct connection *connection, struct outage *outage, struct cancel *stop,
+                   struct error *error)
+{
+    _cleanup_free_ char *specs = connection_collection(connection, "specs");
+    int r = preflight_connect(connection->client, connection->state_namespace, outage, stop, error);
+
+    return r < 0 ? r
+                 : preflight_selector(connection->client, specs,
+                                      connection->flags->watch_label_selector, stop, error);
+}

@@ -1,0 +1,37 @@
+/*
+ * The connection to the API server, and who we are there.
+ */
+#ifndef CONTROLLER_CONNECTION_H
+#define CONTROLLER_CONNECTION_H
+
+#include "controller/core/outage.h"
+#include "controller/flags.h"
+#include "runtimes/kubernetes/client/client.h"
+#include "runtimes/kubernetes/client/discovery.h"
+
+struct connection {
+    const struct flags *flags;
+    struct kube_config *config;
+    char *state_namespace; /* ours: of State, plans and the Lease */
+    char *identity;        /* of this process, unique */
+    struct http_loop *requests, *watches;
+    struct kube_client *client;
+    struct kube_discovery *discovery;
+};
+
+/* Reads the configuration; nothing is sent. */
+int connection_init(struct connection *connection, const struct flags *flags, struct error *error);
+/* Makes the client. guard: of kube_client_config. */
+int connection_open(struct connection *connection, int (*guard)(void *arg, struct error *error),
+                    void *guard_arg, struct error *error);
+void connection_done(struct connection *connection);
+
+/* Whether the API server answers, and takes what the flags say. The outage, which its end ends,
+ * tells meanwhile why it waits. */
+int connection_try(struct connection *connection, struct outage *outage, struct cancel *stop,
+                   struct error *error);
+
+/* "specs" or "releases": of what is to be watched, with the flags' selector; free(). */
+char *connection_collection(const struct connection *connection, const char *plural);
+
+#endif

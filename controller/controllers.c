@@ -1,0 +1,214 @@
+#include "controller/controllers.h"
+
+#include <stdio.h>
+
+#include "controller/core/informer.h"
+#include "controller/core/workers.h"
+#include "controller/reconcile/operations.h"
+#include "controller/reconcile/release.h"
+#include "controller/reconcile/spec.h"
+#include "engine/base/log.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "runtimes/io/clock.h"
+
+#define ABSENT_CRDS                                                                          \
+    "the API server does not serve " API_GROUP_VERSION ": are the CRDs installed? (kubectl " \
+    "apply --server-side -f crds/)"
+/* Previews that people ask for: reconciles at once. */
+#define RELEASE_WORKERS 2
+
+enum kind { SPECS, RELEASES, KINDS };
+
+typedef struct reconcile_result reconcile_fn(void *arg, const char *key, struct cancel *cancel);
+
+static const struct {
+    const char *name, *plural;
+    reconcile_fn *reconcile;
+} kinds[] = {
+    [SPECS] = {"spec", "specs", reconcile_spec},
+    [RELEASES] = {"release", "releases", reconcile_release},
+};
+
+/* One kind: what is watched, what waits, who works. */
+struct controller {
+    struct controllers *all;
+    enum kind kind;
+    struct workqueue *queue;
+    struct operations *operations;
+    struct workers *workers;
+    struct informer *informer;
+};
+
+struct controllers {
+    struct reconcile_context *context;
+    struct metric *reconciles, *seconds, *depth;
+    struct controller of[KINDS];
+};
+
+/* ---- One key ---- */
+
+static void log_reconciled(const char *controller, const char *key, const char *result,
+                           int64_t after, int64_t took)
+{
+    char after_text[24], took_text[24];
+
+    snprintf(after_text, sizeof(after_text), "%lld", (long long)after);
+    snprintf(took_text, sizeof(took_text), "%lld", (long long)took);
+    log_debug("reconciled", "controller", controller, "key", key, "result", result, "requeueMs",
+              after ? after_text : NULL, "durationMs", took_text, NULL);
+}
+
+static struct reconcile_result reconcile(void *arg, const char *key, struct cancel *cancel)
+{
+    static const char *const results[] = {
+        [RECONCILE_DONE] = "success",
+        [RECONCILE_RETRY] = "error",
+        [RECONCILE_AFTER] = "requeue_after",
+        [RECONCILE_WAITING] = "requeue_after",
+    };
+    const struct controller *controller = arg;
+    const struct controllers *all = controller->all;
+    const char *name = kinds[controller->kind].name;
+    int64_t begun = system_clock.monotonic(&system_clock), took;
+    struct reconcile_result result = kinds[controller->kind].reconcile(all->context, key, cancel);
+
+    took = system_clock.monotonic(&system_clock) - begun;
+    metric_add(all->reconciles, 1, name, results[result.kind], NULL);
+    metric_observe(all->seconds, (double)took / 1e3, name, NULL);
+    log_reconciled(name, key, results[result.kind], result.after, took);
+    return result;
+}
+
+static void on_change(void *arg, const char *key, const struct informer_object *old,
+                      const struct informer_object *now)
+{
+    struct controller *controller = arg;
+    struct object_version version = {0};
+
+    if (now)
+        version = (struct object_version){now->uid, now->generation, now->deleting};
+    operations_tell(controller->operations, key, &version,
+                    old && now && !str_equal(old->trigger, now->trigger));
+    workqueue_add(controller->queue, key);
+}
+
+static void enqueue(void *arg, const char *key)
+{
+    struct controller *controller = arg;
+
+    workqueue_add(controller->queue, key);
+}
+
+/* ---- Lifetime ---- */
+
+static void make_metrics(struct controllers *controllers, struct metrics *metrics)
+{
+    controllers->reconciles =
+        metrics_counter(metrics, "controller_runtime_reconcile_total",
+                        "Reconciles, by controller and result.", "controller", "result", NULL);
+    controllers->seconds = metrics_histogram(metrics, "controller_runtime_reconcile_time_seconds",
+                                             "How long a reconcile took.", "controller", NULL);
+    controllers->depth = metrics_gauge(metrics, "workqueue_depth", "Keys that wait.", "name", NULL);
+}
+
+struct controllers *controllers_new(struct reconcile_context *context, struct metrics *metrics)
+{
+    struct controllers *controllers = NEW(struct controllers);
+
+    controllers->context = context;
+    make_metrics(controllers, metrics);
+    for (enum kind kind = 0; kind < KINDS; kind++) {
+        struct controller *controller = &controllers->of[kind];
+
+        controller->all = controllers;
+        controller->kind = kind;
+        controller->queue = workqueue_new(&system_clock);
+        controller->operations = operations_new(&(struct operations_config){enqueue, controller});
+    }
+    context->operations = controllers->of[SPECS].operations;
+    context->previews = controllers->of[RELEASES].operations;
+    return controllers;
+}
+
+static int start(struct controller *controller, const struct connection *connection,
+                 unsigned workers, struct error *error)
+{
+    _cleanup_free_ char *path = connection_collection(connection, kinds[controller->kind].plural);
+
+    controller->workers = workers_new(&(struct workers_config){
+        .name = kinds[controller->kind].name,
+        .count = workers,
+        .queue = controller->queue,
+        .reconcile = reconcile,
+        .arg = controller,
+    });
+    controller->informer = informer_new(&(struct informer_config){.client = connection->client,
+                                                                  .path = path,
+                                                                  .on_change = on_change,
+                                                                  .arg = controller,
+                                                                  .absent = ABSENT_CRDS},
+                                        error);
+    return controller->informer ? 0 : error->code;
+}
+
+int controllers_start(struct controllers *controllers, const struct connection *connection,
+                      struct error *error)
+{
+    unsigned specs = (unsigned)connection->flags->concurrent;
+    int r = start(&controllers->of[SPECS], connection, specs, error);
+
+    return r < 0 ? r : start(&controllers->of[RELEASES], connection, RELEASE_WORKERS, error);
+}
+
+void controllers_stop(struct controllers *controllers, const char *reason)
+{
+    if (!controllers)
+        return;
+    for (enum kind kind = 0; kind < KINDS; kind++)
+        operations_cancel(controllers->of[kind].operations, reason);
+    for (enum kind kind = 0; kind < KINDS; kind++) {
+        struct controller *controller = &controllers->of[kind];
+
+        informer_free(TAKE(controller->informer));
+        workers_stop(TAKE(controller->workers));
+        operations_abandon(controller->operations);
+    }
+}
+
+void controllers_free(struct controllers *controllers)
+{
+    if (!controllers)
+        return;
+    for (enum kind kind = 0; kind < KINDS; kind++) {
+        operations_free(controllers->of[kind].operations);
+        workqueue_free(controllers->of[kind].queue);
+    }
+    free(controllers);
+}
+
+/* ---- Questions ---- */
+
+bool controllers_are_synced(struct controllers *controllers, struct buf *why_not)
+{
+    for (enum kind kind = 0; kind < KINDS; kind++) {
+        struct informer *informer = controllers->of[kind].informer;
+
+        if (informer_synced(informer))
+            continue;
+        buf_printf(why_not, "watching %s: ", kinds[kind].plural);
+        informer_tell_outage(informer, why_not);
+        return false;
+    }
+    return true;
+}
+
+void controllers_measure(struct controllers *controllers)
+{
+    for (enum kind kind = 0; kind < KINDS; kind++) {
+        struct workqueue_stats stats;
+
+        workqueue_stats(controllers->of[kind].queue, &stats);
+        metric_set(controllers->depth, (double)stats.depth, kinds[kind].name, NULL);
+    }
+}

@@ -1,0 +1,244 @@
+#include "controller/reconcile/operations.h"
+
+#include "controller/reconcile/api.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+
+struct operations {
+    struct operations_config config;
+    pthread_mutex_t lock;
+    struct strmap attempts;  /* by key */
+    const char *why_no_more; /* NULL: operations may be begun */
+};
+
+struct operations *operations_new(const struct operations_config *config)
+{
+    struct operations *operations = NEW(struct operations);
+
+    operations->config = *config;
+    pthread_mutex_init(&operations->lock, NULL);
+    strmap_init(&operations->attempts);
+    return operations;
+}
+
+/* ---- Versions ---- */
+
+static void version_done(struct object_version *version)
+{
+    free((char *)(uintptr_t)version->uid);
+    *version = (struct object_version){0};
+}
+
+static void version_copy(struct object_version *to, const struct object_version *from)
+{
+    version_done(to);
+    *to = *from;
+    to->uid = str_new(from->uid);
+}
+
+/* With the table's lock. */
+static bool is_outdated(const struct attempt *attempt)
+{
+    const struct object_version *read = &attempt->read, *told = &attempt->told;
+
+    return attempt->was_told &&
+           (!str_equal(told->uid, read->uid) || told->generation > read->generation ||
+            (told->is_deleting && !read->is_deleting));
+}
+
+/* ---- One attempt ---- */
+
+static struct attempt *attempt_new(struct operations *operations, const char *key)
+{
+    struct attempt *attempt;
+    const char *name;
+    char *names;
+
+    if (!api_key_split(key, &names, &name))
+        return NULL;
+    attempt = NEW(struct attempt);
+    attempt->table = operations;
+    attempt->key = str_new(key);
+    attempt->names = names;
+    attempt->object = (struct spec_key){names, name};
+    return attempt;
+}
+
+void attempt_end(struct attempt *attempt)
+{
+    struct operation *operation;
+
+    pthread_mutex_lock(&attempt->table->lock);
+    operation = TAKE(attempt->operation);
+    version_done(&attempt->read);
+    version_done(&attempt->told);
+    attempt->was_told = attempt->is_asked_for = false;
+    pthread_mutex_unlock(&attempt->table->lock);
+    release_free(TAKE(attempt->release));
+    run_done(&attempt->run);
+    operation_free(operation);
+    spec_free(TAKE(attempt->spec));
+    attempt->kind = ATTEMPT_NEW;
+    attempt->revision = 0;
+    attempt->progress = (struct attempt_progress){0};
+}
+
+static void attempt_free(struct attempt *attempt)
+{
+    attempt_end(attempt);
+    free(attempt->key);
+    free(attempt->names);
+    free(attempt);
+}
+
+void operations_abandon(struct operations *operations)
+{
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->attempts, e));)
+        attempt_end(e->value);
+}
+
+void operations_free(struct operations *operations)
+{
+    if (!operations)
+        return;
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->attempts, e));)
+        attempt_free(e->value);
+    strmap_done(&operations->attempts);
+    pthread_mutex_destroy(&operations->lock);
+    free(operations);
+}
+
+/* ---- For the reconcile of a key ---- */
+
+struct attempt *operations_enter(struct operations *operations, const char *key)
+{
+    struct attempt *attempt;
+
+    pthread_mutex_lock(&operations->lock);
+    attempt = strmap_get(&operations->attempts, key);
+    if (!attempt) {
+        attempt = attempt_new(operations, key);
+        if (attempt)
+            strmap_put(&operations->attempts, attempt->key, attempt);
+    }
+    pthread_mutex_unlock(&operations->lock);
+    return attempt;
+}
+
+void operations_leave(struct attempt *attempt)
+{
+    struct operations *operations = attempt->table;
+
+    if (attempt->operation)
+        return;
+    pthread_mutex_lock(&operations->lock);
+    strmap_remove(&operations->attempts, attempt->key);
+    pthread_mutex_unlock(&operations->lock);
+    attempt_free(attempt);
+}
+
+void attempt_read(struct attempt *attempt, const struct value *metadata)
+{
+    struct object_version version = {
+        .uid = value_get_string(metadata, "uid"),
+        .generation = value_int(value_get(metadata, "generation"), 0),
+        .is_deleting = value_get(metadata, "deletionTimestamp") != NULL,
+    };
+
+    pthread_mutex_lock(&attempt->table->lock);
+    version_copy(&attempt->read, &version);
+    pthread_mutex_unlock(&attempt->table->lock);
+}
+
+static void on_change(void *arg)
+{
+    const struct attempt *attempt = arg;
+    const struct operations_config *config = &attempt->table->config;
+
+    config->enqueue(config->arg, attempt->key);
+}
+
+static void on_landed(void *arg, const struct spec_key *spec)
+{
+    const struct operations_config *config = arg;
+    _cleanup_free_ char *key = str_printf("%s/%s", spec->namespace_name, spec->name);
+
+    config->enqueue(config->arg, key);
+}
+
+int attempt_open(struct attempt *attempt, const struct operation_config *config,
+                 struct error *error)
+{
+    struct operations *operations = attempt->table;
+    struct operation_config own = *config;
+    struct operation *operation = NULL;
+    int r;
+
+    own.on_change = on_change;
+    own.arg = attempt;
+    if (!own.scope.thorough) { /* else it makes no calls that change anything */
+        own.on_landed = on_landed;
+        own.landed_arg = &operations->config;
+    }
+    r = operation_new(&own, &operation, error);
+    if (r < 0)
+        return r;
+    pthread_mutex_lock(&operations->lock);
+    attempt->operation = operation;
+    if (operations->why_no_more)
+        operation_cancel(operation, operations->why_no_more);
+    pthread_mutex_unlock(&operations->lock);
+    return 0;
+}
+
+bool attempt_is_outdated(struct attempt *attempt)
+{
+    bool result;
+
+    pthread_mutex_lock(&attempt->table->lock);
+    result = is_outdated(attempt);
+    pthread_mutex_unlock(&attempt->table->lock);
+    return result;
+}
+
+bool attempt_is_asked_for(struct attempt *attempt)
+{
+    bool result;
+
+    pthread_mutex_lock(&attempt->table->lock);
+    result = attempt->is_asked_for;
+    pthread_mutex_unlock(&attempt->table->lock);
+    return result;
+}
+
+/* ---- For everybody ---- */
+
+void operations_tell(struct operations *operations, const char *key,
+                     const struct object_version *now, bool is_asked_for)
+{
+    struct attempt *attempt;
+
+    pthread_mutex_lock(&operations->lock);
+    attempt = strmap_get(&operations->attempts, key);
+    if (attempt) {
+        version_copy(&attempt->told, now);
+        attempt->was_told = true;
+        attempt->is_asked_for = attempt->is_asked_for || is_asked_for;
+        if (attempt->operation && is_outdated(attempt))
+            operation_cancel(attempt->operation, "Superseded");
+    }
+    pthread_mutex_unlock(&operations->lock);
+}
+
+void operations_cancel(struct operations *operations, const char *reason)
+{
+    pthread_mutex_lock(&operations->lock);
+    operations->why_no_more = reason;
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->attempts, e));) {
+        struct attempt *attempt = e->value;
+
+        if (attempt->operation)
+            operation_cancel(attempt->operation, reason);
+    }
+    pthread_mutex_unlock(&operations->lock);
+}

@@ -1,0 +1,102 @@
+/*
+ * The operations that live, by the key of the object that they were begun for.
+ *
+ * An attempt is what the reconciles of one key share: the object as it was
+ * read, the operation that was begun for it, the Release that it works under,
+ * and when something was last said of it. There is one while its key is
+ * reconciled, and after that for as long as it has an operation. It belongs to
+ * the reconcile of its key, of which there is one at a time.
+ *
+ * An operation that is planned, or has ended, puts its key into the queue; so
+ * does a call that lands after its operation ended.
+ *
+ * Whoever watches the objects tells the table what they are now
+ * (operations_tell). An operation of something that is there no more in that
+ * generation is cancelled at once, and the next reconcile finds it outdated.
+ *
+ * Thread-safe. With the table's lock held operations are cancelled, so their
+ * callbacks may post to the queue, but not call the table.
+ */
+#ifndef CONTROLLER_RECONCILE_OPERATIONS_H
+#define CONTROLLER_RECONCILE_OPERATIONS_H
+
+#include "controller/reconcile/progress.h"
+#include "controller/reconcile/run.h"
+#include "engine/operation/operation.h"
+
+enum attempt_kind {
+    ATTEMPT_NEW,    /* nothing came of this generation yet: it works under a Release */
+    ATTEMPT_RETRY,  /* the last one of this generation failed: it gets a Release if it succeeds */
+    ATTEMPT_RESYNC, /* the Spec is Ready: it gets a Release if there is something to do */
+    ATTEMPT_UNTOLD, /* a Release of this generation succeeded, and the Spec's status does not say so
+                     */
+};
+
+/* Which object a key stands for. */
+struct object_version {
+    const char *uid; /* NULL: there is none */
+    int64_t generation;
+    bool is_deleting;
+};
+
+struct attempt {
+    struct operations *table;
+    char *key;              /* "namespace/name" */
+    struct spec_key object; /* the same, taken apart */
+    char *names;            /* what `object` borrows */
+
+    /* With the table's lock. */
+    struct object_version read, told; /* their uids are owned */
+    bool was_told;
+    bool is_asked_for; /* somebody wants it to be looked at meanwhile */
+
+    /* Of the reconcile. Only operations.c changes `operation`, with the table's lock. */
+    struct operation *operation; /* NULL: there is none */
+    struct run run;
+    struct spec *spec; /* until the operation has it */
+    enum attempt_kind kind;
+    struct release *release; /* NULL: none yet; of UNTOLD the one that succeeded */
+    int64_t revision;
+    char digest[HASH_HEX_SIZE]; /* of the plan */
+    struct attempt_progress progress;
+};
+
+struct operations_config {
+    void (*enqueue)(void *arg, const char *key); /* posts and returns; any thread */
+    void *arg;
+};
+
+struct operations *operations_new(const struct operations_config *config);
+/* Ends what is left, without a word of it. No reconcile is at work any more; calls in flight go on. */
+void operations_abandon(struct operations *operations);
+/* When no call is in flight any more. */
+void operations_free(struct operations *operations);
+DEFINE_CLEANUP(struct operations *, operations_free)
+
+/* ---- For the reconcile of a key ---- */
+
+/* The key's attempt, or a new one. NULL: the key is none. */
+struct attempt *operations_enter(struct operations *operations, const char *key);
+/* The attempt goes, unless it has an operation. */
+void operations_leave(struct attempt *attempt);
+
+/* What the attempt acts on: metadata of the object that the key stands for. */
+void attempt_read(struct attempt *attempt, const struct value *metadata);
+/* Opens an operation; its callbacks are the table's. Errors: operation_new()'s. */
+int attempt_open(struct attempt *attempt, const struct operation_config *config,
+                 struct error *error);
+bool attempt_is_outdated(struct attempt *attempt);
+/* Whether it was asked for since it was read. */
+bool attempt_is_asked_for(struct attempt *attempt);
+/* Lets go of all that it has; the operation, if it goes on, is abandoned. */
+void attempt_end(struct attempt *attempt);
+
+/* ---- For everybody ---- */
+
+/* is_asked_for: somebody wants the object to be looked at, changed or not. */
+void operations_tell(struct operations *operations, const char *key,
+                     const struct object_version *now, bool is_asked_for);
+/* Cancels all that there are, and all that come. reason: of static storage. */
+void operations_cancel(struct operations *operations, const char *reason);
+
+#endif

@@ -1,0 +1,230 @@
+#include "engine/executor/private.h"
+
+#define THREAD_STACK (256u << 10)
+#define IDLE_THREADS 4     /* these stay; others that are idle for IDLE_FOR end */
+#define IDLE_FOR     30000 /* ms */
+
+/* ---- Idle threads: a stack ---- */
+
+static void push_idle(struct executor *executor, struct worker *worker)
+{
+    worker->above = NULL;
+    worker->below = executor->idle_top;
+    if (worker->below)
+        worker->below->above = worker;
+    else
+        executor->idle_bottom = worker;
+    executor->idle_top = worker;
+    executor->n_idle++;
+}
+
+static void remove_idle(struct executor *executor, struct worker *worker)
+{
+    *(worker->above ? &worker->above->below : &executor->idle_top) = worker->below;
+    *(worker->below ? &worker->below->above : &executor->idle_bottom) = worker->above;
+    executor->n_idle--;
+}
+
+/* One that was called before, but has not come yet, will see to it. */
+void executor_call_thread(struct executor *executor)
+{
+    struct worker *worker = executor->idle_top;
+
+    if (executor->pieces.count + executor->n_called >= executor->threads)
+        return;
+    if (worker) {
+        remove_idle(executor, worker);
+        worker->is_called = true;
+        executor->n_called++;
+        pthread_cond_signal(&worker->wake);
+    } else if (!executor->n_called) {
+        executor_start_thread(executor);
+    }
+}
+
+void executor_watch(struct executor *executor, int64_t until)
+{
+    struct worker *watch = executor->idle_bottom;
+
+    if (!watch || watch->until <= until)
+        return;
+    watch->until = until;
+    pthread_cond_signal(&watch->wake);
+}
+
+/* What became due, or long, until now. */
+static void notice(struct executor *executor, int64_t now)
+{
+    struct heap_item *item;
+
+    while ((item = heap_first(&executor->timers)) && item->key <= now)
+        task_want_turn(CONTAINER_OF(item, struct task, timer), now);
+    while ((item = heap_first(&executor->pieces)) && item->key <= now) {
+        heap_remove(&executor->pieces, item);
+        if (executor->waiting.count)
+            executor_call_thread(executor);
+    }
+}
+
+static int64_t next_event(const struct executor *executor)
+{
+    const struct heap_item *timer = heap_first(&executor->timers);
+    const struct heap_item *piece = heap_first(&executor->pieces);
+    int64_t until = timer ? timer->key : CLOCK_FOREVER;
+
+    return piece && piece->key < until ? piece->key : until;
+}
+
+/* Until it is called, or all is over. False: it was idle for too long. */
+static bool wait_for_call(struct executor *executor, struct worker *worker, int64_t now)
+{
+    int64_t leaves = executor->n_idle < IDLE_THREADS ? CLOCK_FOREVER : now + IDLE_FOR;
+
+    push_idle(executor, worker);
+    for (;; now = executor->clock->monotonic(executor->clock)) {
+        if (worker == executor->idle_bottom)
+            notice(executor, now); /* which may call this thread, too */
+        if (worker->is_called) {
+            worker->is_called = false;
+            executor->n_called--;
+            return true;
+        }
+        if (executor->is_closing || now >= leaves) {
+            remove_idle(executor, worker);
+            return executor->is_closing;
+        }
+        worker->until = worker == executor->idle_bottom ? next_event(executor) : leaves;
+        executor->clock->wait(executor->clock, &worker->wake, &executor->lock, worker->until);
+    }
+}
+
+/* ---- Pieces of work ---- */
+
+static struct task *take_turn(struct executor *executor, struct worker *worker, int64_t now)
+{
+    struct task *task;
+
+    if (executor->pieces.count >= executor->threads)
+        return NULL;
+    task = (struct task *)turn_next(&executor->root);
+    if (!task)
+        return NULL;
+    heap_set(&executor->waiting, &task->waiting, now);
+    heap_set(&executor->pieces, &worker->piece, now + EXECUTOR_LONG_RUN);
+    task->running++;
+    executor->n_running++;
+    return task;
+}
+
+/* Before this thread is away: another for what waits (the same task may have more), and for what
+ * comes. */
+static void hand_over(struct executor *executor, const struct worker *worker)
+{
+    if (!executor->idle_top && !executor->n_called)
+        executor_start_thread(executor);
+    else
+        executor_call_thread(executor);
+    executor_watch(executor, worker->piece.key);
+}
+
+static void run_piece(struct executor *executor, struct worker *worker, struct task *task)
+{
+    struct task_answer answer;
+    uint64_t news = task->news;
+
+    hand_over(executor, worker);
+    pthread_mutex_unlock(&executor->lock);
+    answer = task->run(task->arg);
+    pthread_mutex_lock(&executor->lock);
+    heap_remove(&executor->pieces, &worker->piece);
+    executor->n_running--;
+    task->running--;
+    task_take_answer(task, &answer, news, executor->clock->monotonic(executor->clock));
+    task_bury(task);
+}
+
+/* ---- Threads ---- */
+
+/* The condition can be waited on with a limit, as clock_source.wait() does it. */
+static void init_worker(struct worker *worker)
+{
+    pthread_condattr_t attributes;
+
+    *worker = (struct worker){0};
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&worker->wake, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+/* Each thread joins the one that ended before it, executor_end_threads() the last. Unlocks. */
+static void end_thread(struct executor *executor)
+{
+    bool has_ended = executor->has_ended;
+    pthread_t ended = executor->ended;
+
+    executor->has_ended = true;
+    executor->ended = pthread_self();
+    if (--executor->n_threads == 0)
+        pthread_cond_signal(&executor->closed);
+    pthread_mutex_unlock(&executor->lock);
+    if (has_ended)
+        pthread_join(ended, NULL);
+}
+
+static void *work(void *arg)
+{
+    struct executor *executor = arg;
+    struct worker worker;
+    bool stays = true;
+
+    init_worker(&worker);
+    pthread_mutex_lock(&executor->lock);
+    executor->n_called--;
+    while (stays) {
+        int64_t now = executor->clock->monotonic(executor->clock);
+        struct task *task;
+
+        notice(executor, now);
+        task = take_turn(executor, &worker, now);
+        if (task)
+            run_piece(executor, &worker, task);
+        else
+            stays = !executor->is_closing && wait_for_call(executor, &worker, now);
+    }
+    pthread_cond_destroy(&worker.wake);
+    end_thread(executor);
+    return NULL;
+}
+
+bool executor_start_thread(struct executor *executor)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    int failed;
+
+    if (executor->n_threads >= executor->max_threads)
+        return false;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, THREAD_STACK);
+    failed = pthread_create(&thread, &attributes, work, executor);
+    pthread_attr_destroy(&attributes);
+    if (failed)
+        return false;
+    pthread_setname_np(thread, "executor");
+    executor->n_threads++;
+    executor->n_called++;
+    return true;
+}
+
+void executor_end_threads(struct executor *executor)
+{
+    pthread_mutex_lock(&executor->lock);
+    executor->is_closing = true;
+    for (struct worker *worker = executor->idle_top; worker; worker = worker->below)
+        pthread_cond_signal(&worker->wake);
+    while (executor->n_threads)
+        pthread_cond_wait(&executor->closed, &executor->lock);
+    pthread_mutex_unlock(&executor->lock);
+    pthread_join(executor->ended, NULL);
+}

@@ -1,0 +1,213 @@
+/* One visit of a resource that is wanted: it is made as it should be, then waited for. */
+#include "engine/base/value_mark.h"
+#include "engine/operation/private.h"
+
+/* How often an object that is not as it was planned for is planned again within one visit. */
+#define MAX_TAKES 5
+
+static const struct plan_change *change_of(const struct node *node)
+{
+    return &node->operation->plan->changes[node->index];
+}
+
+/* ---- Looking ---- */
+
+static struct runtime_target target_of(const struct node *node, const struct record *prior)
+{
+    const struct plan_change *change = change_of(node);
+
+    return (struct runtime_target){.id = change->id,
+                                   .attributes = node->attributes ? node->attributes
+                                                                  : change->resource->attributes,
+                                   .extensions = change->resource->extensions,
+                                   .prior = prior};
+}
+
+static int look(struct operation *operation, struct node *node, struct runtime_outcome *outcome,
+                struct error *error)
+{
+    _cleanup_(record_unref_p) const struct record *prior =
+        ledger_get(operation->ledger, change_of(node)->id, NULL);
+    struct runtime_target target = target_of(node, prior);
+    struct runtime_call call = operation_call(operation);
+    struct runtime_session *session;
+    int r = operation_session(operation, node, &session, error);
+
+    if (r >= 0)
+        r = operation_ops(node)->read(session, &target, &call, outcome, error);
+    if (r < 0)
+        return r;
+    if (outcome->now.presence != PRESENCE_PRESENT)
+        return err_set(error, ERR_NOT_FOUND, "HealthCheckFailed", "it was deleted meanwhile");
+    operation_set_live(node, outcome->now.result);
+    return 0;
+}
+
+/* ---- Making ---- */
+
+static bool are_equal(const struct value *a, const struct value *b)
+{
+    return a && b ? value_equal(a, b) : !value_count(a) && !value_count(b);
+}
+
+/* The same of it is secret, though it came from somewhere else perhaps. */
+static bool is_as_secret(const struct value *a, const struct value *b)
+{
+    _cleanup_value_ const struct value *of_a = value_sensitive_paths(a);
+    _cleanup_value_ const struct value *of_b = value_sensitive_paths(b);
+
+    return are_equal(of_a, of_b);
+}
+
+/* What the runtime does not see of a resource: a deletion goes by what State has of it. */
+static bool is_recorded_beside(const struct operation *operation, const struct node *node,
+                               const struct runtime_step *step)
+{
+    _cleanup_value_ const struct value *dependencies =
+        operation_dependencies(operation, node->index);
+    const struct record *record = change_of(node)->record;
+
+    return record && are_equal(record->dependencies, dependencies) &&
+           are_equal(record->extensions, step->extensions) &&
+           is_as_secret(record->attributes, step->attributes) &&
+           is_as_secret(record->extensions, step->extensions);
+}
+
+static bool is_unrecorded(const struct operation *operation, const struct node *node,
+                          const struct runtime_step *step)
+{
+    return step->is_unrecorded || !is_recorded_beside(operation, node, step);
+}
+
+static int confirm(struct operation *operation, struct node *node, const struct runtime_step *step,
+                   struct runtime_outcome *outcome, struct error *error)
+{
+    int r = look(operation, node, outcome, error);
+
+    if (r < 0 || !is_unrecorded(operation, node, step))
+        return r;
+    if (step->memory)
+        value_assign(&outcome->memory, step->memory);
+    operation_confirm(operation, node, step, outcome, NULL);
+    return 0;
+}
+
+static void set_action(struct node *node, enum plan_action action)
+{
+    struct operation *operation = node->operation;
+
+    pthread_mutex_lock(&operation->lock);
+    if (change_of(node)->action != PLAN_REPLACE)
+        operation->results.items[node->index].action = action;
+    pthread_mutex_unlock(&operation->lock);
+}
+
+static int carry_out(struct operation *operation, struct node *node, struct runtime_step *step,
+                     struct runtime_outcome *outcome, struct error *error)
+{
+    set_action(node, step->action);
+    switch (step->action) {
+    case PLAN_UNCHANGED:
+        return confirm(operation, node, step, outcome, error);
+    case PLAN_CREATE:
+    case PLAN_ADOPT:
+    case PLAN_UPDATE:
+        return operation_make(operation, node, step, &outcome->now, error);
+    case PLAN_DEFERRED:
+        return err_set(error, ERR_UNAVAILABLE, "Deferred", "%s",
+                       step->reason ? step->reason : "it cannot be planned yet");
+    default:
+        return err_set(error, ERR_INTERNAL, "UnexpectedAction", "planned as \"%s\"",
+                       plan_action_name(step->action));
+    }
+}
+
+/* Whose the object is, and how it is, may have changed since it was planned, minutes ago perhaps:
+ * then it is planned again, a few times. */
+static int make(struct operation *operation, struct node *node, struct runtime_outcome *outcome,
+                struct error *error)
+{
+    for (unsigned takes = 1;; takes++) {
+        struct runtime_step *step = NULL;
+        struct error problem = {0};
+        int r = operation_due_step(operation, node, &step, error);
+
+        if (r < 0)
+            return r;
+        r = carry_out(operation, node, step, outcome, &problem);
+        if (r != ERR_CONFLICT || step->action == PLAN_UNCHANGED || takes == MAX_TAKES)
+            return r < 0 ? err_copy(error, &problem) : 0;
+        outcome_done(outcome);
+        *outcome = (struct runtime_outcome){0};
+    }
+}
+
+/* ---- Waiting ---- */
+
+/* DONE, PARKED, or FAILED with the error. */
+static enum walk_verdict judge(struct operation *operation, struct node *node,
+                               struct walk_visit *visit, const struct observation *now,
+                               struct error *error)
+{
+    struct runtime_target target = target_of(node, change_of(node)->record);
+    struct runtime_call call = operation_call(operation);
+    struct health health = {0};
+    struct runtime_session *session;
+    int r = operation_session(operation, node, &session, error);
+
+    if (!operation_ops(node)->health)
+        return WALK_DONE;
+    if (r >= 0)
+        r = operation_ops(node)->health(session, &target, now, &call, &health, error);
+    if (r < 0)
+        return operation_retry(node, visit, error);
+    if (health.status == HEALTH_CURRENT ||
+        (!operation->spec->policy.wait && !health.dependents_must_wait))
+        return WALK_DONE;
+    err_set(error, health.status == HEALTH_FAILED ? ERR_INVALID : ERR_TIMEOUT, "HealthCheckFailed",
+            "%s", health.message);
+    if (health.status == HEALTH_FAILED)
+        return WALK_FAILED;
+    visit->lets_go = health.may_wait_for_consumer;
+    return operation_park(node, visit);
+}
+
+static enum walk_verdict visit_step(struct operation *operation, struct node *node,
+                                    struct walk_visit *visit, struct runtime_outcome *outcome,
+                                    struct error *error)
+{
+    int r = ledger_check(operation->ledger, error);
+
+    if (r >= 0)
+        r = node->is_applied ? look(operation, node, outcome, error)
+                             : make(operation, node, outcome, error);
+    if (r < 0)
+        return operation_retry(node, visit, error);
+    node->is_applied = true;
+    node->failures = 0;
+    return judge(operation, node, visit, &outcome->now, error);
+}
+
+enum walk_verdict operation_apply_step(struct operation *operation, struct node *node,
+                                       struct walk_visit *visit, struct error *error)
+{
+    const struct plan_change *change = change_of(node);
+    struct runtime_outcome outcome = {0};
+    enum walk_verdict verdict;
+
+    if (change->error && !operation_may_heal(change->error)) {
+        err_copy(error, change->error);
+        return WALK_FAILED;
+    }
+    if (change->action == PLAN_DEFERRED) {
+        err_set(error, ERR_UNAVAILABLE, "Deferred", "%s",
+                change->reason ? change->reason : "it cannot be planned yet");
+        return WALK_FAILED;
+    }
+    if (change->action == PLAN_UNCHANGED && !operation->how.verify &&
+        !is_unrecorded(operation, node, change->step))
+        return WALK_DONE;
+    verdict = visit_step(operation, node, visit, &outcome, error);
+    outcome_done(&outcome);
+    return verdict;
+}

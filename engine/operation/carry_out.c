@@ -1,0 +1,170 @@
+/* Visits of steps, and waiting. */
+#include "engine/operation/private.h"
+
+/* ms between two looks at an object that is waited for: the first, and the longest, without a
+ * subscription that wakes earlier and with one. */
+#define FIRST_LOOK      250
+#define LAST_LOOK       5000
+#define SUBSCRIBED_LOOK 30000
+/* ms before what failed, and may heal, is tried again: the first time, and at most. */
+#define FIRST_RETRY 1000
+#define LAST_RETRY  30000
+
+static int64_t doubled(int64_t first, unsigned times, int64_t most)
+{
+    int64_t delay = first << (times < 16 ? times : 16);
+
+    return delay < most ? delay : most;
+}
+
+/* ---- Waiting ---- */
+
+static void on_event(void *arg)
+{
+    struct node *node = arg;
+    struct operation *operation = node->operation;
+    const struct steps *steps = operation->steps;
+    bool woken = false;
+
+    pthread_mutex_lock(&operation->lock);
+    if (operation->stage == STAGE_CARRYING_OUT) {
+        if (steps->apply[node->index] != STEP_NONE)
+            woken = walk_wake(operation->walk, steps->apply[node->index]);
+        if (steps->delete[node->index] != STEP_NONE)
+            woken = walk_wake(operation->walk, steps->delete[node->index]) || woken;
+    }
+    /* Under the lock: the operation that is ended under it may be gone right after. */
+    if (woken)
+        task_poke(operation->task);
+    pthread_mutex_unlock(&operation->lock);
+}
+
+/* Waiting works without hints, too, by looking now and then: so an error is no failure. */
+static void subscribe(struct node *node)
+{
+    const struct plan_change *change = &node->operation->plan->changes[node->index];
+    const struct resource *resource = change->resource;
+    struct runtime_target target = {.id = change->id,
+                                    .attributes = resource ? resource->attributes : NULL,
+                                    .extensions = resource ? resource->extensions : NULL,
+                                    .prior = change->record};
+    struct runtime_session *session;
+
+    if (node->subscription || !operation_ops(node)->subscribe ||
+        operation_session(node->operation, node, &session, NULL) < 0)
+        return;
+    operation_ops(node)->subscribe(session, &target, on_event, node, &node->subscription, NULL);
+}
+
+void operation_unsubscribe(struct node *node)
+{
+    if (node->subscription)
+        operation_ops(node)->unsubscribe(TAKE(node->subscription));
+}
+
+enum walk_verdict operation_park(struct node *node, struct walk_visit *visit)
+{
+    subscribe(node);
+    visit->retry_after = doubled(FIRST_LOOK, visit->count,
+                                 node->subscription ? SUBSCRIBED_LOOK : LAST_LOOK);
+    return WALK_PARKED;
+}
+
+bool operation_may_heal(const struct error *error)
+{
+    return error->code == ERR_UNAVAILABLE || error->code == ERR_TIMEOUT;
+}
+
+enum walk_verdict operation_retry(struct node *node, struct walk_visit *visit,
+                                  const struct error *error)
+{
+    if (!operation_may_heal(error))
+        return WALK_FAILED;
+    visit->retry_after = doubled(FIRST_RETRY, node->failures++, LAST_RETRY);
+    return WALK_PARKED;
+}
+
+/* ---- The barrier ---- */
+
+/* Everything is applied, not merely let go of. */
+static enum walk_verdict visit_barrier(struct operation *operation, struct walk_visit *visit)
+{
+    const struct steps *steps = operation->steps;
+    enum walk_verdict verdict = WALK_DONE;
+
+    pthread_mutex_lock(&operation->lock);
+    for (uint32_t i = 0; i < operation->plan->n_changes; i++) {
+        enum walk_outcome outcome = steps->apply[i] == STEP_NONE
+                                        ? WALK_OUTCOME_DONE
+                                        : walk_outcome(operation->walk, steps->apply[i]);
+
+        if (outcome == WALK_OUTCOME_NONE && verdict == WALK_DONE)
+            verdict = WALK_PARKED;
+        else if (outcome != WALK_OUTCOME_NONE && outcome != WALK_OUTCOME_DONE)
+            verdict = WALK_FAILED;
+    }
+    pthread_mutex_unlock(&operation->lock);
+    visit->retry_after = CLOCK_FOREVER;
+    return verdict;
+}
+
+void operation_wake_barrier(struct operation *operation)
+{
+    uint32_t barrier = operation->steps->barrier;
+
+    if (barrier != STEP_NONE)
+        walk_wake(operation->walk, barrier);
+}
+
+/* ---- Visits ---- */
+
+static void tell(struct operation *operation, struct node *node, struct walk_visit *visit,
+                 enum walk_verdict verdict, const struct error *error)
+{
+    const struct steps *steps = operation->steps;
+    bool is_last_half = visit->node == steps->delete[node->index]
+                            ? steps->apply[node->index] == STEP_NONE ||
+                                  operation->plan->changes[node->index].create_first
+                            : steps->delete[node->index] == STEP_NONE ||
+                                  !operation->plan->changes[node->index].create_first;
+
+    node->lets_go = verdict == WALK_PARKED && visit->lets_go;
+    if (verdict == WALK_PARKED)
+        operation_wait_result(operation, node->index, error);
+    else if (verdict == WALK_FAILED)
+        operation_end_result(operation, node->index,
+                             operation->plan->changes[node->index].action == PLAN_DEFERRED
+                                 ? RESULT_DEFERRED
+                                 : RESULT_FAILED,
+                             error);
+    else if (is_last_half)
+        operation_end_result(operation, node->index, RESULT_SUCCEEDED, NULL);
+}
+
+enum walk_verdict operation_step_visit(struct operation *operation, struct walk_visit *visit)
+{
+    const struct step_node *step = &operation->steps->nodes[visit->node];
+    enum walk_verdict verdict;
+    struct error error = {0};
+    struct node *node;
+
+    if (step->kind == STEP_BARRIER)
+        return visit_barrier(operation, visit);
+    node = &operation->nodes[step->change];
+    pthread_mutex_lock(&operation->lock);
+    operation_start_result(operation, step->change);
+    pthread_mutex_unlock(&operation->lock);
+    verdict = step->kind == STEP_APPLY ? operation_apply_step(operation, node, visit, &error)
+                                       : operation_delete_step(operation, node, visit, &error);
+    if (verdict != WALK_PARKED)
+        operation_unsubscribe(node);
+    pthread_mutex_lock(&operation->lock);
+    tell(operation, node, visit, verdict, &error);
+    pthread_mutex_unlock(&operation->lock);
+    return verdict;
+}
+
+void operation_on_end(void *arg, uint32_t step, enum walk_outcome outcome, uint32_t cause)
+{
+    operation_end_step(arg, step, outcome, cause);
+}

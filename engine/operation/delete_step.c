@@ -1,0 +1,295 @@
+/* One visit of an object that is to go: it is deleted, then waited for until it is gone. */
+#include <stdlib.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/operation/private.h"
+
+static struct plan_change *change_of(const struct node *node)
+{
+    return &node->operation->plan->changes[node->index];
+}
+
+/* Under which name State has it now. */
+static const char *deposed_of(const struct node *node)
+{
+    return node->deposed ? node->deposed : change_of(node)->deposed;
+}
+
+static enum ledger_when when_of(const struct node *node)
+{
+    return node->binding && operation_ops(node)->flags & RUNTIME_IS_RECORDED ? LEDGER_NOW
+                                                                             : LEDGER_SOON;
+}
+
+/* ---- When it is gone ---- */
+
+/* What goes last and was in it: it went with it, and nobody may have the right to look any more. */
+static size_t drop_content(const struct operation *operation, const struct node *node,
+                           struct ledger_change *changes)
+{
+    size_t n = 0;
+
+    for (size_t e = 0; e < operation->inside.count; e++) {
+        uint32_t inner = operation->inside.items[e].node;
+        const struct plan_change *change = &operation->plan->changes[inner];
+
+        if (operation->inside.items[e].dependency == node->index && !change->resource &&
+            operation->step_changes[inner].last)
+            changes[n++] = (struct ledger_change){.id = change->id, .deposed = change->deposed};
+    }
+    return n;
+}
+
+/* Its replacement comes next: where the world is asked what is ours, State goes on naming it. */
+static bool is_to_be_made_anew(const struct node *node)
+{
+    const struct plan_change *change = change_of(node);
+
+    return change->resource && !change->create_first && change->step &&
+           !(operation_ops(node)->flags & RUNTIME_CREATES_BLINDLY);
+}
+
+static const struct record *intent_of(const struct operation *operation, const struct node *node)
+{
+    const struct plan_change *change = change_of(node);
+    _cleanup_value_ const struct value *dependencies =
+        operation_dependencies(operation, node->index);
+    _cleanup_value_ const struct value *attributes =
+        operation_intended(change->step->attributes, change->resource->attributes);
+    _cleanup_value_ const struct value *extensions =
+        operation_intended(change->step->extensions, change->resource->extensions);
+
+    return record_new(&(struct record){.status = RECORD_INTENT,
+                                       .id = change->id,
+                                       .type = change->type,
+                                       .attributes = attributes,
+                                       .extensions = extensions,
+                                       .dependencies = dependencies,
+                                       .revision = operation->how.revision,
+                                       .action = PLAN_REPLACE});
+}
+
+/* is_gone: from the world, with what was in it; else it is only forgotten. */
+static void drop(struct operation *operation, struct node *node, bool is_gone)
+{
+    _cleanup_free_ struct ledger_change *changes =
+        NEW_ARRAY(struct ledger_change, operation->inside.count + 1);
+    _cleanup_(record_unref_p) const struct record *intent = NULL;
+    size_t n = 0;
+
+    if (is_gone)
+        n = drop_content(operation, node, changes);
+    if (is_gone && is_to_be_made_anew(node)) {
+        intent = intent_of(operation, node);
+        changes[n++] = (struct ledger_change){.put = intent};
+    } else {
+        changes[n++] =
+            (struct ledger_change){.id = change_of(node)->id, .deposed = deposed_of(node)};
+    }
+    /* What cannot be stored yet is kept by the ledger, and nothing new begins. */
+    ledger_land(operation->ledger, changes, n, when_of(node), NULL);
+}
+
+/* ---- The step ---- */
+
+static int plan_anew(struct operation *operation, struct node *node, struct error *error)
+{
+    struct planned planned = {0};
+    int r = operation_plan_one(operation, node, NULL, true, &planned, error);
+
+    if (r >= 0) {
+        if (node->step)
+            node->step->ops->step_free(node->step);
+        node->step = TAKE(planned.step);
+        node->needs_plan = false;
+    }
+    planned_done(&planned);
+    return r;
+}
+
+/* Whether it has to be replaced at all is known only now. */
+static int plan_replacement_anew(struct operation *operation, struct node *node,
+                                 const struct record *record, struct error *error)
+{
+    struct planned planned = {0};
+    int r = operation_plan_one(operation, node, record, true, &planned, error);
+
+    if (r >= 0) {
+        node->stays = planned.action != PLAN_REPLACE;
+        node->step = TAKE(planned.step);
+        node->removal = TAKE(planned.removal);
+    }
+    planned_done(&planned);
+    return r;
+}
+
+static bool is_to_be_planned_anew(const struct node *node)
+{
+    const struct plan_change *change = change_of(node);
+
+    return change->action == PLAN_REPLACE && !change->create_first &&
+           node->operation->step_changes[node->index].has_unknown && !node->step;
+}
+
+/* NULL: nothing is to be done in the world. */
+static struct runtime_step *step_of(const struct node *node)
+{
+    struct plan_change *change = change_of(node);
+
+    if (node->step && !change->resource)
+        return node->step;
+    if (change->action == PLAN_REPLACE)
+        return node->removal ? node->removal : change->removal;
+    /* What goes on under another id is only forgotten, whatever its step says. */
+    return change->step && change->step->action == change->action ? change->step : NULL;
+}
+
+/* ---- Visits ---- */
+
+static int send(struct operation *operation, struct node *node, struct runtime_step *step,
+                struct runtime_outcome *outcome, struct error *error)
+{
+    struct runtime_call call = operation_call(operation);
+    struct calls *calls = ledger_calls(operation->ledger);
+    const char *id = change_of(node)->id;
+    int r;
+
+    if (!calls_begin(calls, id, operation_now(operation)))
+        return err_set(error, ERR_UNAVAILABLE, "UnderWay", "another change of it is under way");
+    r = operation_ops(node)->apply(step, &call, outcome, error);
+    /* Before anybody else finds no call under way. */
+    if (r >= 0 && outcome->now.presence == PRESENCE_ABSENT)
+        drop(operation, node, true);
+    calls_end(calls, id);
+    if (r < 0)
+        node->needs_plan = !change_of(node)->resource;
+    else
+        node->is_delete_sent = true;
+    return r;
+}
+
+/* After a conflict: what is there may be another object by now, or nobody's to delete. 1: nothing is
+ * to be done any more. */
+static int look_whether_it_is_ours(struct operation *operation, struct node *node,
+                                   struct error *error)
+{
+    struct error problem = {0};
+
+    if (plan_anew(operation, node, &problem) < 0)
+        return problem.code == ERR_CONFLICT ? error->code : err_copy(error, &problem);
+    return node->step->action == PLAN_DELETE ? error->code : 1;
+}
+
+static int look(struct operation *operation, struct node *node, const struct record *record,
+                struct runtime_outcome *outcome, struct error *error)
+{
+    struct runtime_target target = {
+        .id = record->id, .extensions = record->extensions, .prior = record};
+    struct runtime_call call = operation_call(operation);
+    struct runtime_session *session;
+    int r = operation_session(operation, node, &session, error);
+
+    return r < 0 ? r : operation_ops(node)->read(session, &target, &call, outcome, error);
+}
+
+/* Absent, or another object has its name now. */
+static bool is_gone(const struct runtime_outcome *outcome, const struct runtime_step *step)
+{
+    const struct observation *now = &outcome->now;
+
+    return now->presence == PRESENCE_ABSENT ||
+           (now->presence == PRESENCE_PRESENT && step->uid && now->uid &&
+            !str_equal(now->uid, step->uid));
+}
+
+static void set_action(struct node *node, enum plan_action action)
+{
+    struct operation *operation = node->operation;
+
+    pthread_mutex_lock(&operation->lock);
+    if (change_of(node)->action != PLAN_REPLACE)
+        operation->results.items[node->index].action = action;
+    pthread_mutex_unlock(&operation->lock);
+}
+
+/* step: NULL where it is left alone. One without a uid found nothing there. */
+static enum walk_verdict forget(struct operation *operation, struct node *node,
+                                const struct runtime_step *step)
+{
+    set_action(node, node->is_delete_sent ? PLAN_DELETE : PLAN_FORGET);
+    drop(operation, node, step && !step->uid);
+    return WALK_DONE;
+}
+
+static enum walk_verdict wait_for_end(struct node *node, struct walk_visit *visit,
+                                      struct error *error)
+{
+    err_set(error, ERR_TIMEOUT, "PruneFailed",
+            "still being deleted: a finalizer of it, or an object that depends on it, is in the "
+            "way");
+    return operation_park(node, visit);
+}
+
+static enum walk_verdict visit_step(struct operation *operation, struct node *node,
+                                    const struct record *record, struct walk_visit *visit,
+                                    struct error *error)
+{
+    struct runtime_step *step = step_of(node);
+    struct runtime_outcome outcome = {0};
+    enum walk_verdict verdict;
+    bool was_sent = node->is_delete_sent;
+    int r;
+
+    if (!step || step->action == PLAN_FORGET || step->action == PLAN_NONE)
+        return forget(operation, node, step);
+    set_action(node, PLAN_DELETE);
+    r = was_sent ? look(operation, node, record, &outcome, error)
+                 : send(operation, node, step, &outcome, error);
+    if (r == ERR_CONFLICT && node->needs_plan)
+        r = look_whether_it_is_ours(operation, node, error);
+    if (r < 0) {
+        verdict = operation_retry(node, visit, error);
+    } else if (r > 0) {
+        verdict = forget(operation, node, node->step);
+    } else if (is_gone(&outcome, step)) {
+        if (was_sent)
+            drop(operation, node, true);
+        verdict = WALK_DONE;
+    } else {
+        verdict = wait_for_end(node, visit, error);
+    }
+    outcome_done(&outcome);
+    return verdict;
+}
+
+enum walk_verdict operation_delete_step(struct operation *operation, struct node *node,
+                                        struct walk_visit *visit, struct error *error)
+{
+    struct plan_change *change = change_of(node);
+    _cleanup_(record_unref_p) const struct record *record =
+        ledger_get(operation->ledger, change->id, deposed_of(node));
+    bool is_unplanned = !change->resource && change->error && !node->step;
+    int r;
+
+    if (!record)
+        return WALK_DONE; /* it went with what it was in */
+    if (change->error && !operation_may_heal(change->error)) {
+        err_copy(error, change->error);
+        return WALK_FAILED;
+    }
+    if (change->action == PLAN_DEFERRED) {
+        err_set(error, ERR_UNAVAILABLE, "Deferred", "%s", change->reason);
+        return WALK_FAILED;
+    }
+    r = ledger_check(operation->ledger, error);
+    if (r >= 0 && (node->needs_plan || is_unplanned))
+        r = plan_anew(operation, node, error);
+    if (r >= 0 && is_to_be_planned_anew(node))
+        r = plan_replacement_anew(operation, node, record, error);
+    if (r < 0)
+        return operation_retry(node, visit, error);
+    if (node->stays)
+        return WALK_DONE;
+    return visit_step(operation, node, record, visit, error);
+}

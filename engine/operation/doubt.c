@@ -1,0 +1,91 @@
+/* Creations whose outcome was never told. */
+#include "engine/base/str.h"
+#include "engine/operation/private.h"
+
+static int hold(const struct record *record, struct error *error)
+{
+    return err_set(error, ERR_CONFLICT, "OutcomeUnknown",
+                   "its creation was begun (revision %lld), and whether it happened is not known: "
+                   "look for it where it is made; delete it there, or import it under its id, and "
+                   "take the record out of State",
+                   (long long)record->revision);
+}
+
+static int find(struct operation *operation, struct node *node, const struct record *record,
+                struct runtime_outcome *outcome, struct error *error)
+{
+    struct runtime_target target = {.id = record->id,
+                                    .attributes = record->attributes,
+                                    .extensions = record->extensions,
+                                    .prior = record};
+    struct runtime_call call = operation_call(operation);
+    struct runtime_session *session;
+    int r = operation_session(operation, node, &session, error);
+
+    return r < 0 ? r : operation_ops(node)->read(session, &target, &call, outcome, error);
+}
+
+/* What was found is ours, as it is. */
+static int land_found(struct operation *operation, const struct record *record,
+                      const struct runtime_outcome *outcome, const struct record **ret,
+                      struct error *error)
+{
+    struct record found = *record;
+    struct ledger_change change;
+
+    found.status = RECORD_APPLIED;
+    found.uid = outcome->now.uid;
+    found.footprint = outcome->now.footprint;
+    found.result = outcome->now.result;
+    found.memory = outcome->memory;
+    found.call = (struct record_call){0};
+    *ret = record_new(&found);
+    change = (struct ledger_change){.put = *ret};
+    return ledger_land(operation->ledger, &change, 1, LEDGER_NOW, error);
+}
+
+static int land_absent(struct operation *operation, const struct record *record,
+                       struct error *error)
+{
+    struct ledger_change gone = {.id = record->id, .deposed = record->deposed};
+
+    return ledger_land(operation->ledger, &gone, 1, LEDGER_NOW, error);
+}
+
+bool operation_is_in_flight(const struct operation *operation, const struct record *record)
+{
+    return record && record->status == RECORD_CREATING &&
+           operation->config.clock->now(operation->config.clock) < record->call.until;
+}
+
+int operation_settle_doubt(struct operation *operation, struct node *node,
+                           const struct record **record, struct error *error)
+{
+    const struct record *doubtful = *record, *found = NULL;
+    struct runtime_outcome outcome = {0};
+    struct error problem = {0};
+    int r;
+
+    if (!doubtful || doubtful->status != RECORD_CREATING)
+        return 0;
+    if (operation_is_in_flight(operation, doubtful))
+        return err_set(error, ERR_CONFLICT, "OutcomeUnknown",
+                       "the answer to its creation was lost, and it may still take effect");
+    r = find(operation, node, doubtful, &outcome, &problem);
+    if (r == ERR_UNSUPPORTED)
+        r = hold(doubtful, error);
+    else if (r < 0)
+        err_copy(error, &problem);
+    else if (outcome.now.presence == PRESENCE_PRESENT)
+        r = land_found(operation, doubtful, &outcome, &found, error);
+    else
+        r = land_absent(operation, doubtful, error);
+    outcome_done(&outcome);
+    if (r < 0) {
+        record_unref(found);
+        return r;
+    }
+    record_unref(doubtful);
+    *record = found;
+    return 0;
+}

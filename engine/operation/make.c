@@ -1,0 +1,316 @@
+/* Making a resource, and what State is told before and after. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine/base/str.h"
+#include "engine/base/value_mark.h"
+#include "engine/operation/private.h"
+
+#define CALL_ID_SIZE 64
+/* ms that a call which has ended for us may still be at work on the other side. */
+#define EFFECT_GRACE 60000
+
+static const struct plan_change *change_of(const struct node *node)
+{
+    return &node->operation->plan->changes[node->index];
+}
+
+static bool is_blind(const struct node *node)
+{
+    return operation_ops(node)->flags & RUNTIME_CREATES_BLINDLY;
+}
+
+static enum ledger_when when_of(const struct node *node)
+{
+    return operation_ops(node)->flags & RUNTIME_IS_RECORDED ? LEDGER_NOW : LEDGER_SOON;
+}
+
+/* ---- The step ---- */
+
+static int plan_anew(struct operation *operation, struct node *node, struct error *error)
+{
+    const struct record *prior = ledger_get(operation->ledger, change_of(node)->id, NULL);
+    struct planned planned = {0};
+    bool is_replaced = false;
+    int r = operation_settle_doubt(operation, node, &prior, error);
+
+    if (r >= 0)
+        r = operation_plan_one(operation, node, prior, true, &planned, error);
+
+    if (r >= 0) {
+        if (node->step)
+            node->step->ops->step_free(node->step);
+        node->step = TAKE(planned.step);
+        node->needs_plan = false;
+        is_replaced = planned.action == PLAN_REPLACE && !node->is_delete_sent;
+    }
+    planned_done(&planned);
+    record_unref(prior);
+    if (is_replaced && change_of(node)->action != PLAN_REPLACE)
+        return err_set(error, ERR_CONFLICT, "PlanStale",
+                       "it has to be replaced, which was not known when it was planned: the next "
+                       "plan does so");
+    return r;
+}
+
+int operation_due_step(struct operation *operation, struct node *node, struct runtime_step **ret,
+                       struct error *error)
+{
+    const struct plan_change *change = change_of(node);
+    bool was_planned = change->step && !change->has_unknown;
+    int r = 0;
+
+    if (node->needs_plan || (!node->step && !was_planned))
+        r = plan_anew(operation, node, error);
+    if (r < 0)
+        return r;
+    *ret = node->step ? node->step : change->step;
+    return 0;
+}
+
+/* ---- Records ---- */
+
+/* What is recorded of it, whatever becomes of it. dependencies: the caller's reference. */
+static struct record describe(const struct node *node, const struct runtime_step *step,
+                              const struct value *dependencies)
+{
+    const struct plan_change *change = change_of(node);
+
+    return (struct record){.id = change->id,
+                           .type = change->type,
+                           .attributes = step->attributes,
+                           .extensions = step->extensions,
+                           .dependencies = dependencies,
+                           .revision = node->operation->how.revision,
+                           .action = step->action};
+}
+
+static int land(struct node *node, const struct record *like, struct error *error)
+{
+    _cleanup_(record_unref_p) const struct record *record = record_new(like);
+    struct ledger_change change = {.put = record};
+
+    return ledger_land(node->operation->ledger, &change, 1, when_of(node), error);
+}
+
+/* ---- Before ---- */
+
+static bool makes_room(const struct node *node, const struct runtime_step *step)
+{
+    const struct plan_change *change = change_of(node);
+
+    return step->action == PLAN_CREATE && change->action == PLAN_REPLACE && change->create_first &&
+           !node->deposed;
+}
+
+static void mark_call(struct operation *operation, const struct node *node,
+                      const struct runtime_step *step, char id[CALL_ID_SIZE], struct record *record)
+{
+    int64_t now = operation->config.clock->now(operation->config.clock);
+
+    snprintf(id, CALL_ID_SIZE, "%lld-%lld-%u", (long long)operation->config.epoch, (long long)now,
+             node->index);
+    record->status = RECORD_CREATING;
+    record->call.id = id;
+    record->call.epoch = operation->config.epoch;
+    record->call.until = step->limit ? now + step->limit + EFFECT_GRACE : 0;
+}
+
+/* The recorded object goes on under a name of its own, so that the id is free for another. */
+static struct ledger_change depose(struct operation *operation, struct node *node)
+{
+    struct record moved = *change_of(node)->record;
+
+    node->deposed = operation_name_deposed(operation, node);
+    moved.deposed = node->deposed;
+    return (struct ledger_change){.put = record_new(&moved)};
+}
+
+/* Durable before the call. A world that can be asked what is ours was told by an intent. */
+static int record_begin(struct operation *operation, struct node *node,
+                        const struct runtime_step *step, struct error *error)
+{
+    _cleanup_value_ const struct value *dependencies =
+        operation_dependencies(operation, node->index);
+    _cleanup_(record_unref_p) const struct record *known =
+        ledger_get(operation->ledger, change_of(node)->id, NULL);
+    struct record record = describe(node, step, dependencies);
+    struct ledger_change changes[2];
+    char call_id[CALL_ID_SIZE];
+    size_t n = 0;
+    int r;
+
+    if (makes_room(node, step))
+        changes[n++] = depose(operation, node);
+    if (is_blind(node) && step->action == PLAN_CREATE)
+        mark_call(operation, node, step, call_id, &record);
+    else if (known && !n)
+        return 0;
+    changes[n++] = (struct ledger_change){.put = record_new(&record)};
+    r = ledger_begin(operation->ledger, changes, n, error);
+    for (size_t i = 0; i < n; i++)
+        record_unref(changes[i].put);
+    return r;
+}
+
+/* ---- After ---- */
+
+static void take_observation(struct record *record, const struct runtime_outcome *outcome,
+                             bool is_authority)
+{
+    record->uid = outcome->now.uid;
+    record->footprint = outcome->now.footprint;
+    record->result = is_authority ? outcome->now.result : NULL;
+    record->memory = outcome->memory;
+}
+
+/* Where a secret went in, it is secret in what came out. */
+static int land_marked(struct node *node, struct record *record, struct error *error)
+{
+    _cleanup_value_ const struct value *result =
+        value_mark_like(record->result, record->attributes);
+
+    record->result = result;
+    return land(node, record, error);
+}
+
+static bool was_applied_before(const struct operation *operation, const struct node *node)
+{
+    _cleanup_(record_unref_p) const struct record *known =
+        ledger_get(operation->ledger, change_of(node)->id, NULL);
+
+    return known && known->status == RECORD_APPLIED;
+}
+
+/* Nothing came of a create: State is as it was before. */
+static int land_nothing(struct operation *operation, struct node *node, struct error *error)
+{
+    const struct plan_change *change = change_of(node);
+    _cleanup_(record_unref_p) const struct record *before =
+        node->deposed ? ledger_get(operation->ledger, change->id, node->deposed) : NULL;
+    struct ledger_change changes[2] = {{.id = change->id}};
+    _cleanup_(record_unref_p) const struct record *restored = NULL;
+    size_t n = 1;
+
+    if (was_applied_before(operation, node))
+        return 0;
+    if (before) {
+        struct record in_force = *before;
+
+        in_force.deposed = NULL;
+        restored = record_new(&in_force);
+        changes[0] = (struct ledger_change){.put = restored};
+        changes[n++] = (struct ledger_change){.id = change->id, .deposed = node->deposed};
+        node->deposed = NULL;
+    }
+    return ledger_land(operation->ledger, changes, n, when_of(node), error);
+}
+
+/* What the call did may be there, or may be yet: what was recorded before it stays. */
+static int land_doubt(struct operation *operation, struct node *node,
+                      const struct runtime_outcome *outcome, struct error *error)
+{
+    _cleanup_(record_unref_p) const struct record *known =
+        ledger_get(operation->ledger, change_of(node)->id, NULL);
+    struct record record;
+
+    if (!known || known->status == RECORD_APPLIED)
+        return 0;
+    record = *known;
+    if (outcome->until)
+        record.call.until = outcome->until;
+    return land(node, &record, error);
+}
+
+/* It failed, and something is there. */
+static int land_partial(struct operation *operation, struct node *node,
+                        const struct runtime_step *step, const struct runtime_outcome *outcome,
+                        struct error *error)
+{
+    _cleanup_value_ const struct value *dependencies =
+        operation_dependencies(operation, node->index);
+    _cleanup_(record_unref_p) const struct record *known =
+        ledger_get(operation->ledger, change_of(node)->id, NULL);
+    struct record record = describe(node, step, dependencies);
+
+    record.status = RECORD_TAINTED;
+    if (step->action != PLAN_CREATE && known) {
+        record = *known;
+    }
+    take_observation(&record, outcome, operation_ops(node)->flags & RUNTIME_IS_RECORDED);
+    return land_marked(node, &record, error);
+}
+
+static int land_failure(struct operation *operation, struct node *node,
+                        const struct runtime_step *step, const struct runtime_outcome *outcome,
+                        struct error *error)
+{
+    if (outcome->certainty == OUTCOME_IN_DOUBT)
+        return step->action == PLAN_CREATE ? land_doubt(operation, node, outcome, error) : 0;
+    if (outcome->certainty == OUTCOME_KNOWN && outcome->now.presence == PRESENCE_PRESENT)
+        return land_partial(operation, node, step, outcome, error);
+    return step->action == PLAN_CREATE ? land_nothing(operation, node, error) : 0;
+}
+
+int operation_confirm(struct operation *operation, struct node *node,
+                      const struct runtime_step *step, struct runtime_outcome *outcome,
+                      struct error *error)
+{
+    _cleanup_value_ const struct value *dependencies =
+        operation_dependencies(operation, node->index);
+    _cleanup_(record_unref_p) const struct record *known =
+        ledger_get(operation->ledger, change_of(node)->id, NULL);
+    struct record record = describe(node, step, dependencies);
+
+    record.status = outcome->tainted ? RECORD_TAINTED : RECORD_APPLIED;
+    take_observation(&record, outcome, operation_ops(node)->flags & RUNTIME_IS_RECORDED);
+    if (step->action == PLAN_UNCHANGED && known) {
+        record.revision = known->revision;
+        record.action = known->action;
+        if (!record.memory)
+            record.memory = known->memory;
+    }
+    return land_marked(node, &record, error);
+}
+
+/* ---- The call ---- */
+
+/* What could not be stored yet is kept by the ledger, and nothing new begins: so the call counts. */
+static int send(struct operation *operation, struct node *node, struct runtime_step *step,
+                struct runtime_outcome *outcome, struct error *error)
+{
+    struct runtime_call call = operation_call(operation);
+    int r = operation_ops(node)->apply(step, &call, outcome, error);
+
+    if (r < 0) {
+        land_failure(operation, node, step, outcome, NULL);
+        return r;
+    }
+    operation_set_live(node, outcome->now.result);
+    operation_confirm(operation, node, step, outcome, NULL);
+    return 0;
+}
+
+int operation_make(struct operation *operation, struct node *node, struct runtime_step *step,
+                   struct observation *ret_now, struct error *error)
+{
+    const char *id = change_of(node)->id;
+    struct calls *calls = ledger_calls(operation->ledger);
+    struct runtime_outcome outcome = {0};
+    int r;
+
+    if (!calls_begin(calls, id, operation_now(operation)))
+        return err_set(error, ERR_UNAVAILABLE, "UnderWay", "another change of it is under way");
+    r = record_begin(operation, node, step, error);
+    if (r >= 0)
+        r = send(operation, node, step, &outcome, error);
+    calls_end(calls, id);
+    if (r >= 0) {
+        *ret_now = outcome.now;
+        outcome.now = (struct observation){0};
+    } else {
+        node->needs_plan = true;
+    }
+    outcome_done(&outcome);
+    return r;
+}

@@ -1,0 +1,134 @@
+/* What is to be done to one resource. */
+#include <stdlib.h>
+
+#include "engine/base/str.h"
+#include "engine/operation/private.h"
+
+void planned_done(struct planned *planned)
+{
+    if (planned->step)
+        planned->step->ops->step_free(planned->step);
+    if (planned->removal)
+        planned->removal->ops->step_free(planned->removal);
+    if (planned->answer)
+        planned->answer->ops->step_free(planned->answer);
+    *planned = (struct planned){0};
+}
+
+static int ask(struct operation *operation, struct node *node, const struct runtime_target *target,
+               const struct observation *hint, struct runtime_step **ret, struct error *error)
+{
+    struct runtime_call call = operation_call(operation);
+    struct runtime_session *session = NULL;
+    int r = operation_session(operation, node, &session, error);
+
+    return r < 0 ? r : operation_ops(node)->plan(session, target, hint, &call, ret, error);
+}
+
+/* ---- What leaves ---- */
+
+/* The object of a record that is to go. */
+static int plan_removal(struct operation *operation, struct node *node, enum target_part part,
+                        const struct record *record, const struct observation *hint,
+                        struct runtime_step **ret, struct error *error)
+{
+    struct runtime_target target = {
+        .id = record->id, .part = part, .extensions = record->extensions, .prior = record};
+
+    return ask(operation, node, &target, hint, ret, error);
+}
+
+/* What was replaced goes even where what leaves stays. */
+static bool is_left_alone(const struct operation *operation, const struct record *record)
+{
+    return operation->spec && !operation->spec->policy.prune && !record->deposed;
+}
+
+static int plan_leaving(struct operation *operation, struct node *node, const struct record *record,
+                        bool is_due, struct planned *ret, struct error *error)
+{
+    int r;
+
+    if (!record)
+        return 0; /* what it stood for was never made */
+    if (is_left_alone(operation, record)) {
+        ret->action = PLAN_FORGET;
+        return 0;
+    }
+    ret->action = PLAN_UNKNOWN;
+    r = plan_removal(operation, node, TARGET_WHOLE, record, is_due ? NULL : &node->hint,
+                     &ret->step, error);
+    if (r >= 0)
+        ret->action = ret->step->action;
+    return r;
+}
+
+/* ---- What is wanted ---- */
+
+/* It cannot become as wanted: the two halves of its replacement. */
+static int plan_replacement(struct operation *operation, struct node *node,
+                            const struct runtime_target *target, struct planned *ret,
+                            struct error *error)
+{
+    struct runtime_target anew = *target;
+    struct runtime_step *step = NULL;
+    int r = plan_removal(operation, node, TARGET_OLD, target->prior, NULL, &ret->removal, error);
+
+    anew.part = TARGET_NEW;
+    anew.prior = NULL;
+    if (r >= 0)
+        r = ask(operation, node, &anew, NULL, &step, error);
+    if (r < 0)
+        return err_wrap(error, "planning its replacement");
+    ret->create_first = ret->step->create_first && !ret->step->cannot_create_first;
+    ret->cannot_create_first = ret->step->cannot_create_first;
+    ret->answer = ret->step;
+    ret->step = step;
+    return 0;
+}
+
+static void remember(struct operation *operation, struct node *node,
+                     const struct value *attributes, const struct runtime_step *step)
+{
+    pthread_mutex_lock(&operation->lock);
+    value_assign(&node->attributes, step && step->attributes ? step->attributes : attributes);
+    pthread_mutex_unlock(&operation->lock);
+    if (step && step->result)
+        operation_set_live(node, step->result);
+}
+
+static int plan_resource(struct operation *operation, struct node *node,
+                         const struct record *prior, bool is_due, struct planned *ret,
+                         struct error *error)
+{
+    const struct plan_change *change = &operation->plan->changes[node->index];
+    const struct resource *resource = change->resource;
+    _cleanup_value_ const struct value *attributes = NULL, *extensions = NULL;
+    struct runtime_target target = {.id = change->id, .prior = prior};
+    int r = operation_resolve(operation, resource->attributes, is_due, &attributes, error);
+
+    ret->action = PLAN_UNKNOWN;
+    if (r >= 0)
+        r = operation_resolve(operation, resource->extensions, is_due, &extensions, error);
+    if (r < 0)
+        return r;
+    target.attributes = attributes;
+    target.extensions = extensions;
+    ret->has_unknown = value_has_unknown(attributes) || value_has_unknown(extensions);
+    r = ask(operation, node, &target, is_due ? NULL : &node->hint, &ret->step, error);
+    remember(operation, node, attributes, r >= 0 ? ret->step : NULL);
+    if (r < 0)
+        return r;
+    ret->action = ret->step->action;
+    return ret->action == PLAN_REPLACE ? plan_replacement(operation, node, &target, ret, error) : 0;
+}
+
+int operation_plan_one(struct operation *operation, struct node *node, const struct record *prior,
+                       bool is_due, struct planned *ret, struct error *error)
+{
+    const struct plan_change *change = &operation->plan->changes[node->index];
+
+    if (!change->resource)
+        return plan_leaving(operation, node, change->record, is_due, ret, error);
+    return plan_resource(operation, node, prior, is_due, ret, error);
+}

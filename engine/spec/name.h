@@ -1,0 +1,13 @@
+/*
+ * A Spec's namespace and name as one word: for objects, labels and files that belong to it.
+ */
+#ifndef ENGINE_SPEC_NAME_H
+#define ENGINE_SPEC_NAME_H
+
+#define SPEC_HASH_NAME_PREFIX "kusion-"
+#define SPEC_HASH_NAME_SIZE   48
+
+/* The prefix, and 40 hexadecimal digits of sha256(namespace "/" name). */
+void spec_hash_name(const char *namespace_name, const char *name, char ret[SPEC_HASH_NAME_SIZE]);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * Changes of records, in order: what waits to be stored, what a journal's
+ * entry holds, what a told document holds.
+ *
+ * A list owns what it names: a reference to each record that is put, a copy
+ * of each name that is dropped.
+ */
+#ifndef ENGINE_STATE_CHANGES_H
+#define ENGINE_STATE_CHANGES_H
+
+#include "engine/state/ledger.h"
+
+struct changes {
+    struct ledger_change *items;
+    size_t count, capacity;
+};
+
+#define CHANGES_INIT \
+    {                \
+        0            \
+    }
+void changes_done(struct changes *changes); /* leaves an empty list */
+
+void changes_add(struct changes *changes, const struct ledger_change *change);
+
+/* The name of what a change puts or drops; borrowed from it. */
+const char *change_id(const struct ledger_change *change);
+const char *change_deposed(const struct ledger_change *change);
+
+void change_apply(const struct ledger_change *change, struct state *state);
+
+/* [{put: …}, {drop: {id, deposed}}, …]. A reference; NULL: past a bound of limits.h. */
+const struct value *changes_to_value(const struct changes *changes);
+/* *ret: initialised; changes are added. ERR_CORRUPT. */
+int changes_from_value(const struct value *value, struct changes *ret, struct error *error);
+
+#endif

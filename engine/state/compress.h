@@ -1,0 +1,19 @@
+/*
+ * A value as gzipped JSON, for documents that are stored. The same value is
+ * always the same bytes. What is sensitive loses its bit: the codec (codec.h)
+ * is for what has any.
+ */
+#ifndef ENGINE_STATE_COMPRESS_H
+#define ENGINE_STATE_COMPRESS_H
+
+#include "engine/base/buf.h"
+#include "engine/base/error.h"
+#include "engine/base/value.h"
+
+/* *ret: initialised by the caller; bytes are added. ERR_TOO_LARGE past LIMIT_DOCUMENT_BYTES, as
+ * text or compressed. */
+int value_compress(const struct value *value, struct buf *ret, struct error *error);
+/* ERR_CORRUPT: no gzip, more than one, no JSON in it, or too large. */
+int value_expand(const void *bytes, size_t length, const struct value **ret, struct error *error);
+
+#endif

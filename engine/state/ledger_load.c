@@ -1,0 +1,95 @@
+#include "engine/base/str.h"
+#include "engine/state/ledger_private.h"
+
+static void start_empty(struct ledger *ledger)
+{
+    struct state_head head = {.spec_namespace = ledger->key.namespace_name,
+                              .spec_name = ledger->key.name,
+                              .spec_uid = ledger->spec_uid};
+
+    ledger->state = state_new(&head);
+    state_head_copy(&ledger->saved, &head);
+}
+
+static int check_key(const struct ledger *ledger, const struct state *state, struct error *error)
+{
+    const struct state_head *head = state_head(state);
+
+    if (str_equal(head->spec_namespace, ledger->key.namespace_name) &&
+        str_equal(head->spec_name, ledger->key.name))
+        return 0;
+    return err_set(error, ERR_CORRUPT, "StateCorrupt", "it is the State of another Spec, %s/%s",
+                   head->spec_namespace, head->spec_name);
+}
+
+static int start_with(struct ledger *ledger, const struct document *document, struct error *error)
+{
+    _cleanup_(state_free_p) struct state *state = NULL;
+    int r = state_decode(document, &state, error);
+
+    if (r >= 0)
+        r = check_key(ledger, state, error);
+    if (r < 0) {
+        _cleanup_free_ char *place = ledger_describe(ledger, DOCUMENT_STATE, NULL);
+
+        err_wrap(error, "%s", place);
+        return r;
+    }
+    state_head_copy(&ledger->saved, state_head(state));
+    ledger->state = TAKE(state);
+    ledger->is_stored = true;
+    ledger->snapshot_bytes = document->open.length + document->secret.length;
+    ledger->n_entries = document->n_entries;
+    return 0;
+}
+
+static int read_state(struct ledger *ledger, const struct store_call *call, struct error *error)
+{
+    struct document document = DOCUMENT_INIT;
+    struct error problem = {0};
+    int r = ledger->file->store->ops->read(ledger->file, call, &document, &problem);
+
+    if (r == ERR_NOT_FOUND) {
+        start_empty(ledger);
+        r = 0;
+    } else if (r >= 0) {
+        r = start_with(ledger, &document, error);
+    } else {
+        err_copy(error, &problem);
+    }
+    document_done(&document);
+    return r;
+}
+
+int ledger_check_epoch(const struct ledger *ledger, int64_t epoch, struct error *error)
+{
+    int64_t stored = ledger->saved.epoch;
+
+    if (!epoch || stored <= epoch)
+        return 0;
+    return err_set(error, ERR_CONFLICT, "StateOfLaterLeader",
+                   "State was written by a later leader (epoch %lld, ours is %lld). If another "
+                   "controller keeps State here, stop one of the two. If none does, set "
+                   "spec.leaseTransitions of this controller's Lease to %lld",
+                   (long long)stored, (long long)epoch, (long long)stored);
+}
+
+int ledger_load(struct ledger *ledger, const struct ledger_opening *opening, struct error *error)
+{
+    struct store *store = ledger->table->config.store;
+    struct document_name name = {DOCUMENT_STATE, ledger->key, NULL};
+    struct store_call call = {.deadline = opening->deadline,
+                              .cancel = opening->cancel,
+                              .permit = ledger->table->config.permit,
+                              .use = PERMIT_ACT};
+    int r = store->ops->open(store, &name, STORE_WRITE, &call, &ledger->file, error);
+
+    if (r >= 0)
+        r = read_state(ledger, &call, error);
+    if (r < 0) {
+        err_wrap(error, "loading State");
+        return r;
+    }
+    r = ledger_check_epoch(ledger, opening->epoch, error);
+    return r < 0 ? r : ledger_fold_told(ledger, &call, error);
+}

@@ -1,0 +1,92 @@
+#include "engine/state/ledger_private.h"
+
+/* Everything that it knew. With the lock. */
+static void empty(struct ledger *ledger)
+{
+    struct state_head head;
+
+    state_head_copy(&head, state_head(ledger->state));
+    head.serial = 0;
+    state_free(ledger->state);
+    ledger->state = state_new(&head);
+    state_head_done(&head);
+    ledger_forget_landed(ledger, UINT64_MAX);
+    batch_free(TAKE(ledger->batch));
+    ledger->saved.serial = 0;
+    ledger->saved_ticket = ledger->tickets;
+    ledger->is_stored = ledger->wants_snapshot = ledger->wants_write = ledger->head_changed = false;
+    ledger->removal_in_doubt = false;
+    ledger->snapshot_bytes = ledger->n_entries = 0;
+    err_clear(&ledger->failure);
+}
+
+static int try_once(struct ledger *ledger, const struct batch *batch, bool *ret_is_lost,
+                    struct error *problem)
+{
+    bool in_doubt = batch || ledger->removal_in_doubt;
+    struct store_call call = ledger_call(ledger, PERMIT_ACT);
+    int r = in_doubt ? batch_look(ledger, batch, problem) : STORED_BEFORE;
+
+    if (r < 0)
+        return r;
+    *ret_is_lost = r == STORED_OTHER;
+    if (*ret_is_lost)
+        return batch_conflict(ledger, problem);
+    r = ledger->file->store->ops->remove(ledger->file, &call, problem);
+    if (r != ERR_CONFLICT)
+        return r;
+    /* In doubt, it may be with an earlier try that arrived late: it is looked at again. */
+    *ret_is_lost = !in_doubt;
+    return batch_conflict(ledger, problem);
+}
+
+static int remove_state(struct ledger *ledger, const struct batch *batch, struct error *problem)
+{
+    int64_t until = ledger_clock(ledger) + SAVE_PATIENCE, wait = SAVE_WAIT_FIRST;
+    bool is_lost = false;
+
+    for (;;) {
+        int r = try_once(ledger, batch, &is_lost, problem);
+
+        if (r >= 0 || is_lost || !err_is_transient(r))
+            return r;
+        ledger->removal_in_doubt = true;
+        if (ledger_clock(ledger) >= until)
+            return r;
+        ledger_pause(ledger, wait);
+        wait = 2 * wait < SAVE_WAIT_MOST ? 2 * wait : SAVE_WAIT_MOST;
+    }
+}
+
+static int remove_all(struct ledger *ledger, const struct batch *batch, struct error *problem)
+{
+    int r = ledger_remove_told(ledger, problem);
+
+    return r < 0 ? r : remove_state(ledger, batch, problem);
+}
+
+int ledger_remove(struct ledger *ledger, struct error *error)
+{
+    struct error problem = {0};
+    int r;
+
+    pthread_mutex_lock(&ledger->lock);
+    ledger_work_begin(ledger);
+    if (ledger->is_lost) {
+        r = err_copy(&problem, &ledger->lost);
+    } else {
+        pthread_mutex_unlock(&ledger->lock);
+        r = remove_all(ledger, ledger->batch, &problem);
+        pthread_mutex_lock(&ledger->lock);
+        if (r >= 0)
+            empty(ledger);
+        else if (r == ERR_CONFLICT)
+            ledger_lose(ledger, &problem);
+    }
+    ledger_work_end(ledger);
+    pthread_mutex_unlock(&ledger->lock);
+    if (r >= 0)
+        return 0;
+    err_wrap(&problem, "removing State");
+    return err_copy(error, &problem);
+}

@@ -1,0 +1,273 @@
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/state/ledger_private.h"
+
+struct store_call ledger_call(const struct ledger *ledger, enum permit_use use)
+{
+    return (struct store_call){.permit = ledger->table->config.permit, .use = use};
+}
+
+void ledger_work_begin(struct ledger *ledger)
+{
+    while (ledger->working)
+        pthread_cond_wait(&ledger->changed, &ledger->lock);
+    ledger->working = true;
+}
+
+void ledger_work_end(struct ledger *ledger)
+{
+    ledger->working = false;
+    pthread_cond_broadcast(&ledger->changed);
+}
+
+/* ---- What landed ---- */
+
+static void landing_done(struct landing *landing)
+{
+    struct changes one = {.items = mem_new(sizeof(struct ledger_change)), .count = 1};
+
+    one.items[0] = landing->change;
+    changes_done(&one);
+    record_unref(landing->mark);
+}
+
+/* A document was written of it, and is to go. */
+static void note_told(struct ledger *ledger, const struct landing *landing)
+{
+    ledger->told = mem_grow(ledger->told, ledger->n_told, &ledger->told_capacity, sizeof(char *));
+    ledger->told[ledger->n_told++] = str_new(landing->mark->call.id);
+}
+
+void ledger_forget_landed(struct ledger *ledger, uint64_t ticket)
+{
+    size_t count = 0;
+
+    while (count < ledger->n_landed && ledger->landed[count].ticket <= ticket) {
+        if (ledger->landed[count].told)
+            note_told(ledger, &ledger->landed[count]);
+        landing_done(&ledger->landed[count++]);
+    }
+    ledger->n_landed -= count;
+    if (ledger->n_landed)
+        memmove(ledger->landed, ledger->landed + count, ledger->n_landed * sizeof(*ledger->landed));
+}
+
+/* ---- Begins ---- */
+
+/* Takes its changes out of the records again, where nothing else came in their place. */
+static void undo(struct ledger *ledger, struct begin *begin)
+{
+    for (size_t i = begin->n; begin->is_applied && i-- > 0;) {
+        const struct ledger_change *change = &begin->changes[i];
+        const char *id = change_id(change), *deposed = change_deposed(change);
+
+        if (state_find(ledger->state, id, deposed) != change->put)
+            continue;
+        if (begin->before[i])
+            state_put(ledger->state, begin->before[i]);
+        else
+            state_drop(ledger->state, id, deposed);
+    }
+}
+
+/* problem NULL: it is stored. */
+static void answer(struct ledger *ledger, struct begin *begin, const struct error *problem)
+{
+    if (problem) {
+        undo(ledger, begin);
+        begin->error = *problem;
+        begin->r = problem->code;
+    }
+    for (size_t i = 0; i < begin->n; i++)
+        record_unref(begin->before[i]);
+    begin->is_done = true;
+}
+
+/* The last first, so that of two changes of a record the older one is undone last. */
+static void answer_all(struct ledger *ledger, struct begin *begins, const struct error *problem)
+{
+    if (!begins)
+        return;
+    answer_all(ledger, begins->next, problem);
+    answer(ledger, begins, problem);
+}
+
+/* Those that wait and have a ticket up to this one. */
+static void answer_waiting(struct ledger *ledger, uint64_t ticket, const struct error *problem)
+{
+    struct begin *first = ledger->begins, **end = &ledger->begins;
+
+    while (*end && (*end)->ticket <= ticket)
+        end = &(*end)->next;
+    if (end == &ledger->begins)
+        return;
+    ledger->begins = TAKE(*end);
+    answer_all(ledger, first, problem);
+}
+
+static void queue(struct ledger *ledger, struct begin *begin)
+{
+    struct begin **end = &ledger->begins;
+
+    while (*end)
+        end = &(*end)->next;
+    *end = begin;
+}
+
+/* ---- Working ---- */
+
+void ledger_lose(struct ledger *ledger, const struct error *why)
+{
+    struct store_file *file = TAKE(ledger->file);
+
+    ledger->lost = *why;
+    answer_waiting(ledger, UINT64_MAX, &ledger->lost);
+    pthread_mutex_unlock(&ledger->lock);
+    if (file) /* its lock goes: State can be opened anew */
+        file->store->ops->close(file);
+    pthread_mutex_lock(&ledger->lock);
+    /* Before it is opened anew, which looks for what was told. */
+    ledger_tell(ledger, SAVE_PATIENCE);
+    ledger->is_lost = true;
+    answer_waiting(ledger, UINT64_MAX, &ledger->lost);
+    ledger_tell(ledger, SAVE_PATIENCE);
+    if (!ledger_has_untold(ledger))
+        ledger_forget_landed(ledger, UINT64_MAX);
+}
+
+/* A batch that did not happen. True: what is left of it can be tried at once. */
+static bool give_back(struct ledger *ledger, struct batch *batch, const struct error *problem)
+{
+    bool is_too_long = problem->code == ERR_TOO_LARGE && batch->is_entry;
+    struct begin *begins = TAKE(batch->begins);
+    bool again = is_too_long || (begins && batch->has_landings && problem->code != ERR_FENCED);
+
+    ledger->head_changed = true;
+    if (is_too_long) {
+        struct begin *later = TAKE(ledger->begins);
+
+        ledger->wants_snapshot = true;
+        ledger->begins = begins;
+        queue(ledger, later);
+    } else {
+        answer_all(ledger, begins, problem);
+    }
+    batch_free(batch);
+    return again;
+}
+
+/* What is in doubt stays as it is, until the store says what became of it. */
+static void keep(struct ledger *ledger, struct batch *batch, const struct error *problem)
+{
+    batch->is_withdrawn = batch->is_withdrawn || batch->begins;
+    answer_all(ledger, TAKE(batch->begins), problem);
+    ledger->batch = batch;
+}
+
+/* True: there is more that can be tried at once. */
+static bool save_one(struct ledger *ledger, int64_t patience, struct error *problem)
+{
+    struct batch *batch = ledger->batch ? TAKE(ledger->batch) : batch_new(ledger);
+    enum batch_outcome outcome;
+
+    pthread_mutex_unlock(&ledger->lock);
+    outcome = batch_run(ledger, batch, patience, problem);
+    pthread_mutex_lock(&ledger->lock);
+    if (outcome == BATCH_FAILED && !batch->is_in_doubt)
+        return give_back(ledger, batch, problem);
+    if (outcome == BATCH_FAILED) {
+        keep(ledger, batch, problem);
+        return false;
+    }
+    if (outcome == BATCH_STORED) {
+        err_clear(problem);
+        batch_commit(ledger, batch);
+    }
+    answer_all(ledger, TAKE(batch->begins), outcome == BATCH_LOST ? problem : NULL);
+    batch_free(batch);
+    if (outcome == BATCH_LOST)
+        ledger_lose(ledger, problem);
+    else
+        ledger_untell(ledger);
+    return false;
+}
+
+static void work(struct ledger *ledger, int64_t patience)
+{
+    struct error problem = {0};
+    uint64_t waiting;
+
+    ledger_work_begin(ledger);
+    if (ledger->patient)
+        patience = SAVE_PATIENCE; /* also for those that wait */
+    do {
+        err_clear(&problem);
+        waiting = ledger->tickets;
+    } while (save_one(ledger, patience, &problem));
+    if (problem.code)
+        answer_waiting(ledger, waiting, &problem);
+    if (problem.code == ERR_FENCED)
+        ledger_tell(ledger, patience);
+    ledger->failure = problem;
+    ledger->tries++;
+    ledger->tried_ticket = waiting;
+    ledger->tried_at = ledger_clock(ledger);
+    ledger->was_tried = true;
+    ledger_work_end(ledger);
+}
+
+/* ---- Waiting for it ---- */
+
+static int wait_for(struct ledger *ledger, uint64_t ticket, int64_t patience, struct error *error)
+{
+    uint64_t tries = ledger->tries;
+
+    while (ledger->saved_ticket < ticket) {
+        if (ledger->is_lost)
+            return err_copy(error, &ledger->lost);
+        if (ledger->tries != tries && ledger->tried_ticket >= ticket && ledger->failure.code)
+            return err_copy(error, &ledger->failure);
+        if (ledger->working)
+            pthread_cond_wait(&ledger->changed, &ledger->lock);
+        else
+            work(ledger, patience);
+    }
+    return 0;
+}
+
+int ledger_save(struct ledger *ledger, uint64_t ticket, int64_t patience, struct error *error)
+{
+    int r;
+
+    ledger->patient += patience > 0;
+    r = wait_for(ledger, ticket, patience, error);
+    ledger->patient -= patience > 0;
+    return r;
+}
+
+int ledger_save_all(struct ledger *ledger, int64_t patience, struct error *error)
+{
+    if (ledger->is_lost)
+        return err_copy(error, &ledger->lost);
+    if (!ledger_is_dirty(ledger) && !ledger->head_changed)
+        return 0;
+    return ledger_save(ledger, ++ledger->tickets, patience, error);
+}
+
+int ledger_save_begin(struct ledger *ledger, struct begin *begin, struct error *error)
+{
+    if (ledger->is_lost)
+        return err_copy(error, &ledger->lost);
+    begin->ticket = ++ledger->tickets;
+    queue(ledger, begin);
+    ledger->patient++;
+    while (!begin->is_done)
+        if (ledger->working)
+            pthread_cond_wait(&ledger->changed, &ledger->lock);
+        else
+            work(ledger, SAVE_PATIENCE);
+    ledger->patient--;
+    return err_copy(error, begin->r < 0 ? &begin->error : NULL);
+}

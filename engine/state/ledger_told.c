@@ -1,0 +1,269 @@
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/state/ledger_private.h"
+
+/* ---- One document ---- */
+
+static int told_open(const struct ledger *ledger, const char *id, const struct store_call *call,
+                     struct store_file **ret, struct error *error)
+{
+    struct store *store = ledger->table->config.store;
+    struct document_name name = {DOCUMENT_TOLD, ledger->key, id};
+
+    return store->ops->open(store, &name, STORE_WRITE, call, ret, error);
+}
+
+/* A read, so that the file is up to date. 0 also where there is none. */
+static int refresh(struct store_file *file, const struct store_call *call, struct error *error)
+{
+    struct document stored = DOCUMENT_INIT;
+    struct error problem = {0};
+    int r = file->store->ops->read(file, call, &stored, &problem);
+
+    document_done(&stored);
+    return r == ERR_NOT_FOUND || r == ERR_CORRUPT || r >= 0 ? 0 : err_copy(error, &problem);
+}
+
+/* One that is there is ours, too: of a try that seemed to fail, or of what it said before. */
+static int write_once(const struct ledger *ledger, const char *id, const struct document *document,
+                      struct error *problem)
+{
+    struct store_call call = ledger_call(ledger, PERMIT_TELL);
+    struct store_file *file = NULL;
+    int r = told_open(ledger, id, &call, &file, problem);
+
+    if (r < 0)
+        return r;
+    r = file->store->ops->write(file, &call, document, problem);
+    if (r == ERR_CONFLICT) {
+        r = refresh(file, &call, problem);
+        if (r >= 0)
+            r = file->store->ops->write(file, &call, document, problem);
+    }
+    file->store->ops->close(file);
+    return r;
+}
+
+static int write_told(struct ledger *ledger, const char *id, const struct changes *changes,
+                      int64_t patience)
+{
+    int64_t until = ledger_clock(ledger) + patience, wait = SAVE_WAIT_FIRST;
+    struct document document = DOCUMENT_INIT;
+    int r = told_encode(id, changes, &document, NULL);
+
+    while (r >= 0) {
+        struct error problem = {0};
+
+        r = write_once(ledger, id, &document, &problem);
+        if (r >= 0 || !err_is_transient(r) || ledger_clock(ledger) >= until)
+            break;
+        ledger_pause(ledger, wait);
+        wait = 2 * wait < SAVE_WAIT_MOST ? 2 * wait : SAVE_WAIT_MOST;
+        r = 0;
+    }
+    document_done(&document);
+    return r;
+}
+
+static int remove_one(const struct ledger *ledger, const char *id, const struct store_call *call,
+                      struct error *error)
+{
+    struct store_file *file = NULL;
+    int r = told_open(ledger, id, call, &file, error);
+
+    if (r < 0)
+        return r;
+    r = refresh(file, call, error);
+    if (r >= 0)
+        r = file->store->ops->remove(file, call, error);
+    file->store->ops->close(file);
+    return r < 0 ? r : 0;
+}
+
+/* ---- Telling ---- */
+
+static bool is_untold(const struct landing *landing)
+{
+    return landing->mark && !landing->told;
+}
+
+bool ledger_has_untold(const struct ledger *ledger)
+{
+    for (size_t i = 0; i < ledger->n_landed; i++)
+        if (is_untold(&ledger->landed[i]))
+            return true;
+    return false;
+}
+
+/* All that landed together with one change, as it is in the records now. */
+static void gather(const struct ledger *ledger, uint64_t ticket, struct changes *ret)
+{
+    for (size_t i = 0; i < ledger->n_landed; i++) {
+        const struct ledger_change *change = &ledger->landed[i].change;
+        struct ledger_change now = {.id = change_id(change), .deposed = change_deposed(change)};
+
+        if (ledger->landed[i].ticket != ticket)
+            continue;
+        now.put = state_find(ledger->state, now.id, now.deposed);
+        changes_add(ret, &now);
+    }
+}
+
+static int tell_one(struct ledger *ledger, size_t index, int64_t patience)
+{
+    _cleanup_(record_unref_p) const struct record *mark = record_ref(ledger->landed[index].mark);
+    struct changes changes = CHANGES_INIT;
+    int r;
+
+    gather(ledger, ledger->landed[index].ticket, &changes);
+    pthread_mutex_unlock(&ledger->lock);
+    r = write_told(ledger, mark->call.id, &changes, patience);
+    changes_done(&changes);
+    pthread_mutex_lock(&ledger->lock);
+    ledger->landed[index].told = r >= 0;
+    return r;
+}
+
+void ledger_tell(struct ledger *ledger, int64_t patience)
+{
+    for (size_t i = 0; i < ledger->n_landed; i++)
+        if (is_untold(&ledger->landed[i]) && tell_one(ledger, i, patience) < 0)
+            return;
+}
+
+void ledger_untell(struct ledger *ledger)
+{
+    while (ledger->n_told) {
+        _cleanup_free_ char *id = ledger->told[--ledger->n_told];
+        struct store_call call = ledger_call(ledger, PERMIT_ACT);
+
+        pthread_mutex_unlock(&ledger->lock);
+        remove_one(ledger, id, &call, NULL);
+        pthread_mutex_lock(&ledger->lock);
+    }
+}
+
+/* ---- What others told ---- */
+
+struct names {
+    char **items;
+    size_t count, capacity;
+};
+
+static void names_done(struct names *names)
+{
+    for (size_t i = 0; i < names->count; i++)
+        free(names->items[i]);
+    free(names->items);
+}
+
+static int on_name(void *arg, const struct document_name *name, struct error *error)
+{
+    struct names *names = arg;
+
+    (void)error;
+    names->items = mem_grow(names->items, names->count, &names->capacity, sizeof(char *));
+    names->items[names->count++] = str_new(name->item);
+    return 0;
+}
+
+static int list_told(const struct ledger *ledger, const struct store_call *call, struct names *ret,
+                     struct error *error)
+{
+    struct store *store = ledger->table->config.store;
+
+    return store->ops->list(store, DOCUMENT_TOLD, &ledger->key, on_name, ret, call, error);
+}
+
+/* The begin marks of State, by call. */
+static void find_marks(const struct ledger *ledger, struct strmap *ret)
+{
+    const struct record *record;
+
+    for (size_t at = 0; (record = state_next(ledger->state, &at));)
+        if (record->status == RECORD_CREATING && record->call.id)
+            strmap_put(ret, record->call.id, (void *)(uintptr_t)record);
+}
+
+static int read_one(const struct ledger *ledger, const char *id, const struct store_call *call,
+                    struct changes *ret, struct error *error)
+{
+    struct document document = DOCUMENT_INIT;
+    struct store_file *file = NULL;
+    struct error problem = {0};
+    int r = told_open(ledger, id, call, &file, error);
+
+    if (r < 0)
+        return r;
+    r = file->store->ops->read(file, call, &document, &problem);
+    if (r >= 0)
+        r = told_decode(&document, id, ret, &problem);
+    file->store->ops->close(file);
+    document_done(&document);
+    if (r == ERR_NOT_FOUND)
+        return 0;
+    if (r < 0) {
+        _cleanup_free_ char *place = ledger_describe(ledger, DOCUMENT_TOLD, id);
+
+        err_wrap(&problem, "%s", place);
+        return err_copy(error, &problem);
+    }
+    return 0;
+}
+
+static int read_marked(const struct ledger *ledger, const struct strmap *marks,
+                       const struct names *names, const struct store_call *call,
+                       struct changes *ret, struct error *error)
+{
+    int r = 0;
+
+    for (size_t i = 0; r >= 0 && i < names->count; i++)
+        if (strmap_get(marks, names->items[i]))
+            r = read_one(ledger, names->items[i], call, ret, error);
+    return r;
+}
+
+static int fold_names(struct ledger *ledger, const struct strmap *marks, const struct names *names,
+                      const struct store_call *call, struct error *error)
+{
+    struct changes changes = CHANGES_INIT;
+    int r = read_marked(ledger, marks, names, call, &changes, error);
+
+    if (r >= 0 && changes.count)
+        r = ledger_fold(ledger, &changes, error);
+    changes_done(&changes);
+    /* What cannot be removed is found again, and says nothing new. */
+    for (size_t i = 0; r >= 0 && i < names->count; i++)
+        remove_one(ledger, names->items[i], call, NULL);
+    return r;
+}
+
+int ledger_fold_told(struct ledger *ledger, const struct store_call *call, struct error *error)
+{
+    struct strmap marks = STRMAP_INIT;
+    struct names names = {0};
+    int r = 0;
+
+    find_marks(ledger, &marks);
+    if (marks.count)
+        r = list_told(ledger, call, &names, error);
+    if (r >= 0 && names.count)
+        r = fold_names(ledger, &marks, &names, call, error);
+    names_done(&names);
+    strmap_done(&marks);
+    return r;
+}
+
+int ledger_remove_told(struct ledger *ledger, struct error *error)
+{
+    struct store_call call = ledger_call(ledger, PERMIT_ACT);
+    struct names names = {0};
+    int r = list_told(ledger, &call, &names, error);
+
+    for (size_t i = 0; r >= 0 && i < names.count; i++)
+        r = remove_one(ledger, names.items[i], &call, error);
+    names_done(&names);
+    return r;
+}

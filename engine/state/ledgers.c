@@ -1,0 +1,400 @@
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/state/ledger_private.h"
+
+/* ---- The table ---- */
+
+static void condition_init(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+struct ledgers *ledgers_new(const struct ledgers_config *config)
+{
+    struct ledgers *ledgers = NEW(struct ledgers);
+
+    ledgers->config = *config;
+    pthread_mutex_init(&ledgers->lock, NULL);
+    condition_init(&ledgers->changed);
+    strmap_init(&ledgers->by_key);
+    return ledgers;
+}
+
+/* ---- One ledger, as the table's entry. With the table's lock. ---- */
+
+static struct ledger *entry_new(struct ledgers *ledgers, const struct ledger_opening *opening,
+                                const char *key_text)
+{
+    struct ledger *ledger = NEW(struct ledger);
+
+    ledger->table = ledgers;
+    ledger->key.namespace_name = str_new(opening->key.namespace_name);
+    ledger->key.name = str_new(opening->key.name);
+    ledger->key_text = str_new(key_text);
+    ledger->spec_uid = str_new(opening->spec_uid);
+    ledger->epoch = opening->epoch;
+    ledger->calls = calls_new();
+    pthread_mutex_init(&ledger->lock, NULL);
+    condition_init(&ledger->changed);
+    condition_init(&ledger->never);
+    ledger->phase = LEDGER_LOADING;
+    ledger->references = 1;
+    ledger->is_named = true;
+    strmap_put(&ledgers->by_key, ledger->key_text, ledger);
+    ledger->next = ledgers->all;
+    if (ledger->next)
+        ledger->next->previous = ledger;
+    ledgers->all = ledger;
+    return ledger;
+}
+
+/* The next ledger_open() does not find it. */
+static void entry_hide(struct ledger *ledger)
+{
+    if (ledger->is_named)
+        strmap_remove(&ledger->table->by_key, ledger->key_text);
+    ledger->is_named = false;
+}
+
+static void entry_unlink(struct ledger *ledger)
+{
+    entry_hide(ledger);
+    if (ledger->previous)
+        ledger->previous->next = ledger->next;
+    else
+        ledger->table->all = ledger->next;
+    if (ledger->next)
+        ledger->next->previous = ledger->previous;
+}
+
+static void close_file(struct ledger *ledger)
+{
+    struct store_file *file = TAKE(ledger->file);
+
+    if (file)
+        file->store->ops->close(file);
+}
+
+/* After close_file(). */
+static void entry_free(struct ledger *ledger)
+{
+    ledger_forget_landed(ledger, UINT64_MAX);
+    free(ledger->landed);
+    batch_free(ledger->batch);
+    for (size_t i = 0; i < ledger->n_told; i++)
+        free(ledger->told[i]);
+    free(ledger->told);
+    state_head_done(&ledger->saved);
+    state_free(ledger->state);
+    free((char *)(uintptr_t)ledger->key.namespace_name);
+    free((char *)(uintptr_t)ledger->key.name);
+    calls_free(ledger->calls);
+    free(ledger->key_text);
+    free(ledger->spec_uid);
+    pthread_cond_destroy(&ledger->never);
+    pthread_cond_destroy(&ledger->changed);
+    pthread_mutex_destroy(&ledger->lock);
+    free(ledger);
+}
+
+/* Gives the store's lock back before another thread opens the Spec again. The table's lock is let
+ * go of meanwhile. */
+static void entry_close(struct ledger *ledger)
+{
+    struct ledgers *ledgers = ledger->table;
+
+    ledger->phase = LEDGER_CLOSING;
+    pthread_mutex_unlock(&ledgers->lock);
+    close_file(ledger);
+    pthread_mutex_lock(&ledgers->lock);
+    entry_unlink(ledger);
+    pthread_cond_broadcast(&ledgers->changed);
+    entry_free(ledger);
+}
+
+static bool needs_work(struct ledger *ledger)
+{
+    bool dirty;
+
+    pthread_mutex_lock(&ledger->lock);
+    dirty = ledger_is_dirty(ledger);
+    pthread_mutex_unlock(&ledger->lock);
+    return dirty;
+}
+
+/* One reference less. */
+static void entry_release(struct ledger *ledger)
+{
+    if (--ledger->references == 0 && !needs_work(ledger))
+        entry_close(ledger);
+}
+
+/* ---- References ---- */
+
+struct ledger *ledger_ref(struct ledger *ledger)
+{
+    if (!ledger)
+        return NULL;
+    pthread_mutex_lock(&ledger->table->lock);
+    ledger->references++;
+    pthread_mutex_unlock(&ledger->table->lock);
+    return ledger;
+}
+
+void ledger_unref(struct ledger *ledger)
+{
+    struct ledgers *ledgers;
+
+    if (!ledger)
+        return;
+    ledgers = ledger->table;
+    pthread_mutex_lock(&ledgers->lock);
+    entry_release(ledger);
+    pthread_mutex_unlock(&ledgers->lock);
+}
+
+/* ---- Opening ---- */
+
+static void wake_all(void *arg)
+{
+    struct ledgers *ledgers = arg;
+
+    pthread_mutex_lock(&ledgers->lock);
+    pthread_cond_broadcast(&ledgers->changed);
+    pthread_mutex_unlock(&ledgers->lock);
+}
+
+/* Until a ledger that another thread opens or closes changed its phase. With the table's lock. */
+static int wait_for_phase(struct ledgers *ledgers, const struct ledger_opening *opening,
+                          struct error *error)
+{
+    const struct clock_source *clock = ledgers->config.clock;
+
+    if (cancel_fired(opening->cancel))
+        return err_set(error, ERR_CANCELLED, cancel_reason(opening->cancel),
+                       "State was not opened: it was cancelled");
+    if (!opening->deadline) {
+        pthread_cond_wait(&ledgers->changed, &ledgers->lock);
+        return 0;
+    }
+    if (clock->monotonic(clock) >= opening->deadline)
+        return err_set(error, ERR_TIMEOUT, "Timeout", "State was not opened in time");
+    clock->wait(clock, &ledgers->changed, &ledgers->lock, opening->deadline);
+    return 0;
+}
+
+/* With the table's lock, which is let go of while it is loaded. */
+static int load_new(struct ledgers *ledgers, const struct ledger_opening *opening,
+                    const char *key_text, struct ledger **ret, struct error *error)
+{
+    struct ledger *ledger = entry_new(ledgers, opening, key_text);
+    int r;
+
+    pthread_mutex_unlock(&ledgers->lock);
+    r = ledger_load(ledger, opening, error);
+    pthread_mutex_lock(&ledgers->lock);
+    if (r < 0) {
+        entry_close(ledger);
+        return r;
+    }
+    ledger->phase = LEDGER_OPEN;
+    pthread_cond_broadcast(&ledgers->changed);
+    *ret = ledger;
+    return 0;
+}
+
+static bool is_lost(struct ledger *ledger)
+{
+    bool lost;
+
+    pthread_mutex_lock(&ledger->lock);
+    lost = ledger->is_lost;
+    pthread_mutex_unlock(&ledger->lock);
+    return lost;
+}
+
+/* A ledger that others have open, or had. */
+static int join(struct ledger *ledger, const struct ledger_opening *opening, bool is_first,
+                struct error *error)
+{
+    int r = 0;
+
+    pthread_mutex_lock(&ledger->lock);
+    if (opening->epoch > ledger->epoch)
+        ledger->epoch = opening->epoch;
+    if (!str_equal(ledger->spec_uid, opening->spec_uid)) {
+        free(ledger->spec_uid);
+        ledger->spec_uid = str_new(opening->spec_uid);
+    }
+    if (ledger_is_dirty(ledger) && (is_first || ledger->failure.code))
+        r = ledger_save_all(ledger, SAVE_PATIENCE, error);
+    if (r >= 0)
+        r = ledger_check_epoch(ledger, opening->epoch, error);
+    pthread_mutex_unlock(&ledger->lock);
+    return r;
+}
+
+/* With the table's lock, which is let go of. 0 and *ret NULL: it was lost. */
+static int join_open(struct ledger *ledger, const struct ledger_opening *opening,
+                     struct ledger **ret, struct error *error)
+{
+    struct ledgers *ledgers = ledger->table;
+    bool is_first = ledger->references++ == 0;
+    int r;
+
+    pthread_mutex_unlock(&ledgers->lock);
+    r = join(ledger, opening, is_first, error);
+    pthread_mutex_lock(&ledgers->lock);
+    if (r >= 0) {
+        *ret = ledger;
+        return 0;
+    }
+    if (is_lost(ledger)) {
+        entry_hide(ledger);
+        err_clear(error);
+        r = 0;
+    }
+    entry_release(ledger);
+    return r;
+}
+
+static int open_locked(struct ledgers *ledgers, const struct ledger_opening *opening,
+                       const char *key_text, struct ledger **ret, struct error *error)
+{
+    int r = 0;
+
+    for (*ret = NULL; r >= 0 && !*ret;) {
+        struct ledger *ledger = strmap_get(&ledgers->by_key, key_text);
+
+        if (!ledger)
+            r = load_new(ledgers, opening, key_text, ret, error);
+        else if (ledger->phase != LEDGER_OPEN)
+            r = wait_for_phase(ledgers, opening, error);
+        else if (is_lost(ledger))
+            entry_hide(ledger);
+        else
+            r = join_open(ledger, opening, ret, error);
+    }
+    return r;
+}
+
+int ledger_open(struct ledgers *ledgers, const struct ledger_opening *opening, struct ledger **ret,
+                struct error *error)
+{
+    _cleanup_free_ char *key_text =
+        str_printf("%s/%s", opening->key.namespace_name, opening->key.name);
+    struct cancel_listener *listener =
+        opening->cancel ? cancel_listen(opening->cancel, wake_all, ledgers) : NULL;
+    struct ledger *ledger = NULL;
+    int r;
+
+    pthread_mutex_lock(&ledgers->lock);
+    r = open_locked(ledgers, opening, key_text, &ledger, error);
+    pthread_mutex_unlock(&ledgers->lock);
+    if (listener)
+        cancel_unlisten(opening->cancel, listener);
+    if (r >= 0)
+        *ret = ledger;
+    return r;
+}
+
+/* ---- All ---- */
+
+/* Those that have something to store or tell; a reference each. */
+static struct ledger **dirty_ledgers(struct ledgers *ledgers, size_t *ret_count)
+{
+    struct ledger **dirty = NULL;
+    size_t count = 0, capacity = 0;
+
+    pthread_mutex_lock(&ledgers->lock);
+    for (struct ledger *ledger = ledgers->all; ledger; ledger = ledger->next) {
+        if (ledger->phase != LEDGER_OPEN || !needs_work(ledger))
+            continue;
+        ledger->references++;
+        dirty = mem_grow(dirty, count, &capacity, sizeof(struct ledger *));
+        dirty[count++] = ledger;
+    }
+    pthread_mutex_unlock(&ledgers->lock);
+    *ret_count = count;
+    return dirty;
+}
+
+/* Once, without waiting. True: it still holds something. */
+static bool retry_one(struct ledger *ledger)
+{
+    bool dirty;
+
+    pthread_mutex_lock(&ledger->lock);
+    if (ledger->is_lost) {
+        ledger_work_begin(ledger);
+        ledger_tell(ledger, 0);
+        ledger_work_end(ledger);
+    } else {
+        ledger_save_all(ledger, 0, NULL);
+    }
+    dirty = ledger_is_dirty(ledger);
+    pthread_mutex_unlock(&ledger->lock);
+    return dirty;
+}
+
+size_t ledgers_retry(struct ledgers *ledgers)
+{
+    size_t count = 0, left = 0;
+    _cleanup_free_ struct ledger **dirty = dirty_ledgers(ledgers, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        left += retry_one(dirty[i]);
+        ledger_unref(dirty[i]);
+    }
+    return left;
+}
+
+void ledgers_free(struct ledgers *ledgers)
+{
+    if (!ledgers)
+        return;
+    ledgers_retry(ledgers);
+    pthread_mutex_lock(&ledgers->lock);
+    while (ledgers->all)
+        entry_close(ledgers->all);
+    pthread_mutex_unlock(&ledgers->lock);
+    strmap_done(&ledgers->by_key);
+    pthread_cond_destroy(&ledgers->changed);
+    pthread_mutex_destroy(&ledgers->lock);
+    free(ledgers);
+}
+
+/* ---- For the other files ---- */
+
+int64_t ledger_clock(const struct ledger *ledger)
+{
+    const struct clock_source *clock = ledger->table->config.clock;
+
+    return clock->monotonic(clock);
+}
+
+void ledger_pause(struct ledger *ledger, int64_t ms)
+{
+    const struct clock_source *clock = ledger->table->config.clock;
+    int64_t until = clock->monotonic(clock) + ms;
+
+    pthread_mutex_lock(&ledger->lock);
+    while (clock->monotonic(clock) < until)
+        clock->wait(clock, &ledger->never, &ledger->lock, until);
+    pthread_mutex_unlock(&ledger->lock);
+}
+
+char *ledger_describe(const struct ledger *ledger, enum document_kind kind, const char *item)
+{
+    struct store *store = ledger->table->config.store;
+    struct document_name name = {kind, ledger->key, item};
+
+    return store->ops->describe
+               ? store->ops->describe(store, &name)
+               : str_printf("%s of %s", document_kind_name(kind), ledger->key_text);
+}

@@ -1,0 +1,229 @@
+#include "engine/state/state_value.h"
+
+#include "engine/base/str.h"
+
+static const char *const statuses[] = {
+    [RECORD_INTENT] = "intent",
+    [RECORD_CREATING] = "creating",
+    [RECORD_APPLIED] = "applied",
+    [RECORD_TAINTED] = "tainted",
+};
+
+/* ---- Writing ---- */
+
+static const struct value *call_to_value(const struct record_call *call)
+{
+    if (!call->id && !call->epoch && !call->until)
+        return NULL;
+    return value_pack("{s:s?, s:I, s:I}", "id", call->id, "epoch", call->epoch, "until",
+                      call->until);
+}
+
+const struct value *record_to_value(const struct record *record)
+{
+    _cleanup_value_ const struct value *call = call_to_value(&record->call);
+    _cleanup_value_ const struct value *prevents =
+        record->prevent_destroy ? value_pack("b", 1) : NULL;
+    _cleanup_value_ const struct value *own =
+        value_pack("{s:s, s:s?, s:v?, s:v?, s:s?, s:s?, s:I, s:s, s:v?, s:v?}", "status",
+                   statuses[record->status], "deposed", record->deposed, "result", record->result,
+                   "memory", record->memory, "uid", record->uid, "footprint", record->footprint,
+                   "revision", record->revision, "action", plan_action_name(record->action),
+                   "preventDestroy", prevents, "call", call);
+
+    if (!own)
+        return NULL;
+    return value_pack("{s:s, s:s, s:v?, s:v?, s:v?, s:v}", "id", record->id, "type", record->type,
+                      "attributes", record->attributes, "dependsOn", record->dependencies,
+                      "extensions", record->extensions, "record", own);
+}
+
+static const struct value *resources_to_value(const struct state *state)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *resources = NULL;
+    const struct record *record;
+
+    value_begin_array(b);
+    for (size_t at = 0; (record = state_next(state, &at));) {
+        _cleanup_value_ const struct value *value = record_to_value(record);
+
+        if (!value)
+            return NULL;
+        value_add(b, value);
+    }
+    value_end_array(b);
+    value_builder_finish(b, &resources, NULL);
+    return resources;
+}
+
+const struct value *state_to_value(const struct state *state)
+{
+    const struct state_head *head = state_head(state);
+    _cleanup_value_ const struct value *resources = resources_to_value(state);
+
+    if (!resources)
+        return NULL;
+    return value_pack("{s:i, s:{s:s, s:s, s:s?}, s:I, s:I, s:I, s:I, s:I, s:v?, s:v}", "format",
+                      STATE_FORMAT, "spec", "namespace", head->spec_namespace, "name",
+                      head->spec_name, "uid", head->spec_uid, "revision", head->revision,
+                      "appliedRevision", head->applied_revision, "generation", head->generation,
+                      "epoch", head->epoch, "serial", (int64_t)head->serial, "policy", head->policy,
+                      "resources", resources);
+}
+
+/* ---- Reading ---- */
+
+static int status_from_value(const struct value *own, enum record_status *ret, struct error *error)
+{
+    const char *name = value_get_string(own, "status");
+
+    for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)
+        if (str_equal(statuses[i], name)) {
+            *ret = (enum record_status)i;
+            return 0;
+        }
+    return state_corrupt(error, "its status is none that this version knows");
+}
+
+static int call_from_value(const struct value *value, struct record_call *ret, struct error *error)
+{
+    static const char *const known[] = {"id", "epoch", "until", NULL};
+    int r;
+
+    if (!value)
+        return 0;
+    r = members_check(value, known, error);
+    if (r >= 0)
+        r = member_text_if(value, "id", &ret->id, error);
+    if (r >= 0)
+        r = member_int(value, "epoch", &ret->epoch, error);
+    return r < 0 ? r : member_int(value, "until", &ret->until, error);
+}
+
+static int own_from_value(const struct value *own, struct record *ret, struct error *error)
+{
+    static const char *const known[] = {"status",    "deposed",  "result", "memory",         "uid",
+                                        "footprint", "revision", "action", "preventDestroy", "call",
+                                        NULL};
+    int r = members_check(own, known, error);
+
+    if (r >= 0)
+        r = status_from_value(own, &ret->status, error);
+    if (r >= 0)
+        r = member_text_if(own, "deposed", &ret->deposed, error);
+    if (r >= 0)
+        r = member_text_if(own, "uid", &ret->uid, error);
+    if (r >= 0)
+        r = member_text_if(own, "footprint", &ret->footprint, error);
+    if (r >= 0)
+        r = member_int(own, "revision", &ret->revision, error);
+    if (r >= 0 && !plan_action_parse(value_get_string(own, "action"), &ret->action))
+        r = state_corrupt(error, "its action is none that this version knows");
+    ret->result = value_get(own, "result");
+    ret->memory = value_get(own, "memory");
+    ret->prevent_destroy = value_bool(value_get(own, "preventDestroy"), false);
+    return r < 0 ? r : call_from_value(value_get(own, "call"), &ret->call, error);
+}
+
+int record_from_value(const struct value *value, const struct record **ret, struct error *error)
+{
+    static const char *const known[] = {"id",         "type",   "attributes", "dependsOn",
+                                        "extensions", "record", NULL};
+    struct record record = {.attributes = value_get(value, "attributes"),
+                            .extensions = value_get(value, "extensions"),
+                            .dependencies = value_get(value, "dependsOn")};
+    int r = members_check(value, known, error);
+
+    if (r >= 0)
+        r = member_text(value, "id", &record.id, error);
+    if (r >= 0)
+        r = member_text(value, "type", &record.type, error);
+    if (r >= 0 && record.attributes && !value_is(record.attributes, VALUE_OBJECT))
+        r = state_corrupt(error, "its attributes are no object");
+    if (r >= 0)
+        r = own_from_value(value_get(value, "record"), &record, error);
+    if (r < 0)
+        return r;
+    *ret = record_new(&record);
+    return 0;
+}
+
+static int spec_from_value(const struct value *spec, struct state_head *ret, struct error *error)
+{
+    static const char *const known[] = {"namespace", "name", "uid", NULL};
+    int r = members_check(spec, known, error);
+
+    if (r >= 0)
+        r = member_text(spec, "namespace", &ret->spec_namespace, error);
+    if (r >= 0)
+        r = member_text(spec, "name", &ret->spec_name, error);
+    return r < 0 ? r : member_text_if(spec, "uid", &ret->spec_uid, error);
+}
+
+static int head_from_value(const struct value *value, struct state_head *ret, struct error *error)
+{
+    int64_t serial = 0;
+    int r = spec_from_value(value_get(value, "spec"), ret, error);
+
+    if (r >= 0)
+        r = member_int(value, "revision", &ret->revision, error);
+    if (r >= 0)
+        r = member_int(value, "appliedRevision", &ret->applied_revision, error);
+    if (r >= 0)
+        r = member_int(value, "generation", &ret->generation, error);
+    if (r >= 0)
+        r = member_int(value, "epoch", &ret->epoch, error);
+    if (r >= 0)
+        r = member_int(value, "serial", &serial, error);
+    if (r >= 0 && serial < 0)
+        r = state_corrupt(error, "the field \"serial\" is negative");
+    ret->serial = (uint64_t)serial;
+    ret->policy = value_get(value, "policy");
+    return r;
+}
+
+static int add_record(struct state *state, const struct value *value, size_t index,
+                      struct error *error)
+{
+    _cleanup_(record_unref_p) const struct record *record = NULL;
+    int r = record_from_value(value, &record, error);
+
+    if (r >= 0 && state_find(state, record->id, record->deposed))
+        r = state_corrupt(error, "it is there twice");
+    if (r < 0) {
+        err_wrap(error, "State's resource %zu", index);
+        return r;
+    }
+    state_put(state, record);
+    return 0;
+}
+
+int state_from_value(const struct value *value, struct state **ret, struct error *error)
+{
+    static const char *const known[] = {"format",     "spec",  "revision", "appliedRevision",
+                                        "generation", "epoch", "serial",   "policy",
+                                        "resources",  NULL};
+    const struct value *resources = value_get(value, "resources");
+    _cleanup_(state_free_p) struct state *state = NULL;
+    struct state_head head = {0};
+    int r = format_check(value, error);
+
+    if (r >= 0)
+        r = members_check(value, known, error);
+    if (r >= 0)
+        r = head_from_value(value, &head, error);
+    if (r >= 0 && !value_is(resources, VALUE_ARRAY))
+        r = state_corrupt(error, "the field \"resources\" is missing");
+    if (r < 0) {
+        err_wrap(error, "State");
+        return r;
+    }
+    state = state_new(&head);
+    for (size_t i = 0; r >= 0 && i < value_count(resources); i++)
+        r = add_record(state, value_at(resources, i), i, error);
+    if (r < 0)
+        return r;
+    *ret = TAKE(state);
+    return 0;
+}

@@ -1,0 +1,94 @@
+/* Names of documents as names of files: private.h. */
+#include <string.h>
+
+#include "engine/base/str.h"
+#include "runtimes/file/private.h"
+
+/* Of a name in a path, before what is added to it; a file system's limit is 255 bytes. */
+#define MAX_NAME    180
+#define SHOWN       100 /* bytes of a name that is too long */
+#define NAME_DIGITS 40  /* hexadecimal digits of its checksum */
+
+static bool is_safe(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_';
+}
+
+char *file_name_escape(const char *text)
+{
+    _cleanup_buf_ struct buf to = BUF_INIT;
+
+    for (; *text; text++) {
+        if (is_safe(*text))
+            buf_add_char(&to, *text);
+        else
+            buf_printf(&to, "%%%02X", (unsigned)(unsigned char)*text);
+    }
+    return buf_take(&to);
+}
+
+static int digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+char *file_name_unescape(const char *word)
+{
+    _cleanup_buf_ struct buf to = BUF_INIT;
+
+    for (; *word; word++) {
+        int high, low;
+
+        if (is_safe(*word)) {
+            buf_add_char(&to, *word);
+            continue;
+        }
+        high = *word == '%' ? digit(word[1]) : -1;
+        low = high >= 0 ? digit(word[2]) : -1;
+        if (low < 0 || high + low == 0)
+            return NULL;
+        buf_add_char(&to, (char)(high * 16 + low));
+        word += 2;
+    }
+    return buf_take(&to);
+}
+
+/* As a file's name: prefix, and the text escaped, or as much as fits of it with a checksum. */
+static char *name_of(const char *prefix, const char *text)
+{
+    _cleanup_free_ char *escaped = file_name_escape(text);
+    char hex[HASH_HEX_SIZE];
+
+    if (strlen(escaped) <= MAX_NAME)
+        return str_printf("%s%s", prefix, escaped);
+    hash_hex(text, strlen(text), hex);
+    return str_printf("%s%.*s~%.*s", prefix, SHOWN, escaped, NAME_DIGITS, hex);
+}
+
+void file_place_of(const char *directory, const struct document_name *name, struct place *ret)
+{
+    _cleanup_free_ char *namespace_name = name_of("", name->spec.namespace_name);
+    _cleanup_free_ char *spec = name_of("", name->spec.name);
+    _cleanup_free_ char *prefix = str_printf("%s-", document_kind_name(name->kind));
+
+    ret->namespace_folder = str_printf("%s/%s", directory, namespace_name);
+    ret->folder = str_printf("%s/%s", ret->namespace_folder, spec);
+    ret->stem = name->item ? name_of(prefix, name->item) : str_new(document_kind_name(name->kind));
+}
+
+void file_place_done(struct place *place)
+{
+    free(place->namespace_folder);
+    free(place->folder);
+    free(place->stem);
+    *place = (struct place){0};
+}
+
+char *file_place_path(const struct place *place, const char *id, const char *suffix)
+{
+    return str_printf("%s/%s%s%s.%s", place->folder, place->stem, id ? "." : "", id ? id : "",
+                      suffix);
+}

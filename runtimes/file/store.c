@@ -1,0 +1,485 @@
+#include "runtimes/file/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "runtimes/file/private.h"
+
+#define MODE_OPEN     0644
+#define MODE_SECRET   0600
+#define JOURNAL_BYTES (32u << 20) /* then the document has to be written anew */
+
+struct file_document {
+    struct store_file base;
+    struct document_name name; /* of the strings below */
+    char *namespace_name, *spec_name, *item;
+    struct place place;
+    enum store_mode mode;
+    int lock; /* a file descriptor, -1: none */
+    /* As it was seen last. */
+    struct buf text; /* the head; empty: there is no document */
+    struct head head;
+    size_t journal_length, n_entries;
+    bool is_damaged;
+};
+
+static const char *const suffixes[PARTS] = {"open", "secret"};
+
+/* ---- Reading ---- */
+
+static void forget(struct file_document *file)
+{
+    buf_reset(&file->text);
+    file_head_done(&file->head);
+    file->journal_length = 0;
+    file->n_entries = 0;
+    file->is_damaged = false;
+}
+
+static bool is_name(const struct document_name *a, const struct document_name *b)
+{
+    return a->kind == b->kind && str_equal(a->item, b->item) &&
+           str_equal(a->spec.name, b->spec.name) &&
+           str_equal(a->spec.namespace_name, b->spec.namespace_name);
+}
+
+/* What is missing of a document whose head is there is damage. */
+static int read_file(const char *path, struct buf *to, struct error *error)
+{
+    struct error problem = {0};
+    int r = file_read(path, to, &problem);
+
+    if (r == ERR_NOT_FOUND)
+        return file_corrupt(path, "is missing", error);
+    return r < 0 ? err_copy(error, &problem) : 0;
+}
+
+static int read_part(const struct file_document *file, enum part part, struct buf *to,
+                     struct error *error)
+{
+    _cleanup_free_ char *path = file_place_path(&file->place, file->head.id, suffixes[part]);
+    char checksum[HASH_HEX_SIZE];
+    int r;
+
+    if (!file->head.parts[part].exists)
+        return 0;
+    r = read_file(path, to, error);
+    if (r < 0)
+        return r;
+    hash_hex(to->data, to->length, checksum);
+    if (to->length != file->head.parts[part].length ||
+        !str_equal(checksum, file->head.parts[part].checksum))
+        return file_corrupt(path, "is damaged: it does not match its checksum", error);
+    return 0;
+}
+
+static int read_journal(struct file_document *file, struct document *to, struct error *error)
+{
+    _cleanup_free_ char *path = file_place_path(&file->place, file->head.id, "journal");
+    _cleanup_buf_ struct buf journal = BUF_INIT;
+    int r;
+
+    if (!file->head.has_journal)
+        return 0;
+    r = read_file(path, &journal, error);
+    if (r < 0)
+        return r;
+    if (!file_journal_parse(&journal, file->head.id, to, &file->journal_length) ||
+        to->n_entries == 0)
+        return file_corrupt(path, "is damaged: its entries do not match their checksums", error);
+    file->n_entries = to->n_entries;
+    return 0;
+}
+
+/* Of what file->text says. */
+static int read_all(struct file_document *file, struct document *to, struct error *error)
+{
+    _cleanup_free_ char *path = file_place_path(&file->place, NULL, "head");
+    int r;
+
+    if (!file_head_parse(file->text.data, file->text.length, &file->head))
+        return file_corrupt(path, "is damaged, or of another version's format", error);
+    if (!is_name(&file->head.name, &file->name))
+        return file_corrupt(path, "is damaged: it is of another document", error);
+    r = read_part(file, PART_OPEN, &to->open, error);
+    if (r == 0)
+        r = read_part(file, PART_SECRET, &to->secret, error);
+    if (r == 0)
+        r = read_journal(file, to, error);
+    return r;
+}
+
+static int read_head(struct file_document *file, struct error *error)
+{
+    _cleanup_free_ char *path = file_place_path(&file->place, NULL, "head");
+
+    forget(file);
+    return file_read(path, &file->text, error);
+}
+
+static bool same_text(const struct buf *a, const struct buf *b)
+{
+    return a->length == b->length && memcmp(a->data, b->data, a->length) == 0;
+}
+
+static int store_read(struct store_file *base, const struct store_call *call, struct document *ret,
+                      struct error *error)
+{
+    struct file_document *file = (struct file_document *)base;
+    _cleanup_buf_ struct buf before = BUF_INIT;
+
+    if (cancel_fired(call->cancel))
+        return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call->cancel));
+    /* What is missing may have been removed by a write since the head was read. */
+    for (;;) {
+        struct document document = DOCUMENT_INIT;
+        struct error problem = {0};
+        int r = read_head(file, &problem);
+
+        if (r == 0)
+            r = read_all(file, &document, &problem);
+        if (r == 0) {
+            document_done(ret);
+            *ret = document;
+            return 0;
+        }
+        document_done(&document);
+        if (r != ERR_CORRUPT) {
+            forget(file);
+            return err_copy(error, &problem);
+        }
+        file->is_damaged = true;
+        if (before.length && same_text(&before, &file->text))
+            return err_copy(error, &problem);
+        buf_reset(&before);
+        buf_add(&before, file->text.data, file->text.length);
+        if (!before.length) /* an empty head */
+            return err_copy(error, &problem);
+    }
+}
+
+/* ---- Is it still as it was seen? ---- */
+
+static int conflict(const struct file_document *file, struct error *error)
+{
+    return err_set(
+        error, ERR_CONFLICT, "StateConflict", "%s of %s/%s was changed by another meanwhile",
+        document_kind_name(file->name.kind), file->name.spec.namespace_name, file->name.spec.name);
+}
+
+static int check_journal(const struct file_document *file, struct error *error)
+{
+    _cleanup_free_ char *path = file_place_path(&file->place, file->head.id, "journal");
+    _cleanup_buf_ struct buf journal = BUF_INIT;
+    struct document entries = DOCUMENT_INIT;
+    struct stat status;
+    size_t length = 0;
+    bool is_same;
+    int r;
+
+    if (stat(path, &status) == 0 && (uintmax_t)status.st_size == file->journal_length)
+        return 0;
+    r = read_file(path, &journal, error);
+    if (r < 0)
+        return r;
+    is_same = file_journal_parse(&journal, file->head.id, &entries, &length) &&
+              length == file->journal_length;
+    document_done(&entries);
+    return is_same ? 0 : conflict(file, error);
+}
+
+/* The lock does not tell: someone may have removed its file. */
+static int check_seen(const struct file_document *file, struct error *error)
+{
+    _cleanup_free_ char *path = file_place_path(&file->place, NULL, "head");
+    _cleanup_buf_ struct buf now = BUF_INIT;
+    struct error problem = {0};
+    int r = file_read(path, &now, &problem);
+
+    if (r == ERR_NOT_FOUND)
+        return file->text.length ? conflict(file, error) : 0;
+    if (r < 0)
+        return err_copy(error, &problem);
+    if (!same_text(&now, &file->text))
+        return conflict(file, error);
+    /* What is damaged may be replaced. */
+    return file->head.has_journal && !file->is_damaged ? check_journal(file, error) : 0;
+}
+
+static int may_change(const struct file_document *file, const struct store_call *call,
+                      struct error *error)
+{
+    if (file->mode != STORE_WRITE)
+        return err_set(error, ERR_INVALID, NULL, "the document is open to be read only");
+    if (cancel_fired(call->cancel))
+        return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call->cancel));
+    return check_seen(file, error);
+}
+
+/* ---- Writing ---- */
+
+static void remove_file(const char *folder, const char *name)
+{
+    _cleanup_free_ char *path = str_printf("%s/%s", folder, name);
+
+    unlink(path);
+}
+
+/* Removes the document's files which its head, as it was seen, does not name. Best effort. */
+static void sweep(const struct file_document *file)
+{
+    _cleanup_free_ char *prefix = str_printf("%s.", file->place.stem);
+    _cleanup_free_ char *id = str_printf("%s%s.", prefix, file->head.id);
+    DIR *folder = opendir(file->place.folder);
+
+    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
+        const char *rest = entry->d_name + strlen(prefix);
+
+        if (!str_has_prefix(entry->d_name, prefix) || str_equal(rest, "lock"))
+            continue;
+        if (file->text.length && (str_equal(rest, "head") || (str_has_prefix(entry->d_name, id) &&
+                                                              !str_has_suffix(rest, ".head"))))
+            continue;
+        remove_file(file->place.folder, entry->d_name);
+    }
+    if (folder)
+        closedir(folder);
+}
+
+/* Renames a new head into place; *is_swapped: it may have happened, error or not. */
+static int swap_head(struct file_document *file, struct head *head, const struct store_call *call,
+                     struct error *error)
+{
+    _cleanup_free_ char *path = file_place_path(&file->place, NULL, "head");
+    _cleanup_free_ char *fresh = file_place_path(&file->place, head->id, "head");
+    _cleanup_buf_ struct buf text = BUF_INIT;
+    int r;
+
+    file_head_write(&text, &file->name, head);
+    r = file_write(fresh, MODE_OPEN, &text, error);
+    if (r == 0)
+        r = file_sync_folder(file->place.folder, error);
+    if (r == 0)
+        r = permit_ask(call->permit, call->use, error);
+    if (r == 0 && rename(fresh, path) < 0)
+        r = file_error("renaming", fresh, error);
+    if (r < 0)
+        return r;
+    r = file_sync_folder(file->place.folder, error);
+    if (r < 0)
+        return r;
+    forget(file);
+    buf_add(&file->text, text.data, text.length);
+    file->head = *head;
+    *head = (struct head){0};
+    return 0;
+}
+
+static int write_part(const struct file_document *file, enum part part, const struct buf *bytes,
+                      struct head *head, struct error *error)
+{
+    _cleanup_free_ char *path = file_place_path(&file->place, head->id, suffixes[part]);
+
+    if (part == PART_SECRET && bytes->length == 0)
+        return 0;
+    head->parts[part].exists = true;
+    head->parts[part].length = bytes->length;
+    hash_hex(bytes->data, bytes->length, head->parts[part].checksum);
+    return file_write(path, part == PART_SECRET ? MODE_SECRET : MODE_OPEN, bytes, error);
+}
+
+static int store_write(struct store_file *base, const struct store_call *call,
+                       const struct document *document, struct error *error)
+{
+    struct file_document *file = (struct file_document *)base;
+    struct head head = {0};
+    int r = may_change(file, call, error);
+
+    if (r < 0)
+        return r;
+    r = permit_ask(call->permit, call->use, error);
+    if (r < 0)
+        return r;
+    file_draw_id(head.id);
+    r = write_part(file, PART_OPEN, &document->open, &head, error);
+    if (r == 0)
+        r = write_part(file, PART_SECRET, &document->secret, &head, error);
+    if (r == 0)
+        r = swap_head(file, &head, call, error);
+    if (r == 0)
+        sweep(file);
+    return r;
+}
+
+/* ---- Appending ---- */
+
+/* The first entry: the head says from then on that there are entries. */
+static int append_first(struct file_document *file, const struct store_call *call,
+                        const struct buf *frame, struct error *error)
+{
+    _cleanup_free_ char *path = file_place_path(&file->place, file->head.id, "journal");
+    struct head head = {0};
+    int r = file_write(path, MODE_SECRET, frame, error);
+
+    if (r < 0)
+        return r;
+    str_copy(head.id, ID_SIZE, file->head.id);
+    memcpy(head.parts, file->head.parts, sizeof(head.parts));
+    head.has_journal = true;
+    r = swap_head(file, &head, call, error);
+    if (r < 0)
+        return r;
+    file->journal_length = frame->length;
+    file->n_entries = 1;
+    return 0;
+}
+
+static int store_append(struct store_file *base, const struct store_call *call, const void *bytes,
+                        size_t length, struct error *error)
+{
+    struct file_document *file = (struct file_document *)base;
+    _cleanup_free_ char *path = NULL;
+    _cleanup_buf_ struct buf frame = BUF_INIT;
+    int r = may_change(file, call, error);
+
+    if (r < 0)
+        return r;
+    if (!file->text.length)
+        return err_set(error, ERR_NOT_FOUND, NULL, "there is no document to append to");
+    if (file->is_damaged)
+        return err_set(error, ERR_CORRUPT, FILE_CORRUPT,
+                       "the document is damaged: nothing can be appended");
+    if (length > JOURNAL_BYTES || file->journal_length > JOURNAL_BYTES - length)
+        return err_set(error, ERR_TOO_LARGE, NULL,
+                       "there is no room for another entry until the document is written anew");
+    r = permit_ask(call->permit, call->use, error);
+    if (r < 0)
+        return r;
+    file_journal_frame(&frame, file->head.id, file->n_entries, bytes, length);
+    if (!file->head.has_journal)
+        return append_first(file, call, &frame, error);
+    path = file_place_path(&file->place, file->head.id, "journal");
+    r = file_extend(path, (off_t)file->journal_length, &frame, error);
+    if (r < 0)
+        return r;
+    file->journal_length += frame.length;
+    file->n_entries++;
+    return 0;
+}
+
+/* ---- Removing ---- */
+
+static int store_remove(struct store_file *base, const struct store_call *call, struct error *error)
+{
+    struct file_document *file = (struct file_document *)base;
+    _cleanup_free_ char *path = file_place_path(&file->place, NULL, "head");
+    int r = may_change(file, call, error);
+
+    if (r == 0)
+        r = permit_ask(call->permit, call->use, error);
+    if (r < 0)
+        return r;
+    /* The head first: from then on there is no document, whatever is left of it. */
+    if (file->text.length && unlink(path) < 0 && errno != ENOENT)
+        return file_error("removing", path, error);
+    r = file_sync_folder(file->place.folder, error);
+    if (r < 0)
+        return r;
+    forget(file);
+    sweep(file);
+    return 0;
+}
+
+/* ---- The rest of the table ---- */
+
+static void store_close(struct store_file *base)
+{
+    struct file_document *file = (struct file_document *)base;
+
+    if (!file)
+        return;
+    file_lock_give(&file->place, file->lock);
+    forget(file);
+    buf_done(&file->text);
+    file_place_done(&file->place);
+    free(file->namespace_name);
+    free(file->spec_name);
+    free(file->item);
+    free(file);
+}
+
+static int store_open(struct store *base, const struct document_name *name, enum store_mode mode,
+                      const struct store_call *call, struct store_file **ret, struct error *error)
+{
+    struct file_store *store = (struct file_store *)base;
+    struct file_document *file = NEW(struct file_document);
+    int r = 0;
+
+    (void)call;
+    file->base.store = base;
+    file->namespace_name = str_new(name->spec.namespace_name);
+    file->spec_name = str_new(name->spec.name);
+    file->item = str_new(name->item);
+    file->name =
+        (struct document_name){name->kind, {file->namespace_name, file->spec_name}, file->item};
+    buf_init(&file->text, 0);
+    file->mode = mode;
+    file->lock = -1;
+    file_place_of(store->directory, name, &file->place);
+    if (mode == STORE_WRITE)
+        r = file_lock_take(&file->place, &file->lock, error);
+    if (r < 0)
+        store_close(&file->base);
+    else
+        *ret = &file->base;
+    return r;
+}
+
+static char *store_describe(struct store *base, const struct document_name *name)
+{
+    struct place place;
+    char *path;
+
+    file_place_of(((struct file_store *)base)->directory, name, &place);
+    path = file_place_path(&place, NULL, "head");
+    file_place_done(&place);
+    return path;
+}
+
+static void store_free(struct store *base)
+{
+    struct file_store *store = (struct file_store *)base;
+
+    if (!store)
+        return;
+    free(store->directory);
+    free(store);
+}
+
+static const struct store_ops ops = {
+    .type = "file",
+    .free = store_free,
+    .open = store_open,
+    .close = store_close,
+    .read = store_read,
+    .write = store_write,
+    .append = store_append,
+    .remove = store_remove,
+    .list = file_list,
+    .describe = store_describe,
+};
+
+struct store *file_store_new(const char *directory)
+{
+    struct file_store *store = NEW(struct file_store);
+
+    store->base.ops = &ops;
+    store->directory = str_new(directory);
+    return &store->base;
+}

@@ -1,0 +1,174 @@
+/*
+ * Is there anything that defines a kind which the server does not serve?
+ *
+ * A kind that is not served may be one that was never defined, or one whose
+ * definition is gone, and its objects with it. But it may also be out of
+ * sight: a version with served: false, an aggregated API whose server is
+ * away, an answer of discovery that lacks it for a moment. Then its objects
+ * are there still, and must not be taken for gone.
+ */
+#include "engine/base/arena.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "runtimes/kubernetes/client/list.h"
+#include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/object_ref.h"
+#include "runtimes/kubernetes/session.h"
+
+#define EXTENSIONS   "apiextensions.k8s.io/v1"
+#define REGISTRATION "apiregistration.k8s.io/v1"
+#define KNOWN_FOR    1000 /* ms that an answer counts: many targets ask the same at once */
+#define MAX_NAMES    512  /* of definitions of one group; with more, one is taken to be there */
+
+struct search {
+    struct runtime_session *session;
+    const struct runtime_call *call;
+    struct object_ref ref;
+    char *suffix; /* ".x.io": how the names of the group's definitions end */
+    struct arena arena;
+    const char *names[MAX_NAMES];
+    size_t n_names;
+};
+
+static int on_item(void *arg, const struct value *item, struct error *error)
+{
+    struct search *search = arg;
+    const char *name = value_string(value_path(item, "metadata", "name", NULL));
+
+    if (!name || !str_has_suffix(name, search->suffix))
+        return 0;
+    if (search->n_names == MAX_NAMES)
+        return err_set(error, ERR_TOO_LARGE, "TooManyDefinitions",
+                       "more definitions end in \"%s\" than are looked at", search->suffix);
+    search->names[search->n_names++] = arena_str(&search->arena, name);
+    return 0;
+}
+
+static int list_definitions(struct search *search, struct error *error)
+{
+    _cleanup_free_ char *path =
+        kube_path(EXTENSIONS, NULL, "customresourcedefinitions", NULL, NULL);
+    struct kube_list list = {.path = path,
+                             .metadata_only = true,
+                             .cancel = search->call->cancel,
+                             .on_item = on_item,
+                             .arg = search};
+    int r = session_time_left(search->session, search->call, &list.timeout, error);
+
+    return r < 0 ? r : kube_list(search->session->runtime->config.client, &list, NULL, error);
+}
+
+/* 1: there is none of that name; 0: *ret is it. */
+static int get(struct search *search, const char *group_version, const char *plural,
+               const char *name, const struct value **ret, struct error *error)
+{
+    _cleanup_free_ char *path = kube_path(group_version, NULL, plural, name, NULL);
+    struct kube_request request = {.method = "GET", .path = path, .cancel = search->call->cancel};
+    struct error problem = {0};
+    int r = session_time_left(search->session, search->call, &request.timeout, error);
+
+    if (r < 0)
+        return r;
+    r = kube_do(search->session->runtime->config.client, &request, ret, &problem);
+    if (r == ERR_NOT_FOUND)
+        return 1;
+    return r < 0 ? err_copy(error, &problem) : 0;
+}
+
+static bool defines(const struct value *definition, const struct object_ref *ref)
+{
+    const struct value *spec = value_get(definition, "spec");
+
+    return str_equal(value_string(value_path(spec, "names", "kind", NULL)), ref->kind) &&
+           api_group_is(ref->api_version, value_get_string(spec, "group"));
+}
+
+/* 1: no CustomResourceDefinition defines it. */
+static int no_definition(struct search *search, struct error *error)
+{
+    int r = list_definitions(search, error);
+
+    for (size_t i = 0; r >= 0 && i < search->n_names; i++) {
+        _cleanup_value_ const struct value *definition = NULL;
+
+        r = get(search, EXTENSIONS, "customresourcedefinitions", search->names[i], &definition,
+                error);
+        if (r == 0 && (!value_get(definition, "spec") || defines(definition, &search->ref)))
+            return 0;
+    }
+    return r < 0 ? r : 1;
+}
+
+/* 1: no server is registered for its group and version. */
+static int no_server(struct search *search, struct error *error)
+{
+    _cleanup_value_ const struct value *service = NULL;
+    size_t length = 0;
+    const char *group = api_group(search->ref.api_version, &length);
+    const char *name = arena_printf(&search->arena, "%s.%.*s", search->ref.api_version + length + 1,
+                                    (int)length, group);
+    int r = get(search, REGISTRATION, "apiservices", name, &service, error);
+
+    if (r != 0)
+        return r;
+    /* The API server registers the groups of definitions itself, without a service. */
+    return value_get(service, "spec") &&
+           !value_is(value_path(service, "spec", "service", NULL), VALUE_OBJECT);
+}
+
+/* ---- What was found a moment ago ---- */
+
+static void forget_old(struct kube_runtime *runtime, int64_t now)
+{
+    if (now < runtime->undefined_before + KNOWN_FOR)
+        return;
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&runtime->undefined, e));)
+        free((char *)(uintptr_t)e->key);
+    strmap_done(&runtime->undefined);
+    strmap_init(&runtime->undefined);
+    runtime->undefined_before = now;
+}
+
+static bool was_found(struct kube_runtime *runtime, const char *key)
+{
+    bool was_found;
+
+    pthread_mutex_lock(&runtime->lock);
+    forget_old(runtime, runtime->config.clock->monotonic(runtime->config.clock));
+    was_found = strmap_get(&runtime->undefined, key);
+    pthread_mutex_unlock(&runtime->lock);
+    return was_found;
+}
+
+static void remember(struct kube_runtime *runtime, char **key)
+{
+    pthread_mutex_lock(&runtime->lock);
+    forget_old(runtime, runtime->config.clock->monotonic(runtime->config.clock));
+    if (!strmap_get(&runtime->undefined, *key))
+        strmap_put(&runtime->undefined, TAKE(*key), runtime);
+    pthread_mutex_unlock(&runtime->lock);
+}
+
+int kube_is_undefined(struct runtime_session *session, const struct value *attributes,
+                      const struct runtime_call *call, struct error *error)
+{
+    struct search search = {.session = session, .call = call, .ref = object_ref_of(attributes)};
+    size_t length = 0;
+    const char *group = api_group(search.ref.api_version, &length);
+    _cleanup_free_ char *key = str_printf("%s.%s", search.ref.kind, search.ref.api_version);
+    int r;
+
+    if (!length)
+        return 0; /* the core has no definitions, and loses no kind */
+    if (was_found(session->runtime, key))
+        return 1;
+    search.suffix = str_printf(".%.*s", (int)length, group);
+    r = no_definition(&search, error);
+    if (r > 0)
+        r = no_server(&search, error);
+    if (r > 0)
+        remember(session->runtime, &key);
+    free(search.suffix);
+    arena_done(&search.arena);
+    return r < 0 ? err_wrap(error, "looking for the definition of %s", search.ref.kind) : r;
+}

@@ -1,0 +1,104 @@
+/* Deletion: by uid, and not of what would take with it what is another's. */
+#include "engine/base/str.h"
+#include "runtimes/kubernetes/object_ref.h"
+#include "runtimes/kubernetes/step.h"
+
+/* What carries rights has nothing that depends on it, and whoever deletes it may be unable to look
+ * at it afterwards: the answer has to say that it is gone. */
+static bool carries_rights(const struct kube_kind *kind)
+{
+    return api_group_is(kind->group_version, "rbac.authorization.k8s.io") ||
+           (api_group_is(kind->group_version, "") && str_equal(kind->kind, "ServiceAccount"));
+}
+
+static int send(const struct kube_step *step, const struct kube_place *place,
+                const struct runtime_call *call, const struct value **ret,
+                enum certainty *ret_certainty, struct error *error)
+{
+    _cleanup_value_ const struct value *body =
+        value_pack("{s:s, s:s, s:{s:s}, s:s}", "apiVersion", "v1", "kind", "DeleteOptions",
+                   "preconditions", "uid", step->uid, "propagationPolicy",
+                   carries_rights(place->kind) ? "Background" : "Foreground");
+    _cleanup_free_ char *path = kube_place_path(place);
+    struct kube_request request = {.method = "DELETE", .path = path, .body = body};
+
+    return session_change(step->session, place, call, &request, ret, ret_certainty, error);
+}
+
+static bool is_status(const struct value *answer)
+{
+    return str_equal(value_get_string(answer, "kind"), "Status");
+}
+
+/* What has no finalizers is answered with a Status, or, of a ServiceAccount, as it was last; else
+ * the answer is the object as it waits for them. */
+static bool is_gone(const struct kube_place *place, const struct value *answer)
+{
+    return carries_rights(place->kind) &&
+           (is_status(answer) || !value_path(answer, "metadata", "deletionTimestamp", NULL));
+}
+
+static void observe(const struct kube_step *step, const struct kube_place *place,
+                    const struct value *answer, struct observation *ret)
+{
+    if (is_gone(place, answer)) {
+        *ret = (struct observation){.presence = PRESENCE_ABSENT};
+        return;
+    }
+    if (is_status(answer))
+        *ret = (struct observation){.presence = PRESENCE_PRESENT, .uid = str_new(step->uid)};
+    else
+        kube_observe_object(step->session, answer, true, ret);
+    ret->terminating = true; /* or gone already, which read() tells */
+}
+
+/* Absent, where the kind's definition is gone; else as it is. */
+static int look(const struct kube_step *step, const struct runtime_call *call,
+                struct runtime_outcome *ret, struct error *error)
+{
+    int r = kube_look(step->session, step->identity, true, call, &ret->now, error);
+
+    ret->certainty = r < 0 ? OUTCOME_NOT_SENT : OUTCOME_KNOWN;
+    return r;
+}
+
+static int delete (const struct kube_step *step, const struct kube_place *place,
+                   const struct runtime_call *call, struct runtime_outcome *ret,
+                   struct error *error)
+{
+    _cleanup_value_ const struct value *answer = NULL;
+    enum certainty certainty = OUTCOME_NOT_SENT;
+    struct error problem = {0};
+    int r = kube_may_delete(step->session, step->identity, call, &problem);
+
+    if (r >= 0)
+        r = send(step, place, call, &answer, &certainty, &problem);
+    kube_outcome_doubt(step->session, certainty, ret);
+    if (r == ERR_NOT_FOUND) {
+        kube_outcome_doubt(step->session, OUTCOME_KNOWN, ret);
+        ret->now.presence = PRESENCE_ABSENT;
+        return 0;
+    }
+    if (r < 0)
+        return err_copy(error, &problem);
+    observe(step, place, answer, &ret->now);
+    return 0;
+}
+
+int kube_apply_removal(const struct kube_step *step, const struct runtime_call *call,
+                       struct runtime_outcome *ret, struct error *error)
+{
+    struct kube_place place;
+    struct error problem = {0};
+    int r;
+
+    ret->certainty = OUTCOME_NOT_SENT;
+    if (!step->uid)
+        return err_set(error, ERR_INTERNAL, "UnknownIdentity", "it has no uid to delete it by");
+    if (step->terminating)
+        return look(step, call, ret, error); /* nothing is to be sent any more */
+    r = kube_place_at_any_version(step->session, step->identity, call, &place, &problem);
+    if (r == ERR_NOT_FOUND)
+        return look(step, call, ret, error);
+    return r < 0 ? err_copy(error, &problem) : delete (step, &place, call, ret, error);
+}

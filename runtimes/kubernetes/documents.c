@@ -1,0 +1,439 @@
+#include "runtimes/kubernetes/documents.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "runtimes/io/clock.h"
+#include "runtimes/kubernetes/documents_private.h"
+
+#define OWN_DEADLINE 60000 /* ms */
+#define NAME_DIGITS  40
+
+/* ---- Names ---- */
+
+/* A part of a name, of which no other part can be made with a slash. */
+static void add_escaped(struct buf *to, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '/' || *text == '%')
+            buf_printf(to, "%%%02X", (unsigned)*text);
+        else
+            buf_add_char(to, *text);
+    }
+}
+
+void kube_document_name(const struct document_name *name, char ret[KUBE_DOCUMENT_NAME_SIZE])
+{
+    bool is_state = name->kind == DOCUMENT_STATE && !name->item;
+    _cleanup_buf_ struct buf text = BUF_INIT;
+    char hex[HASH_HEX_SIZE];
+
+    add_escaped(&text, name->spec.namespace_name);
+    buf_add_char(&text, '/');
+    add_escaped(&text, name->spec.name);
+    if (name->item) {
+        buf_add_char(&text, '/');
+        add_escaped(&text, name->item);
+    }
+    hash_hex(text.data, text.length, hex);
+    snprintf(ret, KUBE_DOCUMENT_NAME_SIZE, "kusion-%s%s%.*s",
+             is_state ? "" : document_kind_name(name->kind), is_state ? "" : "-", NAME_DIGITS, hex);
+}
+
+/* ---- Heads without garbage ---- */
+
+struct swept {
+    char *name, *version; /* of the head: if it is still that */
+};
+
+static void swept_free(struct swept *swept)
+{
+    if (!swept)
+        return;
+    free(swept->name);
+    free(swept->version);
+    free(swept);
+}
+
+static bool is_swept(const struct document_file *file)
+{
+    struct documents *store = (struct documents *)file->base.store;
+    const struct swept *swept;
+    bool known;
+
+    pthread_mutex_lock(&store->lock);
+    swept = strmap_get(&store->swept, file->head_name);
+    known = swept && str_equal(swept->version, file->seen.version);
+    pthread_mutex_unlock(&store->lock);
+    return known;
+}
+
+static void set_swept(const struct document_file *file, bool is_known)
+{
+    struct documents *store = (struct documents *)file->base.store;
+
+    pthread_mutex_lock(&store->lock);
+    swept_free(strmap_remove(&store->swept, file->head_name));
+    if (is_known) {
+        struct swept *swept = NEW(struct swept);
+
+        swept->name = str_new(file->head_name);
+        swept->version = str_new(file->seen.version);
+        strmap_put(&store->swept, swept->name, swept);
+    }
+    pthread_mutex_unlock(&store->lock);
+}
+
+void kube_document_moved(struct document_file *file, char *version)
+{
+    bool was_swept = is_swept(file);
+
+    free(file->seen.version);
+    file->seen.version = version;
+    if (was_swept)
+        set_swept(file, true);
+}
+
+/* ---- Calls ---- */
+
+static struct task task_of(const struct document_file *file, const struct store_call *call)
+{
+    int64_t own = system_clock.monotonic(&system_clock) + OWN_DEADLINE;
+
+    return (struct task){(struct documents *)file->base.store, call,
+                         call->deadline ? call->deadline : own};
+}
+
+static int may_change(const struct document_file *file, const struct store_call *call,
+                      struct error *error)
+{
+    if (file->mode != STORE_WRITE)
+        return err_set(error, ERR_INVALID, NULL, "the document is open to be read only");
+    if (cancel_fired(call->cancel))
+        return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call->cancel));
+    return permit_ask(call->permit, call->use, error);
+}
+
+static void forget(struct document_file *file)
+{
+    kube_head_done(&file->seen);
+    kube_segments_done(&file->segments);
+    file->is_damaged = false;
+}
+
+/* ---- Reading ---- */
+
+/* Reads what a head says. A damaged document is seen as well: it may be replaced or removed. */
+static int read_head(const struct task *task, struct document_file *file,
+                     const struct value *object, struct document *to, struct error *error)
+{
+    struct head head = {0};
+    int r = kube_head_parse(file, object, &head, error);
+
+    forget(file);
+    if (r < 0) {
+        file->seen.version = str_new(kube_version_of(object));
+        return r;
+    }
+    r = kube_part_read(task, file, &head, object, PART_OPEN, &to->open, error);
+    if (r == 0)
+        r = kube_part_read(task, file, &head, object, PART_SECRET, &to->secret, error);
+    if (r == 0 && head.fields[HEAD_JOURNAL])
+        r = kube_journal_read(task, file, head.fields[HEAD_JOURNAL], &file->segments, to, error);
+    if (r == 0 || r == ERR_CORRUPT)
+        file->seen = head;
+    else
+        kube_head_done(&head);
+    return r;
+}
+
+static int documents_read(struct store_file *base, const struct store_call *call,
+                          struct document *ret, struct error *error)
+{
+    struct document_file *file = (struct document_file *)base;
+    const struct task task = task_of(file, call);
+    _cleanup_free_ char *before = NULL;
+
+    /* What is missing may have been removed by a write since the head was read. */
+    for (;;) {
+        _cleanup_value_ const struct value *object = NULL;
+        struct document document = DOCUMENT_INIT;
+        struct error problem = {0};
+        int r = kube_object_get(&task, "configmaps", file->head_name, false, &object, &problem);
+
+        if (r == 0)
+            r = read_head(&task, file, object, &document, &problem);
+        else if (r == ERR_NOT_FOUND)
+            forget(file);
+        if (r == ERR_CORRUPT)
+            file->is_damaged = true;
+        if (r == 0) {
+            document_done(ret);
+            *ret = document;
+            return 0;
+        }
+        document_done(&document);
+        if (r != ERR_CORRUPT || str_equal(before, kube_version_of(object)))
+            return err_copy(error, &problem);
+        free(before);
+        before = str_new(kube_version_of(object));
+    }
+}
+
+/* ---- Writing ---- */
+
+static int swap_head(const struct task *task, struct document_file *file, const struct head *head,
+                     const struct buf *open, char **ret_version, struct error *error)
+{
+    const char *before = file->seen.version;
+    _cleanup_value_ const struct value *body = NULL;
+    struct error problem = {0};
+    char tag[TAG_SIZE];
+    int r;
+
+    kube_draw_tag(tag);
+    body = kube_head_body(file, head, open, tag, before);
+    r = kube_object_swap(
+        task,
+        &(struct swap){before ? "PUT" : "POST", "configmaps", file->head_name, body, before, tag},
+        ret_version, &problem);
+    return r == ERR_CONFLICT ? kube_document_conflict(file, problem.message, error)
+                             : err_copy(error, &problem);
+}
+
+/* Of the head that was seen: its chunks but for those that stay, and its segments. */
+static void add_seen(const struct document_file *file, const struct head *keep, struct garbage *to)
+{
+    kube_garbage_add_chunks(file, &file->seen, keep, to);
+    for (size_t i = 0; i < file->segments.count; i++)
+        kube_garbage_add(to, PART_SECRET, file->segments.names[i]);
+}
+
+/* Chunks, head: gives the head as it is then, and what is left over, as far as that is known. */
+static int write_parts(const struct task *task, struct document_file *file,
+                       const struct document *document, struct head *head, struct garbage *garbage,
+                       bool *ret_is_known, struct error *error)
+{
+    bool is_clean = is_swept(file);
+    int r = kube_part_write(task, file, PART_OPEN, &document->open, head, error);
+
+    if (r == 0)
+        r = kube_part_write(task, file, PART_SECRET, &document->secret, head, error);
+    if (r == 0 && file->seen.fields[HEAD_CHUNKED] && !is_clean)
+        kube_head_set(head, HEAD_CHUNKED, "true"); /* until they are known to be gone */
+    if (r == 0 && head->fields[HEAD_CHUNKED] && !is_clean)
+        *ret_is_known = kube_garbage_find(task, file, head, garbage, NULL) == 0;
+    else if (r == 0)
+        add_seen(file, head, garbage);
+    if (r == 0 && file->seen.fields[HEAD_JOURNAL])
+        r = kube_journal_close(task, file, error);
+    if (r == 0)
+        r = swap_head(task, file, head, &document->open, &head->version, error);
+    return r;
+}
+
+static int documents_write(struct store_file *base, const struct store_call *call,
+                           const struct document *document, struct error *error)
+{
+    struct document_file *file = (struct document_file *)base;
+    const struct task task = task_of(file, call);
+    _cleanup_(kube_garbage_done) struct garbage garbage = {0};
+    struct head head;
+    bool is_known = true, is_chunked = is_swept(file) || file->seen.fields[HEAD_CHUNKED];
+    int r = may_change(file, call, error);
+
+    if (r < 0)
+        return r;
+    kube_head_init(&head);
+    r = write_parts(&task, file, document, &head, &garbage, &is_known, error);
+    if (r < 0) {
+        kube_head_done(&head);
+        set_swept(file, false); /* chunks of this write may be left */
+        return r;
+    }
+    forget(file);
+    file->seen = head;
+    /* Best effort: the next write or remove goes over them again. */
+    if (kube_garbage_remove(&task, &garbage, NULL) < 0)
+        is_known = false;
+    set_swept(file, is_known && (is_chunked || file->seen.fields[HEAD_CHUNKED]));
+    return 0;
+}
+
+/* There should be no document: there is none, or it is a conflict. */
+static int expect_none(const struct task *task, const struct document_file *file,
+                       struct error *error)
+{
+    struct error problem = {0};
+    int r = kube_object_get(task, "configmaps", file->head_name, true, NULL, &problem);
+
+    if (r == 0)
+        return kube_document_conflict(file, "there is one now", error);
+    return r == ERR_NOT_FOUND ? 0 : err_copy(error, &problem);
+}
+
+static int documents_append(struct store_file *base, const struct store_call *call,
+                            const void *bytes, size_t length, struct error *error)
+{
+    struct document_file *file = (struct document_file *)base;
+    const struct task task = task_of(file, call);
+    int r = may_change(file, call, error);
+
+    if (r < 0)
+        return r;
+    if (!file->seen.version) {
+        r = expect_none(&task, file, error);
+        return r < 0 ? r : err_set(error, ERR_NOT_FOUND, NULL, "there is no document to append to");
+    }
+    if (file->is_damaged)
+        return err_set(error, ERR_CORRUPT, DOCUMENT_CORRUPT,
+                       "the document is damaged: nothing can be appended");
+    r = kube_journal_append(&task, file, bytes, length, error);
+    if (r < 0)
+        set_swept(file, false);
+    return r;
+}
+
+/* ---- Removing ---- */
+
+static int remove_head(const struct task *task, struct document_file *file, struct error *error)
+{
+    const char *version = file->seen.version;
+    _cleanup_value_ const struct value *options = NULL;
+    struct error problem = {0};
+    int r = 0;
+
+    if (!version)
+        return expect_none(task, file, error);
+    if (file->seen.fields[HEAD_JOURNAL])
+        r = kube_journal_close(task, file, error);
+    if (r < 0)
+        return r;
+    options = value_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "DeleteOptions",
+                         "preconditions", "resourceVersion", version);
+    r = kube_object_swap(
+        task, &(struct swap){"DELETE", "configmaps", file->head_name, options, version, NULL}, NULL,
+        &problem);
+    return r == ERR_CONFLICT ? kube_document_conflict(file, problem.message, error)
+                             : err_copy(error, &problem);
+}
+
+static int documents_remove(struct store_file *base, const struct store_call *call,
+                            struct error *error)
+{
+    struct document_file *file = (struct document_file *)base;
+    const struct task task = task_of(file, call);
+    _cleanup_(kube_garbage_done) struct garbage garbage = {0};
+    int r = may_change(file, call, error);
+
+    if (r < 0)
+        return r;
+    if (is_swept(file))
+        add_seen(file, NULL, &garbage);
+    else
+        r = kube_garbage_find(&task, file, NULL, &garbage, error);
+    /* The head first: from then on there is no document, whatever is left of it. */
+    if (r == 0)
+        r = remove_head(&task, file, error);
+    set_swept(file, false);
+    if (r < 0)
+        return r;
+    forget(file);
+    return kube_garbage_remove(&task, &garbage, error);
+}
+
+/* ---- The rest of the table ---- */
+
+void kube_document_free(struct document_file *file)
+{
+    if (!file)
+        return;
+    forget(file);
+    free(file->namespace_name);
+    free(file->spec_name);
+    free(file->item);
+    free(file);
+}
+
+struct document_file *kube_document_new(struct documents *store, const struct document_name *name)
+{
+    struct document_file *file = NEW(struct document_file);
+
+    file->base.store = &store->base;
+    file->namespace_name = str_new(name->spec.namespace_name);
+    file->spec_name = str_new(name->spec.name);
+    file->item = str_new(name->item);
+    file->name =
+        (struct document_name){name->kind, {file->namespace_name, file->spec_name}, file->item};
+    file->segments = (struct segments){.entries = BUF_INIT};
+    kube_document_name(&file->name, file->head_name);
+    return file;
+}
+
+static int documents_open(struct store *base, const struct document_name *name,
+                          enum store_mode mode, const struct store_call *call,
+                          struct store_file **ret, struct error *error)
+{
+    struct document_file *file = kube_document_new((struct documents *)base, name);
+
+    (void)call;
+    (void)error;
+    file->mode = mode;
+    *ret = &file->base;
+    return 0;
+}
+
+static void documents_close(struct store_file *file)
+{
+    kube_document_free((struct document_file *)file);
+}
+
+static char *documents_describe(struct store *base, const struct document_name *name)
+{
+    const struct documents *store = (const struct documents *)base;
+    char head[KUBE_DOCUMENT_NAME_SIZE];
+
+    kube_document_name(name, head);
+    return str_printf("ConfigMap %s/%s", store->namespace_name, head);
+}
+
+static void documents_free(struct store *base)
+{
+    struct documents *store = (struct documents *)base;
+
+    if (!store)
+        return;
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&store->swept, e));)
+        swept_free(e->value);
+    strmap_done(&store->swept);
+    pthread_mutex_destroy(&store->lock);
+    free(store->namespace_name);
+    free(store);
+}
+
+static const struct store_ops ops = {
+    .type = "kubernetes",
+    .free = documents_free,
+    .open = documents_open,
+    .close = documents_close,
+    .read = documents_read,
+    .write = documents_write,
+    .append = documents_append,
+    .remove = documents_remove,
+    .list = kube_documents_list,
+    .describe = documents_describe,
+};
+
+struct store *kube_documents_new(const struct kube_documents_config *config)
+{
+    struct documents *store = NEW(struct documents);
+
+    store->base.ops = &ops;
+    store->client = config->client;
+    store->namespace_name = str_new(config->namespace_name);
+    pthread_mutex_init(&store->lock, NULL);
+    strmap_init(&store->swept);
+    return &store->base;
+}

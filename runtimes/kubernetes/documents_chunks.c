@@ -1,0 +1,312 @@
+/* The chunks of a document, and what is left over of it: documents_private.h. */
+#include <string.h>
+
+#include "engine/base/limits.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "runtimes/kubernetes/client/list.h"
+#include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/documents_private.h"
+
+#define KEY_BYTES "bytes" /* of a chunk's data */
+/* Hexadecimal digits of a part's checksum in its chunks' names: for people who compare. */
+#define NAME_DIGITS 12
+/* An annotation of a chunk: of its own bytes, so that a damaged one can be named. */
+#define CHECKSUM "api.kusion.io/checksum"
+
+static const struct {
+    const char *plural, *kind, *field; /* of the chunks */
+    enum head_field checksum, chunks, tag;
+    char suffix; /* in chunks' names */
+} parts[PARTS] = {
+    [PART_OPEN] = {"configmaps", "ConfigMap", "binaryData", HEAD_CHECKSUM, HEAD_CHUNKS, HEAD_TAG,
+                   'o'},
+    [PART_SECRET] = {"secrets", "Secret", "data", HEAD_SECRET_CHECKSUM, HEAD_SECRET_CHUNKS,
+                     HEAD_SECRET_TAG, 's'},
+};
+
+const char *kube_part_plural(enum part part)
+{
+    return parts[part].plural;
+}
+
+/* -1: what the head says is no number of chunks. */
+static int64_t chunks_of(const struct head *head, enum part part)
+{
+    const char *text = head->fields[parts[part].chunks];
+    int64_t count = 0;
+
+    if (!text)
+        return 0;
+    return str_to_int64(text, &count) && count >= 0 && count <= LIMIT_CHUNKS ? count : -1;
+}
+
+bool kube_head_has_chunks(const struct head *head, enum part part)
+{
+    return chunks_of(head, part) > 0;
+}
+
+bool kube_part_is_inline(const struct head *head, enum part part)
+{
+    return part == PART_OPEN && chunks_of(head, part) == 0;
+}
+
+/* What the names of all chunks of a part begin with; free(). */
+static char *stem_of(const struct document_file *file, const struct head *head, enum part part)
+{
+    const char *checksum = head->fields[parts[part].checksum], *tag = head->fields[parts[part].tag];
+
+    return str_printf("%s-%.*s-%s-%c", file->head_name, NAME_DIGITS, checksum ? checksum : "",
+                      tag ? tag : "", parts[part].suffix);
+}
+
+/* ---- Reading ---- */
+
+static int chunk_read(const struct task *task, enum part part, const char *name, struct buf *to,
+                      struct error *error)
+{
+    _cleanup_value_ const struct value *object = NULL;
+    size_t before = to->length;
+    struct error problem = {0};
+    char actual[HASH_HEX_SIZE];
+    const char *expected;
+    int r = kube_object_get(task, parts[part].plural, name, false, &object, &problem);
+
+    if (r == ERR_NOT_FOUND)
+        return err_set(error, ERR_CORRUPT, DOCUMENT_CORRUPT, "%s %s/%s is missing",
+                       parts[part].kind, task->store->namespace_name, name);
+    if (r < 0)
+        return err_copy(error, &problem);
+    r = kube_object_bytes(task->store, object, parts[part].kind, parts[part].field, KEY_BYTES, to,
+                          error);
+    if (r < 0)
+        return r;
+    hash_hex(to->data + before, to->length - before, actual);
+    expected = value_string(value_path(object, "metadata", "annotations", CHECKSUM, NULL));
+    if (!expected || str_equal(actual, expected))
+        return 0;
+    return err_set(error, ERR_CORRUPT, DOCUMENT_CORRUPT,
+                   "%s %s/%s is damaged: it does not match its checksum", parts[part].kind,
+                   task->store->namespace_name, name);
+}
+
+static int chunks_read(const struct task *task, const struct document_file *file,
+                       const struct head *head, enum part part, struct buf *to, struct error *error)
+{
+    _cleanup_free_ char *stem = stem_of(file, head, part);
+    int64_t count = chunks_of(head, part);
+    int r = 0;
+
+    for (int64_t i = 0; i < count && r == 0; i++) {
+        _cleanup_free_ char *name = str_printf("%s%lld", stem, (long long)i);
+
+        r = chunk_read(task, part, name, to, error);
+    }
+    return r;
+}
+
+int kube_part_read(const struct task *task, const struct document_file *file,
+                   const struct head *head, const struct value *object, enum part part,
+                   struct buf *to, struct error *error)
+{
+    const char *checksum = head->fields[parts[part].checksum];
+    char actual[HASH_HEX_SIZE];
+    int r;
+
+    if (!checksum && part == PART_SECRET)
+        return 0;
+    if (!checksum || chunks_of(head, part) < 0)
+        return kube_head_corrupt(file, "it does not say what there is", error);
+    if (kube_part_is_inline(head, part))
+        r = kube_object_bytes(task->store, object, "ConfigMap", "binaryData",
+                              document_kind_name(file->name.kind), to, error);
+    else
+        r = chunks_read(task, file, head, part, to, error);
+    if (r < 0)
+        return r;
+    hash_hex(to->data, to->length, actual);
+    if (str_equal(actual, checksum) && !buf_overflowed(to))
+        return 0;
+    return kube_head_corrupt(file,
+                             kube_part_is_inline(head, part)
+                                 ? "what it holds does not match its checksum"
+                                 : "its chunks, or it itself, are: their checksums differ",
+                             error);
+}
+
+/* ---- Writing ---- */
+
+static const struct value *chunk_body(const struct document_file *file, enum part part,
+                                      const char *name, const char *tag, const char *bytes,
+                                      size_t length)
+{
+    static const char *const at[] = {"annotations", CHECKSUM};
+    _cleanup_value_ const struct value *metadata = NULL, *text = NULL;
+    _cleanup_buf_ struct buf encoded = BUF_INIT;
+    char checksum[HASH_HEX_SIZE];
+
+    base64_encode(&encoded, bytes, length);
+    hash_hex(bytes, length, checksum);
+    metadata = kube_object_metadata(file, name, tag, NULL);
+    text = value_pack("s", checksum);
+    return value_pack("{s:s, s:s, s:V, s:b, s:{s:s}}", "apiVersion", "v1", "kind", parts[part].kind,
+                      "metadata", value_with_path(metadata, at, 2, text), "immutable", 1,
+                      parts[part].field, KEY_BYTES, encoded.data);
+}
+
+static int chunks_write(const struct task *task, const struct document_file *file, enum part part,
+                        const struct head *head, const struct buf *bytes, struct error *error)
+{
+    _cleanup_free_ char *stem = stem_of(file, head, part);
+    int r = 0;
+
+    for (size_t i = 0, at = 0; at < bytes->length && r == 0; i++, at += LIMIT_CHUNK_BYTES) {
+        _cleanup_free_ char *name = str_printf("%s%zu", stem, i);
+        size_t rest = bytes->length - at;
+        _cleanup_value_ const struct value *body =
+            chunk_body(file, part, name, head->fields[parts[part].tag], bytes->data + at,
+                       rest < LIMIT_CHUNK_BYTES ? rest : LIMIT_CHUNK_BYTES);
+
+        r = kube_object_create(task, parts[part].plural, body, error);
+    }
+    return r;
+}
+
+/* What the head says of a part of these bytes. */
+static void set_part(struct head *head, enum part part, const char *checksum, size_t chunks,
+                     const char *tag)
+{
+    _cleanup_free_ char *count = str_printf("%zu", chunks);
+
+    kube_head_set(head, parts[part].checksum, checksum);
+    kube_head_set(head, parts[part].chunks, checksum ? count : NULL);
+    kube_head_set(head, parts[part].tag, tag);
+    if (chunks)
+        kube_head_set(head, HEAD_CHUNKED, "true");
+}
+
+int kube_part_write(const struct task *task, const struct document_file *file, enum part part,
+                    const struct buf *bytes, struct head *head, struct error *error)
+{
+    size_t chunks = (bytes->length + LIMIT_CHUNK_BYTES - 1) / LIMIT_CHUNK_BYTES;
+    char checksum[HASH_HEX_SIZE], tag[TAG_SIZE];
+
+    if (chunks > LIMIT_CHUNKS)
+        return err_set(error, ERR_TOO_LARGE, NULL, "a document of %zu bytes: at most %u chunks",
+                       bytes->length, (unsigned)LIMIT_CHUNKS);
+    if (part == PART_OPEN && chunks == 1)
+        chunks = 0;
+    if (part == PART_SECRET && chunks == 0) {
+        set_part(head, part, NULL, 0, NULL);
+        return 0;
+    }
+    hash_hex(bytes->data, bytes->length, checksum);
+    if (chunks && !file->is_damaged && kube_head_has_chunks(&file->seen, part) &&
+        str_equal(checksum, file->seen.fields[parts[part].checksum])) {
+        set_part(head, part, checksum, chunks, file->seen.fields[parts[part].tag]);
+        return 0;
+    }
+    kube_draw_tag(tag);
+    set_part(head, part, checksum, chunks, chunks ? tag : NULL);
+    return chunks ? chunks_write(task, file, part, head, bytes, error) : 0;
+}
+
+/* ---- What is left over ---- */
+
+void kube_garbage_done(struct garbage *garbage)
+{
+    for (size_t i = 0; i < PARTS; i++) {
+        for (size_t j = 0; j < garbage->count[i]; j++)
+            free(garbage->names[i][j]);
+        free(garbage->names[i]);
+    }
+    *garbage = (struct garbage){0};
+}
+
+void kube_garbage_add(struct garbage *to, enum part part, const char *name)
+{
+    to->names[part] =
+        mem_grow(to->names[part], to->count[part], &to->capacity[part], sizeof(*to->names[part]));
+    to->names[part][to->count[part]++] = str_new(name);
+}
+
+struct search {
+    struct garbage *found;
+    enum part part;
+    const char *head_name, *keep; /* what the names to be kept begin with; NULL: none */
+};
+
+static int on_item(void *arg, const struct value *item, struct error *error)
+{
+    struct search *search = arg;
+    const char *name = value_string(value_path(item, "metadata", "name", NULL));
+
+    (void)error;
+    if (name && !str_equal(name, search->head_name) &&
+        !(search->keep && str_has_prefix(name, search->keep)))
+        kube_garbage_add(search->found, search->part, name);
+    return 0;
+}
+
+static int find_of_part(const struct task *task, const struct document_file *file, enum part part,
+                        const struct head *keep, struct garbage *found, struct error *error)
+{
+    _cleanup_free_ char *collection = kube_object_path(task->store, parts[part].plural, NULL);
+    _cleanup_free_ char *selector = str_printf("%s=%s", KUBE_DOCUMENT_LABEL, file->head_name);
+    _cleanup_free_ char *stem =
+        keep && kube_head_has_chunks(keep, part) ? stem_of(file, keep, part) : NULL;
+    struct search search = {found, part, file->head_name, stem};
+    _cleanup_buf_ struct buf path = BUF_INIT;
+
+    buf_add_str(&path, collection);
+    kube_path_query(&path, "labelSelector", selector);
+    return kube_list(
+        task->store->client,
+        &(struct kube_list){
+            .path = path.data, .metadata_only = true, .on_item = on_item, .arg = &search},
+        NULL, error);
+}
+
+int kube_garbage_find(const struct task *task, const struct document_file *file,
+                      const struct head *keep, struct garbage *ret, struct error *error)
+{
+    struct garbage found = {0};
+    int r = 0;
+
+    for (int part = 0; part < PARTS && r == 0; part++)
+        r = find_of_part(task, file, (enum part)part, keep, &found, error);
+    if (r < 0) {
+        kube_garbage_done(&found);
+        return r;
+    }
+    *ret = found;
+    return 0;
+}
+
+void kube_garbage_add_chunks(const struct document_file *file, const struct head *of,
+                             const struct head *keep, struct garbage *to)
+{
+    for (int i = 0; i < PARTS; i++) {
+        enum part part = (enum part)i;
+        int64_t count = chunks_of(of, part);
+        _cleanup_free_ char *stem = stem_of(file, of, part), *kept = NULL;
+
+        if (keep && kube_head_has_chunks(keep, part))
+            kept = stem_of(file, keep, part);
+        for (int64_t k = 0; k < count && !str_equal(stem, kept); k++) {
+            _cleanup_free_ char *name = str_printf("%s%lld", stem, (long long)k);
+
+            kube_garbage_add(to, part, name);
+        }
+    }
+}
+
+int kube_garbage_remove(const struct task *task, const struct garbage *garbage, struct error *error)
+{
+    int r = 0;
+
+    for (int part = 0; part < PARTS; part++)
+        for (size_t i = 0; i < garbage->count[part] && r == 0; i++)
+            r = kube_object_delete(task, parts[part].plural, garbage->names[part][i], error);
+    return r;
+}

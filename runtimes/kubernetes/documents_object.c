@@ -1,0 +1,236 @@
+/* One object of a document, and how it is swapped: documents_private.h. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/base/str.h"
+#include "runtimes/io/clock.h"
+#include "runtimes/io/random.h"
+#include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/client/pause.h"
+#include "runtimes/kubernetes/documents_private.h"
+
+#define WRITE_ANNOTATION "api.kusion.io/write" /* the tag of the last write of an object */
+#define BACKOFF_BASE     100                   /* ms */
+#define BACKOFF_MAXIMUM  5000
+
+void kube_draw_tag(char ret[TAG_SIZE])
+{
+    snprintf(ret, TAG_SIZE, "%08" PRIx64 "%08" PRIx64, random_below(UINT64_C(1) << 32),
+             random_below(UINT64_C(1) << 32));
+}
+
+char *kube_object_path(const struct documents *store, const char *plural, const char *name)
+{
+    return kube_path("v1", store->namespace_name, plural, name, NULL);
+}
+
+const char *kube_version_of(const struct value *object)
+{
+    return value_string(value_path(object, "metadata", "resourceVersion", NULL));
+}
+
+static int64_t time_left(const struct task *task)
+{
+    return task->deadline - system_clock.monotonic(&system_clock);
+}
+
+/* One request, with the call's permit. timeout: ms. */
+static int send(const struct task *task, struct kube_request request, int64_t timeout,
+                const struct value **ret, struct error *error)
+{
+    if (timeout <= 0)
+        return err_set(error, ERR_TIMEOUT, NULL, "no time left for a request");
+    request.timeout = timeout;
+    request.permit = task->call->permit;
+    request.use = task->call->use;
+    return kube_do(task->store->client, &request, ret, error);
+}
+
+int kube_object_get(const struct task *task, const char *plural, const char *name,
+                    bool metadata_only, const struct value **ret, struct error *error)
+{
+    _cleanup_free_ char *path = kube_object_path(task->store, plural, name);
+
+    return send(task,
+                (struct kube_request){.method = "GET",
+                                      .path = path,
+                                      .accept = metadata_only ? KUBE_METADATA : NULL,
+                                      .cancel = task->call->cancel},
+                time_left(task), ret, error);
+}
+
+const struct value *kube_object_metadata(const struct document_file *file, const char *name,
+                                         const char *tag, const char *version)
+{
+    const struct documents *store = (const struct documents *)file->base.store;
+    const struct document_name state = {DOCUMENT_STATE, file->name.spec, NULL};
+    bool is_head = str_equal(name, file->head_name);
+    char spec[KUBE_DOCUMENT_NAME_SIZE];
+
+    kube_document_name(&state, spec);
+    return value_pack(
+        "{s:s, s:s, s:{s:s, s:s, s:s?, s:s?}, s:{s:s, s:s, s:s?, s:s}, s:s?}", "name", name,
+        "namespace", store->namespace_name, "labels", "app.kubernetes.io/managed-by",
+        "kusion-operator", KUBE_DOCUMENT_LABEL, file->head_name, KUBE_KIND_LABEL,
+        is_head ? document_kind_name(file->name.kind) : NULL, KUBE_SPEC_LABEL,
+        is_head ? spec : NULL, "annotations", "api.kusion.io/spec-namespace",
+        file->name.spec.namespace_name, "api.kusion.io/spec-name", file->name.spec.name,
+        "api.kusion.io/item", file->name.item, WRITE_ANNOTATION, tag, "resourceVersion", version);
+}
+
+int kube_object_bytes(const struct documents *store, const struct value *object, const char *kind,
+                      const char *field, const char *key, struct buf *to, struct error *error)
+{
+    size_t length = 0;
+    const struct value *member = value_path(object, field, key, NULL);
+    const char *text = value_string_n(member, &length);
+
+    /* An empty one may come back as null, or not at all: checksums tell whether it should. */
+    if ((!member || value_is(member, VALUE_NULL)) || (text && base64_decode(to, text, length)))
+        return 0;
+    return err_set(error, ERR_CORRUPT, DOCUMENT_CORRUPT,
+                   "%s %s/%s is damaged: what it holds cannot be read", kind, store->namespace_name,
+                   value_string(value_path(object, "metadata", "name", NULL)));
+}
+
+int kube_object_create(const struct task *task, const char *plural, const struct value *body,
+                       struct error *error)
+{
+    _cleanup_free_ char *collection = kube_object_path(task->store, plural, NULL);
+    const char *name = value_string(value_path(body, "metadata", "name", NULL));
+    struct error problem = {0};
+    int r = send(task,
+                 (struct kube_request){.method = "POST",
+                                       .path = collection,
+                                       .body = body,
+                                       .accept = KUBE_METADATA,
+                                       .idempotent = true},
+                 time_left(task), NULL, &problem);
+
+    /* The name is this write's own: an earlier attempt made it, whose answer was lost. */
+    if (r == 0 || r == ERR_EXISTS)
+        return 0;
+    err_copy(error, &problem);
+    return err_wrap(error, "writing %s %s/%s", plural, task->store->namespace_name, name);
+}
+
+int kube_object_delete(const struct task *task, const char *plural, const char *name,
+                       struct error *error)
+{
+    _cleanup_free_ char *path = kube_object_path(task->store, plural, name);
+    struct error problem = {0};
+    int r = send(task, (struct kube_request){.method = "DELETE", .path = path, .idempotent = true},
+                 time_left(task), NULL, &problem);
+
+    if (r == 0 || r == ERR_NOT_FOUND)
+        return 0;
+    err_copy(error, &problem);
+    return err_wrap(error, "removing %s %s/%s", plural, task->store->namespace_name, name);
+}
+
+/* ---- Compare and swap ---- */
+
+static int attempt(const struct task *task, const struct swap *swap, char **ret_version,
+                   struct error *error)
+{
+    bool is_new = str_equal(swap->method, "POST");
+    _cleanup_free_ char *path =
+        kube_object_path(task->store, swap->plural, is_new ? NULL : swap->name);
+    _cleanup_value_ const struct value *answer = NULL;
+    struct kube_request request = {
+        .method = swap->method,
+        .path = path,
+        .body = swap->body,
+        .content_type = str_equal(swap->method, "PATCH") ? KUBE_MERGE_PATCH : NULL,
+        .accept = swap->tag ? KUBE_METADATA : NULL,
+    };
+    /* A request that hangs leaves time for a look. */
+    int r = send(task, request, time_left(task) * 3 / 4, &answer, error);
+
+    if (r == 0 && ret_version)
+        *ret_version = str_new(kube_version_of(answer));
+    return r;
+}
+
+enum looked { LOOKED_DONE, LOOKED_NOT_YET, LOOKED_CHANGED, LOOKED_UNKNOWN };
+
+/* What became of an attempt without an answer. */
+static enum looked look(const struct task *task, const struct swap *swap, char **ret_version)
+{
+    const struct store_call quiet = {0}; /* the call's cancel acts before a change, not after */
+    const struct task looking = {task->store, &quiet, task->deadline};
+    _cleanup_value_ const struct value *object = NULL;
+    const char *tag;
+    int r = kube_object_get(&looking, swap->plural, swap->name, true, &object, NULL);
+
+    if (r == ERR_NOT_FOUND && !swap->tag)
+        return LOOKED_DONE;
+    if (r == ERR_NOT_FOUND)
+        return swap->version ? LOOKED_CHANGED : LOOKED_NOT_YET;
+    if (r < 0)
+        return LOOKED_UNKNOWN;
+    tag = value_string(value_path(object, "metadata", "annotations", WRITE_ANNOTATION, NULL));
+    if (swap->tag && str_equal(tag, swap->tag)) {
+        if (ret_version)
+            *ret_version = str_new(kube_version_of(object));
+        return LOOKED_DONE;
+    }
+    return swap->version && str_equal(kube_version_of(object), swap->version) ? LOOKED_NOT_YET
+                                                                              : LOOKED_CHANGED;
+}
+
+static bool is_unknown(int r)
+{
+    return r == ERR_UNAVAILABLE || r == ERR_TIMEOUT;
+}
+
+static bool is_conflict(const struct swap *swap, int r)
+{
+    return r == ERR_CONFLICT || r == ERR_EXISTS || (r == ERR_NOT_FOUND && swap->version);
+}
+
+static bool wait_for_another(const struct task *task, unsigned n)
+{
+    int64_t delay = backoff_delay(n, BACKOFF_BASE, BACKOFF_MAXIMUM);
+
+    return delay < time_left(task) && pause_for(delay, NULL);
+}
+
+int kube_object_swap(const struct task *task, const struct swap *swap, char **ret_version,
+                     struct error *error)
+{
+    struct error doubt = {0}; /* why it is not known whether it happened */
+
+    for (unsigned n = 0;; n++) {
+        struct error problem = {0};
+        int r = attempt(task, swap, ret_version, &problem);
+        enum looked looked;
+
+        if (r == 0)
+            return 0;
+        if (!doubt.code && !is_unknown(r))
+            return is_conflict(swap, r)
+                       ? err_set(error, ERR_CONFLICT, DOCUMENT_CONFLICT, "%s", problem.message)
+                       : err_copy(error, &problem);
+        if (!doubt.code)
+            err_copy(&doubt, &problem);
+        looked = look(task, swap, ret_version);
+        if (looked == LOOKED_DONE)
+            return 0;
+        if (looked == LOOKED_CHANGED)
+            return err_set(error, ERR_CONFLICT, DOCUMENT_CONFLICT, "%s", doubt.message);
+        if (!is_unknown(r) || !wait_for_another(task, n))
+            return err_copy(error, &doubt);
+    }
+}
+
+int kube_document_conflict(const struct document_file *file, const char *message,
+                           struct error *error)
+{
+    const struct documents *store = (const struct documents *)file->base.store;
+
+    return err_set(error, ERR_CONFLICT, DOCUMENT_CONFLICT,
+                   "ConfigMap %s/%s was changed by another meanwhile: %s", store->namespace_name,
+                   file->head_name, message);
+}

@@ -1,0 +1,32 @@
+/*
+ * What names a Kubernetes object, and its id in a Spec: "apiVersion:Kind[:namespace]:name".
+ */
+#ifndef RUNTIMES_KUBERNETES_OBJECT_REF_H
+#define RUNTIMES_KUBERNETES_OBJECT_REF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "engine/base/arena.h"
+#include "engine/base/value.h"
+
+/* Borrowed from the attributes; NULL where they have none. */
+struct object_ref {
+    const char *api_version, *kind, *namespace_name, *name;
+};
+
+struct object_ref object_ref_of(const struct value *attributes);
+
+/* In the arena. */
+const char *object_ref_id(struct arena *arena, const struct object_ref *ref);
+
+/* Of that kind, in any version of that group; "": the core group. */
+bool object_ref_is(const struct object_ref *ref, const char *group, const char *kind);
+bool object_ref_is_namespace(const struct object_ref *ref);
+bool object_ref_is_definition(const struct object_ref *ref); /* a CustomResourceDefinition */
+
+/* "apps" of "apps/v1", "" of "v1"; length in *ret_length, not terminated. */
+const char *api_group(const char *api_version, size_t *ret_length);
+bool api_group_is(const char *api_version, const char *group);
+
+#endif

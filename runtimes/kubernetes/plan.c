@@ -1,0 +1,300 @@
+/* What is to be done to an object that is wanted. */
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "runtimes/kubernetes/object_ref.h"
+#include "runtimes/kubernetes/step.h"
+
+/* ---- Steps ---- */
+
+struct kube_step *kube_step_new(struct runtime_session *session, enum plan_action action,
+                                const struct runtime_target *target)
+{
+    struct kube_step *step = NEW(struct kube_step);
+
+    *step = (struct kube_step){
+        .base = {.ops = session->runtime->base.ops,
+                 .action = action,
+                 .cannot_create_first = true, /* its name names one object */
+                 .attributes = kube_object_mark(target->attributes),
+                 .extensions = value_ref(target->extensions)},
+        .session = session_ref(session),
+        .identity = value_ref(target_identity(target)),
+    };
+    return step;
+}
+
+void kube_step_see(struct kube_step *step, const struct observation *seen)
+{
+    const struct kube_detail *detail = kube_detail_of(seen);
+
+    step->uid = str_new(seen->uid);
+    step->footprint = str_new(seen->footprint);
+    step->terminating = seen->terminating;
+    step->version = str_new(detail ? detail->version : NULL);
+    step->owner = detail ? detail->owner : OWNER_NONE;
+    step->base.uid = step->uid;
+}
+
+void kube_step_free(struct runtime_step *base)
+{
+    struct kube_step *step = (struct kube_step *)base;
+
+    if (!step)
+        return;
+    value_unref(base->attributes);
+    value_unref(base->extensions);
+    value_unref(base->before);
+    value_unref(base->after);
+    value_unref(base->result);
+    value_unref(step->identity);
+    free(step->uid);
+    free(step->version);
+    free(step->footprint);
+    session_unref(step->session);
+    free(step);
+}
+
+/* ---- Whose it is ---- */
+
+static int check_owner(const struct runtime_target *target, const struct observation *seen,
+                       struct error *error)
+{
+    const char *recorded = target->prior ? target->prior->uid : NULL;
+    enum kube_owner owner = kube_detail_of(seen)->owner;
+
+    if (owner == OWNER_SPEC)
+        return err_set(error, ERR_CONFLICT, "ConflictDetected",
+                       "it belongs to another Spec (label " KUBE_OWNER_LABEL
+                       "): remove it from one of the two");
+    if (owner == OWNER_OTHER && !str_equal(recorded, seen->uid))
+        return err_set(error, ERR_CONFLICT, "ConflictDetected",
+                       "it exists and is managed by another tool (Helm, Flux, Argo CD or an "
+                       "applyset): adoptionPolicy AdoptIfUnowned leaves it alone");
+    if (seen->terminating)
+        return err_set(error, ERR_UNAVAILABLE, "Terminating",
+                       "it is being deleted; it is made again when it is gone");
+    return 0;
+}
+
+/* ---- Looking ---- */
+
+/* A kind that is not served, of which nothing is recorded: nothing of ours is there, and a create
+ * cannot touch what is another's. Its definition may be part of the same Spec. */
+static bool is_of_new_kind(struct runtime_session *session, const struct runtime_target *target,
+                           const struct runtime_call *call)
+{
+    struct kube_place place;
+
+    return !target->prior && kube_place_at_any_version(session, target->attributes, call, &place,
+                                                       NULL) == ERR_NOT_FOUND;
+}
+
+static int look(struct runtime_session *session, const struct runtime_target *target,
+                const struct runtime_call *call, struct observation *ret, struct error *error)
+{
+    int r;
+
+    if (is_of_new_kind(session, target, call)) {
+        *ret = (struct observation){.presence = PRESENCE_ABSENT};
+        return 0;
+    }
+    r = kube_look(session, target->attributes, true, call, ret, error);
+    if (r >= 0 && ret->presence == PRESENCE_PRESENT)
+        session_note_definition(session, target->attributes);
+    return r;
+}
+
+/* ---- Creates ---- */
+
+static const struct value *replace(const struct value *taken, const char *const *keys, size_t n)
+{
+    _cleanup_value_ const struct value *unknown = value_pack("u");
+    const struct value *next = value_with_path(taken, keys, n, unknown);
+
+    value_unref(taken);
+    return next;
+}
+
+/* What a dry-run makes up, and a real create would choose otherwise. */
+static const struct value *forget_allocated(const struct value *taken,
+                                            const struct value *attributes)
+{
+    static const char *const allocated[][2] = {
+        {"metadata", "uid"}, {"spec", "clusterIP"}, {"spec", "clusterIPs"}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(allocated); i++)
+        if (value_path(taken, allocated[i][0], allocated[i][1], NULL) &&
+            !value_path(attributes, allocated[i][0], allocated[i][1], NULL))
+            taken = replace(taken, allocated[i], 2);
+    return taken;
+}
+
+/* What it is to be made in, or by, is not there yet: it may come by the same plan. */
+static bool waits_for_another(const struct error *error)
+{
+    return str_equal(error->reason, "NamespaceNotFound") ||
+           str_equal(error->reason, "KindNotFound") || str_equal(error->reason, "NotServed");
+}
+
+static int try_create(struct runtime_session *session, const struct runtime_target *target,
+                      const struct runtime_call *call, const struct value **ret,
+                      struct error *error)
+{
+    struct error problem = {0};
+    int r;
+
+    if (!session->thorough || value_has_unknown(target->attributes))
+        return 0;
+    r = kube_dry_run(session, target->attributes, KUBE_APPLY_CREATE, call, ret, &problem);
+    if (r < 0)
+        return waits_for_another(&problem) ? 0 : err_copy(error, &problem);
+    *ret = forget_allocated(*ret, target->attributes);
+    return 0;
+}
+
+static int plan_create(struct runtime_session *session, const struct runtime_target *target,
+                       const struct runtime_call *call, struct runtime_step **ret,
+                       struct error *error)
+{
+    _cleanup_value_ const struct value *made = NULL;
+    struct kube_step *step;
+    int r = try_create(session, target, call, &made, error);
+
+    if (r < 0)
+        return r;
+    step = kube_step_new(session, PLAN_CREATE, target);
+    step->base.result = value_ref(made ? made : step->base.attributes);
+    step->base.after = kube_object_project(step->base.result);
+    *ret = &step->base;
+    return 0;
+}
+
+/* ---- What is there ---- */
+
+/* Everything that an apply would look at is as it was when it was applied last. */
+static bool is_as_recorded(const struct runtime_target *target, const struct observation *seen)
+{
+    const struct record *prior = target->prior;
+
+    return prior && prior->status == RECORD_APPLIED && str_equal(prior->uid, seen->uid) &&
+           prior->footprint && str_equal(prior->footprint, seen->footprint) &&
+           value_equal(prior->attributes, target->attributes);
+}
+
+static struct runtime_step *plan_unchanged(struct runtime_session *session,
+                                           const struct runtime_target *target,
+                                           const struct observation *seen)
+{
+    struct kube_step *step = kube_step_new(session, PLAN_UNCHANGED, target);
+
+    kube_step_see(step, seen);
+    step->base.result = value_ref(seen->result);
+    step->base.before = kube_object_project(seen->result ? seen->result : step->base.attributes);
+    step->base.after = value_ref(step->base.before);
+    return &step->base;
+}
+
+/* What is seen of it after the change: what is not asked for is the server's to tell. */
+static const struct value *expect(const struct kube_step *step, const struct value *changed)
+{
+    static const char *const status[] = {"status"};
+
+    if (!changed)
+        return value_ref(step->base.attributes);
+    if (!value_get(changed, "status"))
+        return value_ref(changed);
+    return replace(value_ref(changed), status, 1);
+}
+
+/* changed: what a dry-run gives; NULL: there was none. */
+static struct runtime_step *plan_update(struct runtime_session *session,
+                                        const struct runtime_target *target,
+                                        const struct observation *seen, const struct value *changed)
+{
+    enum plan_action action = target->prior ? PLAN_UPDATE : PLAN_ADOPT;
+    struct kube_step *step = kube_step_new(session, action, target);
+
+    kube_step_see(step, seen);
+    step->base.before = kube_object_project(seen->result);
+    step->base.after = kube_object_project(changed ? changed : step->base.attributes);
+    step->base.result = expect(step, changed);
+    if (changed && action == PLAN_UPDATE && value_equal(step->base.before, step->base.after)) {
+        step->base.action = PLAN_UNCHANGED;
+        step->base.is_unrecorded = true;
+        value_assign(&step->base.result, seen->result);
+    }
+    return &step->base;
+}
+
+static int compare(struct runtime_session *session, const struct runtime_target *target,
+                   const struct observation *seen, const struct runtime_call *call,
+                   struct runtime_step **ret, struct error *error)
+{
+    _cleanup_value_ const struct value *changed = NULL;
+    int r = 0;
+
+    if (!value_has_unknown(target->attributes))
+        r = kube_dry_run(session, target->attributes, KUBE_APPLY_TAKE, call, &changed, error);
+    if (r >= 0)
+        *ret = plan_update(session, target, seen, changed);
+    return r;
+}
+
+static int plan_present(struct runtime_session *session, const struct runtime_target *target,
+                        const struct observation *seen, const struct runtime_call *call,
+                        struct runtime_step **ret, struct error *error)
+{
+    int r = check_owner(target, seen, error);
+
+    if (r < 0)
+        return r;
+    if (!value_has_unknown(target->attributes) && is_as_recorded(target, seen)) {
+        *ret = plan_unchanged(session, target, seen);
+        return 0;
+    }
+    return compare(session, target, seen, call, ret, error);
+}
+
+/* ---- All of them ---- */
+
+/* A hint suffices where it says that nothing is to be done, or that nothing is there: a create that
+ * meets an object is refused. */
+static bool is_enough(const struct runtime_target *target, const struct observation *hint)
+{
+    if (!hint || hint->presence == PRESENCE_UNKNOWN)
+        return false;
+    return hint->presence == PRESENCE_ABSENT || hint->terminating ||
+           check_owner(target, hint, NULL) < 0 ||
+           (!value_has_unknown(target->attributes) && is_as_recorded(target, hint));
+}
+
+static int plan_seen(struct runtime_session *session, const struct runtime_target *target,
+                     const struct observation *seen, const struct runtime_call *call,
+                     struct runtime_step **ret, struct error *error)
+{
+    if (seen->presence == PRESENCE_ABSENT)
+        return plan_create(session, target, call, ret, error);
+    return plan_present(session, target, seen, call, ret, error);
+}
+
+int kube_plan(struct runtime_session *session, const struct runtime_target *target,
+              const struct observation *hint, const struct runtime_call *call,
+              struct runtime_step **ret, struct error *error)
+{
+    struct observation seen = {0};
+    int r = session_check_account(session, call, error);
+
+    if (r < 0)
+        return r;
+    if (!target->attributes)
+        return kube_plan_removal(session, target, hint, call, ret, error);
+    if (target->part == TARGET_NEW)
+        return plan_create(session, target, call, ret, error);
+    if (is_enough(target, hint))
+        return plan_seen(session, target, hint, call, ret, error);
+    r = look(session, target, call, &seen, error);
+    if (r >= 0)
+        r = plan_seen(session, target, &seen, call, ret, error);
+    observation_done(&seen);
+    return r;
+}

@@ -1,0 +1,182 @@
+/* Sessions: for whom requests are made, and what was learnt on the way. */
+#include <stdio.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/spec/name.h"
+#include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/object_ref.h"
+#include "runtimes/kubernetes/session.h"
+
+#define SERVED_WITHIN 10000 /* ms after a definition was seen */
+
+/* ---- Lifetime ---- */
+
+const char *kube_service_account(const struct value *identity)
+{
+    return value_get_string(identity, "serviceAccountName");
+}
+
+/* Whose objects are, by their label, and whose their fields, by the manager. */
+static void name_owner(struct runtime_session *session, const struct spec_key *key)
+{
+    char owner[SPEC_HASH_NAME_SIZE];
+
+    spec_hash_name(key->namespace_name, key->name, owner);
+    session->owner = str_new(owner);
+    snprintf(session->field_manager, sizeof(session->field_manager), "kusion-operator-%.16s",
+             owner + strlen(SPEC_HASH_NAME_PREFIX));
+}
+
+static struct runtime_session *session_new(struct kube_runtime *runtime,
+                                           const struct runtime_scope *scope)
+{
+    struct runtime_session *session = NEW(struct runtime_session);
+    const struct spec_key *key = &scope->key;
+
+    *session = (struct runtime_session){
+        .references = 1,
+        .runtime = runtime,
+        .spec_namespace = str_new(key->namespace_name),
+        .spec = str_printf("%s/%s", key->namespace_name, key->name),
+        .service_account = str_new(kube_service_account(scope->identity)),
+        .thorough = scope->thorough,
+        .terminating = scope->terminating,
+        .identity_leaves = scope->identity_leaves,
+        .is_inherited = scope->is_inherited,
+    };
+    if (session->service_account)
+        session->impersonate = str_printf("system:serviceaccount:%s:%s", key->namespace_name,
+                                          session->service_account);
+    name_owner(session, key);
+    pthread_mutex_init(&session->lock, NULL);
+    strmap_init(&session->defined);
+    return session;
+}
+
+int session_open(struct runtime *runtime, const struct runtime_scope *scope,
+                 const struct runtime_call *call, struct runtime_session **ret, struct error *error)
+{
+    struct kube_runtime *kube = (struct kube_runtime *)runtime;
+
+    (void)call;
+    if (!kube_service_account(scope->identity) && !kube->config.act_as_controller)
+        return err_set(error, ERR_FORBIDDEN, "AccessDenied", "no service account to act as");
+    *ret = session_new(kube, scope);
+    return 0;
+}
+
+struct runtime_session *session_ref(struct runtime_session *session)
+{
+    atomic_fetch_add(&session->references, 1);
+    return session;
+}
+
+void session_unref(struct runtime_session *session)
+{
+    if (!session || atomic_fetch_sub(&session->references, 1) > 1)
+        return;
+    free(session->spec_namespace);
+    free(session->spec);
+    free(session->owner);
+    free(session->service_account);
+    free(session->impersonate);
+    free(session->account_error);
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&session->defined, e));)
+        free((char *)(uintptr_t)e->key);
+    strmap_done(&session->defined);
+    pthread_mutex_destroy(&session->lock);
+    free(session);
+}
+
+/* ---- The account ---- */
+
+static int look_up_account(struct runtime_session *session, const struct runtime_call *call,
+                           struct error *error)
+{
+    _cleanup_free_ char *path =
+        kube_path("v1", session->spec_namespace, "serviceaccounts", session->service_account, NULL);
+    struct kube_request request = {
+        .method = "GET", .path = path, .accept = KUBE_METADATA, .cancel = call->cancel};
+    struct error problem = {0};
+    int r = session_time_left(session, call, &request.timeout, error);
+
+    if (r < 0)
+        return r;
+    r = kube_do(session->runtime->config.client, &request, NULL, &problem);
+    if (r == ERR_NOT_FOUND)
+        return err_set(error, ERR_INVALID, "ServiceAccountNotFound",
+                       "the Spec acts as the service account \"%s\", which is not there: kubectl "
+                       "create serviceaccount %s --namespace=%s",
+                       session->service_account, session->service_account, session->spec_namespace);
+    return r < 0 ? err_copy(error, &problem) : 0;
+}
+
+/* Whether it is known already; then *ret_code is what it came to. */
+static bool is_account_known(struct runtime_session *session, int *ret_code, struct error *error)
+{
+    bool is_known;
+
+    pthread_mutex_lock(&session->lock);
+    is_known = session->is_account_known;
+    *ret_code = is_known && session->account_error ? err_copy(error, session->account_error) : 0;
+    pthread_mutex_unlock(&session->lock);
+    return is_known;
+}
+
+int session_check_account(struct runtime_session *session, const struct runtime_call *call,
+                          struct error *error)
+{
+    struct error problem = {0};
+    int r;
+
+    if (!session->service_account || session->terminating || session->identity_leaves)
+        return 0;
+    if (is_account_known(session, &r, error))
+        return r;
+    /* Several may ask at once, at first: none waits for another's request. */
+    r = look_up_account(session, call, &problem);
+    pthread_mutex_lock(&session->lock);
+    if (!session->is_account_known && (r >= 0 || r == ERR_INVALID)) {
+        session->is_account_known = true;
+        session->account_error = r < 0 ? err_new(&problem) : NULL;
+    }
+    pthread_mutex_unlock(&session->lock);
+    return r < 0 ? err_copy(error, &problem) : 0;
+}
+
+/* ---- Definitions that were seen ---- */
+
+void session_note_definition(struct runtime_session *session, const struct value *attributes)
+{
+    const struct clock_source *clock = session->runtime->config.clock;
+    const char *group = value_string(value_path(attributes, "spec", "group", NULL));
+    const char *kind = value_string(value_path(attributes, "spec", "names", "kind", NULL));
+    const struct object_ref ref = object_ref_of(attributes);
+    _cleanup_free_ char *key = NULL;
+
+    if (!object_ref_is_definition(&ref) || !group || !kind)
+        return;
+    key = str_printf("%s.%s", kind, group);
+    pthread_mutex_lock(&session->lock);
+    if (!strmap_get(&session->defined, key))
+        strmap_put(&session->defined, TAKE(key), session);
+    session->definition_seen = clock->monotonic(clock);
+    pthread_mutex_unlock(&session->lock);
+}
+
+bool session_expects_kind(struct runtime_session *session, const struct value *attributes)
+{
+    const struct clock_source *clock = session->runtime->config.clock;
+    struct object_ref ref = object_ref_of(attributes);
+    size_t length = 0;
+    const char *group = api_group(ref.api_version, &length);
+    _cleanup_free_ char *key = str_printf("%s.%.*s", ref.kind, (int)length, group);
+    bool expects;
+
+    pthread_mutex_lock(&session->lock);
+    expects = strmap_get(&session->defined, key) &&
+              clock->monotonic(clock) - session->definition_seen < SERVED_WITHIN;
+    pthread_mutex_unlock(&session->lock);
+    return expects;
+}

@@ -1,0 +1,274 @@
+#include "runtimes/kubernetes/watches.h"
+
+#include <pthread.h>
+#include <sys/queue.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/base/strmap.h"
+#include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/client/watch.h"
+#include "runtimes/kubernetes/session.h"
+
+struct runtime_subscription {
+    struct runtime_session *session; /* a reference */
+    struct shared *shared;
+    char *name;
+    runtime_on_event *on_event;
+    void *arg;
+
+    /* Under the lock. */
+    bool is_gone;
+    unsigned n_due; /* callbacks that run, or are about to */
+    LIST_ENTRY(runtime_subscription) all;
+};
+
+/* One watch, of those that share it. In the map as long as it has subscribers. */
+struct shared {
+    struct watches *in;
+    char *key; /* "user path" */
+    LIST_HEAD(, runtime_subscription) subscribers;
+    size_t n_subscribers;
+    bool is_synced;
+    bool is_refused;
+    struct kube_watch *watch;
+};
+
+struct watches {
+    struct kube_client *client;
+    pthread_mutex_t lock;      /* of all; not held in callbacks, nor while a watch ends */
+    pthread_cond_t has_called; /* a callback returned */
+    struct strmap by_key;
+};
+
+/* ---- Lifetime ---- */
+
+struct watches *watches_new(struct kube_client *client)
+{
+    struct watches *watches = NEW(struct watches);
+
+    watches->client = client;
+    pthread_mutex_init(&watches->lock, NULL);
+    pthread_cond_init(&watches->has_called, NULL);
+    strmap_init(&watches->by_key);
+    return watches;
+}
+
+void watches_free(struct watches *watches)
+{
+    if (!watches)
+        return;
+    strmap_done(&watches->by_key);
+    pthread_cond_destroy(&watches->has_called);
+    pthread_mutex_destroy(&watches->lock);
+    free(watches);
+}
+
+size_t watches_count(struct watches *watches)
+{
+    size_t count;
+
+    pthread_mutex_lock(&watches->lock);
+    count = watches->by_key.count;
+    pthread_mutex_unlock(&watches->lock);
+    return count;
+}
+
+static void shared_free(struct shared *shared)
+{
+    if (!shared)
+        return;
+    kube_watch_free(shared->watch);
+    free(shared->key);
+    free(shared);
+}
+
+/* ---- Events ---- */
+
+/* Those of that name, or (NULL) all: each is kept from going away until it was called. With the
+ * lock. */
+static struct runtime_subscription **take_due(struct shared *shared, const char *name,
+                                              size_t *ret_count)
+{
+    struct runtime_subscription **due = NULL, *each;
+    size_t count = 0, capacity = 0;
+
+    LIST_FOREACH(each, &shared->subscribers, all)
+    if (!name || str_equal(each->name, name)) {
+        due = mem_grow(due, count, &capacity, sizeof(*due));
+        each->n_due++;
+        due[count++] = each;
+    }
+    *ret_count = count;
+    return due;
+}
+
+static void call(struct watches *watches, struct runtime_subscription *subscription)
+{
+    bool is_gone;
+
+    pthread_mutex_lock(&watches->lock);
+    is_gone = subscription->is_gone;
+    pthread_mutex_unlock(&watches->lock);
+    if (!is_gone)
+        subscription->on_event(subscription->arg);
+    pthread_mutex_lock(&watches->lock);
+    subscription->n_due--;
+    pthread_cond_broadcast(&watches->has_called);
+    pthread_mutex_unlock(&watches->lock);
+}
+
+static struct runtime_subscription **take_event(struct shared *shared, enum kube_watch_event event,
+                                                const char *name, const struct error *error,
+                                                size_t *ret_count)
+{
+    *ret_count = 0;
+    switch (event) {
+    case KUBE_WATCH_SYNCED:
+        shared->is_synced = true;
+        shared->is_refused = false;
+        return take_due(shared, NULL, ret_count);
+    case KUBE_WATCH_ERROR:
+        shared->is_refused = error->code == ERR_FORBIDDEN;
+        return NULL;
+    default:
+        shared->is_refused = false;
+        /* What the first list shows has not changed. */
+        return shared->is_synced && name ? take_due(shared, name, ret_count) : NULL;
+    }
+}
+
+/* On the watch loop's thread. */
+static void on_event(void *arg, enum kube_watch_event event, const struct value *object,
+                     const struct error *error)
+{
+    struct shared *shared = arg;
+    struct watches *watches = shared->in;
+    const char *name = value_string(value_path(object, "metadata", "name", NULL));
+    _cleanup_free_ struct runtime_subscription **due = NULL;
+    size_t count;
+
+    pthread_mutex_lock(&watches->lock);
+    due = take_event(shared, event, name, error, &count);
+    pthread_mutex_unlock(&watches->lock);
+    for (size_t i = 0; i < count; i++)
+        call(watches, due[i]);
+}
+
+/* ---- Subscribing ---- */
+
+/* With the lock, which keeps events away until all is in place. */
+static int share(struct watches *watches, const char *key, const char *path,
+                 const char *impersonate, struct shared **ret, struct error *error)
+{
+    struct shared *shared = NEW(struct shared);
+    int r;
+
+    *shared = (struct shared){.in = watches, .key = str_new(key)};
+    LIST_INIT(&shared->subscribers);
+    r = kube_watch_new(watches->client,
+                       &(struct kube_watch_config){.path = path,
+                                                   .metadata_only = true,
+                                                   .impersonate = impersonate,
+                                                   .on_event = on_event,
+                                                   .arg = shared},
+                       &shared->watch, error);
+    if (r < 0) {
+        shared_free(shared);
+        return r;
+    }
+    strmap_put(&watches->by_key, shared->key, shared);
+    *ret = shared;
+    return 0;
+}
+
+/* With the lock. */
+static int join(struct watches *watches, const char *path, struct runtime_subscription *new,
+                struct error *error)
+{
+    const char *impersonate = new->session->impersonate;
+    _cleanup_free_ char *key = str_printf("%s %s", impersonate ? impersonate : "", path);
+    struct shared *shared = strmap_get(&watches->by_key, key);
+    int r = 0;
+
+    if (!shared)
+        r = share(watches, key, path, impersonate, &shared, error);
+    else if (shared->is_refused)
+        r = err_set(error, ERR_FORBIDDEN, "AccessDenied", "it may not be watched");
+    if (r < 0)
+        return r;
+    new->shared = shared;
+    new->n_due = shared->is_synced; /* the call that says so is due */
+    LIST_INSERT_HEAD(&shared->subscribers, new, all);
+    shared->n_subscribers++;
+    return 0;
+}
+
+static void subscription_free(struct runtime_subscription *subscription)
+{
+    session_unref(subscription->session);
+    free(subscription->name);
+    free(subscription);
+}
+
+int kube_subscribe(struct runtime_session *session, const struct runtime_target *target,
+                   runtime_on_event *fn, void *arg, struct runtime_subscription **ret,
+                   struct error *error)
+{
+    struct watches *watches = session->runtime->watches;
+    struct runtime_subscription *new;
+    _cleanup_free_ char *path = NULL;
+    struct kube_place place;
+    bool is_in_force;
+    int r;
+
+    if (!kube_place_if_known(session, target_identity(target), &place))
+        return err_set(error, ERR_UNAVAILABLE, "KindNotKnown", "its kind was not read yet");
+    path =
+        kube_path(place.kind->group_version, place.namespace_name, place.kind->plural, NULL, NULL);
+    new = NEW(struct runtime_subscription);
+    *new = (struct runtime_subscription){
+        .session = session_ref(session), .name = str_new(place.name), .on_event = fn, .arg = arg};
+    pthread_mutex_lock(&watches->lock);
+    r = join(watches, path, new, error);
+    is_in_force = new->n_due;
+    pthread_mutex_unlock(&watches->lock);
+    if (r < 0) {
+        subscription_free(new);
+        return r;
+    }
+    *ret = new;
+    if (is_in_force)
+        call(watches, new);
+    return 0;
+}
+
+/* With the lock. The watch, if nobody is left; to be freed without the lock. */
+static struct shared *leave(struct watches *watches, struct runtime_subscription *subscription)
+{
+    struct shared *shared = subscription->shared;
+
+    subscription->is_gone = true;
+    LIST_REMOVE(subscription, all);
+    while (subscription->n_due)
+        pthread_cond_wait(&watches->has_called, &watches->lock);
+    if (--shared->n_subscribers)
+        return NULL;
+    strmap_remove(&watches->by_key, shared->key);
+    return shared;
+}
+
+void kube_unsubscribe(struct runtime_subscription *subscription)
+{
+    struct watches *watches;
+    struct shared *unused;
+
+    if (!subscription)
+        return;
+    watches = subscription->session->runtime->watches;
+    pthread_mutex_lock(&watches->lock);
+    unused = leave(watches, subscription);
+    pthread_mutex_unlock(&watches->lock);
+    shared_free(unused);
+    subscription_free(subscription);
+}

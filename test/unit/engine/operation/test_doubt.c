@@ -1,0 +1,222 @@
+/* Creates whose outcome is not known, where the world cannot be asked: nothing is ever made twice.
+ */
+#include "engine/operation/operation.h"
+#include "test/unit/engine/operation/doubt.h"
+#include "test/unit/engine/operation/stage.h"
+#include "test/unit/suite.h"
+
+#define A_DAY (24 * 3600 * (int64_t)1000)
+
+/* A create is begun in State, durably, before it is sent. */
+static void marks_what_it_creates(void)
+{
+    _cleanup_stage_ struct stage stage;
+    const char *marked, *made, *recorded;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1"), 0, "applied");
+    marked = strstr(stage_log(&stage), "save d*");
+    made = marked ? strstr(marked, "create d") : NULL;
+    recorded = made ? strstr(made, "save d") : NULL;
+    EXPECT(marked && made && recorded, stage_log(&stage));
+    EXPECT_STR(stage_state(&stage), "d", "in the end");
+}
+
+static void makes_nothing_that_it_could_not_mark(void)
+{
+    static const struct {
+        const char *note;
+        unsigned conflict_at, fail_at, lose_at;
+    } rows[] = {{"another saved", 1, 0, 0}, {"no answer", 0, 1, 0}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_stage_ struct stage stage;
+
+        stage_init(&stage);
+        stage.store.conflict_at = rows[i].conflict_at;
+        stage.store.fail_at = rows[i].fail_at;
+        stage_apply(&stage, "Cloud/d=1");
+        EXPECT(stage.store.fail_at || stage.cloud.creates == 0, rows[i].note);
+        EXPECT(stage.cloud.n_things <= 1, rows[i].note);
+        stage_calm(&stage);
+        EXPECT_INT(stage_apply(&stage, "Cloud/d=1"), 0, stage.error.message);
+        EXPECT_STR(stage_cloud(&stage), "d=1", "the next time");
+    }
+}
+
+/* How a create ends up in doubt. */
+static void lose_answer(struct stage *stage)
+{
+    fake_cloud_fault(&stage->cloud, "d", CLOUD_LOST);
+    EXPECT(stage_apply(stage, "Cloud/d=1 a@d c=1") < 0, "in doubt");
+}
+
+static void be_killed_after(struct stage *stage)
+{
+    stage->world.kill_at = 0;
+    for (unsigned n = 1; n < 10 && !stage->cloud.n_things; n++) {
+        stage->world.kill_at = n;
+        stage_apply(stage, "Cloud/d=1 a@d c=1");
+    }
+    stage_calm(stage);
+}
+
+static void not_be_made(struct stage *stage)
+{
+    fake_cloud_fault(&stage->cloud, "d", CLOUD_UNMADE);
+    EXPECT(stage_apply(stage, "Cloud/d=1 a@d c=1") < 0, "in doubt");
+}
+
+static const struct way {
+    const char *note;
+    void (*go)(struct stage *stage);
+    size_t things;
+} ways[] = {{"its answer is lost", lose_answer, 1}, {"it never happened", not_be_made, 0}};
+
+/* Not again while it may be under way, not again later; the rest goes on; and it says what to do.
+ */
+static void creates_nothing_twice(void)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+        _cleanup_stage_ struct stage stage;
+
+        stage_init(&stage);
+        ways[i].go(&stage);
+        fake_cloud_fault(&stage.cloud, "d", 0);
+        EXPECT(doubt_is_left(&stage), ways[i].note);
+        EXPECT_INT(stage.cloud.creates, ways[i].things, ways[i].note);
+        EXPECT(fake_find(&stage.objects, "c"), "the rest goes on");
+        EXPECT(stage_apply(&stage, "Cloud/d=1 a@d c=2") < 0, "still under way, perhaps");
+        EXPECT(strstr(stage.planned.data, "deferred d"), stage.planned.data);
+        EXPECT(strstr(stage.results.data, "a skipped; c succeeded"), stage.results.data);
+        fake_world_pass(&stage.world, A_DAY);
+        EXPECT(stage_apply(&stage, "Cloud/d=1 a@d c=3") < 0, "nobody knows");
+        EXPECT(strstr(stage.planned.data, "d!OutcomeUnknown"), stage.planned.data);
+        EXPECT(strstr(stage.causes.data, "not known"), "it says what to do");
+        EXPECT(strstr(stage.results.data, "d failed; a skipped; c succeeded"), stage.results.data);
+        EXPECT_INT(stage.cloud.n_things, ways[i].things, "none twice");
+        doubt_clear(&stage);
+        EXPECT_INT(stage_apply(&stage, "Cloud/d=1 a@d c=3"), 0, "cleared up");
+        EXPECT_STR(stage_cloud(&stage), "d=1", "one");
+    }
+}
+
+static void a_killed_process_leaves_a_mark(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    be_killed_after(&stage);
+    EXPECT_INT(stage.cloud.n_things, 1, "it was made");
+    EXPECT(doubt_is_left(&stage), stage_state(&stage));
+    stage_apply(&stage, "Cloud/d=1 a@d c=1");
+    fake_world_pass(&stage.world, A_DAY);
+    EXPECT(stage_apply(&stage, "Cloud/d=1 a@d c=1") < 0, "nobody knows");
+    EXPECT_INT(stage.cloud.n_things, 1, "none twice");
+    EXPECT(doubt_is_left(&stage), "the mark stays");
+}
+
+/* What is in doubt is not forgotten by what leaves, nor by a destroy. */
+static void does_not_forget_it(void)
+{
+    for (int destroys = 0; destroys < 2; destroys++) {
+        _cleanup_stage_ struct stage stage;
+
+        stage_init(&stage);
+        lose_answer(&stage);
+        fake_cloud_fault(&stage.cloud, "d", 0);
+        EXPECT((destroys ? stage_destroy(&stage) : stage_apply(&stage, "c=1")) < 0, "in doubt");
+        EXPECT(doubt_is_left(&stage), stage_state(&stage));
+        fake_world_pass(&stage.world, A_DAY);
+        EXPECT((destroys ? stage_destroy(&stage) : stage_apply(&stage, "c=1")) < 0, "held");
+        EXPECT(doubt_is_left(&stage), stage_state(&stage));
+        doubt_clear(&stage);
+        EXPECT_INT(destroys ? stage_destroy(&stage) : stage_apply(&stage, "c=1"), 0,
+                   stage.error.message);
+    }
+}
+
+/* Where it can be found after all, it is, and is one of ours. */
+static void finds_what_can_be_found(void)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+        _cleanup_stage_ struct stage stage;
+
+        stage_init(&stage);
+        ways[i].go(&stage);
+        fake_cloud_fault(&stage.cloud, "d", CLOUD_FINDABLE);
+        fake_world_pass(&stage.world, A_DAY);
+        EXPECT_INT(stage_apply(&stage, "Cloud/d=1 a@d c=1"), 0, stage.error.message);
+        EXPECT_STR(stage_cloud(&stage), "d=1", "one");
+        EXPECT(!doubt_is_left(&stage), stage_state(&stage));
+    }
+}
+
+/* Of an update or a delete a look tells. */
+static void looks_at_what_is_there(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1"), 0, "applied");
+    fake_cloud_fault(&stage.cloud, "d", CLOUD_LOST);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=2"), 0, stage.error.message);
+    EXPECT_STR(stage_cloud(&stage), "d=2", "updated");
+    EXPECT_INT(stage.cloud.updates, 1, "once");
+    EXPECT_INT(stage_destroy(&stage), 0, stage.error.message);
+    EXPECT_STR(stage_cloud(&stage), "", "deleted");
+    EXPECT_INT(stage.cloud.deletes, 1, "once");
+}
+
+/* What was not sent is not in doubt: it is tried again in the same operation. */
+static void tries_again_what_was_not_sent(void)
+{
+    static const struct {
+        const char *note;
+        unsigned faults;
+        int code;
+        const char *results, *cloud, *state;
+    } rows[] = {
+        {"busy at first", CLOUD_BUSY_ONCE, 0, "d succeeded; a succeeded", "d=1", "a d"},
+        {"busy all the time", CLOUD_BUSY, ERR_UNAVAILABLE, "d timed out; a cancelled", "", "a?"},
+        {"refused", CLOUD_REFUSED, ERR_FORBIDDEN, "d failed; a skipped", "", "a?"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_stage_ struct stage stage;
+
+        stage_init(&stage);
+        fake_cloud_fault(&stage.cloud, "d", rows[i].faults);
+        EXPECT_INT(stage_apply(&stage, "Cloud/d=1 a@d"), rows[i].code, rows[i].note);
+        EXPECT_STR(stage.results.data, rows[i].results, rows[i].note);
+        EXPECT_STR(stage_cloud(&stage), rows[i].cloud, rows[i].note);
+        EXPECT(!doubt_is_left(&stage), stage_state(&stage));
+        fake_cloud_fault(&stage.cloud, "d", 0);
+        EXPECT_INT(stage_apply(&stage, "Cloud/d=1 a@d"), 0, stage.error.message);
+        EXPECT_INT(stage.cloud.creates, 1, rows[i].note);
+    }
+}
+
+/* Of a destroy the save of what was deleted is lost, or the State that is there is another's. */
+static void a_landing_that_cannot_be_saved_stops_all_else(void)
+{
+    for (unsigned n = 1; n <= 8; n++) {
+        _cleanup_stage_ struct stage stage;
+
+        stage_init(&stage);
+        stage.store.fail_at = n;
+        stage_apply(&stage, "Cloud/d=1 Cloud/e=1:d Cloud/f=1:e");
+        stage_calm(&stage);
+        if (doubt_is_left(&stage))
+            continue; /* the process ended with what it knew */
+        EXPECT_INT(stage_apply(&stage, "Cloud/d=1 Cloud/e=1:d Cloud/f=1:e"), 0,
+                   stage.error.message);
+        EXPECT_STR(stage_cloud(&stage), "d=1 e=1 f=1", "things");
+        EXPECT_INT(stage.cloud.creates, 3, "none twice");
+    }
+}
+
+SUITE(operation_doubt, TEST(marks_what_it_creates), TEST(makes_nothing_that_it_could_not_mark),
+      TEST(creates_nothing_twice), TEST(a_killed_process_leaves_a_mark), TEST(does_not_forget_it),
+      TEST(finds_what_can_be_found), TEST(looks_at_what_is_there),
+      TEST(tries_again_what_was_not_sent), TEST(a_landing_that_cannot_be_saved_stops_all_else))

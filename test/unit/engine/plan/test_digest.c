@@ -1,0 +1,129 @@
+#include "engine/base/json.h"
+#include "engine/base/mem.h"
+#include "engine/plan/plan.h"
+#include "test/unit/suite.h"
+
+static void free_step(struct runtime_step *step)
+{
+    value_unref(step->before);
+    value_unref(step->after);
+    free(step);
+}
+
+static const struct runtime_ops ops = {.type = "Test", .step_free = free_step};
+
+/* One change, in short. JSON texts, or NULL; "?" is what is not known. */
+struct row {
+    const char *note;
+    const char *id;
+    enum plan_action action;
+    const char *uid, *before, *after;
+    bool create_first;
+    const char *removed; /* uid of the object that is replaced */
+};
+
+static const struct value *value_of(const char *text)
+{
+    const struct value *value = NULL;
+
+    if (text && strcmp(text, "?") == 0)
+        return value_pack("u");
+    if (text)
+        EXPECT_INT(json_read(text, strlen(text), &value, NULL), 0, text);
+    return value;
+}
+
+static struct runtime_step *step_of(const char *uid, const char *before, const char *after)
+{
+    struct runtime_step *step = NEW(struct runtime_step);
+
+    *step = (struct runtime_step){
+        .ops = &ops, .uid = uid, .before = value_of(before), .after = value_of(after)};
+    return step;
+}
+
+static void fill(struct plan_change *change, const struct row *row)
+{
+    change->id = row->id;
+    change->action = row->action;
+    change->create_first = row->create_first;
+    change->step = step_of(row->uid, row->before, row->after);
+    if (row->removed)
+        change->removal = step_of(row->removed, NULL, NULL);
+}
+
+static void digest_of(const struct row *rows, size_t n, const char *key, char ret[HASH_HEX_SIZE])
+{
+    struct plan *plan = plan_new(n, 0);
+
+    for (size_t i = 0; i < n; i++)
+        fill(&plan->changes[i], &rows[i]);
+    plan_digest(plan, key, strlen(key), ret);
+    plan_free(plan);
+}
+
+static const struct row first = {"", "a", PLAN_UPDATE, "u1", "{\"x\":1}", "{\"x\":2,\"y\":3}", false, NULL};
+
+static void is_the_same_for_the_same_plan(void)
+{
+    static const struct row rows[] = {
+        {"order of keys", "a", PLAN_UPDATE, "u1", "{\"x\":1}", "{\"y\":3,\"x\":2}", false, NULL},
+        {"spelling of numbers", "a", PLAN_UPDATE, "u1", "{\"x\":1.0}", "{\"x\":2,\"y\":3}", false, NULL},
+    };
+    char one[HASH_HEX_SIZE], other[HASH_HEX_SIZE];
+
+    digest_of(&first, 1, "key", one);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        digest_of(&rows[i], 1, "key", other);
+        EXPECT_STR(one, other, rows[i].note);
+    }
+}
+
+static void tells_plans_apart(void)
+{
+    static const struct row rows[] = {
+        {"id", "b", PLAN_UPDATE, "u1", "{\"x\":1}", "{\"x\":2,\"y\":3}", false, NULL},
+        {"action", "a", PLAN_ADOPT, "u1", "{\"x\":1}", "{\"x\":2,\"y\":3}", false, NULL},
+        {"another object", "a", PLAN_UPDATE, "u2", "{\"x\":1}", "{\"x\":2,\"y\":3}", false, NULL},
+        {"live", "a", PLAN_UPDATE, "u1", "{\"x\":0}", "{\"x\":2,\"y\":3}", false, NULL},
+        {"desired", "a", PLAN_UPDATE, "u1", "{\"x\":1}", "{\"x\":2,\"y\":4}", false, NULL},
+        {"not known", "a", PLAN_UPDATE, "u1", "{\"x\":1}", "?", false, NULL},
+        {"text of what is not known", "a", PLAN_UPDATE, "u1", "{\"x\":1}",
+         "\"(known after apply)\"", false, NULL},
+        {"replaced", "a", PLAN_REPLACE, "u1", "{\"x\":1}", "{\"x\":2,\"y\":3}", false, "u0"},
+        {"replaced, the new one first", "a", PLAN_REPLACE, "u1", "{\"x\":1}", "{\"x\":2,\"y\":3}",
+         true, "u0"},
+        {"replaced, another object", "a", PLAN_REPLACE, "u1", "{\"x\":1}", "{\"x\":2,\"y\":3}",
+         true, "u9"},
+    };
+    char digests[ARRAY_SIZE(rows) + 2][HASH_HEX_SIZE];
+
+    digest_of(&first, 1, "key", digests[ARRAY_SIZE(rows)]);
+    digest_of(&first, 1, "yek", digests[ARRAY_SIZE(rows) + 1]);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        digest_of(&rows[i], 1, "key", digests[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(digests); i++)
+        for (size_t k = 0; k < i; k++)
+            EXPECT(strcmp(digests[i], digests[k]) != 0, rows[k < ARRAY_SIZE(rows) ? k : 0].note);
+}
+
+/* The Spec's order is no part of what is approved; nor is what stays as it is. */
+static void counts_changes_in_any_order(void)
+{
+    const struct row unchanged = {"", "z", PLAN_UNCHANGED, "u3", NULL, NULL, false, NULL};
+    const struct row other = {"", "b", PLAN_CREATE, NULL, NULL, "{\"x\":1}", false, NULL};
+    const struct row plans[][3] = {
+        {first, other, unchanged}, {other, unchanged, first}, {unchanged, first, other}};
+    char one[HASH_HEX_SIZE], another[HASH_HEX_SIZE], two[HASH_HEX_SIZE];
+
+    digest_of(plans[0], 3, "key", one);
+    for (size_t i = 1; i < ARRAY_SIZE(plans); i++) {
+        digest_of(plans[i], 3, "key", another);
+        EXPECT_STR(one, another, "order");
+    }
+    digest_of(plans[0], 2, "key", two);
+    EXPECT_STR(one, two, "without what is unchanged");
+}
+
+SUITE(plan_digest, TEST(is_the_same_for_the_same_plan), TEST(tells_plans_apart),
+      TEST(counts_changes_in_any_order))

@@ -1,0 +1,5 @@
+#include "test/unit/engine/spec/parse.h"
+
+static const struct spec_type types[] = {{.name = "Kubernetes"}};
+
+const struct spec_options parse_options = {types, 1};

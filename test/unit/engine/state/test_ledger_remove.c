@@ -1,0 +1,109 @@
+#include "test/unit/engine/state/stage.h"
+#include "test/unit/suite.h"
+
+static struct stage stage;
+static struct process us;
+static struct ledger *ledger;
+
+static void set_up(void)
+{
+    stage_init(&stage, NULL);
+    process_init(&us, &stage);
+    ledger = opened(&us, 1);
+}
+
+static void tear_down(void)
+{
+    ledger_unref(ledger);
+    process_done(&us);
+    stage_done(&stage);
+}
+
+static void all_of_it_goes(void)
+{
+    set_up();
+    begin_put(ledger, mark_of("db", "call-1"), NULL);
+    atomic_store(&us.is_fenced, true);
+    land_put(ledger, record_of("db", 5), LEDGER_NOW, NULL);
+    EXPECT_INT((long long)memory_documents(stage.medium), 2, "State and what was told");
+    EXPECT_INT(ledger_remove(ledger, NULL), ERR_FENCED, "not without the Lease");
+    EXPECT_INT(number_of(ledger, "db"), 5, "nothing changed");
+    atomic_store(&us.is_fenced, false);
+    EXPECT_INT(ledger_remove(ledger, NULL), 0, "removed");
+    EXPECT_INT((long long)memory_documents(stage.medium), 0, "nothing is left");
+    EXPECT(!ledger_is_stored(ledger), "nothing is stored");
+    EXPECT_INT(number_of(ledger, "db"), -1, "no record");
+    EXPECT_INT((long long)ledgers_retry(us.ledgers), 0, "nothing to store");
+    EXPECT_INT(ledger_remove(ledger, NULL), 0, "also where there is none");
+    EXPECT_INT(begin_put(ledger, record_of("a", 1), NULL), 0, "it can begin anew");
+    EXPECT_INT(stored_number(&stage, "a"), 1, "stored");
+    tear_down();
+}
+
+static atomic_bool is_down, answers_are_lost;
+
+static enum memory_fault outage(void *arg, const struct memory_event *event)
+{
+    (void)arg;
+    if (!atomic_load(&is_down))
+        return MEMORY_NO_FAULT;
+    return atomic_load(&answers_are_lost) && event->call != MEMORY_READ ? MEMORY_FAIL_AFTER
+                                                                        : MEMORY_FAIL_BEFORE;
+}
+
+static void one_lost_answer_fails_nothing(void)
+{
+    static const enum memory_fault faults[] = {MEMORY_FAIL_BEFORE, MEMORY_FAIL_AFTER};
+
+    for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
+        set_up();
+        begin_put(ledger, record_of("a", 1), NULL);
+        memory_fail(stage.medium, 1, faults[i]);
+        EXPECT_INT(ledger_remove(ledger, NULL), 0, "removed");
+        EXPECT_INT((long long)memory_documents(stage.medium), 0, "nothing is left");
+        EXPECT_INT(begin_put(ledger, record_of("b", 1), NULL), 0, "and it goes on");
+        tear_down();
+    }
+}
+
+/* Also where a save before it is in doubt. */
+static void is_asked_for_again_after_an_outage(void)
+{
+    for (int row = 0; row < 4; row++) {
+        set_up();
+        begin_put(ledger, record_of("a", 1), NULL);
+        atomic_store(&answers_are_lost, row & 1);
+        atomic_store(&is_down, true);
+        memory_watch(stage.medium, outage, NULL);
+        if (row & 2)
+            land_put(ledger, record_of("a", 2), LEDGER_NOW, NULL);
+        EXPECT_INT(ledger_remove(ledger, NULL), ERR_UNAVAILABLE, "the store is down");
+        atomic_store(&is_down, false);
+        EXPECT_INT(ledger_remove(ledger, NULL), 0, "removed");
+        EXPECT_INT((long long)memory_documents(stage.medium), 0, "nothing is left");
+        EXPECT_INT((long long)ledgers_retry(us.ledgers), 0, "nothing comes back");
+        EXPECT_INT((long long)memory_documents(stage.medium), 0, "nothing is left");
+        tear_down();
+    }
+}
+
+static void what_another_wrote_stays(void)
+{
+    struct process other;
+    struct ledger *theirs;
+
+    set_up();
+    begin_put(ledger, record_of("a", 1), NULL);
+    process_init(&other, &stage);
+    theirs = opened(&other, 2);
+    begin_put(theirs, record_of("b", 1), NULL);
+    EXPECT_INT(ledger_remove(ledger, NULL), ERR_CONFLICT, "theirs");
+    EXPECT_INT(stored_number(&stage, "b"), 1, "stays");
+    EXPECT_INT(ledger_check(ledger, NULL), ERR_CONFLICT, "and ours is lost");
+    ledger_unref(theirs);
+    process_done(&other);
+    tear_down();
+}
+
+SUITE(ledger_remove, TEST(all_of_it_goes), TEST(one_lost_answer_fails_nothing),
+      TEST(is_asked_for_again_after_an_outage), TEST(what_another_wrote_stays))

@@ -1,0 +1,311 @@
+/* Saving: doubt, outages, the journal, and one write for many. */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "engine/base/str.h"
+#include "test/unit/engine/state/stage.h"
+#include "test/unit/suite.h"
+
+static struct stage stage;
+static struct process us;
+static struct ledger *ledger;
+
+static void set_up(const struct memory_medium_config *config)
+{
+    stage_init(&stage, config);
+    process_init(&us, &stage);
+    ledger = opened(&us, 1);
+}
+
+static void tear_down(void)
+{
+    ledger_unref(ledger);
+    process_done(&us);
+    stage_done(&stage);
+}
+
+/* ---- One fault ---- */
+
+/* A change that fails once, or of which the answer is lost, is no failure of what begins or lands
+ * (V7), and happens once. */
+static void one_lost_answer_fails_nothing(void)
+{
+    static const struct {
+        const char *note;
+        enum memory_fault fault;
+        bool is_first; /* State is not there yet */
+        bool begins;
+        bool is_large; /* it appends */
+    } rows[] = {
+        {"first, before", MEMORY_FAIL_BEFORE, true, true, false},
+        {"first, after", MEMORY_FAIL_AFTER, true, true, false},
+        {"begin, before", MEMORY_FAIL_BEFORE, false, true, false},
+        {"begin, after", MEMORY_FAIL_AFTER, false, true, false},
+        {"landing, before", MEMORY_FAIL_BEFORE, false, false, false},
+        {"landing, after", MEMORY_FAIL_AFTER, false, false, false},
+        {"appended, before", MEMORY_FAIL_BEFORE, false, false, true},
+        {"appended, after", MEMORY_FAIL_AFTER, false, true, true},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct error error = {0};
+        size_t before;
+        int r;
+
+        set_up(NULL);
+        if (!rows[i].is_first)
+            land_put(ledger, large_record("big", rows[i].is_large ? 200000 : 10), LEDGER_NOW, NULL);
+        before = writes(&stage) + memory_count(stage.medium, MEMORY_APPEND);
+        memory_fail(stage.medium, 1, rows[i].fault);
+        r = rows[i].begins ? begin_put(ledger, record_of("a", 1), &error)
+                           : land_put(ledger, record_of("a", 1), LEDGER_NOW, &error);
+        EXPECT_INT(r, 0, error.message);
+        EXPECT_INT(stored_number(&stage, "a"), 1, rows[i].note);
+        EXPECT_INT((long long)(writes(&stage) + memory_count(stage.medium, MEMORY_APPEND) - before),
+                   1, rows[i].note);
+        EXPECT_INT(land_put(ledger, record_of("b", 1), LEDGER_NOW, NULL), 0, "and it goes on");
+        EXPECT_INT(stored_number(&stage, "b"), 1, rows[i].note);
+        tear_down();
+    }
+}
+
+/* ---- Outages ---- */
+
+static atomic_bool is_down, answers_are_lost;
+
+static enum memory_fault outage(void *arg, const struct memory_event *event)
+{
+    (void)arg, (void)event;
+    if (!atomic_load(&is_down))
+        return MEMORY_NO_FAULT;
+    return atomic_load(&answers_are_lost) && event->call != MEMORY_READ ? MEMORY_FAIL_AFTER
+                                                                        : MEMORY_FAIL_BEFORE;
+}
+
+static void goes_down(bool after)
+{
+    atomic_store(&answers_are_lost, after);
+    atomic_store(&is_down, true);
+    memory_watch(stage.medium, outage, NULL);
+}
+
+/* The store is down for a minute while 20 things land. */
+static void an_outage_loses_nothing(void)
+{
+    for (int row = 0; row < 4; row++) {
+        int64_t until;
+        struct error error = {0};
+        char id[16] = "";
+
+        set_up(NULL);
+        begin_put(ledger, large_record("big", row & 2 ? 200000 : 10), NULL);
+        goes_down(row & 1);
+        until = atomic_load(&stage.clock.now) + 60000;
+        for (int i = 0; i < 20; i++) {
+            snprintf(id, sizeof(id), "r%d", i);
+            EXPECT_INT(land_put(ledger, record_of(id, i), i % 4 ? LEDGER_SOON : LEDGER_NOW, &error),
+                       ERR_UNAVAILABLE, id);
+            EXPECT_INT(number_of(ledger, id), i, "in the records");
+        }
+        EXPECT_INT(ledger_check(ledger, NULL), ERR_UNAVAILABLE, "nothing may begin");
+        EXPECT_INT(begin_put(ledger, record_of("never", 1), NULL), ERR_UNAVAILABLE, "nor does it");
+        EXPECT_INT(number_of(ledger, "never"), -1, "nor is it in the records");
+        EXPECT_INT((long long)ledgers_retry(us.ledgers), 1, "one holds something");
+        if (atomic_load(&stage.clock.now) < until)
+            atomic_store(&stage.clock.now, until);
+        atomic_store(&is_down, false);
+        EXPECT_INT((long long)ledgers_retry(us.ledgers), 0, "all is stored");
+        for (int i = 0; i < 20; i++) {
+            snprintf(id, sizeof(id), "r%d", i);
+            EXPECT_INT(stored_number(&stage, id), i, id);
+        }
+        EXPECT_INT(stored_number(&stage, "never"), -1, "what was refused is not stored");
+        EXPECT_INT(ledger_check(ledger, NULL), 0, "things may begin");
+        tear_down();
+    }
+}
+
+static void a_short_outage_is_waited_for(void)
+{
+    int64_t from;
+
+    set_up(NULL);
+    begin_put(ledger, record_of("a", 1), NULL);
+    from = atomic_load(&stage.clock.now);
+    memory_fail(stage.medium, 1, MEMORY_FAIL_BEFORE);
+    EXPECT_INT(land_put(ledger, record_of("a", 2), LEDGER_NOW, NULL), 0, "landed");
+    EXPECT(atomic_load(&stage.clock.now) > from, "after a pause");
+    goes_down(false);
+    from = atomic_load(&stage.clock.now);
+    EXPECT_INT(land_put(ledger, record_of("a", 3), LEDGER_NOW, NULL), ERR_UNAVAILABLE,
+               "a long one");
+    EXPECT(atomic_load(&stage.clock.now) - from >= 5000, "is waited for some seconds");
+    EXPECT(atomic_load(&stage.clock.now) - from <= 20000, "and not for ever");
+    atomic_store(&is_down, false);
+    tear_down();
+}
+
+/* What a begin wrote that was said to have failed does not stay. */
+static void a_begin_in_doubt_leaves_no_trace(void)
+{
+    for (int is_large = 0; is_large < 2; is_large++) {
+        set_up(NULL);
+        begin_put(ledger, large_record("big", is_large ? 200000 : 10), NULL);
+        goes_down(true);
+        EXPECT_INT(begin_put(ledger, mark_of("a", "call-1"), NULL), ERR_UNAVAILABLE, "in doubt");
+        atomic_store(&is_down, false);
+        EXPECT_INT(stored_number(&stage, "a"), 0, "it did happen");
+        ledger_unref(ledger);
+        EXPECT_INT((long long)ledgers_retry(us.ledgers), 0, "put right");
+        EXPECT_INT(stored_number(&stage, "a"), -1, "it did not, after all");
+        ledger = opened(&us, 1);
+        tear_down();
+    }
+}
+
+/* ---- Without references ---- */
+
+static void what_is_not_stored_outlives_the_operation(void)
+{
+    struct error error = {0};
+
+    set_up(&(struct memory_medium_config){.has_locks = true});
+    begin_put(ledger, record_of("a", 1), NULL);
+    goes_down(false);
+    land_put(ledger, record_of("a", 2), LEDGER_NOW, NULL);
+    ledger_unref(ledger);
+    ledger = NULL;
+    EXPECT_INT(open_at(&us, 1, &ledger, &error), ERR_UNAVAILABLE, error.message);
+    atomic_store(&is_down, false);
+    ledger = opened(&us, 1);
+    EXPECT_INT(number_of(ledger, "a"), 2, "as it landed");
+    EXPECT_INT(stored_number(&stage, "a"), 2, "stored by the opening");
+    land_put(ledger, record_of("b", 1), LEDGER_NOW, NULL);
+    land_put(ledger, record_of("b", 2), LEDGER_SOON, NULL);
+    ledger_unref(ledger);
+    EXPECT_INT(stored_number(&stage, "b"), 1, "waits");
+    EXPECT_INT((long long)ledgers_retry(us.ledgers), 0, "stored and closed");
+    EXPECT_INT(stored_number(&stage, "b"), 2, "stored");
+    ledger = opened(&us, 1);
+    land_put(ledger, record_of("b", 3), LEDGER_NOW, NULL);
+    land_put(ledger, record_of("b", 4), LEDGER_SOON, NULL);
+    ledger_unref(ledger);
+    process_done(&us);
+    EXPECT_INT(stored_number(&stage, "b"), 4, "with the end of the table");
+    stage_done(&stage);
+}
+
+/* ---- The journal ---- */
+
+static void a_large_state_is_appended_to(void)
+{
+    char id[16];
+
+    set_up(NULL);
+    land_put(ledger, large_record("big", 200000), LEDGER_NOW, NULL);
+    EXPECT_INT((long long)writes(&stage), 1, "the snapshot");
+    for (int i = 0; i < 40; i++) {
+        snprintf(id, sizeof(id), "r%d", i);
+        EXPECT_INT(land_put(ledger, record_of(id, i), LEDGER_NOW, NULL), 0, id);
+        EXPECT_INT(stored_number(&stage, id), i, id);
+        if (i == 31) {
+            EXPECT_INT((long long)memory_count(stage.medium, MEMORY_APPEND), 32, "32 entries");
+            EXPECT_INT((long long)writes(&stage), 1, "no snapshot yet");
+        }
+    }
+    EXPECT_INT((long long)writes(&stage), 2, "then a snapshot");
+    EXPECT_INT((long long)memory_count(stage.medium, MEMORY_APPEND), 39, "and entries again");
+    ledger_unref(ledger);
+    ledger = opened(&us, 1);
+    EXPECT_INT(number_of(ledger, "r39"), 39, "read again");
+    land_put(ledger, record_of("last", 1), LEDGER_NOW, NULL);
+    EXPECT_INT((long long)memory_count(stage.medium, MEMORY_APPEND), 40, "it goes on");
+    EXPECT_INT(stored_number(&stage, "last"), 1, "stored");
+    tear_down();
+}
+
+static void small_ones_and_other_stores_are_written_whole(void)
+{
+    static const struct {
+        size_t size;
+        bool cannot_append;
+    } rows[] = {{10, false}, {200000, true}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        set_up(&(struct memory_medium_config){.cannot_append = rows[i].cannot_append});
+        land_put(ledger, large_record("big", rows[i].size), LEDGER_NOW, NULL);
+        land_put(ledger, record_of("a", 1), LEDGER_NOW, NULL);
+        EXPECT_INT((long long)writes(&stage), 2, "written");
+        EXPECT_INT((long long)memory_count(stage.medium, MEMORY_APPEND), 0, "not appended");
+        tear_down();
+    }
+}
+
+static void a_full_journal_is_folded(void)
+{
+    char id[16];
+
+    set_up(&(struct memory_medium_config){.max_entries = 3});
+    land_put(ledger, large_record("big", 200000), LEDGER_NOW, NULL);
+    for (int i = 0; i < 8; i++) {
+        snprintf(id, sizeof(id), "r%d", i);
+        EXPECT_INT(i % 2 ? land_put(ledger, record_of(id, i), LEDGER_NOW, NULL)
+                         : begin_put(ledger, record_of(id, i), NULL),
+                   0, id);
+        EXPECT_INT(stored_number(&stage, id), i, id);
+    }
+    EXPECT_INT((long long)writes(&stage), 3, "each time that it is full");
+    tear_down();
+}
+
+/* ---- Group commit ---- */
+
+static enum memory_fault slow(void *arg, const struct memory_event *event)
+{
+    (void)arg;
+    if (!event->is_done)
+        usleep(5000);
+    return MEMORY_NO_FAULT;
+}
+
+static void *land_ten(void *arg)
+{
+    char id[16];
+
+    for (int i = 0; i < 10; i++) {
+        snprintf(id, sizeof(id), "%s%d", (const char *)arg, i);
+        EXPECT_INT(land_put(ledger, record_of(id, i), LEDGER_NOW, NULL), 0, id);
+    }
+    return NULL;
+}
+
+static void many_share_a_write(void)
+{
+    static char names[10][2];
+    pthread_t threads[10];
+
+    set_up(NULL);
+    memory_watch(stage.medium, slow, NULL);
+    for (size_t i = 0; i < 10; i++) {
+        names[i][0] = (char)('a' + i);
+        pthread_create(&threads[i], NULL, land_ten, names[i]);
+    }
+    for (size_t i = 0; i < 10; i++)
+        pthread_join(threads[i], NULL);
+    memory_watch(stage.medium, NULL, NULL);
+    EXPECT(writes(&stage) <= 40, "far fewer writes than landings");
+    EXPECT(writes(&stage) >= 10, "each thread waits for its own");
+    for (size_t i = 0; i < 10; i++) {
+        char id[16];
+
+        snprintf(id, sizeof(id), "%s9", names[i]);
+        EXPECT_INT(stored_number(&stage, id), 9, id);
+    }
+    tear_down();
+}
+
+SUITE(ledger_save, TEST(one_lost_answer_fails_nothing), TEST(an_outage_loses_nothing),
+      TEST(a_short_outage_is_waited_for), TEST(a_begin_in_doubt_leaves_no_trace),
+      TEST(what_is_not_stored_outlives_the_operation), TEST(a_large_state_is_appended_to),
+      TEST(small_ones_and_other_stores_are_written_whole), TEST(a_full_journal_is_folded),
+      TEST(many_share_a_write))
