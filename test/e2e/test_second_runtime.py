@@ -11,7 +11,7 @@ from kusion_e2e.states import open_text, states
 from kusion_e2e.wait import eventually
 
 PASSWORD = "hunter-of-the-spec"
-UNKNOWN = '"(known after apply)"'
+UNKNOWN = "(known after apply)"
 
 
 @pytest.fixture(scope="module")
