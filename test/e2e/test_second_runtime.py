@@ -1,12 +1,13 @@
 """Another runtime beside Kubernetes: one that only State knows the things of, with values that are
-known after apply alone, replacements in both orders, and calls of minutes (test/runtime/cloud.h)."""
+known after apply alone, and replacements in both orders (test/runtime/cloud.h)."""
 
 import pytest
 
-from kusion_e2e.cloud import PROGRAM, Cloud, reference, thing, thing_id
-from kusion_e2e.controller import STATE, Controller
+from kusion_e2e.cloud import (PROGRAM, Cloud, address_book, addresses, deployment, reference,
+                              thing, thing_id)
+from kusion_e2e.controller import Controller
 from kusion_e2e.kinds import create, new_release, path_of
-from kusion_e2e.specs import Spec, config_map, resource
+from kusion_e2e.specs import Spec
 from kusion_e2e.states import open_text, states
 from kusion_e2e.wait import eventually
 
@@ -20,45 +21,24 @@ def cloud(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def clouded(state_namespace, cloud):
-    """The shared control plane, with a controller at work that has the second runtime."""
+def controller(state_namespace, cloud):
+    """A controller at work that has the second runtime."""
     controller = Controller(state_namespace, program=PROGRAM, environment=cloud.environment)
-    yield controller.wait_leading().cluster
+    yield controller.wait_leading()
     assert controller.stop() == 0
 
 
 @pytest.fixture
-def spec(clouded, cloud, tenant):
+def spec(controller, cloud, tenant):
     """A Spec whose things are the only ones; they are gone after the test."""
     cloud.forget_log()
-    spec = Spec(clouded, tenant)
+    spec = Spec(controller.cluster, tenant)
     yield spec
-    for name in list(cloud.faults()):
+    for name in cloud.faults():
         cloud.fault(name, None)
-    cloud.hurry()
     if spec.get():
         spec.delete()
-    cloud.take_time()
-    assert not cloud.things() and not states(clouded, tenant)
-
-
-def deployment(namespace, image="nginx:1"):
-    labels = {"app": "beside"}
-    return resource({
-        "apiVersion": "apps/v1", "kind": "Deployment",
-        "metadata": {"name": "beside", "namespace": namespace},
-        "spec": {"replicas": 1, "selector": {"matchLabels": labels},
-                 "template": {"metadata": {"labels": labels},
-                              "spec": {"containers": [{"name": "c", "image": image}]}}}})
-
-
-def address_book(namespace):
-    return config_map("book", namespace, {"db": reference("db", "address")})
-
-
-def data_of(cluster, namespace):
-    found = cluster.get_json("configmap", "book", "-n", namespace)
-    return found and found["data"]
+    assert not cloud.things() and not states(controller.cluster, tenant)
 
 
 def field(result, path):
@@ -99,7 +79,7 @@ def test_a_value_that_is_known_after_apply_reaches_a_config_map(spec, cloud):
     spec.apply([address_book(tenant), thing("db", x="1"), deployment(tenant)])
     spec.wait("True")
     assert spec.get()["status"]["resources"]["ready"] == 3
-    assert data_of(cluster, tenant) == {"db": cloud.only("db")["id"] + ".cloud"}
+    assert addresses(cluster, tenant) == {"db": cloud.only("db")["id"] + ".cloud"}
     assert cloud.log() == ["begin db", "create db"]
 
 
@@ -112,7 +92,7 @@ def test_a_change_in_place(spec, cloud):
     after = cloud.only("db")
     assert (after["id"], after["revision"]) == (before["id"], 2)
     assert after["attributes"] == {"x": "2"} and cloud.log() == ["update db"]
-    assert data_of(spec.cluster, tenant) == {"db": after["id"] + ".cloud"}
+    assert addresses(spec.cluster, tenant) == {"db": after["id"] + ".cloud"}
 
 
 @pytest.mark.parametrize("attribute, order", [
@@ -134,7 +114,7 @@ def test_replacing_takes_the_old_one_in_the_order_that_is_asked_for(spec, cloud,
     after = cloud.only("db")
     assert after["id"] != before["id"] and cloud.log() == order
     assert cloud.only("user")["attributes"]["ref"] == after["id"]
-    assert data_of(spec.cluster, tenant) == {"db": after["id"] + ".cloud"}
+    assert addresses(spec.cluster, tenant) == {"db": after["id"] + ".cloud"}
     last = {one["id"]: one["action"] for one in spec.releases()[-1]["status"]["results"]}
     assert last[thing_id("db")] == "replace" and last[thing_id("user")] == "update"
 
@@ -146,7 +126,7 @@ def test_destroying_takes_dependents_first(spec, cloud):
     cloud.forget_log()
     spec.delete()
     assert cloud.log() == ["delete user", "delete db"] and not cloud.things()
-    assert data_of(spec.cluster, tenant) is None
+    assert addresses(spec.cluster, tenant) is None
 
 
 def test_one_that_leaves_the_spec_is_deleted(spec, cloud):
@@ -162,7 +142,7 @@ def test_one_that_was_made_in_part_is_replaced(spec, cloud):
     ready = spec.wait("False")
     assert "could not be set up" in ready["message"], ready
     broken = cloud.only("db")
-    assert broken["status"] == "broken" and data_of(spec.cluster, tenant) is None
+    assert broken["status"] == "broken" and addresses(spec.cluster, tenant) is None
     cloud.fault("db", None)
     spec.wait("True")
     assert cloud.only("db")["id"] != broken["id"]
@@ -188,17 +168,17 @@ def test_one_that_somebody_deletes_is_made_again(spec, cloud):
     eventually(cloud.things)
     after = cloud.only("db")["id"]
     assert after != before
-    eventually(lambda: data_of(spec.cluster, tenant) == {"db": after + ".cloud"})
+    eventually(lambda: addresses(spec.cluster, tenant) == {"db": after + ".cloud"})
 
 
-def test_what_is_secret_is_told_nobody(spec, cloud):
+def test_what_is_secret_is_told_nobody(controller, spec, cloud):
     cluster, tenant = spec.cluster, spec.namespace
     for x in ("1", "2"):
         spec.apply([thing("db", x=x, password=PASSWORD, fixed=x),
                     thing("user", ref=reference("db", "secret"))]).wait("True")
     preview(cluster, tenant)
     secrets = [*cloud.secrets(), PASSWORD]
-    text = open_text(cluster, spec)
+    text = open_text(cluster, spec) + controller.log.read_text()
     assert cloud.only("user")["attributes"]["ref"] == f"secret-{cloud.only('db')['id']}"
-    assert "cloud:thing:db" in text and "(sensitive)" in text
+    assert cloud.only("db")["id"] in text and "(sensitive)" in text
     assert not [secret for secret in secrets if secret in text], text

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from kusion_e2e.paths import ROOT
+from kusion_e2e.specs import config_map, resource
 
 PROGRAM = os.environ.get("KUSION_TEST_OPERATOR", str(ROOT / "build/debug/bin/kusion-operator"))
 
@@ -24,6 +25,28 @@ def thing_id(name):
 
 def reference(name, field):
     return f"$kusion_path.{thing_id(name)}.{field}"
+
+
+def address_book(namespace):
+    """A ConfigMap with the address of the thing "db"."""
+    return config_map("book", namespace, {"db": reference("db", "address")})
+
+
+def addresses(cluster, namespace):
+    """What is in it; None: it is not there."""
+    found = cluster.get_json("configmap", "book", "-n", namespace)
+    return found and found["data"]
+
+
+def deployment(namespace, image="nginx:1"):
+    """Something that has nothing to do with things."""
+    labels = {"app": "beside"}
+    return resource({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "beside", "namespace": namespace},
+        "spec": {"replicas": 1, "selector": {"matchLabels": labels},
+                 "template": {"metadata": {"labels": labels},
+                              "spec": {"containers": [{"name": "c", "image": image}]}}}})
 
 
 class Cloud:
@@ -55,9 +78,6 @@ class Cloud:
     def hurry(self):
         """Creates end at once, those that are under way, too."""
         (self.directory / "hurry").touch()
-
-    def take_time(self):
-        (self.directory / "hurry").unlink(missing_ok=True)
 
     def fault(self, name, what):
         """What goes wrong with the things of that name, until it is set anew; None: nothing."""
