@@ -119,6 +119,36 @@ def test_replacing_takes_the_old_one_in_the_order_that_is_asked_for(spec, cloud,
     assert last[thing_id("db")] == "replace" and last[thing_id("user")] == "update"
 
 
+def test_replacing_takes_what_cannot_live_without_it(spec, cloud):
+    def apply(value):
+        return spec.apply([thing("user", fixed=reference("db", "id")), thing("db", fixed=value)])
+
+    apply("1").wait("True")
+    cloud.forget_log()
+    apply("2").wait("True")
+    assert cloud.log() == ["delete user", "delete db", "begin db", "create db", "begin user",
+                           "create user"]
+    assert cloud.only("user")["attributes"]["fixed"] == cloud.only("db")["id"]
+
+
+def test_one_that_cannot_be_planned_before_another_is_made_comes_in_a_second_round(spec, cloud):
+    spec.apply([thing("far", extensions={"region": reference("db", "address")}), thing("db")],
+               retryInterval="2s")
+    assert spec.wait("False")["reason"] == "Deferred"
+    assert [one["name"] for one in cloud.things().values()] == ["db"]
+    spec.wait("True")
+    assert cloud.only("far") and cloud.log().count("create db") == 1
+
+
+def test_an_answer_that_is_lost_is_looked_for(spec, cloud):
+    spec.apply([thing("db", x="1")]).wait("True")
+    cloud.fault("db", "lost")
+    spec.apply([thing("db", x="2")]).wait("True")
+    assert cloud.only("db")["revision"] == 2
+    spec.apply([]).wait("True")
+    assert cloud.log()[-2:] == ["update db", "delete db"]
+
+
 def test_destroying_takes_dependents_first(spec, cloud):
     tenant = spec.namespace
     spec.apply([thing("user", ref=reference("db", "id")), address_book(tenant), thing("db"),
