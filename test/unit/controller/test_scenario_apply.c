@@ -207,6 +207,30 @@ static void a_new_generation_ends_the_old_one(void)
     scene_end(&scene);
 }
 
+/* What was recorded is gone: what the Spec names is taken over again, and none of it made anew. */
+static void takes_over_what_it_lost_the_record_of(void)
+{
+    _cleanup_value_ const struct value *before = NULL, *after = NULL;
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_expect_quiet(&scene);
+    before = api_server_get(scene.server, CONFIGMAPS "/a");
+    api_server_do(scene.server, "DELETE", STATES, NULL, NULL);
+    scene_ask(&scene, "web");
+    scene_expect_quiet(&scene);
+    after = api_server_get(scene.server, CONFIGMAPS "/a");
+    EXPECT(value_equal(value_path(before, "metadata", "uid", NULL),
+                       value_path(after, "metadata", "uid", NULL)),
+           "the same object");
+    EXPECT_INT(api_server_size(scene.server, STATES), 1, "recorded again");
+    EXPECT_INT(api_server_size(scene.server, "/api/v1/namespaces/team/events"), 3,
+               "told: two Releases, and that State is gone");
+    scene_end(&scene);
+}
+
 static void refuses_what_is_wrong(void)
 {
     struct scene scene = {0};
@@ -226,4 +250,4 @@ SUITE(scenario_apply, TEST(makes_what_is_new), TEST(a_look_at_what_is_well_write
       TEST(prunes_what_left_the_spec), TEST(tries_again_what_failed),
       TEST(makes_nothing_without_the_finalizer), TEST(does_nothing_while_suspended),
       TEST(two_specs_do_not_share), TEST(a_new_generation_ends_the_old_one),
-      TEST(refuses_what_is_wrong))
+      TEST(takes_over_what_it_lost_the_record_of), TEST(refuses_what_is_wrong))
