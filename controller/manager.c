@@ -7,6 +7,7 @@
 #include "controller/core/ticker.h"
 #include "controller/leadership.h"
 #include "controller/reconcile/api.h"
+#include "controller/reconcile/plans.h"
 #include "controller/serving.h"
 #include "engine/base/log.h"
 #include "runtimes/io/clock.h"
@@ -23,6 +24,7 @@ struct manager {
     struct backends backends;
     struct executor *executor;
     struct ledgers *ledgers;
+    struct plans *plans;
     struct ticker *housekeeping;
     struct event_recorder *events;
     struct metrics *metrics;
@@ -75,6 +77,7 @@ static void make_engine(struct manager *manager)
         ledgers_new(&(struct ledgers_config){.store = manager->backends.store,
                                              .clock = &system_clock,
                                              .permit = leadership_permit(manager->leadership)});
+    manager->plans = plans_new(manager->backends.store);
     manager->housekeeping =
         ticker_new(&system_clock, "ledgers", LEDGERS_INTERVAL, retry_ledgers, manager);
     manager->events = event_recorder_new(manager->connection.client, &system_clock,
@@ -91,7 +94,8 @@ static int fill_context(struct manager *manager, struct error *error)
     context->executor = manager->executor;
     context->store = manager->backends.store;
     context->ledgers = manager->ledgers;
-    context->state_namespace = manager->connection.state_namespace;
+    context->history = manager->backends.history;
+    context->plans = manager->plans;
     context->runtimes = manager->backends.runtimes;
     context->n_runtimes = manager->backends.n_runtimes;
     context->permit = leadership_permit(manager->leadership);
@@ -102,7 +106,8 @@ static int fill_context(struct manager *manager, struct error *error)
     context->parallelism = (unsigned)flags->parallelism;
     context->epoch = leadership_epoch;
     context->epoch_arg = manager->leadership;
-    return api_plan_key(context->client, context->state_namespace, context->plan_key, error);
+    return api_plan_key(context->client, manager->connection.state_namespace, context->plan_key,
+                        error);
 }
 
 static int reconcile(struct manager *manager, struct error *error)
@@ -180,6 +185,7 @@ static void finish(struct manager *manager, const char *reason)
     drain(manager, reason);
     serving_free(manager->serving);
     controllers_free(manager->controllers);
+    plans_free(manager->plans);
     event_recorder_free(manager->events);
     backends_done(&manager->backends);
     leadership_free(manager->leadership);

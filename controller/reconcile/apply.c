@@ -249,12 +249,11 @@ static int find_release(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
     _cleanup_(release_free_p) struct release *latest = NULL;
-    int64_t highest = 0;
-    int r = releases_latest(run->context, &run->subject, run->cancel, &latest, &highest, error);
+    int r = releases_latest(run->context, &run->subject, run->cancel, &latest, error);
 
     if (r < 0)
         return r;
-    attempt->revision = release_next_revision(run_last_applied(run), highest);
+    attempt->revision = release_next_revision(run_last_applied(run), latest ? latest->revision : 0);
     if (!latest)
         return 0;
     if (release_phase_is_terminal(latest->phase)) {

@@ -9,20 +9,23 @@
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/executor/executor.h"
+#include "engine/release/history.h"
 #include "engine/runtime.h"
 #include "engine/state/ledger.h"
 #include "runtimes/kubernetes/client/client.h"
 #include "runtimes/kubernetes/group.h"
 
 struct operations;
+struct plans;
 
 struct reconcile_context {
     struct kube_client *client;
     const struct clock_source *clock;
     struct executor *executor;
-    struct store *store;         /* where State is kept */
-    struct ledgers *ledgers;     /* over it */
-    const char *state_namespace; /* where plans are kept */
+    struct store *store;     /* where State is kept */
+    struct ledgers *ledgers; /* over it */
+    struct release_history *history;
+    struct plans *plans; /* too long for a Release */
     struct runtime *const *runtimes;
     size_t n_runtimes;
     const struct permit *permit;   /* NULL: everything is allowed */

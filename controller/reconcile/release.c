@@ -2,10 +2,11 @@
 
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/operations.h"
+#include "controller/reconcile/plans.h"
 #include "controller/reconcile/report.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/plans.h"
+#include "runtimes/kubernetes/history.h"
 
 /* ---- Telling ---- */
 
@@ -85,7 +86,7 @@ static int refuse(struct attempt *attempt, struct error *error)
 
 static bool is_generated(const struct value *object)
 {
-    return value_path(object, "metadata", "labels", RELEASE_GENERATED_LABEL, NULL) != NULL;
+    return value_path(object, "metadata", "labels", KUBE_GENERATED_LABEL, NULL) != NULL;
 }
 
 /* The Release; none where there is nothing to be done about it. */
@@ -95,12 +96,12 @@ static int load_release(struct attempt *attempt, struct error *error)
     const struct spec_key *key = &attempt->object;
     _cleanup_free_ char *path = api_release_path(key, NULL);
     _cleanup_value_ const struct value *object = NULL;
+    const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
     struct error absent = {0};
     int r = kube_get(context->client, path, attempt->run.cancel, &object, &absent);
 
     if (r == ERR_NOT_FOUND)
-        return plan_remove(context->client, context->state_namespace, key->namespace_name,
-                           key->name, error);
+        return plans_drop(context->plans, key->namespace_name, key->name, &call, error);
     if (r < 0)
         return err_copy(error, &absent);
     if (is_generated(object) || api_is_deleting(object))

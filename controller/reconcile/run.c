@@ -287,8 +287,7 @@ int run_cancel_release(const struct run *run, struct release *release, const cha
 int run_cancel_latest(const struct run *run, const char *why, struct error *error)
 {
     _cleanup_(release_free_p) struct release *latest = NULL;
-    int64_t highest = 0;
-    int r = releases_latest(run->context, &run->subject, run->cancel, &latest, &highest, error);
+    int r = releases_latest(run->context, &run->subject, run->cancel, &latest, error);
 
     return r < 0 ? r : run_cancel_release(run, latest, why, error);
 }
