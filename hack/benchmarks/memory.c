@@ -329,6 +329,7 @@ static void measure(const struct operation_config *config, struct figures *ret)
 
     ret->values = held() - nothing;
     ledger = make_all(config, object);
+    nanosleep(&(struct timespec){.tv_sec = 2}, NULL); /* the last threads of it come to their end */
     ret->state = held() - nothing - ret->values;
     before = held();
     resident_before = resident("VmRSS");
