@@ -1,6 +1,6 @@
 # test/unit mirrors the sources: test/unit/engine/base/*.c tests the layer engine/base and
-# links it alone; what lies in test/unit/engine itself is shared by all tests, as a library, and so is
-# the API server in memory. test/fuzz/*.c are fuzzers (test/fuzz/fuzz.h), hack/benchmarks/*.c
+# links it alone; what lies in test/unit/engine itself is shared by all tests, as a library, and so
+# is the API server in memory. test/fuzz/*.c are fuzzers (test/fuzz/fuzz.h), hack/benchmarks/*.c
 # benchmarks.
 
 enable_testing() # not in a function: it would be forgotten at its end
@@ -14,9 +14,14 @@ function(_unit_test folder)
     _our_sources(test_${target})
     target_link_libraries(test_${target} PRIVATE unit_shared api_server ${target} PkgConfig::CUNIT)
     add_test(NAME ${folder} COMMAND test_${target} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    get_target_property(program ${target} KUSION_PROGRAM)
+    if(program)
+        add_dependencies(test_${target} ${program}) # scenarios run it
+    endif()
 endfunction()
 
-# An API server in memory (api_server.h), for whichever test wants one, and as a program for the live ones.
+# An API server in memory (api_server.h), for whichever test wants one, and as a program for the
+# live ones.
 function(_api_server)
     file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/api_server/*.c)
     list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/test/unit/api_server/serve.c)
@@ -32,7 +37,7 @@ function(unit_tests)
     file(GLOB shared CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/engine/*.c)
     add_library(unit_shared STATIC ${shared})
     _our_sources(unit_shared)
-    target_link_libraries(unit_shared PUBLIC engine_base PkgConfig::CUNIT)
+    target_link_libraries(unit_shared PUBLIC engine_release PkgConfig::CUNIT)
     _api_server()
     get_property(layers GLOBAL PROPERTY KUSION_LAYERS)
     foreach(folder IN LISTS layers)

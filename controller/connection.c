@@ -2,11 +2,11 @@
 
 #include <unistd.h>
 
-#include "controller/core/group.h"
 #include "controller/preflight.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/group.h"
 
 #define STATE_NAMESPACE "kusion-system"
 

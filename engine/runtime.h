@@ -107,7 +107,7 @@ void observation_done(struct observation *observation);
 
 enum certainty {
     OUTCOME_KNOWN,    /* `now` is what became of it */
-    OUTCOME_NOT_SENT, /* nothing was changed */
+    OUTCOME_NOT_SENT, /* not sent, or refused: nothing was changed */
     OUTCOME_IN_DOUBT, /* it may have been changed, or may be yet */
 };
 
@@ -213,8 +213,9 @@ struct runtime_ops {
                   const struct observation *seen, const struct runtime_call *call,
                   struct health *ret, struct error *error);
 
-    /* May be NULL. Hints that a target may have changed, and one when the subscription is in force.
-     * Some may be missed, so whoever waits also looks now and then. No I/O on the caller's thread. */
+    /* May be NULL. Hints that a target may have changed, and one when the subscription is in force,
+     * which may come before this returns. Some may be missed, so whoever waits also looks now and
+     * then. No I/O on the caller's thread; no lock that on_event takes may be held. */
     int (*subscribe)(struct runtime_session *session, const struct runtime_target *target,
                      runtime_on_event *on_event, void *arg, struct runtime_subscription **ret,
                      struct error *error);

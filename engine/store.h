@@ -133,7 +133,7 @@ struct store_ops {
     int (*list)(struct store *store, enum document_kind kind, const struct spec_key *spec,
                 store_on_name *fn, void *arg, const struct store_call *call, struct error *error);
 
-    /* Where a person finds it, for messages: "ConfigMap kusion-system/kusion-1f…"; free(). */
+    /* Where a person finds it, for messages: "kusion-system/kusion-1f…"; free(). */
     char *(*describe)(struct store *store, const struct document_name *name);
 };
 

@@ -31,7 +31,7 @@ struct event_recorder {
     struct cancel *stop;
     pthread_t thread;
 
-    pthread_mutex_t mutex;
+    pthread_mutex_t lock;
     pthread_cond_t changed;
     struct event_memory memory;
     struct event_queue queue;
@@ -107,9 +107,9 @@ static bool is_new(struct event_recorder *recorder, const char digest[HASH_HEX_S
     int64_t now = recorder->clock->monotonic(recorder->clock);
     bool result;
 
-    pthread_mutex_lock(&recorder->mutex);
+    pthread_mutex_lock(&recorder->lock);
     result = event_memory_is_new(&recorder->memory, digest, now, EVENT_INTERVAL);
-    pthread_mutex_unlock(&recorder->mutex);
+    pthread_mutex_unlock(&recorder->lock);
     return result;
 }
 
@@ -128,13 +128,13 @@ static void push(struct event_recorder *recorder, struct event *event)
 {
     struct event *dropped = NULL;
 
-    pthread_mutex_lock(&recorder->mutex);
+    pthread_mutex_lock(&recorder->lock);
     if (recorder->n_queued == EVENT_QUEUE)
         dropped = pop(recorder);
     TAILQ_INSERT_TAIL(&recorder->queue, event, queue);
     recorder->n_queued++;
     pthread_cond_signal(&recorder->changed);
-    pthread_mutex_unlock(&recorder->mutex);
+    pthread_mutex_unlock(&recorder->lock);
     if (!dropped)
         return;
     log_warn("too many events wait: the oldest is dropped", "reason",
@@ -163,10 +163,10 @@ void event_emit(struct event_recorder *recorder, const struct event_subject *sub
 /* ---- Sending ---- */
 
 /* What says that the namespace takes no events, or that we are not to write: not worth a line. */
-static bool is_quiet(int rc)
+static bool is_quiet(int r)
 {
-    return rc == ERR_FORBIDDEN || rc == ERR_NOT_FOUND || rc == ERR_EXISTS || rc == ERR_FENCED ||
-           rc == ERR_CANCELLED;
+    return r == ERR_FORBIDDEN || r == ERR_NOT_FOUND || r == ERR_EXISTS || r == ERR_FENCED ||
+           r == ERR_CANCELLED;
 }
 
 static void send(struct event_recorder *recorder, const struct event *event)
@@ -181,9 +181,9 @@ static void send(struct event_recorder *recorder, const struct event *event)
         .timeout = SEND_TIMEOUT,
         .cancel = recorder->stop,
     };
-    int rc = kube_do(recorder->client, &request, NULL, &error);
+    int r = kube_do(recorder->client, &request, NULL, &error);
 
-    if (rc < 0 && !is_quiet(rc))
+    if (r < 0 && !is_quiet(r))
         log_warn("an event was not sent", "event", value_get_string(event->body, "reason"),
                  "reason", error.reason, "error", error.message, NULL);
 }
@@ -192,14 +192,14 @@ static struct event *wait_for_event(struct event_recorder *recorder)
 {
     struct event *event;
 
-    pthread_mutex_lock(&recorder->mutex);
+    pthread_mutex_lock(&recorder->lock);
     while (!(event = pop(recorder)) && !recorder->is_stopping)
-        recorder->clock->wait(recorder->clock, &recorder->changed, &recorder->mutex, CLOCK_FOREVER);
+        recorder->clock->wait(recorder->clock, &recorder->changed, &recorder->lock, CLOCK_FOREVER);
     if (!event) {
         recorder->is_ended = true;
         pthread_cond_broadcast(&recorder->changed);
     }
-    pthread_mutex_unlock(&recorder->mutex);
+    pthread_mutex_unlock(&recorder->lock);
     return event;
 }
 
@@ -225,7 +225,7 @@ struct event_recorder *event_recorder_new(struct kube_client *client,
     recorder->component = str_new(component);
     recorder->instance = str_new(instance);
     recorder->stop = cancel_new(NULL);
-    pthread_mutex_init(&recorder->mutex, NULL);
+    pthread_mutex_init(&recorder->lock, NULL);
     system_clock_condition_init(&recorder->changed);
     event_memory_init(&recorder->memory, EVENT_MEMORY);
     TAILQ_INIT(&recorder->queue);
@@ -238,12 +238,12 @@ static void stop(struct event_recorder *recorder)
     const struct clock_source *clock = recorder->clock;
     int64_t until = clock->monotonic(clock) + LAST_TIMEOUT;
 
-    pthread_mutex_lock(&recorder->mutex);
+    pthread_mutex_lock(&recorder->lock);
     recorder->is_stopping = true;
     pthread_cond_broadcast(&recorder->changed);
     while (!recorder->is_ended && clock->monotonic(clock) < until)
-        clock->wait(clock, &recorder->changed, &recorder->mutex, until);
-    pthread_mutex_unlock(&recorder->mutex);
+        clock->wait(clock, &recorder->changed, &recorder->lock, until);
+    pthread_mutex_unlock(&recorder->lock);
     cancel_fire(recorder->stop, "Shutdown");
     pthread_join(recorder->thread, NULL);
 }
@@ -256,7 +256,7 @@ void event_recorder_free(struct event_recorder *recorder)
     event_memory_done(&recorder->memory);
     cancel_free(recorder->stop);
     pthread_cond_destroy(&recorder->changed);
-    pthread_mutex_destroy(&recorder->mutex);
+    pthread_mutex_destroy(&recorder->lock);
     free(recorder->component);
     free(recorder->instance);
     free(recorder);

@@ -1,8 +1,8 @@
 #include "controller/core/finalizer.h"
 
-#include "controller/core/group.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/group.h"
 
 #define FIELD_MANAGER "kusion-operator"
 
@@ -61,7 +61,7 @@ int finalizer_add(struct kube_client *client, const char *path, const char *kind
     _cleanup_buf_ struct buf query = BUF_INIT;
     const char *version = value_get_string(*metadata, "resourceVersion");
     const char *uid = value_get_string(*metadata, "uid");
-    int rc;
+    int r;
 
     if (finalizer_is_set(*metadata))
         return 0;
@@ -73,8 +73,8 @@ int finalizer_add(struct kube_client *client, const char *path, const char *kind
     body = value_pack("{s:s, s:s, s:{s:s, s:s, s:[s]}}", "apiVersion", API_GROUP_VERSION, "kind",
                       kind, "metadata", "uid", uid, "resourceVersion", version, "finalizers",
                       KUSION_FINALIZER);
-    rc = patch(client, query.data, KUBE_APPLY_PATCH, body, cancel, &answer, error);
-    if (rc < 0)
+    r = patch(client, query.data, KUBE_APPLY_PATCH, body, cancel, &answer, error);
+    if (r < 0)
         return err_wrap(error, "adding the finalizer");
     value_assign(metadata, value_get(answer, "metadata"));
     return 0;
@@ -86,7 +86,7 @@ int finalizer_remove(struct kube_client *client, const char *path, const struct 
     _cleanup_value_ const struct value *body = NULL;
     const char *version = value_get_string(metadata, "resourceVersion");
     struct error why = {0};
-    int rc;
+    int r;
 
     if (!finalizer_is_set(metadata))
         return 0;
@@ -94,8 +94,8 @@ int finalizer_remove(struct kube_client *client, const char *path, const struct 
         return version_missing(path, error);
     body = value_pack("{s:{s:s, s:V}}", "metadata", "resourceVersion", version, "finalizers",
                       without_ours(metadata));
-    rc = patch(client, path, KUBE_MERGE_PATCH, body, cancel, NULL, &why);
-    if (rc == 0 || rc == ERR_NOT_FOUND)
+    r = patch(client, path, KUBE_MERGE_PATCH, body, cancel, NULL, &why);
+    if (r == 0 || r == ERR_NOT_FOUND)
         return 0;
     err_wrap(&why, "removing the finalizer");
     return err_copy(error, &why);

@@ -22,7 +22,7 @@ struct informer {
     struct kube_watch *watch;
     _Atomic bool is_synced;
     struct outage outage;
-    pthread_mutex_t mutex; /* of objects; only the watch's callbacks change them */
+    pthread_mutex_t lock; /* of objects; only the watch's callbacks change them */
     struct strmap objects;
 };
 
@@ -95,11 +95,11 @@ static struct entry *replace(struct informer *informer, const char *key, struct 
 {
     struct entry *old;
 
-    pthread_mutex_lock(&informer->mutex);
+    pthread_mutex_lock(&informer->lock);
     old = strmap_remove(&informer->objects, key); /* the map borrows the old entry's key */
     if (entry)
         strmap_put(&informer->objects, entry->key, entry);
-    pthread_mutex_unlock(&informer->mutex);
+    pthread_mutex_unlock(&informer->lock);
     return old;
 }
 
@@ -177,7 +177,7 @@ struct informer *informer_new(const struct informer_config *config, struct error
 
     informer->config = *config;
     informer->config.path = watch.path = str_new(config->path);
-    pthread_mutex_init(&informer->mutex, NULL);
+    pthread_mutex_init(&informer->lock, NULL);
     outage_init(&informer->outage, "the first list is not complete");
     strmap_init(&informer->objects);
     if (kube_watch_new(config->client, &watch, &informer->watch, error) < 0) {
@@ -196,7 +196,7 @@ void informer_free(struct informer *informer)
         free(e->value);
     strmap_done(&informer->objects);
     outage_done(&informer->outage);
-    pthread_mutex_destroy(&informer->mutex);
+    pthread_mutex_destroy(&informer->lock);
     free((char *)(uintptr_t)informer->config.path);
     free(informer);
 }

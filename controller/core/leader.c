@@ -22,7 +22,7 @@ struct leader {
     bool is_started;
     pthread_t thread;
 
-    pthread_mutex_t mutex;
+    pthread_mutex_t lock;
     pthread_cond_t stopped;
     bool is_stopping;
 
@@ -44,7 +44,7 @@ struct leader *leader_new(const struct leader_config *config)
     own->identity = str_new(config->identity);
     atomic_store(&leader->epoch, NOT_LEADING);
     leader->stop = cancel_new(NULL);
-    pthread_mutex_init(&leader->mutex, NULL);
+    pthread_mutex_init(&leader->lock, NULL);
     outage_init(&leader->outage, "the Lease is not read yet");
     system_clock_condition_init(&leader->stopped);
     return leader;
@@ -95,11 +95,11 @@ static bool pause_before_retry(struct leader *leader)
     int64_t until = clock->monotonic(clock) + backoff_delay(0, leader->config.retry, INT64_MAX);
     bool goes_on;
 
-    pthread_mutex_lock(&leader->mutex);
+    pthread_mutex_lock(&leader->lock);
     while (!leader->is_stopping && clock->monotonic(clock) < until)
-        clock->wait(clock, &leader->stopped, &leader->mutex, until);
+        clock->wait(clock, &leader->stopped, &leader->lock, until);
     goes_on = !leader->is_stopping;
-    pthread_mutex_unlock(&leader->mutex);
+    pthread_mutex_unlock(&leader->lock);
     return goes_on;
 }
 
@@ -124,15 +124,15 @@ static void be_in_the_dark(struct leader *leader, const struct error *error)
 /* Takes or renews it; else the error, not written before, says why it is not known to be ours. */
 static int try(struct leader *leader, struct error *error)
 {
-    int rc = lease_acquire(leader->lease, leader->stop, error);
+    int r = lease_acquire(leader->lease, leader->stop, error);
 
-    if (rc == 0)
+    if (r == 0)
         outage_ends(&leader->outage);
-    else if (rc == ERR_CONFLICT)
+    else if (r == ERR_CONFLICT)
         wait_for_another(leader, error);
-    else if (rc != ERR_CANCELLED)
+    else if (r != ERR_CANCELLED)
         be_in_the_dark(leader, error);
-    return rc;
+    return r;
 }
 
 /* What is known of a loss: who has it, or that it was not renewed. */
@@ -198,10 +198,10 @@ void leader_start(struct leader *leader, struct kube_client *client)
 
 static void stop(struct leader *leader)
 {
-    pthread_mutex_lock(&leader->mutex);
+    pthread_mutex_lock(&leader->lock);
     leader->is_stopping = true;
     pthread_cond_signal(&leader->stopped);
-    pthread_mutex_unlock(&leader->mutex);
+    pthread_mutex_unlock(&leader->lock);
     cancel_fire(leader->stop, "Shutdown");
     pthread_join(leader->thread, NULL);
     atomic_store(&leader->epoch, NOT_LEADING);
@@ -218,7 +218,7 @@ void leader_free(struct leader *leader)
     cancel_free(leader->stop);
     pthread_cond_destroy(&leader->stopped);
     outage_done(&leader->outage);
-    pthread_mutex_destroy(&leader->mutex);
+    pthread_mutex_destroy(&leader->lock);
     free((char *)(uintptr_t)leader->config.namespace_name);
     free((char *)(uintptr_t)leader->config.lease_name);
     free((char *)(uintptr_t)leader->config.identity);

@@ -7,46 +7,46 @@
 void outage_init(struct outage *outage, const char *pending)
 {
     *outage = (struct outage){.pending = pending};
-    pthread_mutex_init(&outage->mutex, NULL);
+    pthread_mutex_init(&outage->lock, NULL);
 }
 
 void outage_done(struct outage *outage)
 {
-    pthread_mutex_destroy(&outage->mutex);
+    pthread_mutex_destroy(&outage->lock);
 }
 
 bool outage_goes_on(struct outage *outage, const struct error *error, int64_t now)
 {
     bool is_due;
 
-    pthread_mutex_lock(&outage->mutex);
+    pthread_mutex_lock(&outage->lock);
     is_due =
         !str_equal(outage->error.reason, error->reason) || now - outage->logged_at >= LOG_INTERVAL;
     if (is_due)
         outage->logged_at = now;
     outage->error = *error;
-    pthread_mutex_unlock(&outage->mutex);
+    pthread_mutex_unlock(&outage->lock);
     return is_due;
 }
 
 void outage_ends(struct outage *outage)
 {
-    pthread_mutex_lock(&outage->mutex);
+    pthread_mutex_lock(&outage->lock);
     outage->error = (struct error){0};
     outage->pending = NULL;
-    pthread_mutex_unlock(&outage->mutex);
+    pthread_mutex_unlock(&outage->lock);
 }
 
 bool outage_is(struct outage *outage, struct buf *to)
 {
     bool is;
 
-    pthread_mutex_lock(&outage->mutex);
+    pthread_mutex_lock(&outage->lock);
     is = outage->error.code || outage->pending;
     if (to && outage->error.code)
         buf_printf(to, "%s: %s", outage->error.reason, outage->error.message);
     else if (to && outage->pending)
         buf_add_str(to, outage->pending);
-    pthread_mutex_unlock(&outage->mutex);
+    pthread_mutex_unlock(&outage->lock);
     return is;
 }

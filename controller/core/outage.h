@@ -16,7 +16,7 @@
 #include "engine/base/error.h"
 
 struct outage {
-    pthread_mutex_t mutex;
+    pthread_mutex_t lock;
     struct error error; /* no code: none, or nothing is known yet */
     const char *pending; /* what is waited for, until that is known; NULL: it is */
     int64_t logged_at;

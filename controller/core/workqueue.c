@@ -14,6 +14,7 @@ struct item {
     bool is_ready;
     bool is_out;
     bool is_wanted; /* out, and added since: ready again when it is done */
+    bool is_first;  /* goes before those that are only to be begun, when it is ready */
     unsigned failures;
     struct heap_item due; /* in the queue's `delayed` while it is */
     TAILQ_ENTRY(item) ready;
@@ -24,11 +25,11 @@ TAILQ_HEAD(item_queue, item);
 
 struct workqueue {
     const struct clock_source *clock;
-    pthread_mutex_t mutex;
+    pthread_mutex_t lock;
     pthread_cond_t changed;
     bool is_shut_down;
     struct strmap items; /* all of which something is known */
-    struct item_queue ready;
+    struct item_queue first, ready;
     struct heap delayed;
     uint64_t adds, retries;
     size_t depth, in_flight;
@@ -39,9 +40,10 @@ struct workqueue *workqueue_new(const struct clock_source *clock)
     struct workqueue *queue = NEW(struct workqueue);
 
     queue->clock = clock;
-    pthread_mutex_init(&queue->mutex, NULL);
+    pthread_mutex_init(&queue->lock, NULL);
     system_clock_condition_init(&queue->changed);
     strmap_init(&queue->items);
+    TAILQ_INIT(&queue->first);
     TAILQ_INIT(&queue->ready);
     return queue;
 }
@@ -55,7 +57,7 @@ void workqueue_free(struct workqueue *queue)
     strmap_done(&queue->items);
     heap_done(&queue->delayed);
     pthread_cond_destroy(&queue->changed);
-    pthread_mutex_destroy(&queue->mutex);
+    pthread_mutex_destroy(&queue->lock);
     free(queue);
 }
 
@@ -93,6 +95,20 @@ static struct item *first_due(const struct workqueue *queue)
     return first ? CONTAINER_OF(first, struct item, due) : NULL;
 }
 
+static struct item_queue *queue_of(struct workqueue *queue, const struct item *item)
+{
+    return item->is_first ? &queue->first : &queue->ready;
+}
+
+static void make_first(struct workqueue *queue, struct item *item)
+{
+    if (item->is_ready)
+        TAILQ_REMOVE(queue_of(queue, item), item, ready);
+    item->is_first = true;
+    if (item->is_ready)
+        TAILQ_INSERT_TAIL(queue_of(queue, item), item, ready);
+}
+
 static void make_ready(struct workqueue *queue, struct item *item)
 {
     heap_remove(&queue->delayed, &item->due);
@@ -104,7 +120,7 @@ static void make_ready(struct workqueue *queue, struct item *item)
         return;
     }
     item->is_ready = true;
-    TAILQ_INSERT_TAIL(&queue->ready, item, ready);
+    TAILQ_INSERT_TAIL(queue_of(queue, item), item, ready);
     queue->depth++;
     pthread_cond_signal(&queue->changed);
 }
@@ -134,15 +150,28 @@ void workqueue_add(struct workqueue *queue, const char *key)
 
 void workqueue_add_after(struct workqueue *queue, const char *key, int64_t delay_ms)
 {
-    pthread_mutex_lock(&queue->mutex);
+    pthread_mutex_lock(&queue->lock);
     if (!queue->is_shut_down)
         make_ready_after(queue, item_of(queue, key), delay_ms);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+void workqueue_add_first(struct workqueue *queue, const char *key)
+{
+    pthread_mutex_lock(&queue->mutex);
+    if (!queue->is_shut_down) {
+        struct item *item = item_of(queue, key);
+
+        if (!item->is_first)
+            make_first(queue, item);
+        make_ready(queue, item);
+    }
     pthread_mutex_unlock(&queue->mutex);
 }
 
 void workqueue_add_rate_limited(struct workqueue *queue, const char *key)
 {
-    pthread_mutex_lock(&queue->mutex);
+    pthread_mutex_lock(&queue->lock);
     if (!queue->is_shut_down) {
         struct item *item = item_of(queue, key);
 
@@ -151,20 +180,20 @@ void workqueue_add_rate_limited(struct workqueue *queue, const char *key)
             queue, item,
             backoff_delay(item->failures++, WORKQUEUE_RETRY_BASE, WORKQUEUE_RETRY_MAXIMUM));
     }
-    pthread_mutex_unlock(&queue->mutex);
+    pthread_mutex_unlock(&queue->lock);
 }
 
 void workqueue_forget(struct workqueue *queue, const char *key)
 {
     struct item *item;
 
-    pthread_mutex_lock(&queue->mutex);
+    pthread_mutex_lock(&queue->lock);
     item = strmap_get(&queue->items, key);
     if (item) {
         item->failures = 0;
         item_settle(queue, item);
     }
-    pthread_mutex_unlock(&queue->mutex);
+    pthread_mutex_unlock(&queue->lock);
 }
 
 static void collect_due(struct workqueue *queue)
@@ -182,10 +211,12 @@ static struct item *wait_for_item(struct workqueue *queue)
         struct item *due;
 
         collect_due(queue);
+        if (!TAILQ_EMPTY(&queue->first))
+            return TAILQ_FIRST(&queue->first);
         if (!TAILQ_EMPTY(&queue->ready))
             return TAILQ_FIRST(&queue->ready);
         due = first_due(queue);
-        queue->clock->wait(queue->clock, &queue->changed, &queue->mutex,
+        queue->clock->wait(queue->clock, &queue->changed, &queue->lock,
                            due ? due->due.key : CLOCK_FOREVER);
     }
     return NULL;
@@ -196,17 +227,17 @@ char *workqueue_get(struct workqueue *queue)
     struct item *item;
     char *key = NULL;
 
-    pthread_mutex_lock(&queue->mutex);
+    pthread_mutex_lock(&queue->lock);
     item = wait_for_item(queue);
     if (item) {
-        TAILQ_REMOVE(&queue->ready, item, ready);
-        item->is_ready = false;
+        TAILQ_REMOVE(queue_of(queue, item), item, ready);
+        item->is_ready = item->is_first = false;
         item->is_out = true;
         queue->depth--;
         queue->in_flight++;
         key = str_new(item->key);
     }
-    pthread_mutex_unlock(&queue->mutex);
+    pthread_mutex_unlock(&queue->lock);
     return key;
 }
 
@@ -214,7 +245,7 @@ void workqueue_done(struct workqueue *queue, const char *key)
 {
     struct item *item;
 
-    pthread_mutex_lock(&queue->mutex);
+    pthread_mutex_lock(&queue->lock);
     item = strmap_get(&queue->items, key);
     if (item && item->is_out) {
         bool is_wanted = item->is_wanted;
@@ -227,20 +258,20 @@ void workqueue_done(struct workqueue *queue, const char *key)
         }
         item_settle(queue, item);
     }
-    pthread_mutex_unlock(&queue->mutex);
+    pthread_mutex_unlock(&queue->lock);
 }
 
 void workqueue_shut_down(struct workqueue *queue)
 {
-    pthread_mutex_lock(&queue->mutex);
+    pthread_mutex_lock(&queue->lock);
     queue->is_shut_down = true;
     pthread_cond_broadcast(&queue->changed);
-    pthread_mutex_unlock(&queue->mutex);
+    pthread_mutex_unlock(&queue->lock);
 }
 
 void workqueue_stats(struct workqueue *queue, struct workqueue_stats *ret)
 {
-    pthread_mutex_lock(&queue->mutex);
+    pthread_mutex_lock(&queue->lock);
     *ret = (struct workqueue_stats){
         .adds = queue->adds,
         .retries = queue->retries,
@@ -248,5 +279,5 @@ void workqueue_stats(struct workqueue *queue, struct workqueue_stats *ret)
         .in_flight = queue->in_flight,
         .delayed = queue->delayed.count,
     };
-    pthread_mutex_unlock(&queue->mutex);
+    pthread_mutex_unlock(&queue->lock);
 }

@@ -381,15 +381,41 @@ static int idle(struct attempt *attempt, struct reconcile_result *result)
     return look_again_after(attempt, attempt->run.policy.interval, 0, result);
 }
 
+/* The Spec is Ready, and stays so: State has to say that its Release was begun. Else, killed after
+ * the last change, the next process would find nothing to do, and never look for it. */
+static int mark_revision(struct attempt *attempt, struct error *error)
+{
+    struct ledger *ledger = operation_ledger(attempt->operation);
+    struct arena arena = ARENA_INIT;
+    struct state_head head;
+
+    ledger_head(ledger, &arena, &head);
+    head.revision = attempt->revision;
+    ledger_set_head(ledger, &head);
+    arena_done(&arena);
+    return ledger_begin(ledger, NULL, 0, error);
+}
+
+static int begin_work(struct attempt *attempt, struct error *error)
+{
+    int r;
+
+    if (attempt->kind == ATTEMPT_RETRY)
+        return 0;
+    r = begin_release(attempt, error);
+    if (r < 0 || attempt->kind != ATTEMPT_RESYNC)
+        return r;
+    progress_begin(attempt);
+    return mark_revision(attempt, error);
+}
+
 static int carry_out(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     struct operation_apply how = {.verify = attempt->kind != ATTEMPT_RESYNC};
     struct error problem = {0};
 
-    if (attempt->kind != ATTEMPT_RETRY && begin_release(attempt, &problem) < 0)
+    if (begin_work(attempt, &problem) < 0)
         return apply_failed(attempt, &problem, result, error);
-    if (attempt->kind == ATTEMPT_RESYNC)
-        progress_begin(attempt);
     if (!attempt->run.log.is_begun && attempt->kind != ATTEMPT_RETRY)
         log_begin(attempt);
     how.revision = attempt->revision;

@@ -5,7 +5,6 @@
 #define CONTROLLER_RECONCILE_CONTEXT_H
 
 #include "controller/core/events.h"
-#include "controller/core/group.h"
 #include "controller/reconcile/operation_log.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
@@ -13,6 +12,7 @@
 #include "engine/runtime.h"
 #include "engine/state/ledger.h"
 #include "runtimes/kubernetes/client/client.h"
+#include "runtimes/kubernetes/group.h"
 
 struct operations;
 

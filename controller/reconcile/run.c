@@ -205,7 +205,7 @@ int run_write_status(struct run *run, const struct run_status *status, struct er
     r = put_status(run, next, &problem);
     if (r == ERR_NOT_FOUND)
         return 0;
-    if (is_news && (r >= 0 || r == ERR_TOO_LARGE))
+    if (is_news && !err_is_transient(r))
         run_event(run, str_equal(verdict->ready, "False") ? EVENT_WARNING : EVENT_NORMAL,
                   verdict->reason, verdict->message);
     return r < 0 && r != ERR_TOO_LARGE ? err_copy(error, &problem) : 0;

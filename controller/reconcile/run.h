@@ -37,8 +37,8 @@ void run_status_done(struct run_status *status);
 int run_add_finalizer(struct run *run, struct error *error);
 
 /* Writes the status where it differs, with an event where Ready's reason or message do. It is no
- * error if the Spec is gone, or so large that there is no room beside it: then the event tells
- * alone. */
+ * error if the Spec is gone, or so large that there is no room beside it. The event tells alone
+ * where the status is refused. */
 int run_write_status(struct run *run, const struct run_status *status, struct error *error);
 
 /* Ready says already that this generation fails, and in these words. */

@@ -42,7 +42,7 @@ struct hook {
 };
 
 struct metrics {
-    pthread_mutex_t mutex;
+    pthread_mutex_t lock;
     TAILQ_HEAD(metric_list, metric) all;
     struct hook *hooks;
     size_t n_hooks, hooks_capacity;
@@ -88,12 +88,12 @@ static struct metric *metric_new(struct metrics *metrics, enum metric_kind kind,
             refuse(name, "too many labels");
         metric->labels[metric->n_labels++] = str_new(label);
     }
-    pthread_mutex_lock(&metrics->mutex);
+    pthread_mutex_lock(&metrics->lock);
     TAILQ_FOREACH(other, &metrics->all, order)
     if (str_equal(other->name, name))
         refuse(name, "it exists");
     TAILQ_INSERT_TAIL(&metrics->all, metric, order);
-    pthread_mutex_unlock(&metrics->mutex);
+    pthread_mutex_unlock(&metrics->lock);
     return metric;
 }
 
@@ -117,7 +117,7 @@ struct metrics *metrics_new(void)
 {
     struct metrics *metrics = NEW(struct metrics);
 
-    pthread_mutex_init(&metrics->mutex, NULL);
+    pthread_mutex_init(&metrics->lock, NULL);
     TAILQ_INIT(&metrics->all);
     metrics->memory = metrics_gauge(metrics, "process_resident_memory_bytes",
                                     "Resident memory size in bytes.", NULL);
@@ -137,7 +137,7 @@ void metrics_free(struct metrics *metrics)
         metric_free(metric);
     }
     free(metrics->hooks);
-    pthread_mutex_destroy(&metrics->mutex);
+    pthread_mutex_destroy(&metrics->lock);
     free(metrics);
 }
 
@@ -224,7 +224,7 @@ static void change(struct metric *metric, enum change change, double value, va_l
         (metric->kind == COUNTER && (change == SET || value < 0)))
         refuse(metric->name, "not a change for its kind");
     add_labels(&labels, metric, values);
-    pthread_mutex_lock(&metric->metrics->mutex);
+    pthread_mutex_lock(&metric->metrics->lock);
     series = series_of(metric, &labels);
     if (series && change == ADD)
         series->value += value;
@@ -232,7 +232,7 @@ static void change(struct metric *metric, enum change change, double value, va_l
         series->value = value;
     else if (series)
         observe(series, value);
-    pthread_mutex_unlock(&metric->metrics->mutex);
+    pthread_mutex_unlock(&metric->metrics->lock);
 }
 
 #define DEFINE_CHANGE(function, kind)                       \
@@ -322,9 +322,9 @@ static void set_counter(struct metric *metric, double value)
 {
     struct buf none = BUF_INIT;
 
-    pthread_mutex_lock(&metric->metrics->mutex);
+    pthread_mutex_lock(&metric->metrics->lock);
     series_of(metric, &none)->value = value;
-    pthread_mutex_unlock(&metric->metrics->mutex);
+    pthread_mutex_unlock(&metric->metrics->lock);
 }
 
 void metrics_write(struct metrics *metrics, struct buf *to)
@@ -336,8 +336,8 @@ void metrics_write(struct metrics *metrics, struct buf *to)
     set_counter(metrics->cpu, process_cpu_seconds());
     for (size_t i = 0; i < metrics->n_hooks; i++)
         metrics->hooks[i].fn(metrics->hooks[i].arg);
-    pthread_mutex_lock(&metrics->mutex);
+    pthread_mutex_lock(&metrics->lock);
     TAILQ_FOREACH(metric, &metrics->all, order)
     add_metric(to, metric);
-    pthread_mutex_unlock(&metrics->mutex);
+    pthread_mutex_unlock(&metrics->lock);
 }

@@ -200,13 +200,13 @@ static int serve(struct server *server, const char *name, const char *text, stru
 {
     struct address address;
     struct lws_vhost *vhost = NULL;
-    int rc;
+    int r;
 
     if (!text || !*text)
         return 0;
-    rc = address_parse(text, &address, error);
-    if (rc < 0)
-        return rc;
+    r = address_parse(text, &address, error);
+    if (r < 0)
+        return r;
     /* All addresses: by an IPv6 socket, which takes both, but where the kernel has none. */
     if (address.is_v6 || !*address.host)
         vhost = listen_on(server, name, &address, false);
@@ -258,16 +258,16 @@ static int server_start(struct server *server, struct error *error)
         .max_http_header_data = REQUEST_BYTES,
         .max_http_header_pool = REQUESTS,
     };
-    int rc;
+    int r;
 
     lws_set_log_level(LLL_ERR, log_line);
     server->context = lws_create_context(&info);
     if (!server->context)
         return err_set(error, ERR_UNAVAILABLE, "NoServer", "libwebsockets does not start");
-    rc = serve(server, "health", config->health_address, &server->health, error);
-    if (rc == 0)
-        rc = serve(server, "metrics", config->metrics_address, &server->metrics, error);
-    return rc < 0 ? rc : start_thread(server, error);
+    r = serve(server, "health", config->health_address, &server->health, error);
+    if (r == 0)
+        r = serve(server, "metrics", config->metrics_address, &server->metrics, error);
+    return r < 0 ? r : start_thread(server, error);
 }
 
 /* Two on one socket would be told apart by the Host header, which nobody sets to that. */

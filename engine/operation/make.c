@@ -174,6 +174,14 @@ static int land_marked(struct node *node, struct record *record, struct error *e
     return land(node, record, error);
 }
 
+static bool was_applied_before(const struct operation *operation, const struct node *node)
+{
+    _cleanup_(record_unref_p) const struct record *known =
+        ledger_get(operation->ledger, change_of(node)->id, NULL);
+
+    return known && known->status == RECORD_APPLIED;
+}
+
 /* Nothing came of a create: State is as it was before. */
 static int land_nothing(struct operation *operation, struct node *node, struct error *error)
 {
@@ -184,6 +192,8 @@ static int land_nothing(struct operation *operation, struct node *node, struct e
     _cleanup_(record_unref_p) const struct record *restored = NULL;
     size_t n = 1;
 
+    if (was_applied_before(operation, node))
+        return 0;
     if (before) {
         struct record in_force = *before;
 

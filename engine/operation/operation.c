@@ -320,10 +320,12 @@ static void conclude(struct operation *operation)
     pthread_mutex_lock(&operation->lock);
     if (operation->phase == OPERATION_ENDED)
         return;
-    if (stage == STAGE_PLANNING)
+    if (stage == STAGE_PLANNING) {
+        walk_free(TAKE(operation->walk)); /* the next one is over the steps */
         end_planning(operation, &error);
-    else
+    } else {
         end(operation, &error);
+    }
 }
 
 static void run_visit(struct operation *operation, struct walk_visit *visit, enum stage stage)

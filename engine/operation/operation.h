@@ -143,7 +143,7 @@ struct operation_progress {
 };
 void operation_progress(struct operation *operation, struct operation_progress *ret);
 
-/* Something that is waited for, for messages: "apps/v1:Deployment:a:web: 1/3 replicas" into the
+/* Something that is waited for, for messages: "web: 1/3 replicas" into the
  * buffer, cut. False: nothing is. */
 bool operation_waits_for(struct operation *operation, char *ret, size_t size);
 

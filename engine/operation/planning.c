@@ -229,6 +229,7 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
     else
         take(operation, change, &planned);
     keep_doubtful(operation, change);
+    observation_done(&node->hint); /* of no use any more */
     return WALK_DONE;
 }
 

@@ -3,6 +3,7 @@
  * half references. Each step is timed in its best run of several; the peer is yajl reading the
  * same bytes in the same run and building nothing of them: the floor of any reader on yajl.
  */
+#include <stdio.h>
 #include <time.h>
 #include <yajl/yajl_parse.h>
 
@@ -155,7 +156,7 @@ static void must(int r, const struct error *error)
 
 static void relate(const struct spec *spec, struct relations *ret)
 {
-    static const struct runtime_scope scope = {.spec_namespace = "team", .spec_name = "s"};
+    static const struct runtime_scope scope = {.key = {"team", "s"}};
     _cleanup_free_ struct runtime_target *targets =
         NEW_ARRAY(struct runtime_target, spec->n_resources + 1);
 
@@ -212,11 +213,12 @@ static void report(const struct run *best, size_t bytes)
            ordered / ms[PEER], TARGET_MS);
     printf("%-28s %9.1f %12.2f\n\n", "text to order", whole, whole / ms[PEER]);
     printf("{\"benchmark\":\"graph\",\"nodes\":%u,\"edges\":%u,\"bytes\":%zu,\"peer_ms\":%.1f,"
-           "\"read_ms\":%.1f,\"parse_ms\":%.1f,\"build_ms\":%.1f,\"order_ms\":%.1f,"
+           "\"read_ms\":%.1f,\"parse_ms\":%.1f,\"relate_ms\":%.1f,\"build_ms\":%.1f,"
+           "\"order_ms\":%.1f,"
            "\"parse_to_order_ms\":%.1f,\"text_to_order_ms\":%.1f,\"read_ratio\":%.2f,"
            "\"ratio\":%.2f,\"target_ms\":%.0f}\n",
-           NODES, best->n_edges, bytes, ms[PEER], ms[READ], ms[PARSE], ms[BUILD], ms[ORDER],
-           ordered, whole, ms[READ] / ms[PEER], whole / ms[PEER], TARGET_MS);
+           NODES, best->n_edges, bytes, ms[PEER], ms[READ], ms[PARSE], ms[RELATE], ms[BUILD],
+           ms[ORDER], ordered, whole, ms[READ] / ms[PEER], whole / ms[PEER], TARGET_MS);
 }
 
 int main(void)

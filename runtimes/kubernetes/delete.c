@@ -56,8 +56,10 @@ static void observe(const struct kube_step *step, const struct kube_place *place
 static int look(const struct kube_step *step, const struct runtime_call *call,
                 struct runtime_outcome *ret, struct error *error)
 {
-    ret->certainty = OUTCOME_NOT_SENT;
-    return kube_look(step->session, step->identity, true, call, &ret->now, error);
+    int r = kube_look(step->session, step->identity, true, call, &ret->now, error);
+
+    ret->certainty = r < 0 ? OUTCOME_NOT_SENT : OUTCOME_KNOWN;
+    return r;
 }
 
 static int delete (const struct kube_step *step, const struct kube_place *place,

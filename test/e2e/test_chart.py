@@ -125,6 +125,7 @@ class TestRendered:
             "--health-bind-address=:9440",
             "--log-level=info",
             "--log-format=json",
+            "--drain-timeout=25s",
         ]
         container = container_of(render(plane, *EVERYTHING))
         assert container["args"] == [
@@ -134,6 +135,7 @@ class TestRendered:
             "--health-bind-address=:19440",
             "--log-level=debug",
             "--log-format=text",
+            "--drain-timeout=25s",
             "--watch-namespace=team-a",
             "--watch-label-selector=team=a,env in (dev,test)",
             "--default-service-account=deployer",

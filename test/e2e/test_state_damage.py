@@ -43,9 +43,9 @@ def put(cluster, chunk):
 
 
 def flip(chunk):
-    data = bytearray(base64.b64decode(chunk["binaryData"]["state"]))
+    data = bytearray(base64.b64decode(chunk["binaryData"]["bytes"]))
     data[len(data) // 2] ^= 1
-    return {**chunk, "binaryData": {"state": base64.b64encode(data).decode()}}
+    return {**chunk, "binaryData": {"bytes": base64.b64encode(data).decode()}}
 
 
 def damage_changed(cluster, chunk):

@@ -27,7 +27,7 @@ static void check_order(const struct graph *graph)
 
 static void relate(const struct spec *spec, struct relations *ret)
 {
-    static const struct runtime_scope scope = {.spec_namespace = "team", .spec_name = "s"};
+    static const struct runtime_scope scope = {.key = {"team", "s"}};
     _cleanup_free_ struct runtime_target *targets =
         NEW_ARRAY(struct runtime_target, spec->n_resources + 1);
 

@@ -72,7 +72,8 @@ class Spec:
         for head in states(self.cluster, self.namespace):
             state = json.loads(gzip.decompress(base64.b64decode(head["binaryData"]["state"])))
             if state["spec"]["name"] == self.name:
-                return {one["id"]: one["record"].get("uid") if one["record"]["applied"] else None
+                return {one["id"]: one["record"].get("uid")
+                        if one["record"]["status"] == "applied" else None
                         for one in state["resources"]}
         return None
 

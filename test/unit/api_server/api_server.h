@@ -1,19 +1,23 @@
 /*
- * An API server in memory, over HTTP on loopback: what the operator does is tried against it with the
- * real client, its time-outs, retries and watches. Tests assert what is there at the end and how
- * often it was written, not the requests in between.
+ * An API server in memory, over HTTP on loopback: what the operator does is tried against it with
+ * the real client, its time-outs, retries and watches. Tests assert what is there at the end and
+ * how often it was written, not the requests in between.
  *
  * It does as a real one does where the operator relies on it: resource versions, generations, uids,
  * finalizers, the subresource status, server-side apply with owners of fields, preconditions,
  * selectors, pages, watches, discovery, definitions of kinds, Namespaces that end. It checks no
  * schema, fills in next to nothing, and runs no controllers: what these would do, the test does
- * (a status, an object that goes). test_api_server*.c of the client's tests say what it can; the same
- * tests that run against a real one (live) run against it as well (serve.c).
+ * (a status, an object that goes). test_api_server*.c of the client's tests say what it can; the
+ * same tests that run against a real one (live) run against it as well (serve.c).
  *
- * Connections are closed after each answer: on one that is kept and breaks, curl sends a request once
- * more by itself, and what rules count would be a matter of luck.
+ * Not here: keys with NUL or U+001F in what is applied, Tables, protobuf, TLS, HTTP/2, quotas, sets
+ * in selectors.
  *
- * Thread-safe. What the test itself asks and changes here, no rule applies to, and it is not counted.
+ * Connections are closed after each answer: on one that is kept and breaks, curl sends a request
+ * once more by itself, and what rules count would be a matter of luck.
+ *
+ * Thread-safe. What the test itself asks and changes here, no rule applies to, and it is not
+ * counted.
  */
 #ifndef TEST_UNIT_API_SERVER_API_SERVER_H
 #define TEST_UNIT_API_SERVER_API_SERVER_H
@@ -35,12 +39,12 @@ const char *api_server_url(const struct api_server *server); /* http://127.0.0.1
 /* ---- What is there ---- */
 
 /*
- * One request of the test. method: "GET", "POST", "PUT", "DELETE", "MERGE" (a merge patch) or "APPLY"
- * (server-side apply, forced). body: JSON or NULL. Gives the HTTP status; ret (may be NULL) the
- * answer, a reference.
+ * One request of the test. method: "GET", "POST", "PUT", "DELETE", "MERGE" (a merge patch) or
+ * "APPLY" (server-side apply, forced). body: JSON or NULL. Gives the HTTP status; ret (may be NULL)
+ * the answer, a reference.
  */
-int api_server_do(struct api_server *server, const char *method, const char *path,
-                  const char *body, const struct value **ret);
+int api_server_do(struct api_server *server, const char *method, const char *path, const char *body,
+                  const struct value **ret);
 
 /* The object, a reference; NULL: it is not there. */
 const struct value *api_server_get(struct api_server *server, const char *path);
@@ -67,18 +71,20 @@ enum api_fault {
     API_BREAK_OFF,    /* it is done; the connection is closed in the middle of the answer's body */
     API_HOLD,         /* waits for api_server_release(), and is done then */
     API_HOLD_AFTER,   /* it is done, and answered after api_server_release() */
-    API_BODY,         /* nothing is done; 200 and `body` are answered */
+    API_BODY,         /* nothing is done; 200 and `body` are answered, JSON or not */
 };
 
 /* Which requests, and what becomes of them. Strings are borrowed for the life of the server. */
 struct api_rule {
-    const char *verb; /* get, list, watch, create, update, patch (merge), apply, delete; "write": any
-                         that changes; NULL: any. An apply of what is not there is a create, too */
-    const char *path; /* a glob over the path without its query; NULL: any */
-    const char *user; /* that is impersonated; "": nobody is; NULL: any */
-    unsigned first;   /* of the requests that match, from 1 (and 0) */
-    unsigned times;   /* 0: all from then on */
-    bool dry_runs;    /* these alone; else they do not count as writes */
+    const char
+        *verb; /* get, list, watch, create, update, patch (merge), apply, delete; "write": any
+                  that changes; NULL: any. An apply of what is not there is a create, too */
+    const char *path;   /* a glob over the path without its query; NULL: any */
+    const char *user;   /* that is impersonated; "": nobody is; NULL: any */
+    const char *accept; /* a glob over what the client asks for; NULL: any */
+    unsigned first;     /* of the requests that match, from 1 (and 0) */
+    unsigned times;     /* 0: all from then on */
+    bool dry_runs;      /* these alone; else they do not count as writes */
     enum api_fault fault;
     int status;
     const char *reason, *message; /* NULL: one that goes with the status */
@@ -109,8 +115,8 @@ void api_server_mend(struct api_server *server);
 
 /* ---- What was asked ---- */
 
-/* Writes are requests that may change something, are no dry-run, and were answered with 2xx (or would
- * have been: their answer may be lost); none of Events and Leases. */
+/* Writes are requests that may change something, are no dry-run, and were answered with 2xx (or
+ * would have been: their answer may be lost); none of Events and Leases. */
 
 /* Called after each with its number since the last mark, on the connection's thread, before the
  * answer is sent; without the server's lock. NULL: nobody. */

@@ -35,14 +35,14 @@ static void managers_read(struct managers *to, const struct value *object)
                                     .operation = value_get_string(entry, "operation"),
                                     .subresource = value_get_string(entry, "subresource"),
                                     .entry = entry};
-        fields_of_v1(&manager->fields, value_get(entry, "fieldsV1"));
+        api_fields_of_v1(&manager->fields, value_get(entry, "fieldsV1"));
     }
 }
 
 static void managers_done(struct managers *managers)
 {
     for (size_t i = 0; i < managers->count; i++)
-        fields_done(&managers->items[i].fields);
+        api_fields_done(&managers->items[i].fields);
 }
 
 static struct manager *manager_of(struct managers *managers, const char *name,
@@ -59,8 +59,7 @@ static struct manager *manager_of(struct managers *managers, const char *name,
     if (managers->count + 1 == MAX_MANAGERS)
         abort();
     manager = &managers->items[managers->count++];
-    *manager =
-        (struct manager){.name = name, .operation = operation, .subresource = subresource};
+    *manager = (struct manager){.name = name, .operation = operation, .subresource = subresource};
     return manager;
 }
 
@@ -73,10 +72,10 @@ static const struct value *entry_of(const struct manager *manager, const char *a
         return value_ref(manager->entry);
     gettimeofday(&time, NULL);
     timestamp_format((int64_t)time.tv_sec * 1000, text);
-    return value_pack("{s:s, s:s, s:s, s:s, s:s, s:V, s:s?}", "manager", manager->name,
-                      "operation", manager->operation, "apiVersion", api_version, "time", text,
-                      "fieldsType", "FieldsV1", "fieldsV1", fields_to_v1(&manager->fields),
-                      "subresource", manager->subresource);
+    return value_pack("{s:s, s:s, s:s, s:s, s:s, s:V, s:s?}", "manager", manager->name, "operation",
+                      manager->operation, "apiVersion", api_version, "time", text, "fieldsType",
+                      "FieldsV1", "fieldsV1", api_fields_to_v1(&manager->fields), "subresource",
+                      manager->subresource);
 }
 
 static const struct value *with_managers(const struct value *object,
@@ -102,9 +101,9 @@ static const struct value *with_managers(const struct value *object,
 
 static void give_up(struct manager *manager, const char *path)
 {
-    if (!fields_have(&manager->fields, path))
+    if (!api_fields_have(&manager->fields, path))
         return;
-    fields_remove(&manager->fields, path);
+    api_fields_remove(&manager->fields, path);
     manager->is_changed = true;
 }
 
@@ -112,18 +111,18 @@ static void give_up(struct manager *manager, const char *path)
 
 static char *manager_name(const struct call *call)
 {
-    const char *asked = call_param(call, "fieldManager");
+    const char *asked = api_call_param(call, "fieldManager");
 
     if (asked)
         return str_new(asked);
     return call->agent ? str_new_n(call->agent, strcspn(call->agent, "/")) : str_new("unknown");
 }
 
-const struct value *apply_track(struct call *call, const struct value *before,
-                                const struct value *after)
+const struct value *api_apply_track(struct call *call, const struct value *before,
+                                    const struct value *after)
 {
     _cleanup_free_ char *name = manager_name(call),
-                        *api_version = kind_api_version(call->route.kind);
+                        *api_version = api_kind_api_version(call->route.kind);
     struct managers managers = {0};
     struct fields old = {0}, now = {0};
     struct manager *writer;
@@ -132,28 +131,28 @@ const struct value *apply_track(struct call *call, const struct value *before,
     managers_read(&managers, before);
     writer = manager_of(&managers, name, "Update",
                         str_equal(call->route.subresource, "status") ? "status" : NULL);
-    fields_of_object(&old, before);
-    fields_of_object(&now, after);
+    api_fields_of_object(&old, before);
+    api_fields_of_object(&now, after);
     for (size_t i = 0; i < now.count; i++) {
         const char *path = now.paths[i];
 
-        if (fields_have(&old, path) &&
-            value_equal(fields_value(before, path), fields_value(after, path)))
+        if (api_fields_have(&old, path) &&
+            value_equal(api_fields_value(before, path), api_fields_value(after, path)))
             continue;
         for (size_t k = 0; k < managers.count; k++)
             if (&managers.items[k] != writer)
                 give_up(&managers.items[k], path);
-        if (!fields_have(&writer->fields, path)) {
-            fields_add(&writer->fields, path);
+        if (!api_fields_have(&writer->fields, path)) {
+            api_fields_add(&writer->fields, path);
             writer->is_changed = true;
         }
     }
     for (size_t i = 0; i < old.count; i++)
-        for (size_t k = 0; k < managers.count && !fields_have(&now, old.paths[i]); k++)
+        for (size_t k = 0; k < managers.count && !api_fields_have(&now, old.paths[i]); k++)
             give_up(&managers.items[k], old.paths[i]);
     tracked = with_managers(after, &managers, api_version);
-    fields_done(&old);
-    fields_done(&now);
+    api_fields_done(&old);
+    api_fields_done(&now);
     managers_done(&managers);
     return tracked;
 }
@@ -173,10 +172,10 @@ static void find_conflicts(const struct managers *managers, const struct manager
             const struct manager *other = &managers->items[k];
             _cleanup_free_ char *field = NULL;
 
-            if (other == ours || !fields_have(&other->fields, path) ||
-                value_equal(fields_value(live, path), fields_value(config, path)))
+            if (other == ours || !api_fields_have(&other->fields, path) ||
+                value_equal(api_fields_value(live, path), api_fields_value(config, path)))
                 continue;
-            field = fields_text(path);
+            field = api_fields_text(path);
             buf_printf(text, "%s\"%s\": %s", text->length ? ", " : "", other->name, field);
             value_begin_object(causes);
             value_key(causes, "reason");
@@ -200,15 +199,15 @@ static bool is_free_of_conflicts(struct call *call, const struct managers *manag
     _cleanup_buf_ struct buf text = BUF_INIT;
 
     value_begin_array(b);
-    if (!str_equal(call_param(call, "force"), "true"))
+    if (!str_equal(api_call_param(call, "force"), "true"))
         find_conflicts(managers, ours, wanted, live, config, b, &text);
     value_end_array(b);
     value_builder_finish(b, &causes, NULL);
     if (!text.length)
         return true;
-    call_refuse(call, 409, "Conflict", "Apply failed with %zu conflicts: conflicts with %s",
-                value_count(causes), text.data);
-    call_answer(call, 409, value_with_path(call->answer, path, ARRAY_SIZE(path), causes));
+    api_call_refuse(call, 409, "Conflict", "Apply failed with %zu conflicts: conflicts with %s",
+                    value_count(causes), text.data);
+    api_call_answer(call, 409, value_with_path(call->answer, path, ARRAY_SIZE(path), causes));
     return false;
 }
 
@@ -264,15 +263,15 @@ static const struct value *without_dropped(const struct value *object,
 
     for (size_t i = 0; i < ours->fields.count; i++) {
         const char *path = ours->fields.paths[i];
-        bool is_kept = fields_have(wanted, path);
+        bool is_kept = api_fields_have(wanted, path);
         const struct value *next;
 
         for (size_t k = 0; k < managers->count; k++)
-            is_kept = is_kept ||
-                      (&managers->items[k] != ours && fields_have(&managers->items[k].fields, path));
+            is_kept = is_kept || (&managers->items[k] != ours &&
+                                  api_fields_have(&managers->items[k].fields, path));
         if (is_kept)
             continue;
-        next = fields_without(left, path);
+        next = api_fields_without(left, path);
         value_unref(left);
         left = next;
     }
@@ -296,22 +295,22 @@ static void settle(struct managers *managers, struct manager *ours, struct field
     for (size_t i = 0; i < wanted->count; i++) {
         const char *path = wanted->paths[i];
 
-        if (value_equal(fields_value(live, path), fields_value(config, path)))
+        if (value_equal(api_fields_value(live, path), api_fields_value(config, path)))
             continue;
         for (size_t k = 0; k < managers->count; k++)
             if (&managers->items[k] != ours)
                 give_up(&managers->items[k], path);
     }
     ours->is_changed = ours->is_changed || !is_same_set(&ours->fields, wanted);
-    fields_done(&ours->fields);
+    api_fields_done(&ours->fields);
     ours->fields = *wanted;
     *wanted = (struct fields){0};
 }
 
-const struct value *apply_merge(struct call *call, const struct value *live,
-                                const struct value *config)
+const struct value *api_apply_merge(struct call *call, const struct value *live,
+                                    const struct value *config)
 {
-    _cleanup_free_ char *api_version = kind_api_version(call->route.kind);
+    _cleanup_free_ char *api_version = api_kind_api_version(call->route.kind);
     _cleanup_value_ const struct value *merged = NULL, *left = NULL;
     const struct value *result = NULL;
     struct managers managers = {0};
@@ -319,16 +318,16 @@ const struct value *apply_merge(struct call *call, const struct value *live,
     struct manager *ours;
 
     managers_read(&managers, live);
-    ours = manager_of(&managers, call_param(call, "fieldManager"), "Apply",
+    ours = manager_of(&managers, api_call_param(call, "fieldManager"), "Apply",
                       str_equal(call->route.subresource, "status") ? "status" : NULL);
-    fields_of_object(&wanted, config);
+    api_fields_of_object(&wanted, config);
     if (is_free_of_conflicts(call, &managers, ours, &wanted, live, config)) {
         merged = merge(live, config, "");
         left = without_dropped(merged, &managers, ours, &wanted);
         settle(&managers, ours, &wanted, live, config);
         result = with_managers(left, &managers, api_version);
     }
-    fields_done(&wanted);
+    api_fields_done(&wanted);
     managers_done(&managers);
     return result;
 }

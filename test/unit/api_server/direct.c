@@ -10,8 +10,8 @@ static const char *content_type_of(const char *method)
     return str_equal(method, "APPLY") ? "application/apply-patch+yaml" : "application/json";
 }
 
-int api_server_do(struct api_server *server, const char *method, const char *path,
-                  const char *body, const struct value **ret)
+int api_server_do(struct api_server *server, const char *method, const char *path, const char *body,
+                  const struct value **ret)
 {
     bool is_patch = str_equal(method, "MERGE") || str_equal(method, "APPLY");
     struct call call = {.server = server,
@@ -25,15 +25,15 @@ int api_server_do(struct api_server *server, const char *method, const char *pat
         fprintf(stderr, "%s: %s\n", body, error.message);
         abort();
     }
-    call_set_target(&call, path);
+    api_call_set_target(&call, path);
     pthread_mutex_lock(&server->lock);
-    call_route(&call);
-    verbs_do(&call);
+    api_call_route(&call);
+    api_verbs_do(&call);
     pthread_mutex_unlock(&server->lock);
     status = call.status;
     if (ret)
         *ret = TAKE(call.answer);
-    call_done(&call);
+    api_call_done(&call);
     return status;
 }
 
@@ -74,7 +74,7 @@ static char *collection_of(struct api_server *server, const struct value *object
     char *path = NULL;
 
     pthread_mutex_lock(&server->lock);
-    kind = kinds_find_by_name(server, api_version, value_get_string(object, "kind"));
+    kind = api_kinds_find_by_name(server, api_version, value_get_string(object, "kind"));
     if (kind)
         path = str_printf("/api%s/%s%s%s/%s", *kind->group ? "s" : "", api_version,
                           namespace_name ? "/namespaces/" : "",

@@ -1,5 +1,5 @@
-/* Sets of fields, as managedFields has them. A path is its steps with 0x1f between them, so that what is
- * below a field sorts right after it. */
+/* Sets of fields, as managedFields has them. A path is its steps with 0x1f between them, so that
+ * what is below a field sorts right after it. */
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -31,7 +31,7 @@ static size_t find(const struct fields *fields, const char *path, bool *ret_is_t
     return low;
 }
 
-bool fields_have(const struct fields *fields, const char *path)
+bool api_fields_have(const struct fields *fields, const char *path)
 {
     bool is_there;
 
@@ -39,7 +39,7 @@ bool fields_have(const struct fields *fields, const char *path)
     return is_there;
 }
 
-void fields_add(struct fields *to, const char *path)
+void api_fields_add(struct fields *to, const char *path)
 {
     bool is_there;
     size_t at = find(to, path, &is_there);
@@ -52,7 +52,7 @@ void fields_add(struct fields *to, const char *path)
     to->count++;
 }
 
-void fields_remove(struct fields *from, const char *path)
+void api_fields_remove(struct fields *from, const char *path)
 {
     bool is_there;
     size_t at = find(from, path, &is_there);
@@ -64,7 +64,7 @@ void fields_remove(struct fields *from, const char *path)
     memmove(from->paths + at, from->paths + at + 1, (from->count - at) * sizeof(*from->paths));
 }
 
-void fields_done(struct fields *fields)
+void api_fields_done(struct fields *fields)
 {
     for (size_t i = 0; i < fields->count; i++)
         free(fields->paths[i]);
@@ -115,7 +115,8 @@ static bool is_set(const char *path)
 
 static char *below(const char *path, const char *prefix, const char *key)
 {
-    return *path ? str_printf("%s%c%s%s", path, STEP, prefix, key) : str_printf("%s%s", prefix, key);
+    return *path ? str_printf("%s%c%s%s", path, STEP, prefix, key)
+                 : str_printf("%s%s", prefix, key);
 }
 
 static void collect(struct fields *to, const char *path, const struct value *value)
@@ -125,13 +126,13 @@ static void collect(struct fields *to, const char *path, const struct value *val
             _cleanup_free_ char *text = json_to_str(value_at(value, i)),
                                 *item = below(path, "v:", text);
 
-            fields_add(to, item);
+            api_fields_add(to, item);
         }
         return;
     }
     if (!value_is(value, VALUE_OBJECT) || value_count(value) == 0) {
         if (*path && !is_nobodys(path))
-            fields_add(to, path);
+            api_fields_add(to, path);
         return;
     }
     for (size_t i = 0; i < value_count(value); i++) {
@@ -141,7 +142,7 @@ static void collect(struct fields *to, const char *path, const struct value *val
     }
 }
 
-void fields_of_object(struct fields *to, const struct value *object)
+void api_fields_of_object(struct fields *to, const struct value *object)
 {
     collect(to, "", object);
 }
@@ -151,7 +152,7 @@ void fields_of_object(struct fields *to, const struct value *object)
 static void collect_v1(struct fields *to, const char *path, const struct value *value)
 {
     if (*path && value_count(value) == 0)
-        fields_add(to, path);
+        api_fields_add(to, path);
     for (size_t i = 0; i < value_count(value); i++) {
         _cleanup_free_ char *member = below(path, "", value_member_key(value, i, NULL));
 
@@ -159,7 +160,7 @@ static void collect_v1(struct fields *to, const char *path, const struct value *
     }
 }
 
-void fields_of_v1(struct fields *to, const struct value *fields_v1)
+void api_fields_of_v1(struct fields *to, const struct value *fields_v1)
 {
     collect_v1(to, "", fields_v1);
 }
@@ -184,7 +185,7 @@ static void add_steps(struct value_builder *b, char *const *paths, size_t from, 
     value_end_object(b);
 }
 
-const struct value *fields_to_v1(const struct fields *fields)
+const struct value *api_fields_to_v1(const struct fields *fields)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const struct value *value = NULL;
@@ -196,7 +197,7 @@ const struct value *fields_to_v1(const struct fields *fields)
 
 /* ---- What is there ---- */
 
-const struct value *fields_value(const struct value *object, const char *path)
+const struct value *api_fields_value(const struct value *object, const char *path)
 {
     while (object && *path) {
         size_t length = strcspn(path, "\x1f");
@@ -260,12 +261,12 @@ static const struct value *without(const struct value *value, const char *path)
     return NULL;
 }
 
-const struct value *fields_without(const struct value *object, const char *path)
+const struct value *api_fields_without(const struct value *object, const char *path)
 {
     return without(object, path);
 }
 
-char *fields_text(const char *path)
+char *api_fields_text(const char *path)
 {
     struct buf text = BUF_INIT;
 

@@ -1,4 +1,4 @@
-/* Which kinds are served, and how the server says so. */
+/* Which kinds are served. */
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "test/unit/api_server/private.h"
@@ -29,6 +29,7 @@ static const struct {
      false},
     {"apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", false,
      true, true},
+    {"apiregistration.k8s.io/v1", "APIService", "apiservices", false, true, false},
     {"api.kusion.io/v1", "Spec", "specs", true, true, true},
     {"api.kusion.io/v1", "Release", "releases", true, true, true},
 };
@@ -49,13 +50,12 @@ static struct api_kind *add(struct api_server *server, const char *group, const 
     return kind;
 }
 
-void kinds_init(struct api_server *server)
+void api_kinds_init(struct api_server *server)
 {
     for (size_t i = 0; i < ARRAY_SIZE(builtin); i++) {
         const char *slash = strchr(builtin[i].group_version, '/');
-        _cleanup_free_ char *group =
-            str_new_n(builtin[i].group_version,
-                      slash ? (size_t)(slash - builtin[i].group_version) : 0);
+        _cleanup_free_ char *group = str_new_n(
+            builtin[i].group_version, slash ? (size_t)(slash - builtin[i].group_version) : 0);
         struct api_kind *kind = add(server, group, slash ? slash + 1 : builtin[i].group_version,
                                     builtin[i].kind, builtin[i].plural);
 
@@ -66,7 +66,7 @@ void kinds_init(struct api_server *server)
     }
 }
 
-void kinds_done(struct api_server *server)
+void api_kinds_done(struct api_server *server)
 {
     for (struct api_kind *kind = server->kinds, *next; kind; kind = next) {
         next = kind->next;
@@ -78,26 +78,26 @@ void kinds_done(struct api_server *server)
     }
 }
 
-const struct api_kind *kinds_find(const struct api_server *server, const char *group,
-                                  const char *version, const char *plural)
+const struct api_kind *api_kinds_find(const struct api_server *server, const char *group,
+                                      const char *version, const char *plural)
 {
     for (const struct api_kind *kind = server->kinds; kind; kind = kind->next)
-        if (kind->is_served && str_equal(kind->group, group) &&
-            str_equal(kind->version, version) && str_equal(kind->plural, plural))
+        if (kind->is_served && str_equal(kind->group, group) && str_equal(kind->version, version) &&
+            str_equal(kind->plural, plural))
             return kind;
     return NULL;
 }
 
-char *kind_api_version(const struct api_kind *kind)
+char *api_kind_api_version(const struct api_kind *kind)
 {
     return str_printf("%s%s%s", kind->group, *kind->group ? "/" : "", kind->version);
 }
 
-const struct api_kind *kinds_find_by_name(const struct api_server *server, const char *api_version,
-                                          const char *name)
+const struct api_kind *api_kinds_find_by_name(const struct api_server *server,
+                                              const char *api_version, const char *name)
 {
     for (const struct api_kind *kind = server->kinds; kind; kind = kind->next) {
-        _cleanup_free_ char *its = kind_api_version(kind);
+        _cleanup_free_ char *its = api_kind_api_version(kind);
 
         if (kind->is_served && str_equal(its, api_version) && str_equal(kind->kind, name))
             return kind;
@@ -130,7 +130,7 @@ static void serve_version(struct api_server *server, const struct value *spec,
     kind->has_status = value_path(version, "subresources", "status", NULL) != NULL;
 }
 
-void kinds_define(struct api_server *server, const char *name, const struct value *definition)
+void api_kinds_define(struct api_server *server, const char *name, const struct value *definition)
 {
     const struct value *spec = value_get(definition, "spec"), *versions;
     const char *dot = strchr(name, '.');
@@ -143,141 +143,4 @@ void kinds_define(struct api_server *server, const char *name, const struct valu
     versions = value_get(spec, "versions");
     for (size_t i = 0; i < value_count(versions); i++)
         serve_version(server, spec, value_at(versions, i));
-}
-
-/* ---- Discovery ---- */
-
-static bool is_first_of_group(const struct api_server *server, const struct api_kind *kind)
-{
-    for (const struct api_kind *other = server->kinds; other != kind; other = other->next)
-        if (other->is_served && str_equal(other->group, kind->group))
-            return false;
-    return true;
-}
-
-static bool is_first_of_version(const struct api_server *server, const struct api_kind *kind)
-{
-    for (const struct api_kind *other = server->kinds; other != kind; other = other->next)
-        if (other->is_served && str_equal(other->group, kind->group) &&
-            str_equal(other->version, kind->version))
-            return false;
-    return true;
-}
-
-static const struct value *finish(struct value_builder *b)
-{
-    const struct value *value = NULL;
-
-    value_builder_finish(b, &value, NULL);
-    return value;
-}
-
-static void add_group(struct value_builder *b, const struct api_server *server, const char *group)
-{
-    value_key(b, "name");
-    value_add_string(b, group);
-    value_key(b, "versions");
-    value_begin_array(b);
-    for (const struct api_kind *kind = server->kinds; kind; kind = kind->next) {
-        if (!kind->is_served || !str_equal(kind->group, group) ||
-            !is_first_of_version(server, kind))
-            continue;
-        value_begin_object(b);
-        value_key(b, "groupVersion");
-        value_add_printf(b, "%s/%s", group, kind->version);
-        value_key(b, "version");
-        value_add_string(b, kind->version);
-        value_end_object(b);
-    }
-    value_end_array(b);
-}
-
-static const struct value *groups(const struct api_server *server)
-{
-    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-
-    value_begin_object(b);
-    value_key(b, "kind");
-    value_add_string(b, "APIGroupList");
-    value_key(b, "apiVersion");
-    value_add_string(b, "v1");
-    value_key(b, "groups");
-    value_begin_array(b);
-    for (const struct api_kind *kind = server->kinds; kind; kind = kind->next) {
-        if (!kind->is_served || !*kind->group || !is_first_of_group(server, kind))
-            continue;
-        value_begin_object(b);
-        add_group(b, server, kind->group);
-        value_end_object(b);
-    }
-    value_end_array(b);
-    value_end_object(b);
-    return finish(b);
-}
-
-static void add_resource(struct value_builder *b, const struct api_kind *kind, bool is_status)
-{
-    static const char *const verbs[] = {"create", "delete", "deletecollection", "get",
-                                        "list",   "patch",  "update",           "watch"};
-
-    value_begin_object(b);
-    value_key(b, "name");
-    value_add_printf(b, "%s%s", kind->plural, is_status ? "/status" : "");
-    value_key(b, "singularName");
-    value_add_string(b, "");
-    value_key(b, "namespaced");
-    value_add_bool(b, kind->is_namespaced);
-    value_key(b, "kind");
-    value_add_string(b, kind->kind);
-    value_key(b, "verbs");
-    value_begin_array(b);
-    for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
-        if (!is_status || str_equal(verbs[i], "get") || str_equal(verbs[i], "patch") ||
-            str_equal(verbs[i], "update"))
-            value_add_string(b, verbs[i]);
-    value_end_array(b);
-    value_end_object(b);
-}
-
-/* NULL: there is no such group and version. */
-static const struct value *resources(const struct api_server *server, const char *group_version)
-{
-    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    bool is_any = false;
-
-    value_begin_object(b);
-    value_key(b, "kind");
-    value_add_string(b, "APIResourceList");
-    value_key(b, "groupVersion");
-    value_add_string(b, group_version);
-    value_key(b, "resources");
-    value_begin_array(b);
-    for (const struct api_kind *kind = server->kinds; kind; kind = kind->next) {
-        _cleanup_free_ char *its = kind_api_version(kind);
-
-        if (!kind->is_served || !str_equal(its, group_version))
-            continue;
-        is_any = true;
-        add_resource(b, kind, false);
-        if (kind->has_status)
-            add_resource(b, kind, true);
-    }
-    value_end_array(b);
-    value_end_object(b);
-    return is_any ? finish(b) : NULL;
-}
-
-const struct value *kinds_discovery(const struct api_server *server, const char *path)
-{
-    if (str_equal(path, "/version"))
-        return value_pack("{s:s, s:s, s:s}", "major", "1", "minor", "36", "gitVersion", "v1.36.0");
-    if (str_equal(path, "/api"))
-        return value_pack("{s:s, s:[s]}", "kind", "APIVersions", "versions", "v1");
-    if (str_equal(path, "/apis"))
-        return groups(server);
-    if (str_has_prefix(path, "/api/"))
-        return resources(server, path + strlen("/api/"));
-    if (str_has_prefix(path, "/apis/"))
-        return resources(server, path + strlen("/apis/"));
-    return NULL;
 }

@@ -33,10 +33,9 @@ static bool all_hold(const char *selector, const struct value *object, bool is_o
     while (selector && *selector) {
         size_t length = strcspn(selector, ",");
         _cleanup_free_ char *key = key_of(selector, length);
-        const char *found =
-            is_of_labels
-                ? value_string(value_path(object, "metadata", "labels", key, NULL))
-                : value_string(path_find(object, key, NULL));
+        const char *found = is_of_labels
+                                ? value_string(value_path(object, "metadata", "labels", key, NULL))
+                                : value_string(path_find(object, key, NULL));
 
         if (!is_of_labels && !found)
             found = ""; /* as a field that is not there counts */
@@ -47,23 +46,23 @@ static bool all_hold(const char *selector, const struct value *object, bool is_o
     return true;
 }
 
-bool selectors_match(const struct call *call, const struct value *object)
+bool api_selectors_match(const struct call *call, const struct value *object)
 {
-    return all_hold(call_param(call, "labelSelector"), object, true) &&
-           all_hold(call_param(call, "fieldSelector"), object, false);
+    return all_hold(api_call_param(call, "labelSelector"), object, true) &&
+           all_hold(api_call_param(call, "fieldSelector"), object, false);
 }
 
 /* What real kinds can be selected by is bounded: what is not known here is refused, too. */
-bool selectors_check(struct call *call)
+bool api_selectors_check(struct call *call)
 {
     static const char *const fields[] = {"metadata.name", "metadata.namespace"};
     static const char *const of_releases[] = {"spec.specRef.name", "spec.operation",
                                               "status.phase"};
-    const char *selector = call_param(call, "fieldSelector");
-    const char *labels = call_param(call, "labelSelector");
+    const char *selector = api_call_param(call, "fieldSelector");
+    const char *labels = api_call_param(call, "labelSelector");
 
     if (labels && strpbrk(labels, "()<>"))
-        return call_refuse(call, 400, "BadRequest", "the fixture knows no sets in selectors");
+        return api_call_refuse(call, 400, "BadRequest", "the fixture knows no sets in selectors");
     while (selector && *selector) {
         size_t length = strcspn(selector, ",");
         _cleanup_free_ char *key = key_of(selector, length);
@@ -75,7 +74,7 @@ bool selectors_check(struct call *call)
             is_known = is_known || (str_equal(call->route.kind->plural, "releases") &&
                                     str_equal(key, of_releases[i]));
         if (!is_known)
-            return call_refuse(call, 400, "BadRequest", "field label not supported: %s", key);
+            return api_call_refuse(call, 400, "BadRequest", "field label not supported: %s", key);
         selector += length + (selector[length] == ',');
     }
     return true;
@@ -83,16 +82,18 @@ bool selectors_check(struct call *call)
 
 /* ---- One ---- */
 
-void read_object(struct call *call)
+void api_read_object(struct call *call)
 {
     const struct route *route = &call->route;
     const struct value *found =
-        storage_find(call->server, route->kind, route->namespace_name, route->name);
+        api_storage_find(call->server, route->kind, route->namespace_name, route->name);
 
     if (!found)
-        call_refuse(call, 404, "NotFound", "%s \"%s\" not found", route->kind->plural, route->name);
+        api_call_refuse(call, 404, "NotFound", "%s \"%s\" not found", route->kind->plural,
+                        route->name);
     else
-        call_answer(call, 200, call_wants_metadata(call) ? as_metadata(found) : value_ref(found));
+        api_call_answer(call, 200,
+                        api_call_wants_metadata(call) ? api_as_metadata(found) : value_ref(found));
 }
 
 /* ---- Many ---- */
@@ -102,8 +103,8 @@ static void add_item(struct value_builder *b, const struct call *call, const str
 {
     _cleanup_value_ const struct value *item = NULL, *bare = NULL;
 
-    if (call_wants_metadata(call)) {
-        item = as_metadata(object);
+    if (api_call_wants_metadata(call)) {
+        item = api_as_metadata(object);
     } else if (call->route.kind->is_custom) {
         item = value_ref(object);
     } else {
@@ -115,8 +116,8 @@ static void add_item(struct value_builder *b, const struct call *call, const str
 
 static void add_list_metadata(struct value_builder *b, const struct call *call, const char *next)
 {
-    bool is_partial = call_wants_metadata(call);
-    _cleanup_free_ char *api_version = kind_api_version(call->route.kind);
+    bool is_partial = api_call_wants_metadata(call);
+    _cleanup_free_ char *api_version = api_kind_api_version(call->route.kind);
 
     value_key(b, "kind");
     if (is_partial)
@@ -142,12 +143,12 @@ static const char *add_items(struct value_builder *b, const struct call *call, c
 {
     size_t count;
     const struct stored **all =
-        storage_all(call->server, call->route.kind, call->route.namespace_name, &count);
+        api_storage_all(call->server, call->route.kind, call->route.namespace_name, &count);
     const char *next = NULL;
     int64_t taken = 0;
 
     for (size_t i = 0; i < count && !next; i++) {
-        if ((from && strcmp(all[i]->key, from) < 0) || !selectors_match(call, all[i]->object))
+        if ((from && strcmp(all[i]->key, from) < 0) || !api_selectors_match(call, all[i]->object))
             continue;
         if (limit > 0 && taken++ == limit)
             next = all[i]->key;
@@ -158,24 +159,24 @@ static const char *add_items(struct value_builder *b, const struct call *call, c
     return next;
 }
 
-void read_list(struct call *call)
+void api_read_list(struct call *call)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const char *text = call_param(call, "limit"), *next;
+    const char *text = api_call_param(call, "limit"), *next;
     const struct value *list = NULL;
     int64_t limit = 0;
 
-    if (!selectors_check(call))
+    if (!api_selectors_check(call))
         return;
     if (text)
         str_to_int64(text, &limit);
     value_begin_object(b);
     value_key(b, "items");
     value_begin_array(b);
-    next = add_items(b, call, call_param(call, "continue"), limit);
+    next = add_items(b, call, api_call_param(call, "continue"), limit);
     value_end_array(b);
     add_list_metadata(b, call, next);
     value_end_object(b);
     value_builder_finish(b, &list, NULL);
-    call_answer(call, 200, list);
+    api_call_answer(call, 200, list);
 }

@@ -58,7 +58,7 @@ static void read_params(struct call *call, const char *query)
     }
 }
 
-void call_set_target(struct call *call, const char *target)
+void api_call_set_target(struct call *call, const char *target)
 {
     size_t length = strcspn(target, "?");
 
@@ -67,7 +67,7 @@ void call_set_target(struct call *call, const char *target)
     read_params(call, target[length] ? target + length + 1 : "");
 }
 
-bool call_parse(struct call *call, const char *text, size_t length)
+bool api_call_parse(struct call *call, const char *text, size_t length)
 {
     const char *end = strstr(text, "\r\n\r\n"), *space = strchr(text, ' ');
     const char *second = space ? strchr(space + 1, ' ') : NULL;
@@ -79,17 +79,17 @@ bool call_parse(struct call *call, const char *text, size_t length)
     head = (size_t)(end - text) + 4;
     call->method = str_new_n(text, (size_t)(space - text));
     target = str_new_n(space + 1, (size_t)(second - space - 1));
-    call_set_target(call, target);
+    api_call_set_target(call, target);
     call->user = header(text, head, "Impersonate-User");
     call->agent = header(text, head, "User-Agent");
     call->accept = header(text, head, "Accept");
     call->content_type = header(text, head, "Content-Type");
     if (length > head && json_read(text + head, length - head, &call->body, NULL) < 0)
-        call_refuse(call, 400, "BadRequest", "the body is not JSON");
+        api_call_refuse(call, 400, "BadRequest", "the body is not JSON");
     return true;
 }
 
-const char *call_param(const struct call *call, const char *key)
+const char *api_call_param(const struct call *call, const char *key)
 {
     for (size_t i = 0; i < call->n_params; i++)
         if (str_equal(call->params[i].key, key))
@@ -97,7 +97,7 @@ const char *call_param(const struct call *call, const char *key)
     return NULL;
 }
 
-void call_done(struct call *call)
+void api_call_done(struct call *call)
 {
     for (size_t i = 0; i < call->n_params; i++) {
         free(call->params[i].key);
@@ -149,13 +149,13 @@ static void read_route(struct call *call, const char *group, const char *version
     }
     if (count == 0 || count > 3)
         return;
-    route->kind = kinds_find(call->server, group, version, segments[0]);
+    route->kind = api_kinds_find(call->server, group, version, segments[0]);
     route->name = count > 1 ? str_new(segments[1]) : NULL;
     route->subresource = count > 2 ? str_new(segments[2]) : NULL;
     if (route->kind && route->kind->is_namespaced != is_inside && route->name)
         route->kind = NULL;
-    if (route->subresource && !(str_equal(route->subresource, "status") && route->kind &&
-                                route->kind->has_status))
+    if (route->subresource &&
+        !(str_equal(route->subresource, "status") && route->kind && route->kind->has_status))
         route->kind = NULL;
 }
 
@@ -164,7 +164,7 @@ static const char *verb_of(const struct call *call)
     if (str_equal(call->method, "GET")) {
         if (call->route.name)
             return "get";
-        return call_param(call, "watch") ? "watch" : call->route.kind ? "list" : "get";
+        return api_call_param(call, "watch") ? "watch" : call->route.kind ? "list" : "get";
     }
     if (str_equal(call->method, "POST"))
         return "create";
@@ -177,7 +177,7 @@ static const char *verb_of(const struct call *call)
     return str_equal(call->method, "DELETE") ? "delete" : "other";
 }
 
-void call_route(struct call *call)
+void api_call_route(struct call *call)
 {
     char *segments[8] = {NULL};
     size_t count = split(call->path, segments, ARRAY_SIZE(segments));
@@ -190,30 +190,28 @@ void call_route(struct call *call)
         free(segments[i]);
     call->verb = verb_of(call);
     call->is_write = !str_equal(call->method, "GET");
-    call->is_dry_run = call->is_write && str_equal(call_param(call, "dryRun"), "All");
+    call->is_dry_run = call->is_write && str_equal(api_call_param(call, "dryRun"), "All");
 }
 
 /* ---- Answers ---- */
 
-void call_answer(struct call *call, int status, const struct value *body)
+void api_call_answer(struct call *call, int status, const struct value *body)
 {
     value_unref(call->answer);
     call->status = status;
     call->answer = body;
 }
 
-const char *reason_of_status(int status)
+const char *api_reason_of_status(int status)
 {
     static const struct {
         int status;
         const char *reason;
     } rows[] = {
-        {400, "BadRequest"},          {401, "Unauthorized"},
-        {403, "Forbidden"},           {404, "NotFound"},
-        {405, "MethodNotAllowed"},    {409, "Conflict"},
-        {410, "Expired"},             {413, "RequestEntityTooLarge"},
-        {422, "Invalid"},             {429, "TooManyRequests"},
-        {500, "InternalError"},       {503, "ServiceUnavailable"},
+        {400, "BadRequest"},      {401, "Unauthorized"},          {403, "Forbidden"},
+        {404, "NotFound"},        {405, "MethodNotAllowed"},      {409, "Conflict"},
+        {410, "Expired"},         {413, "RequestEntityTooLarge"}, {422, "Invalid"},
+        {429, "TooManyRequests"}, {500, "InternalError"},         {503, "ServiceUnavailable"},
         {504, "Timeout"},
     };
 
@@ -223,7 +221,7 @@ const char *reason_of_status(int status)
     return "Unknown";
 }
 
-bool call_refuse(struct call *call, int status, const char *reason, const char *format, ...)
+bool api_call_refuse(struct call *call, int status, const char *reason, const char *format, ...)
 {
     const struct route *route = &call->route;
     const struct api_kind *kind = route->kind;
@@ -236,22 +234,22 @@ bool call_refuse(struct call *call, int status, const char *reason, const char *
     va_start(args, format);
     message = str_vprintf(format, args);
     va_end(args);
-    call_answer(call, status,
-                value_pack("{s:s, s:s, s:{}, s:s, s:s, s:s, s:{s:s?, s:s?, s:s?}, s:i}", "kind",
-                           "Status", "apiVersion", "v1", "metadata", "status", "Failure",
-                           "message", message, "reason", reason, "details", "name",
-                           kind ? name : NULL, "group",
-                           kind && *kind->group ? kind->group : NULL, "kind",
-                           kind ? kind->plural : NULL, "code", status));
+    api_call_answer(call, status,
+                    value_pack("{s:s, s:s, s:{}, s:s, s:s, s:s, s:{s:s?, s:s?, s:s?}, s:i}", "kind",
+                               "Status", "apiVersion", "v1", "metadata", "status", "Failure",
+                               "message", message, "reason", reason, "details", "name",
+                               kind ? name : NULL, "group",
+                               kind && *kind->group ? kind->group : NULL, "kind",
+                               kind ? kind->plural : NULL, "code", status));
     return false;
 }
 
-bool call_wants_metadata(const struct call *call)
+bool api_call_wants_metadata(const struct call *call)
 {
     return call->accept && strstr(call->accept, "as=PartialObjectMetadata");
 }
 
-const struct value *as_metadata(const struct value *object)
+const struct value *api_as_metadata(const struct value *object)
 {
     return value_pack("{s:s, s:s, s:v}", "kind", "PartialObjectMetadata", "apiVersion",
                       "meta.k8s.io/v1", "metadata", value_get(object, "metadata"));

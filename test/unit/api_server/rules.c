@@ -14,9 +14,9 @@ static bool verb_is(const char *wanted, const char *verb, bool is_write)
     return !wanted || str_equal(wanted, verb) || (str_equal(wanted, "write") && is_write);
 }
 
-static bool path_is(const char *glob, const char *path)
+static bool matches(const char *glob, const char *text)
 {
-    return !glob || fnmatch(glob, path, 0) == 0;
+    return !glob || fnmatch(glob, text, 0) == 0;
 }
 
 /* An apply of what is not there asks for the right to create it, too. */
@@ -25,7 +25,7 @@ static bool is_create(const struct call *call)
     const struct route *route = &call->route;
 
     return str_equal(call->verb, "apply") && route->kind && route->name &&
-           !storage_find(call->server, route->kind, route->namespace_name, route->name);
+           !api_storage_find(call->server, route->kind, route->namespace_name, route->name);
 }
 
 static bool is_meant(const struct api_rule *rule, const struct call *call)
@@ -37,10 +37,11 @@ static bool is_meant(const struct api_rule *rule, const struct call *call)
         return false;
     if (rule->user && !str_equal(rule->user, call->user ? call->user : ""))
         return false;
-    return path_is(rule->path, call->path);
+    return matches(rule->path, call->path) &&
+           matches(rule->accept, call->accept ? call->accept : "");
 }
 
-struct rule *rules_apply(struct call *call)
+struct rule *api_rules_apply(struct call *call)
 {
     struct api_server *server = call->server;
     struct rule *taken = NULL;
@@ -66,7 +67,7 @@ struct rule *rules_apply(struct call *call)
 
 /* ---- What was asked ---- */
 
-void rules_note(struct call *call)
+void api_rules_note(struct call *call)
 {
     struct api_server *server = call->server;
     const struct api_kind *kind = call->route.kind;
@@ -94,7 +95,7 @@ static bool is_counted(const struct call *call)
            kind && !str_equal(kind->plural, "events") && !str_equal(kind->plural, "leases");
 }
 
-bool rules_count_write(struct call *call)
+bool api_rules_count_write(struct call *call)
 {
     struct api_server *server = call->server;
 
@@ -124,7 +125,7 @@ static void forget_entries(struct api_server *server)
     server->n_entries = 0;
 }
 
-void rules_done(struct api_server *server)
+void api_rules_done(struct api_server *server)
 {
     forget_entries(server);
     free(server->entries);
@@ -142,7 +143,7 @@ unsigned api_server_rule(struct api_server *server, const struct api_rule *confi
 
     rule->rule = *config;
     pthread_mutex_lock(&server->lock);
-    server->rules = mem_grow(server->rules, server->n_rules, &server->rules_capacity,
+    server->rules = mem_grow(server->rules, server->n_rules, &server->api_rules_capacity,
                              sizeof(struct rule *));
     number = (unsigned)server->n_rules;
     server->rules[server->n_rules++] = rule;
@@ -153,10 +154,8 @@ unsigned api_server_rule(struct api_server *server, const struct api_rule *confi
 unsigned api_server_forbid(struct api_server *server, const char *user, const char *verb,
                            const char *path)
 {
-    return api_server_rule(server, &(struct api_rule){.verb = verb,
-                                                      .path = path,
-                                                      .user = user,
-                                                      .fault = API_FORBID});
+    return api_server_rule(
+        server, &(struct api_rule){.verb = verb, .path = path, .user = user, .fault = API_FORBID});
 }
 
 unsigned api_server_hits(struct api_server *server, unsigned rule)
@@ -252,7 +251,7 @@ unsigned api_server_count(struct api_server *server, const char *verb, const cha
         const struct entry *entry = &server->entries[i];
         _cleanup_free_ char *its = str_new_n(entry->path, strcspn(entry->path, "?"));
 
-        n += verb_is(verb, entry->verb, entry->is_write) && path_is(path, its);
+        n += verb_is(verb, entry->verb, entry->is_write) && matches(path, its);
     }
     pthread_mutex_unlock(&server->lock);
     return n;

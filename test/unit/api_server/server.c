@@ -11,7 +11,7 @@
 
 /* ---- Bytes ---- */
 
-bool send_all(int fd, const char *data, size_t length)
+bool api_send_all(int fd, const char *data, size_t length)
 {
     while (length > 0) {
         ssize_t sent = send(fd, data, length, MSG_NOSIGNAL);
@@ -51,7 +51,7 @@ static bool receive(int fd, struct buf *text)
             return false;
     whole = (size_t)(end - text->data) + 4 + header_size(text->data, end, "\r\nContent-Length:");
     expect = strcasestr(text->data, "\r\nExpect: 100-continue");
-    if (expect && expect < end && !send_all(fd, "HTTP/1.1 100 Continue\r\n\r\n", 25))
+    if (expect && expect < end && !api_send_all(fd, "HTTP/1.1 100 Continue\r\n\r\n", 25))
         return false;
     while (text->length < whole)
         if (!receive_more(fd, text))
@@ -63,14 +63,16 @@ static void send_answer(const struct call *call, int fd, bool is_broken_off)
 {
     _cleanup_buf_ struct buf body = BUF_INIT, text = BUF_INIT;
 
-    if (call->answer)
+    if (call->text)
+        buf_add_str(&body, call->text);
+    else if (call->answer)
         json_write(&body, call->answer, JSON_COMPACT);
     buf_printf(&text,
                "HTTP/1.1 %d Answer\r\nContent-Type: application/json\r\nConnection: close\r\n"
                "%sContent-Length: %zu\r\n\r\n",
                call->status, call->headers ? call->headers : "", body.length);
     buf_add(&text, body.data, is_broken_off ? body.length / 2 : body.length);
-    send_all(fd, text.data, text.length);
+    api_send_all(fd, text.data, text.length);
 }
 
 /* ---- Faults ---- */
@@ -83,16 +85,15 @@ static void wait_for_release(struct api_server *server, const struct rule *rule)
 
 static void answer_as_told(struct call *call, const struct api_rule *rule)
 {
-    const char *reason = rule->reason ? rule->reason : reason_of_status(rule->status);
-    const struct value *body = NULL;
+    const char *reason = rule->reason ? rule->reason : api_reason_of_status(rule->status);
 
     if (rule->fault == API_BODY) {
-        if (json_read_str(rule->body, &body, NULL) < 0)
-            abort();
-        call_answer(call, 200, body);
+        call->status = 200;
+        call->text = rule->body;
         return;
     }
-    call_refuse(call, rule->status, reason, "%s", rule->message ? rule->message : "so it is told");
+    api_call_refuse(call, rule->status, reason, "%s",
+                    rule->message ? rule->message : "so it is told");
     call->headers = rule->headers;
 }
 
@@ -101,14 +102,14 @@ static void answer_forbidden(struct call *call)
     const struct route *route = &call->route;
     const char *verb = str_equal(call->verb, "apply") ? "patch" : call->verb;
 
-    call_refuse(call, 403, "Forbidden",
-                "%s%s%s%s is forbidden: User \"%s\" cannot %s resource \"%s\" in API group \"%s\" in "
-                "the namespace \"%s\"",
-                route->kind ? route->kind->plural : "", route->name ? " \"" : "",
-                route->name ? route->name : "", route->name ? "\"" : "",
-                call->user ? call->user : "operator", verb, route->kind ? route->kind->plural : "",
-                route->kind ? route->kind->group : "",
-                route->namespace_name ? route->namespace_name : "");
+    api_call_refuse(
+        call, 403, "Forbidden",
+        "%s%s%s%s is forbidden: User \"%s\" cannot %s resource \"%s\" in API group \"%s\" in "
+        "the namespace \"%s\"",
+        route->kind ? route->kind->plural : "", route->name ? " \"" : "",
+        route->name ? route->name : "", route->name ? "\"" : "",
+        call->user ? call->user : "operator", verb, route->kind ? route->kind->plural : "",
+        route->kind ? route->kind->group : "", route->namespace_name ? route->namespace_name : "");
 }
 
 /* What happens before anything is done. False: nothing is to be done. */
@@ -177,14 +178,14 @@ static bool handle(struct call *call, bool *ret_is_broken_off)
     const struct rule *rule;
     unsigned writes = server->n_writes;
 
-    call_route(call);
+    api_call_route(call);
     if (server->is_cut || server->is_stopping)
         return false;
-    rule = rules_apply(call);
+    rule = api_rules_apply(call);
     if (before(call, rule) && !is_watch(call))
-        verbs_do(call);
-    rules_note(call);
-    rules_count_write(call);
+        api_verbs_do(call);
+    api_rules_note(call);
+    api_rules_count_write(call);
     if (server->n_writes != writes)
         tell_write(server);
     *ret_is_broken_off = rule && rule->rule.fault == API_BREAK_OFF;
@@ -197,16 +198,16 @@ static void serve(struct connection *connection, const struct buf *text)
     struct call call = {.server = server};
     bool is_broken_off = false, is_answered = false;
 
-    if (call_parse(&call, text->data, text->length)) {
+    if (api_call_parse(&call, text->data, text->length)) {
         pthread_mutex_lock(&server->lock);
         is_answered = handle(&call, &is_broken_off);
         pthread_mutex_unlock(&server->lock);
     }
     if (is_answered && is_watch(&call))
-        watch_serve(&call, connection->fd);
+        api_watch_serve(&call, connection->fd);
     else if (is_answered)
         send_answer(&call, connection->fd, is_broken_off);
-    call_done(&call);
+    api_call_done(&call);
 }
 
 static void *run_connection(void *arg)
@@ -311,7 +312,7 @@ struct api_server *api_server_new(void)
     pthread_cond_init(&server->changed, NULL);
     strmap_init(&server->objects);
     server->version = 1000; /* as after a start: what counts as "no version" is taken by none */
-    kinds_init(server);
+    api_kinds_init(server);
     add_namespaces(server);
     listen_anywhere(server);
     if (pthread_create(&server->thread, NULL, run, server) != 0)
@@ -331,9 +332,9 @@ void api_server_free(struct api_server *server)
     pthread_join(server->thread, NULL);
     reap(server, true);
     close(server->listener);
-    rules_done(server);
-    storage_done(server);
-    kinds_done(server);
+    api_rules_done(server);
+    api_storage_done(server);
+    api_kinds_done(server);
     pthread_cond_destroy(&server->changed);
     pthread_mutex_destroy(&server->lock);
     free(server->url);

@@ -3,17 +3,17 @@
 #include "engine/base/str.h"
 #include "test/unit/api_server/private.h"
 
-char *storage_key(const struct api_kind *kind, const char *namespace_name, const char *name)
+char *api_storage_key(const struct api_kind *kind, const char *namespace_name, const char *name)
 {
     /* 0x01 sorts before all that names are made of. */
     return str_printf("%s/%s\x01%s\x01%s", kind->group, kind->plural,
                       namespace_name ? namespace_name : "", name);
 }
 
-const struct value *storage_find(const struct api_server *server, const struct api_kind *kind,
-                                 const char *namespace_name, const char *name)
+const struct value *api_storage_find(const struct api_server *server, const struct api_kind *kind,
+                                     const char *namespace_name, const char *name)
 {
-    _cleanup_free_ char *key = storage_key(kind, namespace_name, name);
+    _cleanup_free_ char *key = api_storage_key(kind, namespace_name, name);
     const struct stored *stored = strmap_get(&server->objects, key);
 
     return stored ? stored->object : NULL;
@@ -28,8 +28,8 @@ static const struct value *with_version(const struct value *object, int64_t vers
     return value_with_path(object, path, ARRAY_SIZE(path), number);
 }
 
-static void note(struct api_server *server, const struct api_kind *kind,
-                 const struct value *before, const struct value *after)
+static void note(struct api_server *server, const struct api_kind *kind, const struct value *before,
+                 const struct value *after)
 {
     server->changes = mem_grow(server->changes, server->n_changes, &server->changes_capacity,
                                sizeof(*server->changes));
@@ -60,11 +60,11 @@ static const struct value *take_away(struct api_server *server, const struct api
     return server->removed;
 }
 
-const struct value *storage_commit(struct api_server *server, const struct api_kind *kind,
-                                   const char *namespace_name, const char *name,
-                                   const struct value *object)
+const struct value *api_storage_commit(struct api_server *server, const struct api_kind *kind,
+                                       const char *namespace_name, const char *name,
+                                       const struct value *object)
 {
-    _cleanup_free_ char *key = storage_key(kind, namespace_name, name);
+    _cleanup_free_ char *key = api_storage_key(kind, namespace_name, name);
     struct stored *stored = strmap_get(&server->objects, key);
     _cleanup_value_ const struct value *before = stored ? value_ref(stored->object) : NULL;
 
@@ -88,12 +88,12 @@ static int compare(const void *a, const void *b)
     return strcmp((*(const struct stored *const *)a)->key, (*(const struct stored *const *)b)->key);
 }
 
-const struct stored **storage_all(const struct api_server *server, const struct api_kind *kind,
-                                  const char *namespace_name, size_t *ret_count)
+const struct stored **api_storage_all(const struct api_server *server, const struct api_kind *kind,
+                                      const char *namespace_name, size_t *ret_count)
 {
-    _cleanup_free_ char *prefix = namespace_name ? storage_key(kind, namespace_name, "")
-                                                 : str_printf("%s/%s\x01", kind->group,
-                                                              kind->plural);
+    _cleanup_free_ char *prefix = namespace_name
+                                      ? api_storage_key(kind, namespace_name, "")
+                                      : str_printf("%s/%s\x01", kind->group, kind->plural);
     const struct stored **all = NEW_ARRAY(const struct stored *, server->objects.count + 1);
     size_t count = 0;
 
@@ -105,7 +105,7 @@ const struct stored **storage_all(const struct api_server *server, const struct 
     return all;
 }
 
-void storage_done(struct api_server *server)
+void api_storage_done(struct api_server *server)
 {
     for (struct strmap_entry *e = NULL; (e = strmap_next(&server->objects, e));)
         stored_free(e->value);

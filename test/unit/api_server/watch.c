@@ -19,7 +19,7 @@ struct watching {
 static void add_event(struct watching *watching, const char *type, const struct value *object)
 {
     _cleanup_value_ const struct value *shown =
-        call_wants_metadata(watching->call) ? as_metadata(object) : value_ref(object);
+        api_call_wants_metadata(watching->call) ? api_as_metadata(object) : value_ref(object);
     _cleanup_value_ const struct value *event =
         value_pack("{s:s, s:v}", "type", type, "object", shown);
 
@@ -54,8 +54,8 @@ static void add_deleted(struct watching *watching, const struct change *change)
 static void add_change(struct watching *watching, const struct change *change)
 {
     const struct call *call = watching->call;
-    bool was = change->before && selectors_match(call, change->before);
-    bool is = change->after && selectors_match(call, change->after);
+    bool was = change->before && api_selectors_match(call, change->before);
+    bool is = change->after && api_selectors_match(call, change->after);
 
     if (!is_watched(watching, change))
         return;
@@ -70,10 +70,10 @@ static void add_all_there_is(struct watching *watching)
     const struct call *call = watching->call;
     size_t count;
     const struct stored **all =
-        storage_all(call->server, call->route.kind, call->route.namespace_name, &count);
+        api_storage_all(call->server, call->route.kind, call->route.namespace_name, &count);
 
     for (size_t i = 0; i < count; i++)
-        if (selectors_match(call, all[i]->object))
+        if (api_selectors_match(call, all[i]->object))
             add_event(watching, "ADDED", all[i]->object);
     free(all);
     watching->next = call->server->n_changes;
@@ -93,13 +93,13 @@ static void add_gone(struct watching *watching)
 static void add_bookmark(struct watching *watching)
 {
     const struct call *call = watching->call;
-    _cleanup_free_ char *api_version = kind_api_version(call->route.kind),
+    _cleanup_free_ char *api_version = api_kind_api_version(call->route.kind),
                         *version = str_printf("%lld", (long long)call->server->version);
     _cleanup_value_ const struct value *object =
-        value_pack("{s:s, s:s, s:{s:s}}", "kind", call->route.kind->kind, "apiVersion",
-                   api_version, "metadata", "resourceVersion", version);
+        value_pack("{s:s, s:s, s:{s:s}}", "kind", call->route.kind->kind, "apiVersion", api_version,
+                   "metadata", "resourceVersion", version);
 
-    if (str_equal(call_param(call, "allowWatchBookmarks"), "true"))
+    if (str_equal(api_call_param(call, "allowWatchBookmarks"), "true"))
         add_event(watching, "BOOKMARK", object);
 }
 
@@ -112,7 +112,7 @@ static bool send_chunk(int fd, const struct buf *text)
     buf_printf(&chunk, "%zx\r\n", text->length);
     buf_add(&chunk, text->data, text->length);
     buf_add_str(&chunk, "\r\n");
-    return send_all(fd, chunk.data, chunk.length);
+    return api_send_all(fd, chunk.data, chunk.length);
 }
 
 /* Sends what there is; lock held, but not meanwhile. */
@@ -141,7 +141,7 @@ static bool goes_on(const struct watching *watching)
 static bool begin(struct watching *watching)
 {
     const struct api_server *server = watching->call->server;
-    const char *text = call_param(watching->call, "resourceVersion");
+    const char *text = api_call_param(watching->call, "resourceVersion");
     int64_t version = 0;
 
     if (!text || !str_to_int64(text, &version) || version == 0) {
@@ -150,8 +150,7 @@ static bool begin(struct watching *watching)
     }
     if (version < server->compacted)
         return false;
-    while (watching->next < server->n_changes &&
-           server->changes[watching->next].version <= version)
+    while (watching->next < server->n_changes && server->changes[watching->next].version <= version)
         watching->next++;
     return true;
 }
@@ -178,12 +177,12 @@ static void follow(struct watching *watching, int fd)
     flush(watching, fd);
 }
 
-void watch_serve(struct call *call, int fd)
+void api_watch_serve(struct call *call, int fd)
 {
     static const char head[] = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
                                "Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
     struct watching watching = {.call = call, .text = BUF_INIT};
-    const char *text = call_param(call, "timeoutSeconds");
+    const char *text = api_call_param(call, "timeoutSeconds");
     int64_t seconds = DEFAULT_SECONDS;
     bool is_whole;
 
@@ -191,7 +190,7 @@ void watch_serve(struct call *call, int fd)
         str_to_int64(text, &seconds);
     clock_gettime(CLOCK_REALTIME, &watching.until);
     watching.until.tv_sec += seconds;
-    if (!send_all(fd, head, strlen(head)))
+    if (!api_send_all(fd, head, strlen(head)))
         return;
     pthread_mutex_lock(&call->server->lock);
     watching.epoch = call->server->watch_epoch;
@@ -204,6 +203,6 @@ void watch_serve(struct call *call, int fd)
     is_whole = !call->server->is_cut;
     pthread_mutex_unlock(&call->server->lock);
     if (is_whole)
-        send_all(fd, "0\r\n\r\n", 5);
+        api_send_all(fd, "0\r\n\r\n", 5);
     buf_done(&watching.text);
 }

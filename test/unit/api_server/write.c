@@ -1,11 +1,13 @@
-/* What is stored, and what goes: what the server sets by itself, finalizers, Namespaces that end. */
+/* What is stored, and what goes: what the server sets by itself, finalizers, Namespaces that end.
+ */
 #include "engine/base/clock.h"
+#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "test/unit/api_server/private.h"
 
 #include <sys/time.h>
 
-int64_t next_uid(struct api_server *server)
+int64_t api_next_uid(struct api_server *server)
 {
     return ++server->uids;
 }
@@ -16,9 +18,8 @@ static void set(const struct value **object, const char *a, const char *b,
                 const struct value *taken)
 {
     const char *path[] = {a, b};
-    const struct value *next =
-        taken ? value_with_path(*object, path, b ? 2 : 1, taken)
-              : value_without_path(*object, path, b ? 2 : 1);
+    const struct value *next = taken ? value_with_path(*object, path, b ? 2 : 1, taken)
+                                     : value_without_path(*object, path, b ? 2 : 1);
 
     value_unref(taken);
     value_unref(*object);
@@ -71,9 +72,9 @@ static void set_generation(const struct call *call, const struct value *before,
 /* Such as stay whatever is sent. */
 static void keep_from_before(const struct value *before, const struct value **object)
 {
-    static const char *const kept[] = {"uid", "creationTimestamp", "deletionTimestamp",
-                                       "deletionGracePeriodSeconds", "generation",
-                                       "resourceVersion"};
+    static const char *const kept[] = {
+        "uid",        "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
+        "generation", "resourceVersion"};
 
     for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
         const struct value *old = metadata_of(before, kept[i]);
@@ -106,6 +107,8 @@ static void set_defaults(struct call *call, const struct value **object)
                        (long long)call->server->uids % 250 + 1);
 
         set(object, "spec", "clusterIP", value_pack("s", address));
+        if (!value_path(*object, "spec", "type", NULL))
+            set(object, "spec", "type", value_pack("s", "ClusterIP"));
     } else if (str_equal(kind, "CustomResourceDefinition")) {
         set(object, "status", "conditions",
             value_pack("[{s:s, s:s}, {s:s, s:s}]", "type", "Established", "status", "True", "type",
@@ -115,8 +118,8 @@ static void set_defaults(struct call *call, const struct value **object)
 
 static void set_up(struct call *call, const struct value **object)
 {
-    _cleanup_free_ char *uid = str_printf("00000000-0000-4000-8000-%012lld",
-                                          (long long)next_uid(call->server));
+    _cleanup_free_ char *uid =
+        str_printf("00000000-0000-4000-8000-%012lld", (long long)api_next_uid(call->server));
 
     keep_from_before(NULL, object);
     set(object, "metadata", "uid", value_pack("s", uid));
@@ -130,7 +133,8 @@ static void set_up(struct call *call, const struct value **object)
 
 static void answer_object(struct call *call, int status, const struct value *object)
 {
-    call_answer(call, status, call_wants_metadata(call) ? as_metadata(object) : value_ref(object));
+    api_call_answer(call, status,
+                    api_call_wants_metadata(call) ? api_as_metadata(object) : value_ref(object));
 }
 
 static const char *name_of(const struct value *object)
@@ -147,7 +151,7 @@ static void note_definition(struct api_server *server, const struct api_kind *ki
                             const char *name, const struct value *object)
 {
     if (str_equal(kind->kind, "CustomResourceDefinition"))
-        kinds_define(server, name, object);
+        api_kinds_define(server, name, object);
 }
 
 /* Answers with the object as it was last. */
@@ -157,12 +161,12 @@ static void remove_object(struct call *call, const struct value *object)
     _cleanup_free_ char *namespace_name = str_new(namespace_of(object)),
                         *name = str_new(name_of(object));
     const struct value *last =
-        storage_commit(server, call->route.kind, namespace_name, name, NULL);
+        api_storage_commit(server, call->route.kind, namespace_name, name, NULL);
 
     answer_object(call, 200, last ? last : object);
     note_definition(server, call->route.kind, name, NULL);
     if (namespace_name)
-        write_end_namespace(server, namespace_name);
+        api_write_end_namespace(server, namespace_name);
 }
 
 static void store(struct call *call, const struct value *before, const struct value *object)
@@ -173,8 +177,8 @@ static void store(struct call *call, const struct value *before, const struct va
         answer_object(call, before ? 200 : 201, object);
         return;
     }
-    stored = storage_commit(call->server, call->route.kind, namespace_of(object), name_of(object),
-                            object);
+    stored = api_storage_commit(call->server, call->route.kind, namespace_of(object),
+                                name_of(object), object);
     answer_object(call, before ? 200 : 201, stored);
     if (metadata_of(stored, "deletionTimestamp") && is_empty(metadata_of(stored, "finalizers")))
         remove_object(call, stored);
@@ -202,18 +206,37 @@ static void take_part(const struct call *call, const struct value *before,
     }
 }
 
-void write_object(struct call *call, const struct value *before, const struct value *wanted,
-                  bool is_apply)
+/* Of ConfigMaps and Secrets. */
+static bool may_change(struct call *call, const struct value *before, const struct value *object)
+{
+    static const char *const fields[] = {"immutable", "data", "binaryData"};
+
+    if (!value_bool(value_get(before, "immutable"), false))
+        return true;
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        if (!value_equal(value_get(before, fields[i]), value_get(object, fields[i])))
+            return api_call_refuse(call, 422, "Invalid",
+                                   "%s: Forbidden: field is immutable when `immutable` is set",
+                                   fields[i]);
+    return true;
+}
+
+void api_write_object(struct call *call, const struct value *before, const struct value *wanted,
+                      bool is_apply)
 {
     const struct value *object = wanted;
 
+    if (!may_change(call, before, object)) {
+        value_unref(object);
+        return;
+    }
     take_part(call, before, &object);
     if (before)
         keep_from_before(before, &object);
     else
         set_up(call, &object);
     if (!is_apply) {
-        const struct value *tracked = apply_track(call, before, object);
+        const struct value *tracked = api_apply_track(call, before, object);
 
         value_unref(object);
         object = tracked;
@@ -228,19 +251,18 @@ void write_object(struct call *call, const struct value *before, const struct va
 static bool preconditions_hold(struct call *call, const struct value *object)
 {
     const struct value *conditions = value_get(call->body, "preconditions");
-    static const char *const fields[][2] = {{"uid", "UID"},
-                                            {"resourceVersion", "ResourceVersion"}};
+    static const char *const fields[][2] = {{"uid", "UID"}, {"resourceVersion", "ResourceVersion"}};
 
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
         const char *asked = value_get_string(conditions, fields[i][0]);
         const char *has = value_string(metadata_of(object, fields[i][0]));
 
         if (asked && !str_equal(asked, has))
-            return call_refuse(call, 409, "Conflict",
-                               "Operation cannot be fulfilled on %s \"%s\": Precondition failed: "
-                               "%s in precondition: %s, %s in object meta: %s",
-                               call->route.kind->plural, call->route.name, fields[i][1], asked,
-                               fields[i][1], has);
+            return api_call_refuse(
+                call, 409, "Conflict",
+                "Operation cannot be fulfilled on %s \"%s\": Precondition failed: "
+                "%s in precondition: %s, %s in object meta: %s",
+                call->route.kind->plural, call->route.name, fields[i][1], asked, fields[i][1], has);
     }
     return true;
 }
@@ -270,19 +292,20 @@ static void mark(struct call *call, const struct value *object)
     }
     with = marked(call, object);
     answer_object(call, 200,
-                  storage_commit(call->server, call->route.kind, namespace_of(object),
-                                 name_of(object), with));
+                  api_storage_commit(call->server, call->route.kind, namespace_of(object),
+                                     name_of(object), with));
 }
 
 static void answer_gone(struct call *call, const struct value *object)
 {
     const struct api_kind *kind = call->route.kind;
 
-    call_answer(call, 200,
-                value_pack("{s:s, s:s, s:{}, s:s, s:{s:s, s:s?, s:s, s:s}}", "kind", "Status",
-                           "apiVersion", "v1", "metadata", "status", "Success", "details", "name",
-                           name_of(object), "group", *kind->group ? kind->group : NULL, "kind",
-                           kind->plural, "uid", value_string(metadata_of(object, "uid"))));
+    api_call_answer(call, 200,
+                    value_pack("{s:s, s:s, s:{}, s:s, s:{s:s, s:s?, s:s, s:s}}", "kind", "Status",
+                               "apiVersion", "v1", "metadata", "status", "Success", "details",
+                               "name", name_of(object), "group", *kind->group ? kind->group : NULL,
+                               "kind", kind->plural, "uid",
+                               value_string(metadata_of(object, "uid"))));
 }
 
 static void delete_one(struct call *call, const struct value *object)
@@ -295,21 +318,26 @@ static void delete_one(struct call *call, const struct value *object)
     answer_gone(call, object);
 }
 
-/* Everything in a Namespace, or all objects of a definition; as the server's own controllers do it. */
-static void delete_all(struct api_server *server, const struct api_kind *kind,
+/* All of a kind (and Namespace, unless NULL) that the request's selectors, if any, let through. */
+static void delete_all(const struct call *asked, const struct api_kind *kind,
                        const char *namespace_name)
 {
     size_t count;
-    const struct stored **all = storage_all(server, kind, namespace_name, &count);
+    const struct stored **all = api_storage_all(asked->server, kind, namespace_name, &count);
+    const struct value **objects = NEW_ARRAY(const struct value *, count + 1);
 
-    for (size_t i = 0; i < count; i++) {
-        _cleanup_value_ const struct value *object = value_ref(all[i]->object);
-        struct call call = {.server = server, .route.kind = kind};
-
-        delete_one(&call, object);
-        value_unref(call.answer);
-    }
+    for (size_t i = 0; i < count; i++)
+        objects[i] = value_ref(all[i]->object);
     free(all);
+    for (size_t i = 0; i < count; i++) {
+        struct call call = {.server = asked->server, .route.kind = kind};
+
+        if (api_selectors_match(asked, objects[i]))
+            delete_one(&call, objects[i]);
+        value_unref(call.answer);
+        value_unref(objects[i]);
+    }
+    free(objects);
 }
 
 static size_t count_in(const struct api_server *server, const char *namespace_name)
@@ -321,19 +349,19 @@ static size_t count_in(const struct api_server *server, const char *namespace_na
 
         if (!kind->is_namespaced)
             continue;
-        free(storage_all(server, kind, namespace_name, &count));
+        free(api_storage_all(server, kind, namespace_name, &count));
         total += count;
     }
     return total;
 }
 
-void write_end_namespace(struct api_server *server, const char *name)
+void api_write_end_namespace(struct api_server *server, const char *name)
 {
-    const struct api_kind *kind = kinds_find(server, "", "v1", "namespaces");
-    const struct value *object = storage_find(server, kind, NULL, name);
+    const struct api_kind *kind = api_kinds_find(server, "", "v1", "namespaces");
+    const struct value *object = api_storage_find(server, kind, NULL, name);
 
     if (object && metadata_of(object, "deletionTimestamp") && count_in(server, name) == 0)
-        storage_commit(server, kind, NULL, name, NULL);
+        api_storage_commit(server, kind, NULL, name, NULL);
 }
 
 static void delete_namespace(struct call *call, const struct value *object)
@@ -341,8 +369,8 @@ static void delete_namespace(struct call *call, const struct value *object)
     mark(call, object);
     for (const struct api_kind *kind = call->server->kinds; kind; kind = kind->next)
         if (kind->is_namespaced)
-            delete_all(call->server, kind, call->route.name);
-    write_end_namespace(call->server, call->route.name);
+            delete_all(call, kind, call->route.name);
+    api_write_end_namespace(call->server, call->route.name);
 }
 
 static void delete_definition(struct call *call, const struct value *object)
@@ -350,25 +378,36 @@ static void delete_definition(struct call *call, const struct value *object)
     const struct value *spec = value_get(object, "spec"), *versions = value_get(spec, "versions");
 
     for (size_t i = 0; i < value_count(versions); i++) {
-        const struct api_kind *kind = kinds_find(
-            call->server, value_get_string(spec, "group"),
-            value_get_string(value_at(versions, i), "name"),
-            value_string(value_path(spec, "names", "plural", NULL)));
+        const struct api_kind *kind =
+            api_kinds_find(call->server, value_get_string(spec, "group"),
+                           value_get_string(value_at(versions, i), "name"),
+                           value_string(value_path(spec, "names", "plural", NULL)));
 
         if (kind)
-            delete_all(call->server, kind, NULL);
+            delete_all(call, kind, NULL);
     }
     delete_one(call, object);
 }
 
-void write_delete(struct call *call)
+void api_write_delete_all(struct call *call)
+{
+    if (!api_selectors_check(call))
+        return;
+    if (!call->is_dry_run)
+        delete_all(call, call->route.kind, call->route.namespace_name);
+    api_read_list(
+        call); /* what is left: a real one answers with what was there, and nobody reads it */
+}
+
+void api_write_delete(struct call *call)
 {
     const struct route *route = &call->route;
     _cleanup_value_ const struct value *object =
-        value_ref(storage_find(call->server, route->kind, route->namespace_name, route->name));
+        value_ref(api_storage_find(call->server, route->kind, route->namespace_name, route->name));
 
     if (!object) {
-        call_refuse(call, 404, "NotFound", "%s \"%s\" not found", route->kind->plural, route->name);
+        api_call_refuse(call, 404, "NotFound", "%s \"%s\" not found", route->kind->plural,
+                        route->name);
         return;
     }
     if (!preconditions_hold(call, object))

@@ -41,6 +41,7 @@ static const struct {
     ROW("kubeconfig", kubeconfig, NULL),
     ROW("context", context, NULL),
     ROW("state-namespace", state_namespace, NULL),
+    ROW("state-backend", state_backend, "kubernetes"),
     ROW("watch-namespace", watch_namespace, NULL),
     ROW("watch-label-selector", watch_label_selector, NULL),
     ROW("default-service-account", default_service_account, "default"),
@@ -58,6 +59,15 @@ static const struct {
 } counts[] = {
     ROW("concurrent", concurrent, 4),
     ROW("parallelism", parallelism, 10),
+};
+
+static const struct {
+    const char *name;
+    size_t offset;
+    int64_t fallback; /* ms */
+    const char *text;
+} durations[] = {
+    {"--drain-timeout", offsetof(struct flags, drain_timeout), 25000, "25s"},
 };
 
 static const struct {
@@ -97,6 +107,9 @@ static void expect_defaults(const struct flags *flags, size_t but, const char *n
     for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
         if (counts[i].offset != but)
             EXPECT_INT(count_at(flags, counts[i].offset), counts[i].fallback, note);
+    for (size_t i = 0; i < ARRAY_SIZE(durations); i++)
+        if (durations[i].offset != but)
+            EXPECT_INT(count_at(flags, durations[i].offset), durations[i].fallback, note);
     for (size_t i = 0; i < ARRAY_SIZE(booleans); i++)
         if (booleans[i].offset != but)
             EXPECT_INT(boolean_at(flags, booleans[i].offset), booleans[i].fallback, note);
@@ -231,6 +244,9 @@ static const struct {
     {{"--parallelism", "four"}, "--parallelism: \"four\" is not a number from 1 to 100"},
     {{"--parallelism", "18446744073709551617"},
      "--parallelism: \"18446744073709551617\" is not a number from 1 to 100"},
+    {{"--drain-timeout=5"}, "--drain-timeout: \"5\" is not a duration as \"1m30s\" is"},
+    {{"--drain-timeout=-5s"}, "--drain-timeout: \"-5s\" is not a duration as \"1m30s\" is"},
+    {{"--drain-timeout="}, "--drain-timeout: \"\" is not a duration as \"1m30s\" is"},
     {{"--http1="}, "--http1: \"\" is neither true nor false"},
     {{"--http1=yes"}, "--http1: \"yes\" is neither true nor false"},
     {{"--http1=True"}, "--http1: \"True\" is neither true nor false"},
@@ -299,12 +315,35 @@ static void help_names_each_with_its_default(void)
 
         expect_help(text, counts[i].name, fallback);
     }
+    for (size_t i = 0; i < ARRAY_SIZE(durations); i++)
+        expect_help(text, durations[i].name, durations[i].text);
     for (size_t i = 0; i < ARRAY_SIZE(booleans); i++)
         expect_help(text, booleans[i].name, booleans[i].fallback ? "true" : "false");
     for (const char *at = text; (at = strstr(at, "\n  --")); at++)
         n_flags++;
-    EXPECT_INT(n_flags, ARRAY_SIZE(strings) + ARRAY_SIZE(counts) + ARRAY_SIZE(booleans),
+    EXPECT_INT(n_flags,
+               ARRAY_SIZE(strings) + ARRAY_SIZE(counts) + ARRAY_SIZE(durations) +
+                   ARRAY_SIZE(booleans),
                "flags that this test knows");
+}
+
+static void takes_durations(void)
+{
+    static const struct {
+        const char *text;
+        int64_t expected;
+    } rows[] = {{"0s", 0}, {"90s", 90000}, {"9m30s", 570000}, {"250ms", 250}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const char *const arguments[MAX_ARGUMENTS] = {"--drain-timeout", rows[i].text};
+        struct flags flags;
+        struct line line;
+
+        EXPECT_INT(parse(&line, arguments, &flags, NULL), 0, rows[i].text);
+        EXPECT_INT(flags.drain_timeout, rows[i].expected, rows[i].text);
+        expect_defaults(&flags, durations[0].offset, rows[i].text);
+        line_done(&line);
+    }
 }
 
 static void takes_the_short_form_of_help(void)
@@ -319,5 +358,6 @@ static void takes_the_short_form_of_help(void)
 }
 
 SUITE(flags, TEST(takes_the_short_form_of_help), TEST(has_defaults), TEST(takes_strings),
-      TEST(takes_counts), TEST(takes_booleans), TEST(takes_several_and_the_last_counts),
-      TEST(refuses_and_says_what_is_wrong), TEST(help_names_each_with_its_default))
+      TEST(takes_counts), TEST(takes_durations), TEST(takes_booleans),
+      TEST(takes_several_and_the_last_counts), TEST(refuses_and_says_what_is_wrong),
+      TEST(help_names_each_with_its_default))

@@ -55,10 +55,8 @@ static struct reconcile_result reconcile(void *arg, const char *key, struct canc
 
 static void fixture_start(struct fixture *fixture)
 {
-    struct workers_config config = {.name = "spec",
-                                    .count = 2,
-                                    .reconcile = reconcile,
-                                    .arg = fixture};
+    struct workers_config config = {
+        .name = "spec", .count = 2, .reconcile = reconcile, .arg = fixture};
 
     config.queue = fixture->queue = workqueue_new(&system_clock);
     fixture->workers = workers_new(&config);

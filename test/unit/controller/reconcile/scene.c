@@ -8,49 +8,6 @@
 static const struct fake_step takes_events = {
     .expect = "POST /api/v1/namespaces/team/events", .status = 201, .body = "{}", .repeat = true};
 
-static int load(struct state_store *store, const struct state_key *key, struct cancel *cancel,
-                struct state **ret, char **ret_version, struct error *error)
-{
-    const struct scene_store *own = (const struct scene_store *)store;
-
-    (void)key;
-    (void)cancel;
-    if (own->fails)
-        return err_set(error, own->fails, err_reason(own->fails), "the store does not answer");
-    if (!own->state)
-        return err_set(error, ERR_NOT_FOUND, "NotFound", "there is no State");
-    *ret = state_copy(own->state);
-    *ret_version = str_new("1");
-    return 0;
-}
-
-static int save(struct state_store *store, const struct state_key *key, const struct state *state,
-                struct cancel *cancel, char **version, struct error *error)
-{
-    (void)store;
-    (void)key;
-    (void)state;
-    (void)cancel;
-    (void)version;
-    (void)error;
-    return 0;
-}
-
-static int take_away(struct state_store *store, const struct state_key *key, const char *version,
-                     struct cancel *cancel, struct error *error)
-{
-    struct scene_store *own = (struct scene_store *)store;
-
-    (void)key;
-    (void)version;
-    (void)cancel;
-    (void)error;
-    own->removed++;
-    return 0;
-}
-
-static const struct state_store_ops store_ops = {.load = load, .save = save, .remove = take_away};
-
 static int64_t epoch(void *arg)
 {
     (void)arg;
@@ -68,14 +25,13 @@ size_t count_steps(const struct fake_step *steps, size_t most)
 
 void scene_start(struct scene *scene, const struct fake_step *steps, size_t n_steps)
 {
-    *scene = (struct scene){.store = {.store = {&store_ops}}};
+    *scene = (struct scene){0};
     harness_start(&scene->api, steps, n_steps, NULL);
     harness_start(&scene->events, &takes_events, 1, NULL);
     fake_clock_init(&scene->clock);
     scene->context = (struct reconcile_context){
         .client = scene->api.client,
         .clock = &scene->clock.source,
-        .store = &scene->store.store,
         .state_namespace = "own",
         .events = event_recorder_new(scene->events.client, &system_clock, "test", "test-0"),
         .default_service_account = "default",
@@ -89,7 +45,6 @@ void scene_stop(struct scene *scene)
     event_recorder_free(scene->context.events);
     harness_stop(&scene->events, false);
     harness_stop(&scene->api, true);
-    state_free(scene->store.state);
 }
 
 const struct value *scene_value(const char *text)

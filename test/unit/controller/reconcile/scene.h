@@ -1,5 +1,5 @@
-/* What a reconciler works with, for tests: a scripted API server, another that takes the events, a
- * store in memory, a clock that stands. */
+/* What the steps of reconciles work with, for tests: a scripted API server, another that takes the
+ * events, a clock that stands. */
 #ifndef TEST_UNIT_CONTROLLER_RECONCILE_SCENE_H
 #define TEST_UNIT_CONTROLLER_RECONCILE_SCENE_H
 
@@ -13,17 +13,9 @@
     "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"message\":\"" reason ": so it is\",\"" \
     "reason\":\"" reason "\",\"code\":" #code ",\"details\":{\"name\":\"" name "\"}}"
 
-struct scene_store {
-    struct state_store store;
-    struct state *state; /* NULL: none */
-    int fails;           /* what a load ends with; 0: it gives what there is */
-    unsigned removed;
-};
-
 struct scene {
     struct harness api, events;
     struct fake_clock clock;
-    struct scene_store store;
     struct reconcile_context context;
     struct error error; /* of the last call */
 };

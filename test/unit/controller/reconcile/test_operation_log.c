@@ -32,8 +32,8 @@ static void fixture_start(struct fixture *fixture, enum release_operation operat
     operation_metrics_init(&fixture->counted, fixture->metrics);
     fixture->context =
         (struct reconcile_context){.clock = &fixture->clock.source, .metrics = &fixture->counted};
-    fixture->run = (struct run){
-        .context = &fixture->context, .namespace_name = "team", .name = "web", .generation = 3};
+    fixture->run = (struct run){.context = &fixture->context,
+                                .subject = {.key = {"team", "web"}, .generation = 3}};
     log_open(&(struct log_sink){.write = keep, .level = LOG_DEBUG});
     operation_log_start(&fixture->run, operation);
     atomic_fetch_add(&fixture->clock.monotonic, 1500);
@@ -81,6 +81,7 @@ static void tells_of_both_ends(void)
     operation_log_begin(&fixture.run, 7, false);
     expect_line("info", "operation started\"," APPLY RELEASE, "begun");
     operation_log_success(&fixture.run, "1 created");
+    operation_log_success(&fixture.run, "its end was not written, and is told once more");
     expect_line("info",
                 "operation succeeded\"," APPLY RELEASE
                 ",\"reason\":\"ReconciliationSucceeded\",\"summary\":\"1 created\"" DURATION,

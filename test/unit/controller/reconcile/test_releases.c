@@ -5,6 +5,7 @@
 #include "controller/reconcile/report.h"
 #include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/spec/name.h"
 #include "test/unit/controller/reconcile/scene.h"
 #include "test/unit/suite.h"
 
@@ -22,7 +23,7 @@
 #define WEB_3 RELEASE("web-3", "3", "Apply", "{\"phase\":\"applying\"}")
 
 static const struct release_subject subject = {
-    .namespace_name = "team", .name = "web", .generation = 4, .project = "p", .workspace = "w"};
+    .key = {"team", "web"}, .generation = 4, .project = "p", .workspace = "w"};
 
 static void expect_json(const struct value *actual, const char *expected, const char *note)
 {
@@ -175,13 +176,13 @@ static void makes_an_object_that_says_all(void)
     _cleanup_(release_free_p) struct release *release = NULL;
     _cleanup_value_ const struct value *body = NULL;
     _cleanup_free_ char *expected = NULL;
-    char owner[STATE_NAME_SIZE];
+    char owner[SPEC_HASH_NAME_SIZE];
     struct scene scene;
 
     scene_start(&scene, &step, 1);
     EXPECT_INT(release_begin(&scene.context, &subject, RELEASE_DESTROY, 3, &release, &scene.error),
                0, scene.error.message);
-    state_key_name(&(struct state_key){"team", "web"}, owner);
+    spec_hash_name("team", "web", owner);
     expected = str_printf(
         "{\"apiVersion\":\"api.kusion.io/v1\",\"kind\":\"Release\",\"metadata\":{\"name\":"
         "\"web-3\",\"namespace\":\"team\",\"labels\":{\"api.kusion.io/generated\":\"true\","
@@ -202,8 +203,11 @@ static int write(struct scene *scene, struct release *release, enum release_phas
     static const struct verdict verdict = {"True", "ReconciliationSucceeded", "done",
                                            PROGRESS_SETTLED, NULL};
 
-    return release_write(&scene->context, &subject, release, phase, NULL, NULL, results,
-                         release_phase_is_terminal(phase) ? &verdict : NULL, &scene->error);
+    struct release_report report = {.phase = phase,
+                                    .results = results,
+                                    .verdict = release_phase_is_terminal(phase) ? &verdict : NULL};
+
+    return release_write(&scene->context, &subject, release, &report, &scene->error);
 }
 
 static struct release *make(const char *object)
@@ -255,11 +259,13 @@ static void results_init(struct operation_results *results, size_t n)
     arena_init(&results->arena);
     results->items = ARENA_ARRAY(&results->arena, struct operation_result, n);
     results->count = n;
-    for (size_t i = 0; i < n; i++)
-        results->items[i] =
-            (struct operation_result){.id = arena_printf(&results->arena, "id-%zu", i),
-                                      .action = PLAN_CREATE,
-                                      .status = RESULT_SUCCEEDED};
+    for (size_t i = 0; i < n; i++) {
+        struct plan_change *change = ARENA_NEW(&results->arena, struct plan_change);
+
+        change->id = arena_printf(&results->arena, "id-%zu", i);
+        results->items[i] = (struct operation_result){
+            .change = change, .action = PLAN_CREATE, .status = RESULT_SUCCEEDED};
+    }
 }
 
 static void writes_phases_and_keeps_what_was_said(void)
@@ -327,6 +333,25 @@ static void survives_that_it_cannot_be_written(void)
     }
 }
 
+/* A stale Release was read, say: it had ended, and its end stays. */
+static void an_end_stays_after_a_conflict(void)
+{
+    static const struct fake_step steps[] = {
+        PUT(409, STATUS(409, "Conflict", "web-3")),
+        {.expect = "GET " RELEASES "/web-3/status ",
+         .status = 200,
+         .body = RELEASE("web-3", "3", "Apply", "{\"phase\":\"succeeded\"}")}};
+    _cleanup_(release_free_p) struct release *release = make(WEB_3);
+    struct scene scene;
+
+    scene_start(&scene, steps, ARRAY_SIZE(steps));
+    EXPECT_INT(write(&scene, release, PHASE_CANCELLED, NULL), 0, scene.error.message);
+    EXPECT_INT(release->phase, PHASE_SUCCEEDED, "as it is");
+    EXPECT_STR(value_get_string(release->status, "phase"), "succeeded", "its status");
+    scene_stop(&scene);
+}
+
 SUITE(releases, TEST(reads_what_an_object_says), TEST(finds_the_newest), TEST(begins_one),
       TEST(makes_an_object_that_says_all), TEST(writes_nothing_where_there_is_nothing_to_write),
-      TEST(writes_phases_and_keeps_what_was_said), TEST(survives_that_it_cannot_be_written))
+      TEST(writes_phases_and_keeps_what_was_said), TEST(survives_that_it_cannot_be_written),
+      TEST(an_end_stays_after_a_conflict))

@@ -15,7 +15,7 @@ static void expect_json(const struct value *actual, const char *expected, const 
 
 static struct plan *plan_of(const enum plan_action *actions, size_t n)
 {
-    struct plan *plan = plan_new(n);
+    struct plan *plan = plan_new(n, 0);
 
     for (size_t i = 0; i < n; i++)
         plan->changes[i] = (struct plan_change){.id = arena_printf(&plan->arena, "id-%zu", i),
@@ -24,13 +24,35 @@ static struct plan *plan_of(const enum plan_action *actions, size_t n)
     return plan;
 }
 
+static const struct resource some_resource;
+
 static void results_init(struct operation_results *results, size_t n)
 {
     arena_init(&results->arena);
     results->items = ARENA_ARRAY(&results->arena, struct operation_result, n);
     results->count = n;
-    for (size_t i = 0; i < n; i++)
-        results->items[i].id = arena_printf(&results->arena, "id-%zu", i);
+    for (size_t i = 0; i < n; i++) {
+        struct plan_change *change = ARENA_NEW(&results->arena, struct plan_change);
+
+        change->id = arena_printf(&results->arena, "id-%zu", i);
+        change->resource = &some_resource;
+        results->items[i].change = change;
+    }
+}
+
+/* From number n on they are of what leaves the Spec. */
+static void leave_from(struct operation_results *results, size_t n)
+{
+    for (size_t i = n; i < results->count; i++)
+        ((struct plan_change *)(uintptr_t)results->items[i].change)->resource = NULL;
+}
+
+static void fail_with(struct operation_results *results, size_t i, const char *message)
+{
+    struct error *error = ARENA_NEW(&results->arena, struct error);
+
+    err_set(error, ERR_INVALID, "Invalid", "%s", message);
+    results->items[i].error = error;
 }
 
 static void set_result(struct operation_results *results, size_t i, enum plan_action action,
@@ -40,8 +62,9 @@ static void set_result(struct operation_results *results, size_t i, enum plan_ac
 
     result->action = action;
     result->status = status;
+    result->error = NULL;
     if (status == RESULT_FAILED)
-        err_set(&result->error, ERR_INVALID, "Invalid", "\"%s\" is wrong", result->id);
+        fail_with(results, i, arena_printf(&results->arena, "\"%s\" is wrong", result->change->id));
 }
 
 /* ---- Plans ---- */
@@ -64,8 +87,8 @@ static void counts_what_a_plan_does(void)
                 "\"adopt\":2,\"unchanged\":4}",
                 "all kinds");
     EXPECT_STR(words,
-               "2 to create, 2 to adopt, 1 to update, 1 to replace, 3 to delete, 1 not known "
-               "before others are applied",
+               "2 to create, 2 to adopt, 1 to update, 1 to replace, 3 to delete, 1 that "
+               "could not be looked at",
                "all kinds");
     EXPECT_STR(no_words, "nothing to do", "empty");
     expect_json(nothing,
@@ -81,13 +104,14 @@ static void shows_the_fields_of_a_preview(void)
         {"data.a", "1", "2"}, {"data.b", NULL, "3"}, {"data.c", "4", NULL}};
     _cleanup_(plan_free_p) struct plan *plan = plan_of(actions, ARRAY_SIZE(actions));
     _cleanup_value_ const struct value *shown = NULL;
+    struct diff diff = {.fields = fields, .n_fields = ARRAY_SIZE(fields)};
+    struct error denied = {ERR_FORBIDDEN, "AccessDenied", "no right"};
     size_t omitted = 7;
 
-    plan->changes[0].diff.fields = fields;
-    plan->changes[0].diff.n_fields = ARRAY_SIZE(fields);
-    err_set(&plan->changes[1].error, ERR_FORBIDDEN, "AccessDenied", "no right");
+    plan->changes[0].diff = &diff;
+    plan->changes[1].error = err_new(&denied);
     shown = report_results(plan, NULL, &omitted);
-    plan->changes[0].diff = (struct diff)DIFF_INIT;
+    plan->changes[0].diff = NULL;
     EXPECT_INT(omitted, 0, "all of it");
     expect_json(shown,
                 "[{\"id\":\"id-0\",\"action\":\"update\",\"fields\":["
@@ -107,15 +131,15 @@ static void cuts_paths_that_no_status_takes(void)
     _cleanup_value_ const struct value *shown = NULL;
     char path[5000];
     struct diff_field field = {path, NULL, "1"};
+    struct diff diff = {.fields = &field, .n_fields = 1};
     const char *text;
     size_t omitted;
 
     memset(path, 'x', sizeof(path) - 1);
     path[sizeof(path) - 1] = '\0';
-    plan->changes[0].diff.fields = &field;
-    plan->changes[0].diff.n_fields = 1;
+    plan->changes[0].diff = &diff;
     shown = report_results(plan, NULL, &omitted);
-    plan->changes[0].diff = (struct diff)DIFF_INIT;
+    plan->changes[0].diff = NULL;
     text = value_get_string(value_at(value_get(value_at(shown, 0), "fields"), 0), "path");
     EXPECT_INT(text ? strlen(text) : 0, 4096, "cut");
     EXPECT(text && str_has_suffix(text, "xx…"), "and said so");
@@ -125,31 +149,45 @@ static void cuts_paths_that_no_status_takes(void)
 
 static void shows_how_an_operation_went(void)
 {
-    static const enum plan_action actions[] = {PLAN_CREATE, PLAN_UPDATE, PLAN_UPDATE};
-    _cleanup_(plan_free_p) struct plan *plan = plan_of(actions, ARRAY_SIZE(actions));
     struct operation_results results;
-    _cleanup_value_ const struct value *with_plan = NULL, *without = NULL;
+    _cleanup_value_ const struct value *shown = NULL;
     size_t omitted;
 
     results_init(&results, 3);
-    set_result(&results, 0, PLAN_ADOPT, RESULT_SUCCEEDED); /* what it turned out to be */
+    set_result(&results, 0, PLAN_ADOPT, RESULT_SUCCEEDED);
     set_result(&results, 1, PLAN_UPDATE, RESULT_FAILED);
     set_result(&results, 2, PLAN_UPDATE, RESULT_SUCCEEDED);
     results.items[0].started = 1000;
     results.items[0].ended = 2500;
     results.items[1].started = 1000;
     results.items[2].started = results.items[2].ended = 1000;
-    err_set(&plan->changes[0].error, ERR_INVALID, "Old", "what the plan said counts no more");
-    with_plan = report_results(plan, &results, &omitted);
-    without = report_results(NULL, &results, &omitted);
-    expect_json(with_plan,
+    shown = report_results(NULL, &results, &omitted);
+    expect_json(shown,
                 "[{\"id\":\"id-0\",\"action\":\"adopt\",\"duration\":\"1500ms\"},"
                 "{\"id\":\"id-1\",\"action\":\"update\",\"message\":\"\\\"id-1\\\" is wrong\","
                 "\"reason\":\"Invalid\"},"
                 "{\"id\":\"id-2\",\"action\":\"update\",\"duration\":\"0ms\"}]",
                 "an apply");
-    EXPECT(value_equal(with_plan, without), "without a plan, as a destroy is");
     operation_results_done(&results);
+}
+
+/* What the plan said of a change counts no more once it was carried out; its fields do. */
+static void shows_what_became_of_a_plan(void)
+{
+    struct diff_field field = {"data.a", "1", "2"};
+    struct diff diff = {.fields = &field, .n_fields = 1};
+    struct error old = {ERR_INVALID, "Old", "as planned"};
+    struct plan_change change = {.id = "a", .diff = &diff, .error = &old};
+    struct operation_result result = {
+        .change = &change, .action = PLAN_ADOPT, .status = RESULT_SUCCEEDED};
+    struct operation_results results = {&result, 1, ARENA_INIT};
+    size_t omitted;
+    _cleanup_value_ const struct value *shown = report_results(NULL, &results, &omitted);
+
+    expect_json(shown,
+                "[{\"id\":\"a\",\"action\":\"adopt\",\"fields\":[{\"path\":\"data.a\","
+                "\"from\":\"1\",\"to\":\"2\"}]}]",
+                "a change");
 }
 
 static void results_of(struct operation_results *results, size_t n, size_t message)
@@ -158,7 +196,7 @@ static void results_of(struct operation_results *results, size_t n, size_t messa
     for (size_t i = 0; i < n; i++) {
         set_result(results, i, PLAN_CREATE, message ? RESULT_FAILED : RESULT_SUCCEEDED);
         if (message)
-            err_set(&results->items[i].error, ERR_INVALID, "Invalid", "%0*d", (int)message, 0);
+            fail_with(results, i, arena_printf(&results->arena, "%0*d", (int)message, 0));
     }
 }
 
@@ -197,7 +235,7 @@ static void bounds_what_a_status_holds(void)
 
 static const enum result_status of_each[] = {
     RESULT_PENDING, RESULT_SUCCEEDED, RESULT_SUCCEEDED, RESULT_SUCCEEDED, RESULT_FAILED,
-    RESULT_SKIPPED, RESULT_SKIPPED,   RESULT_CANCELLED, RESULT_TIMED_OUT,
+    RESULT_SKIPPED, RESULT_SKIPPED,   RESULT_CANCELLED, RESULT_TIMED_OUT, RESULT_DEFERRED,
 };
 
 static void counts_results(void)
@@ -209,7 +247,7 @@ static void counts_results(void)
     for (size_t i = 0; i < ARRAY_SIZE(of_each); i++)
         set_result(&results, i, PLAN_CREATE, of_each[i]);
     counts = report_counts(&results);
-    expect_json(counts, "{\"total\":9,\"succeeded\":3,\"failed\":2,\"skipped\":3,\"pending\":1}",
+    expect_json(counts, "{\"total\":10,\"succeeded\":3,\"failed\":2,\"skipped\":3,\"pending\":2}",
                 "each once, none twice");
     operation_results_done(&results);
 }
@@ -250,7 +288,8 @@ static void tells_what_of_a_spec_is_not_ready(void)
         results_init(&results, ARRAY_SIZE(rows[i].statuses));
         for (size_t j = 0; j < ARRAY_SIZE(rows[i].statuses); j++)
             set_result(&results, j, PLAN_CREATE, rows[i].statuses[j]);
-        shown = report_resources(&results, rows[i].n_resources);
+        leave_from(&results, rows[i].n_resources);
+        shown = report_resources(&results);
         expect_json(shown, rows[i].expected, rows[i].note);
         operation_results_done(&results);
     }
@@ -264,7 +303,8 @@ static void names_the_first_that_fail_and_counts_the_others(void)
 
     results_of(&results, REPORT_FAILED + 30, 10);
     set_result(&results, 3, PLAN_CREATE, RESULT_SUCCEEDED);
-    shown = report_resources(&results, REPORT_FAILED + 20); /* ten that leave fail too */
+    leave_from(&results, REPORT_FAILED + 20); /* ten that leave fail too */
+    shown = report_resources(&results);
     failed = value_get(shown, "failed");
     EXPECT_INT(value_count(failed), REPORT_FAILED, "named");
     EXPECT_STR(value_get_string(value_at(failed, REPORT_FAILED - 1), "id"), "id-50", "in order");
@@ -313,6 +353,6 @@ static void sums_up_in_words(void)
 
 SUITE(report, TEST(counts_what_a_plan_does), TEST(shows_the_fields_of_a_preview),
       TEST(cuts_paths_that_no_status_takes), TEST(shows_how_an_operation_went),
-      TEST(bounds_what_a_status_holds), TEST(counts_results),
+      TEST(shows_what_became_of_a_plan), TEST(bounds_what_a_status_holds), TEST(counts_results),
       TEST(tells_what_of_a_spec_is_not_ready),
       TEST(names_the_first_that_fail_and_counts_the_others), TEST(sums_up_in_words))

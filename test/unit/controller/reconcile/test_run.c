@@ -25,10 +25,8 @@ static void begin(struct scene *scene, struct run *run, const struct fake_step *
 {
     scene_start(scene, steps, n_steps);
     *run = (struct run){.context = &scene->context,
-                        .namespace_name = "team",
-                        .name = "web",
-                        .object = scene_value(WEB "}"),
-                        .generation = 3};
+                        .subject = {.key = {"team", "web"}, .generation = 3},
+                        .object = scene_value(WEB "}")};
     spec_policy_read(run->object, &run->policy);
 }
 
@@ -59,17 +57,20 @@ static void goes_on_only_with_a_finalizer(void)
         struct run run;
 
         begin(&scene, &run, &rows[i].step, 1);
-        run_begin_finalizer(&run);
-        EXPECT_INT(run_settle(&run, &scene.error), rows[i].expected, rows[i].note);
+        EXPECT_INT(run_add_finalizer(&run, &scene.error), rows[i].expected, rows[i].note);
         EXPECT_INT(scene.error.code, rows[i].expected, rows[i].note);
         EXPECT_INT(finalizer_is_set(value_get(run.object, "metadata")), rows[i].expected == 0,
                    rows[i].note);
-        EXPECT_INT(run_settle(&run, NULL), 0, "nothing is under way any more");
         end(&scene, &run);
     }
 }
 
 /* ---- The status ---- */
+
+static int fail(struct run *run, const struct error *failure, struct error *error)
+{
+    return run_write_status(run, &(struct run_status){.verdict = verdict_of_error(failure)}, error);
+}
 
 static const struct run_status done = {
     .verdict = {"True", "ReconciliationSucceeded", "done", PROGRESS_SETTLED, "True"},
@@ -115,7 +116,7 @@ static void keeps_what_it_knows_of_revisions(void)
     begin(&scene, &run, steps, ARRAY_SIZE(steps));
     run_write_status(&run, &done, NULL);
     err_set(&failure, ERR_INVALID, "InvalidSpec", "wrong");
-    EXPECT_INT(run_fail(&run, &failure, &scene.error), 0, scene.error.message);
+    EXPECT_INT(fail(&run, &failure, &scene.error), 0, scene.error.message);
     status = value_get(run.object, "status");
     EXPECT(!run_says(&run, "True", NULL), "failed");
     EXPECT_INT(value_int(value_get(status, "lastAppliedRevision"), 0), 2, "as before");
@@ -172,10 +173,11 @@ static void tells_by_an_event_where_no_status_can(void)
         const char *note;
         struct fake_step step;
         int expected;
+        const char *event; /* NULL: none */
     } rows[] = {
-        {"no room", PUT(413, STATUS(413, "RequestEntityTooLarge", "web")), 0},
-        {"the Spec is gone", PUT(404, STATUS(404, "NotFound", "web")), 0},
-        {"no right", PUT(403, STATUS(403, "Forbidden", "web")), ERR_FORBIDDEN},
+        {"no room", PUT(413, STATUS(413, "RequestEntityTooLarge", "web")), 0, "it is wrong"},
+        {"the Spec is gone", PUT(404, STATUS(404, "NotFound", "web")), 0, NULL},
+        {"no right", PUT(403, STATUS(403, "Forbidden", "web")), ERR_FORBIDDEN, "it is wrong"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -186,11 +188,11 @@ static void tells_by_an_event_where_no_status_can(void)
 
         begin(&scene, &run, &rows[i].step, 1);
         err_set(&failure, ERR_INVALID, "InvalidSpec", "it is wrong");
-        EXPECT_INT(run_fail(&run, &failure, &scene.error), rows[i].expected, rows[i].note);
+        EXPECT_INT(fail(&run, &failure, &scene.error), rows[i].expected, rows[i].note);
         EXPECT(!value_get(run.object, "status"), rows[i].note);
         event = scene_event(&scene, 0);
-        EXPECT_STR(value_get_string(event, "type"), "Warning", rows[i].note);
-        EXPECT_STR(value_get_string(event, "message"), "it is wrong", rows[i].note);
+        EXPECT_STR(value_get_string(event, "type"), rows[i].event ? "Warning" : NULL, rows[i].note);
+        EXPECT_STR(value_get_string(event, "message"), rows[i].event, rows[i].note);
         end(&scene, &run);
     }
 }
@@ -202,7 +204,7 @@ static void makes_no_event_in_a_namespace_that_terminates(void)
     struct run run;
 
     begin(&scene, &run, &step, 1);
-    run.namespace_terminating = true;
+    run.is_namespace_terminating = true;
     EXPECT_INT(run_write_status(&run, &done, &scene.error), 0, "the status is written");
     EXPECT(!scene_event(&scene, 0), "no event");
     end(&scene, &run);

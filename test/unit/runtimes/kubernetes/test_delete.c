@@ -182,6 +182,7 @@ static void does_not_delete_twice(void)
         ((struct kube_step *)step)->terminating = true;
         EXPECT_INT(kube_apply(step, &stage_call, &outcome, NULL), 0, "looked at");
         EXPECT_INT(outcome.now.presence, rows[i].presence, "as it is");
+        EXPECT_INT(outcome.certainty, OUTCOME_KNOWN, "as it is");
         outcome_done(&outcome);
         kube_step_free(step);
         call_end(&call);

@@ -432,7 +432,9 @@ static void asks_the_guard_before_it_changes_anything(void)
 
 static void retries_refused_connections(void)
 {
-    struct kube_request request = {.method = "POST", .path = "/a", .timeout = 500};
+    bool in_doubt = true;
+    struct kube_request request = {
+        .method = "POST", .path = "/a", .timeout = 500, .ret_in_doubt = &in_doubt};
     struct kube_config nowhere = {.server = (char *)(uintptr_t) "http://127.0.0.1:1"};
     struct kube_client_config config = {.config = &nowhere};
     struct kube_client_stats stats;
@@ -442,6 +444,7 @@ static void retries_refused_connections(void)
     harness_connect(&harness, &config);
     EXPECT_INT(kube_do(harness.client, &request, NULL, &error), ERR_UNAVAILABLE, error.message);
     EXPECT(strcmp(error.reason, "OutcomeUnknown") != 0, "it was certainly not done");
+    EXPECT(!in_doubt, "it was certainly not done");
     kube_client_stats(harness.client, &stats);
     EXPECT(stats.retries >= 1, "although it is a POST");
     EXPECT_INT(stats.writes, 0, "nothing was sent");

@@ -292,7 +292,56 @@ static void gives_it_up(void)
     fixture_stop(&fixture);
 }
 
-SUITE(lease, TEST(creates_and_renews), TEST(waits_until_the_record_stood_still),
+static int look(struct fixture *fixture, bool *ret_was_renewed)
+{
+    fixture->error = (struct error){0};
+    *ret_was_renewed = false;
+    return lease_look(fixture->lease, NULL, ret_was_renewed, &fixture->error);
+}
+
+static void sees_that_nobody_has_it(void)
+{
+    static const struct fake_step steps[] = {GET_ABSENT, GET(LEASE("1", "\"leaseTransitions\":7"))};
+    struct fixture fixture;
+    bool was_renewed;
+
+    fixture_start(&fixture, steps, ARRAY_SIZE(steps));
+    EXPECT_INT(look(&fixture, &was_renewed), 0, "there is none");
+    EXPECT_INT(look(&fixture, &was_renewed), 0, "it was given up");
+    EXPECT(!lease_is_held(fixture.lease, 0), "it is not taken");
+    fixture_stop(&fixture);
+}
+
+static void tells_a_living_holder_from_a_dead_one(void)
+{
+    static const struct fake_step steps[] = {
+        GET(HELD("1", "other", "1970-01-01T00:00:00.000000Z", 4)),
+        GET(HELD("1", "other", "1970-01-01T00:00:00.000000Z", 4)),
+        GET(HELD("2", "other", "1970-01-01T00:00:10.000000Z", 4)),
+        GET(HELD("2", "other", "1970-01-01T00:00:10.000000Z", 4)),
+        {.expect = "GET " COLLECTION "/l ", .status = 403, .body = FAILED(403, "Forbidden")},
+    };
+    struct fixture fixture;
+    bool was_renewed;
+
+    fixture_start(&fixture, steps, ARRAY_SIZE(steps));
+    EXPECT_INT(look(&fixture, &was_renewed), ERR_CONFLICT, "just seen");
+    EXPECT(!was_renewed, "it may be dead");
+    EXPECT(strstr(fixture.error.message, "is held by other"), fixture.error.message);
+    pass(&fixture, DURATION - 1);
+    EXPECT_INT(look(&fixture, &was_renewed), ERR_CONFLICT, "one ms early");
+    EXPECT(!was_renewed, "it may still be dead");
+    pass(&fixture, 1);
+    EXPECT_INT(look(&fixture, &was_renewed), ERR_CONFLICT, "it has changed");
+    EXPECT(was_renewed, "alive");
+    pass(&fixture, DURATION);
+    EXPECT_INT(look(&fixture, &was_renewed), 0, "dead at last");
+    EXPECT_INT(look(&fixture, &was_renewed), ERR_FORBIDDEN, "not known");
+    fixture_stop(&fixture);
+}
+
+SUITE(lease, TEST(sees_that_nobody_has_it), TEST(tells_a_living_holder_from_a_dead_one),
+       TEST(creates_and_renews), TEST(waits_until_the_record_stood_still),
       TEST(takes_what_nobody_holds), TEST(loses_to_who_was_faster),
       TEST(knows_when_it_was_taken_over), TEST(survives_a_lost_answer),
       TEST(keeps_what_it_holds_while_the_server_is_away), TEST(counts_from_before_its_request),

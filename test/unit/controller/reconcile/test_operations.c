@@ -1,0 +1,236 @@
+#include "controller/reconcile/operations.h"
+
+#include "engine/base/json.h"
+#include "engine/base/str.h"
+#include "runtimes/io/clock.h"
+#include "test/unit/engine/memory_store.h"
+#include "test/unit/suite.h"
+
+/* Specs of which there is nothing: their operations are planned as soon as they are begun. */
+struct fixture {
+    struct memory_medium *medium;
+    struct store *store;
+    struct ledgers *ledgers;
+    struct executor *executor;
+    struct operations *operations;
+    pthread_mutex_t lock;
+    struct buf queue; /* keys that were put there since the last look */
+};
+
+static void enqueue(void *arg, const char *key)
+{
+    struct fixture *fixture = arg;
+
+    pthread_mutex_lock(&fixture->lock);
+    buf_printf(&fixture->queue, "%s ", key);
+    pthread_mutex_unlock(&fixture->lock);
+}
+
+static void fixture_start(struct fixture *fixture)
+{
+    *fixture = (struct fixture){.lock = PTHREAD_MUTEX_INITIALIZER, .queue = BUF_INIT};
+    fixture->medium = memory_medium_new(NULL);
+    fixture->store = memory_store_new(fixture->medium);
+    fixture->ledgers =
+        ledgers_new(&(struct ledgers_config){.store = fixture->store, .clock = &system_clock});
+    fixture->executor = executor_new(&(struct executor_config){.clock = &system_clock});
+    fixture->operations = operations_new(&(struct operations_config){enqueue, fixture});
+}
+
+static void fixture_stop(struct fixture *fixture)
+{
+    operations_abandon(fixture->operations);
+    executor_free(fixture->executor);
+    operations_free(fixture->operations);
+    ledgers_free(fixture->ledgers);
+    fixture->store->ops->free(fixture->store);
+    memory_medium_free(fixture->medium);
+    buf_done(&fixture->queue);
+}
+
+static void expect_queue(struct fixture *fixture, const char *expected, const char *note)
+{
+    pthread_mutex_lock(&fixture->lock);
+    EXPECT_STR(fixture->queue.length ? fixture->queue.data : "", expected, note);
+    buf_reset(&fixture->queue);
+    pthread_mutex_unlock(&fixture->lock);
+}
+
+/* "u" in generation 3. */
+static void read_it(struct attempt *attempt)
+{
+    _cleanup_value_ const struct value *metadata =
+        value_pack("{s:s, s:i}", "uid", "u", "generation", 3);
+
+    attempt_read(attempt, metadata);
+}
+
+static int open(struct fixture *fixture, struct attempt *attempt)
+{
+    struct operation_config config = {.clock = &system_clock,
+                                      .executor = fixture->executor,
+                                      .ledgers = fixture->ledgers,
+                                      .scope = {.key = attempt->object, .spec_uid = "u"},
+                                      .parallelism = 1,
+                                      .timeout = 10000};
+    struct error error = {0};
+    int r = attempt_open(attempt, &config, &error);
+
+    EXPECT_INT(r, 0, error.message);
+    return r;
+}
+
+/* Read, and its operation opened. */
+static struct attempt *begin(struct fixture *fixture, const char *key)
+{
+    struct attempt *attempt = operations_enter(fixture->operations, key);
+
+    read_it(attempt);
+    open(fixture, attempt);
+    return attempt;
+}
+
+/* ---- */
+
+static void an_attempt_lives_with_its_operation(void)
+{
+    struct fixture fixture;
+    struct attempt *attempt;
+
+    fixture_start(&fixture);
+    EXPECT(!operations_enter(fixture.operations, "nonsense"), "no key");
+    attempt = operations_enter(fixture.operations, "ns/a");
+    EXPECT_STR(attempt->object.namespace_name, "ns", "namespace");
+    EXPECT_STR(attempt->object.name, "a", "name");
+    attempt->revision = 7;
+    operations_leave(attempt);
+    attempt = operations_enter(fixture.operations, "ns/a");
+    EXPECT_INT(attempt->revision, 0, "without an operation nothing stays");
+    attempt->revision = 7;
+    read_it(attempt);
+    open(&fixture, attempt);
+    operations_leave(attempt);
+    EXPECT(operations_enter(fixture.operations, "ns/a") == attempt, "with one it does");
+    EXPECT_INT(attempt->revision, 7, "with what is known");
+    attempt_end(attempt);
+    EXPECT(!attempt->operation, "ended");
+    operations_leave(attempt);
+    expect_queue(&fixture, "", "who ends it knows");
+    fixture_stop(&fixture);
+}
+
+static void what_is_planned_is_looked_at(void)
+{
+    struct fixture fixture;
+    struct attempt *attempt;
+
+    fixture_start(&fixture);
+    attempt = begin(&fixture, "ns/a");
+    operation_plan(attempt->operation, NULL);
+    EXPECT_INT(operation_wait(attempt->operation), OPERATION_PLANNED, "planned");
+    expect_queue(&fixture, "ns/a ", "planned");
+    operation_apply(attempt->operation, &(struct operation_apply){.revision = 1});
+    EXPECT_INT(operation_wait(attempt->operation), OPERATION_ENDED, "ended");
+    expect_queue(&fixture, "ns/a ", "ended");
+    operations_leave(attempt);
+    fixture_stop(&fixture);
+}
+
+/* A Spec of uid "u" was read in generation 3. */
+static const struct {
+    const char *note;
+    struct object_version now;
+    bool is_outdated;
+} tellings[] = {
+    {"as it was read", {"u", 3, false}, false},
+    {"as it was before that", {"u", 2, false}, false},
+    {"a newer generation", {"u", 4, false}, true},
+    {"it is being deleted", {"u", 3, true}, true},
+    {"it is gone", {NULL, 0, false}, true},
+    {"another of its name", {"v", 1, false}, true},
+};
+
+static void what_is_superseded_is_cancelled_at_once(void)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(tellings); i++) {
+        enum operation_phase expected = tellings[i].is_outdated ? OPERATION_ENDED : OPERATION_NEW;
+        struct fixture fixture;
+        struct attempt *attempt, *other;
+        struct error error = {0};
+
+        fixture_start(&fixture);
+        attempt = begin(&fixture, "ns/a");
+        other = begin(&fixture, "ns/b");
+        operations_tell(fixture.operations, "ns/a", &tellings[i].now, false);
+        EXPECT_INT(attempt_is_outdated(attempt), tellings[i].is_outdated, tellings[i].note);
+        EXPECT_INT(operation_phase(attempt->operation), expected, tellings[i].note);
+        operation_error(attempt->operation, &error);
+        EXPECT_STR(error.message, tellings[i].is_outdated ? "Superseded" : "", tellings[i].note);
+        EXPECT_INT(operation_phase(other->operation), OPERATION_NEW, "another key");
+        expect_queue(&fixture, tellings[i].is_outdated ? "ns/a " : "", tellings[i].note);
+        fixture_stop(&fixture);
+    }
+}
+
+/* The reconcile reads generation 3, is slow, and begins what is not wanted any more: the next one,
+ * for which the change has put the key into the queue, finds it. */
+static void what_comes_while_it_is_begun_is_not_lost(void)
+{
+    struct object_version newer = {"u", 4, false};
+    struct fixture fixture;
+    struct attempt *attempt;
+
+    fixture_start(&fixture);
+    attempt = operations_enter(fixture.operations, "ns/a");
+    operations_tell(fixture.operations, "ns/a", &newer, false);
+    read_it(attempt);
+    EXPECT_INT(open(&fixture, attempt), 0, "begun");
+    operations_leave(attempt);
+    attempt = operations_enter(fixture.operations, "ns/a");
+    EXPECT(attempt_is_outdated(attempt), "found");
+    attempt_end(attempt);
+    read_it(attempt);
+    EXPECT(!attempt_is_outdated(attempt), "what was told before it was read anew counts no more");
+    operations_leave(attempt);
+    fixture_stop(&fixture);
+}
+
+static void remembers_that_it_was_asked_for(void)
+{
+    struct object_version same = {"u", 3, false};
+    struct fixture fixture;
+    struct attempt *attempt;
+
+    fixture_start(&fixture);
+    operations_tell(fixture.operations, "ns/a", &same, true); /* nobody there: the queue knows */
+    attempt = begin(&fixture, "ns/a");
+    EXPECT(!attempt_is_asked_for(attempt), "not yet");
+    operations_tell(fixture.operations, "ns/a", &same, true);
+    operations_tell(fixture.operations, "ns/a", &same, false);
+    EXPECT(attempt_is_asked_for(attempt), "once is enough");
+    EXPECT(!attempt_is_outdated(attempt), "and it goes on");
+    attempt_end(attempt);
+    EXPECT(!attempt_is_asked_for(attempt), "until it ends");
+    operations_leave(attempt);
+    fixture_stop(&fixture);
+}
+
+static void at_the_end_nothing_begins_any_more(void)
+{
+    struct fixture fixture;
+    struct attempt *one, *late;
+
+    fixture_start(&fixture);
+    one = begin(&fixture, "ns/a");
+    operations_cancel(fixture.operations, "Shutdown");
+    EXPECT_INT(operation_phase(one->operation), OPERATION_ENDED, "what lives");
+    late = begin(&fixture, "ns/b");
+    EXPECT_INT(operation_phase(late->operation), OPERATION_ENDED, "what comes");
+    operation_plan(late->operation, NULL);
+    EXPECT_INT(operation_phase(late->operation), OPERATION_ENDED, "and stays");
+    fixture_stop(&fixture);
+}
+
+SUITE(operations, TEST(an_attempt_lives_with_its_operation), TEST(what_is_planned_is_looked_at),
+      TEST(what_is_superseded_is_cancelled_at_once), TEST(what_comes_while_it_is_begun_is_not_lost),
+      TEST(remembers_that_it_was_asked_for), TEST(at_the_end_nothing_begins_any_more))

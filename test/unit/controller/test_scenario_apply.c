@@ -1,0 +1,253 @@
+/* A Spec's life, by what is there at the end and how often it was written. */
+#include "engine/base/str.h"
+#include "test/unit/controller/scene.h"
+
+#define WEB SPECS "/web"
+
+static void makes_what_is_new(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    scene_expect_quiet(&scene);
+    EXPECT_DATA(&scene, "a", "1");
+    EXPECT_PHASE(&scene, "web", 1, "succeeded");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 1, "one Release");
+    EXPECT_WRITES(&scene, "apply configmaps, apply specs, create configmaps, create releases, "
+                          "update configmaps, update releases/status, update specs/status");
+    scene_end(&scene);
+}
+
+static void a_look_at_what_is_well_writes_nothing(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_expect_quiet(&scene);
+    api_server_mark(scene.server);
+    scene_ask(&scene, "web");
+    scene_expect_quiet(&scene);
+    EXPECT(api_server_count(scene.server, "get", CONFIGMAPS "/a") > 0, "it looked");
+    EXPECT_WRITES(&scene, "");
+    scene_end(&scene);
+}
+
+static void changes_what_changed_alone(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1") "," CONFIGMAP("b", "1"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    api_server_mark(scene.server);
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "2") "," CONFIGMAP("b", "1"));
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    scene_expect_quiet(&scene);
+    EXPECT_DATA(&scene, "a", "2");
+    EXPECT_INT(api_server_count(scene.server, "write", CONFIGMAPS "/a"), 1, "once");
+    EXPECT_INT(api_server_count(scene.server, "write", CONFIGMAPS "/b"), 0, "not at all");
+    EXPECT_PHASE(&scene, "web", 1, "succeeded");
+    EXPECT_PHASE(&scene, "web", 2, "succeeded");
+    scene_end(&scene);
+}
+
+static void mends_what_others_changed(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_expect_quiet(&scene);
+    api_server_edit(scene.server, CONFIGMAPS "/a", "{\"data\":{\"x\":\"theirs\"}}");
+    scene_ask(&scene, "web");
+    scene_expect_quiet(&scene);
+    EXPECT_DATA(&scene, "a", "1");
+    EXPECT_PHASE(&scene, "web", 2, "succeeded");
+    scene_end(&scene);
+}
+
+static void prunes_what_left_the_spec(void)
+{
+    static const struct {
+        const char *fields;
+        bool goes;
+    } rows[] = {{"", true}, {"\"prune\":false,", false}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct scene scene = {0};
+
+        scene_begin(&scene);
+        scene_spec(&scene, "web", rows[i].fields, CONFIGMAP("a", "1") "," CONFIGMAP("b", "1"));
+        scene_expect_ready(&scene, "web", "True", NULL);
+        scene_spec(&scene, "web", rows[i].fields, CONFIGMAP("a", "1"));
+        scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+        scene_expect_quiet(&scene);
+        EXPECT_DATA(&scene, "a", "1");
+        EXPECT_DATA(&scene, "b", rows[i].goes ? NULL : "1");
+        scene_end(&scene);
+    }
+}
+
+/* One fails; what depends on it is not tried, all else goes on; and it is tried again. */
+static void tries_again_what_failed(void)
+{
+    struct scene scene = {0};
+    unsigned rule;
+
+    scene_begin(&scene);
+    rule = api_server_rule(scene.server, &(struct api_rule){.verb = "apply",
+                                                            .path = CONFIGMAPS "/b",
+                                                            .fault = API_ANSWER,
+                                                            .status = 422});
+    scene_spec(&scene, "web", "\"retryInterval\":\"1s\",",
+               CONFIGMAP("a", "1") "," CONFIGMAP("b", "1") "," CONFIGMAP_AFTER(
+                   "c", "1", "\"" CONFIGMAP_ID("b") "\""));
+    scene_expect_ready(&scene, "web", "False", NULL);
+    EXPECT_DATA(&scene, "a", "1");
+    EXPECT_DATA(&scene, "c", NULL);
+    EXPECT_PHASE(&scene, "web", 1, "failed");
+    EXPECT(api_server_wait_hits(scene.server, rule, 2), "it is tried again");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 1, "a retry leaves no record of its own");
+    api_server_release(scene.server, rule);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    scene_expect_quiet(&scene);
+    EXPECT_DATA(&scene, "c", "1");
+    EXPECT_PHASE(&scene, "web", 1, "failed");
+    EXPECT_PHASE(&scene, "web", 2, "succeeded");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 2, "but the one that succeeds");
+    EXPECT_INT(api_server_count(scene.server, "write", CONFIGMAPS "/a"), 1, "nothing made twice");
+    scene_end(&scene);
+}
+
+/* Without the finalizer nothing is made that nobody would take away again. */
+static void makes_nothing_without_the_finalizer(void)
+{
+    struct scene scene = {0};
+    unsigned rule;
+
+    scene_begin(&scene);
+    rule = api_server_rule(
+        scene.server,
+        &(struct api_rule){.verb = "apply", .path = WEB, .fault = API_ANSWER, .status = 403});
+    scene_spec(&scene, "web", "\"retryInterval\":\"1s\",", CONFIGMAP("a", "1"));
+    EXPECT(api_server_wait_hits(scene.server, rule, 2), "it is tried again");
+    EXPECT_DATA(&scene, "a", NULL);
+    EXPECT_INT(api_server_size(scene.server, STATES), 0, "nor recorded");
+    api_server_release(scene.server, rule);
+    scene_expect_ready(&scene, "web", "True", NULL);
+    EXPECT_DATA(&scene, "a", "1");
+    scene_end(&scene);
+}
+
+static void does_nothing_while_suspended(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "\"suspend\":true,", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "Unknown", "Suspended");
+    scene_expect_quiet(&scene);
+    EXPECT_WRITES(&scene, "update specs/status");
+    api_server_mark(scene.server);
+    scene_ask(&scene, "web");
+    scene_expect_quiet(&scene);
+    EXPECT_WRITES(&scene, "");
+    scene_spec(&scene, "web", "\"suspend\":false,", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    EXPECT_DATA(&scene, "a", "1");
+    scene_spec(&scene, "web", "\"suspend\":true,", CONFIGMAP("a", "2"));
+    scene_expect_ready(&scene, "web", "Unknown", "Suspended");
+    scene_expect_quiet(&scene);
+    EXPECT_DATA(&scene, "a", "1");
+    scene_end(&scene);
+}
+
+/* The one that has it keeps it, and the other says whose it is. */
+static void two_specs_do_not_share(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_spec(&scene, "other", "", CONFIGMAP("a", "2"));
+    scene_expect_ready(&scene, "other", "False", "ConflictDetected");
+    scene_expect_quiet(&scene);
+    EXPECT_DATA(&scene, "a", "1");
+    api_server_delete(scene.server, SPECS "/other");
+    scene_expect_gone(&scene, SPECS "/other");
+    EXPECT_DATA(&scene, "a", "1");
+    scene_end(&scene);
+}
+
+/* An operation is ended by a newer generation, at once; what was made stays. */
+static void a_new_generation_ends_the_old_one(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", DEPLOYMENT("slow", "1"));
+    scene_expect_there(&scene, DEPLOYMENTS "/slow");
+    scene_expect_quiet(&scene);
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1") "," DEPLOYMENT("slow", "1"));
+    for (int ms = 0; ms < 5000 && !api_server_size(scene.server, CONFIGMAPS); ms += 20)
+        scene_expect_quiet(&scene);
+    EXPECT_DATA(&scene, "a", "1");
+    EXPECT_PHASE(&scene, "web", 1, "cancelled");
+    scene_roll_out(&scene, "slow");
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_PHASE(&scene, "web", 1, "cancelled");
+    EXPECT_PHASE(&scene, "web", 2, "succeeded");
+    EXPECT_INT(api_server_count(scene.server, "write", DEPLOYMENTS "/slow"), 1, "made once");
+    scene_end(&scene);
+}
+
+/* What was recorded is gone: what the Spec names is taken over again, and none of it made anew. */
+static void takes_over_what_it_lost_the_record_of(void)
+{
+    _cleanup_value_ const struct value *before = NULL, *after = NULL;
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_expect_quiet(&scene);
+    before = api_server_get(scene.server, CONFIGMAPS "/a");
+    api_server_do(scene.server, "DELETE", STATES, NULL, NULL);
+    scene_ask(&scene, "web");
+    scene_expect_quiet(&scene);
+    after = api_server_get(scene.server, CONFIGMAPS "/a");
+    EXPECT(value_equal(value_path(before, "metadata", "uid", NULL),
+                       value_path(after, "metadata", "uid", NULL)),
+           "the same object");
+    EXPECT_INT(api_server_size(scene.server, STATES), 1, "recorded again");
+    EXPECT_INT(api_server_size(scene.server, "/api/v1/namespaces/team/events"), 3,
+               "told: two Releases, and that State is gone");
+    scene_end(&scene);
+}
+
+static void refuses_what_is_wrong(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", "{\"id\":\"x\",\"type\":\"None\"}");
+    scene_expect_ready(&scene, "web", "False", "InvalidSpec");
+    scene_expect_quiet(&scene);
+    EXPECT_WRITES(&scene, "update specs/status");
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_end(&scene);
+}
+
+SUITE(scenario_apply, TEST(makes_what_is_new), TEST(a_look_at_what_is_well_writes_nothing),
+      TEST(changes_what_changed_alone), TEST(mends_what_others_changed),
+      TEST(prunes_what_left_the_spec), TEST(tries_again_what_failed),
+      TEST(makes_nothing_without_the_finalizer), TEST(does_nothing_while_suspended),
+      TEST(two_specs_do_not_share), TEST(a_new_generation_ends_the_old_one),
+      TEST(takes_over_what_it_lost_the_record_of), TEST(refuses_what_is_wrong))

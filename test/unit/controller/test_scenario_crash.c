@@ -1,0 +1,97 @@
+/* kill -9 after each write: it ends in the same place, nothing is made twice, and each revision has
+ * one Release. */
+#include "engine/base/str.h"
+#include "test/unit/controller/scene.h"
+
+#define WEB  SPECS "/web"
+#define BOTH CONFIGMAP("a", "1") "," CONFIGMAP_AFTER("b", "1", "\"" CONFIGMAP_ID("a") "\"")
+
+/* Each begins with what was made before, if anything, and a change. */
+struct change {
+    const char *note;
+    const char *before; /* the Spec's resources; NULL: there is none */
+    const char *after;  /* NULL: it is deleted */
+    unsigned writes;    /* at least so many are to be killed after */
+};
+
+static void make_change(struct scene *scene, const struct change *change)
+{
+    if (change->after)
+        scene_spec(scene, "web", "", change->after);
+    else
+        api_server_delete(scene->server, WEB);
+}
+
+static void expect_outcome(struct scene *scene, const struct change *change, const char *uid)
+{
+    _cleanup_value_ const struct value *a = NULL;
+
+    if (change->after)
+        scene_expect_ready(scene, "web", "True", "ReconciliationSucceeded");
+    else
+        scene_expect_gone(scene, WEB);
+    scene_expect_quiet(scene);
+    EXPECT_INT(api_server_size(scene->server, STATES), change->after ? 1 : 0, "State");
+    if (!change->after) {
+        EXPECT_INT(api_server_size(scene->server, CONFIGMAPS), 0, "all gone");
+        return;
+    }
+    EXPECT_DATA(scene, "a", strstr(change->after, "\"x\":\"2\"") ? "2" : "1");
+    EXPECT_DATA(scene, "b", strstr(change->after, CONFIGMAP_ID("b")) ? "1" : NULL);
+    EXPECT_INT(api_server_size(scene->server, RELEASES), change->before ? 2 : 1,
+               "one for each generation");
+    EXPECT_PHASE(scene, "web", change->before ? 2 : 1, "succeeded");
+    a = api_server_get(scene->server, CONFIGMAPS "/a");
+    if (uid)
+        EXPECT_STR(value_string(value_path(a, "metadata", "uid", NULL)), uid, "the same object");
+}
+
+/* False: there are fewer writes than that. */
+static bool run_once(const struct change *change, unsigned n)
+{
+    _cleanup_value_ const struct value *a = NULL;
+    struct scene scene = {0};
+    bool was_cut;
+
+    scene_begin(&scene);
+    if (change->before) {
+        scene_spec(&scene, "web", "", change->before);
+        scene_expect_ready(&scene, "web", "True", NULL);
+        scene_expect_quiet(&scene);
+        a = api_server_get(scene.server, CONFIGMAPS "/a");
+    }
+    api_server_mark(scene.server);
+    api_server_cut_after(scene.server, n);
+    make_change(&scene, change);
+    for (int ms = 0;
+         ms < 2000 && !api_server_is_cut(scene.server) && api_server_writes(scene.server) < n;
+         ms += 300)
+        scene_expect_quiet(&scene);
+    was_cut = api_server_is_cut(scene.server);
+    scene_kill(&scene);
+    api_server_mend(scene.server);
+    scene_start(&scene);
+    expect_outcome(&scene, change, value_string(value_path(a, "metadata", "uid", NULL)));
+    scene_end(&scene);
+    return was_cut;
+}
+
+static void survives_kills(void)
+{
+    static const struct change changes[] = {
+        {"create", NULL, BOTH, 8},
+        {"update", BOTH, CONFIGMAP("a", "2") "," CONFIGMAP("b", "1"), 4},
+        {"prune", BOTH, CONFIGMAP("a", "1"), 4},
+        {"delete", BOTH, NULL, 4},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
+        unsigned n = 1;
+
+        while (n < 20 && run_once(&changes[i], n))
+            n++;
+        EXPECT(n > changes[i].writes && n < 20, changes[i].note);
+    }
+}
+
+SUITE(scenario_crash, TEST(survives_kills))

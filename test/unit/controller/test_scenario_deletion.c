@@ -1,0 +1,217 @@
+/* The end of a Spec. */
+#include "engine/base/str.h"
+#include "test/unit/controller/scene.h"
+
+#define WEB SPECS "/web"
+
+/* Made, ready, at rest. */
+static void begin(struct scene *scene, const char *fields, const char *resources)
+{
+    scene_begin(scene);
+    scene_spec(scene, "web", fields, resources);
+    scene_expect_ready(scene, "web", "True", NULL);
+    scene_expect_quiet(scene);
+    api_server_mark(scene->server);
+}
+
+static void takes_all_away(void)
+{
+    static const struct {
+        const char *fields;
+        bool goes;
+    } rows[] = {
+        {"", true},
+        {"\"deletionPolicy\":\"Delete\",", true},
+        {"\"deletionPolicy\":\"WaitForTermination\",", true},
+        {"\"deletionPolicy\":\"Orphan\",", false},
+        {"\"prune\":false,", false},
+        {"\"prune\":false,\"deletionPolicy\":\"Delete\",", true},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct scene scene = {0};
+
+        begin(&scene, rows[i].fields, CONFIGMAP("a", "1"));
+        api_server_delete(scene.server, WEB);
+        scene_expect_gone(&scene, WEB);
+        scene_expect_quiet(&scene);
+        EXPECT_DATA(&scene, "a", rows[i].goes ? NULL : "1");
+        EXPECT_INT(api_server_size(scene.server, STATES), 0, rows[i].fields);
+        EXPECT_INT(api_server_count(scene.server, "delete", CONFIGMAPS "/a"), rows[i].goes,
+                   rows[i].fields);
+        scene_end(&scene);
+    }
+}
+
+/* A suspended one leaves its resources alone. */
+static void leaves_alone_what_is_suspended(void)
+{
+    struct scene scene = {0};
+
+    begin(&scene, "", CONFIGMAP("a", "1"));
+    scene_spec(&scene, "web", "\"suspend\":true,", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "Unknown", "Suspended");
+    api_server_delete(scene.server, WEB);
+    scene_expect_gone(&scene, WEB);
+    EXPECT_DATA(&scene, "a", "1");
+    scene_end(&scene);
+}
+
+static void waits_for_finalizers_of_others(void)
+{
+    struct scene scene = {0};
+
+    begin(&scene, "",
+          CONFIGMAP("a", "1") "," CONFIGMAP_AFTER("b", "1", "\"" CONFIGMAP_ID("a") "\""));
+    api_server_edit(scene.server, CONFIGMAPS "/b", "{\"metadata\":{\"finalizers\":[\"x/y\"]}}");
+    api_server_delete(scene.server, WEB);
+    for (int n = 0; n < 100 && !api_server_count(scene.server, "delete", CONFIGMAPS "/b"); n++)
+        scene_expect_quiet(&scene);
+    scene_expect_quiet(&scene);
+    scene_expect_there(&scene, CONFIGMAPS "/b");
+    EXPECT_DATA(&scene, "a", "1"); /* what it depended on stays until it is gone */
+    scene_expect_there(&scene, WEB);
+    api_server_edit(scene.server, CONFIGMAPS "/b", "{\"metadata\":{\"finalizers\":null}}");
+    scene_expect_gone(&scene, WEB);
+    EXPECT_DATA(&scene, "a", NULL);
+    EXPECT_INT(api_server_count(scene.server, "delete", CONFIGMAPS "/?"), 2, "each once");
+    scene_end(&scene);
+}
+
+/* Another object under the same name is not ours. */
+static void deletes_by_uid(void)
+{
+    struct scene scene = {0};
+
+    begin(&scene, "", CONFIGMAP("a", "1"));
+    api_server_delete(scene.server, CONFIGMAPS "/a");
+    api_server_create(scene.server, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{"
+                                    "\"namespace\":\"team\",\"name\":\"a\"},\"data\":{\"x\":"
+                                    "\"theirs\"}}");
+    api_server_delete(scene.server, WEB);
+    scene_expect_gone(&scene, WEB);
+    EXPECT_DATA(&scene, "a", "theirs");
+    scene_end(&scene);
+}
+
+/* What may not be deleted is kept, with the finalizer and State; then it goes. */
+static void holds_what_it_may_not_delete(void)
+{
+    struct scene scene = {0};
+    unsigned rule;
+
+    begin(&scene, "\"retryInterval\":\"1s\",", CONFIGMAP("a", "1") "," CONFIGMAP("b", "1"));
+    rule = api_server_forbid(scene.server, NULL, "delete", CONFIGMAPS "/a");
+    api_server_delete(scene.server, WEB);
+    EXPECT(api_server_wait_hits(scene.server, rule, 2), "it is tried again");
+    scene_expect_ready(&scene, "web", "False", NULL);
+    EXPECT_DATA(&scene, "a", "1");
+    EXPECT_DATA(&scene, "b", NULL);
+    EXPECT_INT(api_server_size(scene.server, STATES), 1, "State is kept");
+    api_server_release(scene.server, rule);
+    scene_expect_gone(&scene, WEB);
+    EXPECT_DATA(&scene, "a", NULL);
+    EXPECT_INT(api_server_size(scene.server, STATES), 0, "State went");
+    scene_end(&scene);
+}
+
+/* Deleted while its objects are made: nothing is left of it. */
+static void ends_what_is_under_way(void)
+{
+    struct scene scene = {0};
+    unsigned rule;
+
+    scene_begin(&scene);
+    rule = api_server_rule(
+        scene.server,
+        &(struct api_rule){.verb = "apply", .path = DEPLOYMENTS "/slow", .fault = API_HOLD});
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1") "," DEPLOYMENT("slow", "1"));
+    EXPECT(api_server_wait_hits(scene.server, rule, 1), "a create is under way");
+    EXPECT_DATA(&scene, "a", "1");
+    api_server_delete(scene.server, WEB);
+    scene_expect_quiet(&scene);
+    scene_expect_there(&scene, WEB); /* it waits for the call, whatever comes of it */
+    api_server_release(scene.server, rule);
+    scene_expect_gone(&scene, WEB);
+    EXPECT_INT(api_server_size(scene.server, CONFIGMAPS), 0, "all gone");
+    EXPECT_INT(api_server_size(scene.server, DEPLOYMENTS), 0, "all gone");
+    EXPECT_INT(api_server_size(scene.server, STATES), 0, "nor recorded");
+    EXPECT_PHASE(&scene, "web", 1, "cancelled");
+    scene_end(&scene);
+}
+
+/* A Namespace with something that is not of the Spec. */
+static void guards_what_would_go_with_a_namespace(void)
+{
+    static const char space[] =
+        "{\"id\":\"v1:Namespace:shared\",\"type\":\"Kubernetes\",\"attributes\":{\"apiVersion\":"
+        "\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"shared\"}}}";
+    struct scene scene = {0};
+
+    begin(&scene, "\"retryInterval\":\"1s\",", space);
+    api_server_create(scene.server, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{"
+                                    "\"namespace\":\"shared\",\"name\":\"theirs\"}}");
+    api_server_delete(scene.server, WEB);
+    scene_expect_ready(&scene, "web", "False", "DeletionGuardTripped");
+    scene_expect_there(&scene, "/api/v1/namespaces/shared/configmaps/theirs");
+    EXPECT_INT(api_server_count(scene.server, "delete", "/api/v1/namespaces/shared"), 0,
+               "not even tried");
+    api_server_delete(scene.server, "/api/v1/namespaces/shared/configmaps/theirs");
+    scene_expect_gone(&scene, WEB);
+    scene_expect_gone(&scene, "/api/v1/namespaces/shared");
+    scene_end(&scene);
+}
+
+/* Without State it is not known what there is: the finalizer stays, until the policy says that all
+ * is left. */
+static void holds_what_it_has_no_record_of(void)
+{
+    struct scene scene = {0};
+
+    begin(&scene, "\"retryInterval\":\"1s\",", CONFIGMAP("a", "1"));
+    api_server_do(scene.server, "DELETE", STATES, NULL, NULL);
+    api_server_delete(scene.server, WEB);
+    scene_expect_ready(&scene, "web", "False", "StateLost");
+    EXPECT_DATA(&scene, "a", "1");
+    scene_spec(&scene, "web", "\"deletionPolicy\":\"Orphan\",", CONFIGMAP("a", "1"));
+    scene_expect_gone(&scene, WEB);
+    EXPECT_DATA(&scene, "a", "1");
+    scene_end(&scene);
+}
+
+/* The definition of Specs goes, and takes all Specs along: surely not what they hold. */
+static void holds_while_the_definition_goes(void)
+{
+    static const char definition[] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
+                                     "specs.api.kusion.io";
+    struct scene scene = {0};
+
+    begin(&scene, "\"retryInterval\":\"1s\",", CONFIGMAP("a", "1"));
+    api_server_edit(scene.server, definition, "{\"metadata\":{\"finalizers\":[\"x/y\"]}}");
+    api_server_delete(scene.server, definition);
+    api_server_delete(scene.server, WEB);
+    scene_expect_ready(&scene, "web", "False", "DeletionGuardTripped");
+    EXPECT_DATA(&scene, "a", "1");
+    EXPECT_INT(api_server_count(scene.server, "delete", CONFIGMAPS "/a"), 0, "not even tried");
+    scene_end(&scene);
+}
+
+/* Refused from the start, it never had a finalizer. */
+static void goes_at_once_where_nothing_was_made(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", "{\"id\":\"x\",\"type\":\"None\"}");
+    scene_expect_ready(&scene, "web", "False", "InvalidSpec");
+    api_server_delete(scene.server, WEB);
+    scene_expect_gone(&scene, WEB);
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 0, "no record of it");
+    scene_end(&scene);
+}
+
+SUITE(scenario_deletion, TEST(takes_all_away), TEST(leaves_alone_what_is_suspended),
+      TEST(waits_for_finalizers_of_others), TEST(deletes_by_uid),
+      TEST(holds_what_it_may_not_delete), TEST(ends_what_is_under_way),
+      TEST(guards_what_would_go_with_a_namespace), TEST(holds_what_it_has_no_record_of),
+      TEST(holds_while_the_definition_goes), TEST(goes_at_once_where_nothing_was_made))

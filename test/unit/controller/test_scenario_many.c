@@ -1,0 +1,159 @@
+/* Several Specs, several processes, and what people ask of Releases. */
+#include "engine/base/str.h"
+#include "test/unit/controller/scene.h"
+
+#include <unistd.h>
+
+#define WEB SPECS "/web"
+
+static unsigned threads_of(pid_t pid)
+{
+    _cleanup_free_ char *path = str_printf("/proc/%d/status", (int)pid);
+    FILE *file = fopen(path, "re");
+    char line[256];
+    unsigned threads = 0;
+
+    while (file && fgets(line, sizeof(line), file))
+        if (sscanf(line, "Threads: %u", &threads) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return threads;
+}
+
+/* 200 Specs wait for something that never comes: no thread waits with them, and one more is done at
+ * once. */
+static void waiting_costs_no_threads(void)
+{
+    enum { SPECS_THAT_WAIT = 200 };
+    struct scene scene = {0};
+    unsigned before;
+
+    scene_begin(&scene);
+    scene_spec(&scene, "first", "", CONFIGMAP("first", "1"));
+    scene_expect_ready(&scene, "first", "True", NULL);
+    scene_expect_quiet(&scene);
+    before = threads_of(scene.pid);
+    for (unsigned i = 0; i < SPECS_THAT_WAIT; i++) {
+        _cleanup_free_ char *name = str_printf("wait-%u", i);
+        _cleanup_free_ char *resource = str_printf(
+            "{\"id\":\"apps/v1:Deployment:team:%s\",\"type\":\"Kubernetes\",\"attributes\":{"
+            "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":\"%s\","
+            "\"namespace\":\"team\"},\"spec\":{\"replicas\":1}}}",
+            name, name);
+
+        scene_spec(&scene, name, "", resource);
+    }
+    for (int ms = 0; ms < 20000 && api_server_size(scene.server, DEPLOYMENTS) < SPECS_THAT_WAIT;
+         ms += 50)
+        usleep(50000);
+    EXPECT_INT(api_server_size(scene.server, DEPLOYMENTS), SPECS_THAT_WAIT, "all were begun");
+    scene_spec(&scene, "last", "", CONFIGMAP("last", "1"));
+    scene_expect_ready(&scene, "last", "True", NULL);
+    EXPECT(threads_of(scene.pid) < before + SPECS_THAT_WAIT / 4, "no thread for each");
+    scene_end(&scene);
+}
+
+/* Waits until a Release is in that phase. */
+static const struct value *expect_phase(struct scene *scene, const char *path, const char *phase)
+{
+    const struct value *object = api_server_get(scene->server, path);
+
+    for (int ms = 0;
+         ms < 10000 && !str_equal(value_string(value_path(object, "status", "phase", NULL)), phase);
+         ms += 50) {
+        usleep(50000);
+        value_unref(object);
+        object = api_server_get(scene->server, path);
+    }
+    EXPECT_STR(value_string(value_path(object, "status", "phase", NULL)), phase, path);
+    return object;
+}
+
+/* A preview shows what would be done, and does nothing; what else people ask for is refused. */
+static void previews(void)
+{
+    static const struct {
+        const char *spec, *operation, *phase;
+        int creates; /* of its plan; -1: it has none */
+    } rows[] = {
+        {"web", "Preview", "succeeded", 1}, {"none", "Preview", "failed", -1},
+        {"wrong", "Preview", "failed", -1}, {"web", "Apply", "failed", -1},
+        {"web", "Destroy", "failed", -1},
+    };
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "\"suspend\":true,", CONFIGMAP("a", "1"));
+    scene_spec(&scene, "wrong", "\"suspend\":true,", "{\"id\":\"x\",\"type\":\"None\"}");
+    scene_expect_ready(&scene, "web", "Unknown", "Suspended");
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_free_ char *path = str_printf("%s/look-%zu", RELEASES, i);
+        _cleanup_free_ char *text = str_printf(
+            "{\"apiVersion\":\"api.kusion.io/v1\",\"kind\":\"Release\",\"metadata\":{\"namespace\":"
+            "\"team\",\"name\":\"look-%zu\"},\"spec\":{\"specRef\":{\"name\":\"%s\"},\"operation\":"
+            "\"%s\"}}",
+            i, rows[i].spec, rows[i].operation);
+        _cleanup_value_ const struct value *object = NULL;
+
+        api_server_create(scene.server, text);
+        object = expect_phase(&scene, path, rows[i].phase);
+        EXPECT_INT(value_int(value_path(object, "status", "plan", "create", NULL), -1),
+                   rows[i].creates, path);
+    }
+    EXPECT_INT(api_server_size(scene.server, CONFIGMAPS), 0, "nothing is made");
+    EXPECT_INT(api_server_size(scene.server, STATES), 0, "nor recorded");
+    scene_end(&scene);
+}
+
+/* The Release under which it works is deleted: the work goes on. */
+static void goes_on_without_its_release(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", DEPLOYMENT("slow", "1"));
+    scene_expect_there(&scene, DEPLOYMENTS "/slow");
+    scene_expect_quiet(&scene);
+    api_server_delete(scene.server, RELEASES "/web-1");
+    scene_roll_out(&scene, "slow");
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_INT(api_server_count(scene.server, "write", DEPLOYMENTS "/slow"), 1, "made once");
+    scene_end(&scene);
+}
+
+#define LEASE "/apis/coordination.k8s.io/v1/namespaces/kusion-system/leases/kusion-operator"
+
+/* Another process takes the Lease in the middle: nothing more is written, and the process ends. */
+static void ends_without_the_lease(void)
+{
+    struct scene scene = {.flags = "--leader-elect=true"};
+    unsigned rule, writes;
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_expect_quiet(&scene);
+    rule = api_server_rule(scene.server,
+                           &(struct api_rule){.verb = "list", .path = RELEASES, .fault = API_HOLD});
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "2"));
+    EXPECT(api_server_wait_hits(scene.server, rule, 1), "it is at work");
+    api_server_edit(scene.server, LEASE,
+                    "{\"spec\":{\"holderIdentity\":\"another\",\"leaseTransitions\":2000000000,"
+                    "\"renewTime\":\"2099-01-01T00:00:00.000000Z\"}}");
+    writes = api_server_writes(scene.server);
+    scene_expect_ended(&scene);
+    api_server_release(scene.server, rule);
+    scene_expect_quiet(&scene);
+    EXPECT_INT(api_server_writes(scene.server), writes, "without a word");
+    EXPECT_DATA(&scene, "a", "1");
+
+    api_server_delete(scene.server, LEASE);
+    scene_start(&scene);
+    scene_expect_ready(&scene, "web", "True", NULL);
+    EXPECT_DATA(&scene, "a", "2");
+    scene_end(&scene);
+}
+
+SUITE(scenario_many, TEST(waiting_costs_no_threads), TEST(previews),
+      TEST(goes_on_without_its_release), TEST(ends_without_the_lease))

@@ -1,0 +1,189 @@
+/* What is said of an operation, how often, and that it is said although a write was lost. */
+#include "engine/base/buf.h"
+#include "engine/base/str.h"
+#include "test/unit/controller/scene.h"
+
+#include <unistd.h>
+
+#define WEB SPECS "/web"
+
+/* Statuses of the Spec that are written meanwhile. */
+static unsigned statuses(struct scene *scene)
+{
+    return api_server_count(scene->server, "write", WEB "/status");
+}
+
+/* The last write is refused, or its answer lost: it is written again, and no second Release comes
+ * of it. */
+static void a_lost_status_makes_no_release(void)
+{
+    static const struct {
+        const char *note, *path;
+        enum api_fault fault;
+        int status;
+    } rows[] = {
+        {"the Spec's is refused", WEB "/status", API_ANSWER, 500},
+        {"the Spec's is not allowed", WEB "/status", API_ANSWER, 403},
+        {"the Spec's answer is lost", WEB "/status", API_DROP_AFTER, 0},
+        {"the Spec's conflicts", WEB "/status", API_ANSWER, 409},
+        {"the Release's is refused", RELEASES "/*/status", API_ANSWER, 500},
+        {"the Release's answer is lost", RELEASES "/*/status", API_DROP_AFTER, 0},
+        {"the Release's conflicts", RELEASES "/*/status", API_ANSWER, 409},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct scene scene = {0};
+        unsigned rule;
+
+        scene_begin(&scene);
+        rule = api_server_rule(scene.server, &(struct api_rule){.verb = "update",
+                                                                .path = rows[i].path,
+                                                                .times = 1,
+                                                                .fault = rows[i].fault,
+                                                                .status = rows[i].status});
+        scene_spec(&scene, "web", "\"retryInterval\":\"1s\",", CONFIGMAP("a", "1"));
+        EXPECT(api_server_wait_hits(scene.server, rule, 1), rows[i].note);
+        scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+        scene_expect_quiet(&scene);
+        EXPECT_INT(api_server_size(scene.server, RELEASES), 1, rows[i].note);
+        EXPECT_PHASE(&scene, "web", 1, "succeeded");
+        EXPECT_INT(api_server_count(scene.server, "write", CONFIGMAPS "/a"), 1, rows[i].note);
+        scene_end(&scene);
+    }
+}
+
+/* Killed between the two last writes: the Spec is told by the next process. */
+static void the_next_process_tells(void)
+{
+    struct scene scene = {0};
+    unsigned rule;
+
+    scene_begin(&scene);
+    rule = api_server_rule(
+        scene.server,
+        &(struct api_rule){.verb = "update", .path = WEB "/status", .fault = API_HOLD});
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    EXPECT(api_server_wait_hits(scene.server, rule, 1), "it was about to");
+    scene_kill(&scene);
+    api_server_cut_after(scene.server, 0); /* what it had sent is lost as well */
+    api_server_mend(scene.server);
+    api_server_release(scene.server, rule);
+    api_server_mark(scene.server);
+    scene_start(&scene);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    scene_expect_quiet(&scene);
+    EXPECT_WRITES(&scene, "update specs/status");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 1, "no second one");
+    scene_end(&scene);
+}
+
+/* Somebody ended the Release meanwhile: that stands. */
+static void a_terminal_phase_stays(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", DEPLOYMENT("slow", "1"));
+    scene_expect_there(&scene, DEPLOYMENTS "/slow");
+    scene_expect_quiet(&scene);
+    api_server_edit(scene.server, RELEASES "/web-1/status",
+                    "{\"status\":{\"phase\":\"cancelled\"}}");
+    scene_roll_out(&scene, "slow");
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_expect_quiet(&scene);
+    EXPECT_PHASE(&scene, "web", 1, "cancelled");
+    scene_end(&scene);
+}
+
+/* Over within a second: told once, at its end. */
+static void a_short_operation_is_told_once(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1") "," CONFIGMAP("b", "1"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_expect_quiet(&scene);
+    EXPECT_INT(statuses(&scene), 1, "once");
+    EXPECT_INT(api_server_count(scene.server, "write", RELEASES "/*/status"), 1, "once");
+    scene_end(&scene);
+}
+
+/* One that takes longer says so, and not more than once a second. */
+static void a_long_operation_is_told_now_and_then(void)
+{
+    enum { SECONDS = 4 };
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", DEPLOYMENT("slow", "1"));
+    scene_expect_there(&scene, DEPLOYMENTS "/slow");
+    usleep(500000);
+    EXPECT_INT(statuses(&scene), 0, "nothing yet");
+    scene_expect_ready(&scene, "web", "Unknown", NULL);
+    for (int n = 0; n < 40; n++) { /* which wakes it, and is nothing new */
+        api_server_edit(scene.server, DEPLOYMENTS "/slow/status",
+                        n % 2 ? "{\"status\":{\"replicas\":1}}" : "{\"status\":{\"replicas\":0}}");
+        usleep(SECONDS * 1000000 / 40);
+    }
+    EXPECT(statuses(&scene) <= SECONDS + 1, "once a second at most");
+    scene_roll_out(&scene, "slow");
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_end(&scene);
+}
+
+static void takes_no_spec_that_is_too_large(void)
+{
+    enum { FIELDS = 1100000 };
+    struct scene scene = {0};
+    char *filler = malloc(FIELDS + 1);
+    char *resource;
+
+    memset(filler, 'x', FIELDS);
+    filler[FIELDS] = '\0';
+    resource =
+        str_printf("{\"id\":\"v1:ConfigMap:team:a\",\"type\":\"Kubernetes\",\"attributes\":{"
+                   "\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\","
+                   "\"namespace\":\"team\"},\"data\":{\"x\":\"%s\"}}}",
+                   filler);
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", resource);
+    scene_expect_ready(&scene, "web", "False", "InvalidSpec");
+    EXPECT_DATA(&scene, "a", NULL);
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_end(&scene);
+    free(resource);
+    free(filler);
+}
+
+/* Nested deeper than is read, its metadata are all there is of it: it is told so, and can be
+ * deleted. */
+static void takes_no_spec_that_cannot_be_read(void)
+{
+    enum { DEPTH = 1000 };
+    _cleanup_buf_ struct buf deep = BUF_INIT;
+    struct scene scene = {0};
+
+    for (int i = 0; i < DEPTH; i++)
+        buf_add_char(&deep, '[');
+    for (int i = 0; i < DEPTH; i++)
+        buf_add_char(&deep, ']');
+    scene_begin(&scene);
+    api_server_rule(scene.server, &(struct api_rule){.verb = "get",
+                                                     .path = WEB,
+                                                     .accept = "application/json",
+                                                     .fault = API_BODY,
+                                                     .body = deep.data});
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "False", "InvalidSpec");
+    EXPECT_DATA(&scene, "a", NULL);
+    api_server_delete(scene.server, WEB);
+    scene_expect_gone(&scene, WEB);
+    scene_end(&scene);
+}
+
+SUITE(scenario_status, TEST(a_lost_status_makes_no_release), TEST(the_next_process_tells),
+      TEST(a_terminal_phase_stays), TEST(a_short_operation_is_told_once),
+      TEST(a_long_operation_is_told_now_and_then), TEST(takes_no_spec_that_is_too_large),
+      TEST(takes_no_spec_that_cannot_be_read))
