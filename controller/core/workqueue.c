@@ -158,7 +158,7 @@ void workqueue_add_after(struct workqueue *queue, const char *key, int64_t delay
 
 void workqueue_add_first(struct workqueue *queue, const char *key)
 {
-    pthread_mutex_lock(&queue->mutex);
+    pthread_mutex_lock(&queue->lock);
     if (!queue->is_shut_down) {
         struct item *item = item_of(queue, key);
 
@@ -166,7 +166,7 @@ void workqueue_add_first(struct workqueue *queue, const char *key)
             make_first(queue, item);
         make_ready(queue, item);
     }
-    pthread_mutex_unlock(&queue->mutex);
+    pthread_mutex_unlock(&queue->lock);
 }
 
 void workqueue_add_rate_limited(struct workqueue *queue, const char *key)
