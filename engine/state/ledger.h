@@ -54,6 +54,9 @@ DEFINE_CLEANUP(struct ledgers *, ledgers_free)
 
 /* Tries once to store, or tell, what is not stored yet. How many ledgers still hold something. */
 size_t ledgers_retry(struct ledgers *ledgers);
+/* The same, of a process that ends: once it may not store anything any more, what it has told is
+ * held no longer. 0: it has done all that it can. */
+size_t ledgers_drain(struct ledgers *ledgers);
 
 /* ---- One ---- */
 

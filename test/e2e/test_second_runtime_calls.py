@@ -129,6 +129,67 @@ def test_deleting_the_spec_during_a_long_create_deletes_what_it_makes(start, spe
     assert spec.releases()[-1]["status"]["phase"] == "succeeded"
 
 
+def deferred(spec):
+    ready = spec.condition()
+    return ready if ready and ready["reason"] == "Deferred" else None
+
+
+def test_changing_a_thing_while_it_is_made_changes_it_afterwards(start, spec, cloud):
+    start()
+    spec.apply([thing("db", x="1", delay=DELAY)], retryInterval="2s")
+    cloud.wait_begun()
+    spec.apply([thing("db", x="2", delay=DELAY)], retryInterval="2s")
+    eventually(lambda: deferred(spec), 15)
+    cloud.hurry()
+    spec.wait("True")
+    assert cloud.log() == ["begin db", "create db", "update db"]
+    assert cloud.only("db")["attributes"]["x"] == "2"
+
+
+def test_a_thing_that_leaves_the_spec_while_it_is_made_is_deleted(start, spec, cloud):
+    start()
+    spec.apply([thing("db", delay=DELAY)], retryInterval="2s")
+    cloud.wait_begun()
+    spec.apply([], retryInterval="2s")
+    eventually(lambda: deferred(spec), 15)
+    cloud.hurry()
+    spec.wait("True")
+    assert cloud.log() == ["begin db", "create db", "delete db"] and not cloud.things()
+
+
+def test_a_replacement_that_is_taken_back_while_the_new_one_is_made(start, spec, cloud):
+    start()
+    spec.apply([thing("db", swapped="1")], retryInterval="2s").wait("True")
+    cloud.forget_log()
+    spec.apply([thing("db", swapped="2", delay=DELAY)], retryInterval="2s")
+    cloud.wait_begun()
+    spec.apply([thing("db", swapped="1")], retryInterval="2s")
+    eventually(lambda: deferred(spec), 15)
+    cloud.hurry()
+    spec.wait("True")
+    assert cloud.only("db")["attributes"]["swapped"] == "1"
+    assert cloud.log().count("begin db") == 2 and cloud.log().count("delete db") == 2
+
+
+def test_a_leader_that_was_frozen_in_a_long_create_tells_the_next_what_it_made(start, spec, cloud):
+    cluster, tenant = spec.cluster, spec.namespace
+    first = start()
+    spec.apply([thing("db", delay=DELAY), address_book(tenant)], retryInterval="2s")
+    cloud.wait_begun()
+    first.freeze()
+    start()
+    spec.apply([thing("db", delay=DELAY), address_book(tenant), deployment(tenant)],
+               retryInterval="2s")
+    eventually(lambda: image(cluster, tenant), 15)
+    eventually(lambda: deferred(spec), 15)
+    first.thaw()
+    cloud.hurry()
+    assert first.process.wait(timeout=PATIENCE) == 1
+    spec.wait("True")
+    assert cloud.log() == ["begin db", "create db"]
+    assert addresses(cluster, tenant) == {"db": cloud.only("db")["id"] + ".cloud"}
+
+
 def test_a_process_that_is_to_end_waits_for_a_long_create(start, spec, cloud):
     cluster, tenant = spec.cluster, spec.namespace
     first = start()
