@@ -11,6 +11,7 @@
 #include "engine/release/document_history.h"
 #include "engine/state/compress.h"
 #include "test/unit/controller/reconcile/scene.h"
+#include "test/unit/engine/faulty_store.h"
 #include "test/unit/engine/memory_store.h"
 #include "test/unit/suite.h"
 
@@ -37,6 +38,7 @@ static void expect_json(const struct value *actual, const char *expected, const 
 struct desk {
     struct scene scene;
     struct memory_medium *medium;
+    struct store_faults *faults;
     struct store *store;
 };
 
@@ -44,7 +46,8 @@ static void begin(struct desk *desk)
 {
     scene_start(&desk->scene, NULL, 0);
     desk->medium = memory_medium_new(NULL);
-    desk->store = memory_store_new(desk->medium);
+    desk->faults = store_faults_new();
+    desk->store = faulty_store_new(desk->faults, memory_store_new(desk->medium));
     desk->scene.context.history = document_history_new(desk->store);
     desk->scene.context.plans = plans_new(desk->store);
 }
@@ -57,6 +60,7 @@ static void end(struct desk *desk)
     context->history->ops->free(context->history);
     desk->store->ops->free(desk->store);
     memory_medium_free(desk->medium);
+    store_faults_free(desk->faults);
     scene_stop(&desk->scene);
 }
 
@@ -158,13 +162,13 @@ static void takes_up_what_was_left(void)
 {
     static const struct {
         const char *note;
-        enum memory_fault fault;
+        enum store_fault fault;
         int expected;
         bool is_there;
     } rows[] = {
-        {"there", MEMORY_NO_FAULT, 0, true},
-        {"made, and the answer lost", MEMORY_FAIL_AFTER, 0, false},
-        {"not made, and no answer", MEMORY_FAIL_BEFORE, ERR_UNAVAILABLE, false},
+        {"there", FAULT_NONE, 0, true},
+        {"made, and the answer lost", FAULT_AFTER, 0, false},
+        {"not made, and no answer", FAULT_BEFORE, ERR_UNAVAILABLE, false},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -176,7 +180,7 @@ static void takes_up_what_was_left(void)
             before = make(&desk, RELEASE_APPLY, 3);
             EXPECT_INT(write(&desk.scene, before, PHASE_APPLYING, NULL), 0, rows[i].note);
         }
-        memory_fail(desk.medium, rows[i].fault ? 1 : 0, rows[i].fault);
+        store_faults_fail(desk.faults, rows[i].fault ? 1 : 0, rows[i].fault);
         EXPECT_INT(release_begin(&desk.scene.context, &subject, RELEASE_APPLY, 3, &release,
                                  &desk.scene.error),
                    rows[i].expected, rows[i].note);
@@ -290,7 +294,7 @@ static void survives_that_it_is_deleted(void)
 
     begin(&desk);
     release = make(&desk, RELEASE_APPLY, 3);
-    memory_fail(desk.medium, 1, MEMORY_FAIL_BEFORE);
+    store_faults_fail(desk.faults, 1, FAULT_BEFORE);
     EXPECT_INT(write(&desk.scene, release, PHASE_APPLYING, NULL), ERR_UNAVAILABLE, "no answer");
     EXPECT_INT(release->phase, PHASE_NONE, "not written");
     desk.scene.context.history->ops->remove(desk.scene.context.history, &subject.key, 3, &plain,
@@ -443,7 +447,7 @@ static void drops_what_was_kept_of_a_release(void)
         }
         EXPECT_INT(plans_drop(context->plans, "team", "another", &plain, NULL), 0, "none");
         EXPECT_INT(count_plans(&desk), 4, "nothing");
-        memory_fail(desk.medium, 1, MEMORY_FAIL_BEFORE);
+        store_faults_fail(desk.faults, 1, FAULT_BEFORE);
         EXPECT_INT(plans_drop(context->plans, "team", "look", &plain, NULL), ERR_UNAVAILABLE, "");
         EXPECT_INT(plans_drop(context->plans, "team", "look", &plain, NULL), 0, "tried again");
         EXPECT_INT(count_plans(&desk), 2, "of both Specs");

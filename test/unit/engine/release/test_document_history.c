@@ -3,6 +3,7 @@
 #include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/state/compress.h"
+#include "test/unit/engine/faulty_store.h"
 #include "test/unit/engine/history_contract.h"
 #include "test/unit/engine/memory_store.h"
 #include "test/unit/suite.h"
@@ -12,6 +13,7 @@ static const struct spec_key web = {"team", "web"};
 
 struct desk {
     struct memory_medium *medium;
+    struct store_faults *faults;
     struct store *store;
     struct release_history *history;
     struct error error;
@@ -20,7 +22,8 @@ struct desk {
 static void begin(struct desk *desk, const struct memory_medium_config *config)
 {
     *desk = (struct desk){.medium = memory_medium_new(config)};
-    desk->store = memory_store_new(desk->medium);
+    desk->faults = store_faults_new();
+    desk->store = faulty_store_new(desk->faults, memory_store_new(desk->medium));
     desk->history = document_history_new(desk->store);
 }
 
@@ -29,6 +32,7 @@ static void end(struct desk *desk)
     desk->history->ops->free(desk->history);
     desk->store->ops->free(desk->store);
     memory_medium_free(desk->medium);
+    store_faults_free(desk->faults);
 }
 
 /* ---- The contract ---- */
@@ -44,7 +48,7 @@ static void lose_answer(void *arg, bool is_after)
 {
     struct desk *desk = arg;
 
-    memory_fail(desk->medium, 1, is_after ? MEMORY_FAIL_AFTER : MEMORY_FAIL_BEFORE);
+    store_faults_fail(desk->faults, 1, is_after ? FAULT_AFTER : FAULT_BEFORE);
 }
 
 static void keeps_the_contract(void)

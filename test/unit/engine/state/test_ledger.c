@@ -165,8 +165,8 @@ static void what_could_not_begin_is_not_in_the_records(void)
     EXPECT_INT(ledger_begin(ledger, changes, 4, &error), ERR_FENCED, error.message);
     EXPECT_INT(ledger_check(ledger, NULL), ERR_FENCED, "nothing may begin");
     atomic_store(&us.is_fenced, false);
-    memory_watch(stage.medium, NULL, NULL);
-    memory_fail(stage.medium, 1, MEMORY_CONFLICT);
+    store_faults_watch(stage.faults, NULL, NULL);
+    store_faults_fail(stage.faults, 1, FAULT_CONFLICT);
     EXPECT_INT(ledger_begin(ledger, changes, 4, &error), ERR_CONFLICT, error.message);
     EXPECT_STR(error.reason, "StateConflict", "why");
     EXPECT_INT(number_of(ledger, "a"), 1, "as before");

@@ -2,6 +2,7 @@
 
 #include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "test/unit/engine/faulty_store.h"
 #include "test/unit/engine/memory_store.h"
 #include "test/unit/engine/store_contract.h"
 #include "test/unit/suite.h"
@@ -86,7 +87,9 @@ static void says_what_was_called_and_never_what_is_in_it(void)
     };
     const struct document_name name = {DOCUMENT_TOLD, {"team", "web"}, "call-1"};
     struct memory_medium *medium = memory_medium_new(NULL);
-    struct store *store = attach(medium);
+    struct store_faults *faults = store_faults_new();
+    struct store *store =
+        store_trace_new(faulty_store_new(faults, memory_store_new(medium)), &ticking);
     struct document document = DOCUMENT_INIT, back = DOCUMENT_INIT;
     struct store_file *file = NULL;
     const char *at;
@@ -99,7 +102,7 @@ static void says_what_was_called_and_never_what_is_in_it(void)
     store->ops->write(file, &plain, &document, NULL);
     store->ops->append(file, &plain, "hidden!", 7, NULL);
     store->ops->read(file, &plain, &back, NULL);
-    memory_fail(medium, 1, MEMORY_FAIL_BEFORE);
+    store_faults_fail(faults, 1, FAULT_BEFORE);
     store->ops->write(file, &plain, &document, NULL);
     store->ops->remove(file, &plain, NULL);
     store->ops->list(store, DOCUMENT_TOLD, &name.spec, NULL, NULL, &plain, NULL);
@@ -123,6 +126,7 @@ static void says_what_was_called_and_never_what_is_in_it(void)
     store->ops->close(file);
     store->ops->free(store);
     memory_medium_free(medium);
+    store_faults_free(faults);
     buf_done(&lines);
 }
 
