@@ -8,6 +8,9 @@
 #include "runtimes/kubernetes/documents.h"
 #include "runtimes/kubernetes/history.h"
 #include "runtimes/kubernetes/runtime.h"
+#ifdef KUSION_TEST_RUNTIME
+#include "test/runtime/cloud.h"
+#endif
 
 /* ---- Runtimes ---- */
 
@@ -23,6 +26,9 @@ static struct runtime *make_kubernetes(const struct connection *connection)
 
 static struct runtime *(*const runtimes[])(const struct connection *connection) = {
     make_kubernetes,
+#ifdef KUSION_TEST_RUNTIME
+    cloud_runtime_new,
+#endif
 };
 _Static_assert(ARRAY_SIZE(runtimes) <= BACKENDS_RUNTIMES, "room for all runtimes");
 

@@ -93,11 +93,12 @@ static void on_change(void *arg, const char *key, const struct informer_object *
     workqueue_add(controller->queue, key);
 }
 
+/* An operation of it goes on. */
 static void enqueue(void *arg, const char *key)
 {
     struct controller *controller = arg;
 
-    workqueue_add(controller->queue, key);
+    workqueue_add_first(controller->queue, key);
 }
 
 /* ---- Lifetime ---- */

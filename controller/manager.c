@@ -171,7 +171,7 @@ static void drain(struct manager *manager, const char *reason)
     while (manager->executor && is_call_in_flight(manager))
         pause_for(DRAIN_LOOK, NULL);
     ticker_free(TAKE(manager->housekeeping));
-    while (manager->ledgers && ledgers_retry(manager->ledgers) > 0)
+    while (manager->ledgers && ledgers_drain(manager->ledgers) > 0)
         pause_for(LEDGERS_INTERVAL, NULL);
     executor_free(TAKE(manager->executor));
     ledgers_free(TAKE(manager->ledgers));

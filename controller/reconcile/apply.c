@@ -3,6 +3,7 @@
 #include "controller/reconcile/report.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "engine/state/calls.h"
 
 /* ---- Endings ---- */
 
@@ -107,6 +108,42 @@ static int failed(struct attempt *attempt, const struct error *failure,
     return tell_end(attempt, &report, &status, error);
 }
 
+#define NAMED_CALLS 3
+
+/* "why; still under way: a, b". Calls that an operation has sent outlive it. */
+static char *describe_superseded(struct attempt *attempt, const struct operation_results *results)
+{
+    struct calls *calls = ledger_calls(operation_ledger(attempt->operation));
+    struct buf text = BUF_INIT;
+    size_t n = 0;
+
+    buf_add_str(&text, attempt_outdated_by(attempt));
+    for (size_t i = 0; results && i < results->count; i++) {
+        const char *id = results->items[i].change->id;
+
+        if (calls_since(calls, id) && n++ < NAMED_CALLS)
+            buf_printf(&text, "%s%s", n == 1 ? "; still under way: " : ", ", id);
+    }
+    if (n > NAMED_CALLS)
+        buf_printf(&text, " and %zu more", n - NAMED_CALLS);
+    return buf_take(&text);
+}
+
+/* Its Release ends with what was done so far. Where that cannot be written, the next operation
+ * cancels it. */
+static void tell_superseded(struct attempt *attempt, const struct operation_results *results)
+{
+    _cleanup_free_ char *message = describe_superseded(attempt, results);
+    struct verdict verdict = {"False", "Superseded", message, PROGRESS_SETTLED, NULL};
+    struct release_report report = {.phase = PHASE_CANCELLED,
+                                    .plan = plan_of(attempt),
+                                    .digest = attempt->digest,
+                                    .results = results,
+                                    .verdict = &verdict};
+
+    release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report, NULL);
+}
+
 static int end_badly(struct attempt *attempt, const struct error *failure,
                      const struct operation_results *results, struct reconcile_result *result,
                      struct error *error)
@@ -119,6 +156,8 @@ static int end_badly(struct attempt *attempt, const struct error *failure,
         return look_again_after(attempt, after, r, result);
     }
     operation_log_failure(&attempt->run, failure, false);
+    if (failure->code == ERR_CANCELLED && attempt->operation && attempt_is_outdated(attempt))
+        tell_superseded(attempt, results);
     attempt_end(attempt);
     return err_copy(error, failure);
 }

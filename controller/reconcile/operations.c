@@ -201,6 +201,17 @@ bool attempt_is_outdated(struct attempt *attempt)
     return result;
 }
 
+const char *attempt_outdated_by(struct attempt *attempt)
+{
+    const char *why;
+
+    pthread_mutex_lock(&attempt->table->lock);
+    why = attempt->told.is_deleting || !attempt->told.uid ? "the Spec was deleted"
+                                                          : "a newer generation of the Spec came";
+    pthread_mutex_unlock(&attempt->table->lock);
+    return why;
+}
+
 bool attempt_is_asked_for(struct attempt *attempt)
 {
     bool result;

@@ -86,6 +86,8 @@ void attempt_read(struct attempt *attempt, const struct value *metadata);
 int attempt_open(struct attempt *attempt, const struct operation_config *config,
                  struct error *error);
 bool attempt_is_outdated(struct attempt *attempt);
+/* Why, for people. */
+const char *attempt_outdated_by(struct attempt *attempt);
 /* Whether it was asked for since it was read. */
 bool attempt_is_asked_for(struct attempt *attempt);
 /* Lets go of all that it has; the operation, if it goes on, is abandoned. */

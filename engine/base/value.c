@@ -263,6 +263,13 @@ size_t value_size(const struct value *value)
     return value->type == VALUE_ARRAY ? value->array->size : value->object->size;
 }
 
+size_t value_memory(const struct value *value)
+{
+    return value && value == &value->document->root
+               ? sizeof(struct document) + value->document->arena.used
+               : 0;
+}
+
 /* ---- Comparing ---- */
 
 static bool same_text(const struct value *a, const struct value *b)

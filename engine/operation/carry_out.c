@@ -118,16 +118,31 @@ void operation_wake_barrier(struct operation *operation)
 
 /* ---- Visits ---- */
 
+/* Of a change of two steps. */
+static bool is_last_half(const struct node *node, uint32_t step)
+{
+    const struct steps *steps = node->operation->steps;
+    uint32_t apply = steps->apply[node->index], delete = steps->delete[node->index];
+    bool create_first = node->operation->plan->changes[node->index].create_first;
+
+    return step == delete ? apply == STEP_NONE || create_first
+                          : delete == STEP_NONE || !create_first;
+}
+
+/* A half that let go of the other may come to its end after it. */
+static bool is_other_half_ended(const struct node *node, uint32_t step)
+{
+    const struct steps *steps = node->operation->steps;
+    uint32_t apply = steps->apply[node->index], delete = steps->delete[node->index];
+    uint32_t other = step == delete ? apply : delete;
+
+    return other == STEP_NONE ||
+           walk_outcome(node->operation->walk, other) != WALK_OUTCOME_NONE;
+}
+
 static void tell(struct operation *operation, struct node *node, struct walk_visit *visit,
                  enum walk_verdict verdict, const struct error *error)
 {
-    const struct steps *steps = operation->steps;
-    bool is_last_half = visit->node == steps->delete[node->index]
-                            ? steps->apply[node->index] == STEP_NONE ||
-                                  operation->plan->changes[node->index].create_first
-                            : steps->delete[node->index] == STEP_NONE ||
-                                  !operation->plan->changes[node->index].create_first;
-
     node->lets_go = verdict == WALK_PARKED && visit->lets_go;
     if (verdict == WALK_PARKED)
         operation_wait_result(operation, node->index, error);
@@ -137,27 +152,51 @@ static void tell(struct operation *operation, struct node *node, struct walk_vis
                                  ? RESULT_DEFERRED
                                  : RESULT_FAILED,
                              error);
-    else if (is_last_half)
+    else if (is_last_half(node, visit->node))
         operation_end_result(operation, node->index, RESULT_SUCCEEDED, NULL);
 }
 
-enum walk_verdict operation_step_visit(struct operation *operation, struct walk_visit *visit)
+static bool is_changed(const struct node *node, enum step_kind kind)
+{
+    return kind == STEP_APPLY ? node->is_applied : node->is_delete_sent;
+}
+
+/* has_changed: this visit did. */
+static bool is_progress(const struct node *node, const struct walk_visit *visit,
+                        enum walk_verdict verdict, bool has_changed)
+{
+    const struct operation *operation = node->operation;
+    bool is_as_it_was = operation->plan->changes[node->index].action == PLAN_UNCHANGED;
+
+    if (is_as_it_was && operation->continues && !visit->count)
+        return false;
+    return verdict != WALK_PARKED || (has_changed && !is_as_it_was);
+}
+
+enum walk_verdict operation_step_visit(struct operation *operation, struct walk_visit *visit,
+                                       bool *ret_is_progress)
 {
     const struct step_node *step = &operation->steps->nodes[visit->node];
+    bool was_changed;
     enum walk_verdict verdict;
     struct error error = {0};
     struct node *node;
 
+    *ret_is_progress = false;
     if (step->kind == STEP_BARRIER)
         return visit_barrier(operation, visit);
     node = &operation->nodes[step->change];
+    was_changed = is_changed(node, step->kind);
     pthread_mutex_lock(&operation->lock);
     operation_start_result(operation, step->change);
     pthread_mutex_unlock(&operation->lock);
     verdict = step->kind == STEP_APPLY ? operation_apply_step(operation, node, visit, &error)
                                        : operation_delete_step(operation, node, visit, &error);
+    *ret_is_progress = is_progress(node, visit, verdict, !was_changed && is_changed(node, step->kind));
     if (verdict != WALK_PARKED)
         operation_unsubscribe(node);
+    if (verdict != WALK_PARKED && is_other_half_ended(node, visit->node))
+        operation_let_go(node);
     pthread_mutex_lock(&operation->lock);
     tell(operation, node, visit, verdict, &error);
     pthread_mutex_unlock(&operation->lock);

@@ -93,16 +93,30 @@ static void drop(struct operation *operation, struct node *node, bool is_gone)
 
 /* ---- The step ---- */
 
-static int plan_anew(struct operation *operation, struct node *node, struct error *error)
+static void take(struct runtime_step **to, struct runtime_step *step)
+{
+    if (*to)
+        (*to)->ops->step_free(*to);
+    *to = step;
+}
+
+/* A step is applied once: what was tried, and failed, is planned again before it is tried again. */
+static int plan_anew(struct operation *operation, struct node *node, const struct record *record,
+                     struct error *error)
 {
     struct planned planned = {0};
-    int r = operation_plan_one(operation, node, NULL, true, &planned, error);
+    int r;
 
+    if (change_of(node)->resource)
+        r = operation_plan_removal(operation, node, record, &planned, error);
+    else
+        r = operation_plan_one(operation, node, NULL, true, &planned, error);
     if (r >= 0) {
-        if (node->step)
-            node->step->ops->step_free(node->step);
-        node->step = TAKE(planned.step);
-        node->needs_plan = false;
+        if (planned.removal)
+            take(&node->removal, TAKE(planned.removal));
+        else
+            take(&node->step, TAKE(planned.step));
+        node->needs_removal_plan = false;
     }
     planned_done(&planned);
     return r;
@@ -163,7 +177,7 @@ static int send(struct operation *operation, struct node *node, struct runtime_s
         drop(operation, node, true);
     calls_end(calls, id);
     if (r < 0)
-        node->needs_plan = !change_of(node)->resource;
+        node->needs_removal_plan = true;
     else
         node->is_delete_sent = true;
     return r;
@@ -172,13 +186,13 @@ static int send(struct operation *operation, struct node *node, struct runtime_s
 /* After a conflict: what is there may be another object by now, or nobody's to delete. 1: nothing is
  * to be done any more. */
 static int look_whether_it_is_ours(struct operation *operation, struct node *node,
-                                   struct error *error)
+                                   const struct record *record, struct error *error)
 {
     struct error problem = {0};
 
-    if (plan_anew(operation, node, &problem) < 0)
+    if (plan_anew(operation, node, record, &problem) < 0)
         return problem.code == ERR_CONFLICT ? error->code : err_copy(error, &problem);
-    return node->step->action == PLAN_DELETE ? error->code : 1;
+    return step_of(node)->action == PLAN_DELETE ? error->code : 1;
 }
 
 static int look(struct operation *operation, struct node *node, const struct record *record,
@@ -246,12 +260,12 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
     set_action(node, PLAN_DELETE);
     r = was_sent ? look(operation, node, record, &outcome, error)
                  : send(operation, node, step, &outcome, error);
-    if (r == ERR_CONFLICT && node->needs_plan)
-        r = look_whether_it_is_ours(operation, node, error);
+    if (r == ERR_CONFLICT && node->needs_removal_plan)
+        r = look_whether_it_is_ours(operation, node, record, error);
     if (r < 0) {
         verdict = operation_retry(node, visit, error);
     } else if (r > 0) {
-        verdict = forget(operation, node, node->step);
+        verdict = forget(operation, node, step_of(node));
     } else if (is_gone(&outcome, step)) {
         if (was_sent)
             drop(operation, node, true);
@@ -283,8 +297,8 @@ enum walk_verdict operation_delete_step(struct operation *operation, struct node
         return WALK_FAILED;
     }
     r = ledger_check(operation->ledger, error);
-    if (r >= 0 && (node->needs_plan || is_unplanned))
-        r = plan_anew(operation, node, error);
+    if (r >= 0 && (node->needs_removal_plan || is_unplanned))
+        r = plan_anew(operation, node, record, error);
     if (r >= 0 && is_to_be_planned_anew(node))
         r = plan_replacement_anew(operation, node, record, error);
     if (r < 0)

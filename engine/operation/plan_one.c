@@ -132,3 +132,9 @@ int operation_plan_one(struct operation *operation, struct node *node, const str
         return plan_leaving(operation, node, change->record, is_due, ret, error);
     return plan_resource(operation, node, prior, is_due, ret, error);
 }
+
+int operation_plan_removal(struct operation *operation, struct node *node,
+                           const struct record *old, struct planned *ret, struct error *error)
+{
+    return plan_removal(operation, node, TARGET_OLD, old, NULL, &ret->removal, error);
+}

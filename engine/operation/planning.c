@@ -229,6 +229,7 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
     else
         take(operation, change, &planned);
     keep_doubtful(operation, change);
+    observation_done(&node->hint); /* of no use any more */
     return WALK_DONE;
 }
 
@@ -336,6 +337,7 @@ int operation_conclude_plan(struct operation *operation, struct error *error)
 {
     int r = check_whole(operation, error);
 
+    operation_forget_hints(operation);
     if (r < 0)
         return r;
     keep_renamed(operation);

@@ -40,7 +40,7 @@ struct node {
     bool is_applied;                /* by this operation, or found as wanted */
     bool is_delete_sent;
     bool needs_plan;                /* what was planned does not hold any more, or was tried */
-    unsigned takes;                 /* how often it was planned again since it was not as planned */
+    bool needs_removal_plan;        /* likewise, of the object that is to go */
     unsigned failures;              /* in a row, that waiting may mend */
     const char *deposed;            /* what its recorded object is called while it makes room; arena */
     struct runtime_step *step;      /* owned: planned anew when it was due; NULL: as the plan has it */
@@ -87,7 +87,11 @@ struct operation {
     uint16_t *groups;
     struct walk *walk; /* of the stage */
     struct operation_apply how;
-    int64_t progressed_at;
+    bool continues;        /* what another operation began under the same revision */
+    int64_t progressed_at; /* ms, monotonic; of what it continues, perhaps long before it began */
+    int64_t active_at;     /* likewise; since then it has been at work itself: what calls have time from */
+    size_t memory;         /* what it holds, by operation_measure(), when so many changes had ended: */
+    size_t n_measured;     /* SIZE_MAX: never */
     size_t n_ended, n_waiting;
     uint32_t waits_for; /* a change that waits, or STEP_NONE */
 };
@@ -137,6 +141,9 @@ void planned_done(struct planned *planned);
  * comes after is applied. */
 int operation_plan_one(struct operation *operation, struct node *node, const struct record *prior,
                        bool is_due, struct planned *ret, struct error *error);
+/* Plans, for a resource that is replaced, how its old object goes: ret->removal alone. */
+int operation_plan_removal(struct operation *operation, struct node *node,
+                           const struct record *old, struct planned *ret, struct error *error);
 
 /* ---- doubt.c ---- */
 
@@ -166,12 +173,19 @@ const struct value *operation_dependencies(const struct operation *operation, ui
 /* What an intent says of a resource: as planned, where that is known. A reference; or NULL. */
 const struct value *operation_intended(const struct value *planned, const struct value *written);
 
+/* ms without progress that an earlier operation under this revision, which did not come to its end,
+ * had waited when it is continued now; negative: there was none. */
+int64_t operation_time_lost(struct operation *operation, int64_t revision);
+
 /* All steps have ended: State is told. The error: what stands for all that failed. */
 int operation_conclude(struct operation *operation, struct error *error);
 
 /* ---- carry_out.c ---- */
 
-enum walk_verdict operation_step_visit(struct operation *operation, struct walk_visit *visit);
+/* *ret_is_progress: something was changed, or what was waited for has come to its end. What is found
+ * as it was left is none, where an operation continues another: time would begin anew each time. */
+enum walk_verdict operation_step_visit(struct operation *operation, struct walk_visit *visit,
+                                       bool *ret_is_progress);
 /* For walk_config. */
 void operation_on_end(void *arg, uint32_t step, enum walk_outcome outcome, uint32_t cause);
 /* A step has ended: the barrier may have waited for it alone. Under the lock. */
@@ -186,6 +200,15 @@ enum walk_verdict operation_retry(struct node *node, struct walk_visit *visit,
 void operation_unsubscribe(struct node *node);
 /* What others' references see of it; what was secret when it was sent is secret in it. */
 void operation_set_live(struct node *node, const struct value *live);
+
+/* ---- memory.c ---- */
+
+/* Bytes that it holds, about. Under the lock, while no visit is under way. */
+size_t operation_measure(const struct operation *operation);
+/* Nobody looks at them any more after planning. */
+void operation_forget_hints(struct operation *operation);
+/* The change has come to its end: what only its own visits need goes. By the last of them. */
+void operation_let_go(struct node *node);
 
 /* ---- make.c ---- */
 

@@ -38,14 +38,16 @@ static void add_change(struct operation *operation, uint32_t index, const struct
     struct node *node = &operation->nodes[index];
 
     change->id = arena_str(&operation->plan->arena, resource ? resource->id : record->id);
-    change->type = arena_str(&operation->plan->arena, resource ? resource->type : record->type);
     if (record && record->deposed)
         change->deposed = arena_str(&operation->plan->arena, record->deposed);
     change->resource = resource;
     change->record = record_ref(record);
     node->operation = operation;
     node->index = index;
-    node->binding = binding_of(operation, change->type);
+    node->binding = binding_of(operation, resource ? resource->type : record->type);
+    change->type = node->binding ? node->binding->runtime->ops->type
+                                 : arena_str(&operation->plan->arena,
+                                             resource ? resource->type : record->type);
 }
 
 void operation_list_changes(struct operation *operation)

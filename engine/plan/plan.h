@@ -19,7 +19,7 @@
 enum plan_action plan_decide(bool prior, bool planned, enum presence live);
 
 struct plan_change {
-    const char *id, *type, *deposed;  /* in the plan's arena */
+    const char *id, *type, *deposed;  /* in the plan's arena, or the runtime's own */
     enum plan_action action;
     bool create_first;                /* of REPLACE, as it is carried out */
     bool cannot_create_first;         /* of REPLACE: runtime.h */

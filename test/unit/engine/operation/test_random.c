@@ -1,6 +1,6 @@
 /*
  * Lives of Specs, at random, over both worlds in one graph: they change, and resources fail, are
- * killed, cancelled, lost and changed by others on the way. In the end, left in peace (and what is
+ * killed, cancelled, evicted while they are parked, lost and changed by others on the way. In the end, left in peace (and what is
  * in doubt cleared up), all is as the last Spec has it; and after a destroy nothing is left.
  *
  * KUSION_TEST_LIVES is how many, KUSION_TEST_SEED the first one's seed (hack/soak random).
@@ -116,7 +116,7 @@ static void let_something_happen(struct stage *stage)
     const char *name = random_name();
     unsigned when = 1 + (unsigned)rand() % 14;
 
-    switch (rand() % 8) {
+    switch (rand() % 10) {
     case 0:
         stage->world.kill_at = when;
         break;
@@ -134,6 +134,10 @@ static void let_something_happen(struct stage *stage)
         break;
     case 5:
         meddle(stage, name);
+        break;
+    case 6:
+    case 7:
+        stage->evict_at = 1 + when / 3;
         break;
     default:
         fault_at_random(stage, name);

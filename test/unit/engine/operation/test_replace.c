@@ -108,6 +108,48 @@ static void a_failed_create_leaves_the_old_one_in_force(void)
     EXPECT_STR(stage_state(&stage), "a d", "the next time");
 }
 
+/* f depended on c, and c on g; now g depends on f, and c leaves. f is created first, for e's sake. */
+static void dependencies_that_turn_round_are_no_circle(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "Cloud/g=0*0 c=0@g Cloud/f=1*0:c Cloud/e=1~0:f"), 0, "applied");
+    EXPECT_INT(stage_apply(&stage, "Cloud/f=1*1 Cloud/g=0*1@f Cloud/e=1~1:f"), 0,
+               stage.error.message);
+    EXPECT_STR(stage_cloud(&stage), "e=1~1 f=1*1 g=0*1@addr-f", "all of it");
+    EXPECT_STR(stage_objects(&stage), "", "and nothing else");
+}
+
+/* The answer to the deletion of the old one is lost: it is looked at, and planned again, before it is
+ * deleted again. (The stage checks that no step is applied twice.) */
+static void a_removal_without_an_answer_is_planned_again(void)
+{
+    static const struct {
+        const char *note, *before, *now;
+        unsigned fault;
+        int code; /* of what follows: the create's outcome is not known either */
+        const char *cloud;
+    } rows[] = {
+        {"not done", "Cloud/d=1*k", "Cloud/d=1*l", CLOUD_UNMADE, ERR_TIMEOUT, "d=1*k"},
+        {"done", "Cloud/d=1*k", "Cloud/d=1*l", CLOUD_LOST, ERR_CONFLICT, "d=1*l"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_stage_ struct stage stage;
+
+        stage_init(&stage);
+        EXPECT_INT(stage_apply(&stage, rows[i].before), 0, rows[i].note);
+        fake_cloud_fault(&stage.cloud, "d", rows[i].fault);
+        EXPECT_INT(stage_apply(&stage, rows[i].now), rows[i].code, rows[i].note);
+        EXPECT_STR(stage_cloud(&stage), rows[i].cloud, rows[i].note);
+        fake_cloud_fault(&stage.cloud, "d", 0);
+        doubt_clear(&stage);
+        EXPECT_INT(stage_apply(&stage, rows[i].now), 0, rows[i].note);
+        EXPECT_STR(stage_cloud(&stage), "d=1*l", rows[i].note);
+    }
+}
+
 /* Created first, and made in part: both are there, and named, until one is as it should be. */
 static void a_create_that_fails_half_way_keeps_both(void)
 {
@@ -263,6 +305,8 @@ static void a_slow_delete_is_waited_for(void)
 SUITE(operation_replace, TEST(replaces_in_the_order_that_is_asked_for),
       TEST(says_why_it_is_replaced), TEST(what_turns_out_as_it_was_stays),
       TEST(what_is_single_is_deleted_first), TEST(a_failed_create_leaves_the_old_one_in_force),
+      TEST(dependencies_that_turn_round_are_no_circle),
+      TEST(a_removal_without_an_answer_is_planned_again),
       TEST(a_create_that_fails_half_way_keeps_both), TEST(a_deposed_one_is_not_forgotten),
       TEST(a_deposed_one_goes_without_prune_too), TEST(what_was_not_made_to_its_end_is_replaced),
       TEST(a_tainted_one_can_leave), TEST(an_update_that_ends_half_way_goes_on_the_next_time),

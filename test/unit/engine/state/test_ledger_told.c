@@ -127,6 +127,7 @@ static void a_lease_found_again_stores_it(void)
     land_put(ledger, record_of("b", 6), LEDGER_NOW, NULL);
     EXPECT_INT((long long)memory_documents(stage.medium), 2, "told");
     EXPECT_INT((long long)ledgers_retry(old.ledgers), 1, "still fenced");
+    EXPECT_INT((long long)ledgers_drain(old.ledgers), 0, "a process that ends has done all it can");
     atomic_store(&old.is_fenced, false);
     ledger_unref(ledger);
     EXPECT_INT((long long)ledgers_retry(old.ledgers), 0, "stored");
@@ -164,6 +165,7 @@ static void what_cannot_be_told_is_kept(void)
         land_put(ledger, record_of("db", 5), LEDGER_NOW, NULL);
         ledger_unref(ledger);
         EXPECT_INT((long long)ledgers_retry(old.ledgers), 1, "kept");
+        EXPECT_INT((long long)ledgers_drain(old.ledgers), 1, "also by a process that ends");
         atomic_store(&is_down, false);
         EXPECT_INT((long long)ledgers_retry(old.ledgers), !is_lost, "told");
         EXPECT_INT((long long)memory_documents(stage.medium), 2, "there it is");
