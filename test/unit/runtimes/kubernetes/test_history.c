@@ -260,6 +260,14 @@ static void writes_no_status_of_a_persons_release(void)
     end(&scene);
 }
 
+static int expect_second(void *arg, const struct release_head *head, struct error *error)
+{
+    (void)error;
+    EXPECT_INT(head->revision, 2, "listed");
+    ++*(unsigned *)arg;
+    return 0;
+}
+
 /* Revisions that somebody made up do not become the newest (S15). */
 static void counts_no_revision_that_is_none(void)
 {
@@ -274,6 +282,7 @@ static void counts_no_revision_that_is_none(void)
     };
     _cleanup_(release_record_free_p) struct release_record *record = NULL;
     _cleanup_free_ char *version = NULL, *loaded = NULL;
+    unsigned listed = 0;
     struct scene scene;
 
     begin(&scene);
@@ -283,6 +292,9 @@ static void counts_no_revision_that_is_none(void)
     EXPECT_INT(scene.history->ops->load(scene.history, &web, 0, &plain, &record, &loaded, NULL), 0,
                "load");
     EXPECT_INT(record ? record->head.revision : 0, 2, "the newest");
+    EXPECT_INT(scene.history->ops->list(scene.history, &web, expect_second, &listed, &plain, NULL),
+               0, "list");
+    EXPECT_INT(listed, 1, "that one alone");
     end(&scene);
 }
 
