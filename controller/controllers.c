@@ -113,7 +113,8 @@ static void make_metrics(struct controllers *controllers, struct metrics *metric
     controllers->depth = metrics_gauge(metrics, "workqueue_depth", "Keys that wait.", "name", NULL);
 }
 
-struct controllers *controllers_new(struct reconcile_context *context, struct metrics *metrics)
+struct controllers *controllers_new(struct reconcile_context *context, struct metrics *metrics,
+                                    size_t memory)
 {
     struct controllers *controllers = NEW(struct controllers);
 
@@ -125,7 +126,8 @@ struct controllers *controllers_new(struct reconcile_context *context, struct me
         controller->all = controllers;
         controller->kind = kind;
         controller->queue = workqueue_new(&system_clock);
-        controller->operations = operations_new(&(struct operations_config){enqueue, controller});
+        controller->operations = operations_new(
+            &(struct operations_config){.enqueue = enqueue, .arg = controller, .memory = memory});
     }
     context->operations = controllers->of[SPECS].operations;
     context->previews = controllers->of[RELEASES].operations;

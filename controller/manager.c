@@ -53,7 +53,8 @@ static int serve(struct manager *manager, struct error *error)
 {
     manager->metrics = metrics_new();
     operation_metrics_init(&manager->operation_metrics, manager->metrics);
-    manager->controllers = controllers_new(&manager->context, manager->metrics);
+    manager->controllers = controllers_new(&manager->context, manager->metrics,
+                                           (size_t)manager->flags->operation_memory);
     manager->serving_config = (struct serving_config){.flags = manager->flags,
                                                       .metrics = manager->metrics,
                                                       .outage = &manager->outage,

@@ -389,6 +389,8 @@ static int mark_revision(struct attempt *attempt, struct error *error)
     struct state_head head;
 
     ledger_head(ledger, &arena, &head);
+    if (head.revision != attempt->revision)
+        head.progressed_at = 0; /* it was another's */
     head.revision = attempt->revision;
     ledger_set_head(ledger, &head);
     arena_done(&arena);

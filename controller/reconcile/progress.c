@@ -141,3 +141,16 @@ int progress_tell(struct attempt *attempt, int64_t *ret_after, struct error *err
         *ret_after = next > now(attempt) ? next - now(attempt) : 1;
     return r;
 }
+
+int progress_tell_rest(struct attempt *attempt, struct error *error)
+{
+    bool said = false;
+    int r;
+
+    if (is_silent(attempt, true))
+        return 0;
+    r = write_release(attempt, true, error);
+    if (r >= 0 && words[attempt->run.log.operation].working)
+        r = say_waiting(attempt, &said, error);
+    return r;
+}

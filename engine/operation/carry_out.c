@@ -129,7 +129,6 @@ static bool is_last_half(const struct node *node, uint32_t step)
                           : delete == STEP_NONE || !create_first;
 }
 
-/* A half that let go of the other may come to its end after it. */
 static bool is_other_half_ended(const struct node *node, uint32_t step)
 {
     const struct steps *steps = node->operation->steps;
@@ -138,6 +137,25 @@ static bool is_other_half_ended(const struct node *node, uint32_t step)
 
     return other == STEP_NONE ||
            walk_outcome(node->operation->walk, other) != WALK_OUTCOME_NONE;
+}
+
+/* Of a deletion after its replacement: the old object stays until the new one is ready, though what
+ * depends on that may go on before. So the two halves are never visited at once. DONE: it may go. */
+static enum walk_verdict wait_for_replacement(const struct node *node, uint32_t step)
+{
+    const struct steps *steps = node->operation->steps;
+    uint32_t apply = steps->apply[node->index];
+
+    if (step != steps->delete[node->index] || apply == STEP_NONE || !is_last_half(node, step))
+        return WALK_DONE;
+    switch (walk_outcome(node->operation->walk, apply)) {
+    case WALK_OUTCOME_NONE:
+        return WALK_PARKED;
+    case WALK_OUTCOME_DONE:
+        return WALK_DONE;
+    default:
+        return WALK_FAILED; /* as the other half has told */
+    }
 }
 
 static void tell(struct operation *operation, struct node *node, struct walk_visit *visit,
@@ -177,22 +195,26 @@ enum walk_verdict operation_step_visit(struct operation *operation, struct walk_
                                        bool *ret_is_progress)
 {
     const struct step_node *step = &operation->steps->nodes[visit->node];
-    bool was_changed;
     enum walk_verdict verdict;
     struct error error = {0};
     struct node *node;
+    bool was_changed;
 
     *ret_is_progress = false;
     if (step->kind == STEP_BARRIER)
         return visit_barrier(operation, visit);
     node = &operation->nodes[step->change];
+    verdict = wait_for_replacement(node, visit->node);
+    if (verdict != WALK_DONE)
+        return verdict;
     was_changed = is_changed(node, step->kind);
     pthread_mutex_lock(&operation->lock);
     operation_start_result(operation, step->change);
     pthread_mutex_unlock(&operation->lock);
     verdict = step->kind == STEP_APPLY ? operation_apply_step(operation, node, visit, &error)
                                        : operation_delete_step(operation, node, visit, &error);
-    *ret_is_progress = is_progress(node, visit, verdict, !was_changed && is_changed(node, step->kind));
+    *ret_is_progress =
+        is_progress(node, visit, verdict, !was_changed && is_changed(node, step->kind));
     if (verdict != WALK_PARKED)
         operation_unsubscribe(node);
     if (verdict != WALK_PARKED && is_other_half_ended(node, visit->node))

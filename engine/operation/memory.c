@@ -43,12 +43,6 @@ size_t operation_measure(const struct operation *operation)
     return bytes;
 }
 
-void operation_forget_hints(struct operation *operation)
-{
-    for (size_t i = 0; i < operation->plan->n_changes; i++)
-        observation_done(&operation->nodes[i].hint);
-}
-
 static void free_step(struct runtime_step **step)
 {
     if (*step)

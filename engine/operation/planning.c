@@ -337,7 +337,6 @@ int operation_conclude_plan(struct operation *operation, struct error *error)
 {
     int r = check_whole(operation, error);
 
-    operation_forget_hints(operation);
     if (r < 0)
         return r;
     keep_renamed(operation);

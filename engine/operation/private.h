@@ -205,8 +205,6 @@ void operation_set_live(struct node *node, const struct value *live);
 
 /* Bytes that it holds, about. Under the lock, while no visit is under way. */
 size_t operation_measure(const struct operation *operation);
-/* Nobody looks at them any more after planning. */
-void operation_forget_hints(struct operation *operation);
 /* The change has come to its end: what only its own visits need goes. By the last of them. */
 void operation_let_go(struct node *node);
 

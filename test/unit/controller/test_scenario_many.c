@@ -156,5 +156,39 @@ static void ends_without_the_lease(void)
     scene_end(&scene);
 }
 
+/* No memory for what waits: it is evicted, and begun again when it is asked for, under the same
+ * Release. */
+static void what_is_evicted_goes_on(void)
+{
+    struct scene scene = {.flags = "--operation-memory=1"};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", DEPLOYMENT("d", "1"));
+    scene_expect_there(&scene, DEPLOYMENTS "/d");
+    scene_expect_quiet(&scene);
+    EXPECT_PHASE(&scene, "web", 1, "applying");
+    scene_roll_out(&scene, "d");
+    scene_expect_quiet(&scene);
+    EXPECT_PHASE(&scene, "web", 1, "applying"); /* nobody looks */
+    scene_ask(&scene, "web");
+    scene_expect_ready(&scene, "web", "True", NULL);
+    EXPECT_PHASE(&scene, "web", 1, "succeeded");
+    EXPECT_PHASE(&scene, "web", 2, NULL);
+    scene_end(&scene);
+}
+
+/* The time that it may wait goes on meanwhile: it is begun again when that ends. */
+static void what_is_evicted_runs_out_of_time(void)
+{
+    struct scene scene = {.flags = "--operation-memory=1"};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "\"timeout\":\"3s\",", DEPLOYMENT("d", "1"));
+    scene_expect_ready(&scene, "web", "False", NULL);
+    EXPECT_PHASE(&scene, "web", 1, "failed");
+    scene_end(&scene);
+}
+
 SUITE(scenario_many, TEST(waiting_costs_no_threads), TEST(previews),
-      TEST(goes_on_without_its_release), TEST(ends_without_the_lease))
+      TEST(goes_on_without_its_release), TEST(ends_without_the_lease),
+      TEST(what_is_evicted_goes_on), TEST(what_is_evicted_runs_out_of_time))

@@ -34,7 +34,8 @@ static void fixture_start(struct fixture *fixture)
     fixture->ledgers =
         ledgers_new(&(struct ledgers_config){.store = fixture->store, .clock = &system_clock});
     fixture->executor = executor_new(&(struct executor_config){.clock = &system_clock});
-    fixture->operations = operations_new(&(struct operations_config){enqueue, fixture});
+    fixture->operations =
+        operations_new(&(struct operations_config){.enqueue = enqueue, .arg = fixture});
 }
 
 static void fixture_stop(struct fixture *fixture)

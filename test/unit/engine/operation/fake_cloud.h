@@ -42,6 +42,7 @@ enum {
     CLOUD_DEFERS = 1 << 12,    /* cannot be planned yet */
     CLOUD_SINGLE = 1 << 13,    /* there cannot be two at once */
     CLOUD_FINDABLE = 1 << 14,  /* found by its name, though its id is not known */
+    CLOUD_UNBOUND = 1 << 15,   /* not ready; perhaps something that uses it has to be made first */
 };
 
 struct fake_thing {

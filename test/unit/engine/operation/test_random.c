@@ -88,7 +88,8 @@ static void fault_at_random(struct stage *stage, const char *name)
         FAKE_UNSEEN,  FAKE_STUCK,       FAKE_KEPT,      FAKE_VANISHES, FAKE_BUSY, FAKE_BUSY_ONCE};
     static const unsigned of_things[] = {
         CLOUD_REFUSED, CLOUD_BUSY,   CLOUD_BUSY_ONCE, CLOUD_PARTIAL, CLOUD_HALF,      CLOUD_LOST,
-        CLOUD_UNMADE,  CLOUD_UNSEEN, CLOUD_KEPT,      CLOUD_LINGERS, CLOUD_UNHEALTHY, CLOUD_DEFERS};
+        CLOUD_UNMADE,  CLOUD_UNSEEN, CLOUD_KEPT,      CLOUD_LINGERS, CLOUD_UNHEALTHY, CLOUD_DEFERS,
+        CLOUD_UNBOUND};
 
     if (is_of_cloud(*name))
         fake_cloud_fault(&stage->cloud, name, of_things[(size_t)rand() % ARRAY_SIZE(of_things)]);

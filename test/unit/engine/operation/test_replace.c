@@ -108,6 +108,22 @@ static void a_failed_create_leaves_the_old_one_in_force(void)
     EXPECT_STR(stage_state(&stage), "a d", "the next time");
 }
 
+/* What depends on the new one goes on before that is ready. The old one stays until it is. */
+static void the_old_one_stays_until_the_new_one_is_ready(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1~k b@d.id"), 0, "applied");
+    fake_cloud_fault(&stage.cloud, "d", CLOUD_UNBOUND);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1~l b@d.id"), ERR_TIMEOUT, "not ready");
+    EXPECT_STR(stage.results.data, "d timed out; b succeeded", "results");
+    EXPECT_STR(stage_cloud(&stage), "d=1~k d=1~l", "both");
+    fake_cloud_fault(&stage.cloud, "d", 0);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1~l b@d.id"), 0, stage.error.message);
+    EXPECT_STR(stage_cloud(&stage), "d=1~l", "the new one");
+}
+
 /* f depended on c, and c on g; now g depends on f, and c leaves. f is created first, for e's sake. */
 static void dependencies_that_turn_round_are_no_circle(void)
 {
@@ -305,6 +321,7 @@ static void a_slow_delete_is_waited_for(void)
 SUITE(operation_replace, TEST(replaces_in_the_order_that_is_asked_for),
       TEST(says_why_it_is_replaced), TEST(what_turns_out_as_it_was_stays),
       TEST(what_is_single_is_deleted_first), TEST(a_failed_create_leaves_the_old_one_in_force),
+      TEST(the_old_one_stays_until_the_new_one_is_ready),
       TEST(dependencies_that_turn_round_are_no_circle),
       TEST(a_removal_without_an_answer_is_planned_again),
       TEST(a_create_that_fails_half_way_keeps_both), TEST(a_deposed_one_is_not_forgotten),
