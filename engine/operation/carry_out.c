@@ -86,6 +86,19 @@ enum walk_verdict operation_retry(struct node *node, struct walk_visit *visit,
 
 /* ---- The barrier ---- */
 
+/* What became of the Spec's resources, by the uids of their objects. By one visit, before any
+ * deletion of what leaves. */
+static void list_applied(struct operation *operation)
+{
+    operation->applied = ledger_records(operation->ledger);
+    for (size_t i = 0; i < operation->applied.count; i++) {
+        const struct record *record = operation->applied.items[i];
+
+        if (record->uid && operation_resource_of(operation, record))
+            strmap_put(&operation->applied_uids, record->uid, operation);
+    }
+}
+
 /* Everything is applied, not merely let go of. */
 static enum walk_verdict visit_barrier(struct operation *operation, struct walk_visit *visit)
 {
@@ -104,6 +117,8 @@ static enum walk_verdict visit_barrier(struct operation *operation, struct walk_
             verdict = WALK_FAILED;
     }
     pthread_mutex_unlock(&operation->lock);
+    if (verdict == WALK_DONE)
+        list_applied(operation);
     visit->retry_after = CLOCK_FOREVER;
     return verdict;
 }

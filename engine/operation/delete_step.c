@@ -245,6 +245,15 @@ static enum walk_verdict wait_for_end(struct node *node, struct walk_visit *visi
     return operation_park(node, visit);
 }
 
+/* Its object goes on under another id of the Spec. That may have become known only when that one was
+ * applied: its planning failed at first, say. */
+static bool is_renamed(const struct operation *operation, const struct node *node,
+                       const struct runtime_step *step)
+{
+    return !change_of(node)->resource && step->uid &&
+           strmap_get(&operation->applied_uids, step->uid);
+}
+
 static enum walk_verdict visit_step(struct operation *operation, struct node *node,
                                     const struct record *record, struct walk_visit *visit,
                                     struct error *error)
@@ -257,6 +266,10 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
 
     if (!step || step->action == PLAN_FORGET || step->action == PLAN_NONE)
         return forget(operation, node, step);
+    if (!was_sent && is_renamed(operation, node, step))
+        return forget(operation, node, step);
+    if (!was_sent && operation_guard_content(node, error) < 0)
+        return WALK_FAILED;
     set_action(node, PLAN_DELETE);
     r = was_sent ? look(operation, node, record, &outcome, error)
                  : send(operation, node, step, &outcome, error);

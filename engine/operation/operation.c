@@ -78,6 +78,8 @@ static void destroy(void *arg)
     free(operation->planned.items);
     free(operation->recorded.items);
     free(operation->inside.items);
+    strmap_done(&operation->applied_uids);
+    ledger_records_done(&operation->applied);
     plan_free(operation->plan);
     spec_free(operation->spec);
     ledger_records_done(&operation->records);

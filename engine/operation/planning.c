@@ -228,6 +228,7 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
         change->action = PLAN_UNKNOWN;
     else
         take(operation, change, &planned);
+    planned_done(&planned);
     keep_doubtful(operation, change);
     observation_done(&node->hint); /* of no use any more */
     return WALK_DONE;
@@ -235,29 +236,27 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
 
 /* ---- When all are planned ---- */
 
-static void trip_guard(struct plan_change *outer, const struct plan_change *inner)
+int operation_guard_content(const struct node *node, struct error *error)
 {
-    struct error error = {0};
+    const struct plan_change *change = &node->operation->plan->changes[node->index];
 
-    err_set(&error, ERR_CONFLICT, "DeletionGuardTripped",
-            "it left the Spec, which still names \"%s\", and that would go with it: take both "
-            "out of the Spec, or none",
-            inner->id);
-    free(outer->error);
-    outer->error = err_new(&error);
+    if (change->resource || !node->content)
+        return 0;
+    return err_set(error, ERR_CONFLICT, "DeletionGuardTripped",
+                   "it left the Spec, which still names \"%s\", and that would go with it: take both "
+                   "out of the Spec, or none",
+                   node->content->id);
 }
 
 static void guard_content(struct operation *operation)
 {
-    struct plan_change *changes = operation->plan->changes;
+    for (size_t i = 0; i < operation->plan->n_changes; i++) {
+        struct plan_change *change = &operation->plan->changes[i];
+        struct error error = {0};
 
-    for (size_t e = 0; e < operation->inside.count; e++) {
-        const struct graph_edge *edge = &operation->inside.items[e];
-        struct plan_change *outer = &changes[edge->dependency];
-
-        if (!outer->resource && outer->action == PLAN_DELETE && changes[edge->node].resource &&
-            !outer->error)
-            trip_guard(outer, &changes[edge->node]);
+        if (change->action == PLAN_DELETE && !change->error &&
+            operation_guard_content(&operation->nodes[i], &error) < 0)
+            change->error = err_new(&error);
     }
 }
 

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 
+#include "engine/base/strmap.h"
 #include "engine/graph/graph.h"
 #include "engine/graph/relations.h"
 #include "engine/operation/operation.h"
@@ -46,6 +47,7 @@ struct node {
     struct runtime_step *step;      /* owned: planned anew when it was due; NULL: as the plan has it */
     struct runtime_step *removal;   /* likewise, of the object that a replacement takes away */
     bool stays;                     /* planned anew, it does not have to be replaced */
+    const struct plan_change *content; /* a resource of the Spec that would go with it; or NULL */
     struct runtime_subscription *subscription;
 };
 
@@ -81,6 +83,8 @@ struct operation {
     struct step_change *step_changes; /* of each change: rank and last, from planning on */
     struct edges planned, recorded;   /* among changes: from the Spec, from State */
     struct edges inside;              /* the node is in the dependency, and goes with it */
+    struct ledger_records applied;    /* when everything was applied, before anything is deleted */
+    struct strmap applied_uids;       /* of the Spec's resources among them */
 
     struct graph *graph; /* of the planning walk */
     struct steps *steps;
@@ -111,6 +115,9 @@ const struct runtime_ops *operation_ops(const struct node *node);
 
 /* Makes the plan's changes and nodes: the Spec's resources, then what leaves. */
 void operation_list_changes(struct operation *operation);
+/* The Spec's resource that a record belongs to; NULL: it leaves. */
+const struct resource *operation_resource_of(const struct operation *operation,
+                                             const struct record *record);
 /* What comes before what: the Spec's dependencies, the records', and the runtimes' relations. */
 int operation_relate(struct operation *operation, struct error *error);
 
@@ -125,6 +132,8 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
 int operation_conclude_plan(struct operation *operation, struct error *error);
 /* The walk over the steps. */
 void operation_begin_steps(struct operation *operation);
+/* ERR_CONFLICT DeletionGuardTripped: it leaves, and a resource of the Spec would go with it. */
+int operation_guard_content(const struct node *node, struct error *error);
 
 /* ---- plan_one.c ---- */
 

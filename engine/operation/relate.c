@@ -13,9 +13,8 @@ static bool has_type(const struct record *record, const struct resource *resourc
     return str_equal(record->type, resource->type);
 }
 
-/* The Spec's resource that a record belongs to; NULL: it leaves. */
-static const struct resource *spec_resource_of(const struct operation *operation,
-                                          const struct record *record)
+const struct resource *operation_resource_of(const struct operation *operation,
+                                             const struct record *record)
 {
     const struct resource *resource =
         operation->spec ? strmap_get(&operation->spec->by_id, record->id) : NULL;
@@ -57,7 +56,7 @@ void operation_list_changes(struct operation *operation)
     uint32_t index = 0;
 
     for (size_t i = 0; i < operation->records.count; i++)
-        n_leaving += !spec_resource_of(operation, operation->records.items[i]);
+        n_leaving += !operation_resource_of(operation, operation->records.items[i]);
     operation->plan = plan_new(n_resources, n_leaving);
     operation->nodes = NEW_ARRAY(struct node, n_resources + n_leaving + 1);
     for (; index < n_resources; index++) {
@@ -69,7 +68,7 @@ void operation_list_changes(struct operation *operation)
         record_unref(record);
     }
     for (size_t i = 0; i < operation->records.count; i++)
-        if (!spec_resource_of(operation, operation->records.items[i]))
+        if (!operation_resource_of(operation, operation->records.items[i]))
             add_change(operation, index++, NULL, operation->records.items[i]);
 }
 
@@ -138,8 +137,11 @@ static void take_relation(struct operation *operation, uint32_t node, uint32_t o
         add_edge(&operation->planned, node, other);
     if (changes[node].record && changes[other].record)
         add_edge(&operation->recorded, node, other);
-    if (kind == RELATION_IN)
-        add_edge(&operation->inside, node, other);
+    if (kind != RELATION_IN)
+        return;
+    add_edge(&operation->inside, node, other);
+    if (changes[node].resource)
+        operation->nodes[other].content = &changes[node];
 }
 
 static void take_relations(struct operation *operation, const struct relations *relations,

@@ -302,6 +302,20 @@ static void a_slow_delete_is_waited_for(void)
     EXPECT_STR(stage_cloud(&stage), "", "gone");
 }
 
+/* The stage tells what was leaked. */
+static void a_half_that_cannot_be_planned_leaks_nothing(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1*k"), 0, "applied");
+    fake_cloud_fault(&stage.cloud, "d", CLOUD_OLD_FAILS);
+    stage_plan(&stage, "Cloud/d=1*l");
+    EXPECT_STR(stage.planned.data, "d!503", "planned");
+    EXPECT_INT(stage.cloud.steps, 0, "steps are freed");
+    EXPECT_INT(stage.cloud.sessions, 0, "sessions, too");
+}
+
 SUITE(operation_replace, TEST(replaces_in_the_order_that_is_asked_for),
       TEST(says_why_it_is_replaced), TEST(what_turns_out_as_it_was_stays),
       TEST(what_is_single_is_deleted_first), TEST(a_failed_create_leaves_the_old_one_in_force),
@@ -311,4 +325,5 @@ SUITE(operation_replace, TEST(replaces_in_the_order_that_is_asked_for),
       TEST(a_deposed_one_goes_without_prune_too), TEST(what_was_not_made_to_its_end_is_replaced),
       TEST(a_tainted_one_can_leave), TEST(an_update_that_ends_half_way_goes_on_the_next_time),
       TEST(what_drifted_is_put_right), TEST(what_drifted_to_what_is_wanted_is_recorded),
-      TEST(a_slow_delete_is_waited_for))
+      TEST(a_slow_delete_is_waited_for),
+      TEST(a_half_that_cannot_be_planned_leaks_nothing))
