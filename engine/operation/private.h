@@ -93,6 +93,7 @@ struct operation {
     struct operation_apply how;
     bool continues;        /* what another operation began under the same revision */
     int64_t progressed_at; /* ms, monotonic; of what it continues, perhaps long before it began */
+    int64_t excused;       /* ms: the longest call since then that came to nothing; not counted */
     int64_t active_at;     /* likewise; since then it has been at work itself: what calls have time from */
     size_t memory;         /* what it holds, by operation_measure(), when so many changes had ended: */
     size_t n_measured;     /* SIZE_MAX: never */
