@@ -1,5 +1,6 @@
 /* Creations whose outcome was never told. */
 #include "engine/base/str.h"
+#include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 
 static int hold(const struct record *record, struct error *error)
@@ -25,18 +26,20 @@ static int find(struct operation *operation, struct node *node, const struct rec
     return r < 0 ? r : operation_ops(node)->read(session, &target, &call, outcome, error);
 }
 
-/* What was found is ours, as it is. */
+/* What was found is ours, as it is. Where a secret went in, it is secret in what came out. */
 static int land_found(struct operation *operation, const struct record *record,
                       const struct runtime_outcome *outcome, const struct record **ret,
                       struct error *error)
 {
+    _cleanup_value_ const struct value *result =
+        value_mark_like(outcome->now.result, record->attributes);
     struct record found = *record;
     struct ledger_change change;
 
     found.status = RECORD_APPLIED;
     found.uid = outcome->now.uid;
     found.footprint = outcome->now.footprint;
-    found.result = outcome->now.result;
+    found.result = result;
     found.memory = outcome->memory;
     found.call = (struct record_call){0};
     *ret = record_new(&found);
