@@ -114,8 +114,7 @@ static int carry_out(struct operation *operation, struct node *node, struct runt
     case PLAN_UPDATE:
         return operation_make(operation, node, step, &outcome->now, error);
     case PLAN_DEFERRED:
-        return err_set(error, ERR_UNAVAILABLE, "Deferred", "%s",
-                       step->reason ? step->reason : "it cannot be planned yet");
+        return operation_set_deferred(step->reason, error);
     default:
         return err_set(error, ERR_INTERNAL, "UnexpectedAction", "planned as \"%s\"",
                        plan_action_name(step->action));
@@ -200,8 +199,7 @@ enum walk_verdict operation_apply_step(struct operation *operation, struct node 
         return WALK_FAILED;
     }
     if (change->action == PLAN_DEFERRED) {
-        err_set(error, ERR_UNAVAILABLE, "Deferred", "%s",
-                change->reason ? change->reason : "it cannot be planned yet");
+        operation_set_deferred(change->reason, error);
         return WALK_FAILED;
     }
     if (change->action == PLAN_UNCHANGED && !operation->how.verify &&

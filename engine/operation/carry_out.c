@@ -70,6 +70,12 @@ enum walk_verdict operation_park(struct node *node, struct walk_visit *visit)
     return WALK_PARKED;
 }
 
+int operation_set_deferred(const char *reason, struct error *error)
+{
+    return err_set(error, ERR_UNAVAILABLE, "Deferred", "%s",
+                   reason ? reason : "it cannot be planned yet");
+}
+
 bool operation_may_heal(const struct error *error)
 {
     return error->code == ERR_UNAVAILABLE || error->code == ERR_TIMEOUT;
@@ -123,12 +129,16 @@ static enum walk_verdict visit_barrier(struct operation *operation, struct walk_
     return verdict;
 }
 
-void operation_wake_barrier(struct operation *operation)
+void operation_wake_waiting(struct operation *operation, uint32_t step)
 {
-    uint32_t barrier = operation->steps->barrier;
+    const struct steps *steps = operation->steps;
+    uint32_t change = steps->nodes[step].change;
 
-    if (barrier != STEP_NONE)
-        walk_wake(operation->walk, barrier);
+    if (steps->barrier != STEP_NONE)
+        walk_wake(operation->walk, steps->barrier);
+    if (change != STEP_NONE && steps->delete[change] != STEP_NONE &&
+        steps->delete[change] != step)
+        walk_wake(operation->walk, steps->delete[change]);
 }
 
 /* ---- Visits ---- */
@@ -153,6 +163,23 @@ static bool is_other_half_ended(const struct node *node, uint32_t step)
 
     return other == STEP_NONE ||
            walk_outcome(node->operation->walk, other) != WALK_OUTCOME_NONE;
+}
+
+/* The old object of a replacement that is created first goes when the new one is ready, not merely
+ * let go of. DONE: it may go now. */
+static enum walk_verdict wait_for_other_half(const struct node *node, const struct step_node *step)
+{
+    const struct operation *operation = node->operation;
+    uint32_t apply = operation->steps->apply[node->index];
+    enum walk_outcome outcome;
+
+    if (step->kind != STEP_DELETE || apply == STEP_NONE ||
+        !operation->plan->changes[node->index].create_first)
+        return WALK_DONE;
+    outcome = walk_outcome(operation->walk, apply);
+    if (outcome == WALK_OUTCOME_NONE)
+        return WALK_PARKED;
+    return outcome == WALK_OUTCOME_DONE ? WALK_DONE : WALK_FAILED;
 }
 
 static void tell(struct operation *operation, struct node *node, struct walk_visit *visit,
@@ -201,6 +228,11 @@ enum walk_verdict operation_step_visit(struct operation *operation, struct walk_
     if (step->kind == STEP_BARRIER)
         return visit_barrier(operation, visit);
     node = &operation->nodes[step->change];
+    visit->retry_after = CLOCK_FOREVER;
+    verdict = wait_for_other_half(node, step);
+    if (verdict != WALK_DONE)
+        return verdict;
+    visit->retry_after = 0;
     was_changed = is_changed(node, step->kind);
     pthread_mutex_lock(&operation->lock);
     operation_start_result(operation, step->change);

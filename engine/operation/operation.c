@@ -393,7 +393,7 @@ static void run_visit(struct operation *operation, struct walk_visit *at, enum s
         operation->active_at = now;
     walk_end_visit(operation->walk, at, verdict, now);
     if (stage == STAGE_CARRYING_OUT && verdict != WALK_PARKED)
-        operation_wake_barrier(operation);
+        operation_wake_waiting(operation, at->node);
     if (was_ended && operation->config.on_landed)
         operation->config.on_landed(operation->config.landed_arg, &operation->config.scope.key);
 }

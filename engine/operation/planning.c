@@ -195,16 +195,18 @@ static void keep_doubtful(struct operation *operation, struct plan_change *chang
     change->reason = "the answer to its creation was lost, and it may still appear";
 }
 
+/* A call of an earlier operation may have landed since the changes were listed, or come to nothing. What
+ * has another type now is another change's. */
 static void refresh_record(struct operation *operation, struct plan_change *change)
 {
     const struct record *now = ledger_get(operation->ledger, change->id, change->deposed);
 
-    if (now && str_equal(now->type, change->type)) {
-        record_unref(change->record);
-        change->record = now;
-    } else {
+    if (now && !str_equal(now->type, change->type)) {
         record_unref(now);
+        return;
     }
+    record_unref(change->record);
+    change->record = now;
 }
 
 enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_visit *visit)
@@ -216,8 +218,7 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
 
     if (wait_for_call(operation, change, visit))
         return WALK_PARKED;
-    if (visit->count)
-        refresh_record(operation, change);
+    refresh_record(operation, change);
     if (change->action == PLAN_DEFERRED || may_still_be_made(operation, change))
         return WALK_DONE;
     /* A problem of one resource is its own: all others are planned, too. */

@@ -198,10 +198,13 @@ enum walk_verdict operation_step_visit(struct operation *operation, struct walk_
                                        bool *ret_is_progress);
 /* For walk_config. */
 void operation_on_end(void *arg, uint32_t step, enum walk_outcome outcome, uint32_t cause);
-/* A step has ended: the barrier may have waited for it alone. Under the lock. */
-void operation_wake_barrier(struct operation *operation);
+/* A step has ended: the barrier, or the other half of its change, may have waited for it alone. Under
+ * the lock. */
+void operation_wake_waiting(struct operation *operation, uint32_t step);
 /* Parks the visit until the node's object changes, or for a while. */
 enum walk_verdict operation_park(struct node *node, struct walk_visit *visit);
+/* ERR_UNAVAILABLE Deferred. reason: of the runtime; or NULL. */
+int operation_set_deferred(const char *reason, struct error *error);
 /* An answer that is missing, or one that asks to try again: not a refusal. */
 bool operation_may_heal(const struct error *error);
 /* Parks it after such an error; FAILED for others. */

@@ -316,6 +316,19 @@ static void a_half_that_cannot_be_planned_leaks_nothing(void)
     EXPECT_INT(stage.cloud.sessions, 0, "sessions, too");
 }
 
+/* e is created first, as d may get another address; it does not. */
+static void one_that_is_created_first_and_turns_out_as_it_was_stays(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1 Cloud/e~@d.address"), 0, "applied");
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1*k Cloud/e~@d.address"), 0, stage.error.message);
+    EXPECT_STR(stage.planned.data, "replace d; replace e", "planned");
+    EXPECT_STR(stage_cloud(&stage), "d=1*k e~addr-d", "both are there");
+    EXPECT_STR(stage_state(&stage), "d e", "and recorded");
+}
+
 SUITE(operation_replace, TEST(replaces_in_the_order_that_is_asked_for),
       TEST(says_why_it_is_replaced), TEST(what_turns_out_as_it_was_stays),
       TEST(what_is_single_is_deleted_first), TEST(a_failed_create_leaves_the_old_one_in_force),
@@ -326,4 +339,5 @@ SUITE(operation_replace, TEST(replaces_in_the_order_that_is_asked_for),
       TEST(a_tainted_one_can_leave), TEST(an_update_that_ends_half_way_goes_on_the_next_time),
       TEST(what_drifted_is_put_right), TEST(what_drifted_to_what_is_wanted_is_recorded),
       TEST(a_slow_delete_is_waited_for),
-      TEST(a_half_that_cannot_be_planned_leaks_nothing))
+      TEST(a_half_that_cannot_be_planned_leaks_nothing),
+      TEST(one_that_is_created_first_and_turns_out_as_it_was_stays))
