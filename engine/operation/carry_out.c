@@ -42,12 +42,8 @@ static void on_event(void *arg)
 /* Waiting works without hints, too, by looking now and then: so an error is no failure. */
 static void subscribe(struct node *node)
 {
-    const struct plan_change *change = &node->operation->plan->changes[node->index];
-    const struct resource *resource = change->resource;
-    struct runtime_target target = {.id = change->id,
-                                    .attributes = resource ? resource->attributes : NULL,
-                                    .extensions = resource ? resource->extensions : NULL,
-                                    .prior = change->record};
+    _cleanup_target_ struct runtime_target target =
+        operation_target(node, node->operation->plan->changes[node->index].record);
     struct runtime_session *session;
 
     if (node->subscription || !operation_ops(node)->subscribe ||

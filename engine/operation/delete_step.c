@@ -213,8 +213,7 @@ static int look_whether_it_is_ours(struct operation *operation, struct node *nod
 static int look(struct operation *operation, struct node *node, const struct record *record,
                 struct runtime_outcome *outcome, struct error *error)
 {
-    struct runtime_target target = {
-        .id = record->id, .extensions = record->extensions, .prior = record};
+    struct runtime_target target = operation_removal_target(record);
     struct runtime_call call = operation_call(operation);
     struct runtime_session *session;
     int r = operation_session(operation, node, &session, error);

@@ -15,14 +15,12 @@ static int hold(const struct record *record, struct error *error)
 static int find(struct operation *operation, struct node *node, const struct record *record,
                 struct runtime_outcome *outcome, struct error *error)
 {
-    struct runtime_target target = {.id = record->id,
-                                    .attributes = record->attributes,
-                                    .extensions = record->extensions,
-                                    .prior = record};
+    struct runtime_target target = operation_removal_target(record);
     struct runtime_call call = operation_call(operation);
     struct runtime_session *session;
     int r = operation_session(operation, node, &session, error);
 
+    target.attributes = record->attributes;
     return r < 0 ? r : operation_ops(node)->read(session, &target, &call, outcome, error);
 }
 

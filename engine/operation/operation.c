@@ -58,6 +58,7 @@ static void free_nodes(struct operation *operation)
             node->removal->ops->step_free(node->removal);
         observation_done(&node->hint);
         value_unref(node->attributes);
+        value_unref(node->extensions);
         value_unref(node->live);
     }
     free(operation->nodes);

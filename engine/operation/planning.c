@@ -11,16 +11,6 @@
 
 /* ---- Hints ---- */
 
-static struct runtime_target identity_of(const struct plan_change *change)
-{
-    const struct resource *resource = change->resource;
-
-    return (struct runtime_target){.id = change->id,
-                                   .attributes = resource ? resource->attributes : NULL,
-                                   .extensions = resource ? resource->extensions : NULL,
-                                   .prior = change->record};
-}
-
 /* Hints that are missing cost a request each, later: so an error is none here. */
 void operation_prefetch(struct operation *operation, struct binding *binding)
 {
@@ -36,14 +26,15 @@ void operation_prefetch(struct operation *operation, struct binding *binding)
     for (size_t i = 0; i < plan->n_changes; i++)
         if (operation->nodes[i].binding == binding) {
             members[n] = &operation->nodes[i];
-            targets[n++] = identity_of(&plan->changes[i]);
+            targets[n++] = operation_target(&operation->nodes[i], plan->changes[i].record);
         }
-    if (!n || !binding->runtime->ops->prefetch ||
-        operation_session(operation, members[0], &session, NULL) < 0)
-        return;
-    binding->runtime->ops->prefetch(session, targets, n, &call, hints, NULL);
-    for (size_t i = 0; i < n; i++)
+    if (n && binding->runtime->ops->prefetch &&
+        operation_session(operation, members[0], &session, NULL) >= 0)
+        binding->runtime->ops->prefetch(session, targets, n, &call, hints, NULL);
+    for (size_t i = 0; i < n; i++) {
         members[i]->hint = hints[i];
+        operation_target_done(&targets[i]);
+    }
 }
 
 /* ---- The walk ---- */

@@ -35,6 +35,7 @@ struct node {
     struct binding *binding;        /* NULL: no runtime of its type */
     struct observation hint;        /* of prefetch() */
     const struct value *attributes; /* as last resolved; a reference. Under the lock */
+    const struct value *extensions; /* likewise */
     const struct value *live;       /* as last seen, whole; a reference. Under the lock */
     bool is_read;                   /* for references, at the moment. Under the lock */
     bool lets_go;                   /* parked, and what depends on it goes on. Under the lock */
@@ -111,6 +112,16 @@ struct runtime_call operation_call(struct operation *operation);
 int operation_session(struct operation *operation, const struct node *node,
                       struct runtime_session **ret, struct error *error);
 const struct runtime_ops *operation_ops(const struct node *node);
+
+/* ---- target.c ---- */
+
+/* What a runtime is told of a resource, as far as it is known: with its references resolved once they
+ * are. Or of what leaves, as it is recorded. id and prior are borrowed. */
+struct runtime_target operation_target(struct node *node, const struct record *prior);
+/* An object that is recorded, and is to go. All is borrowed. */
+struct runtime_target operation_removal_target(const struct record *record);
+void operation_target_done(struct runtime_target *target); /* of operation_target() */
+#define _cleanup_target_ _cleanup_(operation_target_done)
 
 /* ---- relate.c: before planning ---- */
 

@@ -116,18 +116,6 @@ static void add_recorded(struct operation *operation)
 
 /* ---- What runtimes know of their own resources ---- */
 
-static struct runtime_target target_of(const struct plan_change *change)
-{
-    const struct resource *resource = change->resource;
-
-    return (struct runtime_target){.id = change->id,
-                                   .attributes = resource ? resource->attributes : NULL,
-                                   .extensions = resource             ? resource->extensions
-                                                 : change->record     ? change->record->extensions
-                                                                      : NULL,
-                                   .prior = change->record};
-}
-
 static void take_relation(struct operation *operation, uint32_t node, uint32_t other,
                           enum relation_kind kind)
 {
@@ -164,21 +152,22 @@ static int relate_binding(struct operation *operation, struct binding *binding, 
     _cleanup_free_ uint32_t *members = NEW_ARRAY(uint32_t, plan->n_changes + 1);
     struct relations relations;
     size_t n = 0;
-    int r;
+    int r = 0;
 
     for (uint32_t i = 0; i < plan->n_changes; i++)
         if (operation->nodes[i].binding == binding) {
             members[n] = i;
-            targets[n++] = target_of(&plan->changes[i]);
+            targets[n++] = operation_target(&operation->nodes[i], plan->changes[i].record);
         }
-    if (!n || !binding->runtime->ops->relate)
-        return 0;
     relations_init(&relations, n);
-    r = binding->runtime->ops->relate(binding->runtime, &operation->config.scope, targets, n,
-                                      &relations, error);
+    if (n && binding->runtime->ops->relate)
+        r = binding->runtime->ops->relate(binding->runtime, &operation->config.scope, targets, n,
+                                          &relations, error);
     if (r >= 0)
         take_relations(operation, &relations, members, n);
     relations_done(&relations);
+    for (size_t i = 0; i < n; i++)
+        operation_target_done(&targets[i]);
     return r;
 }
 
