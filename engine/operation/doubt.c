@@ -29,8 +29,9 @@ static int land_found(struct operation *operation, const struct record *record,
                       const struct runtime_outcome *outcome, const struct record **ret,
                       struct error *error)
 {
-    _cleanup_value_ const struct value *result =
-        value_mark_like(outcome->now.result, record->attributes);
+    _cleanup_value_ const struct value *known = operation_storable(outcome->now.result);
+    _cleanup_value_ const struct value *result = value_mark_like(known, record->attributes);
+    _cleanup_value_ const struct value *memory = operation_storable(outcome->memory);
     struct record found = *record;
     struct ledger_change change;
 
@@ -38,7 +39,7 @@ static int land_found(struct operation *operation, const struct record *record,
     found.uid = outcome->now.uid;
     found.footprint = outcome->now.footprint;
     found.result = result;
-    found.memory = outcome->memory;
+    found.memory = memory;
     found.call = (struct record_call){0};
     *ret = record_new(&found);
     change = (struct ledger_change){.put = *ret};

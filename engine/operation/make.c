@@ -171,6 +171,56 @@ static int record_begin(struct operation *operation, struct node *node,
 
 /* ---- After ---- */
 
+static void add_storable(struct value_builder *b, const struct value *value);
+
+static void add_members(struct value_builder *b, const struct value *object)
+{
+    for (size_t i = 0; i < value_count(object); i++) {
+        size_t length = 0;
+        const char *key = value_member_key(object, i, &length);
+
+        value_key_n(b, key, length);
+        add_storable(b, value_member(object, i));
+    }
+}
+
+static void add_items(struct value_builder *b, const struct value *array)
+{
+    for (size_t i = 0; i < value_count(array); i++)
+        add_storable(b, value_at(array, i));
+}
+
+static void add_storable(struct value_builder *b, const struct value *value)
+{
+    if (!value_has_unknown(value)) {
+        value_add(b, value);
+        return;
+    }
+    if (value_is(value, VALUE_UNKNOWN)) {
+        value_add_null(b);
+        return;
+    }
+    value_begin_like(b, value);
+    if (value_is(value, VALUE_OBJECT))
+        add_members(b, value);
+    else
+        add_items(b, value);
+    value_end(b);
+}
+
+const struct value *operation_storable(const struct value *value)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
+    const struct value *storable = NULL;
+
+    if (!value_has_unknown(value))
+        return value_ref(value);
+    b = value_builder_new();
+    add_storable(b, value);
+    value_builder_finish(b, &storable, NULL);
+    return storable;
+}
+
 static void take_observation(struct record *record, const struct runtime_outcome *outcome,
                              bool is_authority)
 {
@@ -183,10 +233,12 @@ static void take_observation(struct record *record, const struct runtime_outcome
 /* Where a secret went in, it is secret in what came out. */
 static int land_marked(struct node *node, struct record *record, struct error *error)
 {
-    _cleanup_value_ const struct value *result =
-        value_mark_like(record->result, record->attributes);
+    _cleanup_value_ const struct value *known = operation_storable(record->result);
+    _cleanup_value_ const struct value *result = value_mark_like(known, record->attributes);
+    _cleanup_value_ const struct value *memory = operation_storable(record->memory);
 
     record->result = result;
+    record->memory = memory;
     return land(node, record, error);
 }
 

@@ -248,6 +248,10 @@ int operation_confirm(struct operation *operation, struct node *node,
                       const struct runtime_step *step, struct runtime_outcome *outcome,
                       struct error *error);
 
+/* A value that State can have: with null for what is not known, which nothing that was made should
+ * be any more. A reference; NULL stays NULL. */
+const struct value *operation_storable(const struct value *value);
+
 /* ---- apply_step.c, delete_step.c ---- */
 
 enum walk_verdict operation_apply_step(struct operation *operation, struct node *node,

@@ -295,6 +295,10 @@ static int health(struct runtime_session *session, const struct runtime_target *
         ret->status = HEALTH_PROGRESSING;
         snprintf(ret->message, sizeof(ret->message), "still starting");
     }
+    if (fake_cloud_faults(session->cloud, target->id) & CLOUD_UNBOUND) {
+        *ret = (struct health){.status = HEALTH_PROGRESSING, .may_wait_for_consumer = true};
+        snprintf(ret->message, sizeof(ret->message), "unbound");
+    }
     fake_world_leave(session->cloud->world);
     return 0;
 }
@@ -496,6 +500,14 @@ static int in_doubt(struct fake_cloud *cloud, struct runtime_outcome *ret, struc
 }
 
 /* What became of it is told, but for a kill or a fault. Unlocks. */
+static void forget_rev(struct observation *now)
+{
+    _cleanup_value_ const struct value *unknown = value_pack("u"),
+                                       *seen = value_with(now->result, "rev", unknown);
+
+    value_assign(&now->result, seen);
+}
+
 static int answer(struct fake_cloud *cloud, const struct cloud_step *step,
                   const struct fake_thing *thing, unsigned faults, struct runtime_outcome *ret,
                   struct error *error)
@@ -508,6 +520,8 @@ static int answer(struct fake_cloud *cloud, const struct cloud_step *step,
     int r;
 
     look(thing, &now);
+    if (faults & CLOUD_UNKNOWN)
+        forget_rev(&now);
     r = fake_world_step(cloud->world, error, "%s %s", verb, short_name(step->id));
     if (r < 0 || faults & CLOUD_LOST) {
         observation_done(&now);

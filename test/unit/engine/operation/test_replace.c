@@ -329,6 +329,39 @@ static void one_that_is_created_first_and_turns_out_as_it_was_stays(void)
     EXPECT_STR(stage_state(&stage), "d e", "and recorded");
 }
 
+static void the_old_one_stays_until_the_new_one_is_ready(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1~k"), 0, "applied");
+    fake_cloud_fault(&stage.cloud, "d", CLOUD_UNBOUND);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1~l a=1:d"), ERR_TIMEOUT, "never ready");
+    EXPECT_STR(stage.results.data, "d timed out; a succeeded", "it lets go");
+    EXPECT_STR(stage_cloud(&stage), "d=1~k d=1~l", "both");
+    fake_cloud_fault(&stage.cloud, "d", 0);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1~l a=1:d"), 0, stage.error.message);
+    EXPECT_STR(stage_cloud(&stage), "d=1~l", "one");
+}
+
+static void what_is_only_to_be_recorded_is_a_plan(void)
+{
+    struct stage stage;
+    struct run run;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1"), 0, "applied");
+    fake_cloud_drift(&stage.cloud, "d", "2");
+    stage_begin_process(&stage);
+    run_begin(&run, &stage);
+    run_plan(&run, "Cloud/d=2");
+    EXPECT_STR(stage.planned.data, "unchanged d", "it is as wanted");
+    EXPECT(!plan_is_empty(operation_get_plan(run.operation)), "and State is not");
+    run_end(&run);
+    stage_end_process(&stage);
+    stage_done(&stage);
+}
+
 SUITE(operation_replace, TEST(replaces_in_the_order_that_is_asked_for),
       TEST(says_why_it_is_replaced), TEST(what_turns_out_as_it_was_stays),
       TEST(what_is_single_is_deleted_first), TEST(a_failed_create_leaves_the_old_one_in_force),
@@ -340,4 +373,6 @@ SUITE(operation_replace, TEST(replaces_in_the_order_that_is_asked_for),
       TEST(what_drifted_is_put_right), TEST(what_drifted_to_what_is_wanted_is_recorded),
       TEST(a_slow_delete_is_waited_for),
       TEST(a_half_that_cannot_be_planned_leaks_nothing),
-      TEST(one_that_is_created_first_and_turns_out_as_it_was_stays))
+      TEST(one_that_is_created_first_and_turns_out_as_it_was_stays),
+      TEST(the_old_one_stays_until_the_new_one_is_ready),
+      TEST(what_is_only_to_be_recorded_is_a_plan))
