@@ -12,23 +12,12 @@ static const struct plan_change *change_of(const struct node *node)
 
 /* ---- Looking ---- */
 
-static struct runtime_target target_of(const struct node *node, const struct record *prior)
-{
-    const struct plan_change *change = change_of(node);
-
-    return (struct runtime_target){.id = change->id,
-                                   .attributes = node->attributes ? node->attributes
-                                                                  : change->resource->attributes,
-                                   .extensions = change->resource->extensions,
-                                   .prior = prior};
-}
-
 static int look(struct operation *operation, struct node *node, struct runtime_outcome *outcome,
                 struct error *error)
 {
     _cleanup_(record_unref_p) const struct record *prior =
         ledger_get(operation->ledger, change_of(node)->id, NULL);
-    struct runtime_target target = target_of(node, prior);
+    _cleanup_target_ struct runtime_target target = operation_target(node, prior);
     struct runtime_call call = operation_call(operation);
     struct runtime_session *session;
     int r = operation_session(operation, node, &session, error);
@@ -114,8 +103,7 @@ static int carry_out(struct operation *operation, struct node *node, struct runt
     case PLAN_UPDATE:
         return operation_make(operation, node, step, &outcome->now, error);
     case PLAN_DEFERRED:
-        return err_set(error, ERR_UNAVAILABLE, "Deferred", "%s",
-                       step->reason ? step->reason : "it cannot be planned yet");
+        return operation_set_deferred(step->reason, error);
     default:
         return err_set(error, ERR_INTERNAL, "UnexpectedAction", "planned as \"%s\"",
                        plan_action_name(step->action));
@@ -149,7 +137,7 @@ static enum walk_verdict judge(struct operation *operation, struct node *node,
                                struct walk_visit *visit, const struct observation *now,
                                struct error *error)
 {
-    struct runtime_target target = target_of(node, change_of(node)->record);
+    _cleanup_target_ struct runtime_target target = operation_target(node, change_of(node)->record);
     struct runtime_call call = operation_call(operation);
     struct health health = {0};
     struct runtime_session *session;
@@ -200,8 +188,7 @@ enum walk_verdict operation_apply_step(struct operation *operation, struct node 
         return WALK_FAILED;
     }
     if (change->action == PLAN_DEFERRED) {
-        err_set(error, ERR_UNAVAILABLE, "Deferred", "%s",
-                change->reason ? change->reason : "it cannot be planned yet");
+        operation_set_deferred(change->reason, error);
         return WALK_FAILED;
     }
     if (change->action == PLAN_UNCHANGED && !operation->how.verify &&

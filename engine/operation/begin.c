@@ -84,7 +84,7 @@ static void depose(struct operation *operation, struct node *node, struct batch 
 
 static bool makes_way(const struct operation *operation, const struct plan_change *change)
 {
-    return !change->resource && !change->deposed && operation->spec &&
+    return !change->resource && change->record && !change->deposed && operation->spec &&
            strmap_get(&operation->spec->by_id, change->id);
 }
 

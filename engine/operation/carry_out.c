@@ -42,12 +42,8 @@ static void on_event(void *arg)
 /* Waiting works without hints, too, by looking now and then: so an error is no failure. */
 static void subscribe(struct node *node)
 {
-    const struct plan_change *change = &node->operation->plan->changes[node->index];
-    const struct resource *resource = change->resource;
-    struct runtime_target target = {.id = change->id,
-                                    .attributes = resource ? resource->attributes : NULL,
-                                    .extensions = resource ? resource->extensions : NULL,
-                                    .prior = change->record};
+    _cleanup_target_ struct runtime_target target =
+        operation_target(node, node->operation->plan->changes[node->index].record);
     struct runtime_session *session;
 
     if (node->subscription || !operation_ops(node)->subscribe ||
@@ -70,6 +66,12 @@ enum walk_verdict operation_park(struct node *node, struct walk_visit *visit)
     return WALK_PARKED;
 }
 
+int operation_set_deferred(const char *reason, struct error *error)
+{
+    return err_set(error, ERR_UNAVAILABLE, "Deferred", "%s",
+                   reason ? reason : "it cannot be planned yet");
+}
+
 bool operation_may_heal(const struct error *error)
 {
     return error->code == ERR_UNAVAILABLE || error->code == ERR_TIMEOUT;
@@ -85,6 +87,19 @@ enum walk_verdict operation_retry(struct node *node, struct walk_visit *visit,
 }
 
 /* ---- The barrier ---- */
+
+/* What became of the Spec's resources, by the uids of their objects. By one visit, before any
+ * deletion of what leaves. */
+static void list_applied(struct operation *operation)
+{
+    operation->applied = ledger_records(operation->ledger);
+    for (size_t i = 0; i < operation->applied.count; i++) {
+        const struct record *record = operation->applied.items[i];
+
+        if (record->uid && operation_resource_of(operation, record))
+            strmap_put(&operation->applied_uids, record->uid, operation);
+    }
+}
 
 /* Everything is applied, not merely let go of. */
 static enum walk_verdict visit_barrier(struct operation *operation, struct walk_visit *visit)
@@ -104,16 +119,22 @@ static enum walk_verdict visit_barrier(struct operation *operation, struct walk_
             verdict = WALK_FAILED;
     }
     pthread_mutex_unlock(&operation->lock);
+    if (verdict == WALK_DONE)
+        list_applied(operation);
     visit->retry_after = CLOCK_FOREVER;
     return verdict;
 }
 
-void operation_wake_barrier(struct operation *operation)
+void operation_wake_waiting(struct operation *operation, uint32_t step)
 {
-    uint32_t barrier = operation->steps->barrier;
+    const struct steps *steps = operation->steps;
+    uint32_t change = steps->nodes[step].change;
 
-    if (barrier != STEP_NONE)
-        walk_wake(operation->walk, barrier);
+    if (steps->barrier != STEP_NONE)
+        walk_wake(operation->walk, steps->barrier);
+    if (change != STEP_NONE && steps->delete[change] != STEP_NONE &&
+        steps->delete[change] != step)
+        walk_wake(operation->walk, steps->delete[change]);
 }
 
 /* ---- Visits ---- */
@@ -139,23 +160,21 @@ static bool is_other_half_ended(const struct node *node, uint32_t step)
            walk_outcome(node->operation->walk, other) != WALK_OUTCOME_NONE;
 }
 
-/* Of a deletion after its replacement: the old object stays until the new one is ready, though what
- * depends on that may go on before. So the two halves are never visited at once. DONE: it may go. */
-static enum walk_verdict wait_for_replacement(const struct node *node, uint32_t step)
+/* The old object of a replacement that is created first goes when the new one is ready, not merely
+ * let go of. DONE: it may go now. */
+static enum walk_verdict wait_for_other_half(const struct node *node, const struct step_node *step)
 {
-    const struct steps *steps = node->operation->steps;
-    uint32_t apply = steps->apply[node->index];
+    const struct operation *operation = node->operation;
+    uint32_t apply = operation->steps->apply[node->index];
+    enum walk_outcome outcome;
 
-    if (step != steps->delete[node->index] || apply == STEP_NONE || !is_last_half(node, step))
+    if (step->kind != STEP_DELETE || apply == STEP_NONE ||
+        !operation->plan->changes[node->index].create_first)
         return WALK_DONE;
-    switch (walk_outcome(node->operation->walk, apply)) {
-    case WALK_OUTCOME_NONE:
+    outcome = walk_outcome(operation->walk, apply);
+    if (outcome == WALK_OUTCOME_NONE)
         return WALK_PARKED;
-    case WALK_OUTCOME_DONE:
-        return WALK_DONE;
-    default:
-        return WALK_FAILED; /* as the other half has told */
-    }
+    return outcome == WALK_OUTCOME_DONE ? WALK_DONE : WALK_FAILED;
 }
 
 static void tell(struct operation *operation, struct node *node, struct walk_visit *visit,
@@ -204,9 +223,11 @@ enum walk_verdict operation_step_visit(struct operation *operation, struct walk_
     if (step->kind == STEP_BARRIER)
         return visit_barrier(operation, visit);
     node = &operation->nodes[step->change];
-    verdict = wait_for_replacement(node, visit->node);
+    visit->retry_after = CLOCK_FOREVER;
+    verdict = wait_for_other_half(node, step);
     if (verdict != WALK_DONE)
         return verdict;
+    visit->retry_after = 0;
     was_changed = is_changed(node, step->kind);
     pthread_mutex_lock(&operation->lock);
     operation_start_result(operation, step->change);

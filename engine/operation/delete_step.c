@@ -159,7 +159,22 @@ static struct runtime_step *step_of(const struct node *node)
     return change->step && change->step->action == change->action ? change->step : NULL;
 }
 
+static bool is_left(const struct runtime_step *step)
+{
+    return !step || step->action == PLAN_FORGET || step->action == PLAN_NONE;
+}
+
 /* ---- Visits ---- */
+
+/* Absent, or another object has its name now. */
+static bool is_gone(const struct runtime_outcome *outcome, const struct runtime_step *step)
+{
+    const struct observation *now = &outcome->now;
+
+    return now->presence == PRESENCE_ABSENT ||
+           (now->presence == PRESENCE_PRESENT && step->uid && now->uid &&
+            !str_equal(now->uid, step->uid));
+}
 
 static int send(struct operation *operation, struct node *node, struct runtime_step *step,
                 struct runtime_outcome *outcome, struct error *error)
@@ -173,7 +188,7 @@ static int send(struct operation *operation, struct node *node, struct runtime_s
         return err_set(error, ERR_UNAVAILABLE, "UnderWay", "another change of it is under way");
     r = operation_ops(node)->apply(step, &call, outcome, error);
     /* Before anybody else finds no call under way. */
-    if (r >= 0 && outcome->now.presence == PRESENCE_ABSENT)
+    if (r >= 0 && is_gone(outcome, step))
         drop(operation, node, true);
     calls_end(calls, id);
     if (r < 0)
@@ -192,29 +207,18 @@ static int look_whether_it_is_ours(struct operation *operation, struct node *nod
 
     if (plan_anew(operation, node, record, &problem) < 0)
         return problem.code == ERR_CONFLICT ? error->code : err_copy(error, &problem);
-    return step_of(node)->action == PLAN_DELETE ? error->code : 1;
+    return is_left(step_of(node)) ? 1 : error->code;
 }
 
 static int look(struct operation *operation, struct node *node, const struct record *record,
                 struct runtime_outcome *outcome, struct error *error)
 {
-    struct runtime_target target = {
-        .id = record->id, .extensions = record->extensions, .prior = record};
+    struct runtime_target target = operation_removal_target(record);
     struct runtime_call call = operation_call(operation);
     struct runtime_session *session;
     int r = operation_session(operation, node, &session, error);
 
     return r < 0 ? r : operation_ops(node)->read(session, &target, &call, outcome, error);
-}
-
-/* Absent, or another object has its name now. */
-static bool is_gone(const struct runtime_outcome *outcome, const struct runtime_step *step)
-{
-    const struct observation *now = &outcome->now;
-
-    return now->presence == PRESENCE_ABSENT ||
-           (now->presence == PRESENCE_PRESENT && step->uid && now->uid &&
-            !str_equal(now->uid, step->uid));
 }
 
 static void set_action(struct node *node, enum plan_action action)
@@ -245,6 +249,33 @@ static enum walk_verdict wait_for_end(struct node *node, struct walk_visit *visi
     return operation_park(node, visit);
 }
 
+/* Its object goes on under another id of the Spec. That may have become known only when that one was
+ * applied: its planning failed at first, say. */
+static bool is_renamed(const struct operation *operation, const struct node *node,
+                       const struct runtime_step *step)
+{
+    return !change_of(node)->resource && step->uid &&
+           strmap_get(&operation->applied_uids, step->uid);
+}
+
+/* Planned anew, it has to wait: it is planned once more, later. */
+static enum walk_verdict defer(struct node *node, const struct runtime_step *step,
+                               struct walk_visit *visit, struct error *error)
+{
+    operation_set_deferred(step->reason, error);
+    node->needs_removal_plan = true;
+    return operation_retry(node, visit, error);
+}
+
+/* The half of a replacement that takes the old object away, where the other half found that it does
+ * not have to be replaced. */
+static bool is_needless(const struct node *node)
+{
+    const struct plan_change *change = change_of(node);
+
+    return node->stays || (change->resource && change->create_first && !node->deposed);
+}
+
 static enum walk_verdict visit_step(struct operation *operation, struct node *node,
                                     const struct record *record, struct walk_visit *visit,
                                     struct error *error)
@@ -255,8 +286,14 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
     bool was_sent = node->is_delete_sent;
     int r;
 
-    if (!step || step->action == PLAN_FORGET || step->action == PLAN_NONE)
+    if (is_left(step))
         return forget(operation, node, step);
+    if (step->action == PLAN_DEFERRED)
+        return defer(node, step, visit, error);
+    if (!was_sent && is_renamed(operation, node, step))
+        return forget(operation, node, step);
+    if (!was_sent && operation_guard_content(node, error) < 0)
+        return WALK_FAILED;
     set_action(node, PLAN_DELETE);
     r = was_sent ? look(operation, node, record, &outcome, error)
                  : send(operation, node, step, &outcome, error);
@@ -293,7 +330,7 @@ enum walk_verdict operation_delete_step(struct operation *operation, struct node
         return WALK_FAILED;
     }
     if (change->action == PLAN_DEFERRED) {
-        err_set(error, ERR_UNAVAILABLE, "Deferred", "%s", change->reason);
+        operation_set_deferred(change->reason, error);
         return WALK_FAILED;
     }
     r = ledger_check(operation->ledger, error);
@@ -303,7 +340,7 @@ enum walk_verdict operation_delete_step(struct operation *operation, struct node
         r = plan_replacement_anew(operation, node, record, error);
     if (r < 0)
         return operation_retry(node, visit, error);
-    if (node->stays)
+    if (is_needless(node))
         return WALK_DONE;
     return visit_step(operation, node, record, visit, error);
 }

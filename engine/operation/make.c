@@ -103,17 +103,33 @@ static bool makes_room(const struct node *node, const struct runtime_step *step)
            !node->deposed;
 }
 
+static int64_t wall_clock(const struct operation *operation)
+{
+    return operation->config.clock->now(operation->config.clock);
+}
+
+/* ms that a call may take: a step without a limit has what is left of the operation's time. */
+static int64_t time_of(struct operation *operation, const struct runtime_step *step)
+{
+    struct runtime_call call = operation_call(operation);
+    int64_t left = call.deadline - operation_now(operation);
+
+    if (step->limit)
+        return step->limit;
+    return left > 0 ? left : 0;
+}
+
 static void mark_call(struct operation *operation, const struct node *node,
                       const struct runtime_step *step, char id[CALL_ID_SIZE], struct record *record)
 {
-    int64_t now = operation->config.clock->now(operation->config.clock);
+    int64_t now = wall_clock(operation);
 
     snprintf(id, CALL_ID_SIZE, "%lld-%lld-%u", (long long)operation->config.epoch, (long long)now,
              node->index);
     record->status = RECORD_CREATING;
     record->call.id = id;
     record->call.epoch = operation->config.epoch;
-    record->call.until = step->limit ? now + step->limit + EFFECT_GRACE : 0;
+    record->call.until = now + time_of(operation, step) + EFFECT_GRACE;
 }
 
 /* The recorded object goes on under a name of its own, so that the id is free for another. */
@@ -155,6 +171,56 @@ static int record_begin(struct operation *operation, struct node *node,
 
 /* ---- After ---- */
 
+static void add_storable(struct value_builder *b, const struct value *value);
+
+static void add_members(struct value_builder *b, const struct value *object)
+{
+    for (size_t i = 0; i < value_count(object); i++) {
+        size_t length = 0;
+        const char *key = value_member_key(object, i, &length);
+
+        value_key_n(b, key, length);
+        add_storable(b, value_member(object, i));
+    }
+}
+
+static void add_items(struct value_builder *b, const struct value *array)
+{
+    for (size_t i = 0; i < value_count(array); i++)
+        add_storable(b, value_at(array, i));
+}
+
+static void add_storable(struct value_builder *b, const struct value *value)
+{
+    if (!value_has_unknown(value)) {
+        value_add(b, value);
+        return;
+    }
+    if (value_is(value, VALUE_UNKNOWN)) {
+        value_add_null(b);
+        return;
+    }
+    value_begin_like(b, value);
+    if (value_is(value, VALUE_OBJECT))
+        add_members(b, value);
+    else
+        add_items(b, value);
+    value_end(b);
+}
+
+const struct value *operation_storable(const struct value *value)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
+    const struct value *storable = NULL;
+
+    if (!value_has_unknown(value))
+        return value_ref(value);
+    b = value_builder_new();
+    add_storable(b, value);
+    value_builder_finish(b, &storable, NULL);
+    return storable;
+}
+
 static void take_observation(struct record *record, const struct runtime_outcome *outcome,
                              bool is_authority)
 {
@@ -167,10 +233,12 @@ static void take_observation(struct record *record, const struct runtime_outcome
 /* Where a secret went in, it is secret in what came out. */
 static int land_marked(struct node *node, struct record *record, struct error *error)
 {
-    _cleanup_value_ const struct value *result =
-        value_mark_like(record->result, record->attributes);
+    _cleanup_value_ const struct value *known = operation_storable(record->result);
+    _cleanup_value_ const struct value *result = value_mark_like(known, record->attributes);
+    _cleanup_value_ const struct value *memory = operation_storable(record->memory);
 
     record->result = result;
+    record->memory = memory;
     return land(node, record, error);
 }
 
@@ -180,6 +248,15 @@ static bool was_applied_before(const struct operation *operation, const struct n
         ledger_get(operation->ledger, change_of(node)->id, NULL);
 
     return known && known->status == RECORD_APPLIED;
+}
+
+/* An earlier call, whose answer was lost, may still take effect: its intent says so. */
+static bool may_still_land(const struct operation *operation, const struct node *node)
+{
+    _cleanup_(record_unref_p) const struct record *known =
+        ledger_get(operation->ledger, change_of(node)->id, NULL);
+
+    return known && known->status == RECORD_INTENT && wall_clock(operation) < known->call.until;
 }
 
 /* Nothing came of a create: State is as it was before. */
@@ -192,7 +269,7 @@ static int land_nothing(struct operation *operation, struct node *node, struct e
     _cleanup_(record_unref_p) const struct record *restored = NULL;
     size_t n = 1;
 
-    if (was_applied_before(operation, node))
+    if (was_applied_before(operation, node) || may_still_land(operation, node))
         return 0;
     if (before) {
         struct record in_force = *before;
@@ -219,6 +296,8 @@ static int land_doubt(struct operation *operation, struct node *node,
     record = *known;
     if (outcome->until)
         record.call.until = outcome->until;
+    else if (record.call.until < wall_clock(operation) + EFFECT_GRACE)
+        record.call.until = wall_clock(operation) + EFFECT_GRACE;
     return land(node, &record, error);
 }
 

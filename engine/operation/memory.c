@@ -23,7 +23,8 @@ static size_t memory_of_change(const struct operation *operation, size_t index)
 
     bytes += memory_of_step(change->step) + memory_of_step(change->removal);
     bytes += memory_of_step(node->step) + memory_of_step(node->removal);
-    bytes += value_memory(node->attributes) + value_memory(node->live);
+    bytes += value_memory(node->attributes) + value_memory(node->extensions) +
+             value_memory(node->live);
     if (change->diff)
         bytes += sizeof(*change->diff) + change->diff->arena.used;
     return bytes;
@@ -65,6 +66,7 @@ void operation_let_go(struct node *node)
         return;
     pthread_mutex_lock(&operation->lock);
     value_assign(&node->attributes, NULL);
+    value_assign(&node->extensions, NULL);
     value_assign(&node->live, NULL);
     pthread_mutex_unlock(&operation->lock);
 }

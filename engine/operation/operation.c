@@ -58,6 +58,7 @@ static void free_nodes(struct operation *operation)
             node->removal->ops->step_free(node->removal);
         observation_done(&node->hint);
         value_unref(node->attributes);
+        value_unref(node->extensions);
         value_unref(node->live);
     }
     free(operation->nodes);
@@ -78,6 +79,8 @@ static void destroy(void *arg)
     free(operation->planned.items);
     free(operation->recorded.items);
     free(operation->inside.items);
+    strmap_done(&operation->applied_uids);
+    ledger_records_done(&operation->applied);
     plan_free(operation->plan);
     spec_free(operation->spec);
     ledger_records_done(&operation->records);
@@ -173,7 +176,7 @@ struct runtime_call operation_call(struct operation *operation)
     struct runtime_call call = {.cancel = operation->cancel, .permit = operation->config.permit};
 
     pthread_mutex_lock(&operation->lock);
-    call.deadline = operation->active_at + operation->config.timeout;
+    call.deadline = operation->active_at + operation->excused + operation->config.timeout;
     pthread_mutex_unlock(&operation->lock);
     return call;
 }
@@ -359,6 +362,16 @@ static enum walk_verdict visit(struct operation *operation, struct walk_visit *v
     return verdict;
 }
 
+/* A call that took long does not count as time without progress: the longest one, so that calls that
+ * fail again and again come to an end all the same. */
+static void excuse(struct operation *operation, int64_t took, bool is_progress)
+{
+    if (is_progress)
+        operation->excused = 0;
+    else if (took >= EXECUTOR_LONG_RUN && took > operation->excused)
+        operation->excused = took;
+}
+
 static void run_visit(struct operation *operation, struct walk_visit *at, enum stage stage)
 {
     int64_t begun = operation_now(operation), now;
@@ -370,19 +383,18 @@ static void run_visit(struct operation *operation, struct walk_visit *at, enum s
     pthread_mutex_unlock(&operation->lock);
     verdict = visit(operation, at, stage, &is_progress);
     now = operation_now(operation);
-    /* A call that took long does not count as time without progress. */
-    is_progress = is_progress || now - begun >= EXECUTOR_LONG_RUN;
     if (is_progress && stage == STAGE_CARRYING_OUT)
         ledger_progress(operation->ledger);
     pthread_mutex_lock(&operation->lock);
     was_ended = operation->phase == OPERATION_ENDED;
     if (is_progress)
         operation->progressed_at = now;
+    excuse(operation, now - begun, is_progress);
     if (is_progress || verdict != WALK_PARKED)
         operation->active_at = now;
     walk_end_visit(operation->walk, at, verdict, now);
     if (stage == STAGE_CARRYING_OUT && verdict != WALK_PARKED)
-        operation_wake_barrier(operation);
+        operation_wake_waiting(operation, at->node);
     if (was_ended && operation->config.on_landed)
         operation->config.on_landed(operation->config.landed_arg, &operation->config.scope.key);
 }
@@ -390,7 +402,8 @@ static void run_visit(struct operation *operation, struct walk_visit *at, enum s
 /* Nothing is under way. The operation's time counts from its last progress. */
 static struct task_answer wait_for_world(struct operation *operation, int64_t due)
 {
-    int64_t deadline = operation->progressed_at + operation->config.timeout;
+    int64_t deadline =
+        operation->progressed_at + operation->excused + operation->config.timeout;
 
     if (operation_now(operation) >= deadline) {
         walk_stop(operation->walk, true);
@@ -489,6 +502,7 @@ void operation_apply(struct operation *operation, const struct operation_apply *
         operation->n_begun = 0;
         operation->active_at = operation_now(operation);
         operation->continues = lost >= 0;
+        operation->excused = 0;
         operation->progressed_at = operation->active_at - (lost > 0 ? lost : 0);
         operation->stage = STAGE_BEGINNING;
         set_phase(operation, OPERATION_RUNNING);

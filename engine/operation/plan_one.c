@@ -32,9 +32,9 @@ static int plan_removal(struct operation *operation, struct node *node, enum tar
                         const struct record *record, const struct observation *hint,
                         struct runtime_step **ret, struct error *error)
 {
-    struct runtime_target target = {
-        .id = record->id, .part = part, .extensions = record->extensions, .prior = record};
+    struct runtime_target target = operation_removal_target(record);
 
+    target.part = part;
     return ask(operation, node, &target, hint, ret, error);
 }
 
@@ -88,10 +88,13 @@ static int plan_replacement(struct operation *operation, struct node *node,
 }
 
 static void remember(struct operation *operation, struct node *node,
-                     const struct value *attributes, const struct runtime_step *step)
+                     const struct runtime_target *target, const struct runtime_step *step)
 {
     pthread_mutex_lock(&operation->lock);
-    value_assign(&node->attributes, step && step->attributes ? step->attributes : attributes);
+    value_assign(&node->attributes, step && step->attributes ? step->attributes
+                                                                 : target->attributes);
+    value_assign(&node->extensions, step && step->extensions ? step->extensions
+                                                                 : target->extensions);
     pthread_mutex_unlock(&operation->lock);
     if (step && step->result)
         operation_set_live(node, step->result);
@@ -116,7 +119,7 @@ static int plan_resource(struct operation *operation, struct node *node,
     target.extensions = extensions;
     ret->has_unknown = value_has_unknown(attributes) || value_has_unknown(extensions);
     r = ask(operation, node, &target, is_due ? NULL : &node->hint, &ret->step, error);
-    remember(operation, node, attributes, r >= 0 ? ret->step : NULL);
+    remember(operation, node, &target, r >= 0 ? ret->step : NULL);
     if (r < 0)
         return r;
     ret->action = ret->step->action;

@@ -214,14 +214,17 @@ static const struct operation_result *find_waiting(const struct operation *opera
 
 bool operation_waits_for(struct operation *operation, char *ret, size_t size)
 {
+    _cleanup_free_ char *text = NULL;
     const struct operation_result *result;
 
     pthread_mutex_lock(&operation->lock);
     result = find_waiting(operation);
     if (result && result->error)
-        snprintf(ret, size, "%s: %s", result->change->id, result->error->message);
+        text = str_printf("%s: %s", result->change->id, result->error->message);
     pthread_mutex_unlock(&operation->lock);
-    return result && result->error;
+    if (text)
+        str_copy(ret, size, text);
+    return text != NULL;
 }
 
 static bool is_failure(const struct operation_result *result)

@@ -69,7 +69,8 @@ bool plan_is_empty(const struct plan *plan)
     for (size_t i = 0; i < plan->n_changes; i++) {
         const struct plan_change *change = &plan->changes[i];
 
-        if (change->error || (change->action != PLAN_UNCHANGED && change->action != PLAN_NONE))
+        if (change->error || (change->step && change->step->is_unrecorded) ||
+            (change->action != PLAN_UNCHANGED && change->action != PLAN_NONE))
             return false;
     }
     return true;

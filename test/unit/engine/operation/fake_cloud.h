@@ -42,7 +42,13 @@ enum {
     CLOUD_DEFERS = 1 << 12,    /* cannot be planned yet */
     CLOUD_SINGLE = 1 << 13,    /* there cannot be two at once */
     CLOUD_FINDABLE = 1 << 14,  /* found by its name, though its id is not known */
-    CLOUD_UNBOUND = 1 << 15,   /* not ready; perhaps something that uses it has to be made first */
+    CLOUD_OLD_FAILS = 1 << 15, /* the old half of a replacement cannot be planned */
+    CLOUD_HANGS = 1 << 16,     /* apply takes 10 s and is ERR_UNAVAILABLE, for 300 times */
+    CLOUD_PLAN_BLOCKS = 1 << 17,    /* plan waits for the test */
+    CLOUD_DEFERS_REMOVAL = 1 << 18, /* after the first plan */
+    CLOUD_DELETE_CONFLICTS = 1 << 19,
+    CLOUD_UNBOUND = 1 << 20, /* not ready, and lets go of what depends on it */
+    CLOUD_UNKNOWN = 1 << 21, /* what was made has a field that is not known */
 };
 
 struct fake_thing {
@@ -68,6 +74,8 @@ struct fake_cloud {
     unsigned sessions, steps; /* that are there */
     unsigned blocked;         /* calls that wait for the test */
     int64_t takes;            /* ms: of each apply */
+    bool no_limit;            /* steps have none */
+    unsigned hung;            /* calls, of CLOUD_HANGS */
     bool makes_when_killed; /* what was sent takes place, though the process is killed meanwhile */
 };
 

@@ -43,6 +43,8 @@ enum {
     FAKE_HOLDS = 1 << 18,     /* what depends on it must wait until it is ready */
     FAKE_BUSY = 1 << 19,      /* apply and delete are ERR_UNAVAILABLE */
     FAKE_BUSY_ONCE = 1 << 20, /* … at the first two tries */
+    FAKE_PLAN_503_ONCE = 1 << 21, /* prefetch does not see it, and the first plan is a 503 */
+    FAKE_LATE = 1 << 22, /* apply: first in doubt (may come later), then refused */
 };
 
 /* Whose an object is, by the mark that it carries. */

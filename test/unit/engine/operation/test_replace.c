@@ -318,6 +318,66 @@ static void a_slow_delete_is_waited_for(void)
     EXPECT_STR(stage_cloud(&stage), "", "gone");
 }
 
+/* The stage tells what was leaked. */
+static void a_half_that_cannot_be_planned_leaks_nothing(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1*k"), 0, "applied");
+    fake_cloud_fault(&stage.cloud, "d", CLOUD_OLD_FAILS);
+    stage_plan(&stage, "Cloud/d=1*l");
+    EXPECT_STR(stage.planned.data, "d!503", "planned");
+    EXPECT_INT(stage.cloud.steps, 0, "steps are freed");
+    EXPECT_INT(stage.cloud.sessions, 0, "sessions, too");
+}
+
+/* e is created first, as d may get another address; it does not. */
+static void one_that_is_created_first_and_turns_out_as_it_was_stays(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1 Cloud/e~@d.address"), 0, "applied");
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1*k Cloud/e~@d.address"), 0, stage.error.message);
+    EXPECT_STR(stage.planned.data, "replace d; replace e", "planned");
+    EXPECT_STR(stage_cloud(&stage), "d=1*k e~addr-d", "both are there");
+    EXPECT_STR(stage_state(&stage), "d e", "and recorded");
+}
+
+static void the_old_one_stays_until_the_new_one_is_ready(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1~k"), 0, "applied");
+    fake_cloud_fault(&stage.cloud, "d", CLOUD_UNBOUND);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1~l a=1:d"), ERR_TIMEOUT, "never ready");
+    EXPECT_STR(stage.results.data, "d timed out; a succeeded", "it lets go");
+    EXPECT_STR(stage_cloud(&stage), "d=1~k d=1~l", "both");
+    fake_cloud_fault(&stage.cloud, "d", 0);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1~l a=1:d"), 0, stage.error.message);
+    EXPECT_STR(stage_cloud(&stage), "d=1~l", "one");
+}
+
+static void what_is_only_to_be_recorded_is_a_plan(void)
+{
+    struct stage stage;
+    struct run run;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1"), 0, "applied");
+    fake_cloud_drift(&stage.cloud, "d", "2");
+    stage_begin_process(&stage);
+    run_begin(&run, &stage);
+    run_plan(&run, "Cloud/d=2");
+    EXPECT_STR(stage.planned.data, "unchanged d", "it is as wanted");
+    EXPECT(!plan_is_empty(operation_get_plan(run.operation)), "and State is not");
+    run_end(&run);
+    stage_end_process(&stage);
+    stage_done(&stage);
+}
+
 SUITE(operation_replace, TEST(replaces_in_the_order_that_is_asked_for),
       TEST(says_why_it_is_replaced), TEST(what_turns_out_as_it_was_stays),
       TEST(what_is_single_is_deleted_first), TEST(a_failed_create_leaves_the_old_one_in_force),
@@ -328,4 +388,8 @@ SUITE(operation_replace, TEST(replaces_in_the_order_that_is_asked_for),
       TEST(a_deposed_one_goes_without_prune_too), TEST(what_was_not_made_to_its_end_is_replaced),
       TEST(a_tainted_one_can_leave), TEST(an_update_that_ends_half_way_goes_on_the_next_time),
       TEST(what_drifted_is_put_right), TEST(what_drifted_to_what_is_wanted_is_recorded),
-      TEST(a_slow_delete_is_waited_for))
+      TEST(a_slow_delete_is_waited_for),
+      TEST(a_half_that_cannot_be_planned_leaks_nothing),
+      TEST(one_that_is_created_first_and_turns_out_as_it_was_stays),
+      TEST(the_old_one_stays_until_the_new_one_is_ready),
+      TEST(what_is_only_to_be_recorded_is_a_plan))
