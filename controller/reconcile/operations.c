@@ -132,6 +132,7 @@ static void empty(struct attempt *attempt)
     pthread_mutex_lock(&attempt->table->lock);
     operation = TAKE(attempt->operation);
     attempt->is_asked_for = attempt->is_chosen = false;
+    free(TAKE(attempt->preview_of));
     pthread_mutex_unlock(&attempt->table->lock);
     release_free(TAKE(attempt->release));
     run_done(&attempt->run);
@@ -209,6 +210,30 @@ void operations_leave(struct attempt *attempt)
     pthread_mutex_unlock(&operations->lock);
     if (!stays)
         attempt_free(attempt);
+}
+
+bool attempt_reserve_preview(struct attempt *attempt, const char *spec)
+{
+    struct operations *operations = attempt->table;
+    size_t of_spec = 0, of_namespace = 0;
+    bool is_free;
+
+    pthread_mutex_lock(&operations->lock);
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->attempts, e));) {
+        const struct attempt *other = e->value;
+
+        if (other == attempt || !other->preview_of ||
+            !str_equal(other->object.namespace_name, attempt->object.namespace_name))
+            continue;
+        of_namespace++;
+        of_spec += str_equal(other->preview_of, spec);
+    }
+    is_free = of_spec < PREVIEWS_OF_SPEC && of_namespace < PREVIEWS_OF_NAMESPACE;
+    free(TAKE(attempt->preview_of));
+    if (is_free)
+        attempt->preview_of = str_new(spec);
+    pthread_mutex_unlock(&operations->lock);
+    return is_free;
 }
 
 void attempt_read(struct attempt *attempt, const struct value *metadata)

@@ -56,6 +56,7 @@ struct attempt {
     /* With the table's lock. */
     struct object_version read, told; /* their uids are owned */
     bool was_told;
+    char *preview_of;  /* the name of the Spec; NULL: it is no Preview, or has not begun */
     bool is_asked_for; /* somebody wants it to be looked at meanwhile */
     bool is_chosen;    /* to be evicted */
 
@@ -85,7 +86,8 @@ struct operations_config {
 };
 
 struct operations *operations_new(const struct operations_config *config);
-/* Ends what is left, without a word of it. No reconcile is at work any more; calls in flight go on. */
+/* Ends what is left, without a word of it. No reconcile is at work any more; calls in flight go on.
+ */
 void operations_abandon(struct operations *operations);
 /* When no call is in flight any more. */
 void operations_free(struct operations *operations);
@@ -97,6 +99,14 @@ DEFINE_CLEANUP(struct operations *, operations_free)
 struct attempt *operations_enter(struct operations *operations, const char *key);
 /* The attempt goes, unless it has an operation, or rests. Chooses what is to be evicted, if need be. */
 void operations_leave(struct attempt *attempt);
+
+/* A Preview holds memory, and costs a tenant nothing: there are at most so many at once. */
+#define PREVIEWS_OF_SPEC      2
+#define PREVIEWS_OF_NAMESPACE 8
+
+/* Whether the attempt may begin a Preview of that Spec: it then counts as one of its Spec and
+ * namespace until it ends. False: as many of them live as may. */
+bool attempt_reserve_preview(struct attempt *attempt, const char *spec);
 
 /* What the attempt acts on: metadata of the object that the key stands for. */
 void attempt_read(struct attempt *attempt, const struct value *metadata);

@@ -8,6 +8,8 @@
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/history.h"
 
+#define ROOM_LOOK 2000 /* ms until a Preview that has no room yet looks again */
+
 /* ---- Telling ---- */
 
 static int write_release(struct attempt *attempt, const struct release_report *report,
@@ -158,7 +160,7 @@ static int begin_plan(struct attempt *attempt, struct error *error)
     return 0;
 }
 
-static int begin(struct attempt *attempt, struct error *error)
+static int begin(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     struct run *run = &attempt->run;
     struct error problem = {0};
@@ -173,6 +175,10 @@ static int begin(struct attempt *attempt, struct error *error)
     operation_log_release(run, attempt->release);
     if (attempt->release->operation != RELEASE_PREVIEW)
         return refuse(attempt, error);
+    if (!attempt_reserve_preview(attempt, run->subject.key.name)) {
+        *result = (struct reconcile_result){RECONCILE_WAITING, ROOM_LOOK};
+        return 0;
+    }
     r = begin_plan(attempt, &problem);
     return r < 0 ? fail(attempt, &problem, error) : 0;
 }
@@ -236,7 +242,7 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
     if (!attempt->operation) {
         attempt->run.context = context;
         attempt->run.cancel = cancel;
-        r = begin(attempt, error);
+        r = begin(attempt, result, error);
         if (r < 0 || !attempt->operation)
             return r;
     }

@@ -50,6 +50,7 @@ static int list_definitions(struct search *search, struct error *error)
         kube_path(EXTENSIONS, NULL, "customresourcedefinitions", NULL, NULL);
     struct kube_list list = {.path = path,
                              .metadata_only = true,
+                             .for_tenant = true,
                              .cancel = search->call->cancel,
                              .on_item = on_item,
                              .arg = search};
@@ -63,7 +64,8 @@ static int get(struct search *search, const char *group_version, const char *plu
                const char *name, const struct value **ret, struct error *error)
 {
     _cleanup_free_ char *path = kube_path(group_version, NULL, plural, name, NULL);
-    struct kube_request request = {.method = "GET", .path = path, .cancel = search->call->cancel};
+    struct kube_request request = {
+        .method = "GET", .path = path, .for_tenant = true, .cancel = search->call->cancel};
     struct error problem = {0};
     int r = session_time_left(search->session, search->call, &request.timeout, error);
 

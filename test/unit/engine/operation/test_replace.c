@@ -345,21 +345,6 @@ static void one_that_is_created_first_and_turns_out_as_it_was_stays(void)
     EXPECT_STR(stage_state(&stage), "d e", "and recorded");
 }
 
-static void the_old_one_stays_until_the_new_one_is_ready(void)
-{
-    _cleanup_stage_ struct stage stage;
-
-    stage_init(&stage);
-    EXPECT_INT(stage_apply(&stage, "Cloud/d=1~k"), 0, "applied");
-    fake_cloud_fault(&stage.cloud, "d", CLOUD_UNBOUND);
-    EXPECT_INT(stage_apply(&stage, "Cloud/d=1~l a=1:d"), ERR_TIMEOUT, "never ready");
-    EXPECT_STR(stage.results.data, "d timed out; a succeeded", "it lets go");
-    EXPECT_STR(stage_cloud(&stage), "d=1~k d=1~l", "both");
-    fake_cloud_fault(&stage.cloud, "d", 0);
-    EXPECT_INT(stage_apply(&stage, "Cloud/d=1~l a=1:d"), 0, stage.error.message);
-    EXPECT_STR(stage_cloud(&stage), "d=1~l", "one");
-}
-
 static void what_is_only_to_be_recorded_is_a_plan(void)
 {
     struct stage stage;
@@ -391,5 +376,4 @@ SUITE(operation_replace, TEST(replaces_in_the_order_that_is_asked_for),
       TEST(a_slow_delete_is_waited_for),
       TEST(a_half_that_cannot_be_planned_leaks_nothing),
       TEST(one_that_is_created_first_and_turns_out_as_it_was_stays),
-      TEST(the_old_one_stays_until_the_new_one_is_ready),
       TEST(what_is_only_to_be_recorded_is_a_plan))
