@@ -104,6 +104,8 @@ static int load_release(struct attempt *attempt, struct error *error)
 
     if (r == ERR_NOT_FOUND)
         return plans_drop(context->plans, key->namespace_name, key->name, &call, error);
+    if (r >= 0)
+        r = api_check_object(object, "Release", key, &absent);
     if (r < 0)
         return err_copy(error, &absent);
     if (is_generated(object) || api_is_deleting(object))
@@ -127,6 +129,8 @@ static int load_spec(struct attempt *attempt, struct error *error)
         return err_set(error, ERR_INVALID, "SpecNotFound",
                        "there is no Spec \"%s\" in namespace %s", subject->key.name,
                        subject->key.namespace_name);
+    if (r >= 0)
+        r = api_check_object(run->object, "Spec", &subject->key, &absent);
     if (r < 0)
         return err_copy(error, &absent);
     spec_policy_read(run->object, &run->policy);

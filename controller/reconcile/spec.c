@@ -38,6 +38,8 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
         r = load_unreadable(run, path, why_unreadable, error);
     else if (r < 0)
         return err_copy(error, why_unreadable);
+    else
+        r = api_check_object(run->object, "Spec", &attempt->object, error);
     if (r < 0)
         return r;
     metadata = value_get(run->object, "metadata");
