@@ -426,11 +426,15 @@ void run_cancel(struct run *run, const char *reason)
 void run_evict(struct run *run)
 {
     struct stage *stage = run->stage;
+    struct ledger *ledger = ledger_ref(operation_ledger(run->operation));
 
-    ledger_flush(operation_ledger(run->operation), NULL);
     stage->running = NULL;
     operation_free(run->operation);
     stage->memory = 0;
+    if (stage->evict_at) /* the clock stood until now; a store that is down is waited for */
+        stage_use_threads(stage, stage->parallelism);
+    ledger_flush(ledger, NULL);
+    ledger_unref(ledger);
     stage->revision--;
     *run = (struct run){.stage = stage};
 }
@@ -478,7 +482,6 @@ static void evict(struct run *run, const char *spec)
     run_evict(run);
     stage->evict_at = 0;
     stage->evictions++;
-    stage_use_threads(stage, stage->parallelism);
     run_begin(run, stage);
     run_plan(run, spec);
     stage->verify = true; /* what landed may not be ready yet */
