@@ -132,12 +132,21 @@ void operation_wake_waiting(struct operation *operation, uint32_t step)
 
     if (steps->barrier != STEP_NONE)
         walk_wake(operation->walk, steps->barrier);
-    if (change != STEP_NONE && steps->delete[change] != STEP_NONE &&
-        steps->delete[change] != step)
+    if (change != STEP_NONE && steps->delete[change] != STEP_NONE && steps->delete[change] != step)
         walk_wake(operation->walk, steps->delete[change]);
 }
 
 /* ---- Visits ---- */
+
+void operation_set_action(struct node *node, enum plan_action action)
+{
+    struct operation *operation = node->operation;
+
+    pthread_mutex_lock(&operation->lock);
+    if (operation_change(node)->action != PLAN_REPLACE)
+        operation->results.items[node->index].action = action;
+    pthread_mutex_unlock(&operation->lock);
+}
 
 /* Of a change of two steps. */
 static bool is_last_half(const struct node *node, uint32_t step)

@@ -5,15 +5,10 @@
 #include "engine/base/str.h"
 #include "engine/operation/private.h"
 
-static struct plan_change *change_of(const struct node *node)
-{
-    return &node->operation->plan->changes[node->index];
-}
-
 /* Under which name State has it now. */
 static const char *deposed_of(const struct node *node)
 {
-    return node->deposed ? node->deposed : change_of(node)->deposed;
+    return node->deposed ? node->deposed : operation_change(node)->deposed;
 }
 
 static enum ledger_when when_of(const struct node *node)
@@ -44,7 +39,7 @@ static size_t drop_content(const struct operation *operation, const struct node 
 /* Its replacement comes next: where the world is asked what is ours, State goes on naming it. */
 static bool is_to_be_made_anew(const struct node *node)
 {
-    const struct plan_change *change = change_of(node);
+    const struct plan_change *change = operation_change(node);
 
     return change->resource && !change->create_first && change->step &&
            !(operation_ops(node)->flags & RUNTIME_CREATES_BLINDLY);
@@ -52,7 +47,7 @@ static bool is_to_be_made_anew(const struct node *node)
 
 static const struct record *intent_of(const struct operation *operation, const struct node *node)
 {
-    const struct plan_change *change = change_of(node);
+    const struct plan_change *change = operation_change(node);
     _cleanup_value_ const struct value *dependencies =
         operation_dependencies(operation, node->index);
     _cleanup_value_ const struct value *attributes =
@@ -85,20 +80,13 @@ static void drop(struct operation *operation, struct node *node, bool is_gone)
         changes[n++] = (struct ledger_change){.put = intent};
     } else {
         changes[n++] =
-            (struct ledger_change){.id = change_of(node)->id, .deposed = deposed_of(node)};
+            (struct ledger_change){.id = operation_change(node)->id, .deposed = deposed_of(node)};
     }
     /* What cannot be stored yet is kept by the ledger, and nothing new begins. */
     ledger_land(operation->ledger, changes, n, when_of(node), NULL);
 }
 
 /* ---- The step ---- */
-
-static void take(struct runtime_step **to, struct runtime_step *step)
-{
-    if (*to)
-        (*to)->ops->step_free(*to);
-    *to = step;
-}
 
 /* A step is applied once: what was tried, and failed, is planned again before it is tried again. */
 static int plan_anew(struct operation *operation, struct node *node, const struct record *record,
@@ -107,15 +95,15 @@ static int plan_anew(struct operation *operation, struct node *node, const struc
     struct planned planned = {0};
     int r;
 
-    if (change_of(node)->resource)
+    if (operation_change(node)->resource)
         r = operation_plan_removal(operation, node, record, &planned, error);
     else
         r = operation_plan_one(operation, node, NULL, true, &planned, error);
     if (r >= 0) {
-        if (planned.removal)
-            take(&node->removal, TAKE(planned.removal));
-        else
-            take(&node->step, TAKE(planned.step));
+        struct runtime_step **to = planned.removal ? &node->removal : &node->step;
+
+        plan_step_free(*to);
+        *to = planned.removal ? TAKE(planned.removal) : TAKE(planned.step);
         node->needs_removal_plan = false;
     }
     planned_done(&planned);
@@ -140,7 +128,7 @@ static int plan_replacement_anew(struct operation *operation, struct node *node,
 
 static bool is_to_be_planned_anew(const struct node *node)
 {
-    const struct plan_change *change = change_of(node);
+    const struct plan_change *change = operation_change(node);
 
     return change->action == PLAN_REPLACE && !change->create_first &&
            node->operation->step_changes[node->index].has_unknown && !node->step;
@@ -149,7 +137,7 @@ static bool is_to_be_planned_anew(const struct node *node)
 /* NULL: nothing is to be done in the world. */
 static struct runtime_step *step_of(const struct node *node)
 {
-    struct plan_change *change = change_of(node);
+    struct plan_change *change = operation_change(node);
 
     if (node->step && !change->resource)
         return node->step;
@@ -171,9 +159,8 @@ static bool is_gone(const struct runtime_outcome *outcome, const struct runtime_
 {
     const struct observation *now = &outcome->now;
 
-    return now->presence == PRESENCE_ABSENT ||
-           (now->presence == PRESENCE_PRESENT && step->uid && now->uid &&
-            !str_equal(now->uid, step->uid));
+    return now->presence == PRESENCE_ABSENT || (now->presence == PRESENCE_PRESENT && step->uid &&
+                                                now->uid && !str_equal(now->uid, step->uid));
 }
 
 static int send(struct operation *operation, struct node *node, struct runtime_step *step,
@@ -181,7 +168,7 @@ static int send(struct operation *operation, struct node *node, struct runtime_s
 {
     struct runtime_call call = operation_call(operation);
     struct calls *calls = ledger_calls(operation->ledger);
-    const char *id = change_of(node)->id;
+    const char *id = operation_change(node)->id;
     int r;
 
     if (!calls_begin(calls, id, operation_now(operation)))
@@ -221,21 +208,11 @@ static int look(struct operation *operation, struct node *node, const struct rec
     return r < 0 ? r : operation_ops(node)->read(session, &target, &call, outcome, error);
 }
 
-static void set_action(struct node *node, enum plan_action action)
-{
-    struct operation *operation = node->operation;
-
-    pthread_mutex_lock(&operation->lock);
-    if (change_of(node)->action != PLAN_REPLACE)
-        operation->results.items[node->index].action = action;
-    pthread_mutex_unlock(&operation->lock);
-}
-
 /* step: NULL where it is left alone. One without a uid found nothing there. */
 static enum walk_verdict forget(struct operation *operation, struct node *node,
                                 const struct runtime_step *step)
 {
-    set_action(node, node->is_delete_sent ? PLAN_DELETE : PLAN_FORGET);
+    operation_set_action(node, node->is_delete_sent ? PLAN_DELETE : PLAN_FORGET);
     drop(operation, node, step && !step->uid);
     return WALK_DONE;
 }
@@ -249,12 +226,12 @@ static enum walk_verdict wait_for_end(struct node *node, struct walk_visit *visi
     return operation_park(node, visit);
 }
 
-/* Its object goes on under another id of the Spec. That may have become known only when that one was
- * applied: its planning failed at first, say. */
+/* Its object goes on under another id of the Spec. That may have become known only when that one
+ * was applied: its planning failed at first, say. */
 static bool is_renamed(const struct operation *operation, const struct node *node,
                        const struct runtime_step *step)
 {
-    return !change_of(node)->resource && step->uid &&
+    return !operation_change(node)->resource && step->uid &&
            strmap_get(&operation->applied_uids, step->uid);
 }
 
@@ -271,7 +248,7 @@ static enum walk_verdict defer(struct node *node, const struct runtime_step *ste
  * not have to be replaced. */
 static bool is_needless(const struct node *node)
 {
-    const struct plan_change *change = change_of(node);
+    const struct plan_change *change = operation_change(node);
 
     return node->stays || (change->resource && change->create_first && !node->deposed);
 }
@@ -294,7 +271,7 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
         return forget(operation, node, step);
     if (!was_sent && operation_guard_content(node, error) < 0)
         return WALK_FAILED;
-    set_action(node, PLAN_DELETE);
+    operation_set_action(node, PLAN_DELETE);
     r = was_sent ? look(operation, node, record, &outcome, error)
                  : send(operation, node, step, &outcome, error);
     if (r == ERR_CONFLICT && node->needs_removal_plan)
@@ -317,7 +294,7 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
 enum walk_verdict operation_delete_step(struct operation *operation, struct node *node,
                                         struct walk_visit *visit, struct error *error)
 {
-    struct plan_change *change = change_of(node);
+    struct plan_change *change = operation_change(node);
     _cleanup_(record_unref_p) const struct record *record =
         ledger_get(operation->ledger, change->id, deposed_of(node));
     bool is_unplanned = !change->resource && change->error && !node->step;

@@ -10,11 +10,6 @@
 /* ms that a call which has ended for us may still be at work on the other side. */
 #define EFFECT_GRACE 60000
 
-static const struct plan_change *change_of(const struct node *node)
-{
-    return &node->operation->plan->changes[node->index];
-}
-
 static bool is_blind(const struct node *node)
 {
     return operation_ops(node)->flags & RUNTIME_CREATES_BLINDLY;
@@ -29,7 +24,7 @@ static enum ledger_when when_of(const struct node *node)
 
 static int plan_anew(struct operation *operation, struct node *node, struct error *error)
 {
-    const struct record *prior = ledger_get(operation->ledger, change_of(node)->id, NULL);
+    const struct record *prior = ledger_get(operation->ledger, operation_change(node)->id, NULL);
     struct planned planned = {0};
     bool is_replaced = false;
     int r = operation_settle_doubt(operation, node, &prior, error);
@@ -38,15 +33,14 @@ static int plan_anew(struct operation *operation, struct node *node, struct erro
         r = operation_plan_one(operation, node, prior, true, &planned, error);
 
     if (r >= 0) {
-        if (node->step)
-            node->step->ops->step_free(node->step);
+        plan_step_free(node->step);
         node->step = TAKE(planned.step);
         node->needs_plan = false;
         is_replaced = planned.action == PLAN_REPLACE && !node->is_delete_sent;
     }
     planned_done(&planned);
     record_unref(prior);
-    if (is_replaced && change_of(node)->action != PLAN_REPLACE)
+    if (is_replaced && operation_change(node)->action != PLAN_REPLACE)
         return err_set(error, ERR_CONFLICT, "PlanStale",
                        "it has to be replaced, which was not known when it was planned: the next "
                        "plan does so");
@@ -56,7 +50,7 @@ static int plan_anew(struct operation *operation, struct node *node, struct erro
 int operation_due_step(struct operation *operation, struct node *node, struct runtime_step **ret,
                        struct error *error)
 {
-    const struct plan_change *change = change_of(node);
+    const struct plan_change *change = operation_change(node);
     bool was_planned = change->step && !change->has_unknown;
     int r = 0;
 
@@ -74,7 +68,7 @@ int operation_due_step(struct operation *operation, struct node *node, struct ru
 static struct record describe(const struct node *node, const struct runtime_step *step,
                               const struct value *dependencies)
 {
-    const struct plan_change *change = change_of(node);
+    const struct plan_change *change = operation_change(node);
 
     return (struct record){.id = change->id,
                            .type = change->type,
@@ -97,7 +91,7 @@ static int land(struct node *node, const struct record *like, struct error *erro
 
 static bool makes_room(const struct node *node, const struct runtime_step *step)
 {
-    const struct plan_change *change = change_of(node);
+    const struct plan_change *change = operation_change(node);
 
     return step->action == PLAN_CREATE && change->action == PLAN_REPLACE && change->create_first &&
            !node->deposed;
@@ -135,7 +129,7 @@ static void mark_call(struct operation *operation, const struct node *node,
 /* The recorded object goes on under a name of its own, so that the id is free for another. */
 static struct ledger_change depose(struct operation *operation, struct node *node)
 {
-    struct record moved = *change_of(node)->record;
+    struct record moved = *operation_change(node)->record;
 
     node->deposed = operation_name_deposed(operation, node);
     moved.deposed = node->deposed;
@@ -149,7 +143,7 @@ static int record_begin(struct operation *operation, struct node *node,
     _cleanup_value_ const struct value *dependencies =
         operation_dependencies(operation, node->index);
     _cleanup_(record_unref_p) const struct record *known =
-        ledger_get(operation->ledger, change_of(node)->id, NULL);
+        ledger_get(operation->ledger, operation_change(node)->id, NULL);
     struct record record = describe(node, step, dependencies);
     struct ledger_change changes[2];
     char call_id[CALL_ID_SIZE];
@@ -245,7 +239,7 @@ static int land_marked(struct node *node, struct record *record, struct error *e
 static bool was_applied_before(const struct operation *operation, const struct node *node)
 {
     _cleanup_(record_unref_p) const struct record *known =
-        ledger_get(operation->ledger, change_of(node)->id, NULL);
+        ledger_get(operation->ledger, operation_change(node)->id, NULL);
 
     return known && known->status == RECORD_APPLIED;
 }
@@ -254,7 +248,7 @@ static bool was_applied_before(const struct operation *operation, const struct n
 static bool may_still_land(const struct operation *operation, const struct node *node)
 {
     _cleanup_(record_unref_p) const struct record *known =
-        ledger_get(operation->ledger, change_of(node)->id, NULL);
+        ledger_get(operation->ledger, operation_change(node)->id, NULL);
 
     return known && known->status == RECORD_INTENT && wall_clock(operation) < known->call.until;
 }
@@ -262,7 +256,7 @@ static bool may_still_land(const struct operation *operation, const struct node 
 /* Nothing came of a create: State is as it was before. */
 static int land_nothing(struct operation *operation, struct node *node, struct error *error)
 {
-    const struct plan_change *change = change_of(node);
+    const struct plan_change *change = operation_change(node);
     _cleanup_(record_unref_p) const struct record *before =
         node->deposed ? ledger_get(operation->ledger, change->id, node->deposed) : NULL;
     struct ledger_change changes[2] = {{.id = change->id}};
@@ -288,7 +282,7 @@ static int land_doubt(struct operation *operation, struct node *node,
                       const struct runtime_outcome *outcome, struct error *error)
 {
     _cleanup_(record_unref_p) const struct record *known =
-        ledger_get(operation->ledger, change_of(node)->id, NULL);
+        ledger_get(operation->ledger, operation_change(node)->id, NULL);
     struct record record;
 
     if (!known || known->status == RECORD_APPLIED)
@@ -309,7 +303,7 @@ static int land_partial(struct operation *operation, struct node *node,
     _cleanup_value_ const struct value *dependencies =
         operation_dependencies(operation, node->index);
     _cleanup_(record_unref_p) const struct record *known =
-        ledger_get(operation->ledger, change_of(node)->id, NULL);
+        ledger_get(operation->ledger, operation_change(node)->id, NULL);
     struct record record = describe(node, step, dependencies);
 
     record.status = RECORD_TAINTED;
@@ -338,7 +332,7 @@ int operation_confirm(struct operation *operation, struct node *node,
     _cleanup_value_ const struct value *dependencies =
         operation_dependencies(operation, node->index);
     _cleanup_(record_unref_p) const struct record *known =
-        ledger_get(operation->ledger, change_of(node)->id, NULL);
+        ledger_get(operation->ledger, operation_change(node)->id, NULL);
     struct record record = describe(node, step, dependencies);
 
     record.status = outcome->tainted ? RECORD_TAINTED : RECORD_APPLIED;
@@ -373,7 +367,7 @@ static int send(struct operation *operation, struct node *node, struct runtime_s
 int operation_make(struct operation *operation, struct node *node, struct runtime_step *step,
                    struct observation *ret_now, struct error *error)
 {
-    const char *id = change_of(node)->id;
+    const char *id = operation_change(node)->id;
     struct calls *calls = ledger_calls(operation->ledger);
     struct runtime_outcome outcome = {0};
     int r;

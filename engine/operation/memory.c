@@ -23,8 +23,8 @@ static size_t memory_of_change(const struct operation *operation, size_t index)
 
     bytes += memory_of_step(change->step) + memory_of_step(change->removal);
     bytes += memory_of_step(node->step) + memory_of_step(node->removal);
-    bytes += value_memory(node->attributes) + value_memory(node->extensions) +
-             value_memory(node->live);
+    bytes +=
+        value_memory(node->attributes) + value_memory(node->extensions) + value_memory(node->live);
     if (change->diff)
         bytes += sizeof(*change->diff) + change->diff->arena.used;
     return bytes;
@@ -44,13 +44,6 @@ size_t operation_measure(const struct operation *operation)
     return bytes;
 }
 
-static void free_step(struct runtime_step **step)
-{
-    if (*step)
-        (*step)->ops->step_free(*step);
-    *step = NULL;
-}
-
 /* What it was found to be stays where others may refer to it. */
 void operation_let_go(struct node *node)
 {
@@ -58,10 +51,10 @@ void operation_let_go(struct node *node)
     struct plan_change *change = &operation->plan->changes[node->index];
     const struct graph *graph = operation->graph;
 
-    free_step(&change->step);
-    free_step(&change->removal);
-    free_step(&node->step);
-    free_step(&node->removal);
+    plan_step_free(TAKE(change->step));
+    plan_step_free(TAKE(change->removal));
+    plan_step_free(TAKE(node->step));
+    plan_step_free(TAKE(node->removal));
     if (graph->dependent_start[node->index] < graph->dependent_start[node->index + 1])
         return;
     pthread_mutex_lock(&operation->lock);

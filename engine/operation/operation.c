@@ -52,10 +52,8 @@ static void free_nodes(struct operation *operation)
         struct node *node = &operation->nodes[i];
 
         operation_unsubscribe(node);
-        if (node->step)
-            node->step->ops->step_free(node->step);
-        if (node->removal)
-            node->removal->ops->step_free(node->removal);
+        plan_step_free(node->step);
+        plan_step_free(node->removal);
         observation_done(&node->hint);
         value_unref(node->attributes);
         value_unref(node->extensions);
@@ -184,6 +182,11 @@ struct runtime_call operation_call(struct operation *operation)
 const struct runtime_ops *operation_ops(const struct node *node)
 {
     return node->binding->runtime->ops;
+}
+
+struct plan_change *operation_change(const struct node *node)
+{
+    return &node->operation->plan->changes[node->index];
 }
 
 static void open_session(struct operation *operation, struct binding *binding)
@@ -362,8 +365,8 @@ static enum walk_verdict visit(struct operation *operation, struct walk_visit *v
     return verdict;
 }
 
-/* A call that took long does not count as time without progress: the longest one, so that calls that
- * fail again and again come to an end all the same. */
+/* A call that took long does not count as time without progress: the longest one, so that calls
+ * that fail again and again come to an end all the same. */
 static void excuse(struct operation *operation, int64_t took, bool is_progress)
 {
     if (is_progress)
@@ -402,8 +405,7 @@ static void run_visit(struct operation *operation, struct walk_visit *at, enum s
 /* Nothing is under way. The operation's time counts from its last progress. */
 static struct task_answer wait_for_world(struct operation *operation, int64_t due)
 {
-    int64_t deadline =
-        operation->progressed_at + operation->excused + operation->config.timeout;
+    int64_t deadline = operation->progressed_at + operation->excused + operation->config.timeout;
 
     if (operation_now(operation) >= deadline) {
         walk_stop(operation->walk, true);

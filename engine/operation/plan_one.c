@@ -6,12 +6,9 @@
 
 void planned_done(struct planned *planned)
 {
-    if (planned->step)
-        planned->step->ops->step_free(planned->step);
-    if (planned->removal)
-        planned->removal->ops->step_free(planned->removal);
-    if (planned->answer)
-        planned->answer->ops->step_free(planned->answer);
+    plan_step_free(planned->step);
+    plan_step_free(planned->removal);
+    plan_step_free(planned->answer);
     *planned = (struct planned){0};
 }
 
@@ -91,10 +88,10 @@ static void remember(struct operation *operation, struct node *node,
                      const struct runtime_target *target, const struct runtime_step *step)
 {
     pthread_mutex_lock(&operation->lock);
-    value_assign(&node->attributes, step && step->attributes ? step->attributes
-                                                                 : target->attributes);
-    value_assign(&node->extensions, step && step->extensions ? step->extensions
-                                                                 : target->extensions);
+    value_assign(&node->attributes,
+                 step && step->attributes ? step->attributes : target->attributes);
+    value_assign(&node->extensions,
+                 step && step->extensions ? step->extensions : target->extensions);
     pthread_mutex_unlock(&operation->lock);
     if (step && step->result)
         operation_set_live(node, step->result);

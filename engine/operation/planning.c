@@ -186,8 +186,8 @@ static void keep_doubtful(struct operation *operation, struct plan_change *chang
     change->reason = "the answer to its creation was lost, and it may still appear";
 }
 
-/* A call of an earlier operation may have landed since the changes were listed, or come to nothing. What
- * has another type now is another change's. */
+/* A call of an earlier operation may have landed since the changes were listed, or come to nothing.
+ * What has another type now is another change's. */
 static void refresh_record(struct operation *operation, struct plan_change *change)
 {
     const struct record *now = ledger_get(operation->ledger, change->id, change->deposed);
@@ -230,14 +230,15 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
 
 int operation_guard_content(const struct node *node, struct error *error)
 {
-    const struct plan_change *change = &node->operation->plan->changes[node->index];
+    const struct plan_change *change = operation_change(node);
 
     if (change->resource || !node->content)
         return 0;
-    return err_set(error, ERR_CONFLICT, "DeletionGuardTripped",
-                   "it left the Spec, which still names \"%s\", and that would go with it: take both "
-                   "out of the Spec, or none",
-                   node->content->id);
+    return err_set(
+        error, ERR_CONFLICT, "DeletionGuardTripped",
+        "it left the Spec, which still names \"%s\", and that would go with it: take both "
+        "out of the Spec, or none",
+        node->content->id);
 }
 
 static void guard_content(struct operation *operation)

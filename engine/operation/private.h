@@ -112,11 +112,12 @@ struct runtime_call operation_call(struct operation *operation);
 int operation_session(struct operation *operation, const struct node *node,
                       struct runtime_session **ret, struct error *error);
 const struct runtime_ops *operation_ops(const struct node *node);
+struct plan_change *operation_change(const struct node *node);
 
 /* ---- target.c ---- */
 
-/* What a runtime is told of a resource, as far as it is known: with its references resolved once they
- * are. Or of what leaves, as it is recorded. id and prior are borrowed. */
+/* What a runtime is told of a resource, as far as it is known: with its references resolved once
+ * they are. Or of what leaves, as it is recorded. id and prior are borrowed. */
 struct runtime_target operation_target(struct node *node, const struct record *prior);
 /* An object that is recorded, and is to go. All is borrowed. */
 struct runtime_target operation_removal_target(const struct record *record);
@@ -209,8 +210,10 @@ enum walk_verdict operation_step_visit(struct operation *operation, struct walk_
                                        bool *ret_is_progress);
 /* For walk_config. */
 void operation_on_end(void *arg, uint32_t step, enum walk_outcome outcome, uint32_t cause);
-/* A step has ended: the barrier, or the other half of its change, may have waited for it alone. Under
- * the lock. */
+/* What its result says was done, where that is not the whole of a replacement. */
+void operation_set_action(struct node *node, enum plan_action action);
+/* A step has ended: the barrier, or the other half of its change, may have waited for it alone.
+ * Under the lock. */
 void operation_wake_waiting(struct operation *operation, uint32_t step);
 /* Parks the visit until the node's object changes, or for a while. */
 enum walk_verdict operation_park(struct node *node, struct walk_visit *visit);

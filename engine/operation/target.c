@@ -12,10 +12,10 @@ struct runtime_target operation_target(struct node *node, const struct record *p
         return target;
     }
     pthread_mutex_lock(&operation->lock);
-    target.attributes = value_ref(node->attributes ? node->attributes
-                                                   : change->resource->attributes);
-    target.extensions = value_ref(node->extensions ? node->extensions
-                                                   : change->resource->extensions);
+    target.attributes =
+        value_ref(node->attributes ? node->attributes : change->resource->attributes);
+    target.extensions =
+        value_ref(node->extensions ? node->extensions : change->resource->extensions);
     pthread_mutex_unlock(&operation->lock);
     return target;
 }

@@ -44,8 +44,7 @@ struct plan_summary {
     uint32_t create, adopt, update, replace, delete, unchanged, deferred, unknown;
 };
 
-/* Gives back what planning put there, to be planned again: id, type, resource and record stay. */
-void plan_change_clear(struct plan_change *change);
+void plan_step_free(struct runtime_step *step);
 
 struct plan *plan_new(size_t n_resources, size_t n_leaving);
 void plan_free(struct plan *plan);

@@ -299,6 +299,5 @@ SUITE(operation_doubt, TEST(marks_what_it_creates), TEST(makes_nothing_that_it_c
       TEST(creates_nothing_twice), TEST(a_killed_process_leaves_a_mark), TEST(does_not_forget_it),
       TEST(finds_what_can_be_found), TEST(looks_at_what_is_there),
       TEST(tries_again_what_was_not_sent), TEST(a_landing_that_cannot_be_saved_stops_all_else),
-      TEST(what_is_in_doubt_keeps_its_intent),
-      TEST(a_call_without_a_limit_is_waited_for),
+      TEST(what_is_in_doubt_keeps_its_intent), TEST(a_call_without_a_limit_is_waited_for),
       TEST(what_is_found_is_secret_still))

@@ -98,5 +98,4 @@ static void a_look_has_them_resolved(void)
 
 SUITE(operation_extensions, TEST(they_make_edges), TEST(what_leaves_goes_before_what_it_needs),
       TEST(what_is_not_known_yet_is_deferred), TEST(what_changes_of_them_is_recorded),
-      TEST(a_cycle_through_them_is_one),
-      TEST(a_look_has_them_resolved))
+      TEST(a_cycle_through_them_is_one), TEST(a_look_has_them_resolved))

@@ -356,6 +356,5 @@ SUITE(operation_in_flight, TEST(a_new_generation_does_the_rest),
       TEST(a_call_of_minutes_is_not_out_of_time), TEST(others_go_on_meanwhile),
       TEST(a_store_that_is_down_loses_nothing), TEST(a_leader_that_was_tells),
       TEST(a_new_leader_waits_to_be_told), TEST(a_killed_process_makes_nothing_twice),
-      TEST(no_two_calls_about_one),
-      TEST(a_mark_that_went_meanwhile_is_not_planned_with),
+      TEST(no_two_calls_about_one), TEST(a_mark_that_went_meanwhile_is_not_planned_with),
       TEST(a_call_that_landed_before_the_visit_is_known))

@@ -360,5 +360,4 @@ SUITE(operation_remove, TEST(destroys_dependents_first), TEST(destroys_without_a
       TEST(goes_with_its_namespace), TEST(prunes_dependents_first),
       TEST(a_prune_that_fails_keeps_its_record), TEST(prunes_what_a_killed_run_had_made),
       TEST(orphans_without_a_touch), TEST(does_nothing_by_a_damaged_state),
-      TEST(does_nothing_after_a_later_leader),
-      TEST(a_removal_that_is_deferred_is_not_forgotten))
+      TEST(does_nothing_after_a_later_leader), TEST(a_removal_that_is_deferred_is_not_forgotten))

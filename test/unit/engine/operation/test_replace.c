@@ -63,16 +63,18 @@ static void says_why_it_is_replaced(void)
     EXPECT_STR(stage.reasons.data, "d: fixed cannot be changed", "reason");
 }
 
-/* The reference's value is another thing's id, which is unknown while planning, and turns out to be
- * what it was. */
+/* The reference's value is another thing's address, which is unknown while planning, and turns out
+ * to be what it was: the other one is created first, so that this is known before e is deleted. */
 static void what_turns_out_as_it_was_stays(void)
 {
     _cleanup_stage_ struct stage stage;
 
     stage_init(&stage);
-    EXPECT_INT(stage_apply(&stage, "Cloud/d=1 Cloud/e*@d.x"), 0, "applied");
-    EXPECT_INT(stage_apply(&stage, "Cloud/d=1*k Cloud/e*@d.x"), 0, stage.error.message);
-    EXPECT_STR(stage_cloud(&stage), "d=1*k e*1", "things");
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1~k Cloud/e*@d.address"), 0, "applied");
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1~l Cloud/e*@d.address"), 0, stage.error.message);
+    EXPECT_STR(stage.planned.data, "replace d; replace e", "planned");
+    EXPECT_STR(stage_deeds(&stage), "create d; delete d", "deeds");
+    EXPECT_STR(stage_cloud(&stage), "d=1~l e*addr-d", "things");
     EXPECT_INT(stage.cloud.creates, 3, "e stays");
 }
 
@@ -373,7 +375,6 @@ SUITE(operation_replace, TEST(replaces_in_the_order_that_is_asked_for),
       TEST(a_deposed_one_goes_without_prune_too), TEST(what_was_not_made_to_its_end_is_replaced),
       TEST(a_tainted_one_can_leave), TEST(an_update_that_ends_half_way_goes_on_the_next_time),
       TEST(what_drifted_is_put_right), TEST(what_drifted_to_what_is_wanted_is_recorded),
-      TEST(a_slow_delete_is_waited_for),
-      TEST(a_half_that_cannot_be_planned_leaks_nothing),
+      TEST(a_slow_delete_is_waited_for), TEST(a_half_that_cannot_be_planned_leaks_nothing),
       TEST(one_that_is_created_first_and_turns_out_as_it_was_stays),
       TEST(what_is_only_to_be_recorded_is_a_plan))

@@ -132,5 +132,4 @@ static void calls_that_fail_slowly_run_out_of_time(void)
 
 SUITE(operation_waiting, TEST(a_thousand_wait_without_a_thread),
       TEST(a_parked_operation_can_be_cancelled), TEST(an_operation_can_be_freed_at_any_time),
-      TEST(what_is_freed_in_flight_lands),
-      TEST(calls_that_fail_slowly_run_out_of_time))
+      TEST(what_is_freed_in_flight_lands), TEST(calls_that_fail_slowly_run_out_of_time))
