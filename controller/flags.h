@@ -19,6 +19,7 @@ struct flags {
     const char *log_level, *log_format;
     int64_t concurrent, parallelism;
     int64_t drain_timeout; /* ms */
+    int64_t max_timeout;   /* ms */
     bool act_as_controller;
     bool leader_elect;
     bool http1;

@@ -129,7 +129,7 @@ static int load_spec(struct attempt *attempt, struct error *error)
                        subject->key.namespace_name);
     if (r < 0)
         return err_copy(error, &absent);
-    spec_policy_read(run->object, &run->policy);
+    run_read_policy(run);
     r = run_parse(run, &attempt->spec, error);
     if (r < 0)
         return r;

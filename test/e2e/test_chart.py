@@ -42,6 +42,7 @@ EVERYTHING = [
     "--set=controller.defaultServiceAccount=deployer",
     "--set=controller.actAsController=true",
     "--set=controller.concurrent=8",
+    "--set=controller.maxTimeout=2h",
     "--set=controller.logLevel=debug",
     "--set=controller.logFormat=text",
     "--set=controller.extraArgs[0]=--no-cross-namespace-refs",
@@ -141,6 +142,7 @@ class TestRendered:
             "--default-service-account=deployer",
             "--act-as-controller",
             "--concurrent=8",
+            "--max-timeout=2h",
             "--no-cross-namespace-refs",
         ]
         assert {p["name"]: p["containerPort"] for p in container["ports"]} == {
