@@ -39,6 +39,8 @@ static const struct flag {
          "resources of one Spec that are applied at once, 1 to 100"),
     FLAG("operation-memory", FLAG_SIZE, operation_memory, "64Mi",
          "held by operations that wait; beyond it the largest are put off, and begun again later"),
+    FLAG("max-timeout", FLAG_DURATION, max_timeout, "24h",
+         "the most that a Spec's timeout may be: a longer one is taken for this"),
     FLAG("leader-elect", FLAG_BOOL, leader_elect, "true", "act only while holding the Lease"),
     FLAG("lease-name", FLAG_STRING, lease_name, "kusion-operator", "of the Lease"),
     FLAG("drain-timeout", FLAG_DURATION, drain_timeout, "25s",

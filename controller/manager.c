@@ -104,6 +104,7 @@ static int fill_context(struct manager *manager, struct error *error)
     context->metrics = &manager->operation_metrics;
     context->default_service_account = flags->default_service_account;
     context->act_as_controller = flags->act_as_controller;
+    context->max_timeout = flags->max_timeout;
     context->parallelism = (unsigned)flags->parallelism;
     context->epoch = leadership_epoch;
     context->epoch_arg = manager->leadership;

@@ -36,6 +36,7 @@ struct reconcile_context {
     const char *default_service_account;     /* "default" unless a flag says otherwise */
     bool act_as_controller;                  /* Specs without serviceAccountName: our own rights */
     unsigned parallelism;
+    int64_t max_timeout; /* ms; 0: a Spec's timeout is taken as it is */
     unsigned char plan_key[HASH_SIZE];
     int64_t (*epoch)(void *arg); /* of the leader */
     void *epoch_arg;

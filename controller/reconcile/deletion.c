@@ -194,7 +194,7 @@ static void recall_policy(struct run *run, struct ledger *ledger)
     object = value_with(run->object, "spec", head.policy);
     value_unref(run->object);
     run->object = object;
-    spec_policy_read(run->object, &run->policy);
+    run_read_policy(run);
     arena_done(&arena);
 }
 

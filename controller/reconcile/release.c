@@ -133,7 +133,7 @@ static int load_spec(struct attempt *attempt, struct error *error)
         r = api_check_object(run->object, "Spec", &subject->key, &absent);
     if (r < 0)
         return err_copy(error, &absent);
-    spec_policy_read(run->object, &run->policy);
+    run_read_policy(run);
     r = run_parse(run, &attempt->spec, error);
     if (r < 0)
         return r;

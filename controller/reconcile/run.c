@@ -13,6 +13,15 @@ void run_done(struct run *run)
     *run = (struct run){0};
 }
 
+void run_read_policy(struct run *run)
+{
+    int64_t most = run->context->max_timeout;
+
+    spec_policy_read(run->object, &run->policy);
+    if (most && run->policy.timeout > most)
+        run->policy.timeout = most;
+}
+
 void run_status_done(struct run_status *status)
 {
     value_unref(status->plan);

@@ -45,7 +45,7 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
     metadata = value_get(run->object, "metadata");
     run->subject.generation = value_int(value_get(metadata, "generation"), 0);
     attempt_read(attempt, metadata);
-    spec_policy_read(run->object, &run->policy);
+    run_read_policy(run);
     return 0;
 }
 

@@ -43,6 +43,7 @@ EVERYTHING = [
     "--set=controller.actAsController=true",
     "--set=controller.concurrent=8",
     "--set=controller.operationMemory=128Mi",
+    "--set=controller.maxTimeout=2h",
     "--set=controller.logLevel=debug",
     "--set=controller.logFormat=text",
     "--set=controller.extraArgs[0]=--no-cross-namespace-refs",
@@ -143,6 +144,7 @@ class TestRendered:
             "--act-as-controller",
             "--concurrent=8",
             "--operation-memory=128Mi",
+            "--max-timeout=2h",
             "--no-cross-namespace-refs",
         ]
         assert {p["name"]: p["containerPort"] for p in container["ports"]} == {

@@ -92,6 +92,7 @@ static const struct {
     const char *text;
 } durations[] = {
     {"--drain-timeout", offsetof(struct flags, drain_timeout), 25000, "25s"},
+    {"--max-timeout", offsetof(struct flags, max_timeout), 86400000, "24h"},
 };
 
 static const struct {
