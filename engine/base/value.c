@@ -93,8 +93,8 @@ enum value_type value_type(const struct value *value)
 const char *value_type_name(const struct value *value)
 {
     static const char *const names[] = {
-        [VALUE_NULL] = "null",     [VALUE_BOOL] = "boolean", [VALUE_NUMBER] = "number",
-        [VALUE_STRING] = "string", [VALUE_ARRAY] = "array",  [VALUE_OBJECT] = "object",
+        [VALUE_NULL] = "null",       [VALUE_BOOL] = "boolean", [VALUE_NUMBER] = "number",
+        [VALUE_STRING] = "string",   [VALUE_ARRAY] = "array",  [VALUE_OBJECT] = "object",
         [VALUE_UNKNOWN] = "unknown",
     };
 

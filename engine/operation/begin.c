@@ -175,8 +175,8 @@ int64_t operation_time_lost(struct operation *operation, int64_t revision)
 
 enum moment { AT_BEGIN, AT_END, AT_SUCCESS };
 
-/* Until everything is as the Spec has it, State belongs to the Spec that it was made for: not before
- * all that was inherited is applied again or dealt with. */
+/* Until everything is as the Spec has it, State belongs to the Spec that it was made for: not
+ * before all that was inherited is applied again or dealt with. */
 static void set_head(struct operation *operation, enum moment moment)
 {
     struct arena arena = ARENA_INIT;

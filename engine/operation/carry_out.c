@@ -61,8 +61,8 @@ void operation_unsubscribe(struct node *node)
 enum walk_verdict operation_park(struct node *node, struct walk_visit *visit)
 {
     subscribe(node);
-    visit->retry_after = doubled(FIRST_LOOK, visit->count,
-                                 node->subscription ? SUBSCRIBED_LOOK : LAST_LOOK);
+    visit->retry_after =
+        doubled(FIRST_LOOK, visit->count, node->subscription ? SUBSCRIBED_LOOK : LAST_LOOK);
     return WALK_PARKED;
 }
 
@@ -165,8 +165,7 @@ static bool is_other_half_ended(const struct node *node, uint32_t step)
     uint32_t apply = steps->apply[node->index], delete = steps->delete[node->index];
     uint32_t other = step == delete ? apply : delete;
 
-    return other == STEP_NONE ||
-           walk_outcome(node->operation->walk, other) != WALK_OUTCOME_NONE;
+    return other == STEP_NONE || walk_outcome(node->operation->walk, other) != WALK_OUTCOME_NONE;
 }
 
 /* The old object of a replacement that is created first goes when the new one is ready, not merely

@@ -185,8 +185,8 @@ static int send(struct operation *operation, struct node *node, struct runtime_s
     return r;
 }
 
-/* After a conflict: what is there may be another object by now, or nobody's to delete. 1: nothing is
- * to be done any more. */
+/* After a conflict: what is there may be another object by now, or nobody's to delete. 1: nothing
+ * is to be done any more. */
 static int look_whether_it_is_ours(struct operation *operation, struct node *node,
                                    const struct record *record, struct error *error)
 {

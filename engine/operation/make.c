@@ -348,7 +348,8 @@ int operation_confirm(struct operation *operation, struct node *node,
 
 /* ---- The call ---- */
 
-/* What could not be stored yet is kept by the ledger, and nothing new begins: so the call counts. */
+/* What could not be stored yet is kept by the ledger, and nothing new begins: so the call counts.
+ */
 static int send(struct operation *operation, struct node *node, struct runtime_step *step,
                 struct runtime_outcome *outcome, struct error *error)
 {

@@ -1,7 +1,8 @@
 /* What an operation holds in memory, and what it lets go of early. */
 #include "engine/operation/private.h"
 
-/* Of a step: the runtime's own fields. Of a node of a graph, its part of rows, walk and subscription. */
+/* Of a step: the runtime's own fields. Of a node of a graph, its part of rows, walk and
+ * subscription. */
 #define STEP_ITSELF  512
 #define GRAPH_PLACES 256
 

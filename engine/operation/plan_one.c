@@ -53,8 +53,8 @@ static int plan_leaving(struct operation *operation, struct node *node, const st
         return 0;
     }
     ret->action = PLAN_UNKNOWN;
-    r = plan_removal(operation, node, TARGET_WHOLE, record, is_due ? NULL : &node->hint,
-                     &ret->step, error);
+    r = plan_removal(operation, node, TARGET_WHOLE, record, is_due ? NULL : &node->hint, &ret->step,
+                     error);
     if (r >= 0)
         ret->action = ret->step->action;
     return r;
@@ -97,9 +97,8 @@ static void remember(struct operation *operation, struct node *node,
         operation_set_live(node, step->result);
 }
 
-static int plan_resource(struct operation *operation, struct node *node,
-                         const struct record *prior, bool is_due, struct planned *ret,
-                         struct error *error)
+static int plan_resource(struct operation *operation, struct node *node, const struct record *prior,
+                         bool is_due, struct planned *ret, struct error *error)
 {
     const struct plan_change *change = &operation->plan->changes[node->index];
     const struct resource *resource = change->resource;
@@ -133,8 +132,8 @@ int operation_plan_one(struct operation *operation, struct node *node, const str
     return plan_resource(operation, node, prior, is_due, ret, error);
 }
 
-int operation_plan_removal(struct operation *operation, struct node *node,
-                           const struct record *old, struct planned *ret, struct error *error)
+int operation_plan_removal(struct operation *operation, struct node *node, const struct record *old,
+                           struct planned *ret, struct error *error)
 {
     return plan_removal(operation, node, TARGET_OLD, old, NULL, &ret->removal, error);
 }

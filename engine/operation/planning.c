@@ -101,8 +101,8 @@ void operation_begin_steps(struct operation *operation)
 
 /* ---- One visit ---- */
 
-/* Where a secret went in, it is secret in what comes out. step: the one that tells of the change as a
- * whole. */
+/* Where a secret went in, it is secret in what comes out. step: the one that tells of the change as
+ * a whole. */
 static void show_difference(const struct operation *operation, struct plan_change *change,
                             const struct runtime_step *step)
 {
@@ -321,8 +321,7 @@ static int check_whole(struct operation *operation, struct error *error)
     pthread_mutex_unlock(&operation->lock);
     if (!counts.cancelled && !counts.timed_out)
         return 0;
-    return err_set(error, ERR_TIMEOUT, "Timeout",
-                   "planning did not come to its end: out of time");
+    return err_set(error, ERR_TIMEOUT, "Timeout", "planning did not come to its end: out of time");
 }
 
 int operation_conclude_plan(struct operation *operation, struct error *error)

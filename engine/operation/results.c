@@ -246,8 +246,7 @@ static size_t name_failures(const struct operation_results *results, struct buf 
         length = strlen(result->change->id) + strlen(result->error->message);
         if (named && text->length + length > ERROR_MESSAGE_SIZE - ROOM_BESIDE_FAILURES)
             break;
-        buf_printf(text, "%s%s: %s", named ? "; " : "", result->change->id,
-                   result->error->message);
+        buf_printf(text, "%s%s: %s", named ? "; " : "", result->change->id, result->error->message);
         named++;
     }
     return named;
@@ -262,9 +261,9 @@ static void count(const struct operation_results *results, struct tally *ret)
 {
     for (size_t i = 0; i < results->count; i++) {
         const struct operation_result *result = &results->items[i];
-        bool is_worse = is_failure(result) &&
-                        (!ret->worst || (err_is_transient(ret->worst->error->code) &&
-                                         !err_is_transient(result->error->code)));
+        bool is_worse =
+            is_failure(result) && (!ret->worst || (err_is_transient(ret->worst->error->code) &&
+                                                   !err_is_transient(result->error->code)));
 
         ret->skipped += result->status == RESULT_SKIPPED;
         ret->deferred += result->status == RESULT_DEFERRED;

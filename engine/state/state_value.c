@@ -205,9 +205,9 @@ static int add_record(struct state *state, const struct value *value, size_t ind
 
 int state_from_value(const struct value *value, struct state **ret, struct error *error)
 {
-    static const char *const known[] = {
-        "format", "spec",   "revision", "appliedRevision", "generation", "progressedAt", "epoch",
-        "serial", "policy", "resources", NULL};
+    static const char *const known[] = {"format",     "spec",         "revision", "appliedRevision",
+                                        "generation", "progressedAt", "epoch",    "serial",
+                                        "policy",     "resources",    NULL};
     const struct value *resources = value_get(value, "resources");
     _cleanup_(state_free_p) struct state *state = NULL;
     struct state_head head = {0};

@@ -18,9 +18,10 @@
 #define EXTENSIONS   "apiextensions.k8s.io/v1"
 #define REGISTRATION "apiregistration.k8s.io/v1"
 #define KNOWN_FOR    1000 /* ms that an answer counts: many targets ask the same at once */
-#define MAX_SEARCHES 8 /* in that time for the Specs of one namespace: each lists all definitions \
-                        */
-#define MAX_NAMES 512  /* of definitions of one group; with more, one is taken to be there */
+#define MAX_SEARCHES                                                                             \
+    8                 /* in that time for the Specs of one namespace: each lists all definitions \
+                       */
+#define MAX_NAMES 512 /* of definitions of one group; with more, one is taken to be there */
 
 struct search {
     struct runtime_session *session;

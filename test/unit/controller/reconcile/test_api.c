@@ -31,7 +31,8 @@ static void takes_keys_apart(void)
 
 static void knows_where_its_kinds_are(void)
 {
-    static const struct spec_key web = {"team", "web"}, web_1 = {"team", "web-1"}, all = {"team", NULL};
+    static const struct spec_key web = {"team", "web"}, web_1 = {"team", "web-1"},
+                                 all = {"team", NULL};
     _cleanup_free_ char *spec = api_spec_path(&web, NULL);
     _cleanup_free_ char *status = api_spec_path(&web, "status");
     _cleanup_free_ char *releases = api_release_path(&all, NULL);
@@ -303,8 +304,10 @@ static void believes_no_other_answer(void)
         const char *text;
         int r;
     } rows[] = {
-        {"{\"kind\":\"Spec\",\"metadata\":{\"namespace\":\"team\",\"name\":\"web\",\"uid\":\"u\"}}", 0},
-        {"{\"kind\":\"Spec\",\"metadata\":{\"namespace\":\"team\",\"name\":\"web\"}}", ERR_UNAVAILABLE},
+        {"{\"kind\":\"Spec\",\"metadata\":{\"namespace\":\"team\",\"name\":\"web\",\"uid\":\"u\"}}",
+         0},
+        {"{\"kind\":\"Spec\",\"metadata\":{\"namespace\":\"team\",\"name\":\"web\"}}",
+         ERR_UNAVAILABLE},
         {"{\"kind\":\"Spec\",\"metadata\":{\"namespace\":\"x\",\"name\":\"web\",\"uid\":\"u\"}}",
          ERR_UNAVAILABLE},
         {"{\"kind\":\"Spec\",\"metadata\":{\"namespace\":\"team\",\"name\":\"x\",\"uid\":\"u\"}}",

@@ -292,8 +292,7 @@ static int health(struct runtime_session *session, const struct runtime_target *
         return r;
     *ret = (struct health){.status = HEALTH_CURRENT};
     if (fake_cloud_faults(session->cloud, target->id) & (CLOUD_UNHEALTHY | CLOUD_UNBOUND)) {
-        ret->may_wait_for_consumer =
-            fake_cloud_faults(session->cloud, target->id) & CLOUD_UNBOUND;
+        ret->may_wait_for_consumer = fake_cloud_faults(session->cloud, target->id) & CLOUD_UNBOUND;
         ret->status = HEALTH_PROGRESSING;
         snprintf(ret->message, sizeof(ret->message), "still starting");
     }

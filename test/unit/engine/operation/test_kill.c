@@ -1,7 +1,7 @@
 /*
- * Killed after any step, or evicted, and begun again, an operation ends where it would have ended undisturbed:
- * the same objects and things, the same State, nothing made twice, and never one that State does
- * not name (the stage checks that after each step).
+ * Killed after any step, or evicted, and begun again, an operation ends where it would have ended
+ * undisturbed: the same objects and things, the same State, nothing made twice, and never one that
+ * State does not name (the stage checks that after each step).
  *
  * Of a create in the cloud whose answer was never seen nobody can know what became of it. The
  * operation that follows leaves that alone, and what depends on it; then a person clears it up.
@@ -243,8 +243,8 @@ static void ends_the_same_wherever_it_is_evicted(void)
                 _cleanup_stage_ struct stage stage;
                 char note[128];
 
-                snprintf(note, sizeof(note), "%s, parked %u times, then evicted",
-                         scenarios[i].note, n);
+                snprintf(note, sizeof(note), "%s, parked %u times, then evicted", scenarios[i].note,
+                         n);
                 set_up(&stage, &scenarios[i], parallelism);
                 stage.evict_at = n;
                 EXPECT_INT(go(&stage, &scenarios[i]), 0, note);
@@ -260,5 +260,4 @@ static void ends_the_same_wherever_it_is_evicted(void)
 
 SUITE(operation_kill, TEST(ends_the_same_wherever_it_is_killed),
       TEST(ends_the_same_when_killed_all_the_time), TEST(ends_the_same_with_several_workers),
-      TEST(ends_the_same_wherever_it_is_cancelled),
-      TEST(ends_the_same_wherever_it_is_evicted))
+      TEST(ends_the_same_wherever_it_is_cancelled), TEST(ends_the_same_wherever_it_is_evicted))

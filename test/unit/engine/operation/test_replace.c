@@ -126,7 +126,8 @@ static void the_old_one_stays_until_the_new_one_is_ready(void)
     EXPECT_STR(stage_cloud(&stage), "d=1~l", "the new one");
 }
 
-/* f depended on c, and c on g; now g depends on f, and c leaves. f is created first, for e's sake. */
+/* f depended on c, and c on g; now g depends on f, and c leaves. f is created first, for e's sake.
+ */
 static void dependencies_that_turn_round_are_no_circle(void)
 {
     _cleanup_stage_ struct stage stage;
@@ -139,8 +140,8 @@ static void dependencies_that_turn_round_are_no_circle(void)
     EXPECT_STR(stage_objects(&stage), "", "and nothing else");
 }
 
-/* The answer to the deletion of the old one is lost: it is looked at, and planned again, before it is
- * deleted again. (The stage checks that no step is applied twice.) */
+/* The answer to the deletion of the old one is lost: it is looked at, and planned again, before it
+ * is deleted again. (The stage checks that no step is applied twice.) */
 static void a_removal_without_an_answer_is_planned_again(void)
 {
     static const struct {
