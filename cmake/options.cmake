@@ -8,6 +8,7 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 
 set(KUSION_SANITIZE "" CACHE STRING "address: ASan and UBSan; thread: TSan; empty: none")
 option(KUSION_HARDEN "Hardening flags and link-time optimisation" OFF)
+option(KUSION_TEST_RUNTIME "Offer a second runtime, for tests of the operator: never in what is shipped" OFF)
 option(KUSION_FUZZ "Build the fuzzers (clang only)" OFF)
 
 add_compile_options(

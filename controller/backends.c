@@ -1,10 +1,16 @@
 #include "controller/backends.h"
 
 #include "engine/base/str.h"
+#include "engine/release/document_history.h"
+#include "engine/trace/store_trace.h"
 #include "runtimes/file/store.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/documents.h"
+#include "runtimes/kubernetes/history.h"
 #include "runtimes/kubernetes/runtime.h"
+#ifdef KUSION_TEST_RUNTIME
+#include "test/runtime/cloud.h"
+#endif
 
 /* ---- Runtimes ---- */
 
@@ -20,6 +26,9 @@ static struct runtime *make_kubernetes(const struct connection *connection)
 
 static struct runtime *(*const runtimes[])(const struct connection *connection) = {
     make_kubernetes,
+#ifdef KUSION_TEST_RUNTIME
+    cloud_runtime_new,
+#endif
 };
 _Static_assert(ARRAY_SIZE(runtimes) <= BACKENDS_RUNTIMES, "room for all runtimes");
 
@@ -32,18 +41,34 @@ static struct store *open_kubernetes(const struct connection *connection, const 
                            connection->client, connection->state_namespace});
 }
 
+static struct release_history *make_objects(const struct connection *connection,
+                                            struct store *store)
+{
+    (void)store;
+    return kube_history_new(connection->client);
+}
+
 static struct store *open_files(const struct connection *connection, const char *directory)
 {
     (void)connection;
     return *directory ? file_store_new(directory) : NULL;
 }
 
+static struct release_history *make_documents(const struct connection *connection,
+                                              struct store *store)
+{
+    (void)connection;
+    return document_history_new(store);
+}
+
 static const struct {
     const char *type;
     struct store *(*open)(const struct connection *connection, const char *argument);
+    struct release_history *(*make_history)(const struct connection *connection,
+                                            struct store *store);
 } stores[] = {
-    {"kubernetes", open_kubernetes},
-    {"file", open_files},
+    {"kubernetes", open_kubernetes, make_objects},
+    {"file", open_files, make_documents},
 };
 
 static int open_store(struct backends *backends, const struct connection *connection,
@@ -53,14 +78,19 @@ static int open_store(struct backends *backends, const struct connection *connec
     size_t length = strcspn(wanted, ":");
     const char *argument = wanted[length] ? wanted + length + 1 : "";
 
-    for (size_t i = 0; i < ARRAY_SIZE(stores) && !backends->store; i++)
-        if (strlen(stores[i].type) == length && strncmp(stores[i].type, wanted, length) == 0)
-            backends->store = stores[i].open(connection, argument);
-    return backends->store ? 0
-                           : err_set(error, ERR_INVALID, "InvalidFlag",
-                                     "--state-backend: \"%s\" is neither kubernetes nor "
-                                     "file:DIRECTORY",
-                                     wanted);
+    for (size_t i = 0; i < ARRAY_SIZE(stores); i++) {
+        if (strlen(stores[i].type) != length || strncmp(stores[i].type, wanted, length) != 0)
+            continue;
+        backends->store = stores[i].open(connection, argument);
+        if (!backends->store)
+            break;
+        if (str_equal(connection->flags->log_level, "debug"))
+            backends->store = store_trace_new(backends->store, &system_clock);
+        backends->history = stores[i].make_history(connection, backends->store);
+        return 0;
+    }
+    return err_set(error, ERR_INVALID, "InvalidFlag",
+                   "--state-backend: \"%s\" is neither kubernetes nor file:DIRECTORY", wanted);
 }
 
 /* ---- All ---- */
@@ -84,6 +114,8 @@ void backends_done(struct backends *backends)
 {
     for (size_t i = 0; i < backends->n_runtimes; i++)
         backends->runtimes[i]->ops->free(backends->runtimes[i]);
+    if (backends->history)
+        backends->history->ops->free(backends->history);
     if (backends->store)
         backends->store->ops->free(backends->store);
 }

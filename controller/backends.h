@@ -1,11 +1,12 @@
 /*
- * The worlds that resources live in, and the store that State is kept in: which
- * ones there are, in one place.
+ * The worlds that resources live in, the store that State is kept in, and the
+ * history of Releases: which ones there are, in one place.
  */
 #ifndef CONTROLLER_BACKENDS_H
 #define CONTROLLER_BACKENDS_H
 
 #include "controller/connection.h"
+#include "engine/release/history.h"
 #include "engine/runtime.h"
 #include "engine/store.h"
 
@@ -15,6 +16,7 @@ struct backends {
     struct runtime *runtimes[BACKENDS_RUNTIMES];
     size_t n_runtimes;
     struct store *store;
+    struct release_history *history; /* of Releases: beside State */
 };
 
 /* After connection_open(), which is borrowed. ERR_INVALID: --state-backend makes no sense. */

@@ -2,13 +2,24 @@
 
 #include <unistd.h>
 
-#include "controller/core/group.h"
 #include "controller/preflight.h"
+#include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/executor/executor.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/group.h"
 
 #define STATE_NAMESPACE "kusion-system"
+
+/* Enough that each of the executor's threads has a stream: a call never waits for another. */
+#define STREAMS             100 /* of a connection; an API server's own limit is no lower */
+#define TENANT_CONNECTIONS  (EXECUTOR_MAX_THREADS / STREAMS + 1)
+#define CONTROL_CONNECTIONS 2
+#define WATCH_CONNECTIONS   64
+
+/* Under HTTP/1.1 a connection carries one request. */
+#define CONTROL_CONNECTIONS_HTTP1 64
 
 static int load_config(struct connection *connection, struct error *error)
 {
@@ -49,6 +60,27 @@ int connection_init(struct connection *connection, const struct flags *flags, st
     return r;
 }
 
+static int open_loops(struct connection *connection, struct error *error)
+{
+    bool http1 = connection->flags->http1;
+    const struct {
+        struct http_loop **ret;
+        struct http_loop_config config;
+    } loops[] = {
+        {&connection->control,
+         {"http", .max_connections = http1 ? CONTROL_CONNECTIONS_HTTP1 : CONTROL_CONNECTIONS}},
+        {&connection->control_watches, {"watch", .max_connections = WATCH_CONNECTIONS}},
+        {&connection->requests,
+         {"tenant-http", .max_connections = http1 ? EXECUTOR_MAX_THREADS : TENANT_CONNECTIONS}},
+        {&connection->watches, {"tenant-watch", .max_connections = WATCH_CONNECTIONS}},
+    };
+    int r = 0;
+
+    for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(loops); i++)
+        r = http_loop_new(&loops[i].config, loops[i].ret, error);
+    return r;
+}
+
 int connection_open(struct connection *connection, int (*guard)(void *arg, struct error *error),
                     void *guard_arg, struct error *error)
 {
@@ -59,15 +91,14 @@ int connection_open(struct connection *connection, int (*guard)(void *arg, struc
         .guard = guard,
         .guard_arg = guard_arg,
     };
-    int r = http_loop_new(&(struct http_loop_config){.name = "http"}, &connection->requests, error);
+    int r = open_loops(connection, error);
 
-    if (r >= 0)
-        r = http_loop_new(&(struct http_loop_config){.name = "watch", .max_connections = 64},
-                          &connection->watches, error);
     if (r < 0)
         return r;
     config.requests = connection->requests;
     config.watches = connection->watches;
+    config.control = connection->control;
+    config.control_watches = connection->control_watches;
     r = kube_client_new(&config, &connection->client, error);
     if (r >= 0)
         connection->discovery = kube_discovery_new(connection->client, &system_clock);
@@ -80,6 +111,8 @@ void connection_done(struct connection *connection)
     kube_client_free(connection->client);
     http_loop_free(connection->watches);
     http_loop_free(connection->requests);
+    http_loop_free(connection->control_watches);
+    http_loop_free(connection->control);
     kube_config_free(connection->config);
     free(connection->state_namespace);
     free(connection->identity);

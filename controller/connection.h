@@ -12,9 +12,10 @@
 struct connection {
     const struct flags *flags;
     struct kube_config *config;
-    char *state_namespace; /* ours: of State, plans and the Lease */
-    char *identity;        /* of this process, unique */
-    struct http_loop *requests, *watches;
+    char *state_namespace;                /* ours: of State, plans and the Lease */
+    char *identity;                       /* of this process, unique */
+    struct http_loop *requests, *watches; /* for tenants */
+    struct http_loop *control, *control_watches;
     struct kube_client *client;
     struct kube_discovery *discovery;
 };

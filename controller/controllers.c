@@ -93,11 +93,12 @@ static void on_change(void *arg, const char *key, const struct informer_object *
     workqueue_add(controller->queue, key);
 }
 
+/* An operation of it goes on. */
 static void enqueue(void *arg, const char *key)
 {
     struct controller *controller = arg;
 
-    workqueue_add(controller->queue, key);
+    workqueue_add_first(controller->queue, key);
 }
 
 /* ---- Lifetime ---- */
@@ -112,7 +113,8 @@ static void make_metrics(struct controllers *controllers, struct metrics *metric
     controllers->depth = metrics_gauge(metrics, "workqueue_depth", "Keys that wait.", "name", NULL);
 }
 
-struct controllers *controllers_new(struct reconcile_context *context, struct metrics *metrics)
+struct controllers *controllers_new(struct reconcile_context *context, struct metrics *metrics,
+                                    size_t memory)
 {
     struct controllers *controllers = NEW(struct controllers);
 
@@ -124,7 +126,8 @@ struct controllers *controllers_new(struct reconcile_context *context, struct me
         controller->all = controllers;
         controller->kind = kind;
         controller->queue = workqueue_new(&system_clock);
-        controller->operations = operations_new(&(struct operations_config){enqueue, controller});
+        controller->operations = operations_new(
+            &(struct operations_config){.enqueue = enqueue, .arg = controller, .memory = memory});
     }
     context->operations = controllers->of[SPECS].operations;
     context->previews = controllers->of[RELEASES].operations;

@@ -15,8 +15,9 @@
 struct controllers;
 
 /* The queues, and the tables of operations that put their keys there: those of the context are set.
- * Both contexts are borrowed. */
-struct controllers *controllers_new(struct reconcile_context *context, struct metrics *metrics);
+ * Both contexts are borrowed. memory: operations.h. */
+struct controllers *controllers_new(struct reconcile_context *context, struct metrics *metrics,
+                                    size_t memory);
 int controllers_start(struct controllers *controllers, const struct connection *connection,
                       struct error *error);
 /* Nothing is begun any more, what lives is cancelled, and nobody is at work when it returns; calls

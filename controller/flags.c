@@ -7,7 +7,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/str.h"
 
-enum flag_type { FLAG_STRING, FLAG_COUNT, FLAG_DURATION, FLAG_BOOL };
+enum flag_type { FLAG_STRING, FLAG_COUNT, FLAG_SIZE, FLAG_DURATION, FLAG_BOOL };
 
 static const struct flag {
     const char *name;
@@ -26,7 +26,7 @@ static const struct flag {
     FLAG("state-namespace", FLAG_STRING, state_namespace, NULL,
          "where State, plans and the Lease are kept; the pod's own, else kusion-system"),
     FLAG("state-backend", FLAG_STRING, state_backend, "kubernetes",
-         "where State is kept: kubernetes, or file:DIRECTORY"),
+         "where State and plans are kept: kubernetes, or file:DIRECTORY (Releases, too)"),
     FLAG("watch-namespace", FLAG_STRING, watch_namespace, NULL, "one namespace; all by default"),
     FLAG("watch-label-selector", FLAG_STRING, watch_label_selector, NULL,
          "only Specs with these labels"),
@@ -37,6 +37,10 @@ static const struct flag {
     FLAG("concurrent", FLAG_COUNT, concurrent, "4", "Specs that are reconciled at once"),
     FLAG("parallelism", FLAG_COUNT, parallelism, "10",
          "resources of one Spec that are applied at once, 1 to 100"),
+    FLAG("operation-memory", FLAG_SIZE, operation_memory, "64Mi",
+         "held by operations that wait; beyond it the largest are put off, and begun again later"),
+    FLAG("max-timeout", FLAG_DURATION, max_timeout, "24h",
+         "the most that a Spec's timeout may be: a longer one is taken for this"),
     FLAG("leader-elect", FLAG_BOOL, leader_elect, "true", "act only while holding the Lease"),
     FLAG("lease-name", FLAG_STRING, lease_name, "kusion-operator", "of the Lease"),
     FLAG("drain-timeout", FLAG_DURATION, drain_timeout, "25s",
@@ -58,6 +62,22 @@ static void *member(struct flags *flags, const struct flag *flag)
     return (char *)flags + flag->offset;
 }
 
+/* "67108864", "64Mi"; -1: it is none. */
+static int64_t parse_size(const char *text)
+{
+    static const char *const units[] = {"", "Ki", "Mi", "Gi"};
+    size_t digits = strspn(text, "0123456789");
+    _cleanup_free_ char *number = str_new_n(text, digits);
+    int64_t count;
+
+    if (!str_to_int64(number, &count) || count < 1 || count > INT32_MAX)
+        return -1;
+    for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+        if (str_equal(text + digits, units[i]))
+            return count << (10 * i);
+    return -1;
+}
+
 static int set(struct flags *flags, const struct flag *flag, const char *value, struct error *error)
 {
     int64_t count;
@@ -72,6 +92,13 @@ static int set(struct flags *flags, const struct flag *flag, const char *value, 
                            "--%s: \"%s\" is not a number from "
                            "1 to 100",
                            flag->name, value);
+        *(int64_t *)member(flags, flag) = count;
+        return 0;
+    case FLAG_SIZE:
+        count = parse_size(value);
+        if (count < 0)
+            return err_set(error, ERR_INVALID, "InvalidFlag",
+                           "--%s: \"%s\" is not a size as \"64Mi\" is", flag->name, value);
         *(int64_t *)member(flags, flag) = count;
         return 0;
     case FLAG_DURATION:

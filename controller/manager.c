@@ -7,6 +7,7 @@
 #include "controller/core/ticker.h"
 #include "controller/leadership.h"
 #include "controller/reconcile/api.h"
+#include "controller/reconcile/plans.h"
 #include "controller/serving.h"
 #include "engine/base/log.h"
 #include "runtimes/io/clock.h"
@@ -23,6 +24,7 @@ struct manager {
     struct backends backends;
     struct executor *executor;
     struct ledgers *ledgers;
+    struct plans *plans;
     struct ticker *housekeeping;
     struct event_recorder *events;
     struct metrics *metrics;
@@ -51,7 +53,8 @@ static int serve(struct manager *manager, struct error *error)
 {
     manager->metrics = metrics_new();
     operation_metrics_init(&manager->operation_metrics, manager->metrics);
-    manager->controllers = controllers_new(&manager->context, manager->metrics);
+    manager->controllers = controllers_new(&manager->context, manager->metrics,
+                                           (size_t)manager->flags->operation_memory);
     manager->serving_config = (struct serving_config){.flags = manager->flags,
                                                       .metrics = manager->metrics,
                                                       .outage = &manager->outage,
@@ -75,6 +78,7 @@ static void make_engine(struct manager *manager)
         ledgers_new(&(struct ledgers_config){.store = manager->backends.store,
                                              .clock = &system_clock,
                                              .permit = leadership_permit(manager->leadership)});
+    manager->plans = plans_new(manager->backends.store);
     manager->housekeeping =
         ticker_new(&system_clock, "ledgers", LEDGERS_INTERVAL, retry_ledgers, manager);
     manager->events = event_recorder_new(manager->connection.client, &system_clock,
@@ -91,7 +95,8 @@ static int fill_context(struct manager *manager, struct error *error)
     context->executor = manager->executor;
     context->store = manager->backends.store;
     context->ledgers = manager->ledgers;
-    context->state_namespace = manager->connection.state_namespace;
+    context->history = manager->backends.history;
+    context->plans = manager->plans;
     context->runtimes = manager->backends.runtimes;
     context->n_runtimes = manager->backends.n_runtimes;
     context->permit = leadership_permit(manager->leadership);
@@ -99,10 +104,12 @@ static int fill_context(struct manager *manager, struct error *error)
     context->metrics = &manager->operation_metrics;
     context->default_service_account = flags->default_service_account;
     context->act_as_controller = flags->act_as_controller;
+    context->max_timeout = flags->max_timeout;
     context->parallelism = (unsigned)flags->parallelism;
     context->epoch = leadership_epoch;
     context->epoch_arg = manager->leadership;
-    return api_plan_key(context->client, context->state_namespace, context->plan_key, error);
+    return api_plan_key(context->client, manager->connection.state_namespace, context->plan_key,
+                        error);
 }
 
 static int reconcile(struct manager *manager, struct error *error)
@@ -166,7 +173,7 @@ static void drain(struct manager *manager, const char *reason)
     while (manager->executor && is_call_in_flight(manager))
         pause_for(DRAIN_LOOK, NULL);
     ticker_free(TAKE(manager->housekeeping));
-    while (manager->ledgers && ledgers_retry(manager->ledgers) > 0)
+    while (manager->ledgers && ledgers_drain(manager->ledgers) > 0)
         pause_for(LEDGERS_INTERVAL, NULL);
     executor_free(TAKE(manager->executor));
     ledgers_free(TAKE(manager->ledgers));
@@ -180,6 +187,7 @@ static void finish(struct manager *manager, const char *reason)
     drain(manager, reason);
     serving_free(manager->serving);
     controllers_free(manager->controllers);
+    plans_free(manager->plans);
     event_recorder_free(manager->events);
     backends_done(&manager->backends);
     leadership_free(manager->leadership);

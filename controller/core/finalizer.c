@@ -1,8 +1,8 @@
 #include "controller/core/finalizer.h"
 
-#include "controller/core/group.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/group.h"
 
 #define FIELD_MANAGER "kusion-operator"
 

@@ -11,8 +11,8 @@
 #include "runtimes/io/random.h"
 #include "runtimes/kubernetes/client/lease.h"
 
-#define DEFAULT_RETRY    2000
-#define NOT_LEADING      (-1)
+#define DEFAULT_RETRY 2000
+#define NOT_LEADING   (-1)
 
 struct leader {
     struct leader_config config;

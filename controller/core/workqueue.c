@@ -14,6 +14,7 @@ struct item {
     bool is_ready;
     bool is_out;
     bool is_wanted; /* out, and added since: ready again when it is done */
+    bool is_first;  /* goes before those that are only to be begun, when it is ready */
     unsigned failures;
     struct heap_item due; /* in the queue's `delayed` while it is */
     TAILQ_ENTRY(item) ready;
@@ -28,7 +29,7 @@ struct workqueue {
     pthread_cond_t changed;
     bool is_shut_down;
     struct strmap items; /* all of which something is known */
-    struct item_queue ready;
+    struct item_queue first, ready;
     struct heap delayed;
     uint64_t adds, retries;
     size_t depth, in_flight;
@@ -42,6 +43,7 @@ struct workqueue *workqueue_new(const struct clock_source *clock)
     pthread_mutex_init(&queue->lock, NULL);
     system_clock_condition_init(&queue->changed);
     strmap_init(&queue->items);
+    TAILQ_INIT(&queue->first);
     TAILQ_INIT(&queue->ready);
     return queue;
 }
@@ -93,6 +95,20 @@ static struct item *first_due(const struct workqueue *queue)
     return first ? CONTAINER_OF(first, struct item, due) : NULL;
 }
 
+static struct item_queue *queue_of(struct workqueue *queue, const struct item *item)
+{
+    return item->is_first ? &queue->first : &queue->ready;
+}
+
+static void make_first(struct workqueue *queue, struct item *item)
+{
+    if (item->is_ready)
+        TAILQ_REMOVE(queue_of(queue, item), item, ready);
+    item->is_first = true;
+    if (item->is_ready)
+        TAILQ_INSERT_TAIL(queue_of(queue, item), item, ready);
+}
+
 static void make_ready(struct workqueue *queue, struct item *item)
 {
     heap_remove(&queue->delayed, &item->due);
@@ -104,7 +120,7 @@ static void make_ready(struct workqueue *queue, struct item *item)
         return;
     }
     item->is_ready = true;
-    TAILQ_INSERT_TAIL(&queue->ready, item, ready);
+    TAILQ_INSERT_TAIL(queue_of(queue, item), item, ready);
     queue->depth++;
     pthread_cond_signal(&queue->changed);
 }
@@ -137,6 +153,19 @@ void workqueue_add_after(struct workqueue *queue, const char *key, int64_t delay
     pthread_mutex_lock(&queue->lock);
     if (!queue->is_shut_down)
         make_ready_after(queue, item_of(queue, key), delay_ms);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+void workqueue_add_first(struct workqueue *queue, const char *key)
+{
+    pthread_mutex_lock(&queue->lock);
+    if (!queue->is_shut_down) {
+        struct item *item = item_of(queue, key);
+
+        if (!item->is_first)
+            make_first(queue, item);
+        make_ready(queue, item);
+    }
     pthread_mutex_unlock(&queue->lock);
 }
 
@@ -182,6 +211,8 @@ static struct item *wait_for_item(struct workqueue *queue)
         struct item *due;
 
         collect_due(queue);
+        if (!TAILQ_EMPTY(&queue->first))
+            return TAILQ_FIRST(&queue->first);
         if (!TAILQ_EMPTY(&queue->ready))
             return TAILQ_FIRST(&queue->ready);
         due = first_due(queue);
@@ -199,8 +230,8 @@ char *workqueue_get(struct workqueue *queue)
     pthread_mutex_lock(&queue->lock);
     item = wait_for_item(queue);
     if (item) {
-        TAILQ_REMOVE(&queue->ready, item, ready);
-        item->is_ready = false;
+        TAILQ_REMOVE(queue_of(queue, item), item, ready);
+        item->is_ready = item->is_first = false;
         item->is_out = true;
         queue->depth--;
         queue->in_flight++;

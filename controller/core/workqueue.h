@@ -8,6 +8,10 @@
  * is not delayed too, and making it ready drops its delay. That is enough,
  * since who reconciles a key says afterwards when it wants to see it again.
  *
+ * Keys come out in the order in which they became ready, but those of work that
+ * was begun (workqueue_add_first) before all others: else a thousand new keys
+ * would all be begun before the first of them is done.
+ *
  * Failures are counted for each key until they are forgotten; the delay grows
  * with them (1 s doubled each time, at most 5 min, of that a random half to
  * whole). Thread-safe.
@@ -20,7 +24,7 @@
 
 #include "engine/base/clock.h"
 
-#define WORKQUEUE_RETRY_BASE 1000      /* ms */
+#define WORKQUEUE_RETRY_BASE    1000   /* ms */
 #define WORKQUEUE_RETRY_MAXIMUM 300000 /* ms */
 
 struct workqueue;
@@ -31,6 +35,7 @@ void workqueue_free(struct workqueue *queue); /* when nobody is in it any more *
 /* Keys are copied. After a shut down these do nothing. */
 void workqueue_add(struct workqueue *queue, const char *key);
 void workqueue_add_after(struct workqueue *queue, const char *key, int64_t delay_ms);
+void workqueue_add_first(struct workqueue *queue, const char *key);
 void workqueue_add_rate_limited(struct workqueue *queue, const char *key);
 void workqueue_forget(struct workqueue *queue, const char *key); /* its failures, not the key */
 

@@ -101,6 +101,21 @@ int api_put_status(const struct reconcile_context *context, const struct api_sta
     }
 }
 
+int api_check_object(const struct value *object, const char *kind, const struct spec_key *key,
+                     struct error *error)
+{
+    const struct value *metadata = value_get(object, "metadata");
+    const char *uid = value_get_string(metadata, "uid");
+
+    if (str_equal(value_get_string(object, "kind"), kind) && uid && *uid &&
+        str_equal(value_get_string(metadata, "name"), key->name) &&
+        str_equal(value_get_string(metadata, "namespace"), key->namespace_name))
+        return 0;
+    return err_set(error, ERR_UNAVAILABLE, "UnexpectedAnswer",
+                   "the answer is not the %s %s/%s that was asked for", kind, key->namespace_name,
+                   key->name);
+}
+
 bool api_is_deleting(const struct value *object)
 {
     return value_path(object, "metadata", "deletionTimestamp", NULL) != NULL;

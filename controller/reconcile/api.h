@@ -38,6 +38,11 @@ struct api_status {
 int api_put_status(const struct reconcile_context *context, const struct api_status *write,
                    const struct value **metadata, struct error *error);
 
+/* An answer of 200 may come from anything between us and the API server, and be of anything.
+ * ERR_UNAVAILABLE UnexpectedAnswer: it is not the object of that kind and key. */
+int api_check_object(const struct value *object, const char *kind, const struct spec_key *key,
+                     struct error *error);
+
 bool api_is_deleting(const struct value *object);
 
 /* True where the namespace is being deleted, or gone. */

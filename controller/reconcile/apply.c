@@ -3,6 +3,7 @@
 #include "controller/reconcile/report.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "engine/state/calls.h"
 
 /* ---- Endings ---- */
 
@@ -107,6 +108,42 @@ static int failed(struct attempt *attempt, const struct error *failure,
     return tell_end(attempt, &report, &status, error);
 }
 
+#define NAMED_CALLS 3
+
+/* "why; still under way: a, b". Calls that an operation has sent outlive it. */
+static char *describe_superseded(struct attempt *attempt, const struct operation_results *results)
+{
+    struct calls *calls = ledger_calls(operation_ledger(attempt->operation));
+    struct buf text = BUF_INIT;
+    size_t n = 0;
+
+    buf_add_str(&text, attempt_outdated_by(attempt));
+    for (size_t i = 0; results && i < results->count; i++) {
+        const char *id = results->items[i].change->id;
+
+        if (calls_since(calls, id) && n++ < NAMED_CALLS)
+            buf_printf(&text, "%s%s", n == 1 ? "; still under way: " : ", ", id);
+    }
+    if (n > NAMED_CALLS)
+        buf_printf(&text, " and %zu more", n - NAMED_CALLS);
+    return buf_take(&text);
+}
+
+/* Its Release ends with what was done so far. Where that cannot be written, the next operation
+ * cancels it. */
+static void tell_superseded(struct attempt *attempt, const struct operation_results *results)
+{
+    _cleanup_free_ char *message = describe_superseded(attempt, results);
+    struct verdict verdict = {"False", "Superseded", message, PROGRESS_SETTLED, NULL};
+    struct release_report report = {.phase = PHASE_CANCELLED,
+                                    .plan = plan_of(attempt),
+                                    .digest = attempt->digest,
+                                    .results = results,
+                                    .verdict = &verdict};
+
+    release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report, NULL);
+}
+
 static int end_badly(struct attempt *attempt, const struct error *failure,
                      const struct operation_results *results, struct reconcile_result *result,
                      struct error *error)
@@ -119,6 +156,8 @@ static int end_badly(struct attempt *attempt, const struct error *failure,
         return look_again_after(attempt, after, r, result);
     }
     operation_log_failure(&attempt->run, failure, false);
+    if (failure->code == ERR_CANCELLED && attempt->operation && attempt_is_outdated(attempt))
+        tell_superseded(attempt, results);
     attempt_end(attempt);
     return err_copy(error, failure);
 }
@@ -210,12 +249,11 @@ static int find_release(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
     _cleanup_(release_free_p) struct release *latest = NULL;
-    int64_t highest = 0;
-    int r = releases_latest(run->context, &run->subject, run->cancel, &latest, &highest, error);
+    int r = releases_latest(run->context, &run->subject, run->cancel, &latest, error);
 
     if (r < 0)
         return r;
-    attempt->revision = release_next_revision(run_last_applied(run), highest);
+    attempt->revision = release_next_revision(run_last_applied(run), latest ? latest->revision : 0);
     if (!latest)
         return 0;
     if (release_phase_is_terminal(latest->phase)) {
@@ -351,6 +389,8 @@ static int mark_revision(struct attempt *attempt, struct error *error)
     struct state_head head;
 
     ledger_head(ledger, &arena, &head);
+    if (head.revision != attempt->revision)
+        head.progressed_at = 0; /* it was another's */
     head.revision = attempt->revision;
     ledger_set_head(ledger, &head);
     arena_done(&arena);

@@ -5,24 +5,27 @@
 #define CONTROLLER_RECONCILE_CONTEXT_H
 
 #include "controller/core/events.h"
-#include "controller/core/group.h"
 #include "controller/reconcile/operation_log.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/executor/executor.h"
+#include "engine/release/history.h"
 #include "engine/runtime.h"
 #include "engine/state/ledger.h"
 #include "runtimes/kubernetes/client/client.h"
+#include "runtimes/kubernetes/group.h"
 
 struct operations;
+struct plans;
 
 struct reconcile_context {
     struct kube_client *client;
     const struct clock_source *clock;
     struct executor *executor;
-    struct store *store;         /* where State is kept */
-    struct ledgers *ledgers;     /* over it */
-    const char *state_namespace; /* where plans are kept */
+    struct store *store;     /* where State is kept */
+    struct ledgers *ledgers; /* over it */
+    struct release_history *history;
+    struct plans *plans; /* too long for a Release */
     struct runtime *const *runtimes;
     size_t n_runtimes;
     const struct permit *permit;   /* NULL: everything is allowed */
@@ -33,6 +36,7 @@ struct reconcile_context {
     const char *default_service_account;     /* "default" unless a flag says otherwise */
     bool act_as_controller;                  /* Specs without serviceAccountName: our own rights */
     unsigned parallelism;
+    int64_t max_timeout; /* ms; 0: a Spec's timeout is taken as it is */
     unsigned char plan_key[HASH_SIZE];
     int64_t (*epoch)(void *arg); /* of the leader */
     void *epoch_arg;

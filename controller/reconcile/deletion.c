@@ -132,12 +132,11 @@ static int orphan(struct run *run, struct ledger *ledger, struct error *error)
 static int forget(struct run *run, struct ledger *ledger, struct error *error)
 {
     _cleanup_(release_free_p) struct release *latest = NULL;
-    int64_t highest = 0;
     int r;
 
     if (run->is_namespace_terminating)
         return orphan(run, ledger, error);
-    r = releases_latest(run->context, &run->subject, run->cancel, &latest, &highest, error);
+    r = releases_latest(run->context, &run->subject, run->cancel, &latest, error);
     if (r < 0)
         return r;
     if (run_lacks_state(run, ledger) && !is_to_be_orphaned(&run->policy) &&
@@ -195,7 +194,7 @@ static void recall_policy(struct run *run, struct ledger *ledger)
     object = value_with(run->object, "spec", head.policy);
     value_unref(run->object);
     run->object = object;
-    spec_policy_read(run->object, &run->policy);
+    run_read_policy(run);
     arena_done(&arena);
 }
 
@@ -218,8 +217,8 @@ static int choose_release(struct attempt *attempt, struct error *error)
     struct run *run = &attempt->run;
     struct ledger *ledger = operation_ledger(attempt->operation);
     _cleanup_(release_free_p) struct release *latest = NULL;
-    int64_t highest = 0, revision;
-    int r = releases_latest(run->context, &run->subject, run->cancel, &latest, &highest, error);
+    int64_t revision;
+    int r = releases_latest(run->context, &run->subject, run->cancel, &latest, error);
 
     if (r < 0)
         return r;
@@ -231,7 +230,7 @@ static int choose_release(struct attempt *attempt, struct error *error)
     r = run_cancel_release(run, latest, "the Spec was deleted", error);
     if (r < 0)
         return r;
-    revision = release_next_revision(last_revision(run, ledger), highest);
+    revision = release_next_revision(last_revision(run, ledger), latest ? latest->revision : 0);
     return release_begin(run->context, &run->subject, RELEASE_DESTROY, revision, &attempt->release,
                          error);
 }

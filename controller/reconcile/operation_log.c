@@ -39,8 +39,7 @@ void operation_log_release(struct run *run, const struct release *release)
 {
     if (!release)
         return;
-    str_copy(run->log.release, sizeof(run->log.release),
-             value_get_string(release->metadata, "name"));
+    str_copy(run->log.release, sizeof(run->log.release), release->name);
     run->log.revision = release->revision;
 }
 

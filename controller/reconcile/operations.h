@@ -10,6 +10,12 @@
  * An operation that is planned, or has ended, puts its key into the queue; so
  * does a call that lands after its operation ended.
  *
+ * Operations that are parked hold memory. Where they hold more than a budget,
+ * the largest are evicted, each by the reconcile of its key: what landed is
+ * stored, and the operation is freed; its Release stays as it is. The attempt
+ * stays without an operation, and is begun again after a while, as if the
+ * process had been restarted.
+ *
  * Whoever watches the objects tells the table what they are now
  * (operations_tell). An operation of something that is there no more in that
  * generation is cancelled at once, and the next reconcile finds it outdated.
@@ -19,6 +25,8 @@
  */
 #ifndef CONTROLLER_RECONCILE_OPERATIONS_H
 #define CONTROLLER_RECONCILE_OPERATIONS_H
+
+#include <stdatomic.h>
 
 #include "controller/reconcile/progress.h"
 #include "controller/reconcile/run.h"
@@ -48,7 +56,11 @@ struct attempt {
     /* With the table's lock. */
     struct object_version read, told; /* their uids are owned */
     bool was_told;
+    char *preview_of;  /* the name of the Spec; NULL: it is no Preview, or has not begun */
     bool is_asked_for; /* somebody wants it to be looked at meanwhile */
+    bool is_chosen;    /* to be evicted */
+
+    _Atomic size_t parked; /* bytes that its operation holds; 0: it is not parked */
 
     /* Of the reconcile. Only operations.c changes `operation`, with the table's lock. */
     struct operation *operation; /* NULL: there is none */
@@ -59,15 +71,23 @@ struct attempt {
     int64_t revision;
     char digest[HASH_HEX_SIZE]; /* of the plan */
     struct attempt_progress progress;
+    unsigned evictions;  /* in a row */
+    int64_t rests_until; /* ms, monotonic: evicted, it is begun again then; 0: it was not */
 };
+
+/* ms before an operation that was evicted is begun again: the first time, and at most. */
+#define EVICTED_FIRST 30000
+#define EVICTED_MOST  300000
 
 struct operations_config {
     void (*enqueue)(void *arg, const char *key); /* posts and returns; any thread */
     void *arg;
+    size_t memory; /* bytes that parked operations may hold, all together; 0: as much as they want */
 };
 
 struct operations *operations_new(const struct operations_config *config);
-/* Ends what is left, without a word of it. No reconcile is at work any more; calls in flight go on. */
+/* Ends what is left, without a word of it. No reconcile is at work any more; calls in flight go on.
+ */
 void operations_abandon(struct operations *operations);
 /* When no call is in flight any more. */
 void operations_free(struct operations *operations);
@@ -77,8 +97,16 @@ DEFINE_CLEANUP(struct operations *, operations_free)
 
 /* The key's attempt, or a new one. NULL: the key is none. */
 struct attempt *operations_enter(struct operations *operations, const char *key);
-/* The attempt goes, unless it has an operation. */
+/* The attempt goes, unless it has an operation, or rests. Chooses what is to be evicted, if need be. */
 void operations_leave(struct attempt *attempt);
+
+/* A Preview holds memory, and costs a tenant nothing: there are at most so many at once. */
+#define PREVIEWS_OF_SPEC      2
+#define PREVIEWS_OF_NAMESPACE 8
+
+/* Whether the attempt may begin a Preview of that Spec: it then counts as one of its Spec and
+ * namespace until it ends. False: as many of them live as may. */
+bool attempt_reserve_preview(struct attempt *attempt, const char *spec);
 
 /* What the attempt acts on: metadata of the object that the key stands for. */
 void attempt_read(struct attempt *attempt, const struct value *metadata);
@@ -86,8 +114,17 @@ void attempt_read(struct attempt *attempt, const struct value *metadata);
 int attempt_open(struct attempt *attempt, const struct operation_config *config,
                  struct error *error);
 bool attempt_is_outdated(struct attempt *attempt);
+/* Why, for people. */
+const char *attempt_outdated_by(struct attempt *attempt);
 /* Whether it was asked for since it was read. */
 bool attempt_is_asked_for(struct attempt *attempt);
+/* Its operation is parked, and chosen to be evicted. */
+bool attempt_is_chosen(struct attempt *attempt);
+/* Evicts it. clock: the operation's. */
+void attempt_evict(struct attempt *attempt, const struct clock_source *clock);
+/* ms that the attempt still rests; 0: it is to be begun. Where its object changed, or somebody asks
+ * for it, it rests no more. */
+int64_t attempt_rests(struct attempt *attempt, const struct clock_source *clock);
 /* Lets go of all that it has; the operation, if it goes on, is abandoned. */
 void attempt_end(struct attempt *attempt);
 

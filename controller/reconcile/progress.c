@@ -49,7 +49,8 @@ static int write_release(struct attempt *attempt, bool is_working, struct error 
         .digest = attempt->digest,
     };
 
-    if (!attempt->release || attempt->release->phase == report.phase)
+    /* One that was left unfinished by a process before this one may be further already. */
+    if (!attempt->release || attempt->release->phase >= report.phase)
         return 0;
     return release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
                          error);
@@ -139,5 +140,18 @@ int progress_tell(struct attempt *attempt, int64_t *ret_after, struct error *err
         r = tell_waiting(attempt, &next, error);
     if (next != CLOCK_FOREVER)
         *ret_after = next > now(attempt) ? next - now(attempt) : 1;
+    return r;
+}
+
+int progress_tell_rest(struct attempt *attempt, struct error *error)
+{
+    bool said = false;
+    int r;
+
+    if (is_silent(attempt, true))
+        return 0;
+    r = write_release(attempt, true, error);
+    if (r >= 0 && words[attempt->run.log.operation].working)
+        r = say_waiting(attempt, &said, error);
     return r;
 }

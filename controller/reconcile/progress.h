@@ -35,5 +35,7 @@ void progress_begin(struct attempt *attempt);
 /* Says what is due of an operation that has not ended. *ret_after: ms until there may be more; 0:
  * not before it changes. */
 int progress_tell(struct attempt *attempt, int64_t *ret_after, struct error *error);
+/* It is parked, and nobody will look at it for a while: says what it waits for, due or not. */
+int progress_tell_rest(struct attempt *attempt, struct error *error);
 
 #endif

@@ -2,10 +2,13 @@
 
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/operations.h"
+#include "controller/reconcile/plans.h"
 #include "controller/reconcile/report.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/plans.h"
+#include "runtimes/kubernetes/history.h"
+
+#define ROOM_LOOK 2000 /* ms until a Preview that has no room yet looks again */
 
 /* ---- Telling ---- */
 
@@ -85,7 +88,7 @@ static int refuse(struct attempt *attempt, struct error *error)
 
 static bool is_generated(const struct value *object)
 {
-    return value_path(object, "metadata", "labels", RELEASE_GENERATED_LABEL, NULL) != NULL;
+    return value_path(object, "metadata", "labels", KUBE_GENERATED_LABEL, NULL) != NULL;
 }
 
 /* The Release; none where there is nothing to be done about it. */
@@ -95,12 +98,14 @@ static int load_release(struct attempt *attempt, struct error *error)
     const struct spec_key *key = &attempt->object;
     _cleanup_free_ char *path = api_release_path(key, NULL);
     _cleanup_value_ const struct value *object = NULL;
+    const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
     struct error absent = {0};
     int r = kube_get(context->client, path, attempt->run.cancel, &object, &absent);
 
     if (r == ERR_NOT_FOUND)
-        return plan_remove(context->client, context->state_namespace, key->namespace_name,
-                           key->name, error);
+        return plans_drop(context->plans, key->namespace_name, key->name, &call, error);
+    if (r >= 0)
+        r = api_check_object(object, "Release", key, &absent);
     if (r < 0)
         return err_copy(error, &absent);
     if (is_generated(object) || api_is_deleting(object))
@@ -124,9 +129,11 @@ static int load_spec(struct attempt *attempt, struct error *error)
         return err_set(error, ERR_INVALID, "SpecNotFound",
                        "there is no Spec \"%s\" in namespace %s", subject->key.name,
                        subject->key.namespace_name);
+    if (r >= 0)
+        r = api_check_object(run->object, "Spec", &subject->key, &absent);
     if (r < 0)
         return err_copy(error, &absent);
-    spec_policy_read(run->object, &run->policy);
+    run_read_policy(run);
     r = run_parse(run, &attempt->spec, error);
     if (r < 0)
         return r;
@@ -157,7 +164,7 @@ static int begin_plan(struct attempt *attempt, struct error *error)
     return 0;
 }
 
-static int begin(struct attempt *attempt, struct error *error)
+static int begin(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     struct run *run = &attempt->run;
     struct error problem = {0};
@@ -172,6 +179,10 @@ static int begin(struct attempt *attempt, struct error *error)
     operation_log_release(run, attempt->release);
     if (attempt->release->operation != RELEASE_PREVIEW)
         return refuse(attempt, error);
+    if (!attempt_reserve_preview(attempt, run->subject.key.name)) {
+        *result = (struct reconcile_result){RECONCILE_WAITING, ROOM_LOOK};
+        return 0;
+    }
     r = begin_plan(attempt, &problem);
     return r < 0 ? fail(attempt, &problem, error) : 0;
 }
@@ -235,7 +246,7 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
     if (!attempt->operation) {
         attempt->run.context = context;
         attempt->run.cancel = cancel;
-        r = begin(attempt, error);
+        r = begin(attempt, result, error);
         if (r < 0 || !attempt->operation)
             return r;
     }

@@ -1,165 +1,122 @@
 #include "controller/reconcile/releases.h"
 
 #include "controller/reconcile/api.h"
+#include "controller/reconcile/plans.h"
 #include "controller/reconcile/report.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/spec/name.h"
-#include "runtimes/kubernetes/client/list.h"
-#include "runtimes/kubernetes/client/path.h"
-#include "runtimes/kubernetes/plans.h"
-#include "runtimes/kubernetes/runtime.h"
 
-#define REVISION_ANNOTATION   "api.kusion.io/revision"
-#define GENERATION_ANNOTATION "api.kusion.io/spec-generation"
+/* Conflicts of one write: people label and approve meanwhile. */
+#define WRITE_ATTEMPTS 8
 
 void release_free(struct release *release)
 {
     if (!release)
         return;
+    free(release->name);
+    free(release->version);
     value_unref(release->metadata);
     value_unref(release->spec);
     value_unref(release->status);
     free(release);
 }
 
-static int64_t annotated(const struct value *object, const char *key)
-{
-    const char *text = value_string(value_path(object, "metadata", "annotations", key, NULL));
-    int64_t number = 0;
-
-    return text && str_to_int64(text, &number) ? number : 0;
-}
-
 struct release *release_of(const struct value *object)
 {
     struct release *release = NEW(struct release);
-    const struct value *status = value_get(object, "status");
 
     release->metadata = value_ref(value_get(object, "metadata"));
     release->spec = value_ref(value_get(object, "spec"));
-    release->revision = annotated(object, REVISION_ANNOTATION);
-    release->generation = annotated(object, GENERATION_ANNOTATION);
+    release->status = value_ref(value_get(object, "status"));
+    release->name = str_new(value_get_string(release->metadata, "name"));
+    release->own_generation = value_int(value_get(release->metadata, "generation"), 1);
     release_operation_parse(value_get_string(release->spec, "operation"), &release->operation);
-    release_phase_parse(value_get_string(status, "phase"), &release->phase);
-    release->status = value_ref(status);
+    release->phase = release_status_phase(release->status);
     return release;
 }
 
-/* ---- Finding ---- */
-
-struct newest {
-    int64_t revision;
-    char *name;
-};
-
-static int on_item(void *arg, const struct value *item, struct error *error)
+static struct release *release_new(const struct release_head *head, char *version)
 {
-    struct newest *newest = arg;
-    int64_t revision = annotated(item, REVISION_ANNOTATION);
+    struct release *release = NEW(struct release);
+    struct arena arena = ARENA_INIT;
 
-    (void)error;
-    if (revision > newest->revision) {
-        newest->revision = revision;
-        free(newest->name);
-        newest->name = str_new(value_string(value_path(item, "metadata", "name", NULL)));
-    }
-    return 0;
+    release->name = str_new(release_name(&arena, head->spec.name, head->revision));
+    release->revision = head->revision;
+    release->generation = head->generation;
+    release->operation = head->operation;
+    release->phase = head->phase;
+    release->own_generation = 1;
+    release->version = version;
+    arena_done(&arena);
+    return release;
 }
 
-static int find_newest(const struct reconcile_context *context,
-                       const struct release_subject *subject, struct cancel *cancel,
-                       struct newest *ret, struct error *error)
+static struct store_call call_of(const struct reconcile_context *context, struct cancel *cancel)
 {
-    struct spec_key all = {.namespace_name = subject->key.namespace_name};
-    _cleanup_free_ char *collection = api_release_path(&all, NULL);
-    _cleanup_free_ char *field = str_printf("spec.specRef.name=%s", subject->key.name);
-    _cleanup_buf_ struct buf path = BUF_INIT;
-    struct kube_list list = {
-        .metadata_only = true, .cancel = cancel, .on_item = on_item, .arg = ret};
+    return (struct store_call){.cancel = cancel, .permit = context->permit};
+}
 
-    buf_add_str(&path, collection);
-    kube_path_query(&path, "fieldSelector", field);
-    kube_path_query(&path, "labelSelector", RELEASE_GENERATED_LABEL "=true");
-    list.path = path.data;
-    return kube_list(context->client, &list, NULL, error);
+/* ---- Finding and making ---- */
+
+/* revision 0: the newest. ERR_NOT_FOUND. */
+static int load(const struct reconcile_context *context, const struct spec_key *key,
+                int64_t revision, struct cancel *cancel, struct release **ret, struct error *error)
+{
+    const struct store_call call = call_of(context, cancel);
+    _cleanup_(release_record_free_p) struct release_record *record = NULL;
+    char *version = NULL;
+    int r = context->history->ops->load(context->history, key, revision, &call, &record, &version,
+                                        error);
+
+    if (r < 0)
+        return r;
+    *ret = release_new(&record->head, version);
+    (*ret)->own_generation = record->own_generation;
+    (*ret)->status = value_ref(record->status);
+    return 0;
 }
 
 int releases_latest(const struct reconcile_context *context, const struct release_subject *subject,
-                    struct cancel *cancel, struct release **ret, int64_t *ret_highest,
-                    struct error *error)
+                    struct cancel *cancel, struct release **ret, struct error *error)
 {
-    struct newest newest = {0};
-    _cleanup_value_ const struct value *object = NULL;
     struct error problem = {0};
-    int r = find_newest(context, subject, cancel, &newest, &problem);
+    int r = load(context, &subject->key, 0, cancel, ret, &problem);
 
-    if (r >= 0 && newest.name) {
-        struct spec_key name = {subject->key.namespace_name, newest.name};
-        _cleanup_free_ char *path = api_release_path(&name, NULL);
-
-        r = kube_get(context->client, path, cancel, &object, &problem);
-        if (r == ERR_NOT_FOUND)
-            r = 0;
-    }
-    free(newest.name);
-    if (r < 0) {
-        err_wrap(&problem, "looking for Releases");
-        return err_copy(error, &problem);
-    }
-    *ret = object ? release_of(object) : NULL;
-    *ret_highest = newest.revision;
-    return 0;
-}
-
-/* ---- Making and writing ---- */
-
-static const struct value *release_object(const struct release_subject *subject, const char *name,
-                                          enum release_operation operation, int64_t revision)
-{
-    _cleanup_free_ char *revision_text = str_printf("%lld", (long long)revision);
-    _cleanup_free_ char *generation = str_printf("%lld", (long long)subject->generation);
-    const struct spec_key *key = &subject->key;
-    char owner[SPEC_HASH_NAME_SIZE];
-
-    spec_hash_name(key->namespace_name, key->name, owner);
-    return value_pack("{s:s, s:s, s:{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s}}, s:{s:{s:s}, s:s}}",
-                      "apiVersion", API_GROUP_VERSION, "kind", "Release", "metadata", "name", name,
-                      "namespace", key->namespace_name, "labels", RELEASE_GENERATED_LABEL, "true",
-                      KUBE_OWNER_LABEL, owner, "annotations", REVISION_ANNOTATION, revision_text,
-                      GENERATION_ANNOTATION, generation, "spec", "specRef", "name", key->name,
-                      "operation", release_operation_name(operation));
+    if (r == ERR_NOT_FOUND)
+        *ret = NULL;
+    if (r >= 0 || r == ERR_NOT_FOUND)
+        return 0;
+    err_wrap(&problem, "looking for the newest Release");
+    return err_copy(error, &problem);
 }
 
 int release_begin(const struct reconcile_context *context, const struct release_subject *subject,
                   enum release_operation operation, int64_t revision, struct release **ret,
                   struct error *error)
 {
-    struct arena arena = ARENA_INIT;
-    const char *name = release_name(&arena, subject->key.name, revision);
-    struct spec_key all = {.namespace_name = subject->key.namespace_name};
-    struct spec_key own = {subject->key.namespace_name, name};
-    _cleanup_value_ const struct value *body = release_object(subject, name, operation, revision);
-    _cleanup_value_ const struct value *object = NULL;
-    _cleanup_free_ char *collection = api_release_path(&all, NULL);
-    _cleanup_free_ char *path = api_release_path(&own, NULL);
-    struct kube_request request = {.method = "POST", .path = collection, .body = body};
+    const struct store_call call = call_of(context, NULL);
+    const struct release_head head = {subject->key, revision, subject->generation, operation,
+                                      PHASE_NONE};
     struct error problem = {0};
-    int r = kube_do(context->client, &request, &object, &problem);
+    char *version = NULL;
+    int r = context->history->ops->create(context->history, &head, &call, &version, &problem);
 
-    if (r == ERR_EXISTS || r == ERR_UNAVAILABLE || r == ERR_TIMEOUT) {
-        err_clear(&problem);
-        r = kube_get(context->client, path, NULL, &object, &problem);
-        if (r == ERR_NOT_FOUND)
-            r = err_set(&problem, ERR_UNAVAILABLE, err_reason(ERR_UNAVAILABLE), "it is not there");
+    if (r >= 0) {
+        *ret = release_new(&head, version);
+        return 0;
     }
-    if (r >= 0)
-        *ret = release_of(object);
-    else
-        err_wrap(&problem, "making Release %s", name);
-    arena_done(&arena);
-    return r < 0 ? err_copy(error, &problem) : 0;
+    /* Taken, or it may have been made all the same. */
+    if ((r == ERR_EXISTS || r == ERR_UNAVAILABLE || r == ERR_TIMEOUT) &&
+        load(context, &subject->key, revision, NULL, ret, NULL) >= 0)
+        return 0;
+    if (r == ERR_EXISTS)
+        err_set(&problem, ERR_UNAVAILABLE, NULL, "revision %lld was there, and is gone again",
+                (long long)revision);
+    err_wrap(&problem, "making a Release");
+    return err_copy(error, &problem);
 }
+
+/* ---- What is said ---- */
 
 static void set(const struct value **status, const char *key, const struct value *taken)
 {
@@ -177,12 +134,6 @@ static void set_first(const struct value **status, const char *key, const char *
 {
     if (text && !value_get(*status, key))
         set(status, key, value_pack("s", text));
-}
-
-/* Of the Release itself, which a person's approval raises. */
-static int64_t generation_of(const struct release *release)
-{
-    return value_int(value_get(release->metadata, "generation"), 1);
 }
 
 static const struct value *status_with_phase(const struct release_subject *subject,
@@ -203,66 +154,125 @@ static const struct value *status_with_phase(const struct release_subject *subje
     set(&status, "specGeneration",
         value_pack("I", release->generation ? release->generation : subject->generation));
     set(&status, "phase", value_pack("s", release_phase_name(phase)));
-    set(&status, "observedGeneration", value_pack("I", generation_of(release)));
+    set(&status, "observedGeneration", value_pack("I", release->own_generation));
     return status;
 }
 
 /* Results into a status; all of them beside it, where there are too many. */
-static int set_results(const struct reconcile_context *context, const struct release *release,
+static int set_results(const struct reconcile_context *context,
+                       const struct release_subject *subject, const struct release *release,
                        const struct release_report *report, const struct value **status,
                        struct error *error)
 {
-    const char *namespace_name = value_get_string(release->metadata, "namespace");
-    const char *name = value_get_string(release->metadata, "name");
+    const struct store_call call = call_of(context, NULL);
     _cleanup_value_ const struct value *all = NULL;
-    char ref[PLAN_NAME_SIZE];
+    _cleanup_free_ char *place = NULL;
     size_t omitted;
+    int r;
 
     set(status, "results", report_results(report->plan, report->results, &omitted));
     set(status, "omitted", value_pack("I", (int64_t)omitted));
     if (!omitted)
         return 0;
     all = report_all_results(report->plan, report->results);
-    plan_name(namespace_name, name, ref);
-    set(status, "planRef", value_pack("{s:s}", "name", ref));
-    return plan_save(context->client, context->state_namespace, namespace_name, name, all, error);
+    r = plans_keep(context->plans, &subject->key, release->name, all, &call, &place, error);
+    if (r >= 0)
+        set(status, "planRef", value_pack("{s:s}", "name", place));
+    return r;
 }
 
-/* Whoever ended it meanwhile, it stays as it is. */
+/* ---- Writing ---- */
+
+/* As it was ended, by whomever: it stays so. */
+static void adopt(struct release *release, const struct value *status)
+{
+    release->phase = release_status_phase(status);
+    value_assign(&release->status, status);
+}
+
+/* A record that was changed meanwhile is looked at: 1: it has ended, and this is its end. */
+static int look_again(const struct reconcile_context *context,
+                      const struct release_subject *subject, struct release *release,
+                      struct error *error)
+{
+    _cleanup_(release_free_p) struct release *now = NULL;
+    int r = load(context, &subject->key, release->revision, NULL, &now, error);
+
+    if (r < 0)
+        return r;
+    if (now->operation != release->operation || now->generation != release->generation)
+        return err_set(error, ERR_NOT_FOUND, NULL, "it was deleted, and made anew");
+    if (release_phase_is_terminal(now->phase)) {
+        adopt(release, now->status);
+        return 1;
+    }
+    free(release->version);
+    release->version = TAKE(now->version);
+    release->own_generation = now->own_generation;
+    return 0;
+}
+
+/* 1: it had ended. */
+static int write_record(const struct reconcile_context *context,
+                        const struct release_subject *subject, struct release *release,
+                        const struct value *status, struct error *error)
+{
+    const struct store_call call = call_of(context, NULL);
+    const struct release_record record = {
+        .head = {.spec = subject->key, .revision = release->revision}, .status = status};
+
+    for (unsigned attempt = 0;; attempt++) {
+        struct error problem = {0};
+        int r = context->history->ops->update(context->history, &record, &call, &release->version,
+                                              &problem);
+
+        if (r != ERR_CONFLICT || attempt == WRITE_ATTEMPTS)
+            return err_copy(error, &problem);
+        r = look_again(context, subject, release, error);
+        if (r)
+            return r;
+    }
+}
+
 static bool was_ended(void *arg, const struct value *object)
 {
-    struct release *release = arg;
     const struct value *status = value_get(object, "status");
-    enum release_phase phase = PHASE_NONE;
 
-    release_phase_parse(value_get_string(status, "phase"), &phase);
-    if (!release_phase_is_terminal(phase))
+    if (!release_phase_is_terminal(release_status_phase(status)))
         return false;
-    release->phase = phase;
-    value_assign(&release->status, status);
+    adopt(arg, status);
     return true;
 }
 
-/* It does not stop the work if somebody deletes a record. */
-static int write_status(const struct reconcile_context *context, struct release *release,
-                        enum release_phase phase, const struct value *status, struct error *error)
+/* 1: it had ended. */
+static int write_object(const struct reconcile_context *context, struct release *release,
+                        const struct value *status, struct error *error)
 {
-    struct spec_key key = {value_get_string(release->metadata, "namespace"),
-                           value_get_string(release->metadata, "name")};
+    struct spec_key key = {value_get_string(release->metadata, "namespace"), release->name};
     _cleanup_free_ char *path = api_release_path(&key, "status");
     struct api_status write = {
         .path = path, .kind = "Release", .status = status, .is_final = was_ended, .arg = release};
+    int r = api_put_status(context, &write, &release->metadata, error);
+
+    release->own_generation = value_int(value_get(release->metadata, "generation"), 1);
+    return r == API_IS_FINAL ? 1 : r;
+}
+
+/* It does not stop the work if somebody deletes a record. */
+static int write_status(const struct reconcile_context *context,
+                        const struct release_subject *subject, struct release *release,
+                        const struct value *status, struct error *error)
+{
     struct error problem = {0};
-    int r = api_put_status(context, &write, &release->metadata, &problem);
+    int r = release->version ? write_record(context, subject, release, status, &problem)
+                             : write_object(context, release, status, &problem);
 
     if (r < 0 && r != ERR_NOT_FOUND) {
-        err_wrap(&problem, "writing the status of Release %s", key.name);
+        err_wrap(&problem, "writing the status of a Release");
         return err_copy(error, &problem);
     }
-    if (r == API_IS_FINAL)
-        return 0;
-    value_assign(&release->status, status);
-    release->phase = phase;
+    if (r != 1)
+        adopt(release, status);
     return 0;
 }
 
@@ -272,8 +282,7 @@ static int check_order(const struct release *release, enum release_phase phase, 
         release_phase_may_follow(release->operation, release->phase, phase))
         return 0;
     return err_set(error, ERR_INTERNAL, "PhaseOrder", "Release %s cannot go from \"%s\" to \"%s\"",
-                   value_get_string(release->metadata, "name"), release_phase_name(release->phase),
-                   release_phase_name(phase));
+                   release->name, release_phase_name(release->phase), release_phase_name(phase));
 }
 
 int release_write(const struct reconcile_context *context, const struct release_subject *subject,
@@ -294,15 +303,15 @@ int release_write(const struct reconcile_context *context, const struct release_
     if (report->plan)
         set(&status, "plan", report_plan(report->plan, report->digest));
     if (report->results || (report->plan && release_phase_is_terminal(report->phase)))
-        r = set_results(context, release, report, &status, error);
+        r = set_results(context, subject, release, report, &status, error);
     if (report->results)
         set(&status, "counts", report_counts(report->results));
     if (report->verdict)
         set(&status, "conditions",
             conditions_make(value_get(release->status, "conditions"), report->verdict,
-                            generation_of(release), now));
+                            release->own_generation, now));
     if (r >= 0)
-        r = write_status(context, release, report->phase, status, error);
+        r = write_status(context, subject, release, status, error);
     value_unref(status);
     return r;
 }

@@ -1,10 +1,7 @@
 /*
- * Releases as objects of the API: begun, taken through their phases, ended.
- *
- * A generated Release carries label api.kusion.io/generated=true and, as
- * annotations, its revision and the Spec's generation: so the list of a Spec's
- * Releases needs metadata alone. It has no ownerReference: a record outlives
- * what it records.
+ * Releases, from their beginning through their phases to their end: what is said of them. Where
+ * they are kept is the history's affair (engine/release/history.h), except for those that a person
+ * made: these are objects of the API, as Specs are.
  *
  * Every function accepts a NULL release and does nothing then: in a namespace
  * that is being deleted an operation has none.
@@ -15,9 +12,7 @@
 #include "controller/reconcile/conditions.h"
 #include "controller/reconcile/context.h"
 #include "engine/operation/operation.h"
-#include "engine/release/release.h"
-
-#define RELEASE_GENERATED_LABEL "api.kusion.io/generated"
+#include "engine/release/history.h"
 
 /* Whose release: what is known of the Spec, whether or not it can be parsed. */
 struct release_subject {
@@ -27,23 +22,25 @@ struct release_subject {
 };
 
 struct release {
-    const struct value *metadata; /* as last written */
-    const struct value *spec;
-    const struct value *status; /* as last written */
-    int64_t revision;
-    int64_t generation; /* of the Spec */
+    char *name;
+    int64_t revision;   /* 0: a person made it */
+    int64_t generation; /* of the Spec; 0: a person made it */
     enum release_operation operation;
     enum release_phase phase;
+    int64_t own_generation;              /* of the Release, which an approval raises */
+    const struct value *status;          /* as last written */
+    char *version;                       /* in the history; NULL: a person made it */
+    const struct value *metadata, *spec; /* of one that a person made: as last written */
 };
 
+/* One that a person made. */
 struct release *release_of(const struct value *object);
 void release_free(struct release *release);
 DEFINE_CLEANUP(struct release *, release_free)
 
-/* The Spec's newest generated Release, or NULL; and the highest revision. */
+/* The Spec's newest in the history, or NULL. */
 int releases_latest(const struct reconcile_context *context, const struct release_subject *subject,
-                    struct cancel *cancel, struct release **ret, int64_t *ret_highest,
-                    struct error *error);
+                    struct cancel *cancel, struct release **ret, struct error *error);
 
 /* Makes the Release of a revision; one that exists already is taken up where it was left. */
 int release_begin(const struct reconcile_context *context, const struct release_subject *subject,

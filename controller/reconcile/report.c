@@ -160,6 +160,18 @@ static void add_failed(struct value_builder *b, const struct operation_result *r
     value_end_object(b);
 }
 
+/* A resource may have several objects, while one makes room for another; its id is told of once. */
+static bool is_told_already(const struct operation_results *results, size_t i)
+{
+    const struct plan_change *change = results->items[i].change;
+
+    for (size_t before = 0; change->deposed && before < i; before++)
+        if (results->items[before].status != RESULT_SUCCEEDED &&
+            str_equal(results->items[before].change->id, change->id))
+            return true;
+    return false;
+}
+
 const struct value *report_resources(const struct operation_results *results)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
@@ -175,7 +187,7 @@ const struct value *report_resources(const struct operation_results *results)
         ready += !leaves && is_done;
         if (is_done)
             continue;
-        if (named == REPORT_FAILED) {
+        if (named == REPORT_FAILED || is_told_already(results, i)) {
             omitted++;
             continue;
         }

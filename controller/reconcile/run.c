@@ -13,6 +13,15 @@ void run_done(struct run *run)
     *run = (struct run){0};
 }
 
+void run_read_policy(struct run *run)
+{
+    int64_t most = run->context->max_timeout;
+
+    spec_policy_read(run->object, &run->policy);
+    if (most && run->policy.timeout > most)
+        run->policy.timeout = most;
+}
+
 void run_status_done(struct run_status *status)
 {
     value_unref(status->plan);
@@ -287,8 +296,7 @@ int run_cancel_release(const struct run *run, struct release *release, const cha
 int run_cancel_latest(const struct run *run, const char *why, struct error *error)
 {
     _cleanup_(release_free_p) struct release *latest = NULL;
-    int64_t highest = 0;
-    int r = releases_latest(run->context, &run->subject, run->cancel, &latest, &highest, error);
+    int r = releases_latest(run->context, &run->subject, run->cancel, &latest, error);
 
     return r < 0 ? r : run_cancel_release(run, latest, why, error);
 }

@@ -33,6 +33,9 @@ struct run_status {
 };
 void run_status_done(struct run_status *status);
 
+/* The policy of run->object, within the context's limits. */
+void run_read_policy(struct run *run);
+
 /* Adds the finalizer, where it is not there. ERR_NOT_FOUND: the Spec is gone. */
 int run_add_finalizer(struct run *run, struct error *error);
 

@@ -38,12 +38,14 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
         r = load_unreadable(run, path, why_unreadable, error);
     else if (r < 0)
         return err_copy(error, why_unreadable);
+    else
+        r = api_check_object(run->object, "Spec", &attempt->object, error);
     if (r < 0)
         return r;
     metadata = value_get(run->object, "metadata");
     run->subject.generation = value_int(value_get(metadata, "generation"), 0);
     attempt_read(attempt, metadata);
-    spec_policy_read(run->object, &run->policy);
+    run_read_policy(run);
     return 0;
 }
 
@@ -140,16 +142,38 @@ static void supersede(struct attempt *attempt)
     attempt_end(attempt);
 }
 
+/* It goes on later, under the same Release. */
+static void evict(struct attempt *attempt, const struct clock_source *clock)
+{
+    struct error problem = {0};
+
+    if (progress_tell_rest(attempt, &problem) < 0)
+        log_warn("what an operation waits for could not be said", "namespace",
+                 attempt->object.namespace_name, "spec", attempt->object.name, "error",
+                 problem.message, NULL);
+    attempt_evict(attempt, clock);
+    log_info("an operation that waits was evicted: it is begun again later", "namespace",
+             attempt->object.namespace_name, "spec", attempt->object.name, NULL);
+}
+
 static int reconcile(struct attempt *attempt, const struct reconcile_context *context,
                      struct cancel *cancel, struct reconcile_result *result, struct error *error)
 {
+    int64_t rests;
     int r;
 
     attempt->run.cancel = cancel;
     if (attempt->operation && attempt_is_outdated(attempt))
         supersede(attempt);
+    if (attempt->operation && attempt_is_chosen(attempt))
+        evict(attempt, context->clock);
     if (attempt->operation)
         return go_on(attempt, result, error);
+    rests = attempt_rests(attempt, context->clock);
+    if (rests) {
+        *result = (struct reconcile_result){RECONCILE_WAITING, rests};
+        return 0;
+    }
     attempt->run.context = context;
     attempt->run.cancel = cancel;
     r = begin(attempt, result, error);

@@ -8,7 +8,7 @@
 
 #include "engine/base/mem.h"
 
-#define FIRST_BLOCK ((size_t)1 << 10)
+#define FIRST_BLOCK ((size_t)1 << 8)
 #define LAST_BLOCK  ((size_t)64 << 10)
 
 /* Of a size that malloc() serves without waste, with its header. */

@@ -93,8 +93,8 @@ enum value_type value_type(const struct value *value)
 const char *value_type_name(const struct value *value)
 {
     static const char *const names[] = {
-        [VALUE_NULL] = "null",     [VALUE_BOOL] = "boolean", [VALUE_NUMBER] = "number",
-        [VALUE_STRING] = "string", [VALUE_ARRAY] = "array",  [VALUE_OBJECT] = "object",
+        [VALUE_NULL] = "null",       [VALUE_BOOL] = "boolean", [VALUE_NUMBER] = "number",
+        [VALUE_STRING] = "string",   [VALUE_ARRAY] = "array",  [VALUE_OBJECT] = "object",
         [VALUE_UNKNOWN] = "unknown",
     };
 
@@ -261,6 +261,13 @@ size_t value_size(const struct value *value)
     if (value_count(value) == 0)
         return value ? 1 : 0;
     return value->type == VALUE_ARRAY ? value->array->size : value->object->size;
+}
+
+size_t value_memory(const struct value *value)
+{
+    return value && value == &value->document->root
+               ? sizeof(struct document) + value->document->arena.used
+               : 0;
 }
 
 /* ---- Comparing ---- */

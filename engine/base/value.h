@@ -103,6 +103,10 @@ bool value_equal(const struct value *a, const struct value *b);
 /* Values in the whole tree, this one included. */
 size_t value_size(const struct value *value);
 
+/* Bytes of the document that the value is the root of, without what that shares with others; 0: the
+ * value is part of another's. In constant time. */
+size_t value_memory(const struct value *value);
+
 /* Whether the value, or any below it, is unknown; is sensitive. In constant time. */
 bool value_has_unknown(const struct value *value);
 bool value_has_sensitive(const struct value *value);

@@ -28,7 +28,7 @@ struct value_builder {
     size_t size; /* values so far, those of shared trees included */
     const char *key;
     size_t key_length;
-    bool mark_next; /* the next value is sensitive */
+    bool mark_next;   /* the next value is sensitive */
     struct held held; /* the documents that the new one points to */
     struct error error;
 };

@@ -226,8 +226,8 @@ static void add_marked(struct marking *marking, const struct value *value)
 /* n targets: room for them. */
 static void marking_init(struct marking *marking, size_t n)
 {
-    *marking = (struct marking){.b = value_builder_new(),
-                                .targets = NEW_ARRAY(struct target, n + 1)};
+    *marking =
+        (struct marking){.b = value_builder_new(), .targets = NEW_ARRAY(struct target, n + 1)};
     path_buf_init(&marking->pointer);
 }
 

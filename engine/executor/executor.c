@@ -6,7 +6,14 @@
 #include "engine/base/mem.h"
 #include "engine/executor/private.h"
 
-#define MAX_THREADS_FACTOR 10
+#define NAMESPACE_PART 4 /* of max_threads: one in so many */
+
+static unsigned max_per_namespace(const struct executor *executor)
+{
+    unsigned part = executor->max_threads / NAMESPACE_PART;
+
+    return part > executor->threads ? part : executor->threads;
+}
 
 struct executor *executor_new(const struct executor_config *config)
 {
@@ -14,8 +21,9 @@ struct executor *executor_new(const struct executor_config *config)
 
     executor->clock = config->clock;
     executor->threads = config->threads ? config->threads : LIMIT_PARALLELISM;
-    executor->max_threads =
-        config->max_threads ? config->max_threads : executor->threads * MAX_THREADS_FACTOR;
+    executor->max_threads = config->max_threads ? config->max_threads : EXECUTOR_MAX_THREADS;
+    executor->max_per_namespace =
+        config->max_per_namespace ? config->max_per_namespace : max_per_namespace(executor);
     share_init_root(&executor->root);
     pthread_mutex_init(&executor->lock, NULL);
     pthread_cond_init(&executor->closed, NULL);

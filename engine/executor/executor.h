@@ -10,7 +10,9 @@
  * A piece of work may take long: a call in flight costs one small thread. Up
  * to `threads` pieces run at once; a piece that runs for longer than
  * LONG_RUN stops counting against that, and another thread takes its place,
- * up to max_threads in all.
+ * up to max_threads in all. A namespace has a part of these: while as many of
+ * its pieces are under way, long or not, it gets no turn, so that calls which
+ * hang in one namespace leave threads to all others.
  *
  * Thread-safe. No lock is held while a task runs.
  */
@@ -23,12 +25,15 @@
 #include "engine/base/clock.h"
 #include "engine/store.h"
 
-#define EXECUTOR_LONG_RUN 5000 /* ms */
+#define EXECUTOR_LONG_RUN    5000 /* ms */
+#define EXECUTOR_MAX_THREADS 1000 /* by default */
 
 struct executor_config {
     const struct clock_source *clock;
     unsigned threads;     /* pieces of work at once, but for long ones; 0: LIMIT_PARALLELISM */
-    unsigned max_threads; /* of all; 0: 10 times as many */
+    unsigned max_threads; /* of all; 0: EXECUTOR_MAX_THREADS */
+    unsigned max_per_namespace; /* pieces of one namespace under way; 0: a quarter of max_threads,
+                                   and not less than `threads` */
 };
 
 struct executor;

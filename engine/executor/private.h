@@ -31,7 +31,7 @@ struct task {
     unsigned running;         /* calls of run */
     atomic_uint pokers;       /* calls of task_poke(); changed without the lock, too */
     bool is_freed;
-    pthread_cond_t left; /* is_freed: there is no poker, or no call of run, any more */
+    pthread_cond_t left;        /* is_freed: there is no poker, or no call of run, any more */
     void (*on_gone)(void *arg); /* is_freed by task_drop(): called when it is gone */
     void *gone_arg;
 };
@@ -46,7 +46,7 @@ struct worker {
 
 struct executor {
     const struct clock_source *clock;
-    unsigned threads, max_threads;
+    unsigned threads, max_threads, max_per_namespace;
     pthread_mutex_t lock;
     struct share root;
     struct heap waiting, timers; /* of tasks */

@@ -100,6 +100,28 @@ static bool wait_for_call(struct executor *executor, struct worker *worker, int6
 
 /* ---- Pieces of work ---- */
 
+static struct share *namespace_of(const struct task *task)
+{
+    return task->turn.parent->turn.parent;
+}
+
+/* A namespace with all the pieces that it may have gets no turn until one of them ends. */
+static void count_piece(const struct executor *executor, const struct task *task)
+{
+    struct share *share = namespace_of(task);
+
+    if (++share->n_running >= executor->max_per_namespace)
+        share_block(share);
+}
+
+static void uncount_piece(const struct executor *executor, const struct task *task)
+{
+    struct share *share = namespace_of(task);
+
+    if (share->n_running-- >= executor->max_per_namespace)
+        share_unblock(share);
+}
+
 static struct task *take_turn(struct executor *executor, struct worker *worker, int64_t now)
 {
     struct task *task;
@@ -113,6 +135,7 @@ static struct task *take_turn(struct executor *executor, struct worker *worker, 
     heap_set(&executor->pieces, &worker->piece, now + EXECUTOR_LONG_RUN);
     task->running++;
     executor->n_running++;
+    count_piece(executor, task);
     return task;
 }
 
@@ -139,6 +162,7 @@ static void run_piece(struct executor *executor, struct worker *worker, struct t
     heap_remove(&executor->pieces, &worker->piece);
     executor->n_running--;
     task->running--;
+    uncount_piece(executor, task);
     task_take_answer(task, &answer, news, executor->clock->monotonic(executor->clock));
     task_bury(task);
 }

@@ -60,9 +60,15 @@ void turn_done_leaf(struct turn *leaf)
     drop_unused(leaf->parent);
 }
 
+static bool is_blocked(const struct turn *turn)
+{
+    return turn->is_share && ((const struct share *)turn)->is_blocked;
+}
+
 void turn_wait(struct turn *leaf)
 {
-    for (struct turn *turn = leaf; turn->parent && !turn->waits; turn = &turn->parent->turn) {
+    for (struct turn *turn = leaf; turn->parent && !turn->waits && !is_blocked(turn);
+         turn = &turn->parent->turn) {
         TAILQ_INSERT_TAIL(&turn->parent->queue, turn, place);
         turn->waits = true;
     }
@@ -76,6 +82,19 @@ void turn_leave(struct turn *leaf)
         if (!TAILQ_EMPTY(&turn->parent->queue))
             break;
     }
+}
+
+void share_block(struct share *share)
+{
+    share->is_blocked = true;
+    turn_leave(&share->turn);
+}
+
+void share_unblock(struct share *share)
+{
+    share->is_blocked = false;
+    if (!TAILQ_EMPTY(&share->queue))
+        turn_wait(&share->turn);
 }
 
 struct turn *turn_next(struct share *root)

@@ -6,7 +6,8 @@
  * depend on how much waits below its siblings.
  *
  * A share is an inner node with a name (a namespace, a Spec); it is there as
- * long as there is something below it. Not locked.
+ * long as there is something below it. A share that is blocked gets no turns:
+ * what waits below it keeps its place there. Not locked.
  */
 #ifndef ENGINE_EXECUTOR_TURNS_H
 #define ENGINE_EXECUTOR_TURNS_H
@@ -31,6 +32,8 @@ struct share {
     char *name;           /* NULL: the root */
     struct strmap shares; /* below it, by name */
     size_t n_below;       /* shares and leaves */
+    unsigned n_running;   /* pieces of work under way below it; the user's own */
+    bool is_blocked;
 };
 
 void share_init_root(struct share *root);
@@ -47,6 +50,10 @@ void turn_done_leaf(struct turn *leaf);
 void turn_wait(struct turn *leaf);
 /* It waits no more; nothing, if it does not. */
 void turn_leave(struct turn *leaf);
+
+/* The share gets no turns, until it is unblocked; then it is the last of its siblings. */
+void share_block(struct share *share);
+void share_unblock(struct share *share);
 
 /* The leaf whose turn it is; NULL: none waits. It goes on waiting, as the last, and so does each
  * share above it. */

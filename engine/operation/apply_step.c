@@ -5,30 +5,14 @@
 /* How often an object that is not as it was planned for is planned again within one visit. */
 #define MAX_TAKES 5
 
-static const struct plan_change *change_of(const struct node *node)
-{
-    return &node->operation->plan->changes[node->index];
-}
-
 /* ---- Looking ---- */
-
-static struct runtime_target target_of(const struct node *node, const struct record *prior)
-{
-    const struct plan_change *change = change_of(node);
-
-    return (struct runtime_target){.id = change->id,
-                                   .attributes = node->attributes ? node->attributes
-                                                                  : change->resource->attributes,
-                                   .extensions = change->resource->extensions,
-                                   .prior = prior};
-}
 
 static int look(struct operation *operation, struct node *node, struct runtime_outcome *outcome,
                 struct error *error)
 {
     _cleanup_(record_unref_p) const struct record *prior =
-        ledger_get(operation->ledger, change_of(node)->id, NULL);
-    struct runtime_target target = target_of(node, prior);
+        ledger_get(operation->ledger, operation_change(node)->id, NULL);
+    _cleanup_target_ struct runtime_target target = operation_target(node, prior);
     struct runtime_call call = operation_call(operation);
     struct runtime_session *session;
     int r = operation_session(operation, node, &session, error);
@@ -65,7 +49,7 @@ static bool is_recorded_beside(const struct operation *operation, const struct n
 {
     _cleanup_value_ const struct value *dependencies =
         operation_dependencies(operation, node->index);
-    const struct record *record = change_of(node)->record;
+    const struct record *record = operation_change(node)->record;
 
     return record && are_equal(record->dependencies, dependencies) &&
            are_equal(record->extensions, step->extensions) &&
@@ -92,20 +76,10 @@ static int confirm(struct operation *operation, struct node *node, const struct 
     return 0;
 }
 
-static void set_action(struct node *node, enum plan_action action)
-{
-    struct operation *operation = node->operation;
-
-    pthread_mutex_lock(&operation->lock);
-    if (change_of(node)->action != PLAN_REPLACE)
-        operation->results.items[node->index].action = action;
-    pthread_mutex_unlock(&operation->lock);
-}
-
 static int carry_out(struct operation *operation, struct node *node, struct runtime_step *step,
                      struct runtime_outcome *outcome, struct error *error)
 {
-    set_action(node, step->action);
+    operation_set_action(node, step->action);
     switch (step->action) {
     case PLAN_UNCHANGED:
         return confirm(operation, node, step, outcome, error);
@@ -114,8 +88,7 @@ static int carry_out(struct operation *operation, struct node *node, struct runt
     case PLAN_UPDATE:
         return operation_make(operation, node, step, &outcome->now, error);
     case PLAN_DEFERRED:
-        return err_set(error, ERR_UNAVAILABLE, "Deferred", "%s",
-                       step->reason ? step->reason : "it cannot be planned yet");
+        return operation_set_deferred(step->reason, error);
     default:
         return err_set(error, ERR_INTERNAL, "UnexpectedAction", "planned as \"%s\"",
                        plan_action_name(step->action));
@@ -149,7 +122,8 @@ static enum walk_verdict judge(struct operation *operation, struct node *node,
                                struct walk_visit *visit, const struct observation *now,
                                struct error *error)
 {
-    struct runtime_target target = target_of(node, change_of(node)->record);
+    _cleanup_target_ struct runtime_target target =
+        operation_target(node, operation_change(node)->record);
     struct runtime_call call = operation_call(operation);
     struct health health = {0};
     struct runtime_session *session;
@@ -191,7 +165,7 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
 enum walk_verdict operation_apply_step(struct operation *operation, struct node *node,
                                        struct walk_visit *visit, struct error *error)
 {
-    const struct plan_change *change = change_of(node);
+    const struct plan_change *change = operation_change(node);
     struct runtime_outcome outcome = {0};
     enum walk_verdict verdict;
 
@@ -200,8 +174,7 @@ enum walk_verdict operation_apply_step(struct operation *operation, struct node 
         return WALK_FAILED;
     }
     if (change->action == PLAN_DEFERRED) {
-        err_set(error, ERR_UNAVAILABLE, "Deferred", "%s",
-                change->reason ? change->reason : "it cannot be planned yet");
+        operation_set_deferred(change->reason, error);
         return WALK_FAILED;
     }
     if (change->action == PLAN_UNCHANGED && !operation->how.verify &&

@@ -84,7 +84,7 @@ static void depose(struct operation *operation, struct node *node, struct batch 
 
 static bool makes_way(const struct operation *operation, const struct plan_change *change)
 {
-    return !change->resource && !change->deposed && operation->spec &&
+    return !change->resource && change->record && !change->deposed && operation->spec &&
            strmap_get(&operation->spec->by_id, change->id);
 }
 
@@ -148,9 +148,36 @@ static const struct value *policy_of(const struct spec *spec)
                       value_get(fields, "serviceAccountName"));
 }
 
-/* is_done: everything is as the Spec has it. Until then State belongs to the Spec that it was made
- * for: not before all that was inherited is applied again or dealt with. */
-static void set_head(struct operation *operation, bool is_done)
+static int64_t wall_clock(const struct operation *operation)
+{
+    return operation->config.clock->now(operation->config.clock);
+}
+
+static int64_t generation_of(const struct operation *operation)
+{
+    return operation->spec ? operation->spec->generation : 0;
+}
+
+int64_t operation_time_lost(struct operation *operation, int64_t revision)
+{
+    struct arena arena = ARENA_INIT;
+    struct state_head head;
+    int64_t lost;
+
+    ledger_head(operation->ledger, &arena, &head);
+    arena_done(&arena);
+    if (!head.progressed_at || head.revision != revision ||
+        head.generation != generation_of(operation))
+        return -1;
+    lost = wall_clock(operation) - head.progressed_at;
+    return lost > 0 ? lost : 0;
+}
+
+enum moment { AT_BEGIN, AT_END, AT_SUCCESS };
+
+/* Until everything is as the Spec has it, State belongs to the Spec that it was made for: not
+ * before all that was inherited is applied again or dealt with. */
+static void set_head(struct operation *operation, enum moment moment)
 {
     struct arena arena = ARENA_INIT;
     _cleanup_value_ const struct value *policy = NULL;
@@ -161,9 +188,13 @@ static void set_head(struct operation *operation, bool is_done)
     if (operation->spec) {
         policy = policy_of(operation->spec);
         head.policy = policy;
-        head.generation = operation->spec->generation;
     }
-    if (is_done) {
+    head.generation = generation_of(operation);
+    if (moment != AT_BEGIN)
+        head.progressed_at = 0;
+    else if (!operation->continues)
+        head.progressed_at = wall_clock(operation);
+    if (moment == AT_SUCCESS) {
         head.applied_revision = operation->how.revision;
         head.spec_uid = operation->config.scope.spec_uid;
     }
@@ -193,7 +224,7 @@ int operation_record_intents(struct operation *operation, struct error *error)
     for (uint32_t i = 0; i < plan->n_changes; i++)
         if (needs_intent(&operation->nodes[i], &plan->changes[i]))
             intend(operation, &plan->changes[i], i, &batch);
-    set_head(operation, false);
+    set_head(operation, AT_BEGIN);
     /* Before deletions it also proves that nobody else is at work. */
     if (batch.count || is_needed)
         r = ledger_begin(operation->ledger, batch.items, batch.count, error);
@@ -222,7 +253,7 @@ int operation_conclude(struct operation *operation, struct error *error)
     pthread_mutex_unlock(&operation->lock);
     if (r >= 0 && !operation->spec)
         return end_destroyed(operation, error);
-    set_head(operation, r >= 0);
+    set_head(operation, r >= 0 ? AT_SUCCESS : AT_END);
     if (ledger_flush(operation->ledger, &save_error) >= 0)
         return r;
     err_wrap(&save_error, "saving State");

@@ -42,12 +42,8 @@ static void on_event(void *arg)
 /* Waiting works without hints, too, by looking now and then: so an error is no failure. */
 static void subscribe(struct node *node)
 {
-    const struct plan_change *change = &node->operation->plan->changes[node->index];
-    const struct resource *resource = change->resource;
-    struct runtime_target target = {.id = change->id,
-                                    .attributes = resource ? resource->attributes : NULL,
-                                    .extensions = resource ? resource->extensions : NULL,
-                                    .prior = change->record};
+    _cleanup_target_ struct runtime_target target =
+        operation_target(node, node->operation->plan->changes[node->index].record);
     struct runtime_session *session;
 
     if (node->subscription || !operation_ops(node)->subscribe ||
@@ -65,9 +61,15 @@ void operation_unsubscribe(struct node *node)
 enum walk_verdict operation_park(struct node *node, struct walk_visit *visit)
 {
     subscribe(node);
-    visit->retry_after = doubled(FIRST_LOOK, visit->count,
-                                 node->subscription ? SUBSCRIBED_LOOK : LAST_LOOK);
+    visit->retry_after =
+        doubled(FIRST_LOOK, visit->count, node->subscription ? SUBSCRIBED_LOOK : LAST_LOOK);
     return WALK_PARKED;
+}
+
+int operation_set_deferred(const char *reason, struct error *error)
+{
+    return err_set(error, ERR_UNAVAILABLE, "Deferred", "%s",
+                   reason ? reason : "it cannot be planned yet");
 }
 
 bool operation_may_heal(const struct error *error)
@@ -85,6 +87,19 @@ enum walk_verdict operation_retry(struct node *node, struct walk_visit *visit,
 }
 
 /* ---- The barrier ---- */
+
+/* What became of the Spec's resources, by the uids of their objects. By one visit, before any
+ * deletion of what leaves. */
+static void list_applied(struct operation *operation)
+{
+    operation->applied = ledger_records(operation->ledger);
+    for (size_t i = 0; i < operation->applied.count; i++) {
+        const struct record *record = operation->applied.items[i];
+
+        if (record->uid && operation_resource_of(operation, record))
+            strmap_put(&operation->applied_uids, record->uid, operation);
+    }
+}
 
 /* Everything is applied, not merely let go of. */
 static enum walk_verdict visit_barrier(struct operation *operation, struct walk_visit *visit)
@@ -104,30 +119,75 @@ static enum walk_verdict visit_barrier(struct operation *operation, struct walk_
             verdict = WALK_FAILED;
     }
     pthread_mutex_unlock(&operation->lock);
+    if (verdict == WALK_DONE)
+        list_applied(operation);
     visit->retry_after = CLOCK_FOREVER;
     return verdict;
 }
 
-void operation_wake_barrier(struct operation *operation)
+void operation_wake_waiting(struct operation *operation, uint32_t step)
 {
-    uint32_t barrier = operation->steps->barrier;
+    const struct steps *steps = operation->steps;
+    uint32_t change = steps->nodes[step].change;
 
-    if (barrier != STEP_NONE)
-        walk_wake(operation->walk, barrier);
+    if (steps->barrier != STEP_NONE)
+        walk_wake(operation->walk, steps->barrier);
+    if (change != STEP_NONE && steps->delete[change] != STEP_NONE && steps->delete[change] != step)
+        walk_wake(operation->walk, steps->delete[change]);
 }
 
 /* ---- Visits ---- */
 
+void operation_set_action(struct node *node, enum plan_action action)
+{
+    struct operation *operation = node->operation;
+
+    pthread_mutex_lock(&operation->lock);
+    if (operation_change(node)->action != PLAN_REPLACE)
+        operation->results.items[node->index].action = action;
+    pthread_mutex_unlock(&operation->lock);
+}
+
+/* Of a change of two steps. */
+static bool is_last_half(const struct node *node, uint32_t step)
+{
+    const struct steps *steps = node->operation->steps;
+    uint32_t apply = steps->apply[node->index], delete = steps->delete[node->index];
+    bool create_first = node->operation->plan->changes[node->index].create_first;
+
+    return step == delete ? apply == STEP_NONE || create_first
+                          : delete == STEP_NONE || !create_first;
+}
+
+static bool is_other_half_ended(const struct node *node, uint32_t step)
+{
+    const struct steps *steps = node->operation->steps;
+    uint32_t apply = steps->apply[node->index], delete = steps->delete[node->index];
+    uint32_t other = step == delete ? apply : delete;
+
+    return other == STEP_NONE || walk_outcome(node->operation->walk, other) != WALK_OUTCOME_NONE;
+}
+
+/* The old object of a replacement that is created first goes when the new one is ready, not merely
+ * let go of. DONE: it may go now. */
+static enum walk_verdict wait_for_other_half(const struct node *node, const struct step_node *step)
+{
+    const struct operation *operation = node->operation;
+    uint32_t apply = operation->steps->apply[node->index];
+    enum walk_outcome outcome;
+
+    if (step->kind != STEP_DELETE || apply == STEP_NONE ||
+        !operation->plan->changes[node->index].create_first)
+        return WALK_DONE;
+    outcome = walk_outcome(operation->walk, apply);
+    if (outcome == WALK_OUTCOME_NONE)
+        return WALK_PARKED;
+    return outcome == WALK_OUTCOME_DONE ? WALK_DONE : WALK_FAILED;
+}
+
 static void tell(struct operation *operation, struct node *node, struct walk_visit *visit,
                  enum walk_verdict verdict, const struct error *error)
 {
-    const struct steps *steps = operation->steps;
-    bool is_last_half = visit->node == steps->delete[node->index]
-                            ? steps->apply[node->index] == STEP_NONE ||
-                                  operation->plan->changes[node->index].create_first
-                            : steps->delete[node->index] == STEP_NONE ||
-                                  !operation->plan->changes[node->index].create_first;
-
     node->lets_go = verdict == WALK_PARKED && visit->lets_go;
     if (verdict == WALK_PARKED)
         operation_wait_result(operation, node->index, error);
@@ -137,27 +197,57 @@ static void tell(struct operation *operation, struct node *node, struct walk_vis
                                  ? RESULT_DEFERRED
                                  : RESULT_FAILED,
                              error);
-    else if (is_last_half)
+    else if (is_last_half(node, visit->node))
         operation_end_result(operation, node->index, RESULT_SUCCEEDED, NULL);
 }
 
-enum walk_verdict operation_step_visit(struct operation *operation, struct walk_visit *visit)
+static bool is_changed(const struct node *node, enum step_kind kind)
+{
+    return kind == STEP_APPLY ? node->is_applied : node->is_delete_sent;
+}
+
+/* has_changed: this visit did. */
+static bool is_progress(const struct node *node, const struct walk_visit *visit,
+                        enum walk_verdict verdict, bool has_changed)
+{
+    const struct operation *operation = node->operation;
+    bool is_as_it_was = operation->plan->changes[node->index].action == PLAN_UNCHANGED;
+
+    if (is_as_it_was && operation->continues && !visit->count)
+        return false;
+    return verdict != WALK_PARKED || (has_changed && !is_as_it_was);
+}
+
+enum walk_verdict operation_step_visit(struct operation *operation, struct walk_visit *visit,
+                                       bool *ret_is_progress)
 {
     const struct step_node *step = &operation->steps->nodes[visit->node];
     enum walk_verdict verdict;
     struct error error = {0};
     struct node *node;
+    bool was_changed;
 
+    *ret_is_progress = false;
     if (step->kind == STEP_BARRIER)
         return visit_barrier(operation, visit);
     node = &operation->nodes[step->change];
+    visit->retry_after = CLOCK_FOREVER;
+    verdict = wait_for_other_half(node, step);
+    if (verdict != WALK_DONE)
+        return verdict;
+    visit->retry_after = 0;
+    was_changed = is_changed(node, step->kind);
     pthread_mutex_lock(&operation->lock);
     operation_start_result(operation, step->change);
     pthread_mutex_unlock(&operation->lock);
     verdict = step->kind == STEP_APPLY ? operation_apply_step(operation, node, visit, &error)
                                        : operation_delete_step(operation, node, visit, &error);
+    *ret_is_progress =
+        is_progress(node, visit, verdict, !was_changed && is_changed(node, step->kind));
     if (verdict != WALK_PARKED)
         operation_unsubscribe(node);
+    if (verdict != WALK_PARKED && is_other_half_ended(node, visit->node))
+        operation_let_go(node);
     pthread_mutex_lock(&operation->lock);
     tell(operation, node, visit, verdict, &error);
     pthread_mutex_unlock(&operation->lock);

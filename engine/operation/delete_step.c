@@ -5,15 +5,10 @@
 #include "engine/base/str.h"
 #include "engine/operation/private.h"
 
-static struct plan_change *change_of(const struct node *node)
-{
-    return &node->operation->plan->changes[node->index];
-}
-
 /* Under which name State has it now. */
 static const char *deposed_of(const struct node *node)
 {
-    return node->deposed ? node->deposed : change_of(node)->deposed;
+    return node->deposed ? node->deposed : operation_change(node)->deposed;
 }
 
 static enum ledger_when when_of(const struct node *node)
@@ -44,7 +39,7 @@ static size_t drop_content(const struct operation *operation, const struct node 
 /* Its replacement comes next: where the world is asked what is ours, State goes on naming it. */
 static bool is_to_be_made_anew(const struct node *node)
 {
-    const struct plan_change *change = change_of(node);
+    const struct plan_change *change = operation_change(node);
 
     return change->resource && !change->create_first && change->step &&
            !(operation_ops(node)->flags & RUNTIME_CREATES_BLINDLY);
@@ -52,7 +47,7 @@ static bool is_to_be_made_anew(const struct node *node)
 
 static const struct record *intent_of(const struct operation *operation, const struct node *node)
 {
-    const struct plan_change *change = change_of(node);
+    const struct plan_change *change = operation_change(node);
     _cleanup_value_ const struct value *dependencies =
         operation_dependencies(operation, node->index);
     _cleanup_value_ const struct value *attributes =
@@ -85,7 +80,7 @@ static void drop(struct operation *operation, struct node *node, bool is_gone)
         changes[n++] = (struct ledger_change){.put = intent};
     } else {
         changes[n++] =
-            (struct ledger_change){.id = change_of(node)->id, .deposed = deposed_of(node)};
+            (struct ledger_change){.id = operation_change(node)->id, .deposed = deposed_of(node)};
     }
     /* What cannot be stored yet is kept by the ledger, and nothing new begins. */
     ledger_land(operation->ledger, changes, n, when_of(node), NULL);
@@ -93,16 +88,23 @@ static void drop(struct operation *operation, struct node *node, bool is_gone)
 
 /* ---- The step ---- */
 
-static int plan_anew(struct operation *operation, struct node *node, struct error *error)
+/* A step is applied once: what was tried, and failed, is planned again before it is tried again. */
+static int plan_anew(struct operation *operation, struct node *node, const struct record *record,
+                     struct error *error)
 {
     struct planned planned = {0};
-    int r = operation_plan_one(operation, node, NULL, true, &planned, error);
+    int r;
 
+    if (operation_change(node)->resource)
+        r = operation_plan_removal(operation, node, record, &planned, error);
+    else
+        r = operation_plan_one(operation, node, NULL, true, &planned, error);
     if (r >= 0) {
-        if (node->step)
-            node->step->ops->step_free(node->step);
-        node->step = TAKE(planned.step);
-        node->needs_plan = false;
+        struct runtime_step **to = planned.removal ? &node->removal : &node->step;
+
+        plan_step_free(*to);
+        *to = planned.removal ? TAKE(planned.removal) : TAKE(planned.step);
+        node->needs_removal_plan = false;
     }
     planned_done(&planned);
     return r;
@@ -126,7 +128,7 @@ static int plan_replacement_anew(struct operation *operation, struct node *node,
 
 static bool is_to_be_planned_anew(const struct node *node)
 {
-    const struct plan_change *change = change_of(node);
+    const struct plan_change *change = operation_change(node);
 
     return change->action == PLAN_REPLACE && !change->create_first &&
            node->operation->step_changes[node->index].has_unknown && !node->step;
@@ -135,7 +137,7 @@ static bool is_to_be_planned_anew(const struct node *node)
 /* NULL: nothing is to be done in the world. */
 static struct runtime_step *step_of(const struct node *node)
 {
-    struct plan_change *change = change_of(node);
+    struct plan_change *change = operation_change(node);
 
     if (node->step && !change->resource)
         return node->step;
@@ -145,47 +147,60 @@ static struct runtime_step *step_of(const struct node *node)
     return change->step && change->step->action == change->action ? change->step : NULL;
 }
 
+static bool is_left(const struct runtime_step *step)
+{
+    return !step || step->action == PLAN_FORGET || step->action == PLAN_NONE;
+}
+
 /* ---- Visits ---- */
+
+/* Absent, or another object has its name now. */
+static bool is_gone(const struct runtime_outcome *outcome, const struct runtime_step *step)
+{
+    const struct observation *now = &outcome->now;
+
+    return now->presence == PRESENCE_ABSENT || (now->presence == PRESENCE_PRESENT && step->uid &&
+                                                now->uid && !str_equal(now->uid, step->uid));
+}
 
 static int send(struct operation *operation, struct node *node, struct runtime_step *step,
                 struct runtime_outcome *outcome, struct error *error)
 {
     struct runtime_call call = operation_call(operation);
     struct calls *calls = ledger_calls(operation->ledger);
-    const char *id = change_of(node)->id;
+    const char *id = operation_change(node)->id;
     int r;
 
     if (!calls_begin(calls, id, operation_now(operation)))
         return err_set(error, ERR_UNAVAILABLE, "UnderWay", "another change of it is under way");
     r = operation_ops(node)->apply(step, &call, outcome, error);
     /* Before anybody else finds no call under way. */
-    if (r >= 0 && outcome->now.presence == PRESENCE_ABSENT)
+    if (r >= 0 && is_gone(outcome, step))
         drop(operation, node, true);
     calls_end(calls, id);
     if (r < 0)
-        node->needs_plan = !change_of(node)->resource;
+        node->needs_removal_plan = true;
     else
         node->is_delete_sent = true;
     return r;
 }
 
-/* After a conflict: what is there may be another object by now, or nobody's to delete. 1: nothing is
- * to be done any more. */
+/* After a conflict: what is there may be another object by now, or nobody's to delete. 1: nothing
+ * is to be done any more. */
 static int look_whether_it_is_ours(struct operation *operation, struct node *node,
-                                   struct error *error)
+                                   const struct record *record, struct error *error)
 {
     struct error problem = {0};
 
-    if (plan_anew(operation, node, &problem) < 0)
+    if (plan_anew(operation, node, record, &problem) < 0)
         return problem.code == ERR_CONFLICT ? error->code : err_copy(error, &problem);
-    return node->step->action == PLAN_DELETE ? error->code : 1;
+    return is_left(step_of(node)) ? 1 : error->code;
 }
 
 static int look(struct operation *operation, struct node *node, const struct record *record,
                 struct runtime_outcome *outcome, struct error *error)
 {
-    struct runtime_target target = {
-        .id = record->id, .extensions = record->extensions, .prior = record};
+    struct runtime_target target = operation_removal_target(record);
     struct runtime_call call = operation_call(operation);
     struct runtime_session *session;
     int r = operation_session(operation, node, &session, error);
@@ -193,31 +208,11 @@ static int look(struct operation *operation, struct node *node, const struct rec
     return r < 0 ? r : operation_ops(node)->read(session, &target, &call, outcome, error);
 }
 
-/* Absent, or another object has its name now. */
-static bool is_gone(const struct runtime_outcome *outcome, const struct runtime_step *step)
-{
-    const struct observation *now = &outcome->now;
-
-    return now->presence == PRESENCE_ABSENT ||
-           (now->presence == PRESENCE_PRESENT && step->uid && now->uid &&
-            !str_equal(now->uid, step->uid));
-}
-
-static void set_action(struct node *node, enum plan_action action)
-{
-    struct operation *operation = node->operation;
-
-    pthread_mutex_lock(&operation->lock);
-    if (change_of(node)->action != PLAN_REPLACE)
-        operation->results.items[node->index].action = action;
-    pthread_mutex_unlock(&operation->lock);
-}
-
 /* step: NULL where it is left alone. One without a uid found nothing there. */
 static enum walk_verdict forget(struct operation *operation, struct node *node,
                                 const struct runtime_step *step)
 {
-    set_action(node, node->is_delete_sent ? PLAN_DELETE : PLAN_FORGET);
+    operation_set_action(node, node->is_delete_sent ? PLAN_DELETE : PLAN_FORGET);
     drop(operation, node, step && !step->uid);
     return WALK_DONE;
 }
@@ -231,6 +226,33 @@ static enum walk_verdict wait_for_end(struct node *node, struct walk_visit *visi
     return operation_park(node, visit);
 }
 
+/* Its object goes on under another id of the Spec. That may have become known only when that one
+ * was applied: its planning failed at first, say. */
+static bool is_renamed(const struct operation *operation, const struct node *node,
+                       const struct runtime_step *step)
+{
+    return !operation_change(node)->resource && step->uid &&
+           strmap_get(&operation->applied_uids, step->uid);
+}
+
+/* Planned anew, it has to wait: it is planned once more, later. */
+static enum walk_verdict defer(struct node *node, const struct runtime_step *step,
+                               struct walk_visit *visit, struct error *error)
+{
+    operation_set_deferred(step->reason, error);
+    node->needs_removal_plan = true;
+    return operation_retry(node, visit, error);
+}
+
+/* The half of a replacement that takes the old object away, where the other half found that it does
+ * not have to be replaced. */
+static bool is_needless(const struct node *node)
+{
+    const struct plan_change *change = operation_change(node);
+
+    return node->stays || (change->resource && change->create_first && !node->deposed);
+}
+
 static enum walk_verdict visit_step(struct operation *operation, struct node *node,
                                     const struct record *record, struct walk_visit *visit,
                                     struct error *error)
@@ -241,17 +263,23 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
     bool was_sent = node->is_delete_sent;
     int r;
 
-    if (!step || step->action == PLAN_FORGET || step->action == PLAN_NONE)
+    if (is_left(step))
         return forget(operation, node, step);
-    set_action(node, PLAN_DELETE);
+    if (step->action == PLAN_DEFERRED)
+        return defer(node, step, visit, error);
+    if (!was_sent && is_renamed(operation, node, step))
+        return forget(operation, node, step);
+    if (!was_sent && operation_guard_content(node, error) < 0)
+        return WALK_FAILED;
+    operation_set_action(node, PLAN_DELETE);
     r = was_sent ? look(operation, node, record, &outcome, error)
                  : send(operation, node, step, &outcome, error);
-    if (r == ERR_CONFLICT && node->needs_plan)
-        r = look_whether_it_is_ours(operation, node, error);
+    if (r == ERR_CONFLICT && node->needs_removal_plan)
+        r = look_whether_it_is_ours(operation, node, record, error);
     if (r < 0) {
         verdict = operation_retry(node, visit, error);
     } else if (r > 0) {
-        verdict = forget(operation, node, node->step);
+        verdict = forget(operation, node, step_of(node));
     } else if (is_gone(&outcome, step)) {
         if (was_sent)
             drop(operation, node, true);
@@ -266,7 +294,7 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
 enum walk_verdict operation_delete_step(struct operation *operation, struct node *node,
                                         struct walk_visit *visit, struct error *error)
 {
-    struct plan_change *change = change_of(node);
+    struct plan_change *change = operation_change(node);
     _cleanup_(record_unref_p) const struct record *record =
         ledger_get(operation->ledger, change->id, deposed_of(node));
     bool is_unplanned = !change->resource && change->error && !node->step;
@@ -279,17 +307,17 @@ enum walk_verdict operation_delete_step(struct operation *operation, struct node
         return WALK_FAILED;
     }
     if (change->action == PLAN_DEFERRED) {
-        err_set(error, ERR_UNAVAILABLE, "Deferred", "%s", change->reason);
+        operation_set_deferred(change->reason, error);
         return WALK_FAILED;
     }
     r = ledger_check(operation->ledger, error);
-    if (r >= 0 && (node->needs_plan || is_unplanned))
-        r = plan_anew(operation, node, error);
+    if (r >= 0 && (node->needs_removal_plan || is_unplanned))
+        r = plan_anew(operation, node, record, error);
     if (r >= 0 && is_to_be_planned_anew(node))
         r = plan_replacement_anew(operation, node, record, error);
     if (r < 0)
         return operation_retry(node, visit, error);
-    if (node->stays)
+    if (is_needless(node))
         return WALK_DONE;
     return visit_step(operation, node, record, visit, error);
 }

@@ -1,5 +1,6 @@
 /* Creations whose outcome was never told. */
 #include "engine/base/str.h"
+#include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 
 static int hold(const struct record *record, struct error *error)
@@ -14,30 +15,31 @@ static int hold(const struct record *record, struct error *error)
 static int find(struct operation *operation, struct node *node, const struct record *record,
                 struct runtime_outcome *outcome, struct error *error)
 {
-    struct runtime_target target = {.id = record->id,
-                                    .attributes = record->attributes,
-                                    .extensions = record->extensions,
-                                    .prior = record};
+    struct runtime_target target = operation_removal_target(record);
     struct runtime_call call = operation_call(operation);
     struct runtime_session *session;
     int r = operation_session(operation, node, &session, error);
 
+    target.attributes = record->attributes;
     return r < 0 ? r : operation_ops(node)->read(session, &target, &call, outcome, error);
 }
 
-/* What was found is ours, as it is. */
+/* What was found is ours, as it is. Where a secret went in, it is secret in what came out. */
 static int land_found(struct operation *operation, const struct record *record,
                       const struct runtime_outcome *outcome, const struct record **ret,
                       struct error *error)
 {
+    _cleanup_value_ const struct value *known = operation_storable(outcome->now.result);
+    _cleanup_value_ const struct value *result = value_mark_like(known, record->attributes);
+    _cleanup_value_ const struct value *memory = operation_storable(outcome->memory);
     struct record found = *record;
     struct ledger_change change;
 
     found.status = RECORD_APPLIED;
     found.uid = outcome->now.uid;
     found.footprint = outcome->now.footprint;
-    found.result = outcome->now.result;
-    found.memory = outcome->memory;
+    found.result = result;
+    found.memory = memory;
     found.call = (struct record_call){0};
     *ret = record_new(&found);
     change = (struct ledger_change){.put = *ret};

@@ -10,11 +10,6 @@
 /* ms that a call which has ended for us may still be at work on the other side. */
 #define EFFECT_GRACE 60000
 
-static const struct plan_change *change_of(const struct node *node)
-{
-    return &node->operation->plan->changes[node->index];
-}
-
 static bool is_blind(const struct node *node)
 {
     return operation_ops(node)->flags & RUNTIME_CREATES_BLINDLY;
@@ -29,7 +24,7 @@ static enum ledger_when when_of(const struct node *node)
 
 static int plan_anew(struct operation *operation, struct node *node, struct error *error)
 {
-    const struct record *prior = ledger_get(operation->ledger, change_of(node)->id, NULL);
+    const struct record *prior = ledger_get(operation->ledger, operation_change(node)->id, NULL);
     struct planned planned = {0};
     bool is_replaced = false;
     int r = operation_settle_doubt(operation, node, &prior, error);
@@ -38,15 +33,14 @@ static int plan_anew(struct operation *operation, struct node *node, struct erro
         r = operation_plan_one(operation, node, prior, true, &planned, error);
 
     if (r >= 0) {
-        if (node->step)
-            node->step->ops->step_free(node->step);
+        plan_step_free(node->step);
         node->step = TAKE(planned.step);
         node->needs_plan = false;
         is_replaced = planned.action == PLAN_REPLACE && !node->is_delete_sent;
     }
     planned_done(&planned);
     record_unref(prior);
-    if (is_replaced && change_of(node)->action != PLAN_REPLACE)
+    if (is_replaced && operation_change(node)->action != PLAN_REPLACE)
         return err_set(error, ERR_CONFLICT, "PlanStale",
                        "it has to be replaced, which was not known when it was planned: the next "
                        "plan does so");
@@ -56,7 +50,7 @@ static int plan_anew(struct operation *operation, struct node *node, struct erro
 int operation_due_step(struct operation *operation, struct node *node, struct runtime_step **ret,
                        struct error *error)
 {
-    const struct plan_change *change = change_of(node);
+    const struct plan_change *change = operation_change(node);
     bool was_planned = change->step && !change->has_unknown;
     int r = 0;
 
@@ -74,7 +68,7 @@ int operation_due_step(struct operation *operation, struct node *node, struct ru
 static struct record describe(const struct node *node, const struct runtime_step *step,
                               const struct value *dependencies)
 {
-    const struct plan_change *change = change_of(node);
+    const struct plan_change *change = operation_change(node);
 
     return (struct record){.id = change->id,
                            .type = change->type,
@@ -97,29 +91,45 @@ static int land(struct node *node, const struct record *like, struct error *erro
 
 static bool makes_room(const struct node *node, const struct runtime_step *step)
 {
-    const struct plan_change *change = change_of(node);
+    const struct plan_change *change = operation_change(node);
 
     return step->action == PLAN_CREATE && change->action == PLAN_REPLACE && change->create_first &&
            !node->deposed;
 }
 
+static int64_t wall_clock(const struct operation *operation)
+{
+    return operation->config.clock->now(operation->config.clock);
+}
+
+/* ms that a call may take: a step without a limit has what is left of the operation's time. */
+static int64_t time_of(struct operation *operation, const struct runtime_step *step)
+{
+    struct runtime_call call = operation_call(operation);
+    int64_t left = call.deadline - operation_now(operation);
+
+    if (step->limit)
+        return step->limit;
+    return left > 0 ? left : 0;
+}
+
 static void mark_call(struct operation *operation, const struct node *node,
                       const struct runtime_step *step, char id[CALL_ID_SIZE], struct record *record)
 {
-    int64_t now = operation->config.clock->now(operation->config.clock);
+    int64_t now = wall_clock(operation);
 
     snprintf(id, CALL_ID_SIZE, "%lld-%lld-%u", (long long)operation->config.epoch, (long long)now,
              node->index);
     record->status = RECORD_CREATING;
     record->call.id = id;
     record->call.epoch = operation->config.epoch;
-    record->call.until = step->limit ? now + step->limit + EFFECT_GRACE : 0;
+    record->call.until = now + time_of(operation, step) + EFFECT_GRACE;
 }
 
 /* The recorded object goes on under a name of its own, so that the id is free for another. */
 static struct ledger_change depose(struct operation *operation, struct node *node)
 {
-    struct record moved = *change_of(node)->record;
+    struct record moved = *operation_change(node)->record;
 
     node->deposed = operation_name_deposed(operation, node);
     moved.deposed = node->deposed;
@@ -133,7 +143,7 @@ static int record_begin(struct operation *operation, struct node *node,
     _cleanup_value_ const struct value *dependencies =
         operation_dependencies(operation, node->index);
     _cleanup_(record_unref_p) const struct record *known =
-        ledger_get(operation->ledger, change_of(node)->id, NULL);
+        ledger_get(operation->ledger, operation_change(node)->id, NULL);
     struct record record = describe(node, step, dependencies);
     struct ledger_change changes[2];
     char call_id[CALL_ID_SIZE];
@@ -155,6 +165,56 @@ static int record_begin(struct operation *operation, struct node *node,
 
 /* ---- After ---- */
 
+static void add_storable(struct value_builder *b, const struct value *value);
+
+static void add_members(struct value_builder *b, const struct value *object)
+{
+    for (size_t i = 0; i < value_count(object); i++) {
+        size_t length = 0;
+        const char *key = value_member_key(object, i, &length);
+
+        value_key_n(b, key, length);
+        add_storable(b, value_member(object, i));
+    }
+}
+
+static void add_items(struct value_builder *b, const struct value *array)
+{
+    for (size_t i = 0; i < value_count(array); i++)
+        add_storable(b, value_at(array, i));
+}
+
+static void add_storable(struct value_builder *b, const struct value *value)
+{
+    if (!value_has_unknown(value)) {
+        value_add(b, value);
+        return;
+    }
+    if (value_is(value, VALUE_UNKNOWN)) {
+        value_add_null(b);
+        return;
+    }
+    value_begin_like(b, value);
+    if (value_is(value, VALUE_OBJECT))
+        add_members(b, value);
+    else
+        add_items(b, value);
+    value_end(b);
+}
+
+const struct value *operation_storable(const struct value *value)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
+    const struct value *storable = NULL;
+
+    if (!value_has_unknown(value))
+        return value_ref(value);
+    b = value_builder_new();
+    add_storable(b, value);
+    value_builder_finish(b, &storable, NULL);
+    return storable;
+}
+
 static void take_observation(struct record *record, const struct runtime_outcome *outcome,
                              bool is_authority)
 {
@@ -167,32 +227,43 @@ static void take_observation(struct record *record, const struct runtime_outcome
 /* Where a secret went in, it is secret in what came out. */
 static int land_marked(struct node *node, struct record *record, struct error *error)
 {
-    _cleanup_value_ const struct value *result =
-        value_mark_like(record->result, record->attributes);
+    _cleanup_value_ const struct value *known = operation_storable(record->result);
+    _cleanup_value_ const struct value *result = value_mark_like(known, record->attributes);
+    _cleanup_value_ const struct value *memory = operation_storable(record->memory);
 
     record->result = result;
+    record->memory = memory;
     return land(node, record, error);
 }
 
 static bool was_applied_before(const struct operation *operation, const struct node *node)
 {
     _cleanup_(record_unref_p) const struct record *known =
-        ledger_get(operation->ledger, change_of(node)->id, NULL);
+        ledger_get(operation->ledger, operation_change(node)->id, NULL);
 
     return known && known->status == RECORD_APPLIED;
+}
+
+/* An earlier call, whose answer was lost, may still take effect: its intent says so. */
+static bool may_still_land(const struct operation *operation, const struct node *node)
+{
+    _cleanup_(record_unref_p) const struct record *known =
+        ledger_get(operation->ledger, operation_change(node)->id, NULL);
+
+    return known && known->status == RECORD_INTENT && wall_clock(operation) < known->call.until;
 }
 
 /* Nothing came of a create: State is as it was before. */
 static int land_nothing(struct operation *operation, struct node *node, struct error *error)
 {
-    const struct plan_change *change = change_of(node);
+    const struct plan_change *change = operation_change(node);
     _cleanup_(record_unref_p) const struct record *before =
         node->deposed ? ledger_get(operation->ledger, change->id, node->deposed) : NULL;
     struct ledger_change changes[2] = {{.id = change->id}};
     _cleanup_(record_unref_p) const struct record *restored = NULL;
     size_t n = 1;
 
-    if (was_applied_before(operation, node))
+    if (was_applied_before(operation, node) || may_still_land(operation, node))
         return 0;
     if (before) {
         struct record in_force = *before;
@@ -211,7 +282,7 @@ static int land_doubt(struct operation *operation, struct node *node,
                       const struct runtime_outcome *outcome, struct error *error)
 {
     _cleanup_(record_unref_p) const struct record *known =
-        ledger_get(operation->ledger, change_of(node)->id, NULL);
+        ledger_get(operation->ledger, operation_change(node)->id, NULL);
     struct record record;
 
     if (!known || known->status == RECORD_APPLIED)
@@ -219,6 +290,8 @@ static int land_doubt(struct operation *operation, struct node *node,
     record = *known;
     if (outcome->until)
         record.call.until = outcome->until;
+    else if (record.call.until < wall_clock(operation) + EFFECT_GRACE)
+        record.call.until = wall_clock(operation) + EFFECT_GRACE;
     return land(node, &record, error);
 }
 
@@ -230,7 +303,7 @@ static int land_partial(struct operation *operation, struct node *node,
     _cleanup_value_ const struct value *dependencies =
         operation_dependencies(operation, node->index);
     _cleanup_(record_unref_p) const struct record *known =
-        ledger_get(operation->ledger, change_of(node)->id, NULL);
+        ledger_get(operation->ledger, operation_change(node)->id, NULL);
     struct record record = describe(node, step, dependencies);
 
     record.status = RECORD_TAINTED;
@@ -259,7 +332,7 @@ int operation_confirm(struct operation *operation, struct node *node,
     _cleanup_value_ const struct value *dependencies =
         operation_dependencies(operation, node->index);
     _cleanup_(record_unref_p) const struct record *known =
-        ledger_get(operation->ledger, change_of(node)->id, NULL);
+        ledger_get(operation->ledger, operation_change(node)->id, NULL);
     struct record record = describe(node, step, dependencies);
 
     record.status = outcome->tainted ? RECORD_TAINTED : RECORD_APPLIED;
@@ -275,7 +348,8 @@ int operation_confirm(struct operation *operation, struct node *node,
 
 /* ---- The call ---- */
 
-/* What could not be stored yet is kept by the ledger, and nothing new begins: so the call counts. */
+/* What could not be stored yet is kept by the ledger, and nothing new begins: so the call counts.
+ */
 static int send(struct operation *operation, struct node *node, struct runtime_step *step,
                 struct runtime_outcome *outcome, struct error *error)
 {
@@ -294,7 +368,7 @@ static int send(struct operation *operation, struct node *node, struct runtime_s
 int operation_make(struct operation *operation, struct node *node, struct runtime_step *step,
                    struct observation *ret_now, struct error *error)
 {
-    const char *id = change_of(node)->id;
+    const char *id = operation_change(node)->id;
     struct calls *calls = ledger_calls(operation->ledger);
     struct runtime_outcome outcome = {0};
     int r;

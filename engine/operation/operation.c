@@ -52,12 +52,11 @@ static void free_nodes(struct operation *operation)
         struct node *node = &operation->nodes[i];
 
         operation_unsubscribe(node);
-        if (node->step)
-            node->step->ops->step_free(node->step);
-        if (node->removal)
-            node->removal->ops->step_free(node->removal);
+        plan_step_free(node->step);
+        plan_step_free(node->removal);
         observation_done(&node->hint);
         value_unref(node->attributes);
+        value_unref(node->extensions);
         value_unref(node->live);
     }
     free(operation->nodes);
@@ -78,6 +77,8 @@ static void destroy(void *arg)
     free(operation->planned.items);
     free(operation->recorded.items);
     free(operation->inside.items);
+    strmap_done(&operation->applied_uids);
+    ledger_records_done(&operation->applied);
     plan_free(operation->plan);
     spec_free(operation->spec);
     ledger_records_done(&operation->records);
@@ -117,6 +118,7 @@ int operation_new(const struct operation_config *config, struct operation **ret,
     operation->ledger = ledger;
     operation->cancel = cancel_new(NULL);
     operation->waits_for = STEP_NONE;
+    operation->n_measured = SIZE_MAX;
     pthread_mutex_init(&operation->lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -134,6 +136,7 @@ void operation_free(struct operation *operation)
         return;
     pthread_mutex_lock(&operation->lock);
     operation->config.on_change = NULL; /* its owner knows */
+    operation->config.on_park = NULL;
     pthread_mutex_unlock(&operation->lock);
     operation_cancel(operation, "Abandoned");
     task_drop(operation->task, destroy, operation);
@@ -165,12 +168,13 @@ const char *operation_text(struct operation *operation, const char *format, ...)
     return copy;
 }
 
+/* What continues may have been late before it began: its calls have their time all the same. */
 struct runtime_call operation_call(struct operation *operation)
 {
     struct runtime_call call = {.cancel = operation->cancel, .permit = operation->config.permit};
 
     pthread_mutex_lock(&operation->lock);
-    call.deadline = operation->progressed_at + operation->config.timeout;
+    call.deadline = operation->active_at + operation->excused + operation->config.timeout;
     pthread_mutex_unlock(&operation->lock);
     return call;
 }
@@ -178,6 +182,11 @@ struct runtime_call operation_call(struct operation *operation)
 const struct runtime_ops *operation_ops(const struct node *node)
 {
     return node->binding->runtime->ops;
+}
+
+struct plan_change *operation_change(const struct node *node)
+{
+    return &node->operation->plan->changes[node->index];
 }
 
 static void open_session(struct operation *operation, struct binding *binding)
@@ -214,11 +223,25 @@ int operation_session(struct operation *operation, const struct node *node,
 
 /* ---- Phases. All with the lock held. ---- */
 
+static void tell_of_parking(struct operation *operation, bool is_parked)
+{
+    if (is_parked && operation->n_measured != operation->n_ended) {
+        operation->memory = operation_measure(operation);
+        operation->n_measured = operation->n_ended;
+    }
+    if (operation->config.on_park)
+        operation->config.on_park(operation->config.arg, is_parked ? operation->memory : 0);
+}
+
 static void set_phase(struct operation *operation, enum operation_phase phase)
 {
+    bool was_parked = operation->phase == OPERATION_PARKED;
+
     if (operation->phase == phase)
         return;
     operation->phase = phase;
+    if (was_parked || phase == OPERATION_PARKED)
+        tell_of_parking(operation, !was_parked);
     pthread_cond_broadcast(&operation->changed);
     if ((phase == OPERATION_PLANNED || phase == OPERATION_ENDED) && operation->config.on_change)
         operation->config.on_change(operation->config.arg);
@@ -299,7 +322,9 @@ static struct task_answer begin_carrying_out(struct operation *operation)
         return RAN;
     }
     operation->stage = STAGE_CARRYING_OUT;
-    operation->progressed_at = operation_now(operation);
+    operation->active_at = operation_now(operation);
+    if (!operation->continues)
+        operation->progressed_at = operation->active_at;
     return RAN;
 }
 
@@ -320,32 +345,59 @@ static void conclude(struct operation *operation)
     pthread_mutex_lock(&operation->lock);
     if (operation->phase == OPERATION_ENDED)
         return;
-    if (stage == STAGE_PLANNING)
+    if (stage == STAGE_PLANNING) {
+        walk_free(TAKE(operation->walk)); /* the next one is over the steps */
         end_planning(operation, &error);
-    else
+    } else {
         end(operation, &error);
+    }
 }
 
-static void run_visit(struct operation *operation, struct walk_visit *visit, enum stage stage)
+static enum walk_verdict visit(struct operation *operation, struct walk_visit *visit,
+                               enum stage stage, bool *ret_is_progress)
 {
-    int64_t begun = operation_now(operation), took;
     enum walk_verdict verdict;
-    bool was_ended;
+
+    if (stage == STAGE_CARRYING_OUT)
+        return operation_step_visit(operation, visit, ret_is_progress);
+    verdict = operation_plan_visit(operation, visit);
+    *ret_is_progress = verdict != WALK_PARKED;
+    return verdict;
+}
+
+/* A call that took long does not count as time without progress: the longest one, so that calls
+ * that fail again and again come to an end all the same. */
+static void excuse(struct operation *operation, int64_t took, bool is_progress)
+{
+    if (is_progress)
+        operation->excused = 0;
+    else if (took >= EXECUTOR_LONG_RUN && took > operation->excused)
+        operation->excused = took;
+}
+
+static void run_visit(struct operation *operation, struct walk_visit *at, enum stage stage)
+{
+    int64_t begun = operation_now(operation), now;
+    enum walk_verdict verdict;
+    bool was_ended, is_progress;
 
     if (stage == STAGE_CARRYING_OUT)
         set_phase(operation, OPERATION_RUNNING);
     pthread_mutex_unlock(&operation->lock);
-    verdict = stage == STAGE_PLANNING ? operation_plan_visit(operation, visit)
-                                      : operation_step_visit(operation, visit);
+    verdict = visit(operation, at, stage, &is_progress);
+    now = operation_now(operation);
+    if (is_progress && stage == STAGE_CARRYING_OUT)
+        ledger_progress(operation->ledger);
     pthread_mutex_lock(&operation->lock);
-    took = operation_now(operation) - begun;
     was_ended = operation->phase == OPERATION_ENDED;
-    /* A call that took long does not count as time without progress. */
-    if (verdict != WALK_PARKED || took >= EXECUTOR_LONG_RUN)
-        operation->progressed_at = operation_now(operation);
-    walk_end_visit(operation->walk, visit, verdict, operation_now(operation));
+    if (is_progress)
+        operation->progressed_at = now;
+    excuse(operation, now - begun, is_progress);
+    if (is_progress || verdict != WALK_PARKED)
+        operation->active_at = now;
+    walk_end_visit(operation->walk, at, verdict, now);
     if (stage == STAGE_CARRYING_OUT && verdict != WALK_PARKED)
-        operation_wake_barrier(operation);
+        operation_wake_waiting(operation, at->node);
     if (was_ended && operation->config.on_landed)
         operation->config.on_landed(operation->config.landed_arg, &operation->config.scope.key);
 }
@@ -353,7 +405,7 @@ static void run_visit(struct operation *operation, struct walk_visit *visit, enu
 /* Nothing is under way. The operation's time counts from its last progress. */
 static struct task_answer wait_for_world(struct operation *operation, int64_t due)
 {
-    int64_t deadline = operation->progressed_at + operation->config.timeout;
+    int64_t deadline = operation->progressed_at + operation->excused + operation->config.timeout;
 
     if (operation_now(operation) >= deadline) {
         walk_stop(operation->walk, true);
@@ -417,7 +469,7 @@ void operation_plan(struct operation *operation, struct spec *spec)
 
     operation->spec = spec;
     operation->records = ledger_records(operation->ledger);
-    operation->progressed_at = operation_now(operation);
+    operation->active_at = operation->progressed_at = operation_now(operation);
     operation_list_changes(operation);
     r = operation_relate(operation, &error);
     pthread_mutex_lock(&operation->lock);
@@ -443,12 +495,17 @@ const struct plan *operation_get_plan(struct operation *operation)
 
 void operation_apply(struct operation *operation, const struct operation_apply *how)
 {
+    int64_t lost = operation_time_lost(operation, how->revision);
+
     pthread_mutex_lock(&operation->lock);
     if (operation->is_planned && operation->phase == OPERATION_PLANNED) {
         operation->how = *how;
         operation_init_results(operation);
         operation->n_begun = 0;
-        operation->progressed_at = operation_now(operation);
+        operation->active_at = operation_now(operation);
+        operation->continues = lost >= 0;
+        operation->excused = 0;
+        operation->progressed_at = operation->active_at - (lost > 0 ? lost : 0);
         operation->stage = STAGE_BEGINNING;
         set_phase(operation, OPERATION_RUNNING);
     }

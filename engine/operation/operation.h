@@ -18,7 +18,11 @@
  *
  * Killed at any point and begun again, an operation ends in the same place:
  * State is written before the first create and before deletes, and what it
- * says is checked against the world each time.
+ * says is checked against the world each time. Begun again under the same
+ * revision, its time counts on.
+ *
+ * One that is parked may be freed for the memory that it holds, after a
+ * ledger_flush(), and begun again later: that is the same, without a kill.
  *
  * Thread-safe. What is returned is borrowed, and as long as the operation
  * unless said otherwise.
@@ -58,6 +62,8 @@ struct operation_config {
     /* It is PLANNED, or ENDED. Posts and returns: it runs on the executor's threads, and must not call
      * the operation. Not after operation_free(). May be NULL. */
     void (*on_change)(void *arg);
+    /* It is PARKED, and holds about so many bytes; 0: it is not any more. Otherwise as on_change. */
+    void (*on_park)(void *arg, size_t bytes);
     void *arg;
     /* A call has landed whose operation had been ended before: the Spec is worth a look. From any
      * thread, as long as the executor lives. May be NULL. */

@@ -6,12 +6,9 @@
 
 void planned_done(struct planned *planned)
 {
-    if (planned->step)
-        planned->step->ops->step_free(planned->step);
-    if (planned->removal)
-        planned->removal->ops->step_free(planned->removal);
-    if (planned->answer)
-        planned->answer->ops->step_free(planned->answer);
+    plan_step_free(planned->step);
+    plan_step_free(planned->removal);
+    plan_step_free(planned->answer);
     *planned = (struct planned){0};
 }
 
@@ -32,9 +29,9 @@ static int plan_removal(struct operation *operation, struct node *node, enum tar
                         const struct record *record, const struct observation *hint,
                         struct runtime_step **ret, struct error *error)
 {
-    struct runtime_target target = {
-        .id = record->id, .part = part, .extensions = record->extensions, .prior = record};
+    struct runtime_target target = operation_removal_target(record);
 
+    target.part = part;
     return ask(operation, node, &target, hint, ret, error);
 }
 
@@ -56,8 +53,8 @@ static int plan_leaving(struct operation *operation, struct node *node, const st
         return 0;
     }
     ret->action = PLAN_UNKNOWN;
-    r = plan_removal(operation, node, TARGET_WHOLE, record, is_due ? NULL : &node->hint,
-                     &ret->step, error);
+    r = plan_removal(operation, node, TARGET_WHOLE, record, is_due ? NULL : &node->hint, &ret->step,
+                     error);
     if (r >= 0)
         ret->action = ret->step->action;
     return r;
@@ -88,18 +85,20 @@ static int plan_replacement(struct operation *operation, struct node *node,
 }
 
 static void remember(struct operation *operation, struct node *node,
-                     const struct value *attributes, const struct runtime_step *step)
+                     const struct runtime_target *target, const struct runtime_step *step)
 {
     pthread_mutex_lock(&operation->lock);
-    value_assign(&node->attributes, step && step->attributes ? step->attributes : attributes);
+    value_assign(&node->attributes,
+                 step && step->attributes ? step->attributes : target->attributes);
+    value_assign(&node->extensions,
+                 step && step->extensions ? step->extensions : target->extensions);
     pthread_mutex_unlock(&operation->lock);
     if (step && step->result)
         operation_set_live(node, step->result);
 }
 
-static int plan_resource(struct operation *operation, struct node *node,
-                         const struct record *prior, bool is_due, struct planned *ret,
-                         struct error *error)
+static int plan_resource(struct operation *operation, struct node *node, const struct record *prior,
+                         bool is_due, struct planned *ret, struct error *error)
 {
     const struct plan_change *change = &operation->plan->changes[node->index];
     const struct resource *resource = change->resource;
@@ -116,7 +115,7 @@ static int plan_resource(struct operation *operation, struct node *node,
     target.extensions = extensions;
     ret->has_unknown = value_has_unknown(attributes) || value_has_unknown(extensions);
     r = ask(operation, node, &target, is_due ? NULL : &node->hint, &ret->step, error);
-    remember(operation, node, attributes, r >= 0 ? ret->step : NULL);
+    remember(operation, node, &target, r >= 0 ? ret->step : NULL);
     if (r < 0)
         return r;
     ret->action = ret->step->action;
@@ -131,4 +130,10 @@ int operation_plan_one(struct operation *operation, struct node *node, const str
     if (!change->resource)
         return plan_leaving(operation, node, change->record, is_due, ret, error);
     return plan_resource(operation, node, prior, is_due, ret, error);
+}
+
+int operation_plan_removal(struct operation *operation, struct node *node, const struct record *old,
+                           struct planned *ret, struct error *error)
+{
+    return plan_removal(operation, node, TARGET_OLD, old, NULL, &ret->removal, error);
 }

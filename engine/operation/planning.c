@@ -11,16 +11,6 @@
 
 /* ---- Hints ---- */
 
-static struct runtime_target identity_of(const struct plan_change *change)
-{
-    const struct resource *resource = change->resource;
-
-    return (struct runtime_target){.id = change->id,
-                                   .attributes = resource ? resource->attributes : NULL,
-                                   .extensions = resource ? resource->extensions : NULL,
-                                   .prior = change->record};
-}
-
 /* Hints that are missing cost a request each, later: so an error is none here. */
 void operation_prefetch(struct operation *operation, struct binding *binding)
 {
@@ -36,14 +26,15 @@ void operation_prefetch(struct operation *operation, struct binding *binding)
     for (size_t i = 0; i < plan->n_changes; i++)
         if (operation->nodes[i].binding == binding) {
             members[n] = &operation->nodes[i];
-            targets[n++] = identity_of(&plan->changes[i]);
+            targets[n++] = operation_target(&operation->nodes[i], plan->changes[i].record);
         }
-    if (!n || !binding->runtime->ops->prefetch ||
-        operation_session(operation, members[0], &session, NULL) < 0)
-        return;
-    binding->runtime->ops->prefetch(session, targets, n, &call, hints, NULL);
-    for (size_t i = 0; i < n; i++)
+    if (n && binding->runtime->ops->prefetch &&
+        operation_session(operation, members[0], &session, NULL) >= 0)
+        binding->runtime->ops->prefetch(session, targets, n, &call, hints, NULL);
+    for (size_t i = 0; i < n; i++) {
         members[i]->hint = hints[i];
+        operation_target_done(&targets[i]);
+    }
 }
 
 /* ---- The walk ---- */
@@ -110,8 +101,8 @@ void operation_begin_steps(struct operation *operation)
 
 /* ---- One visit ---- */
 
-/* Where a secret went in, it is secret in what comes out. step: the one that tells of the change as a
- * whole. */
+/* Where a secret went in, it is secret in what comes out. step: the one that tells of the change as
+ * a whole. */
 static void show_difference(const struct operation *operation, struct plan_change *change,
                             const struct runtime_step *step)
 {
@@ -195,16 +186,18 @@ static void keep_doubtful(struct operation *operation, struct plan_change *chang
     change->reason = "the answer to its creation was lost, and it may still appear";
 }
 
+/* A call of an earlier operation may have landed since the changes were listed, or come to nothing.
+ * What has another type now is another change's. */
 static void refresh_record(struct operation *operation, struct plan_change *change)
 {
     const struct record *now = ledger_get(operation->ledger, change->id, change->deposed);
 
-    if (now && str_equal(now->type, change->type)) {
-        record_unref(change->record);
-        change->record = now;
-    } else {
+    if (now && !str_equal(now->type, change->type)) {
         record_unref(now);
+        return;
     }
+    record_unref(change->record);
+    change->record = now;
 }
 
 enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_visit *visit)
@@ -216,8 +209,7 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
 
     if (wait_for_call(operation, change, visit))
         return WALK_PARKED;
-    if (visit->count)
-        refresh_record(operation, change);
+    refresh_record(operation, change);
     if (change->action == PLAN_DEFERRED || may_still_be_made(operation, change))
         return WALK_DONE;
     /* A problem of one resource is its own: all others are planned, too. */
@@ -228,35 +220,36 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
         change->action = PLAN_UNKNOWN;
     else
         take(operation, change, &planned);
+    planned_done(&planned);
     keep_doubtful(operation, change);
+    observation_done(&node->hint); /* of no use any more */
     return WALK_DONE;
 }
 
 /* ---- When all are planned ---- */
 
-static void trip_guard(struct plan_change *outer, const struct plan_change *inner)
+int operation_guard_content(const struct node *node, struct error *error)
 {
-    struct error error = {0};
+    const struct plan_change *change = operation_change(node);
 
-    err_set(&error, ERR_CONFLICT, "DeletionGuardTripped",
-            "it left the Spec, which still names \"%s\", and that would go with it: take both "
-            "out of the Spec, or none",
-            inner->id);
-    free(outer->error);
-    outer->error = err_new(&error);
+    if (change->resource || !node->content)
+        return 0;
+    return err_set(
+        error, ERR_CONFLICT, "DeletionGuardTripped",
+        "it left the Spec, which still names \"%s\", and that would go with it: take both "
+        "out of the Spec, or none",
+        node->content->id);
 }
 
 static void guard_content(struct operation *operation)
 {
-    struct plan_change *changes = operation->plan->changes;
+    for (size_t i = 0; i < operation->plan->n_changes; i++) {
+        struct plan_change *change = &operation->plan->changes[i];
+        struct error error = {0};
 
-    for (size_t e = 0; e < operation->inside.count; e++) {
-        const struct graph_edge *edge = &operation->inside.items[e];
-        struct plan_change *outer = &changes[edge->dependency];
-
-        if (!outer->resource && outer->action == PLAN_DELETE && changes[edge->node].resource &&
-            !outer->error)
-            trip_guard(outer, &changes[edge->node]);
+        if (change->action == PLAN_DELETE && !change->error &&
+            operation_guard_content(&operation->nodes[i], &error) < 0)
+            change->error = err_new(&error);
     }
 }
 
@@ -328,8 +321,7 @@ static int check_whole(struct operation *operation, struct error *error)
     pthread_mutex_unlock(&operation->lock);
     if (!counts.cancelled && !counts.timed_out)
         return 0;
-    return err_set(error, ERR_TIMEOUT, "Timeout",
-                   "planning did not come to its end: out of time");
+    return err_set(error, ERR_TIMEOUT, "Timeout", "planning did not come to its end: out of time");
 }
 
 int operation_conclude_plan(struct operation *operation, struct error *error)

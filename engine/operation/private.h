@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 
+#include "engine/base/strmap.h"
 #include "engine/graph/graph.h"
 #include "engine/graph/relations.h"
 #include "engine/operation/operation.h"
@@ -34,18 +35,20 @@ struct node {
     struct binding *binding;        /* NULL: no runtime of its type */
     struct observation hint;        /* of prefetch() */
     const struct value *attributes; /* as last resolved; a reference. Under the lock */
+    const struct value *extensions; /* likewise */
     const struct value *live;       /* as last seen, whole; a reference. Under the lock */
     bool is_read;                   /* for references, at the moment. Under the lock */
     bool lets_go;                   /* parked, and what depends on it goes on. Under the lock */
     bool is_applied;                /* by this operation, or found as wanted */
     bool is_delete_sent;
     bool needs_plan;                /* what was planned does not hold any more, or was tried */
-    unsigned takes;                 /* how often it was planned again since it was not as planned */
+    bool needs_removal_plan;        /* likewise, of the object that is to go */
     unsigned failures;              /* in a row, that waiting may mend */
     const char *deposed;            /* what its recorded object is called while it makes room; arena */
     struct runtime_step *step;      /* owned: planned anew when it was due; NULL: as the plan has it */
     struct runtime_step *removal;   /* likewise, of the object that a replacement takes away */
     bool stays;                     /* planned anew, it does not have to be replaced */
+    const struct plan_change *content; /* a resource of the Spec that would go with it; or NULL */
     struct runtime_subscription *subscription;
 };
 
@@ -81,13 +84,20 @@ struct operation {
     struct step_change *step_changes; /* of each change: rank and last, from planning on */
     struct edges planned, recorded;   /* among changes: from the Spec, from State */
     struct edges inside;              /* the node is in the dependency, and goes with it */
+    struct ledger_records applied;    /* when everything was applied, before anything is deleted */
+    struct strmap applied_uids;       /* of the Spec's resources among them */
 
     struct graph *graph; /* of the planning walk */
     struct steps *steps;
     uint16_t *groups;
     struct walk *walk; /* of the stage */
     struct operation_apply how;
-    int64_t progressed_at;
+    bool continues;        /* what another operation began under the same revision */
+    int64_t progressed_at; /* ms, monotonic; of what it continues, perhaps long before it began */
+    int64_t excused;       /* ms: the longest call since then that came to nothing; not counted */
+    int64_t active_at;     /* likewise; since then it has been at work itself: what calls have time from */
+    size_t memory;         /* what it holds, by operation_measure(), when so many changes had ended: */
+    size_t n_measured;     /* SIZE_MAX: never */
     size_t n_ended, n_waiting;
     uint32_t waits_for; /* a change that waits, or STEP_NONE */
 };
@@ -102,11 +112,25 @@ struct runtime_call operation_call(struct operation *operation);
 int operation_session(struct operation *operation, const struct node *node,
                       struct runtime_session **ret, struct error *error);
 const struct runtime_ops *operation_ops(const struct node *node);
+struct plan_change *operation_change(const struct node *node);
+
+/* ---- target.c ---- */
+
+/* What a runtime is told of a resource, as far as it is known: with its references resolved once
+ * they are. Or of what leaves, as it is recorded. id and prior are borrowed. */
+struct runtime_target operation_target(struct node *node, const struct record *prior);
+/* An object that is recorded, and is to go. All is borrowed. */
+struct runtime_target operation_removal_target(const struct record *record);
+void operation_target_done(struct runtime_target *target); /* of operation_target() */
+#define _cleanup_target_ _cleanup_(operation_target_done)
 
 /* ---- relate.c: before planning ---- */
 
 /* Makes the plan's changes and nodes: the Spec's resources, then what leaves. */
 void operation_list_changes(struct operation *operation);
+/* The Spec's resource that a record belongs to; NULL: it leaves. */
+const struct resource *operation_resource_of(const struct operation *operation,
+                                             const struct record *record);
 /* What comes before what: the Spec's dependencies, the records', and the runtimes' relations. */
 int operation_relate(struct operation *operation, struct error *error);
 
@@ -121,6 +145,8 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
 int operation_conclude_plan(struct operation *operation, struct error *error);
 /* The walk over the steps. */
 void operation_begin_steps(struct operation *operation);
+/* ERR_CONFLICT DeletionGuardTripped: it leaves, and a resource of the Spec would go with it. */
+int operation_guard_content(const struct node *node, struct error *error);
 
 /* ---- plan_one.c ---- */
 
@@ -137,6 +163,9 @@ void planned_done(struct planned *planned);
  * comes after is applied. */
 int operation_plan_one(struct operation *operation, struct node *node, const struct record *prior,
                        bool is_due, struct planned *ret, struct error *error);
+/* Plans, for a resource that is replaced, how its old object goes: ret->removal alone. */
+int operation_plan_removal(struct operation *operation, struct node *node,
+                           const struct record *old, struct planned *ret, struct error *error);
 
 /* ---- doubt.c ---- */
 
@@ -166,18 +195,30 @@ const struct value *operation_dependencies(const struct operation *operation, ui
 /* What an intent says of a resource: as planned, where that is known. A reference; or NULL. */
 const struct value *operation_intended(const struct value *planned, const struct value *written);
 
+/* ms without progress that an earlier operation under this revision, which did not come to its end,
+ * had waited when it is continued now; negative: there was none. */
+int64_t operation_time_lost(struct operation *operation, int64_t revision);
+
 /* All steps have ended: State is told. The error: what stands for all that failed. */
 int operation_conclude(struct operation *operation, struct error *error);
 
 /* ---- carry_out.c ---- */
 
-enum walk_verdict operation_step_visit(struct operation *operation, struct walk_visit *visit);
+/* *ret_is_progress: something was changed, or what was waited for has come to its end. What is found
+ * as it was left is none, where an operation continues another: time would begin anew each time. */
+enum walk_verdict operation_step_visit(struct operation *operation, struct walk_visit *visit,
+                                       bool *ret_is_progress);
 /* For walk_config. */
 void operation_on_end(void *arg, uint32_t step, enum walk_outcome outcome, uint32_t cause);
-/* A step has ended: the barrier may have waited for it alone. Under the lock. */
-void operation_wake_barrier(struct operation *operation);
+/* What its result says was done, where that is not the whole of a replacement. */
+void operation_set_action(struct node *node, enum plan_action action);
+/* A step has ended: the barrier, or the other half of its change, may have waited for it alone.
+ * Under the lock. */
+void operation_wake_waiting(struct operation *operation, uint32_t step);
 /* Parks the visit until the node's object changes, or for a while. */
 enum walk_verdict operation_park(struct node *node, struct walk_visit *visit);
+/* ERR_UNAVAILABLE Deferred. reason: of the runtime; or NULL. */
+int operation_set_deferred(const char *reason, struct error *error);
 /* An answer that is missing, or one that asks to try again: not a refusal. */
 bool operation_may_heal(const struct error *error);
 /* Parks it after such an error; FAILED for others. */
@@ -186,6 +227,13 @@ enum walk_verdict operation_retry(struct node *node, struct walk_visit *visit,
 void operation_unsubscribe(struct node *node);
 /* What others' references see of it; what was secret when it was sent is secret in it. */
 void operation_set_live(struct node *node, const struct value *live);
+
+/* ---- memory.c ---- */
+
+/* Bytes that it holds, about. Under the lock, while no visit is under way. */
+size_t operation_measure(const struct operation *operation);
+/* The change has come to its end: what only its own visits need goes. By the last of them. */
+void operation_let_go(struct node *node);
 
 /* ---- make.c ---- */
 
@@ -200,6 +248,10 @@ int operation_make(struct operation *operation, struct node *node, struct runtim
 int operation_confirm(struct operation *operation, struct node *node,
                       const struct runtime_step *step, struct runtime_outcome *outcome,
                       struct error *error);
+
+/* A value that State can have: with null for what is not known, which nothing that was made should
+ * be any more. A reference; NULL stays NULL. */
+const struct value *operation_storable(const struct value *value);
 
 /* ---- apply_step.c, delete_step.c ---- */
 

@@ -13,9 +13,8 @@ static bool has_type(const struct record *record, const struct resource *resourc
     return str_equal(record->type, resource->type);
 }
 
-/* The Spec's resource that a record belongs to; NULL: it leaves. */
-static const struct resource *spec_resource_of(const struct operation *operation,
-                                          const struct record *record)
+const struct resource *operation_resource_of(const struct operation *operation,
+                                             const struct record *record)
 {
     const struct resource *resource =
         operation->spec ? strmap_get(&operation->spec->by_id, record->id) : NULL;
@@ -38,14 +37,16 @@ static void add_change(struct operation *operation, uint32_t index, const struct
     struct node *node = &operation->nodes[index];
 
     change->id = arena_str(&operation->plan->arena, resource ? resource->id : record->id);
-    change->type = arena_str(&operation->plan->arena, resource ? resource->type : record->type);
     if (record && record->deposed)
         change->deposed = arena_str(&operation->plan->arena, record->deposed);
     change->resource = resource;
     change->record = record_ref(record);
     node->operation = operation;
     node->index = index;
-    node->binding = binding_of(operation, change->type);
+    node->binding = binding_of(operation, resource ? resource->type : record->type);
+    change->type = node->binding ? node->binding->runtime->ops->type
+                                 : arena_str(&operation->plan->arena,
+                                             resource ? resource->type : record->type);
 }
 
 void operation_list_changes(struct operation *operation)
@@ -55,7 +56,7 @@ void operation_list_changes(struct operation *operation)
     uint32_t index = 0;
 
     for (size_t i = 0; i < operation->records.count; i++)
-        n_leaving += !spec_resource_of(operation, operation->records.items[i]);
+        n_leaving += !operation_resource_of(operation, operation->records.items[i]);
     operation->plan = plan_new(n_resources, n_leaving);
     operation->nodes = NEW_ARRAY(struct node, n_resources + n_leaving + 1);
     for (; index < n_resources; index++) {
@@ -67,7 +68,7 @@ void operation_list_changes(struct operation *operation)
         record_unref(record);
     }
     for (size_t i = 0; i < operation->records.count; i++)
-        if (!spec_resource_of(operation, operation->records.items[i]))
+        if (!operation_resource_of(operation, operation->records.items[i]))
             add_change(operation, index++, NULL, operation->records.items[i]);
 }
 
@@ -115,18 +116,6 @@ static void add_recorded(struct operation *operation)
 
 /* ---- What runtimes know of their own resources ---- */
 
-static struct runtime_target target_of(const struct plan_change *change)
-{
-    const struct resource *resource = change->resource;
-
-    return (struct runtime_target){.id = change->id,
-                                   .attributes = resource ? resource->attributes : NULL,
-                                   .extensions = resource             ? resource->extensions
-                                                 : change->record     ? change->record->extensions
-                                                                      : NULL,
-                                   .prior = change->record};
-}
-
 static void take_relation(struct operation *operation, uint32_t node, uint32_t other,
                           enum relation_kind kind)
 {
@@ -136,8 +125,11 @@ static void take_relation(struct operation *operation, uint32_t node, uint32_t o
         add_edge(&operation->planned, node, other);
     if (changes[node].record && changes[other].record)
         add_edge(&operation->recorded, node, other);
-    if (kind == RELATION_IN)
-        add_edge(&operation->inside, node, other);
+    if (kind != RELATION_IN)
+        return;
+    add_edge(&operation->inside, node, other);
+    if (changes[node].resource)
+        operation->nodes[other].content = &changes[node];
 }
 
 static void take_relations(struct operation *operation, const struct relations *relations,
@@ -160,21 +152,22 @@ static int relate_binding(struct operation *operation, struct binding *binding, 
     _cleanup_free_ uint32_t *members = NEW_ARRAY(uint32_t, plan->n_changes + 1);
     struct relations relations;
     size_t n = 0;
-    int r;
+    int r = 0;
 
     for (uint32_t i = 0; i < plan->n_changes; i++)
         if (operation->nodes[i].binding == binding) {
             members[n] = i;
-            targets[n++] = target_of(&plan->changes[i]);
+            targets[n++] = operation_target(&operation->nodes[i], plan->changes[i].record);
         }
-    if (!n || !binding->runtime->ops->relate)
-        return 0;
     relations_init(&relations, n);
-    r = binding->runtime->ops->relate(binding->runtime, &operation->config.scope, targets, n,
-                                      &relations, error);
+    if (n && binding->runtime->ops->relate)
+        r = binding->runtime->ops->relate(binding->runtime, &operation->config.scope, targets, n,
+                                          &relations, error);
     if (r >= 0)
         take_relations(operation, &relations, members, n);
     relations_done(&relations);
+    for (size_t i = 0; i < n; i++)
+        operation_target_done(&targets[i]);
     return r;
 }
 

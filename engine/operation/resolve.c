@@ -62,10 +62,7 @@ static int read_live(struct node *node, struct error *error)
 {
     struct operation *operation = node->operation;
     const struct plan_change *change = &operation->plan->changes[node->index];
-    struct runtime_target target = {.id = change->id,
-                                    .attributes = change->resource->attributes,
-                                    .extensions = change->resource->extensions,
-                                    .prior = change->record};
+    _cleanup_target_ struct runtime_target target = operation_target(node, change->record);
     struct runtime_call call = operation_call(operation);
     struct runtime_outcome outcome = {0};
     struct runtime_session *session;

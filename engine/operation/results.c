@@ -214,14 +214,17 @@ static const struct operation_result *find_waiting(const struct operation *opera
 
 bool operation_waits_for(struct operation *operation, char *ret, size_t size)
 {
+    _cleanup_free_ char *text = NULL;
     const struct operation_result *result;
 
     pthread_mutex_lock(&operation->lock);
     result = find_waiting(operation);
     if (result && result->error)
-        snprintf(ret, size, "%s: %s", result->change->id, result->error->message);
+        text = str_printf("%s: %s", result->change->id, result->error->message);
     pthread_mutex_unlock(&operation->lock);
-    return result && result->error;
+    if (text)
+        str_copy(ret, size, text);
+    return text != NULL;
 }
 
 static bool is_failure(const struct operation_result *result)
@@ -243,8 +246,7 @@ static size_t name_failures(const struct operation_results *results, struct buf 
         length = strlen(result->change->id) + strlen(result->error->message);
         if (named && text->length + length > ERROR_MESSAGE_SIZE - ROOM_BESIDE_FAILURES)
             break;
-        buf_printf(text, "%s%s: %s", named ? "; " : "", result->change->id,
-                   result->error->message);
+        buf_printf(text, "%s%s: %s", named ? "; " : "", result->change->id, result->error->message);
         named++;
     }
     return named;
@@ -259,9 +261,9 @@ static void count(const struct operation_results *results, struct tally *ret)
 {
     for (size_t i = 0; i < results->count; i++) {
         const struct operation_result *result = &results->items[i];
-        bool is_worse = is_failure(result) &&
-                        (!ret->worst || (err_is_transient(ret->worst->error->code) &&
-                                         !err_is_transient(result->error->code)));
+        bool is_worse =
+            is_failure(result) && (!ret->worst || (err_is_transient(ret->worst->error->code) &&
+                                                   !err_is_transient(result->error->code)));
 
         ret->skipped += result->status == RESULT_SKIPPED;
         ret->deferred += result->status == RESULT_DEFERRED;

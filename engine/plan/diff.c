@@ -70,6 +70,8 @@ static const char *shown(struct diff *diff, const struct value *value, bool hide
         return NULL;
     if (hide)
         return arena_str(&diff->arena, DIFF_SENSITIVE);
+    if (value_is(value, VALUE_UNKNOWN))
+        return arena_str(&diff->arena, VALUE_UNKNOWN_TEXT); /* a string of that text has quotes */
     seen = visible(value);
     text = json_to_str(seen);
     str_copy(cut, sizeof(cut), text);

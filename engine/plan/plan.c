@@ -15,16 +15,16 @@ struct plan *plan_new(size_t n_resources, size_t n_leaving)
     return plan;
 }
 
-static void step_free(struct runtime_step *step)
+void plan_step_free(struct runtime_step *step)
 {
     if (step)
         step->ops->step_free(step);
 }
 
-void plan_change_clear(struct plan_change *change)
+static void change_clear(struct plan_change *change)
 {
-    step_free(TAKE(change->step));
-    step_free(TAKE(change->removal));
+    plan_step_free(TAKE(change->step));
+    plan_step_free(TAKE(change->removal));
     if (change->diff)
         diff_done(change->diff);
     free(TAKE(change->diff));
@@ -37,7 +37,7 @@ void plan_free(struct plan *plan)
     if (!plan)
         return;
     for (size_t i = 0; i < plan->n_changes; i++) {
-        plan_change_clear(&plan->changes[i]);
+        change_clear(&plan->changes[i]);
         record_unref(plan->changes[i].record);
     }
     free(plan->changes);
@@ -69,7 +69,8 @@ bool plan_is_empty(const struct plan *plan)
     for (size_t i = 0; i < plan->n_changes; i++) {
         const struct plan_change *change = &plan->changes[i];
 
-        if (change->error || (change->action != PLAN_UNCHANGED && change->action != PLAN_NONE))
+        if (change->error || (change->step && change->step->is_unrecorded) ||
+            (change->action != PLAN_UNCHANGED && change->action != PLAN_NONE))
             return false;
     }
     return true;

@@ -19,7 +19,7 @@
 enum plan_action plan_decide(bool prior, bool planned, enum presence live);
 
 struct plan_change {
-    const char *id, *type, *deposed;  /* in the plan's arena */
+    const char *id, *type, *deposed;  /* in the plan's arena, or the runtime's own */
     enum plan_action action;
     bool create_first;                /* of REPLACE, as it is carried out */
     bool cannot_create_first;         /* of REPLACE: runtime.h */
@@ -44,8 +44,7 @@ struct plan_summary {
     uint32_t create, adopt, update, replace, delete, unchanged, deferred, unknown;
 };
 
-/* Gives back what planning put there, to be planned again: id, type, resource and record stay. */
-void plan_change_clear(struct plan_change *change);
+void plan_step_free(struct runtime_step *step);
 
 struct plan *plan_new(size_t n_resources, size_t n_leaving);
 void plan_free(struct plan *plan);

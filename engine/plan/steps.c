@@ -5,6 +5,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
+#include "engine/plan/spread.h"
 
 struct build {
     const struct steps_input *input;
@@ -40,52 +41,43 @@ static bool leaves(const struct step_change *change)
 
 /* ---- What follows from one change for others ---- */
 
-/* Whether something more has to be created first. */
-static bool spread_over(const struct steps_input *input, const struct graph_edge *edges, size_t n)
-{
-    bool changed = false;
-
-    for (size_t e = 0; e < n; e++) {
-        struct step_change *dependency = &input->changes[edges[e].dependency];
-
-        if (!input->changes[edges[e].node].create_first || dependency->create_first ||
-            dependency->cannot_create_first || !is_replaced(dependency))
-            continue;
-        dependency->create_first = true;
-        changed = true;
-    }
-    return changed;
-}
-
-/* Runs over the edges until nothing changes: each round settles one more link of a chain. What it
- * depended on counts, too: the old object goes late, and what that needs goes after it. */
+/* What x depends on is created first if x is. What it depended on counts, too: the old object goes
+ * late, and what that needs goes after it. */
 static void spread_create_first(const struct steps_input *input)
 {
-    while (spread_over(input, input->planned, input->n_planned) ||
-           spread_over(input, input->recorded, input->n_recorded))
-        ;
+    const struct graph_edge *const edges[2] = {input->planned, input->recorded};
+    const size_t n_edges[2] = {input->n_planned, input->n_recorded};
+    _cleanup_free_ bool *may = NEW_ARRAY(bool, (size_t)input->n_changes + 1);
+    _cleanup_free_ bool *first = NEW_ARRAY(bool, (size_t)input->n_changes + 1);
+    struct rows rows;
+
+    for (uint32_t i = 0; i < input->n_changes; i++) {
+        may[i] = is_replaced(&input->changes[i]) && !input->changes[i].cannot_create_first;
+        first[i] = input->changes[i].create_first;
+    }
+    rows_init(&rows, input->n_changes, edges, n_edges, false);
+    spread(&rows, may, first);
+    rows_done(&rows);
+    for (uint32_t i = 0; i < input->n_changes; i++)
+        input->changes[i].create_first = first[i];
 }
 
 /* A replacement that deletes first needs the deletions of all that depended on the old object. */
 static void find_needed_gone(struct build *build)
 {
     const struct steps_input *input = build->input;
-    bool changed = true;
+    const struct graph_edge *const edges[2] = {input->recorded};
+    const size_t n_edges[2] = {input->n_recorded};
+    _cleanup_free_ bool *may = NEW_ARRAY(bool, (size_t)input->n_changes + 1);
+    struct rows rows;
 
-    for (uint32_t i = 0; i < input->n_changes; i++)
+    for (uint32_t i = 0; i < input->n_changes; i++) {
+        may[i] = input->changes[i].deletes;
         build->is_needed_gone[i] = is_deleted_first(&input->changes[i]);
-    while (changed) {
-        changed = false;
-        for (size_t e = 0; e < input->n_recorded; e++) {
-            const struct graph_edge *edge = &input->recorded[e];
-
-            if (!build->is_needed_gone[edge->dependency] || build->is_needed_gone[edge->node] ||
-                !input->changes[edge->node].deletes)
-                continue;
-            build->is_needed_gone[edge->node] = true;
-            changed = true;
-        }
     }
+    rows_init(&rows, input->n_changes, edges, n_edges, true);
+    spread(&rows, may, build->is_needed_gone);
+    rows_done(&rows);
 }
 
 /* Where others wait for a deletion, it does not wait for what these may come before. */
@@ -247,7 +239,7 @@ static uint16_t *ranks_of(const struct build *build)
     return ranks;
 }
 
-int steps_new(const struct steps_input *input, struct steps **ret, struct error *error)
+static int build_steps(const struct steps_input *input, struct steps **ret, struct error *error)
 {
     _cleanup_(steps_free_p) struct steps *steps = NEW(struct steps);
     struct build build = {.input = input, .steps = steps};
@@ -255,7 +247,6 @@ int steps_new(const struct steps_input *input, struct steps **ret, struct error 
     int r;
 
     build.is_needed_gone = NEW_ARRAY(bool, input->n_changes + 1);
-    spread_create_first(input);
     find_needed_gone(&build);
     settle_unknown(&build);
     add_nodes(&build);
@@ -273,6 +264,44 @@ int steps_new(const struct steps_input *input, struct steps **ret, struct error 
     if (r >= 0)
         *ret = TAKE(steps);
     return r;
+}
+
+/* False: all that can be are created first already. */
+static bool create_all_first(const struct steps_input *input)
+{
+    bool changed = false;
+
+    for (uint32_t i = 0; i < input->n_changes; i++) {
+        struct step_change *change = &input->changes[i];
+
+        if (!is_deleted_first(change) || change->cannot_create_first)
+            continue;
+        change->create_first = true;
+        changed = true;
+    }
+    return changed;
+}
+
+/* Dependencies that turned round close a circle where one of two replacements is deleted first: the
+ * old object of the other waits for its dependents to be moved, and is itself in the way. An apply
+ * that waits for no deletion is in no circle. */
+int steps_new(const struct steps_input *input, struct steps **ret, struct error *error)
+{
+    _cleanup_free_ bool *has_unknown = NEW_ARRAY(bool, (size_t)input->n_changes + 1);
+    struct error problem = {0};
+    int r;
+
+    for (uint32_t i = 0; i < input->n_changes; i++)
+        has_unknown[i] = input->changes[i].has_unknown;
+    spread_create_first(input);
+    r = build_steps(input, ret, &problem);
+    if (r < 0 && create_all_first(input)) {
+        for (uint32_t i = 0; i < input->n_changes; i++)
+            input->changes[i].has_unknown = has_unknown[i];
+        err_clear(&problem);
+        r = build_steps(input, ret, &problem);
+    }
+    return r < 0 ? err_copy(error, &problem) : 0;
 }
 
 void steps_free(struct steps *steps)

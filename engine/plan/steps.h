@@ -10,6 +10,7 @@
  *   replaced, create first:  delete(x) after apply(x), and after apply of all that
  *                            depends on it; what it depends on, and is replaced as
  *                            well, is created first, too
+ *   where the rules close a circle, all that can be are created first
  *   replaced for what is not known yet:  delete(x) after apply(d), too, unless d
  *                            has to wait for that deletion itself
  *   what leaves the Spec goes when everything is applied (a barrier), unless

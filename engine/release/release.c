@@ -93,6 +93,22 @@ int64_t release_next_revision(int64_t highest_in_state, int64_t highest_release)
     return highest < 0 ? 1 : highest + 1;
 }
 
+bool release_revision_is_valid(int64_t revision)
+{
+    return revision >= 1 && revision <= RELEASE_REVISION_MAX;
+}
+
+bool release_revision_parse(const char *text, int64_t *ret)
+{
+    int64_t revision = 0;
+
+    if (!text || *text == '0' || !str_to_int64(text, &revision) ||
+        !release_revision_is_valid(revision))
+        return false;
+    *ret = revision;
+    return true;
+}
+
 const char *release_name(struct arena *arena, const char *spec_name, int64_t revision)
 {
     const char *name = arena_printf(arena, "%s-%lld", spec_name, (long long)revision);

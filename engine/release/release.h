@@ -46,7 +46,13 @@ bool release_phase_is_terminal(enum release_phase phase);
 bool release_phase_may_follow(enum release_operation operation, enum release_phase from,
                               enum release_phase to);
 
+/* Larger ones are not exact in JSON as most programs read it. */
+#define RELEASE_REVISION_MAX (INT64_C(1) << 53)
+
 int64_t release_next_revision(int64_t highest_in_state, int64_t highest_release);
+bool release_revision_is_valid(int64_t revision);
+/* A revision as text: digits alone, as they are written. False: it is none. */
+bool release_revision_parse(const char *text, int64_t *ret);
 
 /* "<spec>-<revision>", at most 253 bytes: a long Spec name is cut, and a hash of the whole
  * stands in for what was cut. In the arena. */

@@ -181,6 +181,7 @@ static const struct value *head_changes(const struct state_head *before,
     add_number_if(b, "revision", before->revision, head->revision);
     add_number_if(b, "appliedRevision", before->applied_revision, head->applied_revision);
     add_number_if(b, "generation", before->generation, head->generation);
+    add_number_if(b, "progressedAt", before->progressed_at, head->progressed_at);
     add_number_if(b, "epoch", before->epoch, head->epoch);
     if (before->policy != head->policy && !value_equal(before->policy, head->policy)) {
         value_key(b, "policy");
@@ -224,8 +225,8 @@ static int uid_from(const struct value *fields, const char **ret, struct error *
 static int apply_head(struct state *state, const struct value *fields, int64_t serial,
                       struct error *error)
 {
-    static const char *const known[] = {
-        "specUid", "revision", "appliedRevision", "generation", "epoch", "policy", NULL};
+    static const char *const known[] = {"specUid",      "revision", "appliedRevision", "generation",
+                                        "progressedAt", "epoch",    "policy",          NULL};
     struct state_head head = *state_head(state);
     const struct value *policy = value_get(fields, "policy");
     int r = members_check(fields, known, error);
@@ -238,6 +239,8 @@ static int apply_head(struct state *state, const struct value *fields, int64_t s
         r = number_from(fields, "appliedRevision", &head.applied_revision, error);
     if (r >= 0)
         r = number_from(fields, "generation", &head.generation, error);
+    if (r >= 0)
+        r = number_from(fields, "progressedAt", &head.progressed_at, error);
     if (r >= 0)
         r = number_from(fields, "epoch", &head.epoch, error);
     if (r < 0)

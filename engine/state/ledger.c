@@ -81,6 +81,21 @@ void ledger_set_head(struct ledger *ledger, const struct state_head *head)
     pthread_mutex_unlock(&ledger->lock);
 }
 
+static void note_progress(struct ledger *ledger)
+{
+    const struct clock_source *clock = ledger->table->config.clock;
+
+    if (state_progress(ledger->state, clock->now(clock)))
+        ledger->head_changed = true;
+}
+
+void ledger_progress(struct ledger *ledger)
+{
+    pthread_mutex_lock(&ledger->lock);
+    note_progress(ledger);
+    pthread_mutex_unlock(&ledger->lock);
+}
+
 /* ---- Beginning ---- */
 
 int ledger_begin(struct ledger *ledger, const struct ledger_change *changes, size_t n,
@@ -205,6 +220,8 @@ static int land(struct ledger *ledger, const struct ledger_change *changes, size
     ledger->tickets++;
     for (size_t i = 0; i < n; i++)
         add_landing(ledger, &changes[i], is_fold);
+    if (!is_fold)
+        note_progress(ledger);
     r = store_landed(ledger, when, &fenced, error);
     pthread_mutex_unlock(&ledger->lock);
     if (r < 0)

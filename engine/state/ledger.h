@@ -54,6 +54,9 @@ DEFINE_CLEANUP(struct ledgers *, ledgers_free)
 
 /* Tries once to store, or tell, what is not stored yet. How many ledgers still hold something. */
 size_t ledgers_retry(struct ledgers *ledgers);
+/* The same, of a process that ends: once it may not store anything any more, what it has told is
+ * held no longer. 0: it has done all that it can. */
+size_t ledgers_drain(struct ledgers *ledgers);
 
 /* ---- One ---- */
 
@@ -107,6 +110,10 @@ void ledger_head(struct ledger *ledger, struct arena *arena, struct state_head *
 /* Stored with the next change, or ledger_flush(); the Spec's name, serial and epoch are the
  * ledger's own. */
 void ledger_set_head(struct ledger *ledger, const struct state_head *head);
+
+/* The operation that is under way, by the head's progressed_at, makes progress now. So does each
+ * landing, which need not be told. Stored as the head is. */
+void ledger_progress(struct ledger *ledger);
 
 /* One change of the records: put, or drop (put NULL) what is named. */
 struct ledger_change {

@@ -324,8 +324,9 @@ static struct ledger **dirty_ledgers(struct ledgers *ledgers, size_t *ret_count)
     return dirty;
 }
 
-/* Once, without waiting. True: it still holds something. */
-static bool retry_one(struct ledger *ledger)
+/* Once, without waiting. True: it still holds something. is_enough_told: what is told does not
+ * count. */
+static bool retry_one(struct ledger *ledger, bool is_enough_told)
 {
     bool dirty;
 
@@ -337,21 +338,31 @@ static bool retry_one(struct ledger *ledger)
     } else {
         ledger_save_all(ledger, 0, NULL);
     }
-    dirty = ledger_is_dirty(ledger);
+    dirty = is_enough_told ? ledger_has_untold(ledger) : ledger_is_dirty(ledger);
     pthread_mutex_unlock(&ledger->lock);
     return dirty;
 }
 
-size_t ledgers_retry(struct ledgers *ledgers)
+static size_t retry_all(struct ledgers *ledgers, bool is_enough_told)
 {
     size_t count = 0, left = 0;
     _cleanup_free_ struct ledger **dirty = dirty_ledgers(ledgers, &count);
 
     for (size_t i = 0; i < count; i++) {
-        left += retry_one(dirty[i]);
+        left += retry_one(dirty[i], is_enough_told);
         ledger_unref(dirty[i]);
     }
     return left;
+}
+
+size_t ledgers_retry(struct ledgers *ledgers)
+{
+    return retry_all(ledgers, false);
+}
+
+size_t ledgers_drain(struct ledgers *ledgers)
+{
+    return retry_all(ledgers, permit_ask(ledgers->config.permit, PERMIT_ACT, NULL) < 0);
 }
 
 void ledgers_free(struct ledgers *ledgers)

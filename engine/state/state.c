@@ -81,6 +81,13 @@ void state_set_head(struct state *state, const struct state_head *head)
     state_head_done(&before);
 }
 
+bool state_progress(struct state *state, int64_t at)
+{
+    if (state->head.progressed_at)
+        state->head.progressed_at = at;
+    return state->head.progressed_at != 0;
+}
+
 struct state *state_new(const struct state_head *head)
 {
     struct state *state = NEW(struct state);

@@ -19,7 +19,9 @@ struct state_head {
     const char *spec_uid;         /* of the Spec that it was made for */
     int64_t revision;             /* the last that was begun */
     int64_t applied_revision;     /* the last whose apply succeeded; 0: none */
-    int64_t generation;           /* of the Spec, at `revision` */
+    int64_t generation;           /* of the Spec, at `revision`; 0: all was to go */
+    int64_t progressed_at;        /* ms since 1970: when the operation at `revision`, which has not come to
+                                     its end, made progress last; 0: none is under way */
     int64_t epoch;                /* of the leader that wrote it last */
     uint64_t serial;              /* rises with each save */
     const struct value *policy;   /* how to delete, as the Spec's fields said at `revision`; or NULL */
@@ -37,6 +39,8 @@ DEFINE_CLEANUP(struct state *, state_free)
 
 const struct state_head *state_head(const struct state *state);
 void state_set_head(struct state *state, const struct state_head *head); /* copied */
+/* The head's progressed_at alone, if an operation is under way. False: none is. */
+bool state_progress(struct state *state, int64_t at);
 
 size_t state_count(const struct state *state);
 /* In the order recorded; until the next change. */

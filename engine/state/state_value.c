@@ -61,15 +61,17 @@ const struct value *state_to_value(const struct state *state)
 {
     const struct state_head *head = state_head(state);
     _cleanup_value_ const struct value *resources = resources_to_value(state);
+    _cleanup_value_ const struct value *progressed =
+        head->progressed_at ? value_pack("I", head->progressed_at) : NULL;
 
     if (!resources)
         return NULL;
-    return value_pack("{s:i, s:{s:s, s:s, s:s?}, s:I, s:I, s:I, s:I, s:I, s:v?, s:v}", "format",
-                      STATE_FORMAT, "spec", "namespace", head->spec_namespace, "name",
+    return value_pack("{s:i, s:{s:s, s:s, s:s?}, s:I, s:I, s:I, s:v?, s:I, s:I, s:v?, s:v}",
+                      "format", STATE_FORMAT, "spec", "namespace", head->spec_namespace, "name",
                       head->spec_name, "uid", head->spec_uid, "revision", head->revision,
                       "appliedRevision", head->applied_revision, "generation", head->generation,
-                      "epoch", head->epoch, "serial", (int64_t)head->serial, "policy", head->policy,
-                      "resources", resources);
+                      "progressedAt", progressed, "epoch", head->epoch, "serial",
+                      (int64_t)head->serial, "policy", head->policy, "resources", resources);
 }
 
 /* ---- Reading ---- */
@@ -172,6 +174,8 @@ static int head_from_value(const struct value *value, struct state_head *ret, st
         r = member_int(value, "appliedRevision", &ret->applied_revision, error);
     if (r >= 0)
         r = member_int(value, "generation", &ret->generation, error);
+    if (r >= 0 && value_get(value, "progressedAt"))
+        r = member_int(value, "progressedAt", &ret->progressed_at, error);
     if (r >= 0)
         r = member_int(value, "epoch", &ret->epoch, error);
     if (r >= 0)
@@ -201,9 +205,9 @@ static int add_record(struct state *state, const struct value *value, size_t ind
 
 int state_from_value(const struct value *value, struct state **ret, struct error *error)
 {
-    static const char *const known[] = {"format",     "spec",  "revision", "appliedRevision",
-                                        "generation", "epoch", "serial",   "policy",
-                                        "resources",  NULL};
+    static const char *const known[] = {"format",     "spec",         "revision", "appliedRevision",
+                                        "generation", "progressedAt", "epoch",    "serial",
+                                        "policy",     "resources",    NULL};
     const struct value *resources = value_get(value, "resources");
     _cleanup_(state_free_p) struct state *state = NULL;
     struct state_head head = {0};

@@ -1,5 +1,9 @@
-"""What the benchmarks of the whole operator share: a control plane of their own with our kinds
-and a namespace `bench`, the release build of the operator on it, Specs of ConfigMaps, tables."""
+"""What the benchmarks of the whole operator share: a control plane of their own with our kinds,
+the release build of the operator on it, Specs of ConfigMaps, tables.
+
+With `hack/bench --against BINARY` there are two operators, each with a namespace, a Lease and a
+namespace for State of its own: a benchmark asks one after the other, in turns, so that what else
+the machine does at a time slows both."""
 
 import json
 import os
@@ -17,24 +21,24 @@ from kubewatch import TABLE, Watch  # noqa: E402
 from kusion_e2e.cluster import Cluster, tool  # noqa: E402, F401
 
 OPERATOR = os.environ.get("KUSION_OPERATOR", str(ROOT / "build/release/bin/kusion-operator"))
-NAMESPACE = "bench"
-SPECS = f"/apis/api.kusion.io/v1/namespaces/{NAMESPACE}/specs"
-ACCOUNT = f"""
+AGAINST = os.environ.get("KUSION_AGAINST", "")
+ACCOUNT = """
 apiVersion: v1
 kind: ServiceAccount
-metadata: {{name: deployer, namespace: {NAMESPACE}}}
+metadata: {{name: deployer, namespace: {namespace}}}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {{name: bench-deployer}}
 rules:
 - {{apiGroups: [""], resources: [configmaps], verbs: [get, list, watch, create, patch, delete]}}
+- {{apiGroups: [apps], resources: [deployments], verbs: [get, list, watch, create, patch, delete]}}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
-metadata: {{name: bench-deployer}}
+metadata: {{name: {namespace}-deployer}}
 roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: bench-deployer}}
-subjects: [{{kind: ServiceAccount, name: deployer, namespace: {NAMESPACE}}}]
+subjects: [{{kind: ServiceAccount, name: deployer, namespace: {namespace}}}]
 """
 
 
@@ -47,30 +51,93 @@ def cluster(*options):
     plane = Cluster.up(f"bench-{os.getpid()}", *options)
     try:
         plane.install_crds()
-        for namespace in ("kusion-system", NAMESPACE):
-            plane.kubectl("create", "namespace", namespace)
-        plane.apply(ACCOUNT)
         yield plane
     finally:
         plane.down()
 
 
+class Side:
+    """One operator, and the namespace that it watches."""
+
+    def __init__(self, plane, name, binary, flags=()):
+        self.plane = plane
+        self.name = name  # of the side: "operator", "before"
+        self.namespace = f"bench-{name}"
+        self.specs = f"/apis/api.kusion.io/v1/namespaces/{self.namespace}/specs"
+        state = f"state-{name}"
+        for namespace in (state, self.namespace):
+            plane.kubectl("create", "namespace", namespace)
+        plane.apply(ACCOUNT.format(namespace=self.namespace))
+        self._log = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(
+            [binary, "--kubeconfig", str(plane.kubeconfig), "--state-namespace", state,
+             "--watch-namespace", self.namespace, "--lease-name", f"bench-{name}",
+             "--health-bind-address", "127.0.0.1:0", "--metrics-bind-address", "", *flags],
+            stdout=self._log, stderr=self._log)
+        self.readiness = Readiness(plane, self.specs)
+
+    def create(self, name, objects):
+        """When it was begun: seconds, monotonic."""
+        body = json.dumps(spec(name, self.namespace, objects))
+        started = time.monotonic()
+        self.plane.api.create(self.specs, body).must()
+        return started
+
+    def run(self, name, objects):
+        """Seconds from the creation of a Spec until it is Ready."""
+        started = self.create(name, objects)
+        return self.readiness.wait(name) - started
+
+    def resident(self, field="VmRSS"):
+        """MB."""
+        return round(int(self.status(field).split()[0]) * 1024 / 1e6, 1)
+
+    def status(self, field):
+        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith(f"{field}:"):
+                return line.partition(":")[2].strip()
+        raise SystemExit("the operator has ended")
+
+    def cpu(self):
+        """Seconds that it has worked so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def show_log(self):
+        self._log.seek(0)
+        sys.stderr.write(f"\n{self.name}: " + self._log.read().decode(errors="replace")[-3000:])
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(60)
+        self._log.close()
+
+
 @contextmanager
-def operator(plane, *flags):
-    """The operator's process. Its log is shown where the benchmark fails."""
-    command = [OPERATOR, "--kubeconfig", str(plane.kubeconfig), "--state-namespace", "kusion-system",
-               "--health-bind-address", "127.0.0.1:0", "--metrics-bind-address", "", *flags]
-    with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log)
-        try:
-            yield process
-        except BaseException:
-            log.seek(0)
-            sys.stderr.write(log.read().decode(errors="replace")[-3000:])
-            raise
-        finally:
-            process.terminate()
-            process.wait(30)
+def sides(plane, *flags, others=(), warm=True):
+    """The operator; before it, where there is one, that which it is compared with. others: names and
+    programs of more. Their logs are shown where the benchmark fails."""
+    known = [("before", AGAINST)] if AGAINST else []
+    running = []
+    try:
+        for name, binary in [*known, ("operator", OPERATOR), *others]:
+            running.append(Side(plane, name, binary, flags))
+        if warm:
+            warm_up(running)
+        yield running
+    except BaseException:
+        for side in running:
+            side.show_log()
+        raise
+    finally:
+        for side in running:
+            side.stop()
+
+
+def warm_up(running):
+    """The first request of a kind costs more than those that come after it."""
+    for side in running:
+        side.run("warm-up", [config_map(9999, side.namespace)])
 
 
 def config_map(number, namespace):
@@ -83,16 +150,16 @@ def config_map(number, namespace):
     }
 
 
-def spec(name, objects):
+def spec(name, namespace, objects):
     return {
         "apiVersion": "api.kusion.io/v1",
         "kind": "Spec",
-        "metadata": {"name": name, "namespace": NAMESPACE},
+        "metadata": {"name": name, "namespace": namespace},
         "spec": {
             "serviceAccountName": "deployer",
             "resources": [
                 {
-                    "id": f"v1:ConfigMap:{o['metadata']['namespace']}:{o['metadata']['name']}",
+                    "id": f"{o['apiVersion']}:{o['kind']}:{o['metadata']['namespace']}:{o['metadata']['name']}",
                     "type": "Kubernetes",
                     "attributes": o,
                 }
@@ -106,9 +173,9 @@ class Readiness:
     """Which Specs are Ready, from a watch of their tables, as `kubectl get specs -w` has them: it
     costs the API server least. For Specs of a single generation."""
 
-    def __init__(self, plane):
+    def __init__(self, plane, specs):
         self._at = {}
-        Watch(plane.kubeconfig, SPECS, self._take, TABLE)
+        Watch(plane.kubeconfig, specs, self._take, TABLE)
 
     def _take(self, kind, table):
         for row in table["rows"]:
@@ -123,6 +190,20 @@ class Readiness:
     def __len__(self):
         return len(self._at)
 
+    def wait_for(self, count, seconds=900):
+        """When the last of so many became Ready."""
+        end = told = time.monotonic()
+        end += seconds
+        while len(self._at) < count:
+            now = time.monotonic()
+            if now > end:
+                raise SystemExit(f"{len(self._at)} of {count} Specs are Ready after {seconds} s")
+            if now - told > 10:
+                told = now
+                say(f"    {len(self._at)} of {count} Specs are Ready")
+            time.sleep(0.02)
+        return max(self._at.values())
+
     def wait(self, name, seconds=180):
         """When it became Ready."""
         end = time.monotonic() + seconds
@@ -135,6 +216,11 @@ class Readiness:
 
 def median(values):
     return round(statistics.median(values), 3)
+
+
+def ratio(value, reference, digits=2):
+    """Empty where there is nothing to compare with."""
+    return round(value / reference, digits) if value is not None and reference else ""
 
 
 def report(heads, rows, figures):

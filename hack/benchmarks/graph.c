@@ -213,11 +213,12 @@ static void report(const struct run *best, size_t bytes)
            ordered / ms[PEER], TARGET_MS);
     printf("%-28s %9.1f %12.2f\n\n", "text to order", whole, whole / ms[PEER]);
     printf("{\"benchmark\":\"graph\",\"nodes\":%u,\"edges\":%u,\"bytes\":%zu,\"peer_ms\":%.1f,"
-           "\"read_ms\":%.1f,\"parse_ms\":%.1f,\"build_ms\":%.1f,\"order_ms\":%.1f,"
+           "\"read_ms\":%.1f,\"parse_ms\":%.1f,\"relate_ms\":%.1f,\"build_ms\":%.1f,"
+           "\"order_ms\":%.1f,"
            "\"parse_to_order_ms\":%.1f,\"text_to_order_ms\":%.1f,\"read_ratio\":%.2f,"
            "\"ratio\":%.2f,\"target_ms\":%.0f}\n",
-           NODES, best->n_edges, bytes, ms[PEER], ms[READ], ms[PARSE], ms[BUILD], ms[ORDER],
-           ordered, whole, ms[READ] / ms[PEER], whole / ms[PEER], TARGET_MS);
+           NODES, best->n_edges, bytes, ms[PEER], ms[READ], ms[PARSE], ms[RELATE], ms[BUILD],
+           ms[ORDER], ordered, whole, ms[READ] / ms[PEER], whole / ms[PEER], TARGET_MS);
 }
 
 int main(void)

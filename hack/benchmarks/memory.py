@@ -1,57 +1,50 @@
 """How much memory the operator has resident: idle, at its highest while it applies 1,000 Specs of
-a ConfigMap each, and with all of them Ready."""
+a ConfigMap each, and with all of them Ready. And what a plan of 100,000 unchanged resources takes
+(memory.c)."""
 
+import json
+import os
+import subprocess
 import time
-from pathlib import Path
 
-from _bench import NAMESPACE, Readiness, SPECS, cluster, config_map, operator, report, say, spec
+from _bench import cluster, config_map, ratio, report, sides
 
 COUNT = 1000
-IDLE_TARGET, FULL_TARGET = 12.0, 24.0  # MB
+IDLE_TARGET, FULL_TARGET, PLAN_TARGET = 12.0, 24.0, 64.0  # MB
 SETTLED = 5  # seconds
-LONGEST = 900  # seconds until all are Ready
+TITLES = {"idle": "idle", "full": f"with {COUNT} Specs Ready", "highest": "highest meanwhile",
+          "idle_own": "of it not of files, idle", "full_own": f"of it not of files, with {COUNT} Specs",
+          "plan": "plan of 100,000 unchanged resources, beside the values",
+          "plan_highest": "  highest while it was made"}
 
 
-def resident(process, field="VmRSS"):
-    """MB."""
-    for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
-        if line.startswith(f"{field}:"):
-            return round(int(line.split()[1]) * 1024 / 1e6, 1)
-    raise SystemExit("the operator has ended")
+def measure(side):
+    figures = {"idle": side.resident(), "idle_own": side.resident("RssAnon")}
+    for number in range(COUNT):
+        side.create(f"spec-{number:04}", [config_map(number, side.namespace)])
+    side.readiness.wait_for(COUNT)
+    time.sleep(SETTLED)
+    return figures | {"full": side.resident(), "full_own": side.resident("RssAnon"), "highest": side.resident("VmHWM")}
 
 
-def wait_for_all(readiness):
-    end = told = time.monotonic()
-    end += LONGEST
-    while len(readiness) < COUNT:
-        if time.monotonic() > end:
-            raise SystemExit(f"{len(readiness)} of {COUNT} Specs are Ready after {LONGEST} s")
-        if time.monotonic() - told > 10:
-            told = time.monotonic()
-            say(f"    {len(readiness)} of {COUNT} Specs are Ready")
-        time.sleep(0.1)
+def measure_plan():
+    output = subprocess.run([os.environ["BENCH_PROGRAM"]], check=True, capture_output=True, text=True).stdout
+    return json.loads(output.splitlines()[-1])
 
 
 def main():
-    with cluster() as plane, operator(plane) as process:
+    plan = measure_plan()
+    with cluster() as plane, sides(plane, warm=False) as running:
         time.sleep(SETTLED)
-        idle, idle_own = resident(process), resident(process, "RssAnon")
-        readiness = Readiness(plane)
-        for number in range(COUNT):
-            plane.api.create(SPECS, spec(f"spec-{number:04}", [config_map(number, NAMESPACE)])).must()
-        wait_for_all(readiness)
-        time.sleep(SETTLED)
-        full, full_own, highest = (resident(process, f) for f in ("VmRSS", "RssAnon", "VmHWM"))
-    report(["resident memory", "MB", "of what is allowed"],
-           [["idle", idle, round(idle / IDLE_TARGET, 2)],
-            [f"with {COUNT} Specs Ready", full, round(full / FULL_TARGET, 2)],
-            ["highest meanwhile", highest, ""],
-            ["of it not of files, idle", idle_own, ""],
-            [f"of it not of files, with {COUNT} Specs", full_own, ""]],
-           {"benchmark": "memory", "specs": COUNT, "idle_mb": idle, "full_mb": full, "highest_mb": highest,
-            "idle_anonymous_mb": idle_own, "full_anonymous_mb": full_own,
-            "idle_of_target": round(idle / IDLE_TARGET, 2), "full_of_target": round(full / FULL_TARGET, 2),
-            "ok": idle < IDLE_TARGET and full < FULL_TARGET})
+        figures = {side.name: measure(side) for side in running}
+    ours, before = figures["operator"], figures.get("before", {})
+    ours |= {"plan": plan["plan_mb"], "plan_highest": plan["highest_mb"]}
+    targets = {"idle": IDLE_TARGET, "full": FULL_TARGET, "plan": PLAN_TARGET}
+    report(["resident memory, MB", "now", "before", "now to before", "target"],
+           [[title, ours[key], before.get(key, ""), ratio(ours[key], before.get(key)), targets.get(key, "")]
+            for key, title in TITLES.items()],
+           {"benchmark": "memory", "specs": COUNT, **figures, "plan": plan,
+            "ok": all(ours[key] <= target for key, target in targets.items())})
 
 
 if __name__ == "__main__":

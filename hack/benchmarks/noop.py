@@ -2,87 +2,69 @@
 has of the operator, for one Spec of 1,000 ConfigMaps in two namespaces. It should be one paged LIST
 of metadata for each kind and namespace, no dry-run and no write."""
 
-import json
-import subprocess
 import time
 from collections import Counter
 
-from _bench import Readiness, SPECS, cluster, config_map, operator, report, spec
-from kusion_e2e.paths import CONTROLPLANE
+from _audit import WRITES, audit_log, requests, size
+from _bench import cluster, config_map, ratio, report, sides
 
 COUNT = 1000
-NAMESPACES = ("noop-a", "noop-b")
-WRITES = ("create", "update", "patch", "delete", "deletecollection")
 SETTLED = 3  # seconds after which a resync of this size is over
 
 
-def audit_log(plane):
-    answer = subprocess.run([CONTROLPLANE, "audit", plane.name], check=True, capture_output=True, text=True)
-    return answer.stdout.strip()
+def namespaces(side):
+    return [f"{side.namespace}-{letter}" for letter in "ab"]
 
 
-def requests(path, start):
-    """The operator's, from an offset in the log; without those for the Lease, and watches that
-    were going on."""
-    found = []
-    with open(path, encoding="utf-8") as log:
-        log.seek(start)
-        for line in log:
-            entry = json.loads(line)
-            reference = entry.get("objectRef", {})
-            if not entry.get("userAgent", "").startswith("kusion-operator"):
-                continue
-            if reference.get("resource") == "leases" or entry["verb"] == "watch":
-                continue
-            found.append(entry)
-    return found
-
-
-def size(path):
-    with open(path, encoding="utf-8") as log:
-        return log.seek(0, 2)
-
-
-def resync(plane, log):
-    """The requests of one resync, asked for by annotation."""
-    start = size(log)
-    annotation = {"metadata": {"annotations": {"api.kusion.io/reconcile-requested-at": "bench"}}}
-    plane.api.patch(f"{SPECS}/noop", annotation).must()
+def prepare(side):
+    """A Spec that is Ready, in two namespaces."""
+    for namespace in namespaces(side):
+        side.plane.kubectl("create", "namespace", namespace)
+    side.run("noop", [config_map(n, namespaces(side)[n % 2]) for n in range(COUNT)])
     time.sleep(SETTLED)
-    return requests(log, start)
 
 
-def what(entry):
-    reference = entry.get("objectRef", {})
-    dry = " (dry-run)" if "dryRun" in entry["requestURI"] else ""
-    place = f" in {reference['namespace']}" if reference.get("namespace") else ""
-    return f"{entry['verb']} {reference.get('resource', entry['requestURI'].split('?')[0])}{place}{dry}"
+def resync(side, log):
+    """The requests of one resync, asked for by annotation, and the CPU that it took."""
+    start, worked = size(log), side.cpu()
+    annotation = {"metadata": {"annotations": {"api.kusion.io/reconcile-requested-at": "bench"}}}
+    side.plane.api.patch(f"{side.specs}/noop", annotation).must()
+    time.sleep(SETTLED)
+    return requests(log, start), side.cpu() - worked
+
+
+def what(request):
+    return f"{request.what} in {request.namespace}" if request.namespace else request.what
+
+
+def is_list_of_objects(side, request):
+    return (request.verb == "list" and request.resource == "configmaps"
+            and request.namespace in namespaces(side))
+
+
+def counts(side, found, worked):
+    lists = [r for r in found if is_list_of_objects(side, r)]
+    pages = sum("continue=" in r.uri for r in lists)
+    return {"requests": len(found), "lists": len(lists) - pages, "pages": pages,
+            "writes": sum(r.verb in WRITES and not r.is_dry for r in found),
+            "dry_runs": sum(r.is_dry for r in found), "cpu_ms": round(worked * 1000)}
 
 
 def main():
-    with cluster("--audit") as plane, operator(plane):
-        for namespace in NAMESPACES:
-            plane.kubectl("create", "namespace", namespace)
-        objects = [config_map(n, NAMESPACES[n % len(NAMESPACES)]) for n in range(COUNT)]
-        readiness = Readiness(plane)
-        plane.api.create(SPECS, spec("noop", objects)).must()
-        readiness.wait("noop")
-        time.sleep(SETTLED)
-        found = resync(plane, audit_log(plane))
-    writes = sum(e["verb"] in WRITES for e in found)
-    dry_runs = sum("dryRun" in e["requestURI"] for e in found)
-    lists = [e for e in found if e["verb"] == "list" and e["objectRef"]["resource"] == "configmaps"
-             and e["objectRef"]["namespace"] in NAMESPACES]
-    pages = sum("continue=" in e["requestURI"] for e in lists)
-    begun, allowed = len(lists) - pages, len(NAMESPACES)
-    rows = [[name, count, round(count / COUNT, 4)] for name, count in sorted(Counter(map(what, found)).items())]
-    rows.append(["all", len(found), round(len(found) / COUNT, 4)])
-    rows.append([f"  LISTs of the objects, without further pages (at most {allowed})", begun, round(begun / allowed, 2)])
-    rows.append(["  writes and dry-runs (none)", writes, round(writes / COUNT, 4)])
-    report([f"resync of {COUNT} ConfigMaps, nothing to do", "requests", "ratio"], rows,
-           {"benchmark": "noop", "objects": COUNT, "requests": len(found), "lists": begun, "pages": pages,
-            "writes": writes, "dry_runs": dry_runs, "requests_per_object": round(len(found) / COUNT, 4),
-            "ok": 0 < begun <= allowed and not writes and not dry_runs})
+    figures, rows = {}, []
+    with cluster("--audit") as plane, sides(plane) as running:
+        for side in running:
+            prepare(side)
+        for side in running:
+            found, worked = resync(side, audit_log(plane))
+            figures[side.name] = counts(side, found, worked)
+            if side.name == "operator":
+                rows = [[f"  {name}", count, "", ""] for name, count in sorted(Counter(map(what, found)).items())]
+    ours, before = figures["operator"], figures.get("before", {})
+    rows += [[key, value, before.get(key, ""), ratio(value, before.get(key))] for key, value in ours.items()]
+    report([f"resync of {COUNT} ConfigMaps, nothing to do", "now", "before", "now to before"], rows,
+           {"benchmark": "noop", "objects": COUNT, **figures,
+            "ok": 0 < ours["lists"] <= 2 and not ours["writes"] and not ours["dry_runs"]})
 
 
 if __name__ == "__main__":

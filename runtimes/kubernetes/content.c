@@ -213,6 +213,7 @@ static int list_kind(struct look *look, const char *namespace_name, struct error
                       &(struct kube_list){.path = path,
                                           .metadata_only = true,
                                           .impersonate = session->impersonate,
+                                          .for_tenant = true,
                                           .cancel = look->call->cancel,
                                           .on_item = on_item,
                                           .arg = look},

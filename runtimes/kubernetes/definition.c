@@ -18,7 +18,10 @@
 #define EXTENSIONS   "apiextensions.k8s.io/v1"
 #define REGISTRATION "apiregistration.k8s.io/v1"
 #define KNOWN_FOR    1000 /* ms that an answer counts: many targets ask the same at once */
-#define MAX_NAMES    512  /* of definitions of one group; with more, one is taken to be there */
+#define MAX_SEARCHES                                                                             \
+    8                 /* in that time for the Specs of one namespace: each lists all definitions \
+                       */
+#define MAX_NAMES 512 /* of definitions of one group; with more, one is taken to be there */
 
 struct search {
     struct runtime_session *session;
@@ -50,6 +53,7 @@ static int list_definitions(struct search *search, struct error *error)
         kube_path(EXTENSIONS, NULL, "customresourcedefinitions", NULL, NULL);
     struct kube_list list = {.path = path,
                              .metadata_only = true,
+                             .for_tenant = true,
                              .cancel = search->call->cancel,
                              .on_item = on_item,
                              .arg = search};
@@ -63,7 +67,8 @@ static int get(struct search *search, const char *group_version, const char *plu
                const char *name, const struct value **ret, struct error *error)
 {
     _cleanup_free_ char *path = kube_path(group_version, NULL, plural, name, NULL);
-    struct kube_request request = {.method = "GET", .path = path, .cancel = search->call->cancel};
+    struct kube_request request = {
+        .method = "GET", .path = path, .for_tenant = true, .cancel = search->call->cancel};
     struct error problem = {0};
     int r = session_time_left(search->session, search->call, &request.timeout, error);
 
@@ -118,14 +123,33 @@ static int no_server(struct search *search, struct error *error)
 
 /* ---- What was found a moment ago ---- */
 
+/* Searches of one namespace since undefined_before. */
+struct searches {
+    char *namespace_name;
+    unsigned count;
+};
+
+void kube_forget_definitions(struct kube_runtime *runtime)
+{
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&runtime->undefined, e));)
+        free((char *)(uintptr_t)e->key);
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&runtime->searches, e));) {
+        struct searches *searches = e->value;
+
+        free(searches->namespace_name);
+        free(searches);
+    }
+    strmap_done(&runtime->undefined);
+    strmap_done(&runtime->searches);
+    strmap_init(&runtime->undefined);
+    strmap_init(&runtime->searches);
+}
+
 static void forget_old(struct kube_runtime *runtime, int64_t now)
 {
     if (now < runtime->undefined_before + KNOWN_FOR)
         return;
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&runtime->undefined, e));)
-        free((char *)(uintptr_t)e->key);
-    strmap_done(&runtime->undefined);
-    strmap_init(&runtime->undefined);
+    kube_forget_definitions(runtime);
     runtime->undefined_before = now;
 }
 
@@ -138,6 +162,32 @@ static bool was_found(struct kube_runtime *runtime, const char *key)
     was_found = strmap_get(&runtime->undefined, key);
     pthread_mutex_unlock(&runtime->lock);
     return was_found;
+}
+
+/* A tenant's kinds that nothing defines cost the API server no more than so much. */
+static int count_search(struct kube_runtime *runtime, const char *namespace_name,
+                        struct error *error)
+{
+    struct searches *searches;
+    bool is_too_many;
+
+    pthread_mutex_lock(&runtime->lock);
+    forget_old(runtime, runtime->config.clock->monotonic(runtime->config.clock));
+    searches = strmap_get(&runtime->searches, namespace_name);
+    if (!searches) {
+        searches = NEW(struct searches);
+        searches->namespace_name = str_new(namespace_name);
+        strmap_put(&runtime->searches, searches->namespace_name, searches);
+    }
+    is_too_many = searches->count >= MAX_SEARCHES;
+    if (!is_too_many)
+        searches->count++;
+    pthread_mutex_unlock(&runtime->lock);
+    if (!is_too_many)
+        return 0;
+    return err_set(error, ERR_UNAVAILABLE, "TooManySearches",
+                   "too many kinds that are not served are looked for at once in namespace %s",
+                   namespace_name);
 }
 
 static void remember(struct kube_runtime *runtime, char **key)
@@ -162,6 +212,9 @@ int kube_is_undefined(struct runtime_session *session, const struct value *attri
         return 0; /* the core has no definitions, and loses no kind */
     if (was_found(session->runtime, key))
         return 1;
+    r = count_search(session->runtime, session->spec_namespace, error);
+    if (r < 0)
+        return r;
     search.suffix = str_printf(".%.*s", (int)length, group);
     r = no_definition(&search, error);
     if (r > 0)

@@ -134,6 +134,7 @@ static void observe_group(struct runtime_session *session, const struct runtime_
     struct kube_list list = {.path = path,
                              .metadata_only = true,
                              .impersonate = session->impersonate,
+                             .for_tenant = true,
                              .cancel = call->cancel,
                              .on_item = on_item,
                              .arg = &group};

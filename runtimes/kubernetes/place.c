@@ -161,6 +161,7 @@ static int ask(struct runtime_session *session, const struct kube_place *place,
     if (r < 0)
         return r;
     request->impersonate = session->impersonate;
+    request->for_tenant = true;
     request->cancel = call->cancel;
     r = kube_do(session->runtime->config.client, request, &answer, &problem);
     if (r < 0)

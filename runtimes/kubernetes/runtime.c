@@ -43,6 +43,7 @@ struct runtime *kube_runtime_new(const struct kube_runtime_config *config)
     runtime->watches = watches_new(config->client);
     pthread_mutex_init(&runtime->lock, NULL);
     strmap_init(&runtime->undefined);
+    strmap_init(&runtime->searches);
     return &runtime->base;
 }
 
@@ -53,9 +54,7 @@ void kube_runtime_free(struct runtime *base)
     if (!runtime)
         return;
     watches_free(runtime->watches);
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&runtime->undefined, e));)
-        free((char *)(uintptr_t)e->key);
-    strmap_done(&runtime->undefined);
+    kube_forget_definitions(runtime);
     pthread_mutex_destroy(&runtime->lock);
     free(runtime);
 }

@@ -30,6 +30,7 @@ struct kube_runtime {
 
     pthread_mutex_t lock;     /* of these */
     struct strmap undefined;  /* "Kind.group": no definition brings it; keys are owned */
+    struct strmap searches;   /* by namespace of Specs: searches for definitions; owned */
     int64_t undefined_before; /* ms, monotonic: what is in there was seen since then */
 };
 
@@ -198,6 +199,8 @@ int kube_read(struct runtime_session *session, const struct runtime_target *targ
  */
 int kube_is_undefined(struct runtime_session *session, const struct value *attributes,
                       const struct runtime_call *call, struct error *error);
+/* Frees what is known of definitions. With the runtime's lock, or at its end. */
+void kube_forget_definitions(struct kube_runtime *runtime);
 
 /* ---- guard.c ---- */
 

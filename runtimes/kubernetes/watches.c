@@ -10,6 +10,11 @@
 #include "runtimes/kubernetes/client/watch.h"
 #include "runtimes/kubernetes/session.h"
 
+/* A watch holds some 150 bytes for each object of its collection, and service accounts to watch as
+ * cost a tenant nothing. */
+#define MAX_WATCHES      512
+#define MAX_OF_NAMESPACE 64 /* of Specs */
+
 struct runtime_subscription {
     struct runtime_session *session; /* a reference */
     struct shared *shared;
@@ -26,7 +31,8 @@ struct runtime_subscription {
 /* One watch, of those that share it. In the map as long as it has subscribers. */
 struct shared {
     struct watches *in;
-    char *key; /* "user path" */
+    char *key;            /* "user path" */
+    char *spec_namespace; /* of the first that asked for it */
     LIST_HEAD(, runtime_subscription) subscribers;
     size_t n_subscribers;
     bool is_synced;
@@ -80,6 +86,7 @@ static void shared_free(struct shared *shared)
         return;
     kube_watch_free(shared->watch);
     free(shared->key);
+    free(shared->spec_namespace);
     free(shared);
 }
 
@@ -157,19 +164,34 @@ static void on_event(void *arg, enum kube_watch_event event, const struct value 
 
 /* ---- Subscribing ---- */
 
+/* With the lock. */
+static bool is_full(const struct watches *watches, const char *spec_namespace)
+{
+    size_t count = 0;
+
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&watches->by_key, e));) {
+        const struct shared *shared = e->value;
+
+        count += str_equal(shared->spec_namespace, spec_namespace);
+    }
+    return watches->by_key.count >= MAX_WATCHES || count >= MAX_OF_NAMESPACE;
+}
+
 /* With the lock, which keeps events away until all is in place. */
 static int share(struct watches *watches, const char *key, const char *path,
-                 const char *impersonate, struct shared **ret, struct error *error)
+                 const struct runtime_session *session, struct shared **ret, struct error *error)
 {
     struct shared *shared = NEW(struct shared);
     int r;
 
-    *shared = (struct shared){.in = watches, .key = str_new(key)};
+    *shared = (struct shared){
+        .in = watches, .key = str_new(key), .spec_namespace = str_new(session->spec_namespace)};
     LIST_INIT(&shared->subscribers);
     r = kube_watch_new(watches->client,
                        &(struct kube_watch_config){.path = path,
                                                    .metadata_only = true,
-                                                   .impersonate = impersonate,
+                                                   .impersonate = session->impersonate,
+                                                   .for_tenant = true,
                                                    .on_event = on_event,
                                                    .arg = shared},
                        &shared->watch, error);
@@ -191,8 +213,10 @@ static int join(struct watches *watches, const char *path, struct runtime_subscr
     struct shared *shared = strmap_get(&watches->by_key, key);
     int r = 0;
 
-    if (!shared)
-        r = share(watches, key, path, impersonate, &shared, error);
+    if (!shared && is_full(watches, new->session->spec_namespace))
+        r = err_set(error, ERR_UNAVAILABLE, "TooManyWatches", "as much is watched as may be");
+    else if (!shared)
+        r = share(watches, key, path, new->session, &shared, error);
     else if (shared->is_refused)
         r = err_set(error, ERR_FORBIDDEN, "AccessDenied", "it may not be watched");
     if (r < 0)

@@ -7,7 +7,9 @@
  * Each subscriber hears once that its subscription is in force: when the
  * watch's first list is complete, or at once where it is already, perhaps
  * before kube_subscribe() returns. A watch that is refused gives no hints.
- * It ends with its last subscription.
+ * It ends with its last subscription. There are at most 512 watches, and at
+ * most 64 for the Specs of one namespace: beyond that, waiters get no hints,
+ * and look by themselves.
  *
  * Thread-safe. Callbacks run without a lock of this module.
  */
@@ -26,7 +28,7 @@ void watches_free(struct watches *watches); /* after its subscriptions */
 size_t watches_count(struct watches *watches);
 
 /* runtime_ops. ERR_UNAVAILABLE KindNotKnown: where the object is would have to be asked first.
- * ERR_FORBIDDEN: the watch that it would share is refused at the moment. */
+ * ERR_UNAVAILABLE TooManyWatches. ERR_FORBIDDEN: the watch that it would share is refused at the moment. */
 int kube_subscribe(struct runtime_session *session, const struct runtime_target *target,
                    runtime_on_event *on_event, void *arg, struct runtime_subscription **ret,
                    struct error *error);

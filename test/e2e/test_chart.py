@@ -42,6 +42,8 @@ EVERYTHING = [
     "--set=controller.defaultServiceAccount=deployer",
     "--set=controller.actAsController=true",
     "--set=controller.concurrent=8",
+    "--set=controller.operationMemory=128Mi",
+    "--set=controller.maxTimeout=2h",
     "--set=controller.logLevel=debug",
     "--set=controller.logFormat=text",
     "--set=controller.extraArgs[0]=--no-cross-namespace-refs",
@@ -141,6 +143,8 @@ class TestRendered:
             "--default-service-account=deployer",
             "--act-as-controller",
             "--concurrent=8",
+            "--operation-memory=128Mi",
+            "--max-timeout=2h",
             "--no-cross-namespace-refs",
         ]
         assert {p["name"]: p["containerPort"] for p in container["ports"]} == {
@@ -208,6 +212,7 @@ class TestRendered:
             ("controller.loglevel=debug", "loglevel"),
             ("controller.logLevel=verbose", "logLevel"),
             ("controller.concurrent=0", "concurrent"),
+            ("controller.operationMemory=64M", "operationMemory"),
             ("image.digest=sha256:1", "digest"),
             ("metrics.port=80", "port"),
             ("crds.keep=maybe", "keep"),

@@ -1,11 +1,10 @@
 """What is secret is in the objects, and in Secrets; nowhere else."""
 
 import base64
-import gzip
 import json
 
-from kusion_e2e.controller import STATE
 from kusion_e2e.specs import Spec, resource
+from kusion_e2e.states import open_text
 
 FIRST, SECOND, THIRD = (base64.b64encode(word).decode() for word in
                         (b"hunter-first", b"hunter-second", b"hunter-third"))
@@ -26,14 +25,6 @@ def template(namespace, env):
 def env_of(cluster, namespace):
     found = cluster.api.get(f"/api/v1/namespaces/{namespace}/podtemplates/t").must().object
     return found["template"]["spec"]["containers"][0]["env"]
-
-
-def open_text(cluster, spec):
-    """Releases, the Spec itself without its own fields, and all ConfigMaps of the controller."""
-    kept = cluster.api.get(f"/api/v1/namespaces/{STATE}/configmaps").must().object["items"]
-    parts = [gzip.decompress(base64.b64decode(part)).decode(errors="replace")
-             for one in kept for part in one.get("binaryData", {}).values()]
-    return json.dumps([spec.releases(), spec.get()["status"], spec.events(), parts])
 
 
 def test_a_secret_in_a_list_is_never_shown(controlled, tenant):

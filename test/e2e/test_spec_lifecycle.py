@@ -128,7 +128,9 @@ def test_a_plan_too_long_for_a_status_is_kept_beside_it(controlled, tenant):
 
     status = eventually(ended, seconds=180)
     assert len(status["results"]) + status["omitted"] == count and status["omitted"] > 0
-    kept = f"/api/v1/namespaces/{STATE}/configmaps/{status['planRef']['name']}"
+    kind, _, place = status["planRef"]["name"].partition(" ")
+    assert kind == "ConfigMap" and place.startswith(f"{STATE}/"), status["planRef"]
+    kept = f"/api/v1/namespaces/{STATE}/configmaps/{place.partition('/')[2]}"
     data = controlled.api.get(kept).must().object["binaryData"]["plan"]
     results = json.loads(gzip.decompress(base64.b64decode(data)))
     assert [one["action"] for one in results] == ["create"] * count

@@ -86,6 +86,17 @@ static struct meaning meaning_of_status(int status)
     return (struct meaning){ERR_INTERNAL, "UnexpectedAnswer"};
 }
 
+#define DIGITS  "0123456789"
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+/* One word, as conditions and Events take it. Admission webhooks may write text there. */
+static bool is_word(const char *reason)
+{
+    size_t length = strspn(reason, LETTERS DIGITS);
+
+    return strspn(reason, LETTERS) && !reason[length] && length < ERROR_REASON_SIZE;
+}
+
 /* ---- Answers that need a second look ---- */
 
 static struct meaning meaning_of_not_found(const struct answer *answer)
@@ -141,6 +152,8 @@ static struct meaning meaning_of(const struct answer *answer)
         return meaning_of_status(answer->status);
     if (!*answer->reason)
         return meaning_of_no_reason(answer);
+    if (!is_word(answer->reason))
+        return meaning_of_status(answer->status);
     if (strcmp(answer->reason, "NotFound") == 0)
         return meaning_of_not_found(answer);
     if (strcmp(answer->reason, "Forbidden") == 0 && has_cause(answer, "NamespaceTerminating"))

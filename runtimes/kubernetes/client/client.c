@@ -19,8 +19,9 @@
 #define BACKOFF_MAXIMUM 5000
 
 struct kube_client {
-    struct http_client *requests, *watches;
-    struct http_loop *watch_loop;
+    struct http_client *requests, *watches; /* for tenants */
+    struct http_client *control, *control_watches;
+    struct http_loop *watch_loop, *control_watch_loop;
     struct kube_identity *identity;
     int (*guard)(void *arg, struct error *error);
     void *guard_arg;
@@ -47,12 +48,19 @@ int kube_client_new(const struct kube_client_config *config, struct kube_client 
     int rc;
 
     client->watch_loop = config->watches;
+    client->control_watch_loop =
+        config->control_watches ? config->control_watches : config->watches;
     client->guard = config->guard;
     client->guard_arg = config->guard_arg;
     client->identity = kube_identity_new(server, &system_clock);
     rc = http_client_new(config->requests, &http, &client->requests, error);
     if (rc == 0)
         rc = http_client_new(config->watches, &http, &client->watches, error);
+    if (rc == 0)
+        rc = http_client_new(config->control ? config->control : config->requests, &http,
+                             &client->control, error);
+    if (rc == 0)
+        rc = http_client_new(client->control_watch_loop, &http, &client->control_watches, error);
     if (rc < 0)
         return rc;
     *ret = TAKE(client);
@@ -65,6 +73,8 @@ void kube_client_free(struct kube_client *client)
         return;
     http_client_free(client->requests);
     http_client_free(client->watches);
+    http_client_free(client->control);
+    http_client_free(client->control_watches);
     kube_identity_free(client->identity);
     free(client);
 }
@@ -79,14 +89,19 @@ void kube_client_stats(const struct kube_client *client, struct kube_client_stat
     };
 }
 
-struct http_client *kube_client_watch_http(struct kube_client *client)
+struct http_client *kube_client_watch_http(struct kube_client *client, bool for_tenant)
 {
-    return client->watches;
+    return for_tenant ? client->watches : client->control_watches;
 }
 
-struct http_loop *kube_client_watch_loop(struct kube_client *client)
+struct http_loop *kube_client_watch_loop(struct kube_client *client, bool for_tenant)
 {
-    return client->watch_loop;
+    return for_tenant ? client->watch_loop : client->control_watch_loop;
+}
+
+static struct http_client *http_of(struct kube_client *client, const struct kube_request *request)
+{
+    return request->impersonate || request->for_tenant ? client->requests : client->control;
 }
 
 /* ---- Identity ---- */
@@ -349,7 +364,7 @@ static int attempt(struct exchange *exchange, int64_t timeout, struct http_respo
     }
     for (size_t i = 0; i < n_identity; i++)
         headers[http.n_headers++] = identity[i];
-    rc = http_do(client->requests, &http, response, error);
+    rc = http_do(http_of(client, request), &http, response, error);
     if (rc == 0 || response->sent)
         count(exchange);
     free_headers(identity, n_identity);

@@ -31,8 +31,13 @@ struct kube_client;
 
 struct kube_client_config {
     const struct kube_config *config; /* copied */
-    struct http_loop *requests;       /* borrowed: the loops outlive the client */
+    /* Borrowed: the loops outlive the client. What is done for a tenant may hang for as long as a
+     * webhook of theirs does; so it has loops of its own, and keeps no place that the Lease, our
+     * own kinds and the State need. */
+    struct http_loop *requests; /* for tenants */
     struct http_loop *watches;
+    struct http_loop *control;         /* our own; NULL: requests */
+    struct http_loop *control_watches; /* NULL: watches */
     const char *user_agent;
     bool http1;
     /* Asked before each mutating request but those marked unguarded; NULL: always allowed. */
@@ -45,12 +50,12 @@ int kube_client_new(const struct kube_client_config *config, struct kube_client 
 void kube_client_free(struct kube_client *client);
 DEFINE_CLEANUP(struct kube_client *, kube_client_free)
 
-#define KUBE_JSON "application/json"
+#define KUBE_JSON        "application/json"
 #define KUBE_APPLY_PATCH "application/apply-patch+yaml" /* its body is written JSON_FOR_YAML */
 #define KUBE_MERGE_PATCH "application/merge-patch+json"
-#define KUBE_JSON_PATCH "application/json-patch+json"
+#define KUBE_JSON_PATCH  "application/json-patch+json"
 /* Accept, for metadata only. */
-#define KUBE_METADATA "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+#define KUBE_METADATA      "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 #define KUBE_METADATA_LIST "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 struct kube_request {
@@ -60,11 +65,12 @@ struct kube_request {
     const char *content_type;    /* NULL: application/json */
     const char *accept;          /* NULL: application/json */
     const char *impersonate;     /* a user name ("system:serviceaccount:ns:name"), or NULL */
+    bool for_tenant;             /* on a tenant's behalf, though in our name: see the loops */
     bool idempotent;             /* may be sent again when its outcome is unknown */
     bool unguarded;              /* not asked of the guard: dry-runs, leases, reviews */
     const struct permit *permit; /* asked instead of the guard, for this use; NULL: the guard */
     enum permit_use use;
-    int64_t timeout;             /* ms, with all retries; 0: 60 s */
+    int64_t timeout; /* ms, with all retries; 0: 60 s */
     struct cancel *cancel;
     /* cancel and timeout act before it is sent, never after: what was sent has 60 s to be
      * answered. For changes, whose outcome has to be known. */
@@ -73,8 +79,8 @@ struct kube_request {
      * begun to arrive is retried. */
     int (*on_body)(void *arg, const char *data, size_t length, struct error *error);
     void *on_body_arg;
-    bool *ret_in_doubt; /* set, on errors too: it was sent, and may have been, or may yet be, carried
-                           out without an answer that says so; or NULL */
+    bool *ret_in_doubt; /* set, on errors too: it was sent, and may have been, or may yet be,
+                           carried out without an answer that says so; or NULL */
 };
 
 /*
@@ -94,10 +100,10 @@ struct kube_client_stats {
 };
 void kube_client_stats(const struct kube_client *client, struct kube_client_stats *ret);
 
-/* For streams (watch.h): headers that carry identity, and the client of the
- * watch loop; the loop itself, for timers. */
-struct http_client *kube_client_watch_http(struct kube_client *client);
-struct http_loop *kube_client_watch_loop(struct kube_client *client);
+/* For streams (watch.h): headers that carry identity, and the client of a
+ * watch loop, the tenants' or our own; the loop itself, for timers. */
+struct http_client *kube_client_watch_http(struct kube_client *client, bool for_tenant);
+struct http_loop *kube_client_watch_loop(struct kube_client *client, bool for_tenant);
 /* Adds "Authorization: …" and impersonation; free each and the array. */
 int kube_client_identity(struct kube_client *client, const char *impersonate, char ***ret,
                          size_t *ret_count, struct error *error);

@@ -23,6 +23,7 @@ static int get_page(struct kube_client *client, const struct kube_list *list, co
         .path = path,
         .accept = list->metadata_only ? KUBE_METADATA_LIST : KUBE_JSON,
         .impersonate = list->impersonate,
+        .for_tenant = list->for_tenant,
         .timeout = list->timeout,
         .cancel = list->cancel,
         .on_body = add_to_page,

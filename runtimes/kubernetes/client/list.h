@@ -12,17 +12,18 @@
 #define KUBE_LIST_PAGE 500
 
 struct kube_list {
-    const char *path;           /* of the collection, with selectors if any */
-    bool metadata_only;         /* items are PartialObjectMetadata */
-    const char *impersonate;    /* or NULL */
+    const char *path;        /* of the collection, with selectors if any */
+    bool metadata_only;      /* items are PartialObjectMetadata */
+    const char *impersonate; /* or NULL */
+    bool for_tenant;         /* as of kube_request */
     struct cancel *cancel;
-    int64_t timeout;            /* ms for each page; 0: 60 s */
-    json_on_value *on_item;     /* on the request loop's thread: quick, no waiting */
+    int64_t timeout;        /* ms for each page; 0: 60 s */
+    json_on_value *on_item; /* on the request loop's thread: quick, no waiting */
     void *arg;
 };
 
 /* ret_resource_version (may be NULL): to watch from; free() it. */
-int kube_list(struct kube_client *client, const struct kube_list *list,
-              char **ret_resource_version, struct error *error);
+int kube_list(struct kube_client *client, const struct kube_list *list, char **ret_resource_version,
+              struct error *error);
 
 #endif

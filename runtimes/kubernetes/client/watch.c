@@ -33,6 +33,7 @@
 struct kube_watch {
     struct kube_client *client;
     char *path, *impersonate;
+    bool for_tenant;
     bool metadata_only;
     void (*on_event)(void *arg, enum kube_watch_event event, const struct value *object,
                      const struct error *error);
@@ -188,8 +189,8 @@ static int start_stream(struct kube_watch *watch, struct error *error)
         headers[1 + i] = identity[i];
     http_stream_free(watch->ended_stream);
     watch->ended_stream = TAKE(watch->stream);
-    rc = http_stream_new(kube_client_watch_http(watch->client), &request, on_end, watch,
-                         &watch->stream, error);
+    rc = http_stream_new(kube_client_watch_http(watch->client, watch->for_tenant), &request, on_end,
+                         watch, &watch->stream, error);
     for (size_t i = 0; i < n_identity; i++)
         free(identity[i]);
     free(identity);
@@ -212,8 +213,8 @@ static void start_later(struct kube_watch *watch)
     if (!watch->is_stopping) {
         http_timer_free(watch->ended_timer);
         watch->ended_timer = TAKE(watch->timer);
-        watch->timer =
-            http_timer_new(kube_client_watch_loop(watch->client), delay, on_timer, watch);
+        watch->timer = http_timer_new(kube_client_watch_loop(watch->client, watch->for_tenant),
+                                      delay, on_timer, watch);
     }
     pthread_mutex_unlock(&watch->mutex);
 }
@@ -339,6 +340,7 @@ int kube_watch_new(struct kube_client *client, const struct kube_watch_config *c
     watch->client = client;
     watch->path = str_new(config->path);
     watch->impersonate = str_new(config->impersonate);
+    watch->for_tenant = config->for_tenant || config->impersonate;
     watch->metadata_only = config->metadata_only;
     watch->on_event = config->on_event;
     watch->arg = config->arg;

@@ -24,9 +24,10 @@ enum kube_watch_event {
 };
 
 struct kube_watch_config {
-    const char *path;         /* of the collection, with selectors if any; copied */
+    const char *path; /* of the collection, with selectors if any; copied */
     bool metadata_only;
-    const char *impersonate;  /* copied; or NULL */
+    const char *impersonate; /* copied; or NULL */
+    bool for_tenant;         /* as of kube_request */
     void (*on_event)(void *arg, enum kube_watch_event event, const struct value *object,
                      const struct error *error);
     void *arg;

@@ -16,13 +16,16 @@ PROGRAM = os.environ.get("KUSION_OPERATOR", str(ROOT / "build/release/bin/kusion
 class Controller:
     """One process. Several may run side by side: they share one Lease."""
 
-    def __init__(self, cluster, kubeconfig=None, state=STATE, flags=()):
+    def __init__(self, cluster, kubeconfig=None, state=STATE, flags=(), program=PROGRAM,
+                 environment=None):
+        self.cluster = cluster
         self.log = Path(tempfile.mkstemp(prefix="kusion-operator-", suffix=".log")[1])
-        command = [PROGRAM, "--kubeconfig", str(kubeconfig or cluster.kubeconfig),
+        command = [program, "--kubeconfig", str(kubeconfig or cluster.kubeconfig),
                    "--state-namespace", state, "--health-bind-address", "",
                    "--metrics-bind-address", "", *flags]
         with self.log.open("wb") as log:
-            self.process = subprocess.Popen(command, stderr=log)
+            self.process = subprocess.Popen(command, stderr=log,
+                                            env={**os.environ, **(environment or {})})
 
     def is_leading(self):
         assert self.process.poll() is None, self.log.read_text()[-3000:]

@@ -1,7 +1,12 @@
 """What the controller keeps of the Specs of one namespace: State's heads and chunks."""
 
+import base64
+import gzip
+import json
+
 from kusion_e2e.controller import STATE
 
+GZIP = b"\x1f\x8b"
 NAMESPACE = "api.kusion.io/spec-namespace"
 
 
@@ -13,3 +18,13 @@ def states(cluster, namespace):
     path = f"/api/v1/namespaces/{STATE}/configmaps?labelSelector=api.kusion.io/state"
     found = cluster.api.get(path).must().object["items"]
     return [one for one in found if spec_namespace(one) == namespace]
+
+
+def open_text(cluster, spec):
+    """All that may be read by those who may not read Secrets: Releases, the Spec's status, its
+    events, and what the controller keeps in ConfigMaps."""
+    kept = cluster.api.get(f"/api/v1/namespaces/{STATE}/configmaps").must().object["items"]
+    parts = [base64.b64decode(part) for one in kept for part in one.get("binaryData", {}).values()]
+    texts = [(gzip.decompress(part) if part.startswith(GZIP) else part).decode(errors="replace")
+             for part in parts]
+    return json.dumps([spec.releases(), spec.get()["status"], spec.events(), texts, kept])

@@ -10,6 +10,9 @@
  * (a status, an object that goes). test_api_server*.c of the client's tests say what it can; the
  * same tests that run against a real one (live) run against it as well (serve.c).
  *
+ * Not here: keys with NUL or U+001F in what is applied, Tables, protobuf, TLS, HTTP/2, quotas, sets
+ * in selectors.
+ *
  * Connections are closed after each answer: on one that is kept and breaks, curl sends a request
  * once more by itself, and what rules count would be a matter of luck.
  *

@@ -29,6 +29,7 @@ static const struct {
      false},
     {"apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", false,
      true, true},
+    {"apiregistration.k8s.io/v1", "APIService", "apiservices", false, true, false},
     {"api.kusion.io/v1", "Spec", "specs", true, true, true},
     {"api.kusion.io/v1", "Release", "releases", true, true, true},
 };

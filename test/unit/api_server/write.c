@@ -107,6 +107,8 @@ static void set_defaults(struct call *call, const struct value **object)
                        (long long)call->server->uids % 250 + 1);
 
         set(object, "spec", "clusterIP", value_pack("s", address));
+        if (!value_path(*object, "spec", "type", NULL))
+            set(object, "spec", "type", value_pack("s", "ClusterIP"));
     } else if (str_equal(kind, "CustomResourceDefinition")) {
         set(object, "status", "conditions",
             value_pack("[{s:s, s:s}, {s:s, s:s}]", "type", "Established", "status", "True", "type",

@@ -15,6 +15,8 @@
 
 #define MAX_FLAGS 16
 
+#define WATCHED "/apis/api.kusion.io/v1/specs"
+
 /* ---- The program ---- */
 
 /* Beside the test's own. */
@@ -69,16 +71,23 @@ void scene_start(struct scene *scene)
                               (char[]){"--log-level=debug"},
                               (char[]){"--leader-elect=false"}};
     size_t count = 6;
+    unsigned before;
     char *rest;
 
     for (char *flag = strtok_r(more, " ", &rest); flag && count + 1 < MAX_FLAGS;
          flag = strtok_r(NULL, " ", &rest))
         flags[count++] = flag;
+    before = api_server_count(scene->server, "watch", WATCHED);
     scene->pid = fork();
     if (scene->pid < 0)
         abort();
     if (scene->pid == 0)
         run_program(path, flags);
+    /* From here on it takes signals, and sees what changes. */
+    for (int ms = 0; ms < PATIENCE && api_server_count(scene->server, "watch", WATCHED) == before;
+         ms += STEP)
+        usleep(STEP * 1000);
+    EXPECT(api_server_count(scene->server, "watch", WATCHED) > before, "it starts");
 }
 
 void scene_kill(struct scene *scene)

@@ -25,9 +25,9 @@ struct scene {
 void scene_begin(struct scene *scene);
 void scene_end(struct scene *scene);
 
-void scene_start(struct scene *scene);
-void scene_kill(struct scene *scene); /* SIGKILL */
-void scene_stop(struct scene *scene); /* SIGTERM; fails the test unless it ends well within 10 s */
+void scene_start(struct scene *scene); /* returns when it watches Specs */
+void scene_kill(struct scene *scene);  /* SIGKILL */
+void scene_stop(struct scene *scene);  /* SIGTERM; fails the test unless it ends well within 10 s */
 /* Waits until it has ended by itself, whatever the way; at most 20 s. */
 void scene_expect_ended(struct scene *scene);
 

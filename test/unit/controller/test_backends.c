@@ -6,16 +6,16 @@
 
 static const struct {
     const char *backend;
-    const char *type; /* NULL: refused */
+    const char *type, *history; /* NULL: refused */
 } rows[] = {
-    {"kubernetes", "kubernetes"},
-    {"file:/nowhere/states", "file"},
-    {"file:", NULL},
-    {"file", NULL},
-    {"kubernetes:x", NULL},
-    {"kube", NULL},
-    {"files:/x", NULL},
-    {"", NULL},
+    {"kubernetes", "kubernetes", "kubernetes"},
+    {"file:/nowhere/states", "file", "documents"},
+    {"file:", NULL, NULL},
+    {"file", NULL, NULL},
+    {"kubernetes:x", NULL, NULL},
+    {"kube", NULL, NULL},
+    {"files:/x", NULL, NULL},
+    {"", NULL, NULL},
 };
 
 static void opens_the_store_that_the_flag_names(void)
@@ -37,6 +37,8 @@ static void opens_the_store_that_the_flag_names(void)
         EXPECT_INT(r, rows[i].type ? 0 : ERR_INVALID, rows[i].backend);
         EXPECT_STR(error.reason, rows[i].type ? "" : "InvalidFlag", rows[i].backend);
         EXPECT_STR(backends.store ? backends.store->ops->type : NULL, rows[i].type,
+                   rows[i].backend);
+        EXPECT_STR(backends.history ? backends.history->ops->type : NULL, rows[i].history,
                    rows[i].backend);
         EXPECT_STR(backends.runtimes[0]->ops->type, "Kubernetes", "a runtime");
         backends_done(&backends);

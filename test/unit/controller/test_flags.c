@@ -62,12 +62,37 @@ static const struct {
 };
 
 static const struct {
+    const char *text;
+    int64_t bytes;
+} sizes[] = {
+    {"1", 1}, {"64Mi", 64 << 20}, {"3Ki", 3 << 10}, {"2Gi", 2ll << 30}, {"2147483647", INT32_MAX},
+};
+
+static void takes_sizes(void)
+{
+    struct flags flags;
+    struct line line;
+
+    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+        const char *const arguments[MAX_ARGUMENTS] = {"--operation-memory", sizes[i].text};
+
+        EXPECT_INT(parse(&line, arguments, &flags, NULL), 0, sizes[i].text);
+        EXPECT_INT(flags.operation_memory, sizes[i].bytes, sizes[i].text);
+        line_done(&line);
+    }
+    EXPECT_INT(parse(&line, (const char *const[MAX_ARGUMENTS]){0}, &flags, NULL), 0, "nothing");
+    EXPECT_INT(flags.operation_memory, 64 << 20, "unless it is said");
+    line_done(&line);
+}
+
+static const struct {
     const char *name;
     size_t offset;
     int64_t fallback; /* ms */
     const char *text;
 } durations[] = {
     {"--drain-timeout", offsetof(struct flags, drain_timeout), 25000, "25s"},
+    {"--max-timeout", offsetof(struct flags, max_timeout), 86400000, "24h"},
 };
 
 static const struct {
@@ -244,6 +269,11 @@ static const struct {
     {{"--parallelism", "four"}, "--parallelism: \"four\" is not a number from 1 to 100"},
     {{"--parallelism", "18446744073709551617"},
      "--parallelism: \"18446744073709551617\" is not a number from 1 to 100"},
+    {{"--operation-memory=64M"}, "--operation-memory: \"64M\" is not a size as \"64Mi\" is"},
+    {{"--operation-memory=0"}, "--operation-memory: \"0\" is not a size as \"64Mi\" is"},
+    {{"--operation-memory="}, "--operation-memory: \"\" is not a size as \"64Mi\" is"},
+    {{"--operation-memory=Mi"}, "--operation-memory: \"Mi\" is not a size as \"64Mi\" is"},
+    {{"--operation-memory=-1Mi"}, "--operation-memory: \"-1Mi\" is not a size as \"64Mi\" is"},
     {{"--drain-timeout=5"}, "--drain-timeout: \"5\" is not a duration as \"1m30s\" is"},
     {{"--drain-timeout=-5s"}, "--drain-timeout: \"-5s\" is not a duration as \"1m30s\" is"},
     {{"--drain-timeout="}, "--drain-timeout: \"\" is not a duration as \"1m30s\" is"},
@@ -317,12 +347,13 @@ static void help_names_each_with_its_default(void)
     }
     for (size_t i = 0; i < ARRAY_SIZE(durations); i++)
         expect_help(text, durations[i].name, durations[i].text);
+    expect_help(text, "--operation-memory", "64Mi");
     for (size_t i = 0; i < ARRAY_SIZE(booleans); i++)
         expect_help(text, booleans[i].name, booleans[i].fallback ? "true" : "false");
     for (const char *at = text; (at = strstr(at, "\n  --")); at++)
         n_flags++;
     EXPECT_INT(n_flags,
-               ARRAY_SIZE(strings) + ARRAY_SIZE(counts) + ARRAY_SIZE(durations) +
+               ARRAY_SIZE(strings) + ARRAY_SIZE(counts) + 1 + ARRAY_SIZE(durations) +
                    ARRAY_SIZE(booleans),
                "flags that this test knows");
 }
@@ -360,4 +391,4 @@ static void takes_the_short_form_of_help(void)
 SUITE(flags, TEST(takes_the_short_form_of_help), TEST(has_defaults), TEST(takes_strings),
       TEST(takes_counts), TEST(takes_durations), TEST(takes_booleans),
       TEST(takes_several_and_the_last_counts), TEST(refuses_and_says_what_is_wrong),
-      TEST(help_names_each_with_its_default))
+      TEST(help_names_each_with_its_default), TEST(takes_sizes))

@@ -207,6 +207,64 @@ static void a_new_generation_ends_the_old_one(void)
     scene_end(&scene);
 }
 
+/* What was sent when the newer generation came goes on by itself: the old Release names it. */
+static void the_old_one_names_the_calls_that_go_on(void)
+{
+    struct scene scene = {0};
+    _cleanup_value_ const struct value *old = NULL;
+    const struct value *status, *ready;
+    unsigned rule;
+
+    scene_begin(&scene);
+    rule = api_server_rule(
+        scene.server,
+        &(struct api_rule){.verb = "apply", .path = CONFIGMAPS "/a", .fault = API_HOLD});
+    scene_spec(&scene, "web", "\"retryInterval\":\"1s\",", CONFIGMAP("a", "1"));
+    EXPECT(api_server_wait_hits(scene.server, rule, 1), "it is sent");
+    scene_spec(&scene, "web", "\"retryInterval\":\"1s\",",
+               CONFIGMAP("a", "2") "," CONFIGMAP("b", "1"));
+    scene_expect_there(&scene, RELEASES "/web-2");
+    old = api_server_get(scene.server, RELEASES "/web-1");
+    status = value_get(old, "status");
+    ready = value_at(value_get(status, "conditions"), 0);
+    EXPECT_STR(value_get_string(status, "phase"), "cancelled", "the old one");
+    EXPECT_STR(value_get_string(ready, "message"),
+               "a newer generation of the Spec came; still under way: " CONFIGMAP_ID("a"),
+               "what goes on");
+    EXPECT_STR(value_get_string(value_at(value_get(status, "results"), 0), "message"),
+               "under way when it was cancelled: Superseded", "what became of it");
+    api_server_release(scene.server, rule);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_DATA(&scene, "a", "2");
+    EXPECT_DATA(&scene, "b", "1");
+    EXPECT_PHASE(&scene, "web", 1, "cancelled");
+    scene_end(&scene);
+}
+
+/* What was recorded is gone: what the Spec names is taken over again, and none of it made anew. */
+static void takes_over_what_it_lost_the_record_of(void)
+{
+    _cleanup_value_ const struct value *before = NULL, *after = NULL;
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_expect_quiet(&scene);
+    before = api_server_get(scene.server, CONFIGMAPS "/a");
+    api_server_do(scene.server, "DELETE", STATES, NULL, NULL);
+    scene_ask(&scene, "web");
+    scene_expect_quiet(&scene);
+    after = api_server_get(scene.server, CONFIGMAPS "/a");
+    EXPECT(value_equal(value_path(before, "metadata", "uid", NULL),
+                       value_path(after, "metadata", "uid", NULL)),
+           "the same object");
+    EXPECT_INT(api_server_size(scene.server, STATES), 1, "recorded again");
+    EXPECT_INT(api_server_size(scene.server, "/api/v1/namespaces/team/events"), 3,
+               "told: two Releases, and that State is gone");
+    scene_end(&scene);
+}
+
 static void refuses_what_is_wrong(void)
 {
     struct scene scene = {0};
@@ -226,4 +284,5 @@ SUITE(scenario_apply, TEST(makes_what_is_new), TEST(a_look_at_what_is_well_write
       TEST(prunes_what_left_the_spec), TEST(tries_again_what_failed),
       TEST(makes_nothing_without_the_finalizer), TEST(does_nothing_while_suspended),
       TEST(two_specs_do_not_share), TEST(a_new_generation_ends_the_old_one),
+      TEST(the_old_one_names_the_calls_that_go_on), TEST(takes_over_what_it_lost_the_record_of),
       TEST(refuses_what_is_wrong))

@@ -94,4 +94,51 @@ static void survives_kills(void)
     }
 }
 
-SUITE(scenario_crash, TEST(survives_kills))
+/* ---- Another Spec, before the next process comes ---- */
+
+/* The Spec changes or goes while nobody looks: whatever was made of it before is known, and taken
+ * away. */
+static bool leave_nothing(unsigned n, const char *meanwhile)
+{
+    struct scene scene = {0};
+    bool was_cut;
+
+    scene_begin(&scene);
+    api_server_cut_after(scene.server, n);
+    scene_spec(&scene, "web", "", BOTH);
+    scene_expect_quiet(&scene);
+    was_cut = api_server_is_cut(scene.server);
+    scene_kill(&scene);
+    api_server_mend(scene.server);
+    if (meanwhile)
+        scene_spec(&scene, "web", "", meanwhile);
+    else
+        api_server_delete(scene.server, WEB);
+    scene_start(&scene);
+    if (meanwhile)
+        scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    else
+        scene_expect_gone(&scene, WEB);
+    scene_expect_quiet(&scene);
+    EXPECT_DATA(&scene, "a", NULL);
+    EXPECT_DATA(&scene, "b", NULL);
+    EXPECT_DATA(&scene, "c", meanwhile ? "1" : NULL);
+    EXPECT_INT(api_server_size(scene.server, STATES), meanwhile ? 1 : 0, "State");
+    scene_end(&scene);
+    return was_cut;
+}
+
+static void forgets_nothing_that_it_made(void)
+{
+    static const char *const meanwhile[] = {NULL, CONFIGMAP("c", "1")};
+
+    for (size_t i = 0; i < ARRAY_SIZE(meanwhile); i++) {
+        unsigned n = 1;
+
+        while (n < 20 && leave_nothing(n, meanwhile[i]))
+            n++;
+        EXPECT(n > 7 && n < 20, "after each write");
+    }
+}
+
+SUITE(scenario_crash, TEST(survives_kills), TEST(forgets_nothing_that_it_made))

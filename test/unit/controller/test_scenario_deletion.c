@@ -162,6 +162,40 @@ static void guards_what_would_go_with_a_namespace(void)
     scene_end(&scene);
 }
 
+/* Without State it is not known what there is: the finalizer stays, until the policy says that all
+ * is left. */
+static void holds_what_it_has_no_record_of(void)
+{
+    struct scene scene = {0};
+
+    begin(&scene, "\"retryInterval\":\"1s\",", CONFIGMAP("a", "1"));
+    api_server_do(scene.server, "DELETE", STATES, NULL, NULL);
+    api_server_delete(scene.server, WEB);
+    scene_expect_ready(&scene, "web", "False", "StateLost");
+    EXPECT_DATA(&scene, "a", "1");
+    scene_spec(&scene, "web", "\"deletionPolicy\":\"Orphan\",", CONFIGMAP("a", "1"));
+    scene_expect_gone(&scene, WEB);
+    EXPECT_DATA(&scene, "a", "1");
+    scene_end(&scene);
+}
+
+/* The definition of Specs goes, and takes all Specs along: surely not what they hold. */
+static void holds_while_the_definition_goes(void)
+{
+    static const char definition[] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
+                                     "specs.api.kusion.io";
+    struct scene scene = {0};
+
+    begin(&scene, "\"retryInterval\":\"1s\",", CONFIGMAP("a", "1"));
+    api_server_edit(scene.server, definition, "{\"metadata\":{\"finalizers\":[\"x/y\"]}}");
+    api_server_delete(scene.server, definition);
+    api_server_delete(scene.server, WEB);
+    scene_expect_ready(&scene, "web", "False", "DeletionGuardTripped");
+    EXPECT_DATA(&scene, "a", "1");
+    EXPECT_INT(api_server_count(scene.server, "delete", CONFIGMAPS "/a"), 0, "not even tried");
+    scene_end(&scene);
+}
+
 /* Refused from the start, it never had a finalizer. */
 static void goes_at_once_where_nothing_was_made(void)
 {
@@ -179,4 +213,5 @@ static void goes_at_once_where_nothing_was_made(void)
 SUITE(scenario_deletion, TEST(takes_all_away), TEST(leaves_alone_what_is_suspended),
       TEST(waits_for_finalizers_of_others), TEST(deletes_by_uid),
       TEST(holds_what_it_may_not_delete), TEST(ends_what_is_under_way),
-      TEST(guards_what_would_go_with_a_namespace), TEST(goes_at_once_where_nothing_was_made))
+      TEST(guards_what_would_go_with_a_namespace), TEST(holds_what_it_has_no_record_of),
+      TEST(holds_while_the_definition_goes), TEST(goes_at_once_where_nothing_was_made))

@@ -22,17 +22,12 @@ struct memory_medium {
     struct memory_medium_config config;
     struct strmap documents; /* key to struct kept; stay until the end */
     uint64_t last_version;
-    size_t fail_in; /* 0: no fault is planned */
-    enum memory_fault fault;
-    memory_on_call *on_call;
-    void *on_call_arg;
     size_t counts[MEMORY_CALLS];
 };
 
 struct memory_store {
     struct store base;
     struct memory_medium *medium;
-    bool is_killed;
 };
 
 struct memory_file {
@@ -99,22 +94,6 @@ static struct kept *find(struct memory_medium *medium, const struct document_nam
     return kept;
 }
 
-void memory_fail(struct memory_medium *medium, size_t nth, enum memory_fault fault)
-{
-    pthread_mutex_lock(&medium->lock);
-    medium->fail_in = nth;
-    medium->fault = fault;
-    pthread_mutex_unlock(&medium->lock);
-}
-
-void memory_watch(struct memory_medium *medium, memory_on_call *fn, void *arg)
-{
-    pthread_mutex_lock(&medium->lock);
-    medium->on_call = fn;
-    medium->on_call_arg = arg;
-    pthread_mutex_unlock(&medium->lock);
-}
-
 void memory_damage(struct memory_medium *medium, const struct document_name *name, const char *part)
 {
     struct kept *kept;
@@ -159,39 +138,6 @@ size_t memory_documents(struct memory_medium *medium)
 static struct memory_medium *medium_of(const struct memory_file *file)
 {
     return ((struct memory_store *)file->base.store)->medium;
-}
-
-static enum memory_fault ask(const struct memory_file *file, enum memory_call call, bool is_done)
-{
-    struct memory_medium *medium = medium_of(file);
-    const struct memory_event event = {call, &file->kept->name, file->base.store, is_done};
-    memory_on_call *fn;
-    void *arg;
-
-    pthread_mutex_lock(&medium->lock);
-    fn = medium->on_call;
-    arg = medium->on_call_arg;
-    pthread_mutex_unlock(&medium->lock);
-    return fn ? fn(arg, &event) : MEMORY_NO_FAULT;
-}
-
-static int killed(const struct memory_file *file, struct error *error)
-{
-    struct memory_store *store = (struct memory_store *)file->base.store;
-    bool is_killed;
-
-    pthread_mutex_lock(&store->medium->lock);
-    is_killed = store->is_killed;
-    pthread_mutex_unlock(&store->medium->lock);
-    return is_killed ? err_set(error, ERR_UNAVAILABLE, NULL, "the process was killed") : 0;
-}
-
-/* Lock held. The fault that was planned for this change. */
-static enum memory_fault planned(struct memory_medium *medium)
-{
-    if (medium->fail_in == 0 || --medium->fail_in > 0)
-        return MEMORY_NO_FAULT;
-    return medium->fault;
 }
 
 static int may_change(const struct memory_file *file, const struct store_call *call,
@@ -259,54 +205,20 @@ static int make(struct memory_file *file, const struct change *change, struct er
     return 0;
 }
 
-static int unavailable(struct error *error)
-{
-    return err_set(error, ERR_UNAVAILABLE, NULL, "the store did not answer");
-}
-
-/* As make(), with the fault that is to happen. */
-static int make_or_fail(struct memory_file *file, const struct change *change,
-                        enum memory_fault fault, struct error *error)
-{
-    struct memory_medium *medium = medium_of(file);
-    int r;
-
-    pthread_mutex_lock(&medium->lock);
-    if (fault == MEMORY_NO_FAULT)
-        fault = planned(medium);
-    if (fault == MEMORY_FAIL_BEFORE) {
-        r = unavailable(error);
-    } else if (fault == MEMORY_CONFLICT) {
-        file->kept->version = ++medium->last_version;
-        r = conflict(error);
-    } else {
-        r = make(file, change, error);
-        if (r == 0 && fault == MEMORY_FAIL_AFTER)
-            r = unavailable(error);
-        else if (r == 0)
-            file->version = file->kept->exists ? file->kept->version : 0;
-    }
-    pthread_mutex_unlock(&medium->lock);
-    return r;
-}
-
 static int run(struct store_file *base, const struct store_call *call, const struct change *change,
                struct error *error)
 {
     struct memory_file *file = (struct memory_file *)base;
-    enum memory_fault fault;
+    struct memory_medium *medium = medium_of(file);
     int r = may_change(file, call, error);
 
     if (r < 0)
         return r;
-    fault = ask(file, change->call, false);
-    r = killed(file, error);
+    pthread_mutex_lock(&medium->lock);
+    r = make(file, change, error);
     if (r == 0)
-        r = make_or_fail(file, change, fault, error);
-    if (r == 0) {
-        ask(file, change->call, true);
-        r = killed(file, error);
-    }
+        file->version = file->kept->exists ? file->kept->version : 0;
+    pthread_mutex_unlock(&medium->lock);
     return r;
 }
 
@@ -382,19 +294,13 @@ static int memory_read(struct store_file *base, const struct store_call *call, s
 {
     struct memory_file *file = (struct memory_file *)base;
     struct memory_medium *medium = medium_of(file);
-    enum memory_fault fault = ask(file, MEMORY_READ, false);
-    int r = killed(file, error);
+    int r;
 
-    if (r < 0)
-        return r;
     if (cancel_fired(call->cancel))
         return err_set(error, ERR_CANCELLED, NULL, "%s", cancel_reason(call->cancel));
-    if (fault != MEMORY_NO_FAULT)
-        return unavailable(error);
     pthread_mutex_lock(&medium->lock);
     r = copy_out(file, ret, error);
     pthread_mutex_unlock(&medium->lock);
-    ask(file, MEMORY_READ, true);
     return r;
 }
 
@@ -470,17 +376,4 @@ struct store *memory_store_new(struct memory_medium *medium)
     store->base.ops = medium->config.cannot_append ? &ops_without_append : &ops;
     store->medium = medium;
     return &store->base;
-}
-
-void memory_store_kill(struct store *base)
-{
-    struct memory_store *store = (struct memory_store *)base;
-    struct memory_medium *medium = store->medium;
-
-    pthread_mutex_lock(&medium->lock);
-    store->is_killed = true;
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&medium->documents, e));)
-        if (((struct kept *)e->value)->owner == base)
-            ((struct kept *)e->value)->owner = NULL;
-    pthread_mutex_unlock(&medium->lock);
 }

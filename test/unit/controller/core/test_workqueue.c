@@ -277,7 +277,50 @@ static void wakes_for_a_delayed_key_while_another_is_handled(void)
     workqueue_free(crowd.queue);
 }
 
-SUITE(workqueue, TEST(gives_each_key_once), TEST(gives_a_key_again_only_when_it_is_done),
-      TEST(waits_for_the_earliest_time), TEST(backs_off_until_it_is_forgotten),
-      TEST(does_nothing_after_a_shut_down), TEST(never_gives_a_key_to_two),
-      TEST(wakes_for_a_delayed_key_while_another_is_handled))
+static void expect_order(struct fixture *fixture, const char *const *keys, size_t n,
+                         const char *note)
+{
+    for (size_t i = 0; i < n; i++) {
+        _cleanup_free_ char *key = workqueue_get(fixture->queue);
+
+        EXPECT_STR(key, keys[i], note);
+        workqueue_done(fixture->queue, key);
+    }
+    expect_next(fixture, "", note);
+}
+
+static void gives_what_goes_on_before_what_is_new(void)
+{
+    struct fixture fixture;
+    _cleanup_free_ char *out = NULL;
+
+    fixture_start(&fixture);
+    workqueue_add(fixture.queue, "new 1");
+    workqueue_add(fixture.queue, "on 2");
+    workqueue_add(fixture.queue, "new 2");
+    workqueue_add_first(fixture.queue, "on 1");
+    workqueue_add_first(fixture.queue, "on 2");
+    workqueue_add_first(fixture.queue, "on 1");
+    workqueue_add(fixture.queue, "on 2");
+    expect_stats(&fixture, 4, 0, 0, "each once");
+    expect_order(&fixture, (const char *const[]){"on 1", "on 2", "new 1", "new 2"}, 4,
+                 "first those that go on, each kind in its order");
+
+    workqueue_add(fixture.queue, "a");
+    out = workqueue_get(fixture.queue);
+    workqueue_add(fixture.queue, "b");
+    workqueue_add(fixture.queue, "a");
+    workqueue_add_first(fixture.queue, "a");
+    workqueue_done(fixture.queue, "a");
+    expect_order(&fixture, (const char *const[]){"a", "b"}, 2, "while it was out");
+
+    workqueue_add(fixture.queue, "b");
+    workqueue_add(fixture.queue, "a");
+    expect_order(&fixture, (const char *const[]){"b", "a"}, 2, "and not for ever");
+    workqueue_free(fixture.queue);
+}
+
+SUITE(workqueue, TEST(gives_each_key_once), TEST(gives_what_goes_on_before_what_is_new),
+      TEST(gives_a_key_again_only_when_it_is_done), TEST(waits_for_the_earliest_time),
+      TEST(backs_off_until_it_is_forgotten), TEST(does_nothing_after_a_shut_down),
+      TEST(never_gives_a_key_to_two), TEST(wakes_for_a_delayed_key_while_another_is_handled))

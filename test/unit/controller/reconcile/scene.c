@@ -32,7 +32,6 @@ void scene_start(struct scene *scene, const struct fake_step *steps, size_t n_st
     scene->context = (struct reconcile_context){
         .client = scene->api.client,
         .clock = &scene->clock.source,
-        .state_namespace = "own",
         .events = event_recorder_new(scene->events.client, &system_clock, "test", "test-0"),
         .default_service_account = "default",
         .parallelism = 1,

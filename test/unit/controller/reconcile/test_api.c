@@ -31,7 +31,8 @@ static void takes_keys_apart(void)
 
 static void knows_where_its_kinds_are(void)
 {
-    static const struct spec_key web = {"team", "web"}, web_1 = {"team", "web-1"}, all = {"team", NULL};
+    static const struct spec_key web = {"team", "web"}, web_1 = {"team", "web-1"},
+                                 all = {"team", NULL};
     _cleanup_free_ char *spec = api_spec_path(&web, NULL);
     _cleanup_free_ char *status = api_spec_path(&web, "status");
     _cleanup_free_ char *releases = api_release_path(&all, NULL);
@@ -297,7 +298,37 @@ static void makes_another_plan_key_each_time(void)
     scene_stop(&scene);
 }
 
-SUITE(api, TEST(takes_keys_apart), TEST(knows_where_its_kinds_are),
+static void believes_no_other_answer(void)
+{
+    static const struct {
+        const char *text;
+        int r;
+    } rows[] = {
+        {"{\"kind\":\"Spec\",\"metadata\":{\"namespace\":\"team\",\"name\":\"web\",\"uid\":\"u\"}}",
+         0},
+        {"{\"kind\":\"Spec\",\"metadata\":{\"namespace\":\"team\",\"name\":\"web\"}}",
+         ERR_UNAVAILABLE},
+        {"{\"kind\":\"Spec\",\"metadata\":{\"namespace\":\"x\",\"name\":\"web\",\"uid\":\"u\"}}",
+         ERR_UNAVAILABLE},
+        {"{\"kind\":\"Spec\",\"metadata\":{\"namespace\":\"team\",\"name\":\"x\",\"uid\":\"u\"}}",
+         ERR_UNAVAILABLE},
+        {"{\"kind\":\"Status\",\"metadata\":{}}", ERR_UNAVAILABLE},
+        {"{}", ERR_UNAVAILABLE},
+        {"[]", ERR_UNAVAILABLE},
+        {"null", ERR_UNAVAILABLE},
+    };
+    const struct spec_key key = {"team", "web"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *object = NULL;
+
+        EXPECT_INT(json_read(rows[i].text, strlen(rows[i].text), &object, NULL), 0, rows[i].text);
+        EXPECT_INT(api_check_object(object, "Spec", &key, NULL), rows[i].r, rows[i].text);
+    }
+    EXPECT_INT(api_check_object(NULL, "Spec", &key, NULL), ERR_UNAVAILABLE, "an empty answer");
+}
+
+SUITE(api, TEST(believes_no_other_answer), TEST(takes_keys_apart), TEST(knows_where_its_kinds_are),
       TEST(knows_what_is_being_deleted), TEST(writes_a_status), TEST(sends_the_status_alone),
       TEST(gives_up_where_it_changes_always), TEST(knows_what_namespace_terminates),
       TEST(reads_or_makes_the_plan_key), TEST(makes_another_plan_key_each_time))

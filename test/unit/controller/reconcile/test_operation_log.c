@@ -73,7 +73,8 @@ static void expect_metric(const struct fixture *fixture, const char *sample)
 static void tells_of_both_ends(void)
 {
     struct fixture fixture;
-    struct release release = {.metadata = value_pack("{s:s}", "name", "web-7"), .revision = 7};
+    static char name[] = "web-7";
+    const struct release release = {.name = name, .revision = 7};
 
     fixture_start(&fixture, RELEASE_APPLY);
     operation_log_release(&fixture.run, NULL);
@@ -89,7 +90,6 @@ static void tells_of_both_ends(void)
     expect_metric(&fixture, "kusion_operations_total{operation=\"apply\",result=\"succeeded\","
                             "reason=\"ReconciliationSucceeded\"} 1\n");
     expect_metric(&fixture, "kusion_operation_duration_seconds_sum{operation=\"apply\"} 1.5\n");
-    value_unref(release.metadata);
     fixture_stop(&fixture);
 }
 

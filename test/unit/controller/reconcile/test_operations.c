@@ -34,7 +34,8 @@ static void fixture_start(struct fixture *fixture)
     fixture->ledgers =
         ledgers_new(&(struct ledgers_config){.store = fixture->store, .clock = &system_clock});
     fixture->executor = executor_new(&(struct executor_config){.clock = &system_clock});
-    fixture->operations = operations_new(&(struct operations_config){enqueue, fixture});
+    fixture->operations =
+        operations_new(&(struct operations_config){.enqueue = enqueue, .arg = fixture});
 }
 
 static void fixture_stop(struct fixture *fixture)
@@ -231,6 +232,44 @@ static void at_the_end_nothing_begins_any_more(void)
     fixture_stop(&fixture);
 }
 
+static void previews_are_bounded(void)
+{
+    static const struct {
+        const char *key, *spec, *note;
+        bool is_free;
+    } rows[] = {
+        {"a/r0", "x", "the first of x", true},
+        {"a/r1", "x", "the second", true},
+        {"a/r2", "x", "a third", false},
+        {"a/r1", "x", "the second again", true},
+        {"b/r0", "x", "of the same name elsewhere", true},
+        {"a/r3", "y", "of another Spec", true},
+        {"a/r4", "y", "", true},
+        {"a/r5", "z", "", true},
+        {"a/r6", "z", "", true},
+        {"a/r7", "v", "", true},
+        {"a/r8", "v", "the eighth of the namespace", true},
+        {"a/r9", "w", "a ninth", false},
+        {"b/r1", "w", "another namespace has room", true},
+    };
+    struct attempt *ended;
+    struct fixture fixture;
+
+    fixture_start(&fixture);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        EXPECT_INT(attempt_reserve_preview(operations_enter(fixture.operations, rows[i].key),
+                                           rows[i].spec),
+                   rows[i].is_free, rows[i].note);
+    ended = operations_enter(fixture.operations, "a/r0");
+    attempt_end(ended);
+    operations_leave(ended);
+    EXPECT(attempt_reserve_preview(operations_enter(fixture.operations, "a/r9"), "w"),
+           "one ended, so there is room");
+    EXPECT(!attempt_reserve_preview(operations_enter(fixture.operations, "a/r2"), "x"), "for one");
+    fixture_stop(&fixture);
+}
+
 SUITE(operations, TEST(an_attempt_lives_with_its_operation), TEST(what_is_planned_is_looked_at),
       TEST(what_is_superseded_is_cancelled_at_once), TEST(what_comes_while_it_is_begun_is_not_lost),
-      TEST(remembers_that_it_was_asked_for), TEST(at_the_end_nothing_begins_any_more))
+      TEST(remembers_that_it_was_asked_for), TEST(previews_are_bounded),
+      TEST(at_the_end_nothing_begins_any_more))

@@ -1,27 +1,28 @@
+/* Releases over a history of documents in memory, and those that a person made over a scripted
+ * server. */
 #include "controller/reconcile/releases.h"
 
 #include <stdatomic.h>
 
+#include "controller/reconcile/plans.h"
 #include "controller/reconcile/report.h"
 #include "engine/base/json.h"
 #include "engine/base/str.h"
-#include "engine/spec/name.h"
+#include "engine/release/document_history.h"
+#include "engine/state/compress.h"
 #include "test/unit/controller/reconcile/scene.h"
+#include "test/unit/engine/faulty_store.h"
+#include "test/unit/engine/memory_store.h"
 #include "test/unit/suite.h"
 
 #define RELEASES "/apis/api.kusion.io/v1/namespaces/team/releases"
-#define LIST_PATH                                      \
-    "GET " RELEASES "?fieldSelector=spec.specRef.name" \
-    "%3Dweb&labelSelector=api.kusion.io%2Fgenerated%3Dtrue&"
-#define ANNOTATED(name, revision)                                  \
-    "{\"metadata\":{\"namespace\":\"team\",\"name\":\"" name       \
-    "\",\"uid\":\"u\",\"resourceVersion\":\"7\",\"annotations\":{" \
-    "\"api.kusion.io/revision\":\"" revision "\",\"api.kusion.io/spec-generation\":\"4\"}}"
-#define ITEM(name, revision) ANNOTATED(name, revision) "}"
-#define RELEASE(name, revision, operation, status) \
-    ANNOTATED(name, revision) ",\"spec\":{\"operation\":\"" operation "\"},\"status\":" status "}"
-#define WEB_3 RELEASE("web-3", "3", "Apply", "{\"phase\":\"applying\"}")
+#define RELEASE(name, operation, status)                                               \
+    "{\"metadata\":{\"namespace\":\"team\",\"name\":\"" name                           \
+    "\",\"uid\":\"u\",\"resourceVersion\":\"7\"},\"spec\":{\"operation\":\"" operation \
+    "\"},\"status\":" status "}"
+#define LOOK RELEASE("look", "Preview", "{\"phase\":\"previewing\"}")
 
+static const struct store_call plain;
 static const struct release_subject subject = {
     .key = {"team", "web"}, .generation = 4, .project = "p", .workspace = "w"};
 
@@ -32,185 +33,171 @@ static void expect_json(const struct value *actual, const char *expected, const 
     EXPECT_STR(text, expected, note);
 }
 
-/* ---- Reading ---- */
+/* ---- A history in memory ---- */
 
-static void reads_what_an_object_says(void)
-{
-    static const struct {
-        const char *note, *object;
-        int64_t revision, generation;
-        enum release_operation operation;
-        enum release_phase phase;
-    } rows[] = {
-        {"whole", WEB_3, 3, 4, RELEASE_APPLY, PHASE_APPLYING},
-        {"destroy", RELEASE("a", "12", "Destroy", "{\"phase\":\"succeeded\"}"), 12, 4,
-         RELEASE_DESTROY, PHASE_SUCCEEDED},
-        {"not begun", RELEASE("a", "1", "Preview", "{\"observedGeneration\":-1}"), 1, 4,
-         RELEASE_PREVIEW, PHASE_NONE},
-        {"a phase that is none", RELEASE("a", "1", "Rollback", "{\"phase\":\"x\"}"), 1, 4,
-         RELEASE_ROLLBACK, PHASE_NONE},
-        {"a revision that is no number", RELEASE("a", "1.5", "Apply", "{}"), 0, 4, RELEASE_APPLY,
-         PHASE_NONE},
-        {"a revision that does not fit", RELEASE("a", "99999999999999999999", "Apply", "{}"), 0, 4,
-         RELEASE_APPLY, PHASE_NONE},
-        {"made by hand", "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"operation\":\"Preview\"}}", 0,
-         0, RELEASE_PREVIEW, PHASE_NONE},
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        _cleanup_value_ const struct value *object = scene_value(rows[i].object);
-        _cleanup_(release_free_p) struct release *release = release_of(object);
-
-        EXPECT_INT(release->revision, rows[i].revision, rows[i].note);
-        EXPECT_INT(release->generation, rows[i].generation, rows[i].note);
-        EXPECT_INT(release->operation, rows[i].operation, rows[i].note);
-        EXPECT_INT(release->phase, rows[i].phase, rows[i].note);
-        EXPECT(value_equal(release->metadata, value_get(object, "metadata")), rows[i].note);
-        EXPECT(value_equal(release->status, value_get(object, "status")), rows[i].note);
-    }
-}
-
-#define LIST(items) \
-    "{\"kind\":\"List\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[" items "]}"
-
-static const struct {
-    const char *note, *list, *get;
-    int status;
-    const char *body;
-    int expected;
-    int64_t revision, highest; /* revision 0: no Release */
-} searches[] = {
-    {"none", LIST(""), NULL, 0, NULL, 0, 0, 0},
-    {"the newest by number, not by text or place",
-     LIST(ITEM("web-9", "9") "," ITEM("web-3", "10") "," ITEM("web-2", "2")), "web-3", 200,
-     RELEASE("web-3", "10", "Apply", "{}"), 0, 10, 10},
-    {"what says no revision does not count",
-     LIST("{\"metadata\":{\"name\":\"x\"}}," ITEM("web-3", "x") "," ITEM("web-1", "1")), "web-1",
-     200, RELEASE("web-1", "1", "Apply", "{}"), 0, 1, 1},
-    {"deleted meanwhile", LIST(ITEM("web-5", "5")), "web-5", 404, STATUS(404, "NotFound", "web-5"),
-     0, 0, 5},
-    {"not to be read", LIST(ITEM("web-5", "5")), "web-5", 403, STATUS(403, "Forbidden", "web-5"),
-     ERR_FORBIDDEN, 0, 0},
-};
-
-static void finds_the_newest(void)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(searches); i++) {
-        _cleanup_free_ char *get = str_printf("GET " RELEASES "/%s ", searches[i].get);
-        struct fake_step steps[] = {
-            {.expect = LIST_PATH, .status = 200, .body = searches[i].list},
-            {.expect = get, .status = searches[i].status, .body = searches[i].body}};
-        _cleanup_(release_free_p) struct release *release = NULL;
-        int64_t highest = 0;
-        struct scene scene;
-
-        scene_start(&scene, steps, searches[i].get ? 2 : 1);
-        EXPECT_INT(
-            releases_latest(&scene.context, &subject, NULL, &release, &highest, &scene.error),
-            searches[i].expected, searches[i].note);
-        EXPECT_INT(scene.error.code, searches[i].expected, searches[i].note);
-        EXPECT_INT(release ? release->revision : 0, searches[i].revision, searches[i].note);
-        EXPECT_INT(highest, searches[i].highest, searches[i].note);
-        scene_stop(&scene);
-    }
-}
-
-/* ---- Making ---- */
-
-#define POST(status_, body_)                                                 \
-    {                                                                        \
-        .expect = "POST " RELEASES " ", .status = (status_), .body = (body_) \
-    }
-#define GET(status_, body_)                                                       \
-    {                                                                             \
-        .expect = "GET " RELEASES "/web-3 ", .status = (status_), .body = (body_) \
-    }
-
-static const struct {
-    const char *note;
-    struct fake_step steps[2];
-    int expected;
-    enum release_phase phase;
-} beginnings[] = {
-    {"made", {POST(201, RELEASE("web-3", "3", "Apply", "{}"))}, 0, PHASE_NONE},
-    {"there, and taken up",
-     {POST(409, STATUS(409, "AlreadyExists", "web-3")), GET(200, WEB_3)},
-     0,
-     PHASE_APPLYING},
-    {"made, and the answer lost",
-     {POST(503, STATUS(503, "ServiceUnavailable", "web-3")), GET(200, WEB_3)},
-     0,
-     PHASE_APPLYING},
-    {"not made, and no answer",
-     {POST(503, STATUS(503, "ServiceUnavailable", "web-3")),
-      GET(404, STATUS(404, "NotFound", "web-3"))},
-     ERR_UNAVAILABLE,
-     PHASE_NONE},
-    {"there, and gone",
-     {POST(409, STATUS(409, "AlreadyExists", "web-3")), GET(404, STATUS(404, "NotFound", "web-3"))},
-     ERR_UNAVAILABLE,
-     PHASE_NONE},
-    {"refused", {POST(403, STATUS(403, "Forbidden", "web-3"))}, ERR_FORBIDDEN, PHASE_NONE},
-};
-
-static void begins_one(void)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++) {
-        _cleanup_(release_free_p) struct release *release = NULL;
-        struct scene scene;
-
-        scene_start(&scene, beginnings[i].steps, beginnings[i].steps[1].expect ? 2 : 1);
-        EXPECT_INT(
-            release_begin(&scene.context, &subject, RELEASE_APPLY, 3, &release, &scene.error),
-            beginnings[i].expected, beginnings[i].note);
-        EXPECT_INT(scene.error.code, beginnings[i].expected, beginnings[i].note);
-        EXPECT_INT(release != NULL, beginnings[i].expected == 0, beginnings[i].note);
-        EXPECT_INT(release ? release->phase : PHASE_NONE, beginnings[i].phase, beginnings[i].note);
-        scene_stop(&scene);
-    }
-}
-
-static void makes_an_object_that_says_all(void)
-{
-    static const struct fake_step step = POST(201, WEB_3);
-    _cleanup_(release_free_p) struct release *release = NULL;
-    _cleanup_value_ const struct value *body = NULL;
-    _cleanup_free_ char *expected = NULL;
-    char owner[SPEC_HASH_NAME_SIZE];
+struct desk {
     struct scene scene;
+    struct memory_medium *medium;
+    struct store_faults *faults;
+    struct store *store;
+};
 
-    scene_start(&scene, &step, 1);
-    EXPECT_INT(release_begin(&scene.context, &subject, RELEASE_DESTROY, 3, &release, &scene.error),
-               0, scene.error.message);
-    spec_hash_name("team", "web", owner);
-    expected = str_printf(
-        "{\"apiVersion\":\"api.kusion.io/v1\",\"kind\":\"Release\",\"metadata\":{\"name\":"
-        "\"web-3\",\"namespace\":\"team\",\"labels\":{\"api.kusion.io/generated\":\"true\","
-        "\"api.kusion.io/owner\":\"%s\"},\"annotations\":{\"api.kusion.io/revision\":\"3\","
-        "\"api.kusion.io/spec-generation\":\"4\"}},\"spec\":{\"specRef\":{\"name\":\"web\"},"
-        "\"operation\":\"Destroy\"}}",
-        owner);
-    body = scene_body(&scene, 0);
-    expect_json(body, expected, "the object");
-    scene_stop(&scene);
+static void begin(struct desk *desk)
+{
+    scene_start(&desk->scene, NULL, 0);
+    desk->medium = memory_medium_new(NULL);
+    desk->faults = store_faults_new();
+    desk->store = faulty_store_new(desk->faults, memory_store_new(desk->medium));
+    desk->scene.context.history = document_history_new(desk->store);
+    desk->scene.context.plans = plans_new(desk->store);
 }
 
-/* ---- Phases ---- */
+static void end(struct desk *desk)
+{
+    struct reconcile_context *context = &desk->scene.context;
+
+    plans_free(context->plans);
+    context->history->ops->free(context->history);
+    desk->store->ops->free(desk->store);
+    memory_medium_free(desk->medium);
+    store_faults_free(desk->faults);
+    scene_stop(&desk->scene);
+}
+
+static struct release *make(struct desk *desk, enum release_operation operation, int64_t revision)
+{
+    struct release *release = NULL;
+
+    err_clear(&desk->scene.error);
+    EXPECT_INT(release_begin(&desk->scene.context, &subject, operation, revision, &release,
+                             &desk->scene.error),
+               0, desk->scene.error.message);
+    return release;
+}
+
+static struct release *latest(struct desk *desk)
+{
+    struct release *release = NULL;
+
+    err_clear(&desk->scene.error);
+    EXPECT_INT(releases_latest(&desk->scene.context, &subject, NULL, &release, &desk->scene.error),
+               0, desk->scene.error.message);
+    return release;
+}
 
 static int write(struct scene *scene, struct release *release, enum release_phase phase,
                  const struct operation_results *results)
 {
     static const struct verdict verdict = {"True", "ReconciliationSucceeded", "done",
                                            PROGRESS_SETTLED, NULL};
-
     struct release_report report = {.phase = phase,
                                     .results = results,
                                     .verdict = release_phase_is_terminal(phase) ? &verdict : NULL};
 
+    err_clear(&scene->error);
     return release_write(&scene->context, &subject, release, &report, &scene->error);
 }
 
-static struct release *make(const char *object)
+/* ---- Beginning and finding ---- */
+
+static void reads_what_a_persons_release_says(void)
+{
+    static const struct {
+        const char *note, *object;
+        enum release_operation operation;
+        enum release_phase phase;
+        int64_t own_generation;
+    } rows[] = {
+        {"a preview", LOOK, RELEASE_PREVIEW, PHASE_PREVIEWING, 1},
+        {"ended", RELEASE("a", "Destroy", "{\"phase\":\"succeeded\"}"), RELEASE_DESTROY,
+         PHASE_SUCCEEDED, 1},
+        {"not begun", RELEASE("a", "Preview", "{\"observedGeneration\":-1}"), RELEASE_PREVIEW,
+         PHASE_NONE, 1},
+        {"a phase that is none", RELEASE("a", "Rollback", "{\"phase\":\"x\"}"), RELEASE_ROLLBACK,
+         PHASE_NONE, 1},
+        {"approved", "{\"metadata\":{\"name\":\"a\",\"generation\":2},\"spec\":{}}", RELEASE_APPLY,
+         PHASE_NONE, 2},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *object = scene_value(rows[i].object);
+        _cleanup_(release_free_p) struct release *release = release_of(object);
+
+        EXPECT_INT(release->revision, 0, rows[i].note);
+        EXPECT_INT(release->generation, 0, rows[i].note);
+        EXPECT_INT(release->operation, rows[i].operation, rows[i].note);
+        EXPECT_INT(release->phase, rows[i].phase, rows[i].note);
+        EXPECT_INT(release->own_generation, rows[i].own_generation, rows[i].note);
+        EXPECT(!release->version, "in no history");
+        EXPECT(value_equal(release->status, value_get(object, "status")), rows[i].note);
+    }
+}
+
+static void begins_one_and_finds_it(void)
+{
+    _cleanup_(release_free_p) struct release *none = NULL, *made = NULL, *found = NULL;
+    struct desk desk;
+
+    begin(&desk);
+    none = latest(&desk);
+    EXPECT(!none, "none yet");
+    made = make(&desk, RELEASE_DESTROY, 3);
+    found = latest(&desk);
+    for (int i = 0; i < 2; i++) {
+        const struct release *release = i ? found : made;
+        const char *note = i ? "found" : "made";
+
+        EXPECT_STR(release->name, "web-3", note);
+        EXPECT_INT(release->revision, 3, note);
+        EXPECT_INT(release->generation, 4, note);
+        EXPECT_INT(release->operation, RELEASE_DESTROY, note);
+        EXPECT_INT(release->phase, PHASE_NONE, note);
+        EXPECT(release->version && !release->metadata, note);
+    }
+    end(&desk);
+}
+
+/* Killed after it was made, or its answer was lost. */
+static void takes_up_what_was_left(void)
+{
+    static const struct {
+        const char *note;
+        enum store_fault fault;
+        int expected;
+        bool is_there;
+    } rows[] = {
+        {"there", FAULT_NONE, 0, true},
+        {"made, and the answer lost", FAULT_AFTER, 0, false},
+        {"not made, and no answer", FAULT_BEFORE, ERR_UNAVAILABLE, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_(release_free_p) struct release *before = NULL, *release = NULL;
+        struct desk desk;
+
+        begin(&desk);
+        if (rows[i].is_there) {
+            before = make(&desk, RELEASE_APPLY, 3);
+            EXPECT_INT(write(&desk.scene, before, PHASE_APPLYING, NULL), 0, rows[i].note);
+        }
+        store_faults_fail(desk.faults, rows[i].fault ? 1 : 0, rows[i].fault);
+        EXPECT_INT(release_begin(&desk.scene.context, &subject, RELEASE_APPLY, 3, &release,
+                                 &desk.scene.error),
+                   rows[i].expected, rows[i].note);
+        EXPECT_INT(desk.scene.error.code, rows[i].expected, rows[i].note);
+        EXPECT(!release == (rows[i].expected < 0), rows[i].note);
+        if (release) {
+            EXPECT_INT(release->phase, rows[i].is_there ? PHASE_APPLYING : PHASE_NONE,
+                       rows[i].note);
+            EXPECT_INT(write(&desk.scene, release, PHASE_SUCCEEDED, NULL), 0, "it goes on");
+        }
+        end(&desk);
+    }
+}
+
+/* ---- Phases ---- */
+
+static struct release *object_of(const char *object)
 {
     _cleanup_value_ const struct value *value = scene_value(object);
 
@@ -225,19 +212,19 @@ static void writes_nothing_where_there_is_nothing_to_write(void)
         int expected;
     } rows[] = {
         {"no Release", NULL, PHASE_APPLYING, 0},
-        {"one that succeeded", RELEASE("a", "1", "Apply", "{\"phase\":\"succeeded\"}"),
-         PHASE_FAILED, 0},
-        {"one that failed", RELEASE("a", "1", "Apply", "{\"phase\":\"failed\"}"), PHASE_APPLYING,
-         0},
-        {"one that was cancelled", RELEASE("a", "1", "Apply", "{\"phase\":\"cancelled\"}"),
+        {"one that succeeded", RELEASE("a", "Apply", "{\"phase\":\"succeeded\"}"), PHASE_FAILED, 0},
+        {"one that failed", RELEASE("a", "Apply", "{\"phase\":\"failed\"}"), PHASE_APPLYING, 0},
+        {"one that was cancelled", RELEASE("a", "Apply", "{\"phase\":\"cancelled\"}"),
          PHASE_CANCELLED, 0},
-        {"backwards", WEB_3, PHASE_PREVIEWING, ERR_INTERNAL},
-        {"what another operation does", WEB_3, PHASE_DESTROYING, ERR_INTERNAL},
+        {"backwards", RELEASE("a", "Apply", "{\"phase\":\"applying\"}"), PHASE_PREVIEWING,
+         ERR_INTERNAL},
+        {"what another operation does", RELEASE("a", "Apply", "{\"phase\":\"applying\"}"),
+         PHASE_DESTROYING, ERR_INTERNAL},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         _cleanup_(release_free_p) struct release *release =
-            rows[i].object ? make(rows[i].object) : NULL;
+            rows[i].object ? object_of(rows[i].object) : NULL;
         enum release_phase before = release ? release->phase : PHASE_NONE;
         struct scene scene;
 
@@ -248,11 +235,6 @@ static void writes_nothing_where_there_is_nothing_to_write(void)
         scene_stop(&scene);
     }
 }
-
-#define PUT(status_, body_)                                                              \
-    {                                                                                    \
-        .expect = "PUT " RELEASES "/web-3/status ", .status = (status_), .body = (body_) \
-    }
 
 static void results_init(struct operation_results *results, size_t n)
 {
@@ -270,88 +252,213 @@ static void results_init(struct operation_results *results, size_t n)
 
 static void writes_phases_and_keeps_what_was_said(void)
 {
-    static const struct fake_step steps[] = {PUT(200, ANNOTATED("web-3", "3") "}"),
-                                             PUT(200, ANNOTATED("web-3", "3") "}")};
-    _cleanup_(release_free_p) struct release *release =
-        make(RELEASE("web-3", "3", "Apply", "{\"observedGeneration\":-1}"));
-    _cleanup_value_ const struct value *first = NULL, *last = NULL;
+    _cleanup_(release_free_p) struct release *release = NULL, *first = NULL, *last = NULL;
     struct operation_results results;
-    struct scene scene;
+    struct desk desk;
 
-    scene_start(&scene, steps, ARRAY_SIZE(steps));
-    EXPECT_INT(write(&scene, release, PHASE_GENERATING, NULL), 0, scene.error.message);
+    begin(&desk);
+    release = make(&desk, RELEASE_APPLY, 3);
+    EXPECT_INT(write(&desk.scene, release, PHASE_GENERATING, NULL), 0, desk.scene.error.message);
     EXPECT_INT(release->phase, PHASE_GENERATING, "followed");
-    atomic_fetch_add(&scene.clock.now, 60000);
-    release->phase = PHASE_APPLYING;
+    first = latest(&desk);
+    atomic_fetch_add(&desk.scene.clock.now, 60000);
+    EXPECT_INT(write(&desk.scene, release, PHASE_APPLYING, NULL), 0, desk.scene.error.message);
     results_init(&results, 1);
-    EXPECT_INT(write(&scene, release, PHASE_SUCCEEDED, &results), 0, scene.error.message);
+    EXPECT_INT(write(&desk.scene, release, PHASE_SUCCEEDED, &results), 0, desk.scene.error.message);
     operation_results_done(&results);
-    first = scene_body(&scene, 0);
-    last = scene_body(&scene, 1);
-    expect_json(value_get(first, "status"),
-                "{\"observedGeneration\":1,\"createTime\":\"" SCENE_NOW
-                "\",\"modifiedTime\":\"" SCENE_NOW
+    last = latest(&desk);
+    expect_json(first->status,
+                "{\"createTime\":\"" SCENE_NOW "\",\"modifiedTime\":\"" SCENE_NOW
                 "\",\"project\":\"p\",\"workspace\":\"w\",\"revision\":3,"
-                "\"specGeneration\":4,\"phase\":\"generating\"}",
+                "\"specGeneration\":4,\"phase\":\"generating\",\"observedGeneration\":1}",
                 "the first phase");
-    expect_json(value_get(last, "status"),
-                "{\"observedGeneration\":1,\"createTime\":\"" SCENE_NOW "\",\"modifiedTime\":"
+    expect_json(last->status,
+                "{\"createTime\":\"" SCENE_NOW "\",\"modifiedTime\":"
                 "\"2026-01-02T03:05:05Z\",\"project\":\"p\",\"workspace\":\"w\",\"revision\":3,"
-                "\"specGeneration\":4,\"phase\":\"succeeded\",\"results\":[{\"id\":\"id-0\","
+                "\"specGeneration\":4,\"phase\":\"succeeded\",\"observedGeneration\":1,"
+                "\"results\":[{\"id\":\"id-0\","
                 "\"action\":\"create\"}],\"omitted\":0,\"counts\":{\"total\":1,\"succeeded\":1,"
                 "\"failed\":0,\"skipped\":0,\"pending\":0},\"conditions\":[{\"type\":\"Ready\","
                 "\"status\":\"True\",\"observedGeneration\":1,\"lastTransitionTime\":"
                 "\"2026-01-02T03:05:05Z\",\"reason\":\"ReconciliationSucceeded\",\"message\":"
                 "\"done\"}]}",
                 "the last");
-    scene_stop(&scene);
+    end(&desk);
 }
 
-static void survives_that_it_cannot_be_written(void)
+/* One that somebody deletes does not stop the work; one that cannot be written does. */
+static void survives_that_it_is_deleted(void)
+{
+    _cleanup_(release_free_p) struct release *release = NULL, *none = NULL;
+    struct desk desk;
+
+    begin(&desk);
+    release = make(&desk, RELEASE_APPLY, 3);
+    store_faults_fail(desk.faults, 1, FAULT_BEFORE);
+    EXPECT_INT(write(&desk.scene, release, PHASE_APPLYING, NULL), ERR_UNAVAILABLE, "no answer");
+    EXPECT_INT(release->phase, PHASE_NONE, "not written");
+    desk.scene.context.history->ops->remove(desk.scene.context.history, &subject.key, 3, &plain,
+                                            NULL);
+    EXPECT_INT(write(&desk.scene, release, PHASE_SUCCEEDED, NULL), 0, desk.scene.error.message);
+    EXPECT_INT(release->phase, PHASE_SUCCEEDED, "it is done with");
+    none = latest(&desk);
+    EXPECT(!none, "it is not made again");
+    end(&desk);
+}
+
+/* What came between is no conflict for long; but an end stays. */
+static void looks_again_after_a_conflict(void)
 {
     static const struct {
-        const char *note;
-        struct fake_step step;
-        int expected;
-        enum release_phase phase;
+        enum release_phase by_another, written, expected;
     } rows[] = {
-        {"deleted by somebody", PUT(404, STATUS(404, "NotFound", "web-3")), 0, PHASE_SUCCEEDED},
-        {"refused", PUT(403, STATUS(403, "Forbidden", "web-3")), ERR_FORBIDDEN, PHASE_APPLYING},
-        {"no room", PUT(413, STATUS(413, "RequestEntityTooLarge", "web-3")), ERR_TOO_LARGE,
-         PHASE_APPLYING},
+        {PHASE_GENERATING, PHASE_APPLYING, PHASE_APPLYING},
+        {PHASE_APPLYING, PHASE_SUCCEEDED, PHASE_SUCCEEDED},
+        {PHASE_SUCCEEDED, PHASE_CANCELLED, PHASE_SUCCEEDED},
+        {PHASE_CANCELLED, PHASE_APPLYING, PHASE_CANCELLED},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        _cleanup_(release_free_p) struct release *release = make(WEB_3);
+        const char *note = release_phase_name(rows[i].by_another);
+        _cleanup_(release_free_p) struct release *release = NULL, *other = NULL, *now = NULL;
+        struct desk desk;
+
+        begin(&desk);
+        release = make(&desk, RELEASE_APPLY, 3);
+        other = latest(&desk);
+        EXPECT_INT(write(&desk.scene, other, rows[i].by_another, NULL), 0, note);
+        EXPECT_INT(write(&desk.scene, release, rows[i].written, NULL), 0, note);
+        now = latest(&desk);
+        EXPECT_INT(now->phase, rows[i].expected, note);
+        EXPECT_INT(release->phase, rows[i].expected, note);
+        EXPECT_STR(value_get_string(release->status, "phase"), release_phase_name(rows[i].expected),
+                   note);
+        end(&desk);
+    }
+}
+
+/* ---- A person's ---- */
+
+#define PUT(status_, body_)                                                             \
+    {                                                                                   \
+        .expect = "PUT " RELEASES "/look/status ", .status = (status_), .body = (body_) \
+    }
+
+static void writes_a_persons_release(void)
+{
+    static const struct {
+        const char *note;
+        struct fake_step steps[2];
+        int expected;
+        enum release_phase phase;
+    } rows[] = {
+        {"written", {PUT(200, LOOK)}, 0, PHASE_SUCCEEDED},
+        {"deleted by somebody", {PUT(404, STATUS(404, "NotFound", "look"))}, 0, PHASE_SUCCEEDED},
+        {"refused", {PUT(403, STATUS(403, "Forbidden", "look"))}, ERR_FORBIDDEN, PHASE_PREVIEWING},
+        {"no room",
+         {PUT(413, STATUS(413, "RequestEntityTooLarge", "look"))},
+         ERR_TOO_LARGE,
+         PHASE_PREVIEWING},
+        /* A stale Release was read, say: it had ended, and its end stays. */
+        {"ended",
+         {PUT(409, STATUS(409, "Conflict", "look")),
+          {.expect = "GET " RELEASES "/look/status ",
+           .status = 200,
+           .body = RELEASE("look", "Preview", "{\"phase\":\"failed\"}")}},
+         0,
+         PHASE_FAILED},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_(release_free_p) struct release *release = object_of(LOOK);
         struct scene scene;
 
-        scene_start(&scene, &rows[i].step, 1);
+        scene_start(&scene, rows[i].steps, count_steps(rows[i].steps, 2));
         EXPECT_INT(write(&scene, release, PHASE_SUCCEEDED, NULL), rows[i].expected, rows[i].note);
         EXPECT_INT(scene.error.code, rows[i].expected, rows[i].note);
         EXPECT_INT(release->phase, rows[i].phase, rows[i].note);
+        EXPECT_STR(value_get_string(release->status, "phase"), release_phase_name(rows[i].phase),
+                   rows[i].note);
         scene_stop(&scene);
     }
 }
 
-/* A stale Release was read, say: it had ended, and its end stays. */
-static void an_end_stays_after_a_conflict(void)
-{
-    static const struct fake_step steps[] = {
-        PUT(409, STATUS(409, "Conflict", "web-3")),
-        {.expect = "GET " RELEASES "/web-3/status ",
-         .status = 200,
-         .body = RELEASE("web-3", "3", "Apply", "{\"phase\":\"succeeded\"}")}};
-    _cleanup_(release_free_p) struct release *release = make(WEB_3);
-    struct scene scene;
+/* ---- Plans that are too long ---- */
 
-    scene_start(&scene, steps, ARRAY_SIZE(steps));
-    EXPECT_INT(write(&scene, release, PHASE_CANCELLED, NULL), 0, scene.error.message);
-    EXPECT_INT(release->phase, PHASE_SUCCEEDED, "as it is");
-    EXPECT_STR(value_get_string(release->status, "phase"), "succeeded", "its status");
-    scene_stop(&scene);
+static size_t count_plans(struct desk *desk)
+{
+    return memory_documents(desk->medium);
 }
 
-SUITE(releases, TEST(reads_what_an_object_says), TEST(finds_the_newest), TEST(begins_one),
-      TEST(makes_an_object_that_says_all), TEST(writes_nothing_where_there_is_nothing_to_write),
-      TEST(writes_phases_and_keeps_what_was_said), TEST(survives_that_it_cannot_be_written),
-      TEST(an_end_stays_after_a_conflict))
+static void keeps_beside_it_what_is_too_long(void)
+{
+    const struct document_name name = {DOCUMENT_PLAN, subject.key, "web-3"};
+    _cleanup_(release_free_p) struct release *release = NULL;
+    _cleanup_value_ const struct value *all = NULL;
+    _cleanup_free_ char *place = NULL;
+    struct document document = DOCUMENT_INIT;
+    struct store_file *file = NULL;
+    struct operation_results results;
+    struct desk desk;
+
+    begin(&desk);
+    release = make(&desk, RELEASE_APPLY, 3);
+    results_init(&results, REPORT_RESULTS + 7);
+    for (int i = 0; i < 2; i++)
+        EXPECT_INT(write(&desk.scene, release, PHASE_APPLYING, &results), 0, "twice");
+    operation_results_done(&results);
+    EXPECT_INT(value_int(value_get(release->status, "omitted"), 0), 7, "omitted");
+    place = desk.store->ops->describe(desk.store, &name);
+    EXPECT_STR(value_string(value_path(release->status, "planRef", "name", NULL)), place,
+               "where people find it");
+    desk.store->ops->open(desk.store, &name, STORE_READ, &plain, &file, NULL);
+    EXPECT_INT(desk.store->ops->read(file, &plain, &document, NULL), 0, "the document");
+    EXPECT_INT(value_expand(document.open.data, document.open.length, &all, NULL), 0, "gzip");
+    EXPECT_INT(value_count(all), REPORT_RESULTS + 7, "all of them");
+    EXPECT_INT(document.secret.length, 0, "nothing of it is secret");
+    desk.store->ops->close(file);
+    document_done(&document);
+    end(&desk);
+}
+
+/* The Release is gone, and so is what was kept of it: by this process, or one before it. */
+static void drops_what_was_kept_of_a_release(void)
+{
+    for (int is_another = 0; is_another < 2; is_another++) {
+        static const struct spec_key other = {"team", "other"}, elsewhere = {"else", "web"};
+        _cleanup_value_ const struct value *list = value_pack("[s]", "a");
+        struct reconcile_context *context;
+        struct desk desk;
+
+        begin(&desk);
+        context = &desk.scene.context;
+        for (int i = 0; i < 5; i++) {
+            const struct spec_key *spec = i == 1 ? &other : i == 2 ? &elsewhere : &subject.key;
+            _cleanup_free_ char *place = NULL;
+
+            EXPECT_INT(plans_keep(context->plans, spec, i == 3 ? "look-2" : "look", list, &plain,
+                                  &place, NULL),
+                       0, "keep");
+        }
+        EXPECT_INT(count_plans(&desk), 4, "the last replaces the first");
+        if (is_another) {
+            plans_free(context->plans);
+            context->plans = plans_new(desk.store);
+        }
+        EXPECT_INT(plans_drop(context->plans, "team", "another", &plain, NULL), 0, "none");
+        EXPECT_INT(count_plans(&desk), 4, "nothing");
+        store_faults_fail(desk.faults, 1, FAULT_BEFORE);
+        EXPECT_INT(plans_drop(context->plans, "team", "look", &plain, NULL), ERR_UNAVAILABLE, "");
+        EXPECT_INT(plans_drop(context->plans, "team", "look", &plain, NULL), 0, "tried again");
+        EXPECT_INT(count_plans(&desk), 2, "of both Specs");
+        EXPECT_INT(plans_drop(context->plans, "team", "look", &plain, NULL), 0, "again");
+        EXPECT_INT(count_plans(&desk), 2, "the others stay");
+        end(&desk);
+    }
+}
+
+SUITE(releases, TEST(reads_what_a_persons_release_says), TEST(begins_one_and_finds_it),
+      TEST(takes_up_what_was_left), TEST(writes_nothing_where_there_is_nothing_to_write),
+      TEST(writes_phases_and_keeps_what_was_said), TEST(survives_that_it_is_deleted),
+      TEST(looks_again_after_a_conflict), TEST(writes_a_persons_release),
+      TEST(keeps_beside_it_what_is_too_long), TEST(drops_what_was_kept_of_a_release))

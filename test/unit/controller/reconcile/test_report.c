@@ -295,6 +295,32 @@ static void tells_what_of_a_spec_is_not_ready(void)
     }
 }
 
+/* The schema takes each id once. */
+static void tells_of_a_resource_once(void)
+{
+    static const char *const both[] = {"db", "db", "user"};
+    struct operation_results results;
+    _cleanup_value_ const struct value *shown = NULL;
+
+    results_init(&results, ARRAY_SIZE(both));
+    for (size_t i = 0; i < ARRAY_SIZE(both); i++) {
+        struct plan_change *change = (struct plan_change *)(uintptr_t)results.items[i].change;
+
+        change->id = both[i];
+        change->deposed = i ? "d1" : NULL;
+        set_result(&results, i, PLAN_CREATE, RESULT_FAILED);
+    }
+    leave_from(&results, 1);
+    shown = report_resources(&results);
+    expect_json(shown,
+                "{\"total\":3,\"ready\":0,\"failed\":["
+                "{\"id\":\"db\",\"reason\":\"Invalid\",\"message\":\"\\\"db\\\" is wrong\"},"
+                "{\"id\":\"user\",\"reason\":\"Invalid\",\"message\":\"\\\"user\\\" is wrong\"}],"
+                "\"omitted\":1}",
+                "an object in force, and one that makes room");
+    operation_results_done(&results);
+}
+
 static void names_the_first_that_fail_and_counts_the_others(void)
 {
     struct operation_results results;
@@ -354,5 +380,5 @@ static void sums_up_in_words(void)
 SUITE(report, TEST(counts_what_a_plan_does), TEST(shows_the_fields_of_a_preview),
       TEST(cuts_paths_that_no_status_takes), TEST(shows_how_an_operation_went),
       TEST(shows_what_became_of_a_plan), TEST(bounds_what_a_status_holds), TEST(counts_results),
-      TEST(tells_what_of_a_spec_is_not_ready),
+      TEST(tells_what_of_a_spec_is_not_ready), TEST(tells_of_a_resource_once),
       TEST(names_the_first_that_fail_and_counts_the_others), TEST(sums_up_in_words))

@@ -27,7 +27,7 @@ static void begin(struct scene *scene, struct run *run, const struct fake_step *
     *run = (struct run){.context = &scene->context,
                         .subject = {.key = {"team", "web"}, .generation = 3},
                         .object = scene_value(WEB "}")};
-    spec_policy_read(run->object, &run->policy);
+    run_read_policy(run);
 }
 
 static void end(struct scene *scene, struct run *run)
@@ -210,7 +210,31 @@ static void makes_no_event_in_a_namespace_that_terminates(void)
     end(&scene, &run);
 }
 
+/* ---- The policy ---- */
+
+static void a_timeout_is_bounded(void)
+{
+    static const struct {
+        const char *note, *spec;
+        int64_t most, timeout;
+    } rows[] = {
+        {"shorter", "{\"spec\":{\"timeout\":\"1h\"}}", 7200000, 3600000},
+        {"longer", "{\"spec\":{\"timeout\":\"99h\"}}", 7200000, 7200000},
+        {"the default", "{\"spec\":{}}", 7200000, 300000},
+        {"no limit", "{\"spec\":{\"timeout\":\"99h\"}}", 0, 356400000},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct reconcile_context context = {.max_timeout = rows[i].most};
+        struct run run = {.context = &context, .object = scene_value(rows[i].spec)};
+
+        run_read_policy(&run);
+        EXPECT_INT(run.policy.timeout, rows[i].timeout, rows[i].note);
+        value_unref(run.object);
+    }
+}
+
 SUITE(run, TEST(goes_on_only_with_a_finalizer), TEST(writes_a_status_once),
       TEST(keeps_what_it_knows_of_revisions), TEST(shows_the_policy_that_was_taken),
-      TEST(tells_by_an_event_where_no_status_can),
+      TEST(a_timeout_is_bounded), TEST(tells_by_an_event_where_no_status_can),
       TEST(makes_no_event_in_a_namespace_that_terminates))

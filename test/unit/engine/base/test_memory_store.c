@@ -1,4 +1,4 @@
-/* The store in memory, which other tests rely on: that it keeps the contract, and its faults. */
+/* The store in memory, which other tests rely on: that it keeps the contract, and its limit. */
 #include "engine/base/str.h"
 #include "test/unit/engine/memory_store.h"
 #include "test/unit/engine/store_contract.h"
@@ -43,39 +43,27 @@ static void keeps_the_contract(void)
     }
 }
 
-/* ---- Faults ---- */
+/* ---- Its limit ---- */
 
 struct desk {
     struct memory_medium *medium;
     struct store *store;
     struct store_file *file;
-    unsigned events;
-    size_t kill_at; /* of the events, from 1 */
 };
-
-static void desk_open(struct desk *desk)
-{
-    desk->store = memory_store_new(desk->medium);
-    EXPECT_INT(desk->store->ops->open(desk->store, &name, STORE_WRITE, &plain, &desk->file, NULL),
-               0, "open");
-}
 
 static void desk_begin(struct desk *desk)
 {
     *desk = (struct desk){.medium = memory_medium_new(
                               &(struct memory_medium_config){.has_locks = true, .max_entries = 2})};
-    desk_open(desk);
-}
-
-static void desk_close(struct desk *desk)
-{
-    desk->store->ops->close(desk->file);
-    desk->store->ops->free(desk->store);
+    desk->store = memory_store_new(desk->medium);
+    EXPECT_INT(desk->store->ops->open(desk->store, &name, STORE_WRITE, &plain, &desk->file, NULL),
+               0, "open");
 }
 
 static void desk_end(struct desk *desk)
 {
-    desk_close(desk);
+    desk->store->ops->close(desk->file);
+    desk->store->ops->free(desk->store);
     memory_medium_free(desk->medium);
 }
 
@@ -86,41 +74,6 @@ static int put(struct desk *desk, const char *text)
     buf_add_str(&bytes, text);
     return desk->store->ops->write(desk->file, &plain,
                                    &(struct document){.open = bytes, .secret = BUF_INIT}, NULL);
-}
-
-static void expect_text(struct desk *desk, const char *text, const char *note)
-{
-    struct document document = DOCUMENT_INIT;
-
-    EXPECT_INT(desk->store->ops->read(desk->file, &plain, &document, NULL),
-               text ? 0 : ERR_NOT_FOUND, note);
-    EXPECT_STR(document.open.data, text ? text : "", note);
-    document_done(&document);
-}
-
-static void fails_as_planned(void)
-{
-    static const struct {
-        enum memory_fault fault;
-        int code;
-        const char *then;
-    } rows[] = {{MEMORY_FAIL_BEFORE, ERR_UNAVAILABLE, "1"},
-                {MEMORY_FAIL_AFTER, ERR_UNAVAILABLE, "2"},
-                {MEMORY_CONFLICT, ERR_CONFLICT, "1"}};
-
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        struct desk desk;
-
-        desk_begin(&desk);
-        memory_fail(desk.medium, 2, rows[i].fault);
-        EXPECT_INT(put(&desk, "1"), 0, "the first");
-        EXPECT_INT(put(&desk, "2"), rows[i].code, rows[i].then);
-        if (!str_equal(rows[i].then, "1") || rows[i].code == ERR_CONFLICT)
-            EXPECT_INT(put(&desk, "3"), ERR_CONFLICT, "the handle does not know");
-        expect_text(&desk, rows[i].then, "read tells");
-        EXPECT_INT(put(&desk, "4"), 0, "no fault any more");
-        desk_end(&desk);
-    }
 }
 
 static void entries_have_a_limit(void)
@@ -139,40 +92,4 @@ static void entries_have_a_limit(void)
     desk_end(&desk);
 }
 
-static enum memory_fault kill_at(void *arg, const struct memory_event *event)
-{
-    struct desk *desk = arg;
-
-    EXPECT(event->store == desk->store, "the store that is called");
-    EXPECT_STR(event->name->spec.name, "web", "the document");
-    if (++desk->events == desk->kill_at)
-        memory_store_kill(desk->store);
-    return MEMORY_NO_FAULT;
-}
-
-/* Each event of two writes is a place to be killed at. */
-static void is_killed_at_each_place(void)
-{
-    static const char *const then[] = {NULL, "1", "1", "2", "2"};
-
-    for (size_t at = 1; at <= 5; at++) {
-        struct desk desk;
-
-        desk_begin(&desk);
-        desk.kill_at = at;
-        memory_watch(desk.medium, kill_at, &desk);
-        EXPECT_INT(put(&desk, "1"), at <= 2 ? ERR_UNAVAILABLE : 0, "the first");
-        EXPECT_INT(put(&desk, "2"), at <= 4 ? ERR_UNAVAILABLE : 0, "the second");
-        memory_watch(desk.medium, NULL, NULL);
-        if (at == 5)
-            memory_store_kill(desk.store);
-        EXPECT_INT(put(&desk, "3"), ERR_UNAVAILABLE, "dead");
-        desk_close(&desk);
-        desk_open(&desk); /* the lock is free */
-        expect_text(&desk, then[at - 1], "what the next process finds");
-        desk_end(&desk);
-    }
-}
-
-SUITE(memory_store, TEST(keeps_the_contract), TEST(fails_as_planned), TEST(entries_have_a_limit),
-      TEST(is_killed_at_each_place))
+SUITE(memory_store, TEST(keeps_the_contract), TEST(entries_have_a_limit))

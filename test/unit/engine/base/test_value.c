@@ -373,8 +373,27 @@ static void is_shared_between_threads(void)
     value_unref(v);
 }
 
+/* What it would give back: not what it shares with others. */
+static void tells_its_memory(void)
+{
+    char text[5000];
+    const struct value *large, *sharing;
+
+    for (size_t i = 0; i < sizeof(text) - 1; i++)
+        text[i] = 'x';
+    text[sizeof(text) - 1] = '\0';
+    large = value_pack("{s:{s:s}}", "spec", "text", text);
+    sharing = value_with(large, "more", NULL);
+    EXPECT(value_memory(large) > sizeof(text) && value_memory(large) < 2 * sizeof(text), "all");
+    EXPECT(value_memory(sharing) > 0 && value_memory(sharing) < sizeof(text), "its own");
+    EXPECT_INT((long long)value_memory(value_get(large, "spec")), 0, "part of another's");
+    EXPECT_INT((long long)value_memory(NULL), 0, "none");
+    value_unref(sharing);
+    value_unref(large);
+}
+
 SUITE(value, TEST(getters_accept_anything), TEST(reads_whole_numbers), TEST(compares_by_meaning),
       TEST(keeps_order_and_finds_in_large_objects), TEST(refuses_a_key_twice),
       TEST(outlives_what_it_shares), TEST(survives_long_histories), TEST(shares_many),
       TEST(bounds_depth_and_size), TEST(refuses_what_is_no_number), TEST(packs),
-      TEST(makes_changed_objects), TEST(is_shared_between_threads))
+      TEST(makes_changed_objects), TEST(is_shared_between_threads), TEST(tells_its_memory))

@@ -59,8 +59,8 @@ static void operations_keep_the_bit(void)
 {
     static const char *const path[] = {"o", "a"};
     _cleanup_value_ const struct value *secret = secret_of("{\"a\":[1],\"b\":2}");
-    _cleanup_value_ const struct value *part = value_pack("{s:v, s:{s:s}}", "s", secret, "o", "a",
-                                                          "x");
+    _cleanup_value_ const struct value *part =
+        value_pack("{s:v, s:{s:s}}", "s", secret, "o", "a", "x");
     _cleanup_value_ const struct value *one = parse("9"), *object = parse("{\"k\":[9]}");
 
     expect_made(value_ref(part), "{\"s\":{\"a\":[1],\"b\":2},\"o\":{\"a\":\"x\"}}", "[\"/s\"]",
@@ -177,8 +177,8 @@ static void nothing_but_unknown_equals_unknown(void)
 
 static void containers_know_of_unknown_values(void)
 {
-    _cleanup_value_ const struct value *deep = value_pack("{s:i, s:[{s:u}], s:{}}", "a", 1, "b",
-                                                          "c", "d");
+    _cleanup_value_ const struct value *deep =
+        value_pack("{s:i, s:[{s:u}], s:{}}", "a", 1, "b", "c", "d");
     _cleanup_value_ const struct value *shared = value_pack("[v]", deep);
     _cleanup_value_ const struct value *one = parse("1");
     _cleanup_value_ const struct value *known = pointer_replace(deep, "/b/0/c", one);

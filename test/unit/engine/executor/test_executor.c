@@ -312,7 +312,7 @@ static void a_long_piece_is_replaced(void)
     stage_init(&stage, 1, 3);
     warm_up(1);
     for (int i = 0; i < 3; i++) {
-        slow[i] = stage_add(&stage, "slow", "x");
+        slow[i] = stage_add(&stage, (const char *[]){"a", "b", "c"}[i], "slow");
         actor_hold(slow[i]);
     }
     quick = stage_add(&stage, "quick", "x");
@@ -363,6 +363,32 @@ static void a_long_piece_keeps_nobody_waiting_later(void)
     stage_done(&stage);
 }
 
+/* 10 pieces that hang: 4 are begun, as a quarter of 16. Those of another namespace are not held up,
+ * and the rest goes on as soon as one ends. */
+static void a_namespace_has_a_part_of_the_threads(void)
+{
+    struct actor *hangs, *other;
+
+    stage_init(&stage, 2, 16);
+    warm_up(2);
+    hangs = stage_add(&stage, "a", "hangs");
+    other = stage_add(&stage, "b", "other");
+    actor_hold(hangs);
+    actor_give(hangs, 10);
+    AWAIT(actor_held(hangs) == 2, "two at once");
+    fake_clock_advance(&stage.clock, EXECUTOR_LONG_RUN);
+    AWAIT(actor_held(hangs) == 4, "two more, for those that are long");
+    fake_clock_advance(&stage.clock, EXECUTOR_LONG_RUN);
+    AWAIT(stage_stats(&stage).long_running == 4, "all are long");
+    actor_give(other, 3);
+    AWAIT(strcmp(stage_log(&stage), "AAAABBB") == 0, "the other namespace has its turns");
+    EXPECT_INT(actor_held(hangs), 4, "the namespace has no more");
+    actor_release(hangs);
+    AWAIT(stage_is_quiet(&stage), "quiet");
+    EXPECT_STR(stage_log(&stage), "AAAABBBAAAAAA", "all is done");
+    stage_done(&stage);
+}
+
 /* ---- Stats ---- */
 
 static void says_how_it_is(void)
@@ -408,4 +434,5 @@ SUITE(executor, TEST(gives_each_its_share), TEST(who_has_always_work_keeps_nobod
       TEST(idle_threads_end_after_a_while), TEST(a_poke_is_not_lost_while_run_answers_nothing),
       TEST(a_piece_is_news_for_those_who_found_nothing), TEST(run_may_poke),
       TEST(no_poke_is_lost_in_a_flood), TEST(is_asked_when_due), TEST(a_long_piece_is_replaced),
-      TEST(a_long_piece_keeps_nobody_waiting_later), TEST(says_how_it_is))
+      TEST(a_long_piece_keeps_nobody_waiting_later), TEST(a_namespace_has_a_part_of_the_threads),
+      TEST(says_how_it_is))

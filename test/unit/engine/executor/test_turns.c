@@ -94,4 +94,32 @@ static void who_comes_back_is_last(void)
     tree_done(&tree);
 }
 
-SUITE(turns, TEST(gives_turns_by_namespace_then_spec_then_task), TEST(who_comes_back_is_last))
+static void a_blocked_share_gets_no_turns(void)
+{
+    struct tree tree;
+    struct share *a;
+
+    tree_init(&tree, "a/x a/y b/x");
+    a = share_get(&tree.root, "a");
+    for (int i = 0; i < 3; i++)
+        turn_wait(&tree.leaves[i]);
+    share_block(a);
+    EXPECT_STR(next_turns(&tree, 3), "222", "b alone");
+    turn_leave(&tree.leaves[0]);
+    turn_wait(&tree.leaves[0]);
+    EXPECT_STR(next_turns(&tree, 2), "22", "one that comes back does not unblock it");
+    turn_leave(&tree.leaves[2]);
+    EXPECT_STR(next_turns(&tree, 2), "", "nor that there is no other");
+    turn_wait(&tree.leaves[2]);
+    share_unblock(a);
+    EXPECT_STR(next_turns(&tree, 4), "2120", "the last, with all that waits");
+    share_block(a);
+    turn_leave(&tree.leaves[0]);
+    turn_leave(&tree.leaves[1]);
+    share_unblock(a);
+    EXPECT_STR(next_turns(&tree, 2), "22", "nothing waits there");
+    tree_done(&tree);
+}
+
+SUITE(turns, TEST(gives_turns_by_namespace_then_spec_then_task), TEST(who_comes_back_is_last),
+      TEST(a_blocked_share_gets_no_turns))

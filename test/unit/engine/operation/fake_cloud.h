@@ -27,21 +27,28 @@
 #define FAKE_CLOUD_LIMIT 1800000 /* ms: no apply takes longer */
 
 enum {
-    CLOUD_REFUSED = 1 << 0,    /* apply is forbidden */
-    CLOUD_BUSY = 1 << 1,       /* apply is ERR_UNAVAILABLE, and not sent */
-    CLOUD_BUSY_ONCE = 1 << 2,  /* … at the first two tries */
-    CLOUD_PARTIAL = 1 << 3,    /* a create makes it and fails: tainted */
-    CLOUD_HALF = 1 << 4,       /* an update changes x alone, and fails */
-    CLOUD_LOST = 1 << 5,       /* apply happens, its answer is lost */
-    CLOUD_UNMADE = 1 << 6,     /* apply does not happen, its answer is lost */
-    CLOUD_BLOCKS = 1 << 7,     /* apply does not answer before the fault is taken away */
-    CLOUD_UNSEEN = 1 << 8,     /* cannot be looked at */
-    CLOUD_KEPT = 1 << 9,       /* a delete fails */
-    CLOUD_LINGERS = 1 << 10,   /* gone at the third look after its delete */
-    CLOUD_UNHEALTHY = 1 << 11, /* never gets ready */
-    CLOUD_DEFERS = 1 << 12,    /* cannot be planned yet */
-    CLOUD_SINGLE = 1 << 13,    /* there cannot be two at once */
-    CLOUD_FINDABLE = 1 << 14,  /* found by its name, though its id is not known */
+    CLOUD_REFUSED = 1 << 0,         /* apply is forbidden */
+    CLOUD_BUSY = 1 << 1,            /* apply is ERR_UNAVAILABLE, and not sent */
+    CLOUD_BUSY_ONCE = 1 << 2,       /* … at the first two tries */
+    CLOUD_PARTIAL = 1 << 3,         /* a create makes it and fails: tainted */
+    CLOUD_HALF = 1 << 4,            /* an update changes x alone, and fails */
+    CLOUD_LOST = 1 << 5,            /* apply happens, its answer is lost */
+    CLOUD_UNMADE = 1 << 6,          /* apply does not happen, its answer is lost */
+    CLOUD_BLOCKS = 1 << 7,          /* apply does not answer before the fault is taken away */
+    CLOUD_UNSEEN = 1 << 8,          /* cannot be looked at */
+    CLOUD_KEPT = 1 << 9,            /* a delete fails */
+    CLOUD_LINGERS = 1 << 10,        /* gone at the third look after its delete */
+    CLOUD_UNHEALTHY = 1 << 11,      /* never gets ready */
+    CLOUD_DEFERS = 1 << 12,         /* cannot be planned yet */
+    CLOUD_SINGLE = 1 << 13,         /* there cannot be two at once */
+    CLOUD_FINDABLE = 1 << 14,       /* found by its name, though its id is not known */
+    CLOUD_OLD_FAILS = 1 << 15,      /* the old half of a replacement cannot be planned */
+    CLOUD_HANGS = 1 << 16,          /* apply takes 10 s and is ERR_UNAVAILABLE, for 300 times */
+    CLOUD_PLAN_BLOCKS = 1 << 17,    /* plan waits for the test */
+    CLOUD_DEFERS_REMOVAL = 1 << 18, /* after the first plan */
+    CLOUD_DELETE_CONFLICTS = 1 << 19,
+    CLOUD_UNBOUND = 1 << 20, /* not ready, and lets go of what depends on it */
+    CLOUD_UNKNOWN = 1 << 21, /* what was made has a field that is not known */
 };
 
 struct fake_thing {
@@ -67,6 +74,8 @@ struct fake_cloud {
     unsigned sessions, steps; /* that are there */
     unsigned blocked;         /* calls that wait for the test */
     int64_t takes;            /* ms: of each apply */
+    bool no_limit;            /* steps have none */
+    unsigned hung;            /* calls, of CLOUD_HANGS */
     bool makes_when_killed; /* what was sent takes place, though the process is killed meanwhile */
 };
 

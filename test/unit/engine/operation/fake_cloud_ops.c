@@ -172,7 +172,7 @@ static struct cloud_step *step_new(struct runtime_session *session,
     step->base = (struct runtime_step){
         .ops = &fake_cloud_ops,
         .action = action,
-        .limit = FAKE_CLOUD_LIMIT,
+        .limit = session->cloud->no_limit ? 0 : FAKE_CLOUD_LIMIT,
         .attributes = value_ref(target->attributes),
         .extensions = value_ref(target->extensions),
     };
@@ -264,6 +264,9 @@ static int read_one(struct runtime_session *session, const struct runtime_target
     fake_world_call(cloud->world, object);
     r = fake_world_enter(cloud->world, error);
     if (r >= 0) {
+        _cleanup_free_ char *text = json_to_str(target->extensions);
+        if (text && strstr(text, REF_PREFIX))
+            fake_world_lie(cloud->world, "a read of %s with extensions %s", target->id, text);
         r = can_be_found(cloud, target)
                 ? look_at(cloud, target, &thing, error)
                 : err_set(error, ERR_UNSUPPORTED, "CannotBeFound", "nobody knows its id");
@@ -288,9 +291,14 @@ static int health(struct runtime_session *session, const struct runtime_target *
     if (r < 0)
         return r;
     *ret = (struct health){.status = HEALTH_CURRENT};
-    if (fake_cloud_faults(session->cloud, target->id) & CLOUD_UNHEALTHY) {
+    if (fake_cloud_faults(session->cloud, target->id) & (CLOUD_UNHEALTHY | CLOUD_UNBOUND)) {
+        ret->may_wait_for_consumer = fake_cloud_faults(session->cloud, target->id) & CLOUD_UNBOUND;
         ret->status = HEALTH_PROGRESSING;
         snprintf(ret->message, sizeof(ret->message), "still starting");
+    }
+    if (fake_cloud_faults(session->cloud, target->id) & CLOUD_UNBOUND) {
+        *ret = (struct health){.status = HEALTH_PROGRESSING, .may_wait_for_consumer = true};
+        snprintf(ret->message, sizeof(ret->message), "unbound");
     }
     fake_world_leave(session->cloud->world);
     return 0;
@@ -392,12 +400,22 @@ static void check_target(struct fake_cloud *cloud, const struct runtime_target *
         fake_world_lie(cloud->world, "a plan of the old %s with what is wanted", target->id);
 }
 
+static void block_plan(struct fake_cloud *cloud, const char *id)
+{
+    while (fake_cloud_faults(cloud, id) & CLOUD_PLAN_BLOCKS && !cloud->world->dead) {
+        cloud->blocked++;
+        pthread_cond_wait(&cloud->world->changed, &cloud->world->lock);
+        cloud->blocked--;
+    }
+}
+
 static int plan_it(struct runtime_session *session, const struct runtime_target *target,
                    struct runtime_step **ret, struct error *error)
 {
     struct fake_cloud *cloud = session->cloud;
     struct fake_thing *thing = NULL;
     struct cloud_step *step;
+    unsigned faults;
     int r;
 
     check_target(cloud, target);
@@ -408,6 +426,16 @@ static int plan_it(struct runtime_session *session, const struct runtime_target 
                                fake_cloud_faults(cloud, target->id) & CLOUD_DEFERS)) {
         step = step_new(session, target, PLAN_DEFERRED, NULL);
         step->base.reason = "its region is not known yet";
+        *ret = &step->base;
+        return 0;
+    }
+    faults = fake_cloud_faults(cloud, target->id);
+    if (target->part == TARGET_OLD && faults & CLOUD_OLD_FAILS)
+        return err_set(error, ERR_UNAVAILABLE, "503", "old");
+    block_plan(cloud, target->id);
+    if (!target->attributes && faults & CLOUD_DEFERS_REMOVAL &&
+        fake_cloud_try(cloud, target->id) > 1) {
+        step = step_new(session, target, PLAN_DEFERRED, NULL);
         *ret = &step->base;
         return 0;
     }
@@ -473,6 +501,14 @@ static int in_doubt(struct fake_cloud *cloud, struct runtime_outcome *ret, struc
 }
 
 /* What became of it is told, but for a kill or a fault. Unlocks. */
+static void forget_rev(struct observation *now)
+{
+    _cleanup_value_ const struct value *unknown = value_pack("u"),
+                                       *seen = value_with(now->result, "rev", unknown);
+
+    value_assign(&now->result, seen);
+}
+
 static int answer(struct fake_cloud *cloud, const struct cloud_step *step,
                   const struct fake_thing *thing, unsigned faults, struct runtime_outcome *ret,
                   struct error *error)
@@ -485,6 +521,8 @@ static int answer(struct fake_cloud *cloud, const struct cloud_step *step,
     int r;
 
     look(thing, &now);
+    if (faults & CLOUD_UNKNOWN)
+        forget_rev(&now);
     r = fake_world_step(cloud->world, error, "%s %s", verb, short_name(step->id));
     if (r < 0 || faults & CLOUD_LOST) {
         observation_done(&now);
@@ -595,6 +633,13 @@ static int apply_locked(struct fake_cloud *cloud, struct cloud_step *step,
     int r;
 
     check_step(cloud, step);
+    if (is_delete && faults & CLOUD_DELETE_CONFLICTS)
+        return refuse(step, OUTCOME_NOT_SENT, ERR_CONFLICT, "Conflict", ret, error);
+    if (faults & CLOUD_HANGS && cloud->hung < 300) {
+        cloud->hung++;
+        atomic_fetch_add(&cloud->world->now, 10000);
+        return refuse(step, OUTCOME_NOT_SENT, ERR_UNAVAILABLE, "Busy", ret, error);
+    }
     if (faults & CLOUD_BUSY || (faults & CLOUD_BUSY_ONCE && fake_cloud_try(cloud, step->id) <= 2))
         return refuse(step, OUTCOME_NOT_SENT, ERR_UNAVAILABLE, "Busy", ret, error);
     if (is_delete ? faults & CLOUD_KEPT : faults & CLOUD_REFUSED)
@@ -602,6 +647,9 @@ static int apply_locked(struct fake_cloud *cloud, struct cloud_step *step,
     r = take_time(cloud, step, ret, error);
     if (r < 0)
         return r;
+    faults = fake_cloud_faults(cloud, step->id); /* again */
+    if (!is_delete && faults & CLOUD_REFUSED)
+        return refuse(step, OUTCOME_NOT_SENT, ERR_FORBIDDEN, "Forbidden", ret, error);
     if (faults & CLOUD_UNMADE) {
         step->is_sent = true;
         fake_world_leave(cloud->world);

@@ -40,9 +40,11 @@ enum {
     FAKE_TAKEN = 1 << 16,          /* another Spec takes it just before apply */
     FAKE_CLAIM =
         1 << 17, /* ready when there is another object, too, and has a status.volume then */
-    FAKE_HOLDS = 1 << 18,     /* what depends on it must wait until it is ready */
-    FAKE_BUSY = 1 << 19,      /* apply and delete are ERR_UNAVAILABLE */
-    FAKE_BUSY_ONCE = 1 << 20, /* … at the first two tries */
+    FAKE_HOLDS = 1 << 18,         /* what depends on it must wait until it is ready */
+    FAKE_BUSY = 1 << 19,          /* apply and delete are ERR_UNAVAILABLE */
+    FAKE_BUSY_ONCE = 1 << 20,     /* … at the first two tries */
+    FAKE_PLAN_503_ONCE = 1 << 21, /* prefetch does not see it, and the first plan is a 503 */
+    FAKE_LATE = 1 << 22,          /* apply: first in doubt (may come later), then refused */
 };
 
 /* Whose an object is, by the mark that it carries. */

@@ -94,7 +94,7 @@ static int prefetch(struct runtime_session *session, const struct runtime_target
     if (r < 0)
         return r;
     for (size_t i = 0; i < n && fake_objects_may(objects); i++)
-        if (!(fake_objects_faults(objects, targets[i].id) & FAKE_UNSEEN))
+        if (!(fake_objects_faults(objects, targets[i].id) & (FAKE_UNSEEN | FAKE_PLAN_503_ONCE)))
             fake_objects_look(objects, fake_objects_at(objects, content_of(&targets[i])), false,
                               &ret[i]);
     fake_world_leave(objects->world);
@@ -360,6 +360,14 @@ static int may_send(struct fake_objects *objects, const struct fake_step *step,
     if (r < 0)
         return r;
     faults = fake_objects_faults(objects, step->id);
+    if (faults & FAKE_LATE && fake_objects_try(objects, step->id) == 1) {
+        refuse(objects, ERR_TIMEOUT, "Timeout", ret, error);
+        ret->certainty = OUTCOME_IN_DOUBT;
+        ret->until = objects->world->now + 60000;
+        return ERR_TIMEOUT;
+    }
+    if (faults & FAKE_LATE)
+        return refuse(objects, ERR_FORBIDDEN, "Forbidden", ret, error);
     if (faults & FAKE_BUSY || (faults & FAKE_BUSY_ONCE && fake_objects_try(objects, step->id) <= 2))
         return refuse(objects, ERR_UNAVAILABLE, "Busy", ret, error);
     return 0;

@@ -33,6 +33,8 @@ static int look_closer(struct planning *planning, struct error *error)
     const char *id = planning->target->id;
 
     objects->reads++;
+    if (fake_objects_faults(objects, id) & FAKE_PLAN_503_ONCE && fake_objects_try(objects, id) == 1)
+        return refuse(ERR_UNAVAILABLE, "503", error);
     if (fake_objects_faults(objects, id) & FAKE_UNSEEN || !fake_objects_may(objects))
         return refuse(ERR_FORBIDDEN, "Forbidden", error);
     if (!planning->is_hint)

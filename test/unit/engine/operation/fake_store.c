@@ -114,41 +114,41 @@ char *fake_store_open_text(const struct fake_store *store)
 
 /* ---- Changes ---- */
 
-static enum memory_fault fault_of_save(struct fake_store *store)
+static enum store_fault fault_of_save(struct fake_store *store)
 {
     unsigned save = ++store->saves;
 
     if (save == store->conflict_at)
-        return MEMORY_CONFLICT;
+        return FAULT_CONFLICT;
     if (save == store->fail_at)
-        return MEMORY_FAIL_BEFORE;
-    return save == store->lose_at ? MEMORY_FAIL_AFTER : MEMORY_NO_FAULT;
+        return FAULT_BEFORE;
+    return save == store->lose_at ? FAULT_AFTER : FAULT_NONE;
 }
 
 /* About to happen. */
-static enum memory_fault before(struct fake_store *store, const struct memory_event *event)
+static enum store_fault before(struct fake_store *store, const struct faulty_event *event)
 {
-    enum memory_fault fault = MEMORY_NO_FAULT;
+    enum store_fault fault = FAULT_NONE;
 
     if (fake_world_enter(store->world, NULL) < 0) {
-        memory_store_kill(event->store);
-        return MEMORY_NO_FAULT;
+        faulty_store_kill(event->store);
+        return FAULT_NONE;
     }
     if (store->is_down)
-        fault = MEMORY_FAIL_BEFORE;
+        fault = FAULT_BEFORE;
     else if (event->name->kind == DOCUMENT_STATE &&
-             (event->call == MEMORY_WRITE || event->call == MEMORY_APPEND))
+             (event->call == FAULTY_WRITE || event->call == FAULTY_APPEND))
         fault = fault_of_save(store);
-    if (fault == MEMORY_FAIL_AFTER)
+    if (fault == FAULT_AFTER)
         fake_world_step(store->world, NULL, "lose");
     else
         fake_world_leave(store->world);
     return fault;
 }
 
-static char *text_of_change(struct fake_store *store, const struct memory_event *event)
+static char *text_of_change(struct fake_store *store, const struct faulty_event *event)
 {
-    bool removes = event->call == MEMORY_REMOVE;
+    bool removes = event->call == FAULTY_REMOVE;
     _cleanup_free_ char *text = NULL;
 
     if (event->name->kind == DOCUMENT_TOLD)
@@ -162,7 +162,7 @@ static char *text_of_change(struct fake_store *store, const struct memory_event 
     return str_printf("save%s%s", *text ? " " : "", text);
 }
 
-static void after(struct fake_store *store, const struct memory_event *event)
+static void after(struct fake_store *store, const struct faulty_event *event)
 {
     _cleanup_free_ char *text = text_of_change(store, event);
     int r = fake_world_enter(store->world, NULL);
@@ -170,20 +170,18 @@ static void after(struct fake_store *store, const struct memory_event *event)
     if (r >= 0)
         r = fake_world_step(store->world, NULL, "%s", text);
     if (r < 0)
-        memory_store_kill(event->store);
+        faulty_store_kill(event->store);
 }
 
-static enum memory_fault on_call(void *arg, const struct memory_event *event)
+static enum store_fault on_call(void *arg, const struct faulty_event *event)
 {
     struct fake_store *store = arg;
 
-    if (event->store == store->reader)
-        return MEMORY_NO_FAULT;
     if (!event->is_done)
         return before(store, event);
-    if (event->call != MEMORY_READ)
+    if (event->call != FAULTY_READ)
         after(store, event);
-    return MEMORY_NO_FAULT;
+    return FAULT_NONE;
 }
 
 void fake_store_init(struct fake_store *store, struct fake_world *world)
@@ -191,13 +189,15 @@ void fake_store_init(struct fake_store *store, struct fake_world *world)
     *store = (struct fake_store){.world = world};
     store->medium = memory_medium_new(&(struct memory_medium_config){.has_locks = true});
     store->reader = memory_store_new(store->medium);
-    memory_watch(store->medium, on_call, store);
+    store->faults = store_faults_new();
+    store_faults_watch(store->faults, on_call, store);
 }
 
 void fake_store_done(struct fake_store *store)
 {
     store->reader->ops->free(store->reader);
     memory_medium_free(store->medium);
+    store_faults_free(store->faults);
 }
 
 void fake_store_cut(struct fake_store *store, bool is_down)
@@ -209,14 +209,14 @@ void fake_store_cut(struct fake_store *store, bool is_down)
 
 struct store *fake_store_attach(struct fake_store *store)
 {
-    store->store = memory_store_new(store->medium);
+    store->store = faulty_store_new(store->faults, memory_store_new(store->medium));
     store->saves = 0;
     return store->store;
 }
 
 void fake_store_detach(struct fake_store *store)
 {
-    memory_store_kill(store->store);
+    faulty_store_kill(store->store);
     store->store->ops->free(store->store);
     store->store = NULL;
 }

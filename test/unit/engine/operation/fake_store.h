@@ -11,12 +11,14 @@
 
 #include "engine/state/state.h"
 #include "engine/store.h"
+#include "test/unit/engine/faulty_store.h"
 #include "test/unit/engine/memory_store.h"
 #include "test/unit/engine/operation/fake_world.h"
 
 struct fake_store {
     struct fake_world *world;
     struct memory_medium *medium;
+    struct store_faults *faults;
     struct store *store;  /* of the process that runs, or NULL */
     struct store *reader; /* the test's own */
 

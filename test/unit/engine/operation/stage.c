@@ -133,7 +133,7 @@ void stage_use_threads(struct stage *stage, unsigned parallelism)
 
 void stage_calm(struct stage *stage)
 {
-    stage->world.kill_at = stage->world.cancel_at = 0;
+    stage->world.kill_at = stage->world.cancel_at = stage->evict_at = 0;
     stage->store.conflict_at = stage->store.fail_at = stage->store.lose_at = 0;
     stage->store.is_down = false;
 }
@@ -318,6 +318,16 @@ static void on_change(void *arg)
     stage->changes++;
 }
 
+/* Nothing happens before the eviction. */
+static void on_park(void *arg, size_t bytes)
+{
+    struct stage *stage = arg;
+
+    stage->memory = bytes;
+    if (bytes && ++stage->parked == stage->evict_at)
+        stage->world.pace = FAKE_CLOCK_STANDS;
+}
+
 static void on_landed(void *arg, const struct spec_key *key)
 {
     struct stage *stage = arg;
@@ -356,6 +366,7 @@ void run_begin(struct run *run, struct stage *stage)
         .parallelism = stage->parallelism,
         .timeout = STAGE_TIMEOUT,
         .on_change = on_change,
+        .on_park = on_park,
         .arg = stage,
         .on_landed = on_landed,
         .landed_arg = stage,
@@ -412,6 +423,22 @@ void run_cancel(struct run *run, const char *reason)
         operation_cancel(run->operation, reason);
 }
 
+void run_evict(struct run *run)
+{
+    struct stage *stage = run->stage;
+    struct ledger *ledger = ledger_ref(operation_ledger(run->operation));
+
+    stage->running = NULL;
+    operation_free(run->operation);
+    stage->memory = 0;
+    if (stage->evict_at) /* the clock stood until now; a store that is down is waited for */
+        stage_use_threads(stage, stage->parallelism);
+    ledger_flush(ledger, NULL);
+    ledger_unref(ledger);
+    stage->revision--;
+    *run = (struct run){.stage = stage};
+}
+
 int run_end(struct run *run)
 {
     struct stage *stage = run->stage;
@@ -431,6 +458,37 @@ int run_end(struct run *run)
     return run->code;
 }
 
+/* True: it is parked, and stays so. */
+static bool is_to_be_evicted(struct run *run)
+{
+    struct stage *stage = run->stage;
+
+    while (run->code == 0 && stage->evict_at) {
+        if (stage->parked >= stage->evict_at)
+            return true;
+        if (operation_phase(run->operation) == OPERATION_ENDED)
+            return false;
+        usleep(50);
+    }
+    return false;
+}
+
+/* Once. */
+static void evict(struct run *run, const char *spec)
+{
+    struct stage *stage = run->stage;
+    bool verified = stage->verify;
+
+    run_evict(run);
+    stage->evict_at = 0;
+    stage->evictions++;
+    run_begin(run, stage);
+    run_plan(run, spec);
+    stage->verify = true; /* what landed may not be ready yet */
+    run_apply(run);
+    stage->verify = verified;
+}
+
 enum deed { DEED_PLAN, DEED_APPLY };
 
 static int do_it(struct stage *stage, const char *spec, enum deed deed)
@@ -444,7 +502,10 @@ static int do_it(struct stage *stage, const char *spec, enum deed deed)
     run_begin(&run, stage);
     run_plan(&run, spec);
     if (deed == DEED_APPLY) {
+        stage->parked = 0;
         run_apply(&run);
+        if (is_to_be_evicted(&run))
+            evict(&run, spec);
         run_wait(&run);
     }
     r = run_end(&run);

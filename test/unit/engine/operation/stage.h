@@ -44,6 +44,10 @@ struct stage {
     struct executor *executor;
     struct operation *_Atomic running; /* what an interruption cancels */
     _Atomic unsigned changes;          /* times that on_change was called, of all runs */
+    unsigned evict_at;                 /* it is parked so often, and then evicted; 0: never */
+    _Atomic unsigned parked;           /* times */
+    _Atomic size_t memory;             /* of the one that is parked; 0: none is */
+    unsigned evictions;                /* that took place */
     _Atomic unsigned landed;           /* … and on_landed */
 
     struct error error; /* of the last run */
@@ -64,13 +68,14 @@ void stage_done(struct stage *stage);
 /* Several threads, and a clock that goes on by itself. */
 void stage_use_threads(struct stage *stage, unsigned parallelism);
 
-/* Plan and apply; the code. What the plan said is in stage->planned. */
+/* Plan and apply; the code. What the plan said is in stage->planned. Evicted on the way, it is begun
+ * again under the same revision. */
 int stage_apply(struct stage *stage, const char *spec);
 int stage_plan(struct stage *stage, const char *spec);
 int stage_destroy(struct stage *stage);
 int stage_orphan(struct stage *stage);
 
-/* No process is killed any more, no operation cancelled, no save refused. */
+/* No process is killed any more, no operation cancelled or evicted, no save refused. */
 void stage_calm(struct stage *stage);
 
 const char *stage_objects(
@@ -105,6 +110,8 @@ enum operation_phase run_wait(struct run *run);
 /* Until it is in the phase; false, if that does not come. */
 bool run_await(struct run *run, enum operation_phase phase);
 void run_cancel(struct run *run, const char *reason);
+/* Frees it for its memory, as it is; the next run_apply() goes on under the same revision. */
+void run_evict(struct run *run);
 /* Shows what came of it; the code. */
 int run_end(struct run *run);
 

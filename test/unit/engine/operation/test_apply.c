@@ -333,6 +333,21 @@ static void verifies_what_is_unchanged_only_when_asked(void)
     }
 }
 
+/* A runtime's answer has to be whole. Where it is not, State can be saved all the same. */
+static void what_is_not_known_of_what_was_made_is_null(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    fake_cloud_fault(&stage.cloud, "d", CLOUD_UNKNOWN);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1"), 0, stage.error.message);
+    EXPECT_STR(stage_state(&stage), "d", "recorded");
+    fake_cloud_fault(&stage.cloud, "d", 0);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=2"), 0, stage.error.message);
+    EXPECT_STR(stage_cloud(&stage), "d=2", "it is found");
+    EXPECT_INT(stage.cloud.creates, 1, "not made twice");
+}
+
 SUITE(operation_apply, TEST(applies_in_order), TEST(gives_references_live_values),
       TEST(records_what_was_applied), TEST(changes_nothing_the_second_time),
       TEST(saves_state_while_results_come), TEST(records_the_object_that_is_there_now),
@@ -342,4 +357,5 @@ SUITE(operation_apply, TEST(applies_in_order), TEST(gives_references_live_values
       TEST(what_was_only_meant_to_be_made_is_taken_as_it_was_seen_too),
       TEST(waits_until_it_is_ready), TEST(time_counts_from_the_last_progress),
       TEST(what_may_wait_for_its_consumer_lets_it_go),
-      TEST(verifies_what_is_unchanged_only_when_asked))
+      TEST(verifies_what_is_unchanged_only_when_asked),
+      TEST(what_is_not_known_of_what_was_made_is_null))

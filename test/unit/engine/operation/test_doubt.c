@@ -216,7 +216,88 @@ static void a_landing_that_cannot_be_saved_stops_all_else(void)
     }
 }
 
+/* The first call's answer is lost, and the second is refused: the first may take effect still. */
+static void what_is_in_doubt_keeps_its_intent(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    stage.may_forget = true;
+    fake_fault(&stage.objects, "a", FAKE_LATE);
+    EXPECT_INT(stage_apply(&stage, "a=1"), ERR_FORBIDDEN, "refused at the second try");
+    EXPECT_STR(stage_state(&stage), "a?", "the intent stays");
+    fake_fault(&stage.objects, "a", 0);
+    fake_put(&stage.objects, "a", "1", OWNER_SELF); /* the first takes effect */
+    stage_destroy(&stage);
+    EXPECT_STR(stage_objects(&stage), "", "nothing is lost");
+}
+
+static void check_mark(struct stage *stage, struct run *run)
+{
+    const struct record *record = ledger_get(operation_ledger(run->operation), "cloud:d", NULL);
+
+    EXPECT(record && record->call.until > stage->world.now, "the mark says until when");
+    record_unref(record);
+}
+
+static void begin_without_a_limit(struct stage *stage)
+{
+    struct run run;
+
+    stage->world.pace = FAKE_CLOCK_STANDS;
+    stage->cloud.no_limit = true;
+    fake_cloud_fault(&stage->cloud, "d", CLOUD_BLOCKS | CLOUD_FINDABLE);
+    stage_begin_process(stage);
+    run_begin(&run, stage);
+    run_plan(&run, "Cloud/d=1");
+    run_apply(&run);
+    EXPECT(fake_cloud_await_blocked(&stage->cloud), "under way");
+    check_mark(stage, &run);
+    stage->world.pace = FAKE_CLOCK_PACES;
+    fake_world_kill(&stage->world); /* the request goes on on the other side */
+    run_wait(&run);
+    run_end(&run);
+    stage_end_process(stage);
+    fake_cloud_fault(&stage->cloud, "d", CLOUD_FINDABLE);
+    stage_calm(stage);
+}
+
+static void a_call_without_a_limit_is_waited_for(void)
+{
+    struct stage stage;
+
+    stage_init(&stage);
+    stage.may_forget = true;
+    stage_use_threads(&stage, 4);
+    begin_without_a_limit(&stage);
+    stage.world.pace = FAKE_CLOCK_PACES;
+    EXPECT(stage_apply(&stage, "Cloud/d=1") < 0, "it may still be made");
+    EXPECT_STR(stage.planned.data, "deferred d", "planned by the next process, at once");
+    EXPECT_INT(stage.cloud.creates, 0, "not made a second time meanwhile");
+    stage_done(&stage);
+}
+
+static void what_is_found_is_secret_still(void)
+{
+    static const char spec[] = "Secret/t=hunter1 Cloud/d=1@t.data.x";
+    _cleanup_stage_ struct stage stage;
+    _cleanup_free_ char *text = NULL;
+
+    stage_init(&stage);
+    stage.may_forget = true;
+    fake_cloud_fault(&stage.cloud, "d", CLOUD_LOST | CLOUD_FINDABLE);
+    EXPECT(stage_apply(&stage, spec) < 0, "in doubt");
+    fake_cloud_fault(&stage.cloud, "d", CLOUD_FINDABLE);
+    fake_world_pass(&stage.world, A_DAY);
+    EXPECT_INT(stage_apply(&stage, spec), 0, stage.error.message);
+    text = fake_store_open_text(&stage.store);
+    EXPECT(!strstr(text, "hunter1"), text);
+    EXPECT_INT(stage.cloud.creates, 1, "found");
+}
+
 SUITE(operation_doubt, TEST(marks_what_it_creates), TEST(makes_nothing_that_it_could_not_mark),
       TEST(creates_nothing_twice), TEST(a_killed_process_leaves_a_mark), TEST(does_not_forget_it),
       TEST(finds_what_can_be_found), TEST(looks_at_what_is_there),
-      TEST(tries_again_what_was_not_sent), TEST(a_landing_that_cannot_be_saved_stops_all_else))
+      TEST(tries_again_what_was_not_sent), TEST(a_landing_that_cannot_be_saved_stops_all_else),
+      TEST(what_is_in_doubt_keeps_its_intent), TEST(a_call_without_a_limit_is_waited_for),
+      TEST(what_is_found_is_secret_still))

@@ -85,6 +85,17 @@ static void a_cycle_through_them_is_one(void)
     EXPECT_STR(stage.error.reason, "CyclicDependency", stage.error.message);
 }
 
+static void a_look_has_them_resolved(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    stage.verify = true;
+    EXPECT_INT(stage_apply(&stage, "b=1"), 0, "what is referred to is there");
+    for (unsigned i = 0; i < 2; i++)
+        EXPECT_INT(stage_apply(&stage, "b=1 Cloud/d=1^b"), 0, stage.error.message);
+}
+
 SUITE(operation_extensions, TEST(they_make_edges), TEST(what_leaves_goes_before_what_it_needs),
       TEST(what_is_not_known_yet_is_deferred), TEST(what_changes_of_them_is_recorded),
-      TEST(a_cycle_through_them_is_one))
+      TEST(a_cycle_through_them_is_one), TEST(a_look_has_them_resolved))

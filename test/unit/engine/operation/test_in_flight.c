@@ -277,10 +277,84 @@ static void no_two_calls_about_one(void)
     stage_done(&stage);
 }
 
+/* ---- What an older operation's call did to State while a newer one plans ---- */
+
+static bool await_state(struct stage *stage, const char *state)
+{
+    for (unsigned n = 0; n < 5000; n++) {
+        if (str_equal(stage_state(stage), state))
+            return true;
+        usleep(1000);
+    }
+    return false;
+}
+
+/* Not run_plan(), which waits. */
+static void begin_planning(struct run *run, struct stage *stage, const char *spec)
+{
+    run_begin(run, stage);
+    operation_plan(run->operation, stage_spec(spec));
+}
+
+static void end_planning(struct run *run)
+{
+    run->stage->world.pace = FAKE_CLOCK_PACES;
+    fake_world_pass(&run->stage->world, 100);
+    run_wait(run);
+}
+
+static const char *action_of(struct run *run, size_t change)
+{
+    const struct plan *plan = operation_get_plan(run->operation);
+
+    return plan ? plan_action_name(plan->changes[change].action) : "none";
+}
+
+/* It is refused while the newer operation waits for it: what is recorded is of no more use. */
+static void a_mark_that_went_meanwhile_is_not_planned_with(void)
+{
+    struct stage stage;
+    struct run run, newer;
+
+    begin_slowly(&stage, &run);
+    supersede(&run);
+    stage.world.pace = FAKE_CLOCK_STANDS;
+    begin_planning(&newer, &stage, "Cloud/d=1");
+    usleep(50000); /* it waits */
+    fake_cloud_fault(&stage.cloud, "d", CLOUD_REFUSED);
+    EXPECT(await_state(&stage, ""), "nothing is recorded any more");
+    end_planning(&newer);
+    EXPECT_STR(action_of(&newer, 0), "create", "planned");
+    run_end(&newer);
+    stage_done(&stage);
+}
+
+/* It lands between the newer operation's list of changes and its look at this one. */
+static void a_call_that_landed_before_the_visit_is_known(void)
+{
+    struct stage stage;
+    struct run run, newer;
+
+    begin_slowly(&stage, &run);
+    supersede(&run);
+    stage.world.pace = FAKE_CLOCK_STANDS;
+    fake_cloud_fault(&stage.cloud, "c", CLOUD_PLAN_BLOCKS);
+    begin_planning(&newer, &stage, "Cloud/c=1 Cloud/d=1:c");
+    usleep(50000); /* c is being planned */
+    fake_cloud_fault(&stage.cloud, "d", 0);
+    EXPECT(await_state(&stage, "d"), "landed");
+    fake_cloud_fault(&stage.cloud, "c", 0);
+    end_planning(&newer);
+    EXPECT_STR(action_of(&newer, 1), "unchanged", "planned");
+    run_end(&newer);
+    stage_done(&stage);
+}
+
 SUITE(operation_in_flight, TEST(a_new_generation_does_the_rest),
       TEST(a_deletion_deletes_what_it_made), TEST(what_landed_after_the_end_is_recorded),
       TEST(what_failed_after_the_end_is_recorded), TEST(a_short_call_is_waited_for),
       TEST(a_call_of_minutes_is_not_out_of_time), TEST(others_go_on_meanwhile),
       TEST(a_store_that_is_down_loses_nothing), TEST(a_leader_that_was_tells),
       TEST(a_new_leader_waits_to_be_told), TEST(a_killed_process_makes_nothing_twice),
-      TEST(no_two_calls_about_one))
+      TEST(no_two_calls_about_one), TEST(a_mark_that_went_meanwhile_is_not_planned_with),
+      TEST(a_call_that_landed_before_the_visit_is_known))

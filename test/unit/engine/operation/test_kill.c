@@ -1,11 +1,12 @@
 /*
- * Killed after any step and begun again, an operation ends where it would have ended undisturbed:
- * the same objects and things, the same State, nothing made twice, and never one that State does
- * not name (the stage checks that after each step).
+ * Killed after any step, or evicted, and begun again, an operation ends where it would have ended
+ * undisturbed: the same objects and things, the same State, nothing made twice, and never one that
+ * State does not name (the stage checks that after each step).
  *
  * Of a create in the cloud whose answer was never seen nobody can know what became of it. The
  * operation that follows leaves that alone, and what depends on it; then a person clears it up.
  */
+#include <limits.h>
 #include <stdlib.h>
 
 #include "engine/base/str.h"
@@ -229,6 +230,34 @@ static void ends_the_same_wherever_it_is_cancelled(void)
     }
 }
 
+/* Evicted each time that it is parked, and begun again: nothing is made twice, nothing is lost. */
+static void ends_the_same_wherever_it_is_evicted(void)
+{
+    unsigned evictions = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(scenarios); i++) {
+        struct ending ending = undisturbed(&scenarios[i]);
+
+        for (unsigned n = 1, before = UINT_MAX; before != evictions && n < MOST_STEPS; n++) {
+            for (unsigned parallelism = 1; parallelism <= 4; parallelism += 3) {
+                _cleanup_stage_ struct stage stage;
+                char note[128];
+
+                snprintf(note, sizeof(note), "%s, parked %u times, then evicted", scenarios[i].note,
+                         n);
+                set_up(&stage, &scenarios[i], parallelism);
+                stage.evict_at = n;
+                EXPECT_INT(go(&stage, &scenarios[i]), 0, note);
+                before = evictions;
+                evictions += stage.evictions;
+                stage_calm(&stage);
+                expect_ending(&stage, &scenarios[i], &ending, 0, note);
+            }
+        }
+    }
+    EXPECT(evictions >= 6, "it was evicted at all");
+}
+
 SUITE(operation_kill, TEST(ends_the_same_wherever_it_is_killed),
       TEST(ends_the_same_when_killed_all_the_time), TEST(ends_the_same_with_several_workers),
-      TEST(ends_the_same_wherever_it_is_cancelled))
+      TEST(ends_the_same_wherever_it_is_cancelled), TEST(ends_the_same_wherever_it_is_evicted))

@@ -1,7 +1,8 @@
 /*
  * Lives of Specs, at random, over both worlds in one graph: they change, and resources fail, are
- * killed, cancelled, lost and changed by others on the way. In the end, left in peace (and what is
- * in doubt cleared up), all is as the last Spec has it; and after a destroy nothing is left.
+ * killed, cancelled, evicted while they are parked, lost and changed by others on the way. In the
+ * end, left in peace (and what is in doubt cleared up), all is as the last Spec has it; and after a
+ * destroy nothing is left.
  *
  * KUSION_TEST_LIVES is how many, KUSION_TEST_SEED the first one's seed (hack/soak random).
  */
@@ -87,8 +88,9 @@ static void fault_at_random(struct stage *stage, const char *name)
         FAKE_REFUSED, FAKE_REFUSED_DRY, FAKE_UNHEALTHY, FAKE_SICK,     FAKE_SLOW, FAKE_LOST,
         FAKE_UNSEEN,  FAKE_STUCK,       FAKE_KEPT,      FAKE_VANISHES, FAKE_BUSY, FAKE_BUSY_ONCE};
     static const unsigned of_things[] = {
-        CLOUD_REFUSED, CLOUD_BUSY,   CLOUD_BUSY_ONCE, CLOUD_PARTIAL, CLOUD_HALF,      CLOUD_LOST,
-        CLOUD_UNMADE,  CLOUD_UNSEEN, CLOUD_KEPT,      CLOUD_LINGERS, CLOUD_UNHEALTHY, CLOUD_DEFERS};
+        CLOUD_REFUSED,   CLOUD_BUSY,   CLOUD_BUSY_ONCE, CLOUD_PARTIAL, CLOUD_HALF,
+        CLOUD_LOST,      CLOUD_UNMADE, CLOUD_UNSEEN,    CLOUD_KEPT,    CLOUD_LINGERS,
+        CLOUD_UNHEALTHY, CLOUD_DEFERS, CLOUD_UNBOUND};
 
     if (is_of_cloud(*name))
         fake_cloud_fault(&stage->cloud, name, of_things[(size_t)rand() % ARRAY_SIZE(of_things)]);
@@ -116,7 +118,7 @@ static void let_something_happen(struct stage *stage)
     const char *name = random_name();
     unsigned when = 1 + (unsigned)rand() % 14;
 
-    switch (rand() % 8) {
+    switch (rand() % 10) {
     case 0:
         stage->world.kill_at = when;
         break;
@@ -134,6 +136,10 @@ static void let_something_happen(struct stage *stage)
         break;
     case 5:
         meddle(stage, name);
+        break;
+    case 6:
+    case 7:
+        stage->evict_at = 1 + when / 3;
         break;
     default:
         fault_at_random(stage, name);

@@ -337,6 +337,21 @@ static void does_nothing_after_a_later_leader(void)
     EXPECT_STR(stage_objects(&stage), "a=1", "nothing is deleted");
 }
 
+/* After a conflict it is planned anew, and that has to wait. */
+static void a_removal_that_is_deferred_is_not_forgotten(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    stage.may_forget = true;
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1"), 0, "applied");
+    fake_cloud_fault(&stage.cloud, "d", CLOUD_DEFERS_REMOVAL | CLOUD_DELETE_CONFLICTS);
+    EXPECT(stage_destroy(&stage) < 0, "not done");
+    EXPECT_STR(stage.results.data, "d failed", stage.error.message);
+    EXPECT_STR(stage_cloud(&stage), "d=1", "it is there");
+    EXPECT_STR(stage_state(&stage), "d", "and recorded");
+}
+
 SUITE(operation_remove, TEST(destroys_dependents_first), TEST(destroys_without_a_state),
       TEST(waits_for_dependents_to_be_gone), TEST(tells_what_is_in_the_way),
       TEST(skips_what_others_depend_on), TEST(tells_deleted_from_forgotten),
@@ -345,4 +360,4 @@ SUITE(operation_remove, TEST(destroys_dependents_first), TEST(destroys_without_a
       TEST(goes_with_its_namespace), TEST(prunes_dependents_first),
       TEST(a_prune_that_fails_keeps_its_record), TEST(prunes_what_a_killed_run_had_made),
       TEST(orphans_without_a_touch), TEST(does_nothing_by_a_damaged_state),
-      TEST(does_nothing_after_a_later_leader))
+      TEST(does_nothing_after_a_later_leader), TEST(a_removal_that_is_deferred_is_not_forgotten))

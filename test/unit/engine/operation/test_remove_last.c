@@ -246,9 +246,40 @@ static void rights_that_leave_the_spec_go_last(void)
            stage_log(&stage));
 }
 
+/* That its new id has the same object is known only when that was applied. */
+static void is_kept_under_another_id_that_could_not_be_planned_at_first(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "a=1 b=1"), 0, "applied");
+    fake_fault(&stage.objects, "a", FAKE_PLAN_503_ONCE);
+    EXPECT_INT(stage_apply(&stage, "%a=1 b=1"), 0, stage.error.message);
+    EXPECT_STR(stage.planned.data, "a!503; unchanged b; delete a", "planned");
+    EXPECT_STR(stage_objects(&stage), "a=1 b=1", "not deleted");
+    EXPECT_INT(stage.objects.creates, 2, "nor made again");
+    EXPECT_STR(stage_state(&stage), "b a", "state");
+}
+
+static void is_guarded_when_it_could_not_be_planned_at_first(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "Namespace/space +x=1 y=1"), 0, "applied");
+    fake_fault(&stage.objects, "space", FAKE_PLAN_503_ONCE);
+    EXPECT_INT(stage_apply(&stage, "+x=1 y=1"), ERR_CONFLICT, "guarded");
+    EXPECT_STR(stage.planned.data, "unchanged x; unchanged y; space!503", "planned");
+    EXPECT_STR(stage.error.reason, "DeletionGuardTripped", stage.error.message);
+    EXPECT_STR(stage_objects(&stage), "space x=1 y=1", "objects");
+    EXPECT_STR(stage_state(&stage), "space x y", "state");
+}
+
 SUITE(operation_remove_last, TEST(a_guarded_one_is_kept_with_what_it_depends_on),
       TEST(guards_what_leaves_the_spec), TEST(keeps_what_holds_something_of_the_spec),
       TEST(asks_the_guard_once), TEST(rights_go_last), TEST(saws_off_no_branch_that_it_sits_on),
       TEST(keeps_its_rights_while_something_is_in_the_way), TEST(ends_after_being_killed),
       TEST(misses_an_account_that_is_needed), TEST(tells_what_it_may_delete_no_more),
-      TEST(rights_that_leave_the_spec_go_last))
+      TEST(rights_that_leave_the_spec_go_last),
+      TEST(is_kept_under_another_id_that_could_not_be_planned_at_first),
+      TEST(is_guarded_when_it_could_not_be_planned_at_first))

@@ -63,16 +63,18 @@ static void says_why_it_is_replaced(void)
     EXPECT_STR(stage.reasons.data, "d: fixed cannot be changed", "reason");
 }
 
-/* The reference's value is another thing's id, which is unknown while planning, and turns out to be
- * what it was. */
+/* The reference's value is another thing's address, which is unknown while planning, and turns out
+ * to be what it was: the other one is created first, so that this is known before e is deleted. */
 static void what_turns_out_as_it_was_stays(void)
 {
     _cleanup_stage_ struct stage stage;
 
     stage_init(&stage);
-    EXPECT_INT(stage_apply(&stage, "Cloud/d=1 Cloud/e*@d.x"), 0, "applied");
-    EXPECT_INT(stage_apply(&stage, "Cloud/d=1*k Cloud/e*@d.x"), 0, stage.error.message);
-    EXPECT_STR(stage_cloud(&stage), "d=1*k e*1", "things");
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1~k Cloud/e*@d.address"), 0, "applied");
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1~l Cloud/e*@d.address"), 0, stage.error.message);
+    EXPECT_STR(stage.planned.data, "replace d; replace e", "planned");
+    EXPECT_STR(stage_deeds(&stage), "create d; delete d", "deeds");
+    EXPECT_STR(stage_cloud(&stage), "d=1~l e*addr-d", "things");
     EXPECT_INT(stage.cloud.creates, 3, "e stays");
 }
 
@@ -106,6 +108,65 @@ static void a_failed_create_leaves_the_old_one_in_force(void)
     EXPECT_INT(stage_apply(&stage, "Cloud/d=1~l a@d.id"), 0, stage.error.message);
     EXPECT_STR(stage_cloud(&stage), "d=1~l", "the next time");
     EXPECT_STR(stage_state(&stage), "a d", "the next time");
+}
+
+/* What depends on the new one goes on before that is ready. The old one stays until it is. */
+static void the_old_one_stays_until_the_new_one_is_ready(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1~k b@d.id"), 0, "applied");
+    fake_cloud_fault(&stage.cloud, "d", CLOUD_UNBOUND);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1~l b@d.id"), ERR_TIMEOUT, "not ready");
+    EXPECT_STR(stage.results.data, "d timed out; b succeeded", "results");
+    EXPECT_STR(stage_cloud(&stage), "d=1~k d=1~l", "both");
+    fake_cloud_fault(&stage.cloud, "d", 0);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1~l b@d.id"), 0, stage.error.message);
+    EXPECT_STR(stage_cloud(&stage), "d=1~l", "the new one");
+}
+
+/* f depended on c, and c on g; now g depends on f, and c leaves. f is created first, for e's sake.
+ */
+static void dependencies_that_turn_round_are_no_circle(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "Cloud/g=0*0 c=0@g Cloud/f=1*0:c Cloud/e=1~0:f"), 0, "applied");
+    EXPECT_INT(stage_apply(&stage, "Cloud/f=1*1 Cloud/g=0*1@f Cloud/e=1~1:f"), 0,
+               stage.error.message);
+    EXPECT_STR(stage_cloud(&stage), "e=1~1 f=1*1 g=0*1@addr-f", "all of it");
+    EXPECT_STR(stage_objects(&stage), "", "and nothing else");
+}
+
+/* The answer to the deletion of the old one is lost: it is looked at, and planned again, before it
+ * is deleted again. (The stage checks that no step is applied twice.) */
+static void a_removal_without_an_answer_is_planned_again(void)
+{
+    static const struct {
+        const char *note, *before, *now;
+        unsigned fault;
+        int code; /* of what follows: the create's outcome is not known either */
+        const char *cloud;
+    } rows[] = {
+        {"not done", "Cloud/d=1*k", "Cloud/d=1*l", CLOUD_UNMADE, ERR_TIMEOUT, "d=1*k"},
+        {"done", "Cloud/d=1*k", "Cloud/d=1*l", CLOUD_LOST, ERR_CONFLICT, "d=1*l"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_stage_ struct stage stage;
+
+        stage_init(&stage);
+        EXPECT_INT(stage_apply(&stage, rows[i].before), 0, rows[i].note);
+        fake_cloud_fault(&stage.cloud, "d", rows[i].fault);
+        EXPECT_INT(stage_apply(&stage, rows[i].now), rows[i].code, rows[i].note);
+        EXPECT_STR(stage_cloud(&stage), rows[i].cloud, rows[i].note);
+        fake_cloud_fault(&stage.cloud, "d", 0);
+        doubt_clear(&stage);
+        EXPECT_INT(stage_apply(&stage, rows[i].now), 0, rows[i].note);
+        EXPECT_STR(stage_cloud(&stage), "d=1*l", rows[i].note);
+    }
 }
 
 /* Created first, and made in part: both are there, and named, until one is as it should be. */
@@ -260,11 +321,61 @@ static void a_slow_delete_is_waited_for(void)
     EXPECT_STR(stage_cloud(&stage), "", "gone");
 }
 
+/* The stage tells what was leaked. */
+static void a_half_that_cannot_be_planned_leaks_nothing(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1*k"), 0, "applied");
+    fake_cloud_fault(&stage.cloud, "d", CLOUD_OLD_FAILS);
+    stage_plan(&stage, "Cloud/d=1*l");
+    EXPECT_STR(stage.planned.data, "d!503", "planned");
+    EXPECT_INT(stage.cloud.steps, 0, "steps are freed");
+    EXPECT_INT(stage.cloud.sessions, 0, "sessions, too");
+}
+
+/* e is created first, as d may get another address; it does not. */
+static void one_that_is_created_first_and_turns_out_as_it_was_stays(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1 Cloud/e~@d.address"), 0, "applied");
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1*k Cloud/e~@d.address"), 0, stage.error.message);
+    EXPECT_STR(stage.planned.data, "replace d; replace e", "planned");
+    EXPECT_STR(stage_cloud(&stage), "d=1*k e~addr-d", "both are there");
+    EXPECT_STR(stage_state(&stage), "d e", "and recorded");
+}
+
+static void what_is_only_to_be_recorded_is_a_plan(void)
+{
+    struct stage stage;
+    struct run run;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1"), 0, "applied");
+    fake_cloud_drift(&stage.cloud, "d", "2");
+    stage_begin_process(&stage);
+    run_begin(&run, &stage);
+    run_plan(&run, "Cloud/d=2");
+    EXPECT_STR(stage.planned.data, "unchanged d", "it is as wanted");
+    EXPECT(!plan_is_empty(operation_get_plan(run.operation)), "and State is not");
+    run_end(&run);
+    stage_end_process(&stage);
+    stage_done(&stage);
+}
+
 SUITE(operation_replace, TEST(replaces_in_the_order_that_is_asked_for),
       TEST(says_why_it_is_replaced), TEST(what_turns_out_as_it_was_stays),
       TEST(what_is_single_is_deleted_first), TEST(a_failed_create_leaves_the_old_one_in_force),
+      TEST(the_old_one_stays_until_the_new_one_is_ready),
+      TEST(dependencies_that_turn_round_are_no_circle),
+      TEST(a_removal_without_an_answer_is_planned_again),
       TEST(a_create_that_fails_half_way_keeps_both), TEST(a_deposed_one_is_not_forgotten),
       TEST(a_deposed_one_goes_without_prune_too), TEST(what_was_not_made_to_its_end_is_replaced),
       TEST(a_tainted_one_can_leave), TEST(an_update_that_ends_half_way_goes_on_the_next_time),
       TEST(what_drifted_is_put_right), TEST(what_drifted_to_what_is_wanted_is_recorded),
-      TEST(a_slow_delete_is_waited_for))
+      TEST(a_slow_delete_is_waited_for), TEST(a_half_that_cannot_be_planned_leaks_nothing),
+      TEST(one_that_is_created_first_and_turns_out_as_it_was_stays),
+      TEST(what_is_only_to_be_recorded_is_a_plan))

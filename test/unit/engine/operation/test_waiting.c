@@ -115,6 +115,21 @@ static void what_is_freed_in_flight_lands(void)
     EXPECT_STR(stage_state(&stage), "d", "recorded, though its operation is gone");
 }
 
+/* Each call takes 10 s, and fails. */
+static void calls_that_fail_slowly_run_out_of_time(void)
+{
+    _cleanup_stage_ struct stage stage;
+    int64_t begun;
+
+    stage_init(&stage);
+    fake_cloud_fault(&stage.cloud, "d", CLOUD_HANGS);
+    begun = stage.world.now;
+    EXPECT(stage_apply(&stage, "Cloud/d=1") < 0, "out of time");
+    EXPECT(stage.world.now - begun >= STAGE_TIMEOUT, "not before it is");
+    EXPECT(stage.world.now - begun < 2 * STAGE_TIMEOUT, "nor long after");
+    EXPECT(stage.cloud.hung > 1, "it was tried again");
+}
+
 SUITE(operation_waiting, TEST(a_thousand_wait_without_a_thread),
       TEST(a_parked_operation_can_be_cancelled), TEST(an_operation_can_be_freed_at_any_time),
-      TEST(what_is_freed_in_flight_lands))
+      TEST(what_is_freed_in_flight_lands), TEST(calls_that_fail_slowly_run_out_of_time))

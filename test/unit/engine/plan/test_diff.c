@@ -54,7 +54,8 @@ static void tells_unknown_values_from_their_text(void)
     diff_done(&diff);
     diff_values(text, unknown, &diff);
     EXPECT_INT((long long)diff.total, 1, "the text, and unknown");
-    EXPECT_STR(diff.fields[0].to, "\"" VALUE_UNKNOWN_TEXT "\"", "for people");
+    EXPECT_STR(diff.fields[0].from, "\"" VALUE_UNKNOWN_TEXT "\"", "the text, for people");
+    EXPECT_STR(diff.fields[0].to, VALUE_UNKNOWN_TEXT, "unknown, for people");
     diff_done(&diff);
 }
 

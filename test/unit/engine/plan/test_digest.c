@@ -62,13 +62,15 @@ static void digest_of(const struct row *rows, size_t n, const char *key, char re
     plan_free(plan);
 }
 
-static const struct row first = {"", "a", PLAN_UPDATE, "u1", "{\"x\":1}", "{\"x\":2,\"y\":3}", false, NULL};
+static const struct row first = {"",    "a", PLAN_UPDATE, "u1", "{\"x\":1}", "{\"x\":2,\"y\":3}",
+                                 false, NULL};
 
 static void is_the_same_for_the_same_plan(void)
 {
     static const struct row rows[] = {
         {"order of keys", "a", PLAN_UPDATE, "u1", "{\"x\":1}", "{\"y\":3,\"x\":2}", false, NULL},
-        {"spelling of numbers", "a", PLAN_UPDATE, "u1", "{\"x\":1.0}", "{\"x\":2,\"y\":3}", false, NULL},
+        {"spelling of numbers", "a", PLAN_UPDATE, "u1", "{\"x\":1.0}", "{\"x\":2,\"y\":3}", false,
+         NULL},
     };
     char one[HASH_HEX_SIZE], other[HASH_HEX_SIZE];
 

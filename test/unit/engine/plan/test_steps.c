@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "engine/base/mem.h"
 #include "test/unit/suite.h"
@@ -181,6 +182,9 @@ static void replaces_in_either_order(void)
          "ba", "+a<-b -b<+b"},
         {"but not where that has to go as well", "a* b*? c*?", "ba cb", "ba cb",
          "-c<-b -b<-a -a<+a +a<+b +b<+c"},
+        {"what depended on it is what it depends on now, created first: so is what would close the "
+         "circle",
+         "c- e+ f* g*", "gf ef", "cg fc", "+f<+g +f<+e +g<-f +e<-f -f<-c -c<-g +g<-g"},
         {"siblings, one of either kind", "a* b+ c*", "ba ca", "ba ca",
          "+a<+b +a<+c +b<-b -c<+c -b<-a -c<-a +c<-a"},
     };
@@ -362,8 +366,39 @@ static void takes_many(void)
     free(edges);
 }
 
+/* A chain of replacements, its edges in the order in which each of them settles one link alone. */
+static void a_long_chain_takes_no_longer(void)
+{
+    enum { LONG = 200000 };
+    struct step_change *changes = NEW_ARRAY(struct step_change, LONG);
+    struct graph_edge *edges = NEW_ARRAY(struct graph_edge, LONG);
+    struct steps_input input = {.changes = changes,
+                                .n_changes = LONG,
+                                .planned = edges,
+                                .n_planned = LONG - 1,
+                                .recorded = edges,
+                                .n_recorded = LONG - 1};
+    struct steps *steps = NULL;
+    clock_t begun = clock();
+
+    for (uint32_t create_first = 0; create_first < 2; create_first++) {
+        for (uint32_t i = 0; i < LONG; i++)
+            changes[i] = (struct step_change){.applies = true, .deletes = true};
+        for (uint32_t i = 0; i + 1 < LONG; i++)
+            edges[create_first ? i : LONG - 2 - i] = (struct graph_edge){i + 1, i};
+        changes[LONG - 1].create_first = create_first;
+        EXPECT_INT(steps_new(&input, &steps, NULL), 0, "steps");
+        EXPECT_INT(changes[0].create_first, create_first, "from one end to the other");
+        steps_free(steps);
+    }
+    EXPECT((clock() - begun) / CLOCKS_PER_SEC < 20, "not with the square of its length");
+    free(edges);
+    free(changes);
+}
+
 SUITE(plan_steps, TEST(applies_after_dependencies_and_deletes_before_them),
       TEST(replaces_in_either_order), TEST(a_replacement_takes_what_is_in_its_way),
       TEST(what_is_last_goes_last), TEST(says_what_is_created_first),
       TEST(has_a_step_for_each_half), TEST(has_no_barrier_where_nothing_is_parted_by_one),
-      TEST(names_a_cycle), TEST(ranks_turn_round_for_deletions), TEST(takes_many))
+      TEST(names_a_cycle), TEST(ranks_turn_round_for_deletions), TEST(takes_many),
+      TEST(a_long_chain_takes_no_longer))

@@ -209,11 +209,8 @@ static void keeps_what_is_sensitive(void)
     static const struct {
         const char *before, *after;
     } rows[] = {
-        {"[\"/a\"]", "[\"/a\"]"},
-        {"[\"/a/b\"]", "[\"/a/b\"]"},
-        {"[\"/c\"]", "[\"/c\"]"},
-        {"[\"/e\"]", "[\"/e\"]"},
-        {"[\"\"]", "[\"\"]"},
+        {"[\"/a\"]", "[\"/a\"]"}, {"[\"/a/b\"]", "[\"/a/b\"]"}, {"[\"/c\"]", "[\"/c\"]"},
+        {"[\"/e\"]", "[\"/e\"]"}, {"[\"\"]", "[\"\"]"},
     };
     _cleanup_value_ const struct value *plain = NULL;
 
@@ -266,5 +263,4 @@ static void ends_where_a_lookup_fails(void)
 
 SUITE(ref, TEST(takes_the_longest_id), TEST(refuses_references), TEST(bounds_the_work),
       TEST(finds_references), TEST(resolves), TEST(keeps_what_is_sensitive),
-      TEST(resolves_nothing_without_references),
-      TEST(ends_where_a_lookup_fails))
+      TEST(resolves_nothing_without_references), TEST(ends_where_a_lookup_fails))

@@ -26,6 +26,7 @@ static void stage_wait(const struct clock_source *source, pthread_cond_t *condit
 void stage_init(struct stage *stage, const struct memory_medium_config *config)
 {
     stage->medium = memory_medium_new(config);
+    stage->faults = store_faults_new();
     stage->clock.source =
         (struct clock_source){.now = stage_now, .monotonic = stage_now, .wait = stage_wait};
     atomic_init(&stage->clock.now, 1000000);
@@ -34,6 +35,7 @@ void stage_init(struct stage *stage, const struct memory_medium_config *config)
 void stage_done(struct stage *stage)
 {
     memory_medium_free(stage->medium);
+    store_faults_free(stage->faults);
 }
 
 /* ---- Processes ---- */
@@ -53,7 +55,7 @@ void process_init(struct process *process, struct stage *stage)
 {
     atomic_init(&process->is_fenced, false);
     atomic_init(&process->is_mute, false);
-    process->store = memory_store_new(stage->medium);
+    process->store = faulty_store_new(stage->faults, memory_store_new(stage->medium));
     process->permit = (struct permit){ask, process};
     process->ledgers = ledgers_new(
         &(struct ledgers_config){process->store, &stage->clock.source, &process->permit});
@@ -67,7 +69,7 @@ void process_done(struct process *process)
 
 void process_kill(struct process *process, struct ledger *ledger)
 {
-    memory_store_kill(process->store);
+    faulty_store_kill(process->store);
     ledger_unref(ledger);
     process_done(process);
 }

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "engine/state/ledger.h"
+#include "test/unit/engine/faulty_store.h"
 #include "test/unit/engine/memory_store.h"
 #include "test/unit/engine/state/records.h"
 
@@ -27,6 +28,7 @@ struct process {
 
 struct stage {
     struct memory_medium *medium;
+    struct store_faults *faults; /* of all processes */
     struct stage_clock clock;
 };
 

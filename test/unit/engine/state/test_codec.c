@@ -43,6 +43,10 @@ static void comes_back_as_it_was(void)
     head.policy = policy = value_sensitive(open);
     state_set_head(state, &head);
     round_trip(state, "a policy, no uid");
+    head = *state_head(state);
+    head.progressed_at = 1790000000000;
+    state_set_head(state, &head);
+    round_trip(state, "under way");
 }
 
 /* The bits are there again, and where they were. */
@@ -213,13 +217,14 @@ static void entries_lead_to_the_same_state(void)
         int64_t revision;
         const char *uid;
         const struct value *policy;
+        int64_t progressed_at;
     } rows[] = {
-        {{.put = a}, 7, "uid-1", NULL},
-        {{.put = b}, 8, "uid-2", policy},
-        {{.id = "a"}, 8, "uid-2", policy},
-        {{.put = f}, 8, NULL, NULL},
-        {{.id = "f", .deposed = "d1"}, 9, NULL, policy},
-        {{.put = a}, 10, "uid-1", NULL},
+        {{.put = a}, 7, "uid-1", NULL, 0},
+        {{.put = b}, 8, "uid-2", policy, 1000},
+        {{.id = "a"}, 8, "uid-2", policy, 1000},
+        {{.put = f}, 8, NULL, NULL, 2000},
+        {{.id = "f", .deposed = "d1"}, 9, NULL, policy, 0},
+        {{.put = a}, 10, "uid-1", NULL, 0},
     };
 
     CU_ASSERT_EQUAL_FATAL(state_encode(state, &document, NULL), 0);
@@ -232,6 +237,7 @@ static void entries_lead_to_the_same_state(void)
         head.revision = rows[i].revision;
         head.spec_uid = rows[i].uid;
         head.policy = rows[i].policy;
+        head.progressed_at = rows[i].progressed_at;
         changes_add(&changes, &rows[i].change);
         change_apply(&rows[i].change, state);
         state_set_head(state, &head);

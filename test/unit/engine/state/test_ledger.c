@@ -165,8 +165,8 @@ static void what_could_not_begin_is_not_in_the_records(void)
     EXPECT_INT(ledger_begin(ledger, changes, 4, &error), ERR_FENCED, error.message);
     EXPECT_INT(ledger_check(ledger, NULL), ERR_FENCED, "nothing may begin");
     atomic_store(&us.is_fenced, false);
-    memory_watch(stage.medium, NULL, NULL);
-    memory_fail(stage.medium, 1, MEMORY_CONFLICT);
+    store_faults_watch(stage.faults, NULL, NULL);
+    store_faults_fail(stage.faults, 1, FAULT_CONFLICT);
     EXPECT_INT(ledger_begin(ledger, changes, 4, &error), ERR_CONFLICT, error.message);
     EXPECT_STR(error.reason, "StateConflict", "why");
     EXPECT_INT(number_of(ledger, "a"), 1, "as before");
@@ -196,8 +196,46 @@ static void too_large_refuses_the_begin_and_keeps_what_landed(void)
     tear_down();
 }
 
+static int64_t stored_progress(void)
+{
+    _cleanup_(state_free_p) struct state *state = NULL;
+
+    EXPECT_INT(ledger_flush(ledger, NULL), 0, "flushed");
+    state = stored_state(&stage);
+    return state_head(state)->progressed_at;
+}
+
+/* Counted from each landing, while an operation is under way. */
+static void knows_when_something_landed_last(void)
+{
+    struct arena arena = ARENA_INIT;
+    struct state_head head;
+    int64_t begun;
+
+    set_up(NULL);
+    begun = stage.clock.source.now(&stage.clock.source);
+    land_put(ledger, record_of("a", 1), LEDGER_NOW, NULL);
+    ledger_progress(ledger);
+    EXPECT_INT(stored_progress(), 0, "none is under way");
+    ledger_head(ledger, &arena, &head);
+    head.progressed_at = begun;
+    ledger_set_head(ledger, &head);
+    EXPECT_INT(stored_progress(), begun, "as it was set");
+    atomic_fetch_add(&stage.clock.now, 5000);
+    land_put(ledger, record_of("a", 2), LEDGER_NOW, NULL);
+    EXPECT_INT(stored_progress(), begun + 5000, "a landing");
+    atomic_fetch_add(&stage.clock.now, 5000);
+    begin_put(ledger, record_of("b", 1), NULL);
+    EXPECT_INT(stored_progress(), begun + 5000, "what begins is none");
+    ledger_progress(ledger);
+    EXPECT_INT(stored_progress(), begun + 10000, "what is told");
+    arena_done(&arena);
+    tear_down();
+}
+
 SUITE(ledger, TEST(a_new_one_is_empty), TEST(what_was_begun_is_durable),
       TEST(what_landed_now_is_durable), TEST(what_lands_soon_is_stored_together),
       TEST(the_head_goes_with_the_next_change), TEST(records_come_in_order_and_by_name),
       TEST(what_could_not_begin_is_not_in_the_records),
-      TEST(too_large_refuses_the_begin_and_keeps_what_landed))
+      TEST(too_large_refuses_the_begin_and_keeps_what_landed),
+      TEST(knows_when_something_landed_last))

@@ -119,12 +119,12 @@ static bool is_between(struct state *stored, size_t acknowledged, size_t asked, 
 
 static size_t kill_in; /* events until then; 0: now */
 
-static enum memory_fault killer(void *arg, const struct memory_event *event)
+static enum store_fault killer(void *arg, const struct faulty_event *event)
 {
     (void)arg;
-    if (event->call != MEMORY_READ && kill_in-- == 0)
-        memory_store_kill(event->store);
-    return MEMORY_NO_FAULT;
+    if (event->call != FAULTY_READ && kill_in-- == 0)
+        faulty_store_kill(event->store);
+    return FAULT_NONE;
 }
 
 /* False: it was not killed any more. */
@@ -145,7 +145,7 @@ static bool live(size_t kill_point, bool is_large)
         land_put(ledger, large_record("big", 200000), LEDGER_NOW, NULL);
     atomic_fetch_add(&stage.clock.now, 1);
     kill_in = kill_point;
-    memory_watch(stage.medium, killer, NULL);
+    store_faults_watch(stage.faults, killer, NULL);
     for (; asked < ARRAY_SIZE(steps); asked++) {
         int r = take_step(ledger, &steps[asked]);
 
@@ -156,7 +156,7 @@ static bool live(size_t kill_point, bool is_large)
     }
     was_killed = asked < ARRAY_SIZE(steps);
     process_kill(&first, ledger);
-    memory_watch(stage.medium, NULL, NULL);
+    store_faults_watch(stage.faults, NULL, NULL);
     stored = stored_state(&stage);
     EXPECT(is_between(stored, acknowledged, was_killed ? asked + 1 : asked, is_large), note);
     state_free(stored);

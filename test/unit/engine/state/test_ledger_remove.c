@@ -42,23 +42,23 @@ static void all_of_it_goes(void)
 
 static atomic_bool is_down, answers_are_lost;
 
-static enum memory_fault outage(void *arg, const struct memory_event *event)
+static enum store_fault outage(void *arg, const struct faulty_event *event)
 {
     (void)arg;
     if (!atomic_load(&is_down))
-        return MEMORY_NO_FAULT;
-    return atomic_load(&answers_are_lost) && event->call != MEMORY_READ ? MEMORY_FAIL_AFTER
-                                                                        : MEMORY_FAIL_BEFORE;
+        return FAULT_NONE;
+    return atomic_load(&answers_are_lost) && event->call != FAULTY_READ ? FAULT_AFTER
+                                                                        : FAULT_BEFORE;
 }
 
 static void one_lost_answer_fails_nothing(void)
 {
-    static const enum memory_fault faults[] = {MEMORY_FAIL_BEFORE, MEMORY_FAIL_AFTER};
+    static const enum store_fault faults[] = {FAULT_BEFORE, FAULT_AFTER};
 
     for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
         set_up();
         begin_put(ledger, record_of("a", 1), NULL);
-        memory_fail(stage.medium, 1, faults[i]);
+        store_faults_fail(stage.faults, 1, faults[i]);
         EXPECT_INT(ledger_remove(ledger, NULL), 0, "removed");
         EXPECT_INT((long long)memory_documents(stage.medium), 0, "nothing is left");
         EXPECT_INT(begin_put(ledger, record_of("b", 1), NULL), 0, "and it goes on");
@@ -74,7 +74,7 @@ static void is_asked_for_again_after_an_outage(void)
         begin_put(ledger, record_of("a", 1), NULL);
         atomic_store(&answers_are_lost, row & 1);
         atomic_store(&is_down, true);
-        memory_watch(stage.medium, outage, NULL);
+        store_faults_watch(stage.faults, outage, NULL);
         if (row & 2)
             land_put(ledger, record_of("a", 2), LEDGER_NOW, NULL);
         EXPECT_INT(ledger_remove(ledger, NULL), ERR_UNAVAILABLE, "the store is down");

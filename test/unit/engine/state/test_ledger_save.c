@@ -32,19 +32,19 @@ static void one_lost_answer_fails_nothing(void)
 {
     static const struct {
         const char *note;
-        enum memory_fault fault;
+        enum store_fault fault;
         bool is_first; /* State is not there yet */
         bool begins;
         bool is_large; /* it appends */
     } rows[] = {
-        {"first, before", MEMORY_FAIL_BEFORE, true, true, false},
-        {"first, after", MEMORY_FAIL_AFTER, true, true, false},
-        {"begin, before", MEMORY_FAIL_BEFORE, false, true, false},
-        {"begin, after", MEMORY_FAIL_AFTER, false, true, false},
-        {"landing, before", MEMORY_FAIL_BEFORE, false, false, false},
-        {"landing, after", MEMORY_FAIL_AFTER, false, false, false},
-        {"appended, before", MEMORY_FAIL_BEFORE, false, false, true},
-        {"appended, after", MEMORY_FAIL_AFTER, false, true, true},
+        {"first, before", FAULT_BEFORE, true, true, false},
+        {"first, after", FAULT_AFTER, true, true, false},
+        {"begin, before", FAULT_BEFORE, false, true, false},
+        {"begin, after", FAULT_AFTER, false, true, false},
+        {"landing, before", FAULT_BEFORE, false, false, false},
+        {"landing, after", FAULT_AFTER, false, false, false},
+        {"appended, before", FAULT_BEFORE, false, false, true},
+        {"appended, after", FAULT_AFTER, false, true, true},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -56,7 +56,7 @@ static void one_lost_answer_fails_nothing(void)
         if (!rows[i].is_first)
             land_put(ledger, large_record("big", rows[i].is_large ? 200000 : 10), LEDGER_NOW, NULL);
         before = writes(&stage) + memory_count(stage.medium, MEMORY_APPEND);
-        memory_fail(stage.medium, 1, rows[i].fault);
+        store_faults_fail(stage.faults, 1, rows[i].fault);
         r = rows[i].begins ? begin_put(ledger, record_of("a", 1), &error)
                            : land_put(ledger, record_of("a", 1), LEDGER_NOW, &error);
         EXPECT_INT(r, 0, error.message);
@@ -73,20 +73,20 @@ static void one_lost_answer_fails_nothing(void)
 
 static atomic_bool is_down, answers_are_lost;
 
-static enum memory_fault outage(void *arg, const struct memory_event *event)
+static enum store_fault outage(void *arg, const struct faulty_event *event)
 {
     (void)arg, (void)event;
     if (!atomic_load(&is_down))
-        return MEMORY_NO_FAULT;
-    return atomic_load(&answers_are_lost) && event->call != MEMORY_READ ? MEMORY_FAIL_AFTER
-                                                                        : MEMORY_FAIL_BEFORE;
+        return FAULT_NONE;
+    return atomic_load(&answers_are_lost) && event->call != FAULTY_READ ? FAULT_AFTER
+                                                                        : FAULT_BEFORE;
 }
 
 static void goes_down(bool after)
 {
     atomic_store(&answers_are_lost, after);
     atomic_store(&is_down, true);
-    memory_watch(stage.medium, outage, NULL);
+    store_faults_watch(stage.faults, outage, NULL);
 }
 
 /* The store is down for a minute while 20 things land. */
@@ -132,7 +132,7 @@ static void a_short_outage_is_waited_for(void)
     set_up(NULL);
     begin_put(ledger, record_of("a", 1), NULL);
     from = atomic_load(&stage.clock.now);
-    memory_fail(stage.medium, 1, MEMORY_FAIL_BEFORE);
+    store_faults_fail(stage.faults, 1, FAULT_BEFORE);
     EXPECT_INT(land_put(ledger, record_of("a", 2), LEDGER_NOW, NULL), 0, "landed");
     EXPECT(atomic_load(&stage.clock.now) > from, "after a pause");
     goes_down(false);
@@ -260,12 +260,12 @@ static void a_full_journal_is_folded(void)
 
 /* ---- Group commit ---- */
 
-static enum memory_fault slow(void *arg, const struct memory_event *event)
+static enum store_fault slow(void *arg, const struct faulty_event *event)
 {
     (void)arg;
     if (!event->is_done)
         usleep(5000);
-    return MEMORY_NO_FAULT;
+    return FAULT_NONE;
 }
 
 static void *land_ten(void *arg)
@@ -285,14 +285,14 @@ static void many_share_a_write(void)
     pthread_t threads[10];
 
     set_up(NULL);
-    memory_watch(stage.medium, slow, NULL);
+    store_faults_watch(stage.faults, slow, NULL);
     for (size_t i = 0; i < 10; i++) {
         names[i][0] = (char)('a' + i);
         pthread_create(&threads[i], NULL, land_ten, names[i]);
     }
     for (size_t i = 0; i < 10; i++)
         pthread_join(threads[i], NULL);
-    memory_watch(stage.medium, NULL, NULL);
+    store_faults_watch(stage.faults, NULL, NULL);
     EXPECT(writes(&stage) <= 40, "far fewer writes than landings");
     EXPECT(writes(&stage) >= 10, "each thread waits for its own");
     for (size_t i = 0; i < 10; i++) {

@@ -14,14 +14,14 @@ static struct ledger *ledger;
 static atomic_uint random_state;
 
 /* Every ninth change fails, in one way or the other. */
-static enum memory_fault faults(void *arg, const struct memory_event *event)
+static enum store_fault faults(void *arg, const struct faulty_event *event)
 {
     unsigned n = atomic_fetch_add(&random_state, 1);
 
     (void)arg;
-    if (event->is_done || event->call == MEMORY_READ || n % 9)
-        return MEMORY_NO_FAULT;
-    return n % 2 ? MEMORY_FAIL_BEFORE : MEMORY_FAIL_AFTER;
+    if (event->is_done || event->call == FAULTY_READ || n % 9)
+        return FAULT_NONE;
+    return n % 2 ? FAULT_BEFORE : FAULT_AFTER;
 }
 
 static void look_around(void)
@@ -83,12 +83,12 @@ static void threads_land_and_begin(void)
         process_init(&us, &stage);
         ledger = opened(&us, 1);
         land_put(ledger, large_record("big", is_large ? 100000 : 10), LEDGER_NOW, NULL);
-        memory_watch(stage.medium, faults, NULL);
+        store_faults_watch(stage.faults, faults, NULL);
         for (size_t i = 0; i < THREADS; i++)
             pthread_create(&threads[i], NULL, live, names[i]);
         for (size_t i = 0; i < THREADS; i++)
             pthread_join(threads[i], NULL);
-        memory_watch(stage.medium, NULL, NULL);
+        store_faults_watch(stage.faults, NULL, NULL);
         EXPECT_INT(ledger_flush(ledger, NULL), 0, "flushed");
         expect_all_stored(names);
         ledger_unref(ledger);

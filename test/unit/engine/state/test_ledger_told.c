@@ -127,6 +127,7 @@ static void a_lease_found_again_stores_it(void)
     land_put(ledger, record_of("b", 6), LEDGER_NOW, NULL);
     EXPECT_INT((long long)memory_documents(stage.medium), 2, "told");
     EXPECT_INT((long long)ledgers_retry(old.ledgers), 1, "still fenced");
+    EXPECT_INT((long long)ledgers_drain(old.ledgers), 0, "a process that ends has done all it can");
     atomic_store(&old.is_fenced, false);
     ledger_unref(ledger);
     EXPECT_INT((long long)ledgers_retry(old.ledgers), 0, "stored");
@@ -136,10 +137,10 @@ static void a_lease_found_again_stores_it(void)
     tear_down();
 }
 
-static enum memory_fault down(void *arg, const struct memory_event *event)
+static enum store_fault down(void *arg, const struct faulty_event *event)
 {
     (void)event;
-    return atomic_load((atomic_bool *)arg) ? MEMORY_FAIL_BEFORE : MEMORY_NO_FAULT;
+    return atomic_load((atomic_bool *)arg) ? FAULT_BEFORE : FAULT_NONE;
 }
 
 /* What could not be told is kept, also by a ledger that is lost and without references. */
@@ -160,10 +161,11 @@ static void what_cannot_be_told_is_kept(void)
         }
         atomic_store(&old.is_fenced, !is_lost);
         atomic_store(&is_down, true);
-        memory_watch(stage.medium, down, &is_down);
+        store_faults_watch(stage.faults, down, &is_down);
         land_put(ledger, record_of("db", 5), LEDGER_NOW, NULL);
         ledger_unref(ledger);
         EXPECT_INT((long long)ledgers_retry(old.ledgers), 1, "kept");
+        EXPECT_INT((long long)ledgers_drain(old.ledgers), 1, "also by a process that ends");
         atomic_store(&is_down, false);
         EXPECT_INT((long long)ledgers_retry(old.ledgers), !is_lost, "told");
         EXPECT_INT((long long)memory_documents(stage.medium), 2, "there it is");

@@ -68,7 +68,7 @@ static void a_lost_one_is_opened_anew(void)
     set_up(&(struct memory_medium_config){.has_locks = true});
     old = opened(&us, 1);
     begin_put(old, record_of("a", 1), NULL);
-    memory_fail(stage.medium, 1, MEMORY_CONFLICT);
+    store_faults_fail(stage.faults, 1, FAULT_CONFLICT);
     EXPECT_INT(land_put(old, record_of("a", 2), LEDGER_NOW, &error), ERR_CONFLICT, error.message);
     EXPECT_INT(ledger_check(old, NULL), ERR_CONFLICT, "nothing may begin");
     EXPECT_INT(begin_put(old, record_of("b", 1), NULL), ERR_CONFLICT, "nor does it");
@@ -164,12 +164,12 @@ static void opening_is_cancelled(void)
 
 /* ---- Threads ---- */
 
-static enum memory_fault slow_reads(void *arg, const struct memory_event *event)
+static enum store_fault slow_reads(void *arg, const struct faulty_event *event)
 {
     (void)arg;
-    if (event->call == MEMORY_READ && !event->is_done)
+    if (event->call == FAULTY_READ && !event->is_done)
         usleep(20000);
-    return MEMORY_NO_FAULT;
+    return FAULT_NONE;
 }
 
 static void *open_one(void *arg)
@@ -190,7 +190,7 @@ static void threads_open_it_once(void)
     void *first = NULL;
 
     set_up(&(struct memory_medium_config){.has_locks = true});
-    memory_watch(stage.medium, slow_reads, NULL);
+    store_faults_watch(stage.faults, slow_reads, NULL);
     pthread_barrier_init(&barrier, NULL, 8);
     for (size_t i = 0; i < 8; i++)
         pthread_create(&threads[i], NULL, open_one, &barrier);

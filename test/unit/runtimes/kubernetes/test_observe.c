@@ -193,6 +193,40 @@ static void looks_for_a_definition_once(void)
     call_end(&call);
 }
 
+static int look_for(struct call *call, int n)
+{
+    const struct value *attributes;
+    _cleanup_free_ char *text = str_printf("{\"apiVersion\":\"x.io/v1\",\"kind\":\"Widget%d\"}", n);
+    int r;
+
+    attributes = stage_value(text);
+    r = kube_is_undefined(call->session, attributes, &stage_call, NULL);
+    value_unref(attributes);
+    return r;
+}
+
+/* Each kind by itself costs a list of all definitions: eight in a second. */
+static void looks_for_few_definitions_at_once(void)
+{
+#define LOOK                                               \
+    DEFINITIONS(""),                                       \
+    {                                                      \
+        SERVICE, .status = 404, .body = MISSING("v1.x.io") \
+    }
+    static const struct fake_step steps[] = {LOOK, LOOK, LOOK, LOOK, LOOK, LOOK, LOOK, LOOK, LOOK};
+#undef LOOK
+    struct call call;
+
+    call_begin(&call, steps, ARRAY_SIZE(steps), WIDGET);
+    for (int i = 0; i < 8; i++)
+        EXPECT_INT(look_for(&call, i), 1, "nothing defines it");
+    EXPECT_INT(look_for(&call, 8), ERR_UNAVAILABLE, "too many");
+    EXPECT_INT(look_for(&call, 0), 1, "what was found counts");
+    call.stage.clock.monotonic += 1000;
+    EXPECT_INT(look_for(&call, 8), 1, "later");
+    call_end(&call);
+}
+
 /* ---- Many ---- */
 
 #define N_MANY 4
@@ -317,4 +351,5 @@ static void a_look_ends_with_its_call(void)
 
 SUITE(kube_observe, TEST(absent_is_only_what_is_said_to_be),
       TEST(believes_only_the_object_that_was_asked_for), TEST(looks_for_a_definition_once),
-      TEST(looks_at_many), TEST(lists_each_place_by_itself), TEST(a_look_ends_with_its_call))
+      TEST(looks_for_few_definitions_at_once), TEST(looks_at_many),
+      TEST(lists_each_place_by_itself), TEST(a_look_ends_with_its_call))

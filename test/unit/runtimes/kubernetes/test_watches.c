@@ -160,6 +160,51 @@ static void asks_nothing_on_the_callers_thread(void)
     call_end(&call);
 }
 
+/* ---- How many ---- */
+
+static int subscribe_to(struct runtime_session *session, struct listener *listener, unsigned n)
+{
+    _cleanup_free_ char *text =
+        str_printf("{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\","
+                   "\"namespace\":\"n%u\"}}",
+                   n);
+
+    return subscribe(session, listener, text);
+}
+
+/* 64 for a namespace, 512 in all. */
+static void watches_are_bounded(void)
+{
+    static const struct fake_step steps[] = {DISCOVERY, {.status = 403, .repeat = true}};
+    static struct listener listeners[513], refused;
+    struct runtime_session *sessions[9];
+    struct call call;
+
+    begin(&call, steps, ARRAY_SIZE(steps));
+    for (unsigned i = 0; i < ARRAY_SIZE(sessions); i++) {
+        _cleanup_free_ char *name = str_printf("team-%u", i);
+
+        sessions[i] = stage_open(&call.stage, name, "db", "deployer");
+    }
+    for (unsigned i = 0; i < 512; i++)
+        EXPECT_INT(subscribe_to(sessions[i / 64], &listeners[i], i), 0, "one of 64");
+    EXPECT_INT(count(&call), 512, "all of them");
+    EXPECT_INT(subscribe_to(sessions[8], &refused, 1), ERR_UNAVAILABLE, "too many in all");
+    unsubscribe(&listeners[0]);
+    unsubscribe(&listeners[1]);
+    EXPECT_INT(subscribe_to(sessions[7], &refused, 1000), ERR_UNAVAILABLE, "too many of one");
+    EXPECT_INT(subscribe_to(sessions[8], &listeners[512], 1), 0, "another has room");
+    EXPECT_INT(subscribe_to(sessions[0], &listeners[0], 1), 0, "and so has the first, again");
+    EXPECT_INT(count(&call), 512, "all of them");
+    for (unsigned i = 0; i < 513; i++)
+        if (listeners[i].subscription)
+            unsubscribe(&listeners[i]);
+    EXPECT_INT(count(&call), 0, "none is left");
+    for (unsigned i = 0; i < ARRAY_SIZE(sessions); i++)
+        call.stage.runtime->ops->close(sessions[i]);
+    call_end(&call);
+}
+
 /* ---- Threads ---- */
 
 #define THREADS 4
@@ -246,4 +291,5 @@ static void watches_come_and_go_with_their_subscribers(void)
 
 SUITE(kube_watches, TEST(one_watch_tells_each_of_its_own), TEST(users_and_places_are_watched_apart),
       TEST(what_may_not_be_watched_gives_no_hints), TEST(asks_nothing_on_the_callers_thread),
-      TEST(no_event_comes_after_its_end), TEST(watches_come_and_go_with_their_subscribers))
+      TEST(watches_are_bounded), TEST(no_event_comes_after_its_end),
+      TEST(watches_come_and_go_with_their_subscribers))

@@ -10,13 +10,17 @@
 void harness_connect(struct harness *harness, const struct kube_client_config *to)
 {
     struct kube_client_config config = *to;
-    struct http_loop_config requests = {.name = "http"}, watches = {.name = "watch"};
+    struct http_loop_config requests = {.name = "http", .max_connections = 1},
+                            watches = {.name = "watch"}, control = {.name = "control"};
     struct error error = {0};
     int rc = http_loop_new(&requests, &harness->requests, &error);
 
     if (rc == 0)
         rc = http_loop_new(&watches, &harness->watches, &error);
+    if (rc == 0)
+        rc = http_loop_new(&control, &harness->control, &error);
     config.requests = harness->requests;
+    config.control = harness->control;
     config.watches = harness->watches;
     config.user_agent = "kusion-test";
     if (rc == 0)
@@ -44,6 +48,7 @@ void harness_stop(struct harness *harness, bool is_finished)
 {
     kube_client_free(harness->client);
     http_loop_free(harness->requests);
+    http_loop_free(harness->control);
     http_loop_free(harness->watches);
     if (harness->server) {
         char *problems = fake_server_problems(harness->server, is_finished);

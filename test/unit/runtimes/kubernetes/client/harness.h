@@ -9,8 +9,8 @@
 #include "test/unit/runtimes/kubernetes/fake_server.h"
 
 struct harness {
-    struct fake_server *server; /* NULL: a real one */
-    struct http_loop *requests, *watches;
+    struct fake_server *server;                     /* NULL: a real one */
+    struct http_loop *requests, *watches, *control; /* requests: of one connection */
     struct kube_client *client;
 };
 

@@ -36,6 +36,8 @@ static void knows_every_answer(void)
         {400, false, STATUS(400, "BadRequest", ""), ERR_INVALID, "BadRequest"},
         {401, false, STATUS(401, "Unauthorized", ""), ERR_UNAUTHENTICATED, "Unauthorized"},
         {403, false, STATUS(403, "Forbidden", ""), ERR_FORBIDDEN, "Forbidden"},
+        {403, false, STATUS(403, "required labels are not set", ""), ERR_FORBIDDEN, "Forbidden"},
+        {422, false, STATUS(422, "4xx", ""), ERR_INVALID, "Invalid"},
         {403, false,
          STATUS(403, "Forbidden", DETAILS("\"causes\":[{\"reason\":\"NamespaceTerminating\"}]")),
          ERR_FORBIDDEN, "NamespaceTerminating"},

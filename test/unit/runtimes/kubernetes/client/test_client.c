@@ -63,6 +63,66 @@ static void sends_what_it_is_told(void)
     harness_stop(&harness, true);
 }
 
+/* ---- Which loop a request takes ---- */
+
+struct hung {
+    struct kube_client *client;
+    struct cancel *cancel;
+};
+
+/* On a thread of its own: until it is cancelled. */
+static void *hang(void *arg)
+{
+    const struct hung *hung = arg;
+    struct kube_request request = {
+        .method = "GET", .path = "/hangs", .impersonate = "a", .cancel = hung->cancel};
+
+    EXPECT_INT(kube_do(hung->client, &request, NULL, NULL), ERR_CANCELLED, "it hung");
+    return NULL;
+}
+
+/* The tenants' loop has one connection, and a call that hangs has it: what is done for a tenant
+ * waits, and what is our own does not. */
+static void tenants_do_not_hold_up_our_own(void)
+{
+    static const struct fake_step steps[] = {
+        {.expect = "GET /hangs ", .status = 200, .body = " ", .end = FAKE_HOLD},
+        {.expect = "GET /free ", .status = 200, .repeat = true},
+    };
+    static const struct {
+        const char *note, *impersonate;
+        bool for_tenant;
+        int r;
+    } rows[] = {
+        {"our own", NULL, false, 0},
+        {"for a user", "b", false, ERR_TIMEOUT},
+        {"for a tenant in our name", NULL, true, ERR_TIMEOUT},
+        {"our own again", NULL, false, 0},
+    };
+    struct harness harness;
+    struct hung hung;
+    pthread_t thread;
+
+    harness_start(&harness, steps, ARRAY_SIZE(steps), &(struct kube_client_config){0});
+    hung = (struct hung){harness.client, cancel_new(NULL)};
+    CU_ASSERT_FATAL(pthread_create(&thread, NULL, hang, &hung) == 0);
+    CU_ASSERT_FATAL(fake_server_wait(harness.server, 1));
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct kube_request request = {.method = "GET",
+                                       .path = "/free",
+                                       .impersonate = rows[i].impersonate,
+                                       .for_tenant = rows[i].for_tenant,
+                                       .timeout = rows[i].r ? 300 : 0};
+
+        EXPECT_INT(kube_do(harness.client, &request, NULL, NULL), rows[i].r, rows[i].note);
+    }
+    EXPECT_INT(fake_server_count(harness.server), 3, "those that waited were not sent");
+    cancel_fire(hung.cancel, "enough");
+    pthread_join(thread, NULL);
+    cancel_free(hung.cancel);
+    harness_stop(&harness, true);
+}
+
 /* An apply's body is read as YAML (json.h), all others as JSON. */
 static void writes_bodies_for_those_that_read_them(void)
 {
@@ -584,7 +644,8 @@ static void what_was_sent_is_beyond_a_cancel(void)
     }
 }
 
-SUITE(kube_client, TEST(sends_what_it_is_told), TEST(writes_bodies_for_those_that_read_them),
+SUITE(kube_client, TEST(sends_what_it_is_told), TEST(tenants_do_not_hold_up_our_own),
+      TEST(writes_bodies_for_those_that_read_them),
       TEST(refuses_a_user_that_breaks_out_of_its_header), TEST(repeats_what_may_be_repeated),
       TEST(does_not_repeat_a_schema_error), TEST(obeys_retry_after),
       TEST(keeps_its_deadline_over_all_retries), TEST(ends_a_wait_when_cancelled),

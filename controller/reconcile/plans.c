@@ -1,0 +1,196 @@
+#include "controller/reconcile/plans.h"
+
+#include <pthread.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/base/strmap.h"
+#include "engine/state/compress.h"
+
+/* The Specs whose plans are kept under one Release's name: more than one, where the Release was
+ * made anew for another Spec. */
+struct kept {
+    char *key, *spec; /* "namespace/release" */
+    struct kept *next;
+};
+
+struct plans {
+    struct store *store;
+    pthread_mutex_t lock; /* of all below */
+    struct strmap kept;   /* "namespace/release" to struct kept */
+    bool is_listed;
+};
+
+struct plans *plans_new(struct store *store)
+{
+    struct plans *plans = NEW(struct plans);
+
+    plans->store = store;
+    pthread_mutex_init(&plans->lock, NULL);
+    strmap_init(&plans->kept);
+    return plans;
+}
+
+static void kept_free(struct kept *kept)
+{
+    for (struct kept *next; kept; kept = next) {
+        next = kept->next;
+        free(kept->key);
+        free(kept->spec);
+        free(kept);
+    }
+}
+DEFINE_CLEANUP(struct kept *, kept_free)
+
+void plans_free(struct plans *plans)
+{
+    if (!plans)
+        return;
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&plans->kept, e));)
+        kept_free(e->value);
+    strmap_done(&plans->kept);
+    pthread_mutex_destroy(&plans->lock);
+    free(plans);
+}
+
+/* ---- Which there are ---- */
+
+/* Lock held. */
+static void note(struct plans *plans, const struct spec_key *spec, const char *release)
+{
+    _cleanup_free_ char *key = str_printf("%s/%s", spec->namespace_name, release);
+    struct kept *first = strmap_get(&plans->kept, key), *kept = first;
+
+    while (kept && !str_equal(kept->spec, spec->name))
+        kept = kept->next;
+    if (kept)
+        return;
+    kept = NEW(struct kept);
+    kept->key = TAKE(key);
+    kept->spec = str_new(spec->name);
+    if (first) {
+        kept->next = first->next;
+        first->next = kept;
+    } else {
+        strmap_put(&plans->kept, kept->key, kept);
+    }
+}
+
+static int on_name(void *arg, const struct document_name *name, struct error *error)
+{
+    (void)error;
+    if (name->item)
+        note(arg, &name->spec, name->item);
+    return 0;
+}
+
+/* What is kept under the Release's name, taken out. */
+static int take(struct plans *plans, const char *key, const struct store_call *call,
+                struct kept **ret, struct error *error)
+{
+    int r = 0;
+
+    pthread_mutex_lock(&plans->lock);
+    if (!plans->is_listed)
+        r = plans->store->ops->list(plans->store, DOCUMENT_PLAN, NULL, on_name, plans, call, error);
+    if (r >= 0) {
+        plans->is_listed = true;
+        *ret = strmap_remove(&plans->kept, key);
+    }
+    pthread_mutex_unlock(&plans->lock);
+    return r;
+}
+
+/* ---- One document ---- */
+
+/* One that is there already is replaced: it is seen first. */
+static int write(struct store_file *file, const struct document *document,
+                 const struct store_call *call, struct error *error)
+{
+    const struct store_ops *ops = file->store->ops;
+    struct document before = DOCUMENT_INIT;
+    struct error problem = {0};
+    int r = ops->write(file, call, document, &problem);
+
+    if (r != ERR_CONFLICT)
+        return err_copy(error, &problem);
+    err_clear(&problem);
+    r = ops->read(file, call, &before, &problem);
+    document_done(&before);
+    if (r < 0 && r != ERR_NOT_FOUND && r != ERR_CORRUPT)
+        return err_copy(error, &problem);
+    return ops->write(file, call, document, error);
+}
+
+int plans_keep(struct plans *plans, const struct spec_key *spec, const char *release,
+               const struct value *list, const struct store_call *call, char **ret_place,
+               struct error *error)
+{
+    const struct document_name name = {DOCUMENT_PLAN, *spec, release};
+    struct document document = DOCUMENT_INIT;
+    struct store_file *file = NULL;
+    struct error problem = {0};
+    int r = value_compress(list, &document.open, &problem);
+
+    if (r >= 0)
+        r = plans->store->ops->open(plans->store, &name, STORE_WRITE, call, &file, &problem);
+    if (r >= 0) {
+        pthread_mutex_lock(&plans->lock);
+        note(plans, spec, release);
+        pthread_mutex_unlock(&plans->lock);
+        r = write(file, &document, call, &problem);
+    }
+    plans->store->ops->close(file);
+    document_done(&document);
+    if (r < 0) {
+        err_wrap(&problem, "keeping the plan of Release %s/%s", spec->namespace_name, release);
+        return err_copy(error, &problem);
+    }
+    *ret_place = plans->store->ops->describe(plans->store, &name);
+    return 0;
+}
+
+static int drop_one(struct plans *plans, const struct spec_key *spec, const char *release,
+                    const struct store_call *call, struct error *error)
+{
+    const struct document_name name = {DOCUMENT_PLAN, *spec, release};
+    struct document document = DOCUMENT_INIT;
+    struct store_file *file = NULL;
+    struct error problem = {0};
+    int r = plans->store->ops->open(plans->store, &name, STORE_WRITE, call, &file, &problem);
+
+    if (r < 0)
+        return err_copy(error, &problem);
+    r = file->store->ops->read(file, call, &document, &problem);
+    document_done(&document);
+    if (r == 0 || r == ERR_NOT_FOUND || r == ERR_CORRUPT) {
+        err_clear(&problem);
+        file->store->ops->remove(file, call, &problem);
+    }
+    file->store->ops->close(file);
+    return err_copy(error, &problem);
+}
+
+int plans_drop(struct plans *plans, const char *namespace_name, const char *release,
+               const struct store_call *call, struct error *error)
+{
+    _cleanup_free_ char *key = str_printf("%s/%s", namespace_name, release);
+    _cleanup_(kept_free_p) struct kept *kept = NULL;
+    struct error problem = {0};
+    int r = take(plans, key, call, &kept, &problem);
+
+    for (struct kept *one = kept; one && r >= 0; one = one->next) {
+        const struct spec_key spec = {namespace_name, one->spec};
+
+        r = drop_one(plans, &spec, release, call, &problem);
+    }
+    if (r >= 0)
+        return 0;
+    /* What is left is tried again. */
+    pthread_mutex_lock(&plans->lock);
+    for (struct kept *one = kept; one; one = one->next)
+        note(plans, &(struct spec_key){namespace_name, one->spec}, release);
+    pthread_mutex_unlock(&plans->lock);
+    err_wrap(&problem, "removing the plan of Release %s/%s", namespace_name, release);
+    return err_copy(error, &problem);
+}

@@ -1,0 +1,66 @@
+/* What an operation holds in memory, and what it lets go of early. */
+#include "engine/operation/private.h"
+
+/* Of a step: the runtime's own fields. Of a node of a graph, its part of rows, walk and
+ * subscription. */
+#define STEP_ITSELF  512
+#define GRAPH_PLACES 256
+
+static size_t memory_of_step(const struct runtime_step *step)
+{
+    if (!step)
+        return 0;
+    return STEP_ITSELF + value_memory(step->attributes) + value_memory(step->extensions) +
+           value_memory(step->before) + value_memory(step->after) + value_memory(step->result) +
+           value_memory(step->memory);
+}
+
+static size_t memory_of_change(const struct operation *operation, size_t index)
+{
+    const struct plan_change *change = &operation->plan->changes[index];
+    const struct node *node = &operation->nodes[index];
+    size_t bytes = sizeof(*change) + sizeof(*node) + sizeof(struct operation_result) +
+                   sizeof(struct step_change) + GRAPH_PLACES;
+
+    bytes += memory_of_step(change->step) + memory_of_step(change->removal);
+    bytes += memory_of_step(node->step) + memory_of_step(node->removal);
+    bytes +=
+        value_memory(node->attributes) + value_memory(node->extensions) + value_memory(node->live);
+    if (change->diff)
+        bytes += sizeof(*change->diff) + change->diff->arena.used;
+    return bytes;
+}
+
+size_t operation_measure(const struct operation *operation)
+{
+    size_t bytes = sizeof(*operation) + operation->arena.used;
+
+    if (operation->spec)
+        bytes += operation->spec->arena.used + value_memory(operation->spec->source);
+    if (!operation->plan)
+        return bytes;
+    bytes += operation->plan->arena.used;
+    for (size_t i = 0; i < operation->plan->n_changes; i++)
+        bytes += memory_of_change(operation, i);
+    return bytes;
+}
+
+/* What it was found to be stays where others may refer to it. */
+void operation_let_go(struct node *node)
+{
+    struct operation *operation = node->operation;
+    struct plan_change *change = &operation->plan->changes[node->index];
+    const struct graph *graph = operation->graph;
+
+    plan_step_free(TAKE(change->step));
+    plan_step_free(TAKE(change->removal));
+    plan_step_free(TAKE(node->step));
+    plan_step_free(TAKE(node->removal));
+    if (graph->dependent_start[node->index] < graph->dependent_start[node->index + 1])
+        return;
+    pthread_mutex_lock(&operation->lock);
+    value_assign(&node->attributes, NULL);
+    value_assign(&node->extensions, NULL);
+    value_assign(&node->live, NULL);
+    pthread_mutex_unlock(&operation->lock);
+}

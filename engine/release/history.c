@@ -1,0 +1,32 @@
+#include "engine/release/history.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+
+struct release_record *release_record_new(const struct spec_key *spec, int64_t revision)
+{
+    struct release_record *record = NEW(struct release_record);
+
+    record->head.spec = (struct spec_key){str_new(spec->namespace_name), str_new(spec->name)};
+    record->head.revision = revision;
+    record->own_generation = 1;
+    return record;
+}
+
+void release_record_free(struct release_record *record)
+{
+    if (!record)
+        return;
+    free((char *)(uintptr_t)record->head.spec.namespace_name);
+    free((char *)(uintptr_t)record->head.spec.name);
+    value_unref(record->status);
+    free(record);
+}
+
+enum release_phase release_status_phase(const struct value *status)
+{
+    enum release_phase phase = PHASE_NONE;
+
+    release_phase_parse(value_get_string(status, "phase"), &phase);
+    return phase;
+}

@@ -1,0 +1,87 @@
+/* What the files of the history share: history.h. */
+#ifndef RUNTIMES_KUBERNETES_HISTORY_PRIVATE_H
+#define RUNTIMES_KUBERNETES_HISTORY_PRIVATE_H
+
+#include "engine/base/arena.h"
+#include "runtimes/kubernetes/history.h"
+
+#define HISTORY_REVISION   "api.kusion.io/revision" /* annotations */
+#define HISTORY_GENERATION "api.kusion.io/spec-generation"
+#define HISTORY_OPERATION  "api.kusion.io/operation"
+
+struct kube_history {
+    struct release_history base;
+    struct kube_client *client;
+};
+
+/* ---- history_object.c: a call, and one Release ---- */
+
+/* A call of the history, with what all of its requests need. */
+struct history_task {
+    struct kube_client *client;
+    const struct store_call *call;
+    int64_t deadline; /* ms, monotonic */
+    const char *namespace_name, *spec;
+    int64_t revision;
+    const char *name; /* of the Release; NULL: the revision is none */
+    struct arena arena;
+};
+void kube_history_begin(struct history_task *task, struct release_history *history,
+                        const struct spec_key *spec, int64_t revision,
+                        const struct store_call *call);
+void kube_history_end(struct history_task *task);
+
+/* Adds which Release it is about. */
+int kube_history_about(const struct history_task *task, const struct error *problem,
+                       struct error *error);
+
+/* free() */
+char *kube_history_path(const struct history_task *task, const char *name, const char *subresource);
+/* ms */
+int64_t kube_history_time_left(const struct history_task *task);
+/* One request, with the call's permit. timeout: ms. */
+int kube_history_send(const struct history_task *task, struct kube_request request, int64_t timeout,
+                      const struct value **ret, struct error *error);
+/* Whatever has the name of the task's Release. */
+int kube_history_get(const struct history_task *task, struct cancel *cancel,
+                     const struct value **ret, struct error *error);
+
+/* A change of which a look at the object tells what became of it. */
+struct history_change {
+    const char *method, *path;
+    const struct value *body;
+    /* *ret_happened: by this change (only in doubt: an answer was lost), else it has not yet.
+     * Errors: it will not any more. object: NULL: there is none. */
+    int (*judge)(const struct history_task *task, const struct history_change *change,
+                 const struct value *object, bool in_doubt, bool *ret_happened,
+                 struct error *error);
+};
+/* Tries until it is known whether it happened. *ret: the object then, or its metadata. */
+int kube_history_carry_out(const struct history_task *task, const struct history_change *change,
+                           const struct value **ret, struct error *error);
+
+/* ---- What an object says ---- */
+
+/* A string of its metadata; one of its annotations; or NULL. */
+const char *kube_history_metadata(const struct value *object, const char *key);
+const char *kube_history_annotation(const struct value *object, const char *key);
+/* Is it the record of the task's revision? */
+bool kube_history_is_record(const struct history_task *task, const struct value *object);
+/* Of the Spec; 0: it does not say. */
+int64_t kube_history_generation(const struct value *object);
+enum release_phase kube_history_phase(const struct value *object);
+
+/* ---- history_list.c ---- */
+
+/* Newest first. */
+struct history_heads {
+    const struct spec_key *spec;
+    struct release_head *items;
+    size_t count, capacity;
+};
+int kube_history_find(struct release_history *history, const struct spec_key *spec,
+                      const struct store_call *call, struct history_heads *ret,
+                      struct error *error);
+void kube_history_heads_done(struct history_heads *heads);
+
+#endif

@@ -1,0 +1,332 @@
+/* Operations that are parked, and the memory that they hold: which of them go, and when they are
+ * begun again. */
+#include <unistd.h>
+
+#include "controller/reconcile/operations.h"
+#include "engine/base/json.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "runtimes/io/clock.h"
+#include "test/unit/engine/memory_store.h"
+#include "test/unit/suite.h"
+
+#define PATIENCE 20000 /* ms */
+
+/* ---- A runtime whose resources never get ready ---- */
+
+struct slow_step {
+    struct runtime_step base;
+};
+
+static int open_slow(struct runtime *runtime, const struct runtime_scope *scope,
+                     const struct runtime_call *call, struct runtime_session **ret,
+                     struct error *error)
+{
+    (void)scope, (void)call, (void)error;
+    *ret = (struct runtime_session *)runtime;
+    return 0;
+}
+
+static void close_slow(struct runtime_session *session)
+{
+    (void)session;
+}
+
+static void see(struct runtime_outcome *ret)
+{
+    ret->certainty = OUTCOME_KNOWN;
+    ret->now = (struct observation){.presence = PRESENCE_PRESENT, .result = value_pack("{}")};
+}
+
+static int read_slow(struct runtime_session *session, const struct runtime_target *target,
+                     const struct runtime_call *call, struct runtime_outcome *ret,
+                     struct error *error)
+{
+    (void)session, (void)target, (void)call, (void)error;
+    see(ret);
+    return 0;
+}
+
+static int apply_slow(struct runtime_step *step, const struct runtime_call *call,
+                      struct runtime_outcome *ret, struct error *error)
+{
+    (void)step, (void)call, (void)error;
+    see(ret);
+    return 0;
+}
+
+static int health_slow(struct runtime_session *session, const struct runtime_target *target,
+                       const struct observation *seen, const struct runtime_call *call,
+                       struct health *ret, struct error *error)
+{
+    (void)session, (void)target, (void)seen, (void)call, (void)error;
+    *ret = (struct health){.status = HEALTH_PROGRESSING, .message = "starting"};
+    return 0;
+}
+
+static void free_slow(struct runtime_step *step)
+{
+    value_unref(step->attributes);
+    free(step);
+}
+
+static int plan_slow(struct runtime_session *session, const struct runtime_target *target,
+                     const struct observation *hint, const struct runtime_call *call,
+                     struct runtime_step **ret, struct error *error);
+
+static const struct runtime_ops slow_ops = {.type = "Slow",
+                                            .open = open_slow,
+                                            .close = close_slow,
+                                            .read = read_slow,
+                                            .plan = plan_slow,
+                                            .step_free = free_slow,
+                                            .apply = apply_slow,
+                                            .health = health_slow};
+
+static int plan_slow(struct runtime_session *session, const struct runtime_target *target,
+                     const struct observation *hint, const struct runtime_call *call,
+                     struct runtime_step **ret, struct error *error)
+{
+    struct slow_step *step = NEW(struct slow_step);
+
+    (void)session, (void)hint, (void)call, (void)error;
+    step->base = (struct runtime_step){.ops = &slow_ops,
+                                       .action = target->prior ? PLAN_UNCHANGED : PLAN_CREATE,
+                                       .attributes = value_ref(target->attributes)};
+    *ret = &step->base;
+    return 0;
+}
+
+/* ---- Fixture ---- */
+
+struct fixture {
+    struct runtime slow;
+    struct memory_medium *medium;
+    struct store *store;
+    struct ledgers *ledgers;
+    struct executor *executor;
+    struct operations *operations;
+    pthread_mutex_t lock;
+    struct buf queue;
+};
+
+static void enqueue(void *arg, const char *key)
+{
+    struct fixture *fixture = arg;
+
+    pthread_mutex_lock(&fixture->lock);
+    buf_printf(&fixture->queue, "%s ", key);
+    pthread_mutex_unlock(&fixture->lock);
+}
+
+static void fixture_start(struct fixture *fixture, size_t memory)
+{
+    *fixture =
+        (struct fixture){.slow = {&slow_ops}, .lock = PTHREAD_MUTEX_INITIALIZER, .queue = BUF_INIT};
+    fixture->medium = memory_medium_new(NULL);
+    fixture->store = memory_store_new(fixture->medium);
+    fixture->ledgers =
+        ledgers_new(&(struct ledgers_config){.store = fixture->store, .clock = &system_clock});
+    fixture->executor = executor_new(&(struct executor_config){.clock = &system_clock});
+    fixture->operations = operations_new(
+        &(struct operations_config){.enqueue = enqueue, .arg = fixture, .memory = memory});
+}
+
+static void fixture_stop(struct fixture *fixture)
+{
+    operations_abandon(fixture->operations);
+    executor_free(fixture->executor);
+    operations_free(fixture->operations);
+    ledgers_free(fixture->ledgers);
+    fixture->store->ops->free(fixture->store);
+    memory_medium_free(fixture->medium);
+    buf_done(&fixture->queue);
+}
+
+static bool was_enqueued(struct fixture *fixture, const char *key)
+{
+    bool result;
+
+    pthread_mutex_lock(&fixture->lock);
+    result = fixture->queue.length && strstr(fixture->queue.data, key);
+    buf_reset(&fixture->queue);
+    pthread_mutex_unlock(&fixture->lock);
+    return result;
+}
+
+/* With so many resources. */
+static struct spec *spec_of(int resources)
+{
+    const struct spec_type type = {.name = "Slow"};
+    const struct spec_options options = {&type, 1};
+    struct buf text = BUF_INIT;
+    _cleanup_value_ const struct value *object = NULL;
+    struct problems problems = PROBLEMS_INIT;
+    struct spec *spec = NULL;
+    struct error error = {0};
+
+    buf_add_str(&text, "{\"apiVersion\":\"api.kusion.io/v1\",\"kind\":\"Spec\",\"metadata\":{"
+                       "\"namespace\":\"ns\",\"name\":\"a\",\"uid\":\"u\",\"generation\":3},"
+                       "\"spec\":{\"resources\":[");
+    for (int i = 0; i < resources; i++)
+        buf_printf(&text, "%s{\"id\":\"r%d\",\"type\":\"Slow\",\"attributes\":{\"n\":%d}}",
+                   i ? "," : "", i, i);
+    buf_add_str(&text, "]}}");
+    EXPECT_INT(json_read(text.data, text.length, &object, &error), 0, error.message);
+    EXPECT_INT(spec_parse(object, &options, &spec, &problems, &error), 0, error.message);
+    problems_done(&problems);
+    buf_done(&text);
+    return spec;
+}
+
+/* Until it is parked. */
+static void await_parked(struct attempt *attempt)
+{
+    for (int ms = 0; ms < PATIENCE && !attempt->parked; ms++)
+        usleep(1000);
+    EXPECT(attempt->parked, "parked");
+}
+
+/* A reconcile that begins it, up to its end. timeout: of the Spec, ms. */
+static struct attempt *begin(struct fixture *fixture, const char *key, int resources,
+                             int64_t timeout)
+{
+    struct attempt *attempt = operations_enter(fixture->operations, key);
+    _cleanup_value_ const struct value *metadata =
+        value_pack("{s:s, s:i}", "uid", "u", "generation", 3);
+    struct runtime *const runtimes[] = {&fixture->slow};
+    struct operation_config config = {.clock = &system_clock,
+                                      .executor = fixture->executor,
+                                      .ledgers = fixture->ledgers,
+                                      .runtimes = runtimes,
+                                      .n_runtimes = 1,
+                                      .scope = {.key = attempt->object, .spec_uid = "u"},
+                                      .parallelism = 4,
+                                      .timeout = timeout};
+    struct error error = {0};
+
+    attempt_read(attempt, metadata);
+    attempt->run.policy.timeout = timeout;
+    EXPECT_INT(attempt_open(attempt, &config, &error), 0, error.message);
+    operation_plan(attempt->operation, spec_of(resources));
+    EXPECT_INT(operation_wait(attempt->operation), OPERATION_PLANNED, "planned");
+    operation_apply(attempt->operation, &(struct operation_apply){1, true});
+    await_parked(attempt);
+    operations_leave(attempt);
+    return attempt;
+}
+
+/* ---- */
+
+static void the_largest_goes(void)
+{
+    size_t small, large;
+    struct fixture fixture;
+    struct attempt *a, *b, *c;
+
+    fixture_start(&fixture, 0);
+    small = begin(&fixture, "ns/a", 2, 600000)->parked;
+    large = begin(&fixture, "ns/b", 40, 600000)->parked;
+    EXPECT(small && large > 4 * small, "it tells how much they hold");
+    EXPECT(!attempt_is_chosen(operations_enter(fixture.operations, "ns/b")), "without a bound");
+    fixture_stop(&fixture);
+
+    fixture_start(&fixture, large + 3 * small / 2);
+    a = begin(&fixture, "ns/a", 2, 600000);
+    b = begin(&fixture, "ns/b", 40, 600000);
+    EXPECT(!attempt_is_chosen(a) && !attempt_is_chosen(b), "there is room for both");
+    was_enqueued(&fixture, "");
+    c = begin(&fixture, "ns/c", 2, 600000);
+    EXPECT(was_enqueued(&fixture, "ns/b "), "not for three");
+    EXPECT(attempt_is_chosen(b) && !attempt_is_chosen(a) && !attempt_is_chosen(c), "the largest");
+    operations_leave(operations_enter(fixture.operations, "ns/a"));
+    EXPECT(!attempt_is_chosen(a), "one is enough");
+    attempt_evict(b, &system_clock);
+    EXPECT(!b->operation && !b->parked, "it holds nothing any more");
+    operations_leave(b);
+    EXPECT(operations_enter(fixture.operations, "ns/b") == b, "and is not forgotten");
+    fixture_stop(&fixture);
+}
+
+/* What goes on is left alone; what is chosen, and goes on before it is evicted, too. */
+static void only_what_is_parked_goes(void)
+{
+    struct fixture fixture;
+    struct attempt *attempt, *planned;
+
+    fixture_start(&fixture, 1);
+    planned = operations_enter(fixture.operations, "ns/p");
+    attempt = begin(&fixture, "ns/a", 2, 600000);
+    EXPECT(attempt_is_chosen(attempt), "parked");
+    EXPECT(!attempt_is_chosen(planned), "it has no operation");
+    operation_cancel(attempt->operation, "Superseded");
+    EXPECT(!attempt->parked && !attempt_is_chosen(attempt), "not any more");
+    operations_leave(planned);
+    fixture_stop(&fixture);
+}
+
+static void it_rests_longer_each_time(void)
+{
+    static const int64_t rests[] = {30000, 60000, 120000, 240000, 300000, 300000};
+    struct fixture fixture;
+
+    fixture_start(&fixture, 1);
+    for (size_t i = 0; i < ARRAY_SIZE(rests); i++) {
+        struct attempt *attempt = begin(&fixture, "ns/a", 2, 600000);
+        int64_t left;
+
+        attempt_evict(attempt, &system_clock);
+        left = attempt_rests(attempt, &system_clock);
+        EXPECT(left > rests[i] - 20000 && left <= rests[i], "about so long");
+        operations_leave(attempt);
+    }
+    attempt_end(operations_enter(fixture.operations, "ns/a"));
+    fixture_stop(&fixture);
+}
+
+static void it_does_not_rest_beyond_its_time(void)
+{
+    struct fixture fixture;
+    struct attempt *attempt;
+    int64_t left;
+
+    fixture_start(&fixture, 1);
+    attempt = begin(&fixture, "ns/a", 2, 25000);
+    attempt_evict(attempt, &system_clock);
+    left = attempt_rests(attempt, &system_clock);
+    EXPECT(left > 0 && left <= 25000, "its own time is shorter");
+    operations_leave(attempt);
+    fixture_stop(&fixture);
+}
+
+static void it_rests_no_more_when_something_changes(void)
+{
+    static const struct {
+        const char *note;
+        struct object_version now;
+        bool is_asked_for, rests;
+    } rows[] = {
+        {"nothing new", {"u", 3, false}, false, true},
+        {"it is asked for", {"u", 3, false}, true, false},
+        {"a newer generation", {"u", 4, false}, false, false},
+        {"it is being deleted", {"u", 3, true}, false, false},
+        {"it is gone", {NULL, 0, false}, false, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct fixture fixture;
+        struct attempt *attempt;
+
+        fixture_start(&fixture, 1);
+        attempt = begin(&fixture, "ns/a", 2, 600000);
+        attempt_evict(attempt, &system_clock);
+        operations_tell(fixture.operations, "ns/a", &rows[i].now, rows[i].is_asked_for);
+        EXPECT(!!attempt_rests(attempt, &system_clock) == rows[i].rests, rows[i].note);
+        operations_leave(attempt);
+        fixture_stop(&fixture);
+    }
+}
+
+SUITE(eviction, TEST(the_largest_goes), TEST(only_what_is_parked_goes),
+      TEST(it_rests_longer_each_time), TEST(it_does_not_rest_beyond_its_time),
+      TEST(it_rests_no_more_when_something_changes))
