@@ -7,8 +7,8 @@ static int hold(const struct record *record, struct error *error)
 {
     return err_set(error, ERR_CONFLICT, "OutcomeUnknown",
                    "its creation was begun (revision %lld), and whether it happened is not known: "
-                   "look for it where it is made; delete it there, or import it under its id, and "
-                   "take the record out of State",
+                   "it is held, so that nothing is made twice. Look for it where it is made. A Spec "
+                   "that is deleted with deletionPolicy Orphan leaves everything where it is",
                    (long long)record->revision);
 }
 
