@@ -5,11 +5,12 @@
 
 static int hold(const struct record *record, struct error *error)
 {
-    return err_set(error, ERR_CONFLICT, "OutcomeUnknown",
-                   "its creation was begun (revision %lld), and whether it happened is not known: "
-                   "it is held, so that nothing is made twice. Look for it where it is made. A Spec "
-                   "that is deleted with deletionPolicy Orphan leaves everything where it is",
-                   (long long)record->revision);
+    return err_set(
+        error, ERR_CONFLICT, "OutcomeUnknown",
+        "its creation was begun (revision %lld), and whether it happened is not known: "
+        "it is held, so that nothing is made twice. Look for it where it is made. A Spec "
+        "that is deleted with deletionPolicy Orphan leaves everything where it is",
+        (long long)record->revision);
 }
 
 static int find(struct operation *operation, struct node *node, const struct record *record,
