@@ -13,8 +13,8 @@ bool api_key_split(const char *key, char **ret_namespace, const char **ret_name)
 char *api_spec_path(const struct spec_key *key, const char *subresource);
 char *api_release_path(const struct spec_key *key, const char *subresource);
 
-/* A GET that asks for metadata alone. */
-int api_get_metadata(const struct reconcile_context *context, const char *path,
+/* A GET that asks for metadata alone, of an object of this kind. */
+int api_get_metadata(const struct reconcile_context *context, const char *path, const char *kind,
                      struct cancel *cancel, const struct value **ret, struct error *error);
 
 struct api_status {

@@ -15,10 +15,10 @@ static int release_finalizer(const struct run *run, struct error *error)
     _cleanup_free_ char *path = api_spec_path(&run->subject.key, NULL);
     _cleanup_value_ const struct value *now = NULL;
     struct error problem = {0};
-    int r = api_get_metadata(run->context, path, NULL, &now, &problem);
+    int r = api_get_metadata(run->context, path, "Spec", NULL, &now, &problem);
 
     if (r >= 0)
-        r = finalizer_remove(run->context->client, path, value_get(now, "metadata"), NULL,
+        r = finalizer_remove(run->context->client, path, "Spec", value_get(now, "metadata"), NULL,
                              &problem);
     if (r >= 0 || r == ERR_NOT_FOUND)
         return 0;
@@ -159,7 +159,8 @@ static int check_definition(const struct run *run, struct error *error)
     _cleanup_free_ char *path = kube_path("apiextensions.k8s.io/v1", NULL,
                                           "customresourcedefinitions", "specs.api.kusion.io", NULL);
     _cleanup_value_ const struct value *definition = NULL;
-    int r = api_get_metadata(run->context, path, run->cancel, &definition, error);
+    int r = api_get_metadata(run->context, path, "CustomResourceDefinition", run->cancel,
+                             &definition, error);
 
     if (r < 0)
         return r;

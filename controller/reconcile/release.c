@@ -98,7 +98,7 @@ static int load_release(struct attempt *attempt, struct error *error)
     _cleanup_value_ const struct value *object = NULL;
     const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
     struct error absent = {0};
-    int r = kube_get(context->client, path, attempt->run.cancel, &object, &absent);
+    int r = kube_get(context->client, path, "Release", attempt->run.cancel, &object, &absent);
 
     if (r == ERR_NOT_FOUND)
         return plans_drop(context->plans, key->namespace_name, key->name, &call, error);
@@ -108,6 +108,8 @@ static int load_release(struct attempt *attempt, struct error *error)
         return 0;
     attempt_read(attempt, value_get(object, "metadata"));
     attempt->release = release_of(object);
+    if (!attempt->release)
+        return err_set(error, ERR_UNAVAILABLE, "UnexpectedAnswer", "a Release without a name");
     if (release_phase_is_terminal(attempt->release->phase))
         release_free(TAKE(attempt->release));
     return 0;
@@ -119,7 +121,7 @@ static int load_spec(struct attempt *attempt, struct error *error)
     struct release_subject *subject = &run->subject;
     _cleanup_free_ char *path = api_spec_path(&subject->key, NULL);
     struct error absent = {0};
-    int r = kube_get(run->context->client, path, run->cancel, &run->object, &absent);
+    int r = kube_get(run->context->client, path, "Spec", run->cancel, &run->object, &absent);
 
     if (r == ERR_NOT_FOUND)
         return err_set(error, ERR_INVALID, "SpecNotFound",

@@ -23,12 +23,16 @@ void release_free(struct release *release)
 
 struct release *release_of(const struct value *object)
 {
-    struct release *release = NEW(struct release);
+    const char *name = value_string(value_path(object, "metadata", "name", NULL));
+    struct release *release;
 
+    if (!name)
+        return NULL;
+    release = NEW(struct release);
     release->metadata = value_ref(value_get(object, "metadata"));
     release->spec = value_ref(value_get(object, "spec"));
     release->status = value_ref(value_get(object, "status"));
-    release->name = str_new(value_get_string(release->metadata, "name"));
+    release->name = str_new(name);
     release->own_generation = value_int(value_get(release->metadata, "generation"), 1);
     release_operation_parse(value_get_string(release->spec, "operation"), &release->operation);
     release->phase = release_status_phase(release->status);

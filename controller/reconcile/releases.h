@@ -33,7 +33,7 @@ struct release {
     const struct value *metadata, *spec; /* of one that a person made: as last written */
 };
 
-/* One that a person made. */
+/* One that a person made; NULL: the object has no name. */
 struct release *release_of(const struct value *object);
 void release_free(struct release *release);
 DEFINE_CLEANUP(struct release *, release_free)

@@ -15,7 +15,7 @@ static int load_unreadable(struct run *run, const char *path, const struct error
                            struct error *error)
 {
     const struct spec_key *key = &run->subject.key;
-    int r = api_get_metadata(run->context, path, run->cancel, &run->object, error);
+    int r = api_get_metadata(run->context, path, "Spec", run->cancel, &run->object, error);
 
     if (r < 0)
         return r;
@@ -33,7 +33,7 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
     int r;
 
     run->subject.key = attempt->object;
-    r = kube_get(run->context->client, path, run->cancel, &run->object, why_unreadable);
+    r = kube_get(run->context->client, path, "Spec", run->cancel, &run->object, why_unreadable);
     if (r == ERR_TOO_LARGE)
         r = load_unreadable(run, path, why_unreadable, error);
     else if (r < 0)

@@ -45,26 +45,31 @@ int kube_client_new(const struct kube_client_config *config, struct kube_client 
 void kube_client_free(struct kube_client *client);
 DEFINE_CLEANUP(struct kube_client *, kube_client_free)
 
-#define KUBE_JSON "application/json"
+#define KUBE_JSON        "application/json"
 #define KUBE_APPLY_PATCH "application/apply-patch+yaml" /* its body is written JSON_FOR_YAML */
 #define KUBE_MERGE_PATCH "application/merge-patch+json"
-#define KUBE_JSON_PATCH "application/json-patch+json"
+#define KUBE_JSON_PATCH  "application/json-patch+json"
 /* Accept, for metadata only. */
-#define KUBE_METADATA "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+#define KUBE_METADATA      "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 #define KUBE_METADATA_LIST "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 struct kube_request {
     const char *method;
-    const char *path;            /* "/api/v1/namespaces/a/configmaps/b?…"; see path.h */
-    const struct value *body;    /* NULL: none */
-    const char *content_type;    /* NULL: application/json */
-    const char *accept;          /* NULL: application/json */
+    const char *path;         /* "/api/v1/namespaces/a/configmaps/b?…"; see path.h */
+    const struct value *body; /* NULL: none */
+    const char *content_type; /* NULL: application/json */
+    const char *accept;       /* NULL: application/json */
+    /* The kind of the object that a 2xx answers with, whole or its metadata: the one that path (of
+     * a collection: body) names, with a uid. A DELETE may be answered with a Status that names it.
+     * Anything else is ERR_UNAVAILABLE UnexpectedAnswer. NULL: what is answered is not looked at.
+     */
+    const char *expect;
     const char *impersonate;     /* a user name ("system:serviceaccount:ns:name"), or NULL */
     bool idempotent;             /* may be sent again when its outcome is unknown */
     bool unguarded;              /* not asked of the guard: dry-runs, leases, reviews */
     const struct permit *permit; /* asked instead of the guard, for this use; NULL: the guard */
     enum permit_use use;
-    int64_t timeout;             /* ms, with all retries; 0: 60 s */
+    int64_t timeout; /* ms, with all retries; 0: 60 s */
     struct cancel *cancel;
     /* cancel and timeout act before it is sent, never after: what was sent has 60 s to be
      * answered. For changes, whose outcome has to be known. */
@@ -73,8 +78,8 @@ struct kube_request {
      * begun to arrive is retried. */
     int (*on_body)(void *arg, const char *data, size_t length, struct error *error);
     void *on_body_arg;
-    bool *ret_in_doubt; /* set, on errors too: it was sent, and may have been, or may yet be, carried
-                           out without an answer that says so; or NULL */
+    bool *ret_in_doubt; /* set, on errors too: it was sent, and may have been, or may yet be,
+                           carried out without an answer that says so; or NULL */
 };
 
 /*
@@ -84,8 +89,8 @@ struct kube_request {
 int kube_do(struct kube_client *client, const struct kube_request *request,
             const struct value **ret, struct error *error);
 
-/* GET of a path, for short. */
-int kube_get(struct kube_client *client, const char *path, struct cancel *cancel,
+/* GET of an object, for short. kind: as kube_request.expect. */
+int kube_get(struct kube_client *client, const char *path, const char *kind, struct cancel *cancel,
              const struct value **ret, struct error *error);
 
 /* How many requests were sent since start, by verb class; for tests and metrics. */

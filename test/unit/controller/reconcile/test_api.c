@@ -31,7 +31,8 @@ static void takes_keys_apart(void)
 
 static void knows_where_its_kinds_are(void)
 {
-    static const struct spec_key web = {"team", "web"}, web_1 = {"team", "web-1"}, all = {"team", NULL};
+    static const struct spec_key web = {"team", "web"}, web_1 = {"team", "web-1"},
+                                 all = {"team", NULL};
     _cleanup_free_ char *spec = api_spec_path(&web, NULL);
     _cleanup_free_ char *status = api_spec_path(&web, "status");
     _cleanup_free_ char *releases = api_release_path(&all, NULL);
@@ -73,11 +74,13 @@ static void knows_what_is_being_deleted(void)
         .expect = "GET " SPEC "/status ", .status = (status_), .body = (body_) \
     }
 #define CONFLICT PUT(409, STATUS(409, "Conflict", "web"))
-#define META(uid, version)                                                        \
-    "{\"metadata\":{\"namespace\":\"team\",\"name\":\"web\",\"uid\":\"" uid "\"," \
+#define META(uid, version)                                                                       \
+    "{\"kind\":\"PartialObjectMetadata\",\"metadata\":{\"namespace\":\"team\",\"name\":\"web\"," \
+    "\"uid\":\"" uid "\","                                                                       \
     "\"resourceVersion\":\"" version "\"}}"
-#define ENDED \
-    "{\"metadata\":{\"uid\":\"u\",\"resourceVersion\":\"9\"},\"status\":{\"phase\":\"failed\"}}"
+#define ENDED                                                                                    \
+    "{\"kind\":\"PartialObjectMetadata\",\"metadata\":{\"namespace\":\"team\",\"name\":\"web\"," \
+    "\"uid\":\"u\",\"resourceVersion\":\"9\"},\"status\":{\"phase\":\"failed\"}}"
 
 static const struct {
     const char *note;
@@ -190,8 +193,13 @@ static void knows_what_namespace_terminates(void)
         int expected;
         bool terminating;
     } rows[] = {
-        {"there", 200, "{\"metadata\":{\"name\":\"team\"}}", 0, false},
-        {"going", 200, "{\"metadata\":{\"deletionTimestamp\":\"2026-01-02T03:04:05Z\"}}", 0, true},
+        {"there", 200,
+         "{\"kind\":\"PartialObjectMetadata\",\"metadata\":{\"name\":\"team\",\"uid\":\"u\"}}", 0,
+         false},
+        {"going", 200,
+         "{\"kind\":\"PartialObjectMetadata\",\"metadata\":{\"name\":\"team\",\"uid\":\"u\","
+         "\"deletionTimestamp\":\"2026-01-02T03:04:05Z\"}}",
+         0, true},
         {"gone", 404, STATUS(404, "NotFound", "team"), 0, true},
         {"not to be seen", 403, STATUS(403, "Forbidden", "team"), ERR_FORBIDDEN, false},
         {"a page that says 404", 404, "404 page not found", ERR_UNAVAILABLE, false},
@@ -227,7 +235,10 @@ static void knows_what_namespace_terminates(void)
     {                                                                        \
         .expect = "POST " KEY_PATH " ", .status = (status_), .body = (body_) \
     }
-#define SECRET(key) "{\"data\":{\"key\":\"" key "\"}}"
+#define OF_KEY                                                \
+    "{\"kind\":\"Secret\",\"metadata\":{\"name\":\"" KEY_NAME \
+    "\",\"namespace\":\"own\",\"uid\":\"u\"},\"data\":"
+#define SECRET(key) OF_KEY "{\"key\":\"" key "\"}}"
 #define ABSENT      READ_KEY(404, STATUS(404, "NotFound", KEY_NAME))
 
 static const struct {
@@ -252,7 +263,7 @@ static const struct {
      "so it is"},
     {"too short", {READ_KEY(200, SECRET("MDEy"))}, ERR_CORRUPT, "delete it, and a new one is made"},
     {"no base64", {READ_KEY(200, SECRET("!"))}, ERR_CORRUPT, KEY_NAME},
-    {"no key", {READ_KEY(200, "{\"data\":{}}")}, ERR_CORRUPT, KEY_NAME},
+    {"no key", {READ_KEY(200, OF_KEY "{}}")}, ERR_CORRUPT, KEY_NAME},
 };
 
 static void reads_or_makes_the_plan_key(void)

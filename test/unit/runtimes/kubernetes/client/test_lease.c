@@ -9,8 +9,9 @@
 #define COLLECTION "/apis/coordination.k8s.io/v1/namespaces/ns/leases"
 #define DURATION   15000
 
-#define LEASE(version, spec)                                                                     \
-    "{\"kind\":\"Lease\",\"metadata\":{\"name\":\"l\",\"namespace\":\"ns\",\"resourceVersion\":" \
+#define LEASE(version, spec)                                                               \
+    "{\"kind\":\"Lease\",\"metadata\":{\"name\":\"l\",\"namespace\":\"ns\",\"uid\":\"u\"," \
+    "\"resourceVersion\":"                                                                 \
     "\"" version "\"},\"spec\":{" spec "}}"
 #define HELD(version, who, renewed, transitions)                                                \
     LEASE(version,                                                                              \
@@ -341,7 +342,7 @@ static void tells_a_living_holder_from_a_dead_one(void)
 }
 
 SUITE(lease, TEST(sees_that_nobody_has_it), TEST(tells_a_living_holder_from_a_dead_one),
-       TEST(creates_and_renews), TEST(waits_until_the_record_stood_still),
+      TEST(creates_and_renews), TEST(waits_until_the_record_stood_still),
       TEST(takes_what_nobody_holds), TEST(loses_to_who_was_faster),
       TEST(knows_when_it_was_taken_over), TEST(survives_a_lost_answer),
       TEST(keeps_what_it_holds_while_the_server_is_away), TEST(counts_from_before_its_request),
