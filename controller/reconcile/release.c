@@ -50,7 +50,7 @@ static int fail(struct attempt *attempt, const struct error *problem, struct err
     struct release_report report = {
         .phase = PHASE_FAILED, .plan = plan, .digest = attempt->digest, .verdict = &verdict};
 
-    if (problem->code == ERR_UNAVAILABLE)
+    if (err_is_transient(problem->code) && verdict.progress == PROGRESS_RECONCILING)
         return put_off(attempt, problem, error);
     operation_log_failure(&attempt->run, problem, false);
     if (problem->code != ERR_CANCELLED && problem->code != ERR_FENCED)
