@@ -175,8 +175,8 @@ struct reconcile_result reconcile_spec(void *arg, const char *key, struct cancel
     if (!attempt)
         return result;
     r = reconcile(attempt, context, cancel, &result, &error);
-    if (r == ERR_NOT_FOUND || r == ERR_CANCELLED) {
-        result.kind = RECONCILE_DONE; /* gone, or a newer generation is on its way */
+    if (r == ERR_CANCELLED) {
+        result.kind = RECONCILE_DONE; /* a newer generation is on its way */
     } else if (r < 0) {
         log_failure(attempt, &error);
         result.kind = RECONCILE_RETRY;
