@@ -89,6 +89,39 @@ static void an_answer_that_is_no_object_passes(void)
     }
 }
 
+/* A policy that takes no status of a Release: the Spec says what came of it all the same. */
+static void a_refused_release_does_not_hide_the_end(void)
+{
+    struct scene scene = {0};
+    unsigned rule;
+
+    scene_begin(&scene);
+    rule = api_server_forbid(scene.server, NULL, "update", RELEASES "/*/status");
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    EXPECT(api_server_wait_hits(scene.server, rule, 1), "refused");
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_DATA(&scene, "a", "1");
+    scene_end(&scene);
+}
+
+/* A person made a Release whose name a revision would have: the next is taken. */
+static void a_name_that_is_taken_is_passed_over(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    api_server_create(scene.server,
+                      "{\"apiVersion\":\"api.kusion.io/v1\",\"kind\":\"Release\",\"metadata\":{"
+                      "\"namespace\":\"team\",\"name\":\"web-1\"},\"spec\":{\"specRef\":{\"name\":"
+                      "\"other\"},\"operation\":\"Preview\"}}");
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    scene_expect_quiet(&scene);
+    EXPECT_PHASE(&scene, "web", 2, "succeeded");
+    EXPECT_PHASE(&scene, "web", 1, "failed");
+    scene_end(&scene);
+}
+
 /* Killed between the two last writes: the Spec is told by the next process. */
 static void the_next_process_tells(void)
 {
@@ -221,7 +254,8 @@ static void takes_no_spec_that_cannot_be_read(void)
 }
 
 SUITE(scenario_status, TEST(a_lost_status_makes_no_release),
-      TEST(an_answer_that_is_no_object_passes), TEST(the_next_process_tells),
+      TEST(an_answer_that_is_no_object_passes), TEST(a_refused_release_does_not_hide_the_end),
+      TEST(a_name_that_is_taken_is_passed_over), TEST(the_next_process_tells),
       TEST(a_terminal_phase_stays), TEST(a_short_operation_is_told_once),
       TEST(a_long_operation_is_told_now_and_then), TEST(takes_no_spec_that_is_too_large),
       TEST(takes_no_spec_that_cannot_be_read))
