@@ -175,6 +175,7 @@ static int lease_request(struct lease *lease, const char *method, const struct v
         .method = method,
         .path = is_create ? lease->collection : lease->path,
         .body = body,
+        .expect = "Lease",
         /* A repeated write is refused by name or by resourceVersion, and then read. */
         .idempotent = true,
         .unguarded = true,
