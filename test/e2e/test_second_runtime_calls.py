@@ -223,8 +223,9 @@ def test_a_create_that_a_killed_process_had_begun_is_never_begun_again(start, sp
     assert ready["reason"] == "Deferred" and "may still take effect" in ready["message"], ready
     assert image(cluster, tenant)  # all else is done
     ready = eventually(lambda: reason(spec, "OutcomeUnknown"), 120)
-    assert thing_id("db") in ready["message"] and "delete it there" in ready["message"], ready
-    assert "import it" in ready["message"], ready
+    assert thing_id("db") in ready["message"], ready
+    assert "Look for it where it is made" in ready["message"], ready
+    assert "deletionPolicy Orphan" in ready["message"], ready
     time.sleep(5)  # it is tried every 2 s
     assert cloud.log() == ["begin db"] and len(cloud.things()) == 1
     assert addresses(cluster, tenant) is None
