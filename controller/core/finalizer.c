@@ -75,8 +75,10 @@ int finalizer_add(struct kube_client *client, const char *path, const char *kind
                       kind, "metadata", "uid", uid, "resourceVersion", version, "finalizers",
                       KUSION_FINALIZER);
     r = patch(client, query.data, kind, KUBE_APPLY_PATCH, body, cancel, &answer, error);
-    if (r < 0)
-        return err_wrap(error, "adding the finalizer");
+    if (r < 0) {
+        err_wrap(error, "adding the finalizer");
+        return r;
+    }
     value_assign(metadata, value_get(answer, "metadata"));
     return 0;
 }

@@ -113,7 +113,8 @@ int kube_object_create(const struct task *task, const char *plural, const struct
     if (r == 0 || r == ERR_EXISTS)
         return 0;
     err_copy(error, &problem);
-    return err_wrap(error, "writing %s %s/%s", plural, task->store->namespace_name, name);
+    err_wrap(error, "writing %s %s/%s", plural, task->store->namespace_name, name);
+    return r;
 }
 
 int kube_object_delete(const struct task *task, const char *plural, const char *name,
@@ -128,7 +129,8 @@ int kube_object_delete(const struct task *task, const char *plural, const char *
     if (r == 0 || r == ERR_NOT_FOUND)
         return 0;
     err_copy(error, &problem);
-    return err_wrap(error, "removing %s %s/%s", plural, task->store->namespace_name, name);
+    err_wrap(error, "removing %s %s/%s", plural, task->store->namespace_name, name);
+    return r;
 }
 
 /* ---- Compare and swap ---- */

@@ -402,8 +402,10 @@ static int parse_answer(const struct http_response *response, const struct value
         return 0;
     }
     rc = json_read(response->body.data, response->body.length, ret, error);
-    if (rc == ERR_TOO_LARGE)
-        return err_wrap(error, "the API server's answer");
+    if (rc == ERR_TOO_LARGE) {
+        err_wrap(error, "the API server's answer");
+        return rc;
+    }
     if (rc < 0)
         return err_set(error, ERR_UNAVAILABLE, "UnexpectedAnswer",
                        "the API server's answer is not JSON");

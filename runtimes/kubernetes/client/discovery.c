@@ -273,8 +273,10 @@ static int find_in_group(struct kube_discovery *discovery, struct group *group, 
     if (!found && (!group->is_read || now - group->read_at >= REFRESH_AFTER)) {
         int rc = read_group(discovery, group, cancel, error);
 
-        if (rc < 0)
-            return err_wrap(error, "discovery of %s", group->group_version);
+        if (rc < 0) {
+            err_wrap(error, "discovery of %s", group->group_version);
+            return rc;
+        }
         found = strmap_get(&group->kinds, kind);
     }
     if (!found)

@@ -184,7 +184,9 @@ static int lease_request(struct lease *lease, const char *method, const struct v
     };
     int rc = kube_do(lease->client, &request, ret, error);
 
-    return rc < 0 ? err_wrap(error, "lease %s/%s", lease->namespace_name, lease->name) : 0;
+    if (rc < 0)
+        err_wrap(error, "lease %s/%s", lease->namespace_name, lease->name);
+    return rc;
 }
 
 static void keep_ours(struct lease *lease, const struct value *object)
