@@ -31,9 +31,9 @@ static const struct value *without_ours(const struct value *metadata)
     return list;
 }
 
-static int patch(struct kube_client *client, const char *path, const char *content_type,
-                 const struct value *body, struct cancel *cancel, const struct value **ret,
-                 struct error *error)
+static int patch(struct kube_client *client, const char *path, const char *kind,
+                 const char *content_type, const struct value *body, struct cancel *cancel,
+                 const struct value **ret, struct error *error)
 {
     struct kube_request request = {
         .method = "PATCH",
@@ -41,6 +41,7 @@ static int patch(struct kube_client *client, const char *path, const char *conte
         .content_type = content_type,
         .accept = KUBE_METADATA,
         .body = body,
+        .expect = kind,
         .idempotent = true, /* sent twice, it is a conflict */
         .cancel = cancel,
     };
@@ -73,15 +74,17 @@ int finalizer_add(struct kube_client *client, const char *path, const char *kind
     body = value_pack("{s:s, s:s, s:{s:s, s:s, s:[s]}}", "apiVersion", API_GROUP_VERSION, "kind",
                       kind, "metadata", "uid", uid, "resourceVersion", version, "finalizers",
                       KUSION_FINALIZER);
-    r = patch(client, query.data, KUBE_APPLY_PATCH, body, cancel, &answer, error);
-    if (r < 0)
-        return err_wrap(error, "adding the finalizer");
+    r = patch(client, query.data, kind, KUBE_APPLY_PATCH, body, cancel, &answer, error);
+    if (r < 0) {
+        err_wrap(error, "adding the finalizer");
+        return r;
+    }
     value_assign(metadata, value_get(answer, "metadata"));
     return 0;
 }
 
-int finalizer_remove(struct kube_client *client, const char *path, const struct value *metadata,
-                     struct cancel *cancel, struct error *error)
+int finalizer_remove(struct kube_client *client, const char *path, const char *kind,
+                     const struct value *metadata, struct cancel *cancel, struct error *error)
 {
     _cleanup_value_ const struct value *body = NULL;
     const char *version = value_get_string(metadata, "resourceVersion");
@@ -94,7 +97,7 @@ int finalizer_remove(struct kube_client *client, const char *path, const struct 
         return version_missing(path, error);
     body = value_pack("{s:{s:s, s:V}}", "metadata", "resourceVersion", version, "finalizers",
                       without_ours(metadata));
-    r = patch(client, path, KUBE_MERGE_PATCH, body, cancel, NULL, &why);
+    r = patch(client, path, kind, KUBE_MERGE_PATCH, body, cancel, NULL, &why);
     if (r == 0 || r == ERR_NOT_FOUND)
         return 0;
     err_wrap(&why, "removing the finalizer");

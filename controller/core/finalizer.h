@@ -21,7 +21,7 @@ bool finalizer_is_set(const struct value *metadata);
  */
 int finalizer_add(struct kube_client *client, const char *path, const char *kind,
                   const struct value **metadata, struct cancel *cancel, struct error *error);
-int finalizer_remove(struct kube_client *client, const char *path, const struct value *metadata,
-                     struct cancel *cancel, struct error *error);
+int finalizer_remove(struct kube_client *client, const char *path, const char *kind,
+                     const struct value *metadata, struct cancel *cancel, struct error *error);
 
 #endif

@@ -35,11 +35,11 @@ char *api_release_path(const struct spec_key *key, const char *subresource)
     return kube_path(API_GROUP_VERSION, key->namespace_name, "releases", key->name, subresource);
 }
 
-int api_get_metadata(const struct reconcile_context *context, const char *path,
+int api_get_metadata(const struct reconcile_context *context, const char *path, const char *kind,
                      struct cancel *cancel, const struct value **ret, struct error *error)
 {
     struct kube_request request = {
-        .method = "GET", .path = path, .accept = KUBE_METADATA, .cancel = cancel};
+        .method = "GET", .path = path, .expect = kind, .accept = KUBE_METADATA, .cancel = cancel};
 
     return kube_do(context->client, &request, ret, error);
 }
@@ -56,6 +56,7 @@ static int put_status(const struct reconcile_context *context, const struct api_
         .method = "PUT",
         .path = write->path,
         .body = body,
+        .expect = write->kind,
         .accept = KUBE_METADATA,
         .idempotent = true, /* sent twice, it is a conflict */
     };
@@ -69,8 +70,9 @@ static int read_again(const struct reconcile_context *context, const struct api_
 {
     _cleanup_value_ const struct value *object = NULL;
     const struct value *now;
-    int r = write->is_final ? kube_get(context->client, write->path, NULL, &object, error)
-                            : api_get_metadata(context, write->path, NULL, &object, error);
+    int r = write->is_final
+                ? kube_get(context->client, write->path, write->kind, NULL, &object, error)
+                : api_get_metadata(context, write->path, write->kind, NULL, &object, error);
 
     if (r < 0)
         return r;
@@ -101,21 +103,6 @@ int api_put_status(const struct reconcile_context *context, const struct api_sta
     }
 }
 
-int api_check_object(const struct value *object, const char *kind, const struct spec_key *key,
-                     struct error *error)
-{
-    const struct value *metadata = value_get(object, "metadata");
-    const char *uid = value_get_string(metadata, "uid");
-
-    if (str_equal(value_get_string(object, "kind"), kind) && uid && *uid &&
-        str_equal(value_get_string(metadata, "name"), key->name) &&
-        str_equal(value_get_string(metadata, "namespace"), key->namespace_name))
-        return 0;
-    return err_set(error, ERR_UNAVAILABLE, "UnexpectedAnswer",
-                   "the answer is not the %s %s/%s that was asked for", kind, key->namespace_name,
-                   key->name);
-}
-
 bool api_is_deleting(const struct value *object)
 {
     return value_path(object, "metadata", "deletionTimestamp", NULL) != NULL;
@@ -127,7 +114,7 @@ int api_namespace_terminating(const struct reconcile_context *context, const cha
     _cleanup_free_ char *path = kube_path("v1", NULL, "namespaces", namespace_name, NULL);
     _cleanup_value_ const struct value *metadata = NULL;
     struct error absent = {0};
-    int r = api_get_metadata(context, path, cancel, &metadata, &absent);
+    int r = api_get_metadata(context, path, "Namespace", cancel, &metadata, &absent);
 
     if (r < 0 && r != ERR_NOT_FOUND)
         return err_copy(error, &absent);
@@ -141,7 +128,7 @@ static int plan_key_read(struct kube_client *client, const char *path,
     _cleanup_value_ const struct value *secret = NULL;
     _cleanup_buf_ struct buf key = BUF_INIT;
     const char *text;
-    int r = kube_get(client, path, NULL, &secret, error);
+    int r = kube_get(client, path, "Secret", NULL, &secret, error);
 
     if (r < 0)
         return r;
@@ -162,7 +149,7 @@ static int plan_key_make(struct kube_client *client, const char *namespace_name,
     _cleanup_buf_ struct buf text = BUF_INIT;
     _cleanup_value_ const struct value *secret = NULL;
     unsigned char key[HASH_SIZE];
-    struct kube_request request = {.method = "POST", .path = path};
+    struct kube_request request = {.method = "POST", .path = path, .expect = "Secret"};
 
     if (getrandom(key, sizeof(key), 0) != sizeof(key))
         return err_set(error, ERR_INTERNAL, "NoEntropy", "no random bytes for the plan key");

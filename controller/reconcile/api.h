@@ -13,8 +13,8 @@ bool api_key_split(const char *key, char **ret_namespace, const char **ret_name)
 char *api_spec_path(const struct spec_key *key, const char *subresource);
 char *api_release_path(const struct spec_key *key, const char *subresource);
 
-/* A GET that asks for metadata alone. */
-int api_get_metadata(const struct reconcile_context *context, const char *path,
+/* A GET that asks for metadata alone, of an object of this kind. */
+int api_get_metadata(const struct reconcile_context *context, const char *path, const char *kind,
                      struct cancel *cancel, const struct value **ret, struct error *error);
 
 struct api_status {
@@ -37,11 +37,6 @@ struct api_status {
  */
 int api_put_status(const struct reconcile_context *context, const struct api_status *write,
                    const struct value **metadata, struct error *error);
-
-/* An answer of 200 may come from anything between us and the API server, and be of anything.
- * ERR_UNAVAILABLE UnexpectedAnswer: it is not the object of that kind and key. */
-int api_check_object(const struct value *object, const char *kind, const struct spec_key *key,
-                     struct error *error);
 
 bool api_is_deleting(const struct value *object);
 

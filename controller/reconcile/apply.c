@@ -37,12 +37,13 @@ static int look_again_after(struct attempt *attempt, int64_t interval, int r,
     return r;
 }
 
-/* Release and status say the same. */
+/* Release and status say the same. Where the Release cannot be written, the Spec tells alone; the
+ * first error is given. */
 static int tell_end(struct attempt *attempt, struct release_report *report,
                     struct run_status *status, struct error *error)
 {
     struct run *run = &attempt->run;
-    int r;
+    int r, written;
 
     report->plan = plan_of(attempt);
     report->digest = attempt->digest;
@@ -52,10 +53,9 @@ static int tell_end(struct attempt *attempt, struct release_report *report,
     if (report->results)
         status->resources = report_resources(report->results);
     r = release_write(run->context, &run->subject, attempt->release, report, error);
-    if (r >= 0)
-        r = run_write_status(run, status, error);
+    written = run_write_status(run, status, r < 0 ? NULL : error);
     run_status_done(status);
-    return r;
+    return r < 0 ? r : written;
 }
 
 static int begin_release(struct attempt *attempt, struct error *error)
@@ -66,6 +66,8 @@ static int begin_release(struct attempt *attempt, struct error *error)
     if (!attempt->release)
         r = release_begin(run->context, &run->subject, RELEASE_APPLY, attempt->revision,
                           &attempt->release, error);
+    if (attempt->release) /* another one, where a person's has the name of the first */
+        attempt->revision = attempt->release->revision;
     if (r >= 0)
         operation_log_release(run, attempt->release);
     return r;
@@ -75,6 +77,7 @@ static int succeeded(struct attempt *attempt, const struct operation_results *re
                      struct error *error)
 {
     struct run *run = &attempt->run;
+    int r = begin_release(attempt, error); /* a retry that succeeded gets its record now */
     _cleanup_free_ char *summary = report_summary(results);
     _cleanup_free_ char *message =
         str_printf("revision %lld: %s", (long long)attempt->revision, summary);
@@ -85,10 +88,10 @@ static int succeeded(struct attempt *attempt, const struct operation_results *re
         .attempted = attempt->revision,
         .applied = attempt->revision,
     };
-    int r = begin_release(attempt, error); /* a retry that succeeded gets its record now */
+    int told = tell_end(attempt, &report, &status, r < 0 ? NULL : error);
 
     if (r >= 0)
-        r = tell_end(attempt, &report, &status, error);
+        r = told;
     if (r >= 0)
         operation_log_success(run, summary);
     return r;
@@ -323,8 +326,8 @@ static int begin_plan(struct attempt *attempt, struct error *error)
     return 0;
 }
 
-/* Nothing is made before the finalizer is there. 1: it was refused, and that is told. Where another
- * write of the Spec came before it, the Spec has to be read again. */
+/* Nothing is made before the finalizer is there. 1: it was refused, and that is told; or the Spec
+ * is gone. Where another write of the Spec came before it, the Spec has to be read again. */
 static int add_finalizer(struct attempt *attempt, struct reconcile_result *result,
                          struct error *error)
 {
@@ -338,7 +341,7 @@ static int add_finalizer(struct attempt *attempt, struct reconcile_result *resul
         return r < 0 ? r : 1;
     }
     attempt_end(attempt);
-    return err_copy(error, &problem);
+    return r == ERR_NOT_FOUND ? 1 : err_copy(error, &problem);
 }
 
 int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct error *error)

@@ -3,6 +3,7 @@
 #include "controller/core/finalizer.h"
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/report.h"
+#include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "engine/spec/name.h"
 #include "runtimes/kubernetes/client/path.h"
@@ -15,10 +16,14 @@ static int release_finalizer(const struct run *run, struct error *error)
     _cleanup_free_ char *path = api_spec_path(&run->subject.key, NULL);
     _cleanup_value_ const struct value *now = NULL;
     struct error problem = {0};
-    int r = api_get_metadata(run->context, path, NULL, &now, &problem);
+    int r = api_get_metadata(run->context, path, "Spec", NULL, &now, &problem);
 
+    /* Another object has the name by now: its finalizer is its own affair. */
+    if (r >= 0 && !str_equal(value_string(value_path(now, "metadata", "uid", NULL)),
+                             value_string(value_path(run->object, "metadata", "uid", NULL))))
+        return 0;
     if (r >= 0)
-        r = finalizer_remove(run->context->client, path, value_get(now, "metadata"), NULL,
+        r = finalizer_remove(run->context->client, path, "Spec", value_get(now, "metadata"), NULL,
                              &problem);
     if (r >= 0 || r == ERR_NOT_FOUND)
         return 0;
@@ -159,7 +164,8 @@ static int check_definition(const struct run *run, struct error *error)
     _cleanup_free_ char *path = kube_path("apiextensions.k8s.io/v1", NULL,
                                           "customresourcedefinitions", "specs.api.kusion.io", NULL);
     _cleanup_value_ const struct value *definition = NULL;
-    int r = api_get_metadata(run->context, path, run->cancel, &definition, error);
+    int r = api_get_metadata(run->context, path, "CustomResourceDefinition", run->cancel,
+                             &definition, error);
 
     if (r < 0)
         return r;
@@ -339,16 +345,26 @@ int deletion_planned(struct attempt *attempt, struct reconcile_result *result, s
     return 0;
 }
 
-/* The operation is kept until all of it is written. */
+static bool may_pass(int r)
+{
+    return err_is_transient(r) || r == ERR_FENCED || r == ERR_CANCELLED;
+}
+
+/* The operation is kept until all of it is written; a Release that is refused for good does not
+ * keep the Spec. */
 static int end_well(struct attempt *attempt, const struct operation_results *results,
                     struct error *error)
 {
     struct run *run = &attempt->run;
     _cleanup_free_ char *summary = report_summary(results);
-    int r = destroyed(run, attempt->release, results, error);
+    struct error refusal = {0};
+    int r = destroyed(run, attempt->release, results, &refusal);
 
+    if (r < 0 && may_pass(r))
+        return err_copy(error, &refusal);
     if (r < 0)
-        return r;
+        log_warn("a Release cannot be ended", "namespace", run->subject.key.namespace_name, "spec",
+                 run->subject.key.name, "reason", refusal.reason, "error", refusal.message, NULL);
     if (!run->log.is_ended)
         run_event(run, EVENT_NORMAL, "ReconciliationSucceeded",
                   "everything of the Spec is destroyed");

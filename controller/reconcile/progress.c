@@ -49,8 +49,9 @@ static int write_release(struct attempt *attempt, bool is_working, struct error 
         .digest = attempt->digest,
     };
 
-    /* One that was left unfinished by a process before this one may be further already. */
-    if (!attempt->release || attempt->release->phase >= report.phase)
+    /* One that was taken up again may be further already. */
+    if (!attempt->release ||
+        !release_phase_may_follow(operation, attempt->release->phase, report.phase))
         return 0;
     return release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
                          error);

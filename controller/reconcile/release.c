@@ -52,7 +52,7 @@ static int fail(struct attempt *attempt, const struct error *problem, struct err
     struct release_report report = {
         .phase = PHASE_FAILED, .plan = plan, .digest = attempt->digest, .verdict = &verdict};
 
-    if (problem->code == ERR_UNAVAILABLE)
+    if (err_is_transient(problem->code) && verdict.progress == PROGRESS_RECONCILING)
         return put_off(attempt, problem, error);
     operation_log_failure(&attempt->run, problem, false);
     if (problem->code != ERR_CANCELLED && problem->code != ERR_FENCED)
@@ -100,18 +100,18 @@ static int load_release(struct attempt *attempt, struct error *error)
     _cleanup_value_ const struct value *object = NULL;
     const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
     struct error absent = {0};
-    int r = kube_get(context->client, path, attempt->run.cancel, &object, &absent);
+    int r = kube_get(context->client, path, "Release", attempt->run.cancel, &object, &absent);
 
     if (r == ERR_NOT_FOUND)
         return plans_drop(context->plans, key->namespace_name, key->name, &call, error);
-    if (r >= 0)
-        r = api_check_object(object, "Release", key, &absent);
     if (r < 0)
         return err_copy(error, &absent);
     if (is_generated(object) || api_is_deleting(object))
         return 0;
     attempt_read(attempt, value_get(object, "metadata"));
     attempt->release = release_of(object);
+    if (!attempt->release)
+        return err_set(error, ERR_UNAVAILABLE, "UnexpectedAnswer", "a Release without a name");
     if (release_phase_is_terminal(attempt->release->phase))
         release_free(TAKE(attempt->release));
     return 0;
@@ -123,14 +123,12 @@ static int load_spec(struct attempt *attempt, struct error *error)
     struct release_subject *subject = &run->subject;
     _cleanup_free_ char *path = api_spec_path(&subject->key, NULL);
     struct error absent = {0};
-    int r = kube_get(run->context->client, path, run->cancel, &run->object, &absent);
+    int r = kube_get(run->context->client, path, "Spec", run->cancel, &run->object, &absent);
 
     if (r == ERR_NOT_FOUND)
         return err_set(error, ERR_INVALID, "SpecNotFound",
                        "there is no Spec \"%s\" in namespace %s", subject->key.name,
                        subject->key.namespace_name);
-    if (r >= 0)
-        r = api_check_object(run->object, "Spec", &subject->key, &absent);
     if (r < 0)
         return err_copy(error, &absent);
     run_read_policy(run);

@@ -3,11 +3,14 @@
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/plans.h"
 #include "controller/reconcile/report.h"
+#include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
 /* Conflicts of one write: people label and approve meanwhile. */
 #define WRITE_ATTEMPTS 8
+/* Names in a row that Releases of people have. */
+#define BEGIN_ATTEMPTS 8
 
 void release_free(struct release *release)
 {
@@ -23,12 +26,16 @@ void release_free(struct release *release)
 
 struct release *release_of(const struct value *object)
 {
-    struct release *release = NEW(struct release);
+    const char *name = value_string(value_path(object, "metadata", "name", NULL));
+    struct release *release;
 
+    if (!name)
+        return NULL;
+    release = NEW(struct release);
     release->metadata = value_ref(value_get(object, "metadata"));
     release->spec = value_ref(value_get(object, "spec"));
     release->status = value_ref(value_get(object, "status"));
-    release->name = str_new(value_get_string(release->metadata, "name"));
+    release->name = str_new(name);
     release->own_generation = value_int(value_get(release->metadata, "generation"), 1);
     release_operation_parse(value_get_string(release->spec, "operation"), &release->operation);
     release->phase = release_status_phase(release->status);
@@ -90,10 +97,18 @@ int releases_latest(const struct reconcile_context *context, const struct releas
     return err_copy(error, &problem);
 }
 
-int release_begin(const struct reconcile_context *context, const struct release_subject *subject,
-                  enum release_operation operation, int64_t revision, struct release **ret,
-                  struct error *error)
+static bool is_to_go_on(const struct release *release, const struct release_head *head)
 {
+    return release->operation == head->operation && release->generation == head->generation &&
+           !release_phase_is_terminal(release->phase);
+}
+
+/* 1: the revision is taken by another; error says by what. */
+static int begin_at(const struct reconcile_context *context, const struct release_subject *subject,
+                    enum release_operation operation, int64_t revision, struct release **ret,
+                    struct error *error)
+{
+    _cleanup_(release_free_p) struct release *there = NULL;
     const struct store_call call = call_of(context, NULL);
     const struct release_head head = {subject->key, revision, subject->generation, operation,
                                       PHASE_NONE};
@@ -107,13 +122,32 @@ int release_begin(const struct reconcile_context *context, const struct release_
     }
     /* Taken, or it may have been made all the same. */
     if ((r == ERR_EXISTS || r == ERR_UNAVAILABLE || r == ERR_TIMEOUT) &&
-        load(context, &subject->key, revision, NULL, ret, NULL) >= 0)
+        load(context, &subject->key, revision, NULL, &there, NULL) >= 0 &&
+        is_to_go_on(there, &head)) {
+        *ret = TAKE(there);
         return 0;
+    }
+    if (there || str_equal(problem.reason, "ReleaseNameTaken")) {
+        err_copy(error, &problem);
+        return 1;
+    }
     if (r == ERR_EXISTS)
         err_set(&problem, ERR_UNAVAILABLE, NULL, "revision %lld was there, and is gone again",
                 (long long)revision);
     err_wrap(&problem, "making a Release");
     return err_copy(error, &problem);
+}
+
+int release_begin(const struct reconcile_context *context, const struct release_subject *subject,
+                  enum release_operation operation, int64_t revision, struct release **ret,
+                  struct error *error)
+{
+    struct error problem = {0};
+    int r = 1;
+
+    for (unsigned n = 0; n < BEGIN_ATTEMPTS && r == 1; n++)
+        r = begin_at(context, subject, operation, revision + n, ret, &problem);
+    return r ? err_copy(error, &problem) : 0;
 }
 
 /* ---- What is said ---- */
@@ -158,27 +192,28 @@ static const struct value *status_with_phase(const struct release_subject *subje
     return status;
 }
 
-/* Results into a status; all of them beside it, where there are too many. */
-static int set_results(const struct reconcile_context *context,
-                       const struct release_subject *subject, const struct release *release,
-                       const struct release_report *report, const struct value **status,
-                       struct error *error)
+/* Results into a status; all of them beside it, where there are too many: if that goes wrong, the
+ * status tells what it has room for. */
+static void set_results(const struct reconcile_context *context,
+                        const struct release_subject *subject, const struct release *release,
+                        const struct release_report *report, const struct value **status)
 {
     const struct store_call call = call_of(context, NULL);
     _cleanup_value_ const struct value *all = NULL;
     _cleanup_free_ char *place = NULL;
+    struct error problem = {0};
     size_t omitted;
-    int r;
 
     set(status, "results", report_results(report->plan, report->results, &omitted));
     set(status, "omitted", value_pack("I", (int64_t)omitted));
     if (!omitted)
-        return 0;
+        return;
     all = report_all_results(report->plan, report->results);
-    r = plans_keep(context->plans, &subject->key, release->name, all, &call, &place, error);
-    if (r >= 0)
+    if (plans_keep(context->plans, &subject->key, release->name, all, &call, &place, &problem) >= 0)
         set(status, "planRef", value_pack("{s:s}", "name", place));
-    return r;
+    else
+        log_warn("a plan is not kept in full", "namespace", subject->key.namespace_name, "release",
+                 release->name, "reason", problem.reason, "error", problem.message, NULL);
 }
 
 /* ---- Writing ---- */
@@ -303,15 +338,14 @@ int release_write(const struct reconcile_context *context, const struct release_
     if (report->plan)
         set(&status, "plan", report_plan(report->plan, report->digest));
     if (report->results || (report->plan && release_phase_is_terminal(report->phase)))
-        r = set_results(context, subject, release, report, &status, error);
+        set_results(context, subject, release, report, &status);
     if (report->results)
         set(&status, "counts", report_counts(report->results));
     if (report->verdict)
         set(&status, "conditions",
             conditions_make(value_get(release->status, "conditions"), report->verdict,
                             release->own_generation, now));
-    if (r >= 0)
-        r = write_status(context, subject, release, status, error);
+    r = write_status(context, subject, release, status, error);
     value_unref(status);
     return r;
 }

@@ -33,7 +33,7 @@ struct release {
     const struct value *metadata, *spec; /* of one that a person made: as last written */
 };
 
-/* One that a person made. */
+/* One that a person made; NULL: the object has no name. */
 struct release *release_of(const struct value *object);
 void release_free(struct release *release);
 DEFINE_CLEANUP(struct release *, release_free)
@@ -42,7 +42,8 @@ DEFINE_CLEANUP(struct release *, release_free)
 int releases_latest(const struct reconcile_context *context, const struct release_subject *subject,
                     struct cancel *cancel, struct release **ret, struct error *error);
 
-/* Makes the Release of a revision; one that exists already is taken up where it was left. */
+/* Makes the Release of a revision. One that exists already, for the same, is taken up where it was
+ * left; where the name is another's, the next revision that is free is taken, of eight. */
 int release_begin(const struct reconcile_context *context, const struct release_subject *subject,
                   enum release_operation operation, int64_t revision, struct release **ret,
                   struct error *error);

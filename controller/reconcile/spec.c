@@ -15,7 +15,7 @@ static int load_unreadable(struct run *run, const char *path, const struct error
                            struct error *error)
 {
     const struct spec_key *key = &run->subject.key;
-    int r = api_get_metadata(run->context, path, run->cancel, &run->object, error);
+    int r = api_get_metadata(run->context, path, "Spec", run->cancel, &run->object, error);
 
     if (r < 0)
         return r;
@@ -33,13 +33,11 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
     int r;
 
     run->subject.key = attempt->object;
-    r = kube_get(run->context->client, path, run->cancel, &run->object, why_unreadable);
+    r = kube_get(run->context->client, path, "Spec", run->cancel, &run->object, why_unreadable);
     if (r == ERR_TOO_LARGE)
         r = load_unreadable(run, path, why_unreadable, error);
     else if (r < 0)
-        return err_copy(error, why_unreadable);
-    else
-        r = api_check_object(run->object, "Spec", &attempt->object, error);
+        err_copy(error, why_unreadable);
     if (r < 0)
         return r;
     metadata = value_get(run->object, "metadata");
@@ -199,8 +197,8 @@ struct reconcile_result reconcile_spec(void *arg, const char *key, struct cancel
     if (!attempt)
         return result;
     r = reconcile(attempt, context, cancel, &result, &error);
-    if (r == ERR_NOT_FOUND || r == ERR_CANCELLED) {
-        result.kind = RECONCILE_DONE; /* gone, or a newer generation is on its way */
+    if (r == ERR_CANCELLED) {
+        result.kind = RECONCILE_DONE; /* a newer generation is on its way */
     } else if (r < 0) {
         log_failure(attempt, &error);
         result.kind = RECONCILE_RETRY;

@@ -84,16 +84,15 @@ int err_set(struct error *error, int code, const char *reason, const char *forma
     return code;
 }
 
-int err_wrap(struct error *error, const char *format, ...)
+void err_wrap(struct error *error, const char *format, ...)
 {
     va_list args;
 
     if (!error)
-        return 0;
+        return;
     va_start(args, format);
     write_message(error, error->message, format, args);
     va_end(args);
-    return error->code;
 }
 
 int err_copy(struct error *to, const struct error *from)

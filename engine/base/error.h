@@ -59,8 +59,9 @@ int err_set_v(struct error *error, int code, const char *reason, const char *for
 #define err_set_v(error, code, ...) ((void)err_set_v(error, code, __VA_ARGS__), (code))
 #endif
 
-/* Puts "context: " before the message; returns the error's code. */
-int err_wrap(struct error *error, const char *format, ...) PRINTF_LIKE(2, 3);
+/* Puts "context: " before the message. It returns nothing: error may be NULL, and a code that were
+ * read from it would turn a failure into success. */
+void err_wrap(struct error *error, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* Copies from into to (either may be NULL); returns from's code. */
 int err_copy(struct error *to, const struct error *from);

@@ -233,14 +233,18 @@ int operation_record_intents(struct operation *operation, struct error *error)
     batch_done(&batch);
     if (r >= 0)
         operation_begin_steps(operation);
-    return r < 0 ? err_wrap(error, "saving State") : 0;
+    if (r < 0)
+        err_wrap(error, "saving State");
+    return r;
 }
 
 static int end_destroyed(struct operation *operation, struct error *error)
 {
     int r = ledger_remove(operation->ledger, error);
 
-    return r < 0 ? err_wrap(error, "removing State") : 0;
+    if (r < 0)
+        err_wrap(error, "removing State");
+    return r;
 }
 
 int operation_conclude(struct operation *operation, struct error *error)

@@ -75,8 +75,10 @@ static int plan_replacement(struct operation *operation, struct node *node,
     anew.prior = NULL;
     if (r >= 0)
         r = ask(operation, node, &anew, NULL, &step, error);
-    if (r < 0)
-        return err_wrap(error, "planning its replacement");
+    if (r < 0) {
+        err_wrap(error, "planning its replacement");
+        return r;
+    }
     ret->create_first = ret->step->create_first && !ret->step->cannot_create_first;
     ret->cannot_create_first = ret->step->cannot_create_first;
     ret->answer = ret->step;

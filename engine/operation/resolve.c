@@ -161,5 +161,7 @@ int operation_resolve(struct operation *operation, const struct value *value, bo
         return 0;
     }
     r = ref_resolve(value, lookup, &resolution, ret, error);
-    return r < 0 ? err_wrap(error, "resolving references") : 0;
+    if (r < 0)
+        err_wrap(error, "resolving references");
+    return r;
 }

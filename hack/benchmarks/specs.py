@@ -17,10 +17,11 @@ CREATORS = 4  # connections
 TARGET = 20.0  # seconds, on two cores
 
 
-def create_all(side, prefix):
+def create_all(side, number):
     """When that began."""
-    bodies = [json.dumps(spec(f"{prefix}-{n:04}", side.namespace, [config_map(n, side.namespace)]))
-              for n in range(COUNT)]
+    first = number * COUNT  # no object is in two Specs
+    bodies = [json.dumps(spec(f"spec-{n:05}", side.namespace, [config_map(n, side.namespace)]))
+              for n in range(first, first + COUNT)]
 
     def create(share):
         api = Api(side.plane.kubeconfig)
@@ -38,9 +39,8 @@ def create_all(side, prefix):
 
 
 def run(side, number, log):
-    prefix = f"spec-{number}"
     start, worked = size(log), side.cpu()
-    began = create_all(side, prefix)
+    began = create_all(side, number)
     created = time.monotonic() - began
     took = side.readiness.wait_for((number + 1) * COUNT + 1) - began
     worked = side.cpu() - worked

@@ -10,9 +10,8 @@
  * where there is one, which server-side apply would merge with otherwise. (Tried on 1.36.) */
 #define NO_VERSION "1"
 
-#define SERVED_LOOK 200   /* ms between two tries of what is served soon */
-#define MAX_TAKES   5     /* of an object that only its status, say, changes of */
-#define EFFECT_TIME 60000 /* ms that the API server goes on with a request at most */
+#define SERVED_LOOK 200 /* ms between two tries of what is served soon */
+#define MAX_TAKES   5   /* of an object that only its status, say, changes of */
 
 /* ---- One request ---- */
 
@@ -164,19 +163,10 @@ static int take(struct patch *patch, const struct kube_step *step, const struct 
     }
 }
 
-/* ---- Outcomes ---- */
+/* ---- One object ---- */
 
-void kube_outcome_doubt(const struct runtime_session *session, enum certainty certainty,
-                        struct runtime_outcome *ret)
-{
-    const struct clock_source *clock = session->runtime->config.clock;
-
-    ret->certainty = certainty;
-    ret->until = certainty == OUTCOME_IN_DOUBT ? clock->now(clock) + EFFECT_TIME : 0;
-}
-
-static int apply_object(const struct kube_step *step, const struct runtime_call *call,
-                        struct runtime_outcome *ret, struct error *error)
+int kube_apply_object(const struct kube_step *step, const struct runtime_call *call,
+                      struct runtime_outcome *ret, struct error *error)
 {
     bool is_create = step->base.action == PLAN_CREATE;
     struct patch patch = {.session = step->session,
@@ -194,23 +184,4 @@ static int apply_object(const struct kube_step *step, const struct runtime_call 
     session_note_definition(step->session, step->base.attributes);
     kube_observe_object(step->session, object, true, &ret->now);
     return 0;
-}
-
-int kube_apply(struct runtime_step *base, const struct runtime_call *call,
-               struct runtime_outcome *ret, struct error *error)
-{
-    const struct kube_step *step = (const struct kube_step *)base;
-
-    switch (base->action) {
-    case PLAN_CREATE:
-    case PLAN_ADOPT:
-    case PLAN_UPDATE:
-        return apply_object(step, call, ret, error);
-    case PLAN_DELETE:
-        return kube_apply_removal(step, call, ret, error);
-    default:
-        ret->certainty = OUTCOME_NOT_SENT;
-        return err_set(error, ERR_INTERNAL, "UnexpectedAction", "\"%s\" cannot be carried out",
-                       plan_action_name(base->action));
-    }
 }

@@ -64,11 +64,14 @@ static int list_definitions(struct search *search, struct error *error)
 
 /* 1: there is none of that name; 0: *ret is it. */
 static int get(struct search *search, const char *group_version, const char *plural,
-               const char *name, const struct value **ret, struct error *error)
+               const char *kind, const char *name, const struct value **ret, struct error *error)
 {
     _cleanup_free_ char *path = kube_path(group_version, NULL, plural, name, NULL);
-    struct kube_request request = {
-        .method = "GET", .path = path, .for_tenant = true, .cancel = search->call->cancel};
+    struct kube_request request = {.method = "GET",
+                                   .path = path,
+                                   .expect = kind,
+                                   .for_tenant = true,
+                                   .cancel = search->call->cancel};
     struct error problem = {0};
     int r = session_time_left(search->session, search->call, &request.timeout, error);
 
@@ -96,8 +99,8 @@ static int no_definition(struct search *search, struct error *error)
     for (size_t i = 0; r >= 0 && i < search->n_names; i++) {
         _cleanup_value_ const struct value *definition = NULL;
 
-        r = get(search, EXTENSIONS, "customresourcedefinitions", search->names[i], &definition,
-                error);
+        r = get(search, EXTENSIONS, "customresourcedefinitions", "CustomResourceDefinition",
+                search->names[i], &definition, error);
         if (r == 0 && (!value_get(definition, "spec") || defines(definition, &search->ref)))
             return 0;
     }
@@ -112,7 +115,7 @@ static int no_server(struct search *search, struct error *error)
     const char *group = api_group(search->ref.api_version, &length);
     const char *name = arena_printf(&search->arena, "%s.%.*s", search->ref.api_version + length + 1,
                                     (int)length, group);
-    int r = get(search, REGISTRATION, "apiservices", name, &service, error);
+    int r = get(search, REGISTRATION, "apiservices", "APIService", name, &service, error);
 
     if (r != 0)
         return r;
@@ -223,5 +226,7 @@ int kube_is_undefined(struct runtime_session *session, const struct value *attri
         remember(session->runtime, &key);
     free(search.suffix);
     arena_done(&search.arena);
-    return r < 0 ? err_wrap(error, "looking for the definition of %s", search.ref.kind) : r;
+    if (r < 0)
+        err_wrap(error, "looking for the definition of %s", search.ref.kind);
+    return r;
 }

@@ -36,12 +36,13 @@ static int64_t time_left(const struct task *task)
 }
 
 /* One request, with the call's permit. timeout: ms. */
-static int send(const struct task *task, struct kube_request request, int64_t timeout,
-                const struct value **ret, struct error *error)
+static int send(const struct task *task, const char *plural, struct kube_request request,
+                int64_t timeout, const struct value **ret, struct error *error)
 {
     if (timeout <= 0)
         return err_set(error, ERR_TIMEOUT, NULL, "no time left for a request");
     request.timeout = timeout;
+    request.expect = str_equal(plural, "secrets") ? "Secret" : "ConfigMap";
     request.permit = task->call->permit;
     request.use = task->call->use;
     return kube_do(task->store->client, &request, ret, error);
@@ -52,7 +53,7 @@ int kube_object_get(const struct task *task, const char *plural, const char *nam
 {
     _cleanup_free_ char *path = kube_object_path(task->store, plural, name);
 
-    return send(task,
+    return send(task, plural,
                 (struct kube_request){.method = "GET",
                                       .path = path,
                                       .accept = metadata_only ? KUBE_METADATA : NULL,
@@ -100,7 +101,7 @@ int kube_object_create(const struct task *task, const char *plural, const struct
     _cleanup_free_ char *collection = kube_object_path(task->store, plural, NULL);
     const char *name = value_string(value_path(body, "metadata", "name", NULL));
     struct error problem = {0};
-    int r = send(task,
+    int r = send(task, plural,
                  (struct kube_request){.method = "POST",
                                        .path = collection,
                                        .body = body,
@@ -112,7 +113,8 @@ int kube_object_create(const struct task *task, const char *plural, const struct
     if (r == 0 || r == ERR_EXISTS)
         return 0;
     err_copy(error, &problem);
-    return err_wrap(error, "writing %s %s/%s", plural, task->store->namespace_name, name);
+    err_wrap(error, "writing %s %s/%s", plural, task->store->namespace_name, name);
+    return r;
 }
 
 int kube_object_delete(const struct task *task, const char *plural, const char *name,
@@ -120,13 +122,15 @@ int kube_object_delete(const struct task *task, const char *plural, const char *
 {
     _cleanup_free_ char *path = kube_object_path(task->store, plural, name);
     struct error problem = {0};
-    int r = send(task, (struct kube_request){.method = "DELETE", .path = path, .idempotent = true},
+    int r = send(task, plural,
+                 (struct kube_request){.method = "DELETE", .path = path, .idempotent = true},
                  time_left(task), NULL, &problem);
 
     if (r == 0 || r == ERR_NOT_FOUND)
         return 0;
     err_copy(error, &problem);
-    return err_wrap(error, "removing %s %s/%s", plural, task->store->namespace_name, name);
+    err_wrap(error, "removing %s %s/%s", plural, task->store->namespace_name, name);
+    return r;
 }
 
 /* ---- Compare and swap ---- */
@@ -146,7 +150,7 @@ static int attempt(const struct task *task, const struct swap *swap, char **ret_
         .accept = swap->tag ? KUBE_METADATA : NULL,
     };
     /* A request that hangs leaves time for a look. */
-    int r = send(task, request, time_left(task) * 3 / 4, &answer, error);
+    int r = send(task, swap->plural, request, time_left(task) * 3 / 4, &answer, error);
 
     if (r == 0 && ret_version)
         *ret_version = str_new(kube_version_of(answer));

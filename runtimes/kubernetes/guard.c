@@ -106,7 +106,7 @@ static int look_into(struct runtime_session *session, const struct kube_place *p
                                 : content_of_definition(session, object, call, &content, error);
 
     if (r < 0)
-        r = err_wrap(error, "looking at what would go with it");
+        err_wrap(error, "looking at what would go with it");
     else if (!content_is_clear(&content))
         r = trip(session, place, &content, error);
     content_done(&content);

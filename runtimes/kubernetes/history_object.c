@@ -47,6 +47,7 @@ int kube_history_send(const struct history_task *task, struct kube_request reque
     request.timeout = timeout;
     request.permit = task->call->permit;
     request.use = task->call->use;
+    request.expect = "Release";
     return kube_do(task->client, &request, ret, error);
 }
 

@@ -88,42 +88,6 @@ char *kube_place_path(const struct kube_place *place)
                      place->name, NULL);
 }
 
-/* ---- Answers ---- */
-
-/* An answer of 200 may come from anything between us and the API server, and be of anything. */
-static bool is_object_of(const struct value *answer, const struct kube_place *place)
-{
-    const struct value *metadata = value_get(answer, "metadata");
-    const char *kind = value_get_string(answer, "kind");
-    const char *uid = value_get_string(metadata, "uid");
-
-    return (str_equal(kind, place->kind->kind) || str_equal(kind, "PartialObjectMetadata")) &&
-           str_equal(value_get_string(metadata, "name"), place->name) &&
-           (!place->namespace_name ||
-            str_equal(value_get_string(metadata, "namespace"), place->namespace_name)) &&
-           uid && *uid;
-}
-
-/* Of a deletion: what has no finalizers is answered with a Status that names it. */
-static bool is_success_of(const struct value *answer, const struct kube_place *place)
-{
-    return str_equal(value_get_string(answer, "kind"), "Status") &&
-           str_equal(value_get_string(answer, "status"), "Success") &&
-           str_equal(value_get_string(value_get(answer, "details"), "name"), place->name);
-}
-
-static int check_answer(const struct kube_place *place, const struct kube_request *request,
-                        const struct value *answer, struct error *error)
-{
-    bool is_deletion = str_equal(request->method, "DELETE");
-
-    if (is_object_of(answer, place) || (is_deletion && is_success_of(answer, place)))
-        return 0;
-    return err_set(error, ERR_INTERNAL, "UnexpectedAnswer",
-                   "%s: the answer is not the object that was asked for (%s %s)", request->method,
-                   place->kind->kind, place->name);
-}
-
 /* ---- Requests ---- */
 
 int session_time_left(const struct runtime_session *session, const struct runtime_call *call,
@@ -154,24 +118,17 @@ static int ask(struct runtime_session *session, const struct kube_place *place,
                const struct runtime_call *call, struct kube_request *request,
                const struct value **ret, struct error *error)
 {
-    _cleanup_value_ const struct value *answer = NULL;
     struct error problem = {0};
     int r = session_time_left(session, call, &request->timeout, error);
 
     if (r < 0)
         return r;
+    request->expect = place->kind->kind;
     request->impersonate = session->impersonate;
     request->for_tenant = true;
     request->cancel = call->cancel;
-    r = kube_do(session->runtime->config.client, request, &answer, &problem);
-    if (r < 0)
-        return explain(session, place, &problem, error);
-    r = check_answer(place, request, answer, error);
-    if (r >= 0)
-        *ret = TAKE(answer);
-    else if (request->ret_in_doubt)
-        *request->ret_in_doubt = true; /* something answered that it was done */
-    return r;
+    r = kube_do(session->runtime->config.client, request, ret, &problem);
+    return r < 0 ? explain(session, place, &problem, error) : 0;
 }
 
 int session_read(struct runtime_session *session, const struct kube_place *place,

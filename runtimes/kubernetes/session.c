@@ -97,7 +97,12 @@ static int look_up_account(struct runtime_session *session, const struct runtime
     _cleanup_free_ char *path =
         kube_path("v1", session->spec_namespace, "serviceaccounts", session->service_account, NULL);
     struct kube_request request = {
-        .method = "GET", .path = path, .accept = KUBE_METADATA, .cancel = call->cancel};
+        .method = "GET",
+        .path = path,
+        .expect = "ServiceAccount",
+        .accept = KUBE_METADATA,
+        .cancel = call->cancel,
+    };
     struct error problem = {0};
     int r = session_time_left(session, call, &request.timeout, error);
 

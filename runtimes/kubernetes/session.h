@@ -104,8 +104,8 @@ char *kube_place_path(const struct kube_place *place);
 
 /*
  * A read of one object, or a dry-run, as the Spec's service account. Errors of missing rights say
- * what would mend them. ERR_INTERNAL UnexpectedAnswer: what was answered is not the object of that
- * place.
+ * what would mend them. ERR_UNAVAILABLE UnexpectedAnswer: what was answered is not the object of
+ * that place.
  */
 int session_read(struct runtime_session *session, const struct kube_place *place,
                  const struct runtime_call *call, struct kube_request *request,

@@ -26,6 +26,15 @@ struct meaning {
 
 /* ---- Reasons and status codes ---- */
 
+/* An admission webhook may write any words there; a condition takes CamelCase alone. */
+static bool is_reason(const char *text)
+{
+    size_t length = strlen(text);
+
+    return *text >= 'A' && *text <= 'Z' && length < ERROR_REASON_SIZE &&
+           strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") == length;
+}
+
 static const struct {
     const char *reason;
     int code;
@@ -86,17 +95,6 @@ static struct meaning meaning_of_status(int status)
     return (struct meaning){ERR_INTERNAL, "UnexpectedAnswer"};
 }
 
-#define DIGITS  "0123456789"
-#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-
-/* One word, as conditions and Events take it. Admission webhooks may write text there. */
-static bool is_word(const char *reason)
-{
-    size_t length = strspn(reason, LETTERS DIGITS);
-
-    return strspn(reason, LETTERS) && !reason[length] && length < ERROR_REASON_SIZE;
-}
-
 /* ---- Answers that need a second look ---- */
 
 static struct meaning meaning_of_not_found(const struct answer *answer)
@@ -148,12 +146,12 @@ static struct meaning meaning_of_no_reason(const struct answer *answer)
 
 static struct meaning meaning_of(const struct answer *answer)
 {
+    struct meaning meaning;
+
     if (!answer->object)
         return meaning_of_status(answer->status);
     if (!*answer->reason)
         return meaning_of_no_reason(answer);
-    if (!is_word(answer->reason))
-        return meaning_of_status(answer->status);
     if (strcmp(answer->reason, "NotFound") == 0)
         return meaning_of_not_found(answer);
     if (strcmp(answer->reason, "Forbidden") == 0 && has_cause(answer, "NamespaceTerminating"))
@@ -161,7 +159,10 @@ static struct meaning meaning_of(const struct answer *answer)
     for (size_t i = 0; i < ARRAY_SIZE(by_reason); i++)
         if (strcmp(by_reason[i].reason, answer->reason) == 0)
             return (struct meaning){by_reason[i].code, answer->reason};
-    return (struct meaning){meaning_of_status(answer->status).code, answer->reason};
+    meaning = meaning_of_status(answer->status);
+    if (is_reason(answer->reason))
+        meaning.reason = answer->reason;
+    return meaning;
 }
 
 /* ---- Messages ---- */
@@ -200,7 +201,12 @@ static void describe(const struct answer *answer, struct buf *to)
 
     if ((answer->status == 422 || answer->status == 409) && add_causes(to, causes))
         return;
-    if (*answer->message)
+    if (*answer->reason && !is_reason(answer->reason)) {
+        redact_message(to, answer->reason);
+        if (*answer->message)
+            buf_add_str(to, ": ");
+        redact_message(to, answer->message);
+    } else if (*answer->message)
         redact_message(to, answer->message);
     else if (answer->object)
         buf_printf(to, "the API server answered %d without a message", answer->status);

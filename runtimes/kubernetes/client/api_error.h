@@ -16,6 +16,9 @@
  *   500 without a reason, from an apply's schema check: ERR_INVALID InvalidSchema
  *   500, 502, 503, 504 ERR_UNAVAILABLE InternalError, ServiceUnavailable, …
  *
+ * A reason that is not CamelCase (an admission webhook may write any words there) is that of the
+ * status code, and its words begin the message.
+ *
  * Messages are the server's, with values that its causes echo redacted
  * (Invalid value: "…").
  */

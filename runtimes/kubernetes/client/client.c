@@ -157,8 +157,9 @@ struct exchange {
     struct kube_client *client;
     const struct kube_request *request;
     struct buf body;
-    char *name;       /* of the object that the path names, or NULL */
-    bool is_mutating; /* by its method */
+    char *name;           /* of the object that the path names, or NULL */
+    char *namespace_name; /* in which the path is, or NULL */
+    bool is_mutating;     /* by its method */
     bool is_dry_run;
     bool is_apply;
     bool is_repeatable;
@@ -231,11 +232,12 @@ static char *decode_segment(const struct segment *segment)
 }
 
 /*
- * The object that a path names, NULL for a collection:
+ * The object that a path names, NULL for a collection; *ret_namespace: the namespace that it is in,
+ * left alone where it is in none:
  *   /api/v1[/namespaces/NS]/PLURAL[/NAME[/SUBRESOURCE]], /apis/G/V…
  * A Namespace itself is /api/v1/namespaces/NAME.
  */
-static char *name_in_path(const char *path)
+static char *name_in_path(const char *path, char **ret_namespace)
 {
     struct segment segments[8];
     size_t count = 0, at;
@@ -250,8 +252,10 @@ static char *name_in_path(const char *path)
     at = segment_is(&segments[0], "apis") ? 3 : 2; /* where the plural is, or "namespaces" */
     if (count > at + 2 && segment_is(&segments[at], "namespaces") &&
         !(count == at + 3 &&
-          (segment_is(&segments[at + 2], "status") || segment_is(&segments[at + 2], "finalize"))))
+          (segment_is(&segments[at + 2], "status") || segment_is(&segments[at + 2], "finalize")))) {
+        *ret_namespace = decode_segment(&segments[at + 1]);
         at += 2;
+    }
     return count > at + 1 ? decode_segment(&segments[at + 1]) : NULL;
 }
 
@@ -266,7 +270,7 @@ static void exchange_init(struct exchange *exchange, struct kube_client *client,
     if (request->body)
         json_write(&exchange->body, request->body,
                    exchange->is_apply ? JSON_FOR_YAML : JSON_COMPACT);
-    exchange->name = name_in_path(request->path);
+    exchange->name = name_in_path(request->path, &exchange->namespace_name);
     exchange->is_mutating = !is_one_of(request->method, reads);
     exchange->is_dry_run = exchange->is_mutating && asks_for_dry_run(request->path);
     exchange->is_repeatable = !exchange->is_mutating || exchange->is_dry_run || request->idempotent;
@@ -277,6 +281,7 @@ static void exchange_done(struct exchange *exchange)
 {
     buf_done(&exchange->body);
     free(exchange->name);
+    free(exchange->namespace_name);
 }
 
 static int pass_body(void *arg, const char *data, size_t length, struct error *error)
@@ -386,24 +391,83 @@ static enum verdict judge_failure(const struct exchange *exchange,
     return VERDICT_DONE;
 }
 
-static int read_answer(const struct http_response *response, const struct value **ret,
-                       struct error *error)
+/* ret: NULL for an empty body. */
+static int parse_answer(const struct http_response *response, const struct value **ret,
+                        struct error *error)
 {
     int rc;
 
-    if (!ret)
-        return 0;
     if (response->body.length == 0) {
         *ret = NULL;
         return 0;
     }
     rc = json_read(response->body.data, response->body.length, ret, error);
-    if (rc == ERR_TOO_LARGE)
-        return err_wrap(error, "the API server's answer");
+    if (rc == ERR_TOO_LARGE) {
+        err_wrap(error, "the API server's answer");
+        return rc;
+    }
     if (rc < 0)
-        return err_set(error, ERR_INTERNAL, "UnexpectedAnswer",
+        return err_set(error, ERR_UNAVAILABLE, "UnexpectedAnswer",
                        "the API server's answer is not JSON");
     return 0;
+}
+
+static bool is_object(const struct exchange *exchange, const char *name, const struct value *answer)
+{
+    const struct value *metadata = value_get(answer, "metadata");
+    const char *kind = value_get_string(answer, "kind");
+    const char *uid = value_get_string(metadata, "uid");
+    const char *in = exchange->namespace_name;
+
+    return (str_equal(kind, exchange->request->expect) ||
+            str_equal(kind, "PartialObjectMetadata")) &&
+           name && str_equal(value_get_string(metadata, "name"), name) &&
+           (!in || str_equal(value_get_string(metadata, "namespace"), in)) && uid && *uid;
+}
+
+/* Of a deletion: an object without finalizers is answered with a Status that names it. */
+static bool is_deletion(const struct exchange *exchange, const struct value *answer)
+{
+    const char *name = value_get_string(value_get(answer, "details"), "name");
+
+    return str_equal(exchange->request->method, "DELETE") &&
+           str_equal(value_get_string(answer, "kind"), "Status") &&
+           str_equal(value_get_string(answer, "status"), "Success") && name &&
+           str_equal(name, exchange->name);
+}
+
+/* An answer of 200 may come from anything between us and the API server, and be of anything. */
+static int check_answer(const struct exchange *exchange, const struct value *answer,
+                        struct error *error)
+{
+    const struct kube_request *request = exchange->request;
+    const char *name = exchange->name;
+
+    if (!request->expect)
+        return 0;
+    if (!name)
+        name = value_string(value_path(request->body, "metadata", "name", NULL));
+    if (is_object(exchange, name, answer) || is_deletion(exchange, answer))
+        return 0;
+    return err_set(error, ERR_UNAVAILABLE, "UnexpectedAnswer",
+                   "%s: the answer is not the object that was asked for (%s %s)", request->method,
+                   request->expect, name ? name : "");
+}
+
+static int read_answer(const struct exchange *exchange, const struct http_response *response,
+                       const struct value **ret, struct error *error)
+{
+    _cleanup_value_ const struct value *answer = NULL;
+    int rc;
+
+    if (exchange->request->on_body || (!ret && !exchange->request->expect))
+        return 0;
+    rc = parse_answer(response, &answer, error);
+    if (rc >= 0)
+        rc = check_answer(exchange, answer, error);
+    if (rc >= 0 && ret)
+        *ret = TAKE(answer);
+    return rc;
 }
 
 /* What an answer means; *rc and error are set by it. */
@@ -413,7 +477,7 @@ static enum verdict judge_answer(struct exchange *exchange, const struct http_re
     int status = response->status;
 
     if (status >= 200 && status < 300) {
-        *rc = read_answer(response, exchange->request->on_body ? NULL : ret, error);
+        *rc = read_answer(exchange, response, ret, error);
         return VERDICT_DONE;
     }
     *rc = api_error_from_response(exchange->request->method, exchange->name, exchange->is_apply,
@@ -520,10 +584,10 @@ int kube_do(struct kube_client *client, const struct kube_request *request,
     return rc < 0 ? err_copy(error, &why) : 0;
 }
 
-int kube_get(struct kube_client *client, const char *path, struct cancel *cancel,
+int kube_get(struct kube_client *client, const char *path, const char *kind, struct cancel *cancel,
              const struct value **ret, struct error *error)
 {
-    struct kube_request request = {.method = "GET", .path = path, .cancel = cancel};
+    struct kube_request request = {.method = "GET", .path = path, .expect = kind, .cancel = cancel};
 
     return kube_do(client, &request, ret, error);
 }

@@ -60,10 +60,15 @@ DEFINE_CLEANUP(struct kube_client *, kube_client_free)
 
 struct kube_request {
     const char *method;
-    const char *path;            /* "/api/v1/namespaces/a/configmaps/b?…"; see path.h */
-    const struct value *body;    /* NULL: none */
-    const char *content_type;    /* NULL: application/json */
-    const char *accept;          /* NULL: application/json */
+    const char *path;         /* "/api/v1/namespaces/a/configmaps/b?…"; see path.h */
+    const struct value *body; /* NULL: none */
+    const char *content_type; /* NULL: application/json */
+    const char *accept;       /* NULL: application/json */
+    /* The kind of the object that a 2xx answers with, whole or its metadata: the one that path (of
+     * a collection: body) names, with a uid. A DELETE may be answered with a Status that names it.
+     * Anything else is ERR_UNAVAILABLE UnexpectedAnswer. NULL: what is answered is not looked at.
+     */
+    const char *expect;
     const char *impersonate;     /* a user name ("system:serviceaccount:ns:name"), or NULL */
     bool for_tenant;             /* on a tenant's behalf, though in our name: see the loops */
     bool idempotent;             /* may be sent again when its outcome is unknown */
@@ -90,8 +95,8 @@ struct kube_request {
 int kube_do(struct kube_client *client, const struct kube_request *request,
             const struct value **ret, struct error *error);
 
-/* GET of a path, for short. */
-int kube_get(struct kube_client *client, const char *path, struct cancel *cancel,
+/* GET of an object, for short. kind: as kube_request.expect. */
+int kube_get(struct kube_client *client, const char *path, const char *kind, struct cancel *cancel,
              const struct value **ret, struct error *error);
 
 /* How many requests were sent since start, by verb class; for tests and metrics. */

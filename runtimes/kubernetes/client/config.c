@@ -123,7 +123,9 @@ static int pem_of(const struct value *object, const char *field, const char *fol
         return 0;
     path = beside(folder, file);
     rc = file_read_text(path, ret, error);
-    return rc < 0 ? err_wrap(error, "%s", field) : 0;
+    if (rc < 0)
+        err_wrap(error, "%s", field);
+    return rc;
 }
 
 /* ---- Cluster ---- */
@@ -260,11 +262,15 @@ static int read_config(const struct value *root, const char *context_name, const
         return rc;
 
     rc = read_cluster(cluster, folder, config, error);
-    if (rc < 0)
-        return err_wrap(error, "cluster \"%s\"", cluster_name);
+    if (rc < 0) {
+        err_wrap(error, "cluster \"%s\"", cluster_name);
+        return rc;
+    }
     rc = read_user(user, folder, config, error);
-    if (rc < 0)
-        return err_wrap(error, "user \"%s\"", user_name ? user_name : "");
+    if (rc < 0) {
+        err_wrap(error, "user \"%s\"", user_name ? user_name : "");
+        return rc;
+    }
     namespace_name = text_of(context, "namespace");
     config->namespace_name = str_new(namespace_name ? namespace_name : "default");
     return 0;
@@ -307,13 +313,17 @@ int kube_config_load(const char *path, const char *context, struct kube_config *
     _cleanup_value_ const struct value *root = NULL;
     int rc = file_read_text(chosen, &text, error);
 
-    if (rc < 0)
-        return err_wrap(error, "kubeconfig");
+    if (rc < 0) {
+        err_wrap(error, "kubeconfig");
+        return rc;
+    }
     rc = yaml_read(text, strlen(text), &root, error);
     if (rc == 0)
         rc = read_config(root, context, folder, config, error);
-    if (rc < 0)
-        return err_wrap(error, "kubeconfig %s", chosen);
+    if (rc < 0) {
+        err_wrap(error, "kubeconfig %s", chosen);
+        return rc;
+    }
     *ret = TAKE(config);
     return 0;
 }

@@ -45,13 +45,17 @@ int kube_config_in_cluster(const char *folder, struct kube_config **ret, struct 
 
     config->token_file = in_folder(folder, "token");
     rc = file_read_word(config->token_file, &token, error);
-    if (rc < 0)
-        return err_wrap(error, "the pod's ServiceAccount token");
+    if (rc < 0) {
+        err_wrap(error, "the pod's ServiceAccount token");
+        return rc;
+    }
 
     ca_file = in_folder(folder, "ca.crt");
     rc = file_read_text(ca_file, &config->ca_pem, error);
-    if (rc < 0)
-        return err_wrap(error, "the cluster's CA");
+    if (rc < 0) {
+        err_wrap(error, "the cluster's CA");
+        return rc;
+    }
 
     namespace_file = in_folder(folder, "namespace");
     if (file_read_word(namespace_file, &config->namespace_name, NULL) < 0)

@@ -182,7 +182,7 @@ static int take_resources(struct group *group, const struct value *answer, struc
 static int read_list(struct kube_discovery *discovery, struct cancel *cancel, struct error *error)
 {
     _cleanup_value_ const struct value *answer = NULL;
-    int rc = kube_get(discovery->client, "/apis", cancel, &answer, error);
+    int rc = kube_get(discovery->client, "/apis", NULL, cancel, &answer, error);
 
     if (rc < 0)
         return rc;
@@ -240,7 +240,7 @@ static int read_group(struct kube_discovery *discovery, struct group *group, str
     _cleanup_value_ const struct value *answer = NULL;
     _cleanup_free_ char *path = kube_path(group->group_version, NULL, NULL, NULL, NULL);
     struct error why = {0};
-    int rc = kube_get(discovery->client, path, cancel, &answer, &why);
+    int rc = kube_get(discovery->client, path, NULL, cancel, &answer, &why);
 
     if (rc == ERR_UNAVAILABLE && strcmp(why.reason, "NotServed") == 0 &&
         strchr(group->group_version, '/')) {
@@ -273,8 +273,10 @@ static int find_in_group(struct kube_discovery *discovery, struct group *group, 
     if (!found && (!group->is_read || now - group->read_at >= REFRESH_AFTER)) {
         int rc = read_group(discovery, group, cancel, error);
 
-        if (rc < 0)
-            return err_wrap(error, "discovery of %s", group->group_version);
+        if (rc < 0) {
+            err_wrap(error, "discovery of %s", group->group_version);
+            return rc;
+        }
         found = strmap_get(&group->kinds, kind);
     }
     if (!found)

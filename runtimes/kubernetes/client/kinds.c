@@ -98,7 +98,8 @@ int kube_kinds_read(struct kube_client *client, struct cancel *cancel, struct ku
     strmap_done(&reading.seen);
     if (r < 0) {
         kube_kinds_done(&reading.kinds);
-        return err_wrap(error, "discovery of all kinds");
+        err_wrap(error, "discovery of all kinds");
+        return r;
     }
     *ret = reading.kinds;
     return 0;

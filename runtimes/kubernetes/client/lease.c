@@ -175,6 +175,7 @@ static int lease_request(struct lease *lease, const char *method, const struct v
         .method = method,
         .path = is_create ? lease->collection : lease->path,
         .body = body,
+        .expect = "Lease",
         /* A repeated write is refused by name or by resourceVersion, and then read. */
         .idempotent = true,
         .unguarded = true,
@@ -183,7 +184,9 @@ static int lease_request(struct lease *lease, const char *method, const struct v
     };
     int rc = kube_do(lease->client, &request, ret, error);
 
-    return rc < 0 ? err_wrap(error, "lease %s/%s", lease->namespace_name, lease->name) : 0;
+    if (rc < 0)
+        err_wrap(error, "lease %s/%s", lease->namespace_name, lease->name);
+    return rc;
 }
 
 static void keep_ours(struct lease *lease, const struct value *object)

@@ -52,6 +52,76 @@ static void a_lost_status_makes_no_release(void)
     }
 }
 
+/* Something between us and the API server answers 200 and knows nothing: that is no object, and is
+ * asked again. */
+static void an_answer_that_is_no_object_passes(void)
+{
+    static const struct {
+        const char *note, *verb, *path, *body;
+    } rows[] = {
+        {"a Spec of no fields", "get", WEB, "{}"},
+        {"an empty Spec", "get", WEB, ""},
+        {"a finalizer's", "apply", WEB, "{}"},
+        {"a Release that was not made", "create", RELEASES, "{}"},
+        {"an empty one", "create", RELEASES, ""},
+        {"another one", "create", RELEASES, "{\"kind\":\"Release\",\"metadata\":{}}"},
+        {"a Release's status", "update", RELEASES "/*/status", "{}"},
+        {"a Spec's status", "update", WEB "/status", "{}"},
+        {"an account", "get", "/api/v1/namespaces/team/serviceaccounts/default", "{}"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct scene scene = {0};
+        unsigned rule;
+
+        scene_begin(&scene);
+        rule = api_server_rule(scene.server, &(struct api_rule){.verb = rows[i].verb,
+                                                                .path = rows[i].path,
+                                                                .times = 1,
+                                                                .fault = API_BODY,
+                                                                .body = rows[i].body});
+        scene_spec(&scene, "web", "\"retryInterval\":\"1s\",", CONFIGMAP("a", "1"));
+        EXPECT(api_server_wait_hits(scene.server, rule, 1), rows[i].note);
+        scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+        scene_expect_quiet(&scene);
+        EXPECT_INT(api_server_count(scene.server, "write", CONFIGMAPS "/a"), 1, rows[i].note);
+        scene_end(&scene);
+    }
+}
+
+/* A policy that takes no status of a Release: the Spec says what came of it all the same. */
+static void a_refused_release_does_not_hide_the_end(void)
+{
+    struct scene scene = {0};
+    unsigned rule;
+
+    scene_begin(&scene);
+    rule = api_server_forbid(scene.server, NULL, "update", RELEASES "/*/status");
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    EXPECT(api_server_wait_hits(scene.server, rule, 1), "refused");
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_DATA(&scene, "a", "1");
+    scene_end(&scene);
+}
+
+/* A person made a Release whose name a revision would have: the next is taken. */
+static void a_name_that_is_taken_is_passed_over(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    api_server_create(scene.server,
+                      "{\"apiVersion\":\"api.kusion.io/v1\",\"kind\":\"Release\",\"metadata\":{"
+                      "\"namespace\":\"team\",\"name\":\"web-1\"},\"spec\":{\"specRef\":{\"name\":"
+                      "\"other\"},\"operation\":\"Preview\"}}");
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    scene_expect_quiet(&scene);
+    EXPECT_PHASE(&scene, "web", 2, "succeeded");
+    EXPECT_PHASE(&scene, "web", 1, "failed");
+    scene_end(&scene);
+}
+
 /* Killed between the two last writes: the Spec is told by the next process. */
 static void the_next_process_tells(void)
 {
@@ -183,7 +253,9 @@ static void takes_no_spec_that_cannot_be_read(void)
     scene_end(&scene);
 }
 
-SUITE(scenario_status, TEST(a_lost_status_makes_no_release), TEST(the_next_process_tells),
+SUITE(scenario_status, TEST(a_lost_status_makes_no_release),
+      TEST(an_answer_that_is_no_object_passes), TEST(a_refused_release_does_not_hide_the_end),
+      TEST(a_name_that_is_taken_is_passed_over), TEST(the_next_process_tells),
       TEST(a_terminal_phase_stays), TEST(a_short_operation_is_told_once),
       TEST(a_long_operation_is_told_now_and_then), TEST(takes_no_spec_that_is_too_large),
       TEST(takes_no_spec_that_cannot_be_read))

@@ -10,9 +10,10 @@
 #include "test/unit/suite.h"
 
 #define COLLECTION "/apis/coordination.k8s.io/v1/namespaces/ns/leases"
-#define HELD(version, who, transitions)                                                          \
-    "{\"kind\":\"Lease\",\"metadata\":{\"name\":\"l\",\"namespace\":\"ns\",\"resourceVersion\":" \
-    "\"" version "\"},\"spec\":{" who                                                            \
+#define HELD(version, who, transitions)                                                    \
+    "{\"kind\":\"Lease\",\"metadata\":{\"name\":\"l\",\"namespace\":\"ns\",\"uid\":\"u\"," \
+    "\"resourceVersion\":"                                                                 \
+    "\"" version "\"},\"spec\":{" who                                                      \
     "\"leaseDurationSeconds\":15,\"leaseTransitions\":" #transitions "}}"
 #define NOT_READ "the Lease is not read yet"
 #define ME       "\"holderIdentity\":\"me\","

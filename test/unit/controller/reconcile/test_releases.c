@@ -17,7 +17,7 @@
 
 #define RELEASES "/apis/api.kusion.io/v1/namespaces/team/releases"
 #define RELEASE(name, operation, status)                                               \
-    "{\"metadata\":{\"namespace\":\"team\",\"name\":\"" name                           \
+    "{\"kind\":\"Release\",\"metadata\":{\"namespace\":\"team\",\"name\":\"" name      \
     "\",\"uid\":\"u\",\"resourceVersion\":\"7\"},\"spec\":{\"operation\":\"" operation \
     "\"},\"status\":" status "}"
 #define LOOK RELEASE("look", "Preview", "{\"phase\":\"previewing\"}")

@@ -6,8 +6,9 @@
 #include "test/unit/suite.h"
 
 #define SPEC "/apis/api.kusion.io/v1/namespaces/team/specs/web"
-#define WEB                                                                                    \
-    "{\"metadata\":{\"namespace\":\"team\",\"name\":\"web\",\"uid\":\"u\",\"generation\":3,\"" \
+#define WEB                                                                                   \
+    "{\"kind\":\"Spec\",\"metadata\":{\"namespace\":\"team\",\"name\":\"web\",\"uid\":\"u\"," \
+    "\"generation\":3,\""                                                                     \
     "resourceVersion\":\"7\"}"
 #define ANSWER WEB "}"
 #define PUT(status_, body_)                                                    \
@@ -45,7 +46,10 @@ static void goes_on_only_with_a_finalizer(void)
         struct fake_step step;
         int expected;
     } rows[] = {
-        {"added", PATCH(200, "{\"metadata\":{\"finalizers\":[\"" KUSION_FINALIZER "\"]}}"), 0},
+        {"added",
+         PATCH(200, "{\"kind\":\"PartialObjectMetadata\",\"metadata\":{\"namespace\":\"team\","
+                    "\"name\":\"web\",\"uid\":\"u\",\"finalizers\":[\"" KUSION_FINALIZER "\"]}}"),
+         0},
         {"the Spec is gone", PATCH(404, STATUS(404, "NotFound", "web")), ERR_NOT_FOUND},
         {"the Spec changed", PATCH(409, STATUS(409, "Conflict", "web")), ERR_CONFLICT},
         {"no right", PATCH(403, STATUS(403, "Forbidden", "web")), ERR_FORBIDDEN},

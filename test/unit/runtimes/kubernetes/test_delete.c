@@ -66,7 +66,7 @@ static void deletes_or_says_why_not(void)
           {.expect = "DELETE " ACCOUNTS "/a ",
            .status = 200,
            .body = "{\"kind\":\"Status\",\"status\":\"Success\",\"details\":{\"name\":\"b\"}}"}},
-         ERR_INTERNAL,
+         ERR_UNAVAILABLE,
          "not the object that was asked for",
          PRESENCE_UNKNOWN,
          OUTCOME_IN_DOUBT},

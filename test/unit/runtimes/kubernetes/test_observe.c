@@ -22,11 +22,13 @@
                 "[" names "]}"                                                           \
     }
 #define NAMED(name) "{\"metadata\":{\"name\":\"" name "\"}}"
-#define DEFINITION(kind)                                                                     \
-    {                                                                                        \
-        .expect = "GET " CRDS "/widgets.x.io ", .status = 200,                               \
-        .body = "{\"spec\":{\"group\":\"x.io\",\"names\":{\"kind\":\"" kind "\"},\"versions" \
-                "\":[{\"name\":\"v1\",\"served\":false}]}}"                                  \
+#define DEFINITION(kind)                                                                          \
+    {                                                                                             \
+        .expect = "GET " CRDS "/widgets.x.io ", .status = 200,                                    \
+        .body = "{\"kind\":\"CustomResourceDefinition\",\"metadata\":{\"name\":\"widgets.x.io\"," \
+                "\"uid\":\"u\"},\"spec\":{\"group\":\"x.io\",\"names\":{\"kind\":\"" kind         \
+                "\"},\"versions"                                                                  \
+                "\":[{\"name\":\"v1\",\"served\":false}]}}"                                       \
     }
 #define SERVICE                                                    \
     .expect = "GET /apis/apiregistration.k8s.io/v1/apiservices/v1" \
@@ -77,7 +79,9 @@ static void absent_is_only_what_is_said_to_be(void)
          {NO_WIDGETS,
           DEFINITIONS(NAMED("widgets.x.io")),
           DEFINITION("Gadget"),
-          {SERVICE, .status = 200, .body = "{\"spec\":{\"version\":\"v1\"}}"}},
+          {SERVICE, .status = 200,
+           .body = "{\"kind\":\"APIService\",\"metadata\":{\"name\":\"v1.x.io\",\"uid\":\"u\"},"
+                   "\"spec\":{\"version\":\"v1\"}}"}},
          PRESENCE_ABSENT,
          0},
         {"it is defined, and not served",
@@ -167,7 +171,7 @@ static void believes_only_the_object_that_was_asked_for(void)
 
         call_begin(&call, steps, ARRAY_SIZE(steps), MAP("a"));
         EXPECT_INT(kube_read(call.session, &call.target, &stage_call, &outcome, &error),
-                   ERR_INTERNAL, rows[i].note);
+                   ERR_UNAVAILABLE, rows[i].note);
         EXPECT_STR(error.reason, "UnexpectedAnswer", error.message);
         EXPECT_INT(outcome.now.presence, PRESENCE_UNKNOWN, rows[i].note);
         outcome_done(&outcome);

@@ -149,7 +149,7 @@ static void plans_nothing_that_it_cannot_see(void)
         {"no answer of the API server's",
          {DISCOVERY, {.expect = LOOK, NO_PAGE}, DISCOVERY},
          ERR_UNAVAILABLE},
-        {"an empty answer", {DISCOVERY, {.expect = LOOK, .status = 200}}, ERR_INTERNAL},
+        {"an empty answer", {DISCOVERY, {.expect = LOOK, .status = 200}}, ERR_UNAVAILABLE},
         {"a dry-run that is refused",
          {DISCOVERY,
           {.expect = LOOK, .status = 200, .body = OBJECT("", "0")},

@@ -39,6 +39,9 @@ static void opens_for_an_account_or_itself(void)
 /* By the first plan or prefetch; what is known then is not asked for again. */
 static void looks_the_account_up_once(void)
 {
+#define ACCOUNT                                                                              \
+    "{\"kind\":\"PartialObjectMetadata\",\"metadata\":{\"name\":\"deployer\",\"namespace\":" \
+    "\"team\",\"uid\":\"u\"}}"
 #define LOOK_UP .expect = "GET /api/v1/namespaces/team/serviceaccounts/deployer "
     static const struct {
         const char *note;
@@ -47,7 +50,7 @@ static void looks_the_account_up_once(void)
         int first, second;
         const char *reason; /* of the second */
     } rows[] = {
-        {"there", false, false, {{LOOK_UP, .status = 200, .body = META("x")}}, 0, 0, ""},
+        {"there", false, false, {{LOOK_UP, .status = 200, .body = ACCOUNT}}, 0, 0, ""},
         {"not there",
          false,
          false,
@@ -58,7 +61,7 @@ static void looks_the_account_up_once(void)
         {"not to be known at first",
          false,
          false,
-         {{LOOK_UP, .status = 403, .body = DENIED}, {LOOK_UP, .status = 200, .body = META("x")}},
+         {{LOOK_UP, .status = 403, .body = DENIED}, {LOOK_UP, .status = 200, .body = ACCOUNT}},
          ERR_FORBIDDEN,
          0,
          ""},

@@ -73,6 +73,9 @@ static void knows_every_answer(void)
         {418, false, "teapot", ERR_INVALID, "BadRequest"},
         {302, false, "", ERR_INTERNAL, "UnexpectedAnswer"},
         {422, false, STATUS(422, "SomethingNew", ""), ERR_INVALID, "SomethingNew"},
+        {403, false, STATUS(403, "required labels are not set", ""), ERR_FORBIDDEN, "Forbidden"},
+        {422, false, STATUS(422, "no", ""), ERR_INVALID, "Invalid"},
+        {400, false, STATUS(400, "Denied-By-Policy", ""), ERR_INVALID, "BadRequest"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -94,6 +97,14 @@ static void never_calls_a_collection_absent(void)
                       STATUS(404, "NotFound", DETAILS("\"name\":\"a\",\"kind\":\"widgets\"")),
                       &error),
                ERR_UNAVAILABLE, "a name that nobody asked for");
+}
+
+static void keeps_the_words_of_a_reason(void)
+{
+    struct error error = {0};
+
+    decode(403, "web", false, STATUS(403, "required labels are not set", ""), &error);
+    EXPECT_STR(error.message, "required labels are not set: it says", "both");
 }
 
 static void tells_storage_from_schema(void)
@@ -200,5 +211,5 @@ static void reads_errors_inside_a_watch(void)
 }
 
 SUITE(api_error, TEST(knows_every_answer), TEST(never_calls_a_collection_absent),
-      TEST(tells_storage_from_schema), TEST(prefers_causes), TEST(redacts_values),
-      TEST(reads_errors_inside_a_watch))
+      TEST(keeps_the_words_of_a_reason), TEST(tells_storage_from_schema), TEST(prefers_causes),
+      TEST(redacts_values), TEST(reads_errors_inside_a_watch))

@@ -222,7 +222,7 @@ static void counts(void)
     make(&desk, "a", NULL, false);
     make(&desk, "b", NULL, false);
     make(&desk, "b", NULL, false);
-    kube_get(desk.client.client, CMS "/a", NULL, NULL, NULL);
+    kube_get(desk.client.client, CMS "/a", NULL, NULL, NULL, NULL);
     kube_do(desk.client.client,
             &(struct kube_request){.method = "DELETE", .path = CMS "/a?dryRun=All"}, NULL, NULL);
     kube_do(desk.client.client, &(struct kube_request){.method = "DELETE", .path = CMS "/a"}, NULL,

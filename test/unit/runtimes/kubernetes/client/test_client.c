@@ -52,7 +52,7 @@ static void sends_what_it_is_told(void)
     EXPECT(was_sent(&harness, 0, "\r\n\r\n{\"kind\":\"X\"}"), "body");
     EXPECT(was_sent(&harness, 0, "User-Agent: kusion-test"), "agent");
 
-    EXPECT_INT(kube_get(harness.client, "/api", NULL, &empty, &error), 0, error.message);
+    EXPECT_INT(kube_get(harness.client, "/api", NULL, NULL, &empty, &error), 0, error.message);
     EXPECT(empty == NULL, "an empty answer");
     EXPECT(!was_sent(&harness, 1, "Impersonate-User"), "ourselves again");
     EXPECT(!was_sent(&harness, 1, "Content-Type"), "no body, no type");
@@ -239,7 +239,7 @@ static void repeats_what_may_be_repeated(void)
          "GET",
          "/a",
          false,
-         ERR_INTERNAL,
+         ERR_UNAVAILABLE,
          "UnexpectedAnswer",
          1},
     };
@@ -261,6 +261,64 @@ static void repeats_what_may_be_repeated(void)
         EXPECT_INT(stats.retries, rows[i].requests - 1, rows[i].note);
         value_unref(answer);
         harness_stop(&harness, false);
+    }
+}
+
+#define OF(kind, namespace_, name, uid)                                                      \
+    "{\"kind\":\"" kind "\",\"metadata\":{\"name\":\"" name "\",\"namespace\":\"" namespace_ \
+    "\",\"uid\":\"" uid "\"}}"
+
+/* An answer of 200 may come from anything between us and the API server. */
+static void takes_only_the_object_asked_for(void)
+{
+    static const char one[] = "/api/v1/namespaces/n/configmaps/a%2Db";
+    static const char status[] = "/apis/g/v1/namespaces/n/things/a-b/status?x=1";
+    static const char all[] = "/api/v1/namespaces/n/configmaps";
+    static const char gone[] =
+        "{\"kind\":\"Status\",\"status\":\"Success\",\"details\":{\"name\":\"a-b\"}}";
+    static const struct {
+        const char *note, *method, *path, *body;
+        bool is_taken;
+    } rows[] = {
+        {"it", "GET", one, OF("ConfigMap", "n", "a-b", "u"), true},
+        {"its metadata", "GET", one, OF("PartialObjectMetadata", "n", "a-b", "u"), true},
+        {"by a subresource", "PUT", status, OF("ConfigMap", "n", "a-b", "u"), true},
+        {"what was made", "POST", all, OF("ConfigMap", "n", "made", "u"), true},
+        {"what is being deleted", "DELETE", one, OF("ConfigMap", "n", "a-b", "u"), true},
+        {"what is deleted", "DELETE", one, gone, true},
+        {"nothing", "GET", one, "", false},
+        {"no fields", "GET", one, "{}", false},
+        {"null", "GET", one, "null", false},
+        {"another kind", "GET", one, OF("Secret", "n", "a-b", "u"), false},
+        {"another name", "GET", one, OF("ConfigMap", "n", "b", "u"), false},
+        {"another namespace", "GET", one, OF("ConfigMap", "m", "a-b", "u"), false},
+        {"no uid", "GET", one, OF("ConfigMap", "n", "a-b", ""), false},
+        {"another was made", "POST", all, OF("ConfigMap", "n", "b", "u"), false},
+        {"a Status of no deletion", "GET", one, gone, false},
+        {"a page", "GET", one, "<html>", false},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct fake_step step = {.status = 200, .body = rows[i].body};
+        _cleanup_value_ const struct value *answer = NULL, *body = NULL;
+        bool in_doubt = false;
+        struct kube_request request = {.method = rows[i].method,
+                                       .path = rows[i].path,
+                                       .expect = "ConfigMap",
+                                       .ret_in_doubt = &in_doubt};
+        struct error error = {0};
+        struct harness harness;
+
+        body = value_pack("{s:{s:s}}", "metadata", "name", "made");
+        if (rows[i].path == all)
+            request.body = body;
+        harness_start(&harness, &step, 1, NULL);
+        EXPECT_INT(kube_do(harness.client, &request, &answer, &error),
+                   rows[i].is_taken ? 0 : ERR_UNAVAILABLE, rows[i].note);
+        EXPECT_STR(error.reason, rows[i].is_taken ? "" : "UnexpectedAnswer", rows[i].note);
+        EXPECT_INT(answer != NULL, rows[i].is_taken, rows[i].note);
+        EXPECT_INT(in_doubt, !rows[i].is_taken, "somebody answered that it was done");
+        harness_stop(&harness, true);
     }
 }
 
@@ -365,22 +423,23 @@ static void reads_a_token_file_again(void)
     struct harness harness;
 
     harness_start(&harness, steps, ARRAY_SIZE(steps), &config);
-    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, &error), ERR_UNAUTHENTICATED, "no file");
+    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, NULL, &error), ERR_UNAUTHENTICATED,
+               "no file");
     harness_write(folder, "token", "one\n");
-    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, &error), 0, error.message);
+    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, NULL, &error), 0, error.message);
     EXPECT(was_sent(&harness, 0, "Bearer one\r\n"), "first");
     harness_write(folder, "token", "two\n");
-    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, &error), 0, error.message);
+    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, NULL, &error), 0, error.message);
     EXPECT(was_sent(&harness, 1, "Bearer two\r\n"), "another file of the same size");
-    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, &error), 0, "401, once more, 200");
-    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, &error), ERR_UNAUTHENTICATED,
+    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, NULL, &error), 0, "401, once more, 200");
+    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, NULL, &error), ERR_UNAUTHENTICATED,
                "401 twice");
     unlink(file);
-    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, &error), 0,
+    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, NULL, &error), 0,
                "the last token while the file is away");
     EXPECT(was_sent(&harness, 6, "Bearer two\r\n"), "the last");
     harness_write(folder, "token", "a b\r\nX: y");
-    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, &error), ERR_UNAUTHENTICATED,
+    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, NULL, &error), ERR_UNAUTHENTICATED,
                "what would be two headers");
     harness_stop(&harness, true);
     harness_remove(folder);
@@ -394,7 +453,7 @@ static void does_not_repeat_a_401_of_a_fixed_token(void)
     struct harness harness;
 
     harness_start(&harness, steps, 1, &config);
-    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, NULL), ERR_UNAUTHENTICATED, "once");
+    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, NULL, NULL), ERR_UNAUTHENTICATED, "once");
     harness_stop(&harness, true);
 }
 
@@ -540,7 +599,7 @@ static void compares_the_name_in_the_path(void)
         struct harness harness;
 
         harness_start(&harness, steps, 1, NULL);
-        EXPECT_INT(kube_get(harness.client, rows[i].path, NULL, NULL, NULL), rows[i].code,
+        EXPECT_INT(kube_get(harness.client, rows[i].path, NULL, NULL, NULL, NULL), rows[i].code,
                    rows[i].path);
         harness_stop(&harness, true);
     }
@@ -584,7 +643,7 @@ static void tells_whether_it_may_have_been_done(void)
          false,
          {{.status = 200, .body = "<html>"}},
          1,
-         ERR_INTERNAL,
+         ERR_UNAVAILABLE,
          true},
     };
 
@@ -647,9 +706,10 @@ static void what_was_sent_is_beyond_a_cancel(void)
 SUITE(kube_client, TEST(sends_what_it_is_told), TEST(tenants_do_not_hold_up_our_own),
       TEST(writes_bodies_for_those_that_read_them),
       TEST(refuses_a_user_that_breaks_out_of_its_header), TEST(repeats_what_may_be_repeated),
-      TEST(does_not_repeat_a_schema_error), TEST(obeys_retry_after),
-      TEST(keeps_its_deadline_over_all_retries), TEST(ends_a_wait_when_cancelled),
-      TEST(reads_a_token_file_again), TEST(does_not_repeat_a_401_of_a_fixed_token),
-      TEST(asks_the_guard_before_it_changes_anything), TEST(asks_the_requests_own_permit),
-      TEST(tells_whether_it_may_have_been_done), TEST(what_was_sent_is_beyond_a_cancel),
-      TEST(retries_refused_connections), TEST(compares_the_name_in_the_path))
+      TEST(takes_only_the_object_asked_for), TEST(does_not_repeat_a_schema_error),
+      TEST(obeys_retry_after), TEST(keeps_its_deadline_over_all_retries),
+      TEST(ends_a_wait_when_cancelled), TEST(reads_a_token_file_again),
+      TEST(does_not_repeat_a_401_of_a_fixed_token), TEST(asks_the_guard_before_it_changes_anything),
+      TEST(asks_the_requests_own_permit), TEST(tells_whether_it_may_have_been_done),
+      TEST(what_was_sent_is_beyond_a_cancel), TEST(retries_refused_connections),
+      TEST(compares_the_name_in_the_path))

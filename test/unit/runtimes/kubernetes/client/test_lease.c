@@ -9,8 +9,9 @@
 #define COLLECTION "/apis/coordination.k8s.io/v1/namespaces/ns/leases"
 #define DURATION   15000
 
-#define LEASE(version, spec)                                                                     \
-    "{\"kind\":\"Lease\",\"metadata\":{\"name\":\"l\",\"namespace\":\"ns\",\"resourceVersion\":" \
+#define LEASE(version, spec)                                                               \
+    "{\"kind\":\"Lease\",\"metadata\":{\"name\":\"l\",\"namespace\":\"ns\",\"uid\":\"u\"," \
+    "\"resourceVersion\":"                                                                 \
     "\"" version "\"},\"spec\":{" spec "}}"
 #define HELD(version, who, renewed, transitions)                                                \
     LEASE(version,                                                                              \

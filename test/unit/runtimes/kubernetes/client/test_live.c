@@ -69,7 +69,7 @@ static void *get_often(void *arg)
     intptr_t failed = 0;
 
     for (int i = 0; i < 20; i++)
-        failed += kube_get(arg, "/api/v1", NULL, NULL, NULL) != 0;
+        failed += kube_get(arg, "/api/v1", NULL, NULL, NULL, NULL) != 0;
     return (void *)failed;
 }
 
@@ -123,7 +123,8 @@ static void verifies_the_server(void)
     strange = *live.config;
     strange.ca_pem = NULL; /* the system's CAs do not know it */
     harness_connect(&harness, &config);
-    EXPECT_INT(kube_get(harness.client, "/api", NULL, NULL, &error), ERR_INVALID, error.message);
+    EXPECT_INT(kube_get(harness.client, "/api", NULL, NULL, NULL, &error), ERR_INVALID,
+               error.message);
     EXPECT_STR(error.reason, "TLSVerification", error.message);
     harness_stop(&harness, true);
 
@@ -131,7 +132,7 @@ static void verifies_the_server(void)
     strange.cert_pem = strange.key_pem = strange.token = strange.token_file = NULL;
     harness = (struct harness){0};
     harness_connect(&harness, &config);
-    error.code = kube_get(harness.client, "/api/v1/secrets", NULL, NULL, &error);
+    error.code = kube_get(harness.client, "/api/v1/secrets", NULL, NULL, NULL, &error);
     EXPECT(error.code == ERR_UNAUTHENTICATED || error.code == ERR_FORBIDDEN,
            "nobody without the certificate");
     harness_stop(&harness, true);
@@ -174,7 +175,7 @@ static void applies_and_changes_nothing_twice(void)
     path = map_path(&live, "applied");
     body = config_map(&live, "applied", "x");
     EXPECT_INT(apply(&live, path, body, true, &dry, &error), 0, error.message);
-    EXPECT_INT(kube_get(live.harness.client, path, NULL, NULL, &error), ERR_NOT_FOUND, "dry");
+    EXPECT_INT(kube_get(live.harness.client, path, NULL, NULL, NULL, &error), ERR_NOT_FOUND, "dry");
     EXPECT_INT(apply(&live, path, body, false, &first, &error), 0, error.message);
     EXPECT_INT(apply(&live, path, body, false, &second, &error), 0, error.message);
     EXPECT_STR(metadata(second, "resourceVersion"), metadata(first, "resourceVersion"), "no-op");
@@ -197,7 +198,7 @@ static void deletes_only_what_was_meant(void)
     request.path = path = map_path(&live, "doomed");
     EXPECT_INT(send_map(&live, "POST", "doomed", "x", &error), 0, error.message);
     EXPECT_INT(send_map(&live, "POST", "doomed", "x", &error), ERR_EXISTS, "twice");
-    EXPECT_INT(kube_get(live.harness.client, path, NULL, &object, &error), 0, error.message);
+    EXPECT_INT(kube_get(live.harness.client, path, NULL, NULL, &object, &error), 0, error.message);
     request.body = wrong = value_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind",
                                       "DeleteOptions", "preconditions", "uid", "not-this-one");
     EXPECT_INT(kube_do(live.harness.client, &request, NULL, &error), ERR_CONFLICT, error.message);
@@ -282,7 +283,8 @@ static void tells_a_missing_namespace_from_a_missing_object(void)
         return;
     EXPECT_INT(apply(&live, path, body, false, NULL, &error), ERR_INVALID, "nowhere to put it");
     EXPECT_STR(error.reason, "NamespaceNotFound", error.message);
-    EXPECT_INT(kube_get(live.harness.client, path, NULL, NULL, &error), ERR_NOT_FOUND, "absent");
+    EXPECT_INT(kube_get(live.harness.client, path, NULL, NULL, NULL, &error), ERR_NOT_FOUND,
+               "absent");
     live_stop(&live);
 }
 
