@@ -42,7 +42,7 @@ struct controller {
 
 struct controllers {
     struct reconcile_context *context;
-    struct metric *reconciles, *seconds, *depth;
+    struct metric *reconciles, *seconds, *depth, *parked, *parked_bytes;
     struct controller of[KINDS];
 };
 
@@ -111,6 +111,10 @@ static void make_metrics(struct controllers *controllers, struct metrics *metric
     controllers->seconds = metrics_histogram(metrics, "controller_runtime_reconcile_time_seconds",
                                              "How long a reconcile took.", "controller", NULL);
     controllers->depth = metrics_gauge(metrics, "workqueue_depth", "Keys that wait.", "name", NULL);
+    controllers->parked = metrics_gauge(metrics, "kusion_operations_parked",
+                                        "Operations that wait for the world.", "controller", NULL);
+    controllers->parked_bytes = metrics_gauge(metrics, "kusion_operations_parked_bytes",
+                                              "Memory that they hold.", "controller", NULL);
 }
 
 struct controllers *controllers_new(struct reconcile_context *context, struct metrics *metrics,
@@ -209,9 +213,15 @@ bool controllers_are_synced(struct controllers *controllers, struct buf *why_not
 void controllers_measure(struct controllers *controllers)
 {
     for (enum kind kind = 0; kind < KINDS; kind++) {
-        struct workqueue_stats stats;
+        struct controller *controller = &controllers->of[kind];
+        const char *name = kinds[kind].name;
+        struct workqueue_stats queue;
+        struct operations_stats operations;
 
-        workqueue_stats(controllers->of[kind].queue, &stats);
-        metric_set(controllers->depth, (double)stats.depth, kinds[kind].name, NULL);
+        workqueue_stats(controller->queue, &queue);
+        operations_stats(controller->operations, &operations);
+        metric_set(controllers->depth, (double)queue.depth, name, NULL);
+        metric_set(controllers->parked, (double)operations.parked, name, NULL);
+        metric_set(controllers->parked_bytes, (double)operations.parked_bytes, name, NULL);
     }
 }

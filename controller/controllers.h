@@ -29,7 +29,7 @@ DEFINE_CLEANUP(struct controllers *, controllers_free)
 
 /* Between start and stop. False: the first lists are not complete; appends why. */
 bool controllers_are_synced(struct controllers *controllers, struct buf *why_not);
-/* Sets the gauges of the queues. */
+/* Sets the gauges of the queues and of operations that are parked. */
 void controllers_measure(struct controllers *controllers);
 
 #endif

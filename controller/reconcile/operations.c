@@ -481,6 +481,15 @@ void operations_tell(struct operations *operations, const char *key,
     pthread_mutex_unlock(&operations->lock);
 }
 
+void operations_stats(struct operations *operations, struct operations_stats *ret)
+{
+    *ret = (struct operations_stats){.parked_bytes = operations->parked};
+    pthread_mutex_lock(&operations->lock);
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->attempts, e));)
+        ret->parked += ((const struct attempt *)e->value)->parked > 0;
+    pthread_mutex_unlock(&operations->lock);
+}
+
 void operations_cancel(struct operations *operations, const char *reason)
 {
     pthread_mutex_lock(&operations->lock);

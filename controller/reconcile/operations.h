@@ -144,6 +144,11 @@ void attempt_end(struct attempt *attempt);
  * object to be looked at, changed or not. */
 void operations_tell(struct operations *operations, const char *key,
                      const struct object_version *now, bool is_asked_for);
+struct operations_stats {
+    size_t parked, parked_bytes; /* operations that wait for the world, and what they hold */
+};
+void operations_stats(struct operations *operations, struct operations_stats *ret);
+
 /* Cancels all that there are, and all that come. reason: of static storage. */
 void operations_cancel(struct operations *operations, const char *reason);
 

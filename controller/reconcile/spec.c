@@ -162,9 +162,8 @@ static void evict(struct attempt *attempt, const struct clock_source *clock)
         log_warn("what an operation waits for could not be said", "namespace",
                  attempt->object.namespace_name, "spec", attempt->object.name, "error",
                  problem.message, NULL);
+    operation_log_eviction(&attempt->run);
     attempt_evict(attempt, clock);
-    log_info("an operation that waits was evicted: it is begun again later", "namespace",
-             attempt->object.namespace_name, "spec", attempt->object.name, NULL);
 }
 
 static int reconcile(struct attempt *attempt, const struct reconcile_context *context,
