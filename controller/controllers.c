@@ -196,18 +196,32 @@ void controllers_free(struct controllers *controllers)
 
 /* ---- Questions ---- */
 
-bool controllers_are_synced(struct controllers *controllers, struct buf *why_not)
+bool controllers_are_ready(struct controllers *controllers, int64_t patience, struct buf *why_not)
 {
     for (enum kind kind = 0; kind < KINDS; kind++) {
         struct informer *informer = controllers->of[kind].informer;
 
-        if (informer_synced(informer))
+        if (informer_synced(informer) && informer_fails_for(informer) <= patience)
             continue;
         buf_printf(why_not, "watching %s: ", kinds[kind].plural);
         informer_tell_outage(informer, why_not);
         return false;
     }
     return true;
+}
+
+int64_t controllers_blind_for(struct controllers *controllers)
+{
+    int64_t longest = 0;
+
+    for (enum kind kind = 0; kind < KINDS; kind++) {
+        struct informer *informer = controllers->of[kind].informer;
+        int64_t lasts = informer_is_refused(informer) ? 0 : informer_fails_for(informer);
+
+        if (lasts > longest)
+            longest = lasts;
+    }
+    return longest;
 }
 
 void controllers_measure(struct controllers *controllers)

@@ -12,8 +12,9 @@ struct change {
     const char *before; /* the Spec's resources; NULL: there is none */
     const char *after;  /* NULL: it is deleted */
     unsigned writes;    /* at least so many are to be killed after */
-    const char *told; /* what Ready says; NULL: depends on when it was killed, since an update that
-                       was not recorded yet is told from none by nothing */
+    /* What Ready says. NULL: depends on when it was killed: an update that was not recorded yet
+     * counts as unchanged. */
+    const char *told;
 };
 
 static void expect_told(struct scene *scene, const char *told)
