@@ -7,7 +7,6 @@
 #include "engine/base/str.h"
 #include "engine/executor/executor.h"
 #include "runtimes/io/clock.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/group.h"
 
 #define STATE_NAMESPACE "kusion-system"
@@ -118,23 +117,25 @@ void connection_done(struct connection *connection)
     free(connection->identity);
 }
 
-char *connection_collection(const struct connection *connection, const char *plural)
+struct kube_ref connection_collection(const struct connection *connection,
+                                      const struct kube_kind *kind)
 {
-    const struct flags *flags = connection->flags;
-    _cleanup_free_ char *path =
-        kube_path(API_GROUP_VERSION, flags->watch_namespace, plural, NULL, NULL);
-    struct buf query = BUF_INIT;
+    return (struct kube_ref){kind, connection->flags->watch_namespace, NULL, NULL};
+}
 
-    buf_add_str(&query, path);
-    if (flags->watch_label_selector && str_equal(plural, "specs"))
-        kube_path_query(&query, "labelSelector", flags->watch_label_selector);
-    return buf_take(&query);
+struct kube_selector connection_selector(const struct connection *connection,
+                                         const struct kube_kind *kind)
+{
+    bool is_selected = kind == &kube_specs;
+
+    return (struct kube_selector){.labels =
+                                      is_selected ? connection->flags->watch_label_selector : NULL};
 }
 
 int connection_try(struct connection *connection, struct outage *outage, struct cancel *stop,
                    struct error *error)
 {
-    _cleanup_free_ char *specs = connection_collection(connection, "specs");
+    struct kube_ref specs = connection_collection(connection, &kube_specs);
     int r = preflight_connect(connection->client, connection->state_namespace, outage, stop, error);
 
     return r < 0 ? r

@@ -32,7 +32,10 @@ void connection_done(struct connection *connection);
 int connection_try(struct connection *connection, struct outage *outage, struct cancel *stop,
                    struct error *error);
 
-/* "specs" or "releases": of what is to be watched, with the flags' selector; free(). */
-char *connection_collection(const struct connection *connection, const char *plural);
+/* What is to be watched of a kind: its collection, and which objects of it. */
+struct kube_ref connection_collection(const struct connection *connection,
+                                      const struct kube_kind *kind);
+struct kube_selector connection_selector(const struct connection *connection,
+                                         const struct kube_kind *kind);
 
 #endif

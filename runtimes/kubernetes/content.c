@@ -6,7 +6,6 @@
 #include "engine/base/strmap.h"
 #include "runtimes/kubernetes/client/kinds.h"
 #include "runtimes/kubernetes/client/list.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/object_ref.h"
 
 struct look {
@@ -205,12 +204,10 @@ static bool has_vanished(const struct look *look)
 static int list_kind(struct look *look, const char *namespace_name, struct error *error)
 {
     struct runtime_session *session = look->session;
-    _cleanup_free_ char *path =
-        kube_path(look->kind->group_version, namespace_name, look->kind->plural, NULL, NULL);
     _cleanup_free_ char *resource = kube_kind_resource(look->kind);
     struct error problem = {0};
     int r = kube_list(session->runtime->config.client,
-                      &(struct kube_list){.path = path,
+                      &(struct kube_list){.ref = {look->kind, namespace_name, NULL, NULL},
                                           .metadata_only = true,
                                           .impersonate = session->impersonate,
                                           .for_tenant = true,

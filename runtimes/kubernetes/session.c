@@ -94,12 +94,9 @@ void session_unref(struct runtime_session *session)
 static int look_up_account(struct runtime_session *session, const struct runtime_call *call,
                            struct error *error)
 {
-    _cleanup_free_ char *path =
-        kube_path("v1", session->spec_namespace, "serviceaccounts", session->service_account, NULL);
     struct kube_request request = {
         .method = "GET",
-        .path = path,
-        .expect = "ServiceAccount",
+        .ref = {&kube_service_accounts, session->spec_namespace, session->service_account, NULL},
         .accept = KUBE_METADATA,
         .cancel = call->cancel,
     };

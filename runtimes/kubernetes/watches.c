@@ -178,7 +178,7 @@ static bool is_full(const struct watches *watches, const char *spec_namespace)
 }
 
 /* With the lock, which keeps events away until all is in place. */
-static int share(struct watches *watches, const char *key, const char *path,
+static int share(struct watches *watches, const char *key, const struct kube_ref *ref,
                  const struct runtime_session *session, struct shared **ret, struct error *error)
 {
     struct shared *shared = NEW(struct shared);
@@ -188,7 +188,7 @@ static int share(struct watches *watches, const char *key, const char *path,
         .in = watches, .key = str_new(key), .spec_namespace = str_new(session->spec_namespace)};
     LIST_INIT(&shared->subscribers);
     r = kube_watch_new(watches->client,
-                       &(struct kube_watch_config){.path = path,
+                       &(struct kube_watch_config){.ref = *ref,
                                                    .metadata_only = true,
                                                    .impersonate = session->impersonate,
                                                    .for_tenant = true,
@@ -205,10 +205,11 @@ static int share(struct watches *watches, const char *key, const char *path,
 }
 
 /* With the lock. */
-static int join(struct watches *watches, const char *path, struct runtime_subscription *new,
-                struct error *error)
+static int join(struct watches *watches, const struct kube_ref *ref,
+                struct runtime_subscription *new, struct error *error)
 {
     const char *impersonate = new->session->impersonate;
+    _cleanup_free_ char *path = kube_path(&(struct kube_request){.ref = *ref});
     _cleanup_free_ char *key = str_printf("%s %s", impersonate ? impersonate : "", path);
     struct shared *shared = strmap_get(&watches->by_key, key);
     int r = 0;
@@ -216,7 +217,7 @@ static int join(struct watches *watches, const char *path, struct runtime_subscr
     if (!shared && is_full(watches, new->session->spec_namespace))
         r = err_set(error, ERR_UNAVAILABLE, "TooManyWatches", "as much is watched as may be");
     else if (!shared)
-        r = share(watches, key, path, new->session, &shared, error);
+        r = share(watches, key, ref, new->session, &shared, error);
     else if (shared->is_refused)
         r = err_set(error, ERR_FORBIDDEN, "AccessDenied", "it may not be watched");
     if (r < 0)
@@ -241,20 +242,19 @@ int kube_subscribe(struct runtime_session *session, const struct runtime_target 
 {
     struct watches *watches = session->runtime->watches;
     struct runtime_subscription *new;
-    _cleanup_free_ char *path = NULL;
-    struct kube_place place;
+    struct kube_ref place;
+    struct kube_ref collection;
     bool is_in_force;
     int r;
 
     if (!kube_place_if_known(session, target_identity(target), &place))
         return err_set(error, ERR_UNAVAILABLE, "KindNotKnown", "its kind was not read yet");
-    path =
-        kube_path(place.kind->group_version, place.namespace_name, place.kind->plural, NULL, NULL);
+    collection = (struct kube_ref){place.kind, place.namespace_name, NULL, NULL};
     new = NEW(struct runtime_subscription);
     *new = (struct runtime_subscription){
         .session = session_ref(session), .name = str_new(place.name), .on_event = fn, .arg = arg};
     pthread_mutex_lock(&watches->lock);
-    r = join(watches, path, new, error);
+    r = join(watches, &collection, new, error);
     is_in_force = new->n_due;
     pthread_mutex_unlock(&watches->lock);
     if (r < 0) {
