@@ -98,16 +98,17 @@ int connection_open(struct connection *connection, int (*guard)(void *arg, struc
     config.watches = connection->watches;
     config.control = connection->control;
     config.control_watches = connection->control_watches;
-    r = kube_client_new(&config, &connection->client, error);
+    r = kube_client_new(&config, &connection->cluster.client, error);
     if (r >= 0)
-        connection->discovery = kube_discovery_new(connection->client, &system_clock);
+        connection->cluster.discovery =
+            kube_discovery_new(connection->cluster.client, &system_clock);
     return r;
 }
 
 void connection_done(struct connection *connection)
 {
-    kube_discovery_free(connection->discovery);
-    kube_client_free(connection->client);
+    kube_discovery_free(connection->cluster.discovery);
+    kube_client_free(connection->cluster.client);
     http_loop_free(connection->watches);
     http_loop_free(connection->requests);
     http_loop_free(connection->control_watches);
@@ -136,9 +137,10 @@ int connection_try(struct connection *connection, struct outage *outage, struct 
                    struct error *error)
 {
     struct kube_ref specs = connection_collection(connection, &kube_specs);
-    int r = preflight_connect(connection->client, connection->state_namespace, outage, stop, error);
+    int r = preflight_connect(connection->cluster.client, connection->state_namespace, outage, stop,
+                              error);
 
     return r < 0 ? r
-                 : preflight_selector(connection->client, specs,
+                 : preflight_selector(connection->cluster.client, specs,
                                       connection->flags->watch_label_selector, stop, error);
 }

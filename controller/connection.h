@@ -6,8 +6,7 @@
 
 #include "controller/core/outage.h"
 #include "controller/flags.h"
-#include "runtimes/kubernetes/client/client.h"
-#include "runtimes/kubernetes/client/discovery.h"
+#include "runtimes/kubernetes/client/cluster.h"
 
 struct connection {
     const struct flags *flags;
@@ -16,8 +15,7 @@ struct connection {
     char *identity;                       /* of this process, unique */
     struct http_loop *requests, *watches; /* for tenants */
     struct http_loop *control, *control_watches;
-    struct kube_client *client;
-    struct kube_discovery *discovery;
+    struct kube_cluster cluster; /* owned */
 };
 
 /* Reads the configuration; nothing is sent. */

@@ -148,7 +148,7 @@ static int start(struct controller *controller, const struct connection *connect
         .arg = controller,
     });
     controller->informer =
-        informer_new(&(struct informer_config){.client = connection->client,
+        informer_new(&(struct informer_config){.client = connection->cluster.client,
                                                .ref = connection_collection(connection, kind),
                                                .selector = connection_selector(connection, kind),
                                                .on_change = on_change,

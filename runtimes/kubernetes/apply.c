@@ -92,7 +92,7 @@ static bool wait_until_served(const struct patch *patch, const struct error *pro
         session_time_left(patch->session, patch->call, &left, NULL) < 0 ||
         !pause_for(SERVED_LOOK, patch->call->cancel))
         return false;
-    kube_discovery_forget(patch->session->runtime->config.discovery,
+    kube_discovery_forget(patch->session->cluster.discovery,
                           object_ref_of(patch->attributes).api_version);
     return true;
 }

@@ -54,7 +54,7 @@ static int list_definitions(struct search *search, struct error *error)
                              .arg = search};
     int r = session_time_left(search->session, search->call, &list.timeout, error);
 
-    return r < 0 ? r : kube_list(search->session->runtime->config.client, &list, NULL, error);
+    return r < 0 ? r : kube_list(search->session->cluster.client, &list, NULL, error);
 }
 
 /* 1: there is none of that name; 0: *ret is it. */
@@ -70,7 +70,7 @@ static int get(struct search *search, const struct kube_kind *kind, const char *
 
     if (r < 0)
         return r;
-    r = kube_do(search->session->runtime->config.client, &request, ret, &problem);
+    r = kube_do(search->session->cluster.client, &request, ret, &problem);
     if (r == ERR_NOT_FOUND)
         return 1;
     return r < 0 ? err_copy(error, &problem) : 0;

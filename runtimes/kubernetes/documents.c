@@ -432,7 +432,7 @@ struct store *kube_documents_new(const struct kube_documents_config *config)
     struct documents *store = NEW(struct documents);
 
     store->base.ops = &ops;
-    store->client = config->client;
+    store->client = config->cluster.client;
     store->namespace_name = str_new(config->namespace_name);
     pthread_mutex_init(&store->lock, NULL);
     strmap_init(&store->swept);

@@ -305,11 +305,11 @@ static const struct release_history_ops ops = {
     .remove = history_remove,
 };
 
-struct release_history *kube_history_new(struct kube_client *client)
+struct release_history *kube_history_new(const struct kube_cluster *cluster)
 {
     struct kube_history *history = NEW(struct kube_history);
 
     history->base.ops = &ops;
-    history->client = client;
+    history->client = cluster->client;
     return &history->base;
 }

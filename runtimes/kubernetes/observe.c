@@ -139,7 +139,7 @@ static void observe_group(struct runtime_session *session, const struct runtime_
     for (size_t i = 0; i < n; i++)
         if (!strmap_get(&group.by_name, members[i].place.name))
             strmap_put(&group.by_name, members[i].place.name, members[i].seen);
-    conclude(&group, kube_list(session->runtime->config.client, &list, NULL, NULL) >= 0);
+    conclude(&group, kube_list(session->cluster.client, &list, NULL, NULL) >= 0);
     strmap_done(&group.by_name);
 }
 

@@ -38,8 +38,7 @@ static int place_by(find_kind *find, struct runtime_session *session,
     if (!ref.api_version || !ref.kind || !ref.name)
         return err_set(error, ERR_INVALID, "InvalidResource",
                        "it has no apiVersion, kind or metadata.name to find it by");
-    r = find(session->runtime->config.discovery, ref.api_version, ref.kind, call->cancel, &kind,
-             error);
+    r = find(session->cluster.discovery, ref.api_version, ref.kind, call->cancel, &kind, error);
     if (r >= 0)
         *ret = place_in(session, kind, &ref);
     return r;
@@ -66,7 +65,7 @@ bool kube_place_if_known(struct runtime_session *session, const struct value *at
 
     if (!ref.api_version || !ref.kind || !ref.name)
         return false;
-    kind = kube_discovery_known(session->runtime->config.discovery, ref.api_version, ref.kind);
+    kind = kube_discovery_known(session->cluster.discovery, ref.api_version, ref.kind);
     if (kind)
         *ret = place_in(session, kind, &ref);
     return kind;
@@ -102,7 +101,7 @@ static int explain(struct runtime_session *session, const struct kube_ref *place
 {
     /* The kind may have gone since it was discovered: what tries again asks anew. */
     if (str_equal(problem->reason, "NotServed"))
-        kube_discovery_forget(session->runtime->config.discovery, place->kind->group_version);
+        kube_discovery_forget(session->cluster.discovery, place->kind->group_version);
     session_add_hint(session, place, problem);
     return err_copy(error, problem);
 }
@@ -120,7 +119,7 @@ static int ask(struct runtime_session *session, const struct kube_ref *place,
     request->impersonate = session->impersonate;
     request->for_tenant = true;
     request->cancel = call->cancel;
-    r = kube_do(session->runtime->config.client, request, ret, &problem);
+    r = kube_do(session->cluster.client, request, ret, &problem);
     return r < 0 ? explain(session, place, &problem, error) : 0;
 }
 

@@ -37,6 +37,7 @@ static struct runtime_session *session_new(struct kube_runtime *runtime,
     *session = (struct runtime_session){
         .references = 1,
         .runtime = runtime,
+        .cluster = runtime->config.cluster,
         .spec_namespace = str_new(key->namespace_name),
         .spec = str_printf("%s/%s", key->namespace_name, key->name),
         .service_account = str_new(kube_service_account(scope->identity)),
@@ -105,7 +106,7 @@ static int look_up_account(struct runtime_session *session, const struct runtime
 
     if (r < 0)
         return r;
-    r = kube_do(session->runtime->config.client, &request, NULL, &problem);
+    r = kube_do(session->cluster.client, &request, NULL, &problem);
     if (r == ERR_NOT_FOUND)
         return err_set(error, ERR_INVALID, "ServiceAccountNotFound",
                        "the Spec acts as the service account \"%s\", which is not there: kubectl "

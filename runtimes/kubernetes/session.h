@@ -37,6 +37,7 @@ struct kube_runtime {
 struct runtime_session {
     atomic_uint references;
     struct kube_runtime *runtime;
+    struct kube_cluster cluster; /* where its objects are */
     char *spec_namespace;
     char *spec; /* "namespace/name" */
     char *owner;

@@ -31,7 +31,7 @@ struct runtime_subscription {
 /* One watch, of those that share it. In the map as long as it has subscribers. */
 struct shared {
     struct watches *in;
-    char *key;            /* "user path" */
+    char *key;            /* "client user path" */
     char *spec_namespace; /* of the first that asked for it */
     LIST_HEAD(, runtime_subscription) subscribers;
     size_t n_subscribers;
@@ -41,7 +41,6 @@ struct shared {
 };
 
 struct watches {
-    struct kube_client *client;
     pthread_mutex_t lock;      /* of all; not held in callbacks, nor while a watch ends */
     pthread_cond_t has_called; /* a callback returned */
     struct strmap by_key;
@@ -49,11 +48,10 @@ struct watches {
 
 /* ---- Lifetime ---- */
 
-struct watches *watches_new(struct kube_client *client)
+struct watches *watches_new(void)
 {
     struct watches *watches = NEW(struct watches);
 
-    watches->client = client;
     pthread_mutex_init(&watches->lock, NULL);
     pthread_cond_init(&watches->has_called, NULL);
     strmap_init(&watches->by_key);
@@ -187,7 +185,7 @@ static int share(struct watches *watches, const char *key, const struct kube_ref
     *shared = (struct shared){
         .in = watches, .key = str_new(key), .spec_namespace = str_new(session->spec_namespace)};
     LIST_INIT(&shared->subscribers);
-    r = kube_watch_new(watches->client,
+    r = kube_watch_new(session->cluster.client,
                        &(struct kube_watch_config){.ref = *ref,
                                                    .metadata_only = true,
                                                    .impersonate = session->impersonate,
@@ -210,7 +208,8 @@ static int join(struct watches *watches, const struct kube_ref *ref,
 {
     const char *impersonate = new->session->impersonate;
     _cleanup_free_ char *path = kube_path(&(struct kube_request){.ref = *ref});
-    _cleanup_free_ char *key = str_printf("%s %s", impersonate ? impersonate : "", path);
+    _cleanup_free_ char *key = str_printf("%p %s %s", (void *)new->session->cluster.client,
+                                          impersonate ? impersonate : "", path);
     struct shared *shared = strmap_get(&watches->by_key, key);
     int r = 0;
 

@@ -31,7 +31,8 @@ static struct store *attach(void *arg)
 {
     struct live *live = arg;
 
-    return kube_documents_new(&(struct kube_documents_config){live->harness.client, live->space});
+    return kube_documents_new(
+        &(struct kube_documents_config){{live->harness.client, NULL}, live->space});
 }
 
 static void open_file(struct scene *scene)
