@@ -144,7 +144,7 @@ static int make_sure_of_nobody(struct leadership *leadership, struct cancel *sto
                                   .identity = connection->identity,
                                   .duration = LEADER_DURATION};
     _cleanup_(lease_free_p) struct lease *lease =
-        lease_new(connection->client, &system_clock, &config);
+        lease_new(connection->cluster.client, &system_clock, &config);
     struct error why = {0};
     bool was_renewed = false, was_told = false;
     int r;
@@ -169,7 +169,7 @@ int leadership_take(struct leadership *leadership, struct cancel *stop, struct e
     if (!leadership->leader)
         return make_sure_of_nobody(leadership, stop, error);
     log_info("waiting for the Lease", "identity", connection->identity, NULL);
-    leader_start(leadership->leader, connection->client);
+    leader_start(leadership->leader, connection->cluster.client);
     return wait_for(leadership, &leadership->is_taken, stop) ? 0 : cancelled(stop, error);
 }
 

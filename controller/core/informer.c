@@ -138,8 +138,8 @@ static void fail(struct informer *informer, const struct error *error)
     if (absent && str_equal(error->reason, "NotServed"))
         err_set(&why, error->code, error->reason, "%s", absent);
     if (outage_goes_on(&informer->outage, &why, system_clock.monotonic(&system_clock)))
-        log_warn("a watch failed, and is tried again", "path", informer->config.path, "reason",
-                 why.reason, "error", why.message, NULL);
+        log_warn("a watch failed, and is tried again", "kind", informer->config.ref.kind->kind,
+                 "reason", why.reason, "error", why.message, NULL);
 }
 
 static void on_event(void *arg, enum kube_watch_event event, const struct value *object,
@@ -173,15 +173,18 @@ static void on_event(void *arg, enum kube_watch_event event, const struct value 
 struct informer *informer_new(const struct informer_config *config, struct error *error)
 {
     struct informer *informer = NEW(struct informer);
-    struct kube_watch_config watch = {.metadata_only = true, .on_event = on_event, .arg = informer};
+    struct kube_watch_config watch = {.ref = config->ref,
+                                      .selector = config->selector,
+                                      .metadata_only = true,
+                                      .on_event = on_event,
+                                      .arg = informer};
 
     informer->config = *config;
-    informer->config.path = watch.path = str_new(config->path);
     pthread_mutex_init(&informer->lock, NULL);
     outage_init(&informer->outage, "the first list is not complete");
     strmap_init(&informer->objects);
     if (kube_watch_new(config->client, &watch, &informer->watch, error) < 0) {
-        err_wrap(error, "watch of %s", config->path);
+        err_wrap(error, "watch of %s", config->ref.kind->plural);
         informer_free(TAKE(informer));
     }
     return informer;
@@ -197,7 +200,6 @@ void informer_free(struct informer *informer)
     strmap_done(&informer->objects);
     outage_done(&informer->outage);
     pthread_mutex_destroy(&informer->lock);
-    free((char *)(uintptr_t)informer->config.path);
     free(informer);
 }
 

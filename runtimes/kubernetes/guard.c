@@ -20,13 +20,13 @@ static bool is_let_go(const struct value *object)
                      "disabled");
 }
 
-static bool is_namespace(const struct kube_place *place)
+static bool is_namespace(const struct kube_ref *place)
 {
     return str_equal(place->kind->kind, "Namespace");
 }
 
 /* The kinds are part of the name: with others, later, it is another role. */
-static char *list_command(const struct runtime_session *session, const struct kube_place *place,
+static char *list_command(const struct runtime_session *session, const struct kube_ref *place,
                           const struct content *content, const char *resources)
 {
     _cleanup_free_ char *which = NULL;
@@ -46,7 +46,7 @@ static void say_foreign(struct buf *to, const struct content *content)
 }
 
 static void say_refused(struct buf *to, const struct runtime_session *session,
-                        const struct kube_place *place, const struct content *content,
+                        const struct kube_ref *place, const struct content *content,
                         const char *resources)
 {
     const char *account = session->service_account;
@@ -69,7 +69,7 @@ static void say_unknown(struct buf *to, const struct content *content)
 }
 
 /* Resources: those to be listed in the command. */
-static char *explain(const struct runtime_session *session, const struct kube_place *place,
+static char *explain(const struct runtime_session *session, const struct kube_ref *place,
                      const struct content *content, const char *resources)
 {
     struct buf text = BUF_INIT;
@@ -87,7 +87,7 @@ static char *explain(const struct runtime_session *session, const struct kube_pl
     return buf_take(&text);
 }
 
-static int trip(const struct runtime_session *session, const struct kube_place *place,
+static int trip(const struct runtime_session *session, const struct kube_ref *place,
                 const struct content *content, struct error *error)
 {
     _cleanup_free_ char *exact = explain(session, place, content, content->refused_kinds.data);
@@ -97,7 +97,7 @@ static int trip(const struct runtime_session *session, const struct kube_place *
     return err_set(error, ERR_CONFLICT, "DeletionGuardTripped", "%s", fits ? exact : brief);
 }
 
-static int look_into(struct runtime_session *session, const struct kube_place *place,
+static int look_into(struct runtime_session *session, const struct kube_ref *place,
                      const struct value *object, const struct runtime_call *call,
                      struct error *error)
 {
@@ -119,8 +119,7 @@ int kube_may_delete(struct runtime_session *session, const struct value *attribu
     const struct object_ref ref = object_ref_of(attributes);
     bool is_guarded = object_ref_is_namespace(&ref) || object_ref_is_definition(&ref);
     _cleanup_value_ const struct value *object = NULL;
-    _cleanup_free_ char *path = NULL;
-    struct kube_place place;
+    struct kube_ref place;
     struct kube_request request = {.method = "GET"};
     struct error problem = {0};
     int r;
@@ -128,11 +127,8 @@ int kube_may_delete(struct runtime_session *session, const struct value *attribu
     if (!is_guarded || is_let_go(attributes))
         return 0;
     r = kube_place_at_any_version(session, attributes, call, &place, &problem);
-    if (r >= 0) {
-        path = kube_place_path(&place);
-        request.path = path;
+    if (r >= 0)
         r = session_read(session, &place, call, &request, &object, &problem);
-    }
     if (r == ERR_NOT_FOUND)
         return 0;
     if (r < 0)

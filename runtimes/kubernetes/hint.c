@@ -99,7 +99,7 @@ static char *binding_command(const struct runtime_session *session, const char *
                       namespace_name);
 }
 
-static char *command_for(const struct runtime_session *session, const struct kube_place *place)
+static char *command_for(const struct runtime_session *session, const struct kube_ref *place)
 {
     const char *role = place->namespace_name ? role_for(place->kind) : NULL;
     _cleanup_free_ char *resource = kube_kind_resource(place->kind);
@@ -130,7 +130,7 @@ static size_t room_for_words(const char *command)
     return taken + LEAST_WORDS < ERROR_MESSAGE_SIZE ? ERROR_MESSAGE_SIZE - taken : LEAST_WORDS;
 }
 
-void session_add_hint(const struct runtime_session *session, const struct kube_place *place,
+void session_add_hint(const struct runtime_session *session, const struct kube_ref *place,
                       struct error *error)
 {
     _cleanup_free_ char *command = NULL;

@@ -32,7 +32,7 @@ static int check_owner(const struct runtime_target *target, const struct observa
 static bool is_of_new_kind(struct runtime_session *session, const struct runtime_target *target,
                            const struct runtime_call *call)
 {
-    struct kube_place place;
+    struct kube_ref place;
 
     return !target->prior && kube_place_at_any_version(session, target->attributes, call, &place,
                                                        NULL) == ERR_NOT_FOUND;

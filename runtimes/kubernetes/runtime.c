@@ -71,7 +71,7 @@ struct runtime *kube_runtime_new(const struct kube_runtime_config *config)
 
     runtime->base.ops = &kube_runtime_ops;
     runtime->config = *config;
-    runtime->watches = watches_new(config->client);
+    runtime->watches = watches_new();
     pthread_mutex_init(&runtime->lock, NULL);
     strmap_init(&runtime->undefined);
     strmap_init(&runtime->searches);
