@@ -23,11 +23,12 @@ enum kind { SPECS, RELEASES, KINDS };
 typedef struct reconcile_result reconcile_fn(void *arg, const char *key, struct cancel *cancel);
 
 static const struct {
-    const char *name, *plural;
+    const char *name;
+    const struct kube_kind *kind;
     reconcile_fn *reconcile;
 } kinds[] = {
-    [SPECS] = {"spec", "specs", reconcile_spec},
-    [RELEASES] = {"release", "releases", reconcile_release},
+    [SPECS] = {"spec", &kube_specs, reconcile_spec},
+    [RELEASES] = {"release", &kube_releases, reconcile_release},
 };
 
 /* One kind: what is watched, what waits, who works. */
@@ -141,7 +142,7 @@ struct controllers *controllers_new(struct reconcile_context *context, struct me
 static int start(struct controller *controller, const struct connection *connection,
                  unsigned workers, struct error *error)
 {
-    _cleanup_free_ char *path = connection_collection(connection, kinds[controller->kind].plural);
+    const struct kube_kind *kind = kinds[controller->kind].kind;
 
     controller->workers = workers_new(&(struct workers_config){
         .name = kinds[controller->kind].name,
@@ -150,12 +151,14 @@ static int start(struct controller *controller, const struct connection *connect
         .reconcile = reconcile,
         .arg = controller,
     });
-    controller->informer = informer_new(&(struct informer_config){.client = connection->client,
-                                                                  .path = path,
-                                                                  .on_change = on_change,
-                                                                  .arg = controller,
-                                                                  .absent = ABSENT_CRDS},
-                                        error);
+    controller->informer =
+        informer_new(&(struct informer_config){.client = connection->cluster.client,
+                                               .ref = connection_collection(connection, kind),
+                                               .selector = connection_selector(connection, kind),
+                                               .on_change = on_change,
+                                               .arg = controller,
+                                               .absent = ABSENT_CRDS},
+                     error);
     return controller->informer ? 0 : error->code;
 }
 
@@ -203,7 +206,7 @@ bool controllers_are_ready(struct controllers *controllers, int64_t patience, st
 
         if (informer_synced(informer) && informer_fails_for(informer) <= patience)
             continue;
-        buf_printf(why_not, "watching %s: ", kinds[kind].plural);
+        buf_printf(why_not, "watching %s: ", kinds[kind].kind->plural);
         informer_tell_outage(informer, why_not);
         return false;
     }

@@ -198,7 +198,7 @@ static int make_sure_of_nobody(struct leadership *leadership, struct cancel *sto
     bool was_renewed = false, was_told = false;
     int r;
 
-    leadership->lease = lease_new(connection->client, &system_clock, &config);
+    leadership->lease = lease_new(connection->cluster.client, &system_clock, &config);
     while ((r = lease_look(leadership->lease, stop, &was_renewed, &why)) == ERR_CONFLICT &&
            !was_renewed) {
         if (!was_told)
@@ -223,7 +223,7 @@ int leadership_take(struct leadership *leadership, struct cancel *stop, struct e
     if (!leadership->leader)
         return make_sure_of_nobody(leadership, stop, error);
     log_info("waiting for the Lease", "identity", connection->identity, NULL);
-    leader_start(leadership->leader, connection->client);
+    leader_start(leadership->leader, connection->cluster.client);
     return wait_for(leadership, is_taken, stop) ? 0 : cancelled(stop, error);
 }
 

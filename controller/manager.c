@@ -92,7 +92,7 @@ static void make_engine(struct manager *manager)
     manager->plans = plans_new(manager->backends.store);
     manager->housekeeping =
         ticker_new(&system_clock, "ledgers", LEDGERS_INTERVAL, retry_ledgers, manager);
-    manager->events = event_recorder_new(manager->connection.client, &system_clock,
+    manager->events = event_recorder_new(manager->connection.cluster.client, &system_clock,
                                          "kusion-operator", manager->connection.identity);
 }
 
@@ -101,7 +101,7 @@ static int fill_context(struct manager *manager, struct error *error)
     const struct flags *flags = manager->flags;
     struct reconcile_context *context = &manager->context;
 
-    context->client = manager->connection.client;
+    context->client = manager->connection.cluster.client;
     context->clock = &system_clock;
     context->executor = manager->executor;
     context->store = manager->backends.store;

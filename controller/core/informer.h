@@ -27,7 +27,8 @@ struct informer_object {
 
 struct informer_config {
     struct kube_client *client;
-    const char *path; /* of the collection, with selectors if any */
+    struct kube_ref ref; /* the collection; its strings are borrowed until informer_new() returns */
+    struct kube_selector selector; /* so are these */
     /*
      * Something of the above differs, or the object came (old: NULL) or went (now: NULL). Another
      * object under the same name goes and comes. key: "namespace/name", or "name" in the cluster.

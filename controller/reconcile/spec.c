@@ -11,11 +11,11 @@
 
 /* A Spec that our readers refuse (nested too deep, too large) is still there, can be told so,
  * and can be deleted: its metadata is enough for that. */
-static int load_unreadable(struct run *run, const char *path, const struct error *why,
+static int load_unreadable(struct run *run, struct kube_ref ref, const struct error *why,
                            struct error *error)
 {
     const struct spec_key *key = &run->subject.key;
-    int r = api_get_metadata(run->context, path, "Spec", run->cancel, &run->object, error);
+    int r = api_get_metadata(run->context, ref, run->cancel, &run->object, error);
 
     if (r < 0)
         return r;
@@ -28,14 +28,14 @@ static int load_unreadable(struct run *run, const char *path, const struct error
 static int load(struct attempt *attempt, struct error *why_unreadable, struct error *error)
 {
     struct run *run = &attempt->run;
-    _cleanup_free_ char *path = api_spec_path(&attempt->object, NULL);
+    const struct kube_ref ref = api_spec_ref(&attempt->object, NULL);
     const struct value *metadata;
     int r;
 
     run->subject.key = attempt->object;
-    r = kube_get(run->context->client, path, "Spec", run->cancel, &run->object, why_unreadable);
+    r = kube_get(run->context->client, ref, run->cancel, &run->object, why_unreadable);
     if (r == ERR_TOO_LARGE)
-        r = load_unreadable(run, path, why_unreadable, error);
+        r = load_unreadable(run, ref, why_unreadable, error);
     else if (r < 0)
         err_copy(error, why_unreadable);
     if (r < 0)

@@ -6,7 +6,6 @@
 #include "engine/base/strmap.h"
 #include "runtimes/kubernetes/client/kinds.h"
 #include "runtimes/kubernetes/client/list.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/object_ref.h"
 
 struct look {
@@ -186,7 +185,7 @@ static int on_item(void *arg, const struct value *item, struct error *error)
 /* The server answered that it has no such kind, and does not know it by its own list. */
 static bool has_vanished(const struct look *look)
 {
-    struct kube_discovery *discovery = look->session->runtime->config.discovery;
+    struct kube_discovery *discovery = look->session->cluster.discovery;
     const struct kube_kind *kind;
 
     kube_discovery_forget(discovery, look->kind->group_version);
@@ -198,12 +197,10 @@ static bool has_vanished(const struct look *look)
 static int list_kind(struct look *look, const char *namespace_name, struct error *error)
 {
     struct runtime_session *session = look->session;
-    _cleanup_free_ char *path =
-        kube_path(look->kind->group_version, namespace_name, look->kind->plural, NULL, NULL);
     _cleanup_free_ char *resource = kube_kind_resource(look->kind);
     struct error problem = {0};
-    int r = kube_list(session->runtime->config.client,
-                      &(struct kube_list){.path = path,
+    int r = kube_list(session->cluster.client,
+                      &(struct kube_list){.ref = {look->kind, namespace_name, NULL, NULL},
                                           .metadata_only = true,
                                           .impersonate = session->impersonate,
                                           .for_tenant = true,
@@ -248,7 +245,7 @@ int content_of_namespace(struct runtime_session *session, const char *name,
 {
     struct kube_kinds kinds = {0};
     struct look look;
-    int r = kube_kinds_read(session->runtime->config.client, call->cancel, &kinds, error);
+    int r = kube_kinds_read(session->cluster.client, call->cancel, &kinds, error);
 
     look_init(&look, session, call, ret);
     look.in_namespace = true;

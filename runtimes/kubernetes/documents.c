@@ -161,7 +161,8 @@ static int documents_read(struct store_file *base, const struct store_call *call
         _cleanup_value_ const struct value *object = NULL;
         struct document document = DOCUMENT_INIT;
         struct error problem = {0};
-        int r = kube_object_get(&task, "configmaps", file->head_name, false, &object, &problem);
+        int r =
+            kube_object_get(&task, &kube_config_maps, file->head_name, false, &object, &problem);
 
         if (r == 0)
             r = read_head(&task, file, object, &document, &problem);
@@ -195,10 +196,10 @@ static int swap_head(const struct task *task, struct document_file *file, const 
 
     kube_draw_tag(tag);
     body = kube_head_body(file, head, open, tag, before);
-    r = kube_object_swap(
-        task,
-        &(struct swap){before ? "PUT" : "POST", "configmaps", file->head_name, body, before, tag},
-        ret_version, &problem);
+    r = kube_object_swap(task,
+                         &(struct swap){before ? "PUT" : "POST", &kube_config_maps, file->head_name,
+                                        body, before, tag},
+                         ret_version, &problem);
     return r == ERR_CONFLICT ? kube_document_conflict(file, problem.message, error)
                              : err_copy(error, &problem);
 }
@@ -267,7 +268,7 @@ static int expect_none(const struct task *task, const struct document_file *file
                        struct error *error)
 {
     struct error problem = {0};
-    int r = kube_object_get(task, "configmaps", file->head_name, true, NULL, &problem);
+    int r = kube_object_get(task, &kube_config_maps, file->head_name, true, NULL, &problem);
 
     if (r == 0)
         return kube_document_conflict(file, "there is one now", error);
@@ -314,8 +315,8 @@ static int remove_head(const struct task *task, struct document_file *file, stru
     options = value_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "DeleteOptions",
                          "preconditions", "resourceVersion", version);
     r = kube_object_swap(
-        task, &(struct swap){"DELETE", "configmaps", file->head_name, options, version, NULL}, NULL,
-        &problem);
+        task, &(struct swap){"DELETE", &kube_config_maps, file->head_name, options, version, NULL},
+        NULL, &problem);
     return r == ERR_CONFLICT ? kube_document_conflict(file, problem.message, error)
                              : err_copy(error, &problem);
 }
@@ -431,7 +432,7 @@ struct store *kube_documents_new(const struct kube_documents_config *config)
     struct documents *store = NEW(struct documents);
 
     store->base.ops = &ops;
-    store->client = config->client;
+    store->client = config->cluster.client;
     store->namespace_name = str_new(config->namespace_name);
     pthread_mutex_init(&store->lock, NULL);
     strmap_init(&store->swept);

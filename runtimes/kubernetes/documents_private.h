@@ -83,9 +83,8 @@ struct document_file {
 /* ---- documents_object.c: one object ---- */
 
 void kube_draw_tag(char ret[TAG_SIZE]);
-char *kube_object_path(const struct documents *store, const char *plural, const char *name);
 const char *kube_version_of(const struct value *object); /* or NULL */
-int kube_object_get(const struct task *task, const char *plural, const char *name, bool metadata_only,
+int kube_object_get(const struct task *task, const struct kube_kind *kind, const char *name, bool metadata_only,
                const struct value **ret, struct error *error);
 
 /* Metadata of an object of the document; tag: of this write of it. version: to be replaced, or
@@ -98,16 +97,17 @@ int kube_object_bytes(const struct documents *store, const struct value *object,
                  const char *field, const char *key, struct buf *to, struct error *error);
 
 /* Makes an object whose name no other has. */
-int kube_object_create(const struct task *task, const char *plural, const struct value *body,
+int kube_object_create(const struct task *task, const struct kube_kind *kind, const struct value *body,
                   struct error *error);
 /* 0 also where there is none. */
-int kube_object_delete(const struct task *task, const char *plural, const char *name,
+int kube_object_delete(const struct task *task, const struct kube_kind *kind, const char *name,
                   struct error *error);
 
 /* A compare-and-swap of one object. */
 struct swap {
     const char *method; /* POST, PUT, PATCH (a merge), DELETE */
-    const char *plural, *name;
+    const struct kube_kind *kind;
+    const char *name;
     const struct value *body;
     const char *version; /* as it is before; NULL: there is none (POST) */
     const char *tag;     /* kube_object_metadata()'s; not for DELETE */
@@ -121,7 +121,6 @@ int kube_document_conflict(const struct document_file *file, const char *message
 
 /* ---- documents_chunks.c ---- */
 
-const char *kube_part_plural(enum part part);
 /* What the head says of a part: false: it is not there. */
 bool kube_head_has_chunks(const struct head *head, enum part part);
 /* Reads a part, as the head says; object: the head itself. */

@@ -12,7 +12,7 @@ static bool is_let_go(const struct value *object)
                      "disabled");
 }
 
-static bool is_namespace(const struct kube_place *place)
+static bool is_namespace(const struct kube_ref *place)
 {
     return str_equal(place->kind->kind, "Namespace");
 }
@@ -43,7 +43,7 @@ static void say_unknown(struct buf *to, const struct content *content)
     buf_add_str(to, "; ");
 }
 
-static char *explain(const struct runtime_session *session, const struct kube_place *place,
+static char *explain(const struct runtime_session *session, const struct kube_ref *place,
                      const struct content *content)
 {
     struct buf text = BUF_INIT;
@@ -61,7 +61,7 @@ static char *explain(const struct runtime_session *session, const struct kube_pl
     return buf_take(&text);
 }
 
-static int trip(const struct runtime_session *session, const struct kube_place *place,
+static int trip(const struct runtime_session *session, const struct kube_ref *place,
                 const struct content *content, struct error *error)
 {
     _cleanup_free_ char *why = explain(session, place, content);
@@ -69,7 +69,7 @@ static int trip(const struct runtime_session *session, const struct kube_place *
     return err_set(error, ERR_CONFLICT, "DeletionGuardTripped", "%s", why);
 }
 
-static int look_into(struct runtime_session *session, const struct kube_place *place,
+static int look_into(struct runtime_session *session, const struct kube_ref *place,
                      const struct value *object, const struct runtime_call *call,
                      struct error *error)
 {
@@ -91,8 +91,7 @@ int kube_may_delete(struct runtime_session *session, const struct value *attribu
     const struct object_ref ref = object_ref_of(attributes);
     bool is_guarded = object_ref_is_namespace(&ref) || object_ref_is_definition(&ref);
     _cleanup_value_ const struct value *object = NULL;
-    _cleanup_free_ char *path = NULL;
-    struct kube_place place;
+    struct kube_ref place;
     struct kube_request request = {.method = "GET"};
     struct error problem = {0};
     int r;
@@ -100,11 +99,8 @@ int kube_may_delete(struct runtime_session *session, const struct value *attribu
     if (!is_guarded || is_let_go(attributes))
         return 0;
     r = kube_place_at_any_version(session, attributes, call, &place, &problem);
-    if (r >= 0) {
-        path = kube_place_path(&place);
-        request.path = path;
+    if (r >= 0)
         r = session_read(session, &place, call, &request, &object, &problem);
-    }
     if (r == ERR_NOT_FOUND)
         return 0;
     if (r < 0)

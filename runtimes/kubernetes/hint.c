@@ -82,7 +82,7 @@ static bool is_system(const char *namespace_name)
 }
 
 /* refused: "patch resource …". */
-static char *way_out(const struct runtime_session *session, const struct kube_place *place,
+static char *way_out(const struct runtime_session *session, const struct kube_ref *place,
                      const char *refused)
 {
     const char *in = place->namespace_name, *verb = refused_verb(refused);
@@ -122,7 +122,7 @@ static size_t room_for_words(const char *way)
     return taken + LEAST_WORDS < ERROR_MESSAGE_SIZE ? ERROR_MESSAGE_SIZE - taken : LEAST_WORDS;
 }
 
-void session_add_hint(const struct runtime_session *session, const struct kube_place *place,
+void session_add_hint(const struct runtime_session *session, const struct kube_ref *place,
                       struct error *error)
 {
     const char *refused = find_refused(session, error);

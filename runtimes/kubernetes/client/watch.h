@@ -25,7 +25,8 @@ enum kube_watch_event {
 };
 
 struct kube_watch_config {
-    const char *path; /* of the collection, with selectors if any; copied */
+    struct kube_ref ref; /* the collection; copied, but for its kind */
+    struct kube_selector selector; /* copied */
     bool metadata_only;
     const char *impersonate; /* copied; or NULL */
     bool for_tenant;         /* as of kube_request */

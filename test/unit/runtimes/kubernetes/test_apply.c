@@ -376,7 +376,7 @@ static void nothing_is_sent_that_may_not_be(void)
         size_t row = i / ARRAY_SIZE(actions);
         struct runtime_outcome outcome = {0};
         struct runtime_step *step;
-        struct kube_place place;
+        struct kube_ref place;
         struct call call;
 
         call_begin(&call, steps, 1, MAP("a"));

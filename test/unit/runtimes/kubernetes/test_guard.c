@@ -83,8 +83,7 @@ static int ask(const struct fake_step *steps, size_t n_steps, const char *object
     harness_start(&harness, steps, n_steps, NULL);
     fake_clock_init(&clock);
     config = (struct kube_runtime_config){
-        .client = harness.client,
-        .discovery = kube_discovery_new(harness.client, &clock.source),
+        .cluster = {harness.client, kube_discovery_new(harness.client, &clock.source)},
         .clock = &clock.source,
     };
     runtime = kube_runtime_new(&config);
@@ -95,7 +94,7 @@ static int ask(const struct fake_step *steps, size_t n_steps, const char *object
         *ret_sent = fake_server_request(harness.server, fake_server_count(harness.server) - 1);
     runtime->ops->close(session);
     kube_runtime_free(runtime);
-    kube_discovery_free(config.discovery);
+    kube_discovery_free(config.cluster.discovery);
     harness_stop(&harness, true);
     return r;
 }

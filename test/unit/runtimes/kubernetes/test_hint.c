@@ -42,7 +42,7 @@ static void says_what_would_give_the_right(void)
     struct runtime_session session = stage_session();
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        struct kube_place place = {&rows[i].kind, rows[i].namespace_name, "x"};
+        struct kube_ref place = {&rows[i].kind, rows[i].namespace_name, "x", NULL};
         struct error error = {0};
 
         err_set(&error, ERR_FORBIDDEN, "Forbidden", DENIED);
@@ -67,7 +67,7 @@ static void gives_one_verb_or_none(void)
     };
     static const struct kube_kind kind = {"v1", "ConfigMap", "configmaps", true};
     struct runtime_session session = stage_session();
-    struct kube_place place = {&kind, "team", "x"};
+    struct kube_ref place = {&kind, "team", "x", NULL};
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         _cleanup_free_ char *verb = str_printf(" --verb=%s --resource=configmaps ", rows[i].verb);
@@ -88,7 +88,7 @@ static void the_systems_own_namespaces_get_none(void)
 {
     static const struct kube_kind kind = {"v1", "Secret", "secrets", true};
     struct runtime_session session = stage_session();
-    struct kube_place place = {&kind, "kube-system", "x"};
+    struct kube_ref place = {&kind, "kube-system", "x", NULL};
     struct error error = {0};
 
     session.spec_namespace = (char[]){"kube-system"};
@@ -141,7 +141,7 @@ static void a_long_message_keeps_its_command(void)
 {
     static const struct kube_kind kind = {"example.com/v1", "Widget", "widgets", true};
     struct runtime_session session = stage_session();
-    struct kube_place place = {&kind, "team", "x"};
+    struct kube_ref place = {&kind, "team", "x", NULL};
     struct error error = {0};
 
     err_set(&error, ERR_FORBIDDEN, "Forbidden", "%s: %s", DENIED,
@@ -173,7 +173,7 @@ static void gives_no_hint_that_would_not_help(void)
     };
     static const struct kube_kind kind = {"v1", "ConfigMap", "configmaps", true};
     struct runtime_session session = stage_session();
-    struct kube_place place = {&kind, "team", "x"};
+    struct kube_ref place = {&kind, "team", "x", NULL};
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct error error = {0};
@@ -189,7 +189,7 @@ static void the_controller_itself_gets_none(void)
 {
     static const struct kube_kind kind = {"v1", "ConfigMap", "configmaps", true};
     struct runtime_session session = stage_session();
-    struct kube_place place = {&kind, "team", "x"};
+    struct kube_ref place = {&kind, "team", "x", NULL};
     struct error error = {0};
 
     session.service_account = session.impersonate = NULL;

@@ -20,9 +20,9 @@
 #define FAILED(code, reason) \
     "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"reason\":\"" reason "\",\"code\":" #code "}"
 
-#define GET_LIST  "GET /c?limit=500 "
-#define GET_NEXT  "GET /c?limit=500&continue="
-#define GET_WATCH "GET /c?watch=1&allowWatchBookmarks=true&resourceVersion="
+#define GET_LIST  "GET /api/v1/c?limit=500 "
+#define GET_NEXT  "GET /api/v1/c?limit=500&continue="
+#define GET_WATCH "GET /api/v1/c?watch=1&allowWatchBookmarks=true&resourceVersion="
 
 #define AB LIST("77", "", OBJECT("a", "1", "70") "," OBJECT("b", "2", "71"))
 #define QUIET(version)                                                                   \
@@ -166,7 +166,8 @@ static const struct script {
 
 static void play(const struct script *script)
 {
-    struct kube_watch_config config = {.path = "/c", .on_event = watch_log_event};
+    struct kube_watch_config config = {.ref = {.kind = &harness_things},
+                                       .on_event = watch_log_event};
     struct kube_watch *watch = NULL;
     _cleanup_free_ char *text = NULL;
     struct error error = {0};
@@ -201,8 +202,10 @@ static void tells_who_is_gone(void)
         {.status = 200, .body = LIST("99", "", OBJECT("a", "1", "70"))},
         QUIET("99"),
     };
-    struct kube_watch_config config = {
-        .path = "/c", .metadata_only = true, .impersonate = "u", .on_event = watch_log_event};
+    struct kube_watch_config config = {.ref = {.kind = &harness_things},
+                                       .metadata_only = true,
+                                       .impersonate = "u",
+                                       .on_event = watch_log_event};
     struct kube_watch *watch = NULL;
     const struct value *metadata;
     struct harness harness;
@@ -246,7 +249,8 @@ static void takes_a_new_token_after_a_401(void)
     _cleanup_free_ char *file = str_printf("%s/token", folder), *request = NULL;
     struct kube_config rotating = {.token_file = file};
     struct kube_client_config to = {.config = &rotating};
-    struct kube_watch_config config = {.path = "/c", .on_event = watch_log_event};
+    struct kube_watch_config config = {.ref = {.kind = &harness_things},
+                                       .on_event = watch_log_event};
     struct kube_watch *watch = NULL;
     struct harness harness;
     struct watch_log log;
@@ -278,7 +282,8 @@ static void stops_at_any_moment(void)
         {.status = 200, .body = EVENT("ADDED", OBJECT("c", "3", "78")), .repeat = true}};
 
     for (unsigned i = 0; i < 20; i++) {
-        struct kube_watch_config config = {.path = "/c", .on_event = watch_log_event};
+        struct kube_watch_config config = {.ref = {.kind = &harness_things},
+                                           .on_event = watch_log_event};
         struct kube_watch *watch = NULL;
         struct harness harness;
         struct watch_log log;
