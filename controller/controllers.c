@@ -43,7 +43,7 @@ struct controller {
 
 struct controllers {
     struct reconcile_context *context;
-    struct metric *reconciles, *seconds, *depth;
+    struct metric *reconciles, *seconds, *depth, *parked, *parked_bytes;
     struct controller of[KINDS];
 };
 
@@ -112,6 +112,10 @@ static void make_metrics(struct controllers *controllers, struct metrics *metric
     controllers->seconds = metrics_histogram(metrics, "controller_runtime_reconcile_time_seconds",
                                              "How long a reconcile took.", "controller", NULL);
     controllers->depth = metrics_gauge(metrics, "workqueue_depth", "Keys that wait.", "name", NULL);
+    controllers->parked = metrics_gauge(metrics, "kusion_operations_parked",
+                                        "Operations that wait for the world.", "controller", NULL);
+    controllers->parked_bytes = metrics_gauge(metrics, "kusion_operations_parked_bytes",
+                                              "Memory that they hold.", "controller", NULL);
 }
 
 struct controllers *controllers_new(struct reconcile_context *context, struct metrics *metrics,
@@ -195,12 +199,12 @@ void controllers_free(struct controllers *controllers)
 
 /* ---- Questions ---- */
 
-bool controllers_are_synced(struct controllers *controllers, struct buf *why_not)
+bool controllers_are_ready(struct controllers *controllers, int64_t patience, struct buf *why_not)
 {
     for (enum kind kind = 0; kind < KINDS; kind++) {
         struct informer *informer = controllers->of[kind].informer;
 
-        if (informer_synced(informer))
+        if (informer_synced(informer) && informer_fails_for(informer) <= patience)
             continue;
         buf_printf(why_not, "watching %s: ", kinds[kind].kind->plural);
         informer_tell_outage(informer, why_not);
@@ -209,12 +213,32 @@ bool controllers_are_synced(struct controllers *controllers, struct buf *why_not
     return true;
 }
 
+int64_t controllers_blind_for(struct controllers *controllers)
+{
+    int64_t longest = 0;
+
+    for (enum kind kind = 0; kind < KINDS; kind++) {
+        struct informer *informer = controllers->of[kind].informer;
+        int64_t lasts = informer_is_refused(informer) ? 0 : informer_fails_for(informer);
+
+        if (lasts > longest)
+            longest = lasts;
+    }
+    return longest;
+}
+
 void controllers_measure(struct controllers *controllers)
 {
     for (enum kind kind = 0; kind < KINDS; kind++) {
-        struct workqueue_stats stats;
+        struct controller *controller = &controllers->of[kind];
+        const char *name = kinds[kind].name;
+        struct workqueue_stats queue;
+        struct operations_stats operations;
 
-        workqueue_stats(controllers->of[kind].queue, &stats);
-        metric_set(controllers->depth, (double)stats.depth, kinds[kind].name, NULL);
+        workqueue_stats(controller->queue, &queue);
+        operations_stats(controller->operations, &operations);
+        metric_set(controllers->depth, (double)queue.depth, name, NULL);
+        metric_set(controllers->parked, (double)operations.parked, name, NULL);
+        metric_set(controllers->parked_bytes, (double)operations.parked_bytes, name, NULL);
     }
 }

@@ -20,7 +20,7 @@ struct entry {
 struct informer {
     struct informer_config config;
     struct kube_watch *watch;
-    _Atomic bool is_synced;
+    _Atomic bool is_synced, is_refused;
     struct outage outage;
     pthread_mutex_t lock; /* of objects; only the watch's callbacks change them */
     struct strmap objects;
@@ -137,6 +137,8 @@ static void fail(struct informer *informer, const struct error *error)
 
     if (absent && str_equal(error->reason, "NotServed"))
         err_set(&why, error->code, error->reason, "%s", absent);
+    atomic_store(&informer->is_refused,
+                 why.code == ERR_FORBIDDEN || str_equal(why.reason, "NotServed"));
     if (outage_goes_on(&informer->outage, &why, system_clock.monotonic(&system_clock)))
         log_warn("a watch failed, and is tried again", "kind", informer->config.ref.kind->kind,
                  "reason", why.reason, "error", why.message, NULL);
@@ -166,6 +168,10 @@ static void on_event(void *arg, enum kube_watch_event event, const struct value 
         break;
     case KUBE_WATCH_ERROR:
         fail(informer, error);
+        break;
+    case KUBE_WATCH_WORKS:
+        outage_ends(&informer->outage);
+        log_info("a watch works again", "kind", informer->config.ref.kind->kind, NULL);
         break;
     }
 }
@@ -206,6 +212,16 @@ void informer_free(struct informer *informer)
 bool informer_synced(const struct informer *informer)
 {
     return atomic_load(&informer->is_synced);
+}
+
+int64_t informer_fails_for(struct informer *informer)
+{
+    return outage_lasts(&informer->outage, system_clock.monotonic(&system_clock));
+}
+
+bool informer_is_refused(const struct informer *informer)
+{
+    return atomic_load(&informer->is_refused);
 }
 
 void informer_tell_outage(struct informer *informer, struct buf *to)

@@ -95,6 +95,8 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
         return run_cancel_latest(run, "the Spec was deleted", error);
     if (r < 0)
         return err_copy(error, &problem);
+    if (!attempt_is_listed(attempt)) /* it is there, and another's by now */
+        return 0;
     if (api_is_deleting(run->object))
         return deletion_begin(attempt, result, error);
     if (run->policy.suspend)
@@ -140,6 +142,17 @@ static void supersede(struct attempt *attempt)
     attempt_end(attempt);
 }
 
+/* The Spec left the watch: nothing is said of it, since whoever has it now goes on under the same
+ * Release. */
+static void let_go(struct attempt *attempt)
+{
+    struct error left = {0};
+
+    err_set(&left, ERR_CANCELLED, "Cancelled", "the Spec is not watched any more");
+    operation_log_failure(&attempt->run, &left, false);
+    attempt_end(attempt);
+}
+
 /* It goes on later, under the same Release. */
 static void evict(struct attempt *attempt, const struct clock_source *clock)
 {
@@ -149,9 +162,8 @@ static void evict(struct attempt *attempt, const struct clock_source *clock)
         log_warn("what an operation waits for could not be said", "namespace",
                  attempt->object.namespace_name, "spec", attempt->object.name, "error",
                  problem.message, NULL);
+    operation_log_eviction(&attempt->run);
     attempt_evict(attempt, clock);
-    log_info("an operation that waits was evicted: it is begun again later", "namespace",
-             attempt->object.namespace_name, "spec", attempt->object.name, NULL);
 }
 
 static int reconcile(struct attempt *attempt, const struct reconcile_context *context,
@@ -161,6 +173,8 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
     int r;
 
     attempt->run.cancel = cancel;
+    if (attempt->operation && attempt_has_left(attempt))
+        let_go(attempt);
     if (attempt->operation && attempt_is_outdated(attempt))
         supersede(attempt);
     if (attempt->operation && attempt_is_chosen(attempt))

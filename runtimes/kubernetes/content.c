@@ -44,7 +44,6 @@ void content_done(struct content *content)
 {
     buf_done(&content->foreign.text);
     buf_done(&content->refused.text);
-    buf_done(&content->refused_kinds);
     buf_done(&content->unknown.text);
 }
 
@@ -183,12 +182,6 @@ static int on_item(void *arg, const struct value *item, struct error *error)
     return 0;
 }
 
-static void add_refused(struct content *content, const char *resource)
-{
-    buf_printf(&content->refused_kinds, "%s%s", content->refused.count ? "," : "", resource);
-    add_name(&content->refused, resource);
-}
-
 /* The server answered that it has no such kind, and does not know it by its own list. */
 static bool has_vanished(const struct look *look)
 {
@@ -221,7 +214,7 @@ static int list_kind(struct look *look, const char *namespace_name, struct error
     if (r == ERR_CANCELLED)
         return err_copy(error, &problem);
     if (r == ERR_FORBIDDEN)
-        add_refused(look->content, resource);
+        add_name(&look->content->refused, resource);
     else if (!str_equal(problem.reason, "NotServed") || !has_vanished(look))
         add_name(&look->content->unknown,
                  arena_printf(&look->arena, "%s (%.120s)", resource, problem.message));
@@ -234,7 +227,6 @@ static void look_init(struct look *look, struct runtime_session *session,
     *look = (struct look){.session = session, .call = call, .content = content};
     buf_init(&content->foreign.text, 0);
     buf_init(&content->refused.text, 0);
-    buf_init(&content->refused_kinds, 0);
     buf_init(&content->unknown.text, 0);
     content->more = false;
     if (session->service_account)

@@ -18,7 +18,7 @@ static int check_owner(const struct runtime_target *target, const struct observa
     if (owner == OWNER_OTHER && !str_equal(recorded, seen->uid))
         return err_set(error, ERR_CONFLICT, "ConflictDetected",
                        "it exists and is managed by another tool (Helm, Flux, Argo CD or an "
-                       "applyset): adoptionPolicy AdoptIfUnowned leaves it alone");
+                       "applyset): remove it from one of the two");
     if (seen->terminating)
         return err_set(error, ERR_UNAVAILABLE, "Terminating",
                        "it is being deleted; it is made again when it is gone");

@@ -115,14 +115,10 @@ int session_time_left(const struct runtime_session *session, const struct runtim
 
 /* ---- hint.c ---- */
 
-/* Adds to an error of a right that is missing what would give it, ready to be typed; the reason is
- * AccessDenied then. */
+/* Adds to an error of a right that is missing what would give it, ready to be typed, or whose it is
+ * to give; the reason is AccessDenied then. */
 void session_add_hint(const struct runtime_session *session, const struct kube_ref *place,
                       struct error *error);
-/* Makes a role that allows the verbs on the resources ("pods,roles.rbac.authorization.k8s.io"), and
- * binds it to the service account; in the whole cluster where there is no namespace. */
-char *session_role_command(const struct runtime_session *session, const char *which,
-                           const char *verbs, const char *resources, const char *namespace_name);
 /* What roles and bindings are called that commands of hints make. All names of one service account
  * begin with that for "". */
 char *session_rights_name(const struct runtime_session *session, const char *which);

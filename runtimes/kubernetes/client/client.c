@@ -14,6 +14,7 @@
 #include "runtimes/kubernetes/client/identity.h"
 #include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/pause.h"
+#include "runtimes/kubernetes/client/trust.h"
 
 #define DEFAULT_TIMEOUT 60000 /* ms */
 #define BACKOFF_BASE    100
@@ -24,6 +25,7 @@ struct kube_client {
     struct http_client *control, *control_watches;
     struct http_loop *watch_loop, *control_watch_loop;
     struct kube_identity *identity;
+    struct kube_trust *trust;
     int (*guard)(void *arg, struct error *error);
     void *guard_arg;
     atomic_uint_fast64_t reads, dry_runs, writes, retries;
@@ -54,6 +56,7 @@ int kube_client_new(const struct kube_client_config *config, struct kube_client 
     client->guard = config->guard;
     client->guard_arg = config->guard_arg;
     client->identity = kube_identity_new(server, &system_clock);
+    client->trust = kube_trust_new(server, &system_clock);
     rc = http_client_new(config->requests, &http, &client->requests, error);
     if (rc == 0)
         rc = http_client_new(config->watches, &http, &client->watches, error);
@@ -77,6 +80,7 @@ void kube_client_free(struct kube_client *client)
     http_client_free(client->control);
     http_client_free(client->control_watches);
     kube_identity_free(client->identity);
+    kube_trust_free(client->trust);
     free(client);
 }
 
@@ -103,6 +107,26 @@ struct http_loop *kube_client_watch_loop(struct kube_client *client, bool for_te
 static struct http_client *http_of(struct kube_client *client, const struct kube_request *request)
 {
     return request->impersonate || request->for_tenant ? client->requests : client->control;
+}
+
+/* ---- Whom we trust ---- */
+
+static void trust_ca(void *arg, const char *pem)
+{
+    struct kube_client *client = arg;
+
+    http_client_set_ca(client->requests, pem);
+    http_client_set_ca(client->watches, pem);
+    http_client_set_ca(client->control, pem);
+    http_client_set_ca(client->control_watches, pem);
+}
+
+bool kube_client_doubt_ca(struct kube_client *client, const struct error *failure, unsigned version)
+{
+    if (!str_equal(failure->reason, "TLSVerification"))
+        return false;
+    kube_trust_look(client->trust, true, trust_ca, client);
+    return kube_trust_version(client->trust) != version;
 }
 
 /* ---- Identity ---- */
@@ -138,6 +162,7 @@ int kube_client_identity(struct kube_client *client, const char *impersonate, ch
 
     if (impersonate && !is_header_value(impersonate))
         return err_set(error, ERR_INVALID, "InvalidUser", "that is no user to act for");
+    kube_trust_look(client->trust, false, trust_ca, client);
     rc = kube_identity_header(client->identity, &authorization, error);
     if (rc < 0)
         return rc;
@@ -165,6 +190,7 @@ struct exchange {
     bool is_repeatable;
     bool is_begun;      /* on_body was called */
     bool has_new_token; /* a 401 was answered with another token, once */
+    bool has_new_ca;    /* a server that could not be verified, with another CA, once */
     bool is_in_doubt;   /* an attempt may have been carried out */
     int64_t deadline;
 };
@@ -458,6 +484,7 @@ static enum verdict try(struct exchange *exchange, int64_t left, struct http_res
     int64_t began = system_clock.monotonic(&system_clock);
     bool is_to_complete = exchange->request->complete_once_sent;
     bool was_in_doubt = exchange->is_in_doubt;
+    unsigned ca = kube_trust_version(exchange->client->trust);
     enum verdict verdict;
 
     *rc = attempt(exchange, is_to_complete && left < DEFAULT_TIMEOUT ? DEFAULT_TIMEOUT : left,
@@ -465,6 +492,10 @@ static enum verdict try(struct exchange *exchange, int64_t left, struct http_res
     if (*rc < 0) {
         response->status = 0;
         verdict = judge_failure(exchange, response, rc, error);
+        if (!exchange->has_new_ca && kube_client_doubt_ca(exchange->client, error, ca)) {
+            exchange->has_new_ca = true;
+            verdict = VERDICT_RETRY_AT_ONCE;
+        }
     } else {
         verdict = judge_answer(exchange, response, ret, rc, error);
     }

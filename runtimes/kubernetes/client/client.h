@@ -9,7 +9,8 @@
  * are not 2xx become errors by api_error.h.
  *
  * Identity: the client's own (config.h; a token file is read again when it
- * changed, and after a 401), and on a user's behalf by impersonation.
+ * changed, and after a 401), and on a user's behalf by impersonation. The CA's
+ * file is read again, too, when the server cannot be verified any more (trust.h).
  *
  * Every mutating request passes the guard (leader election), or a permit of
  * its own, at the last moment before it is sent. Thread-safe.
@@ -132,5 +133,9 @@ int kube_client_identity(struct kube_client *client, const char *impersonate, ch
                          size_t *ret_count, struct error *error);
 /* After a 401: the token is read again. */
 void kube_client_forget_token(struct kube_client *client);
+/* After a failure: a CA that could not verify the server is read again. version: that was tried with;
+ * true: there is another one by now. */
+bool kube_client_doubt_ca(struct kube_client *client, const struct error *failure,
+                          unsigned version);
 
 #endif

@@ -24,6 +24,7 @@ void kube_config_free(struct kube_config *config)
         return;
     free(config->server);
     free(config->ca_pem);
+    free(config->ca_file);
     free(config->cert_pem);
     secret_free(config->key_pem);
     secret_free(config->token);
@@ -113,8 +114,9 @@ static bool decode_lines(const char *data, struct buf *to)
     return is_base64 && strlen(to->data) == to->length;
 }
 
+/* ret_file (may be NULL): where it was read from, if it was a file. */
 static int pem_of(const struct value *object, const char *field, const char *folder, char **ret,
-                  struct error *error)
+                  char **ret_file, struct error *error)
 {
     _cleanup_free_ char *data_field = str_printf("%s-data", field), *path = NULL;
     _cleanup_buf_ struct buf decoded = BUF_INIT;
@@ -135,6 +137,8 @@ static int pem_of(const struct value *object, const char *field, const char *fol
     rc = file_read_text(path, ret, error);
     if (rc < 0)
         err_wrap(error, "%s", field);
+    else if (ret_file)
+        *ret_file = TAKE(path);
     return rc;
 }
 
@@ -184,7 +188,8 @@ static int read_cluster(const struct value *cluster, const char *folder, struct 
         return rc;
     config->tls_server_name = str_new(text_of(cluster, "tls-server-name"));
     config->proxy_url = str_new(text_of(cluster, "proxy-url"));
-    return pem_of(cluster, "certificate-authority", folder, &config->ca_pem, error);
+    return pem_of(cluster, "certificate-authority", folder, &config->ca_pem, &config->ca_file,
+                  error);
 }
 
 /* ---- User ---- */
@@ -225,10 +230,10 @@ static int read_user(const struct value *user, const char *folder, struct kube_c
 
     if (rc < 0)
         return rc;
-    rc = pem_of(user, "client-certificate", folder, &config->cert_pem, error);
+    rc = pem_of(user, "client-certificate", folder, &config->cert_pem, NULL, error);
     if (rc < 0)
         return rc;
-    rc = pem_of(user, "client-key", folder, &config->key_pem, error);
+    rc = pem_of(user, "client-key", folder, &config->key_pem, NULL, error);
     if (rc < 0)
         return rc;
     if (!config->cert_pem != !config->key_pem)

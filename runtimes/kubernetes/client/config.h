@@ -19,6 +19,7 @@
 struct kube_config {
     char *server;          /* https://host:port[/prefix], no slash at its end */
     char *ca_pem;          /* NULL: the system's CAs */
+    char *ca_file;         /* the file that it was read from, which may be replaced; or NULL */
     char *cert_pem, *key_pem;
     char *token;           /* a fixed one, or NULL */
     char *token_file;      /* one that rotates: re-read as it changes */

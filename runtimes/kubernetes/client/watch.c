@@ -56,7 +56,8 @@ struct kube_watch {
     char *token;   /* of the list's next page; NULL: the first */
     char *version; /* to watch from; NULL: to be listed */
     bool is_synced;
-    bool has_shown; /* the watch that runs has shown something */
+    bool has_failed; /* that was said, and nothing else since */
+    bool has_shown;  /* the watch that runs has shown something */
     int64_t started_at;
     unsigned failures; /* in a row */
 };
@@ -117,6 +118,24 @@ static int take_event(void *arg, const struct value *value, struct error *error)
     return 0;
 }
 
+/* An error was said: now it works. */
+static void say_it_works(struct kube_watch *watch)
+{
+    if (!watch->has_failed)
+        return;
+    watch->has_failed = false;
+    watch->on_event(watch->arg, KUBE_WATCH_WORKS, NULL, NULL);
+}
+
+/* A watch may be silent for minutes: that it was granted is enough. */
+static void on_status(void *arg, int status)
+{
+    struct kube_watch *watch = arg;
+
+    if (watch->events && status / 100 == 2)
+        say_it_works(watch);
+}
+
 static int on_body(void *arg, const char *data, size_t length, struct error *error)
 {
     struct kube_watch *watch = arg;
@@ -173,7 +192,11 @@ static char *begin(struct kube_watch *watch, int64_t *ret_silence)
 /* Mutex held. */
 static int start_stream(struct kube_watch *watch, struct error *error)
 {
-    struct http_request request = {.method = "GET", .on_body = on_body, .on_body_arg = watch};
+    struct http_request request = {.method = "GET",
+                                   .on_body = on_body,
+                                   .on_body_arg = watch,
+                                   .on_status = on_status,
+                                   .on_status_arg = watch};
     const char *headers[4] = {accept_header(watch)};
     char **identity, *path;
     size_t n_identity;
@@ -224,6 +247,7 @@ static void start_later(struct kube_watch *watch)
 
 static void fail(struct kube_watch *watch, const struct error *why)
 {
+    watch->has_failed = true;
     watch->on_event(watch->arg, KUBE_WATCH_ERROR, NULL, why);
     start_later(watch);
 }
@@ -264,6 +288,7 @@ static void page_ended(struct kube_watch *watch)
     list_page_done(&watch->page);
     if (watch->version) {
         known_end_list(&watch->known, give_deleted, watch);
+        say_it_works(watch);
         if (!watch->is_synced)
             watch->on_event(watch->arg, KUBE_WATCH_SYNCED, NULL, NULL);
         watch->is_synced = true;
@@ -322,6 +347,7 @@ static void on_end(void *arg, const struct http_response *response, const struct
     list_page_done(&watch->page);
     if (why.code == ERR_UNAUTHENTICATED)
         kube_client_forget_token(watch->client);
+    kube_client_doubt_ca(watch->client, &why, 0);
     if (why.code == ERR_GONE) { /* a matter of course: nothing to report */
         list_again(watch);
         start_later(watch);

@@ -21,6 +21,7 @@ enum kube_watch_event {
     KUBE_WATCH_DELETED, /* the last that was seen of the object: its metadata at least */
     KUBE_WATCH_SYNCED,  /* the first list is complete (object: NULL); once */
     KUBE_WATCH_ERROR,   /* failed, and will be tried again (object: NULL, error set) */
+    KUBE_WATCH_WORKS,   /* after errors: the server lists or watches again (object: NULL) */
 };
 
 struct kube_watch_config {

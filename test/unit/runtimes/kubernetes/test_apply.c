@@ -157,7 +157,7 @@ static void applies_or_says_why_not(void)
          {DISCOVERY, {.expect = PATCH, .status = 403, .body = DENIED}},
          ERR_FORBIDDEN,
          "AccessDenied",
-         "; to allow it: kubectl create rolebinding kusion:team:deployer:edit ",
+         "; to allow it: kubectl create role kusion:team:deployer:patch-configmaps ",
          OUTCOME_NOT_SENT},
         {"a namespace that is going",
          MAP("a"),

@@ -110,6 +110,37 @@ static void sends_all_on_one_connection(void)
     live_stop(&live);
 }
 
+/* The CA's file is replaced while the client lives: requests go on. */
+static void reads_a_ca_that_was_rotated(void)
+{
+    char path[] = "/tmp/kusion-live-ca-XXXXXX";
+    struct kube_client_config config = {0};
+    struct harness harness = {0};
+    struct kube_config own;
+    struct error error = {0};
+    struct live live;
+    FILE *file;
+
+    if (!live_start(&live))
+        return;
+    close(mkstemp(path));
+    own = *live.config;
+    own.ca_pem = NULL; /* the system's CAs do not know it */
+    own.ca_file = path;
+    config.config = &own;
+    harness_connect(&harness, &config);
+    EXPECT_INT(harness_get(harness.client, "/api", NULL, &error), ERR_INVALID,
+               "not before there is one that knows it");
+    file = fopen(path, "w");
+    fputs(live.config->ca_pem, file);
+    fclose(file);
+    error = (struct error){0};
+    EXPECT_INT(harness_get(harness.client, "/api", NULL, &error), 0, error.message);
+    harness_stop(&harness, true);
+    unlink(path);
+    live_stop(&live);
+}
+
 static void verifies_the_server(void)
 {
     struct kube_config strange = {0};
@@ -567,8 +598,8 @@ static void hands_a_lease_over(void)
 }
 
 SUITE(live, TEST(sends_all_on_one_connection), TEST(verifies_the_server),
-      TEST(applies_and_changes_nothing_twice), TEST(deletes_only_what_was_meant),
-      TEST(acts_for_others), TEST(names_what_the_server_refuses),
+      TEST(reads_a_ca_that_was_rotated), TEST(applies_and_changes_nothing_twice),
+      TEST(deletes_only_what_was_meant), TEST(acts_for_others), TEST(names_what_the_server_refuses),
       TEST(tells_a_missing_namespace_from_a_missing_object), TEST(lists_in_constant_memory),
       TEST(follows_through_broken_connections), TEST(discovers_a_kind_that_just_came),
       TEST(hands_a_lease_over))
