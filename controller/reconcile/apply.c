@@ -281,7 +281,12 @@ static int announce(struct attempt *attempt, struct error *error)
 {
     int r = 0;
 
-    if (attempt->kind == ATTEMPT_NEW)
+    /* Of a Spec that was never applied there are Releases only if there was another of its name.
+     * Where the first cannot be made, for whatever reason, it is looked what there is. */
+    if (attempt->is_first)
+        release_begin_first(attempt->run.context, &attempt->run.subject, RELEASE_APPLY,
+                            &attempt->release);
+    if (attempt->kind == ATTEMPT_NEW && !attempt->release)
         r = find_release(attempt, error);
     if (r >= 0 && attempt->kind == ATTEMPT_NEW)
         r = begin_release(attempt, error);
@@ -352,6 +357,8 @@ int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct
 
     operation_log_start(run, RELEASE_APPLY);
     attempt->kind = run_says(run, "True", NULL) ? ATTEMPT_RESYNC : ATTEMPT_NEW;
+    attempt->is_first =
+        attempt->kind == ATTEMPT_NEW && !run_has_finalizer(run) && !run_last_attempted(run);
     if (parse(attempt, &failure) < 0)
         return apply_refused(attempt, &failure, result, error);
     begin_plan(attempt, &failure);

@@ -8,6 +8,7 @@ struct operations {
     struct operations_config config;
     pthread_mutex_t lock;
     struct strmap attempts;  /* by key */
+    struct strmap news;      /* by key: the versions of objects that are new */
     const char *why_no_more; /* NULL: operations may be begun */
     _Atomic size_t parked;   /* bytes: the sum over the attempts */
 };
@@ -19,6 +20,7 @@ struct operations *operations_new(const struct operations_config *config)
     operations->config = *config;
     pthread_mutex_init(&operations->lock, NULL);
     strmap_init(&operations->attempts);
+    strmap_init(&operations->news);
     return operations;
 }
 
@@ -124,6 +126,27 @@ static struct attempt *attempt_new(struct operations *operations, const char *ke
     return attempt;
 }
 
+/* ---- What is new ---- */
+
+void operations_tell_new(struct operations *operations, const char *key, const char *version)
+{
+    char *both = str_printf("%s%c%s", version, '\0', key); /* freed as one, by the version */
+
+    pthread_mutex_lock(&operations->lock);
+    free(strmap_remove(&operations->news, key));
+    strmap_put(&operations->news, both + strlen(version) + 1, both);
+    pthread_mutex_unlock(&operations->lock);
+}
+
+static void free_news(struct operations *operations)
+{
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->news, e));)
+        free(e->value);
+    strmap_done(&operations->news);
+}
+
+/* ---- One attempt's life ---- */
+
 /* All but what is known of its object. */
 static void empty(struct attempt *attempt)
 {
@@ -161,6 +184,7 @@ static void attempt_free(struct attempt *attempt)
     attempt_end(attempt);
     free(attempt->key);
     free(attempt->names);
+    free(attempt->new_version);
     free(attempt);
 }
 
@@ -177,6 +201,7 @@ void operations_free(struct operations *operations)
     for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->attempts, e));)
         attempt_free(e->value);
     strmap_done(&operations->attempts);
+    free_news(operations);
     pthread_mutex_destroy(&operations->lock);
     free(operations);
 }
@@ -193,6 +218,10 @@ struct attempt *operations_enter(struct operations *operations, const char *key)
         attempt = attempt_new(operations, key);
         if (attempt)
             strmap_put(&operations->attempts, attempt->key, attempt);
+    }
+    if (attempt) {
+        free(attempt->new_version);
+        attempt->new_version = strmap_remove(&operations->news, key);
     }
     pthread_mutex_unlock(&operations->lock);
     return attempt;

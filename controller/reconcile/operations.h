@@ -52,6 +52,7 @@ struct attempt {
     char *key;              /* "namespace/name" */
     struct spec_key object; /* the same, taken apart */
     char *names;            /* what `object` borrows */
+    char *new_version;      /* of its object, which the watch has just brought; NULL: it is not new */
 
     /* With the table's lock. */
     struct object_version read, told; /* their uids are owned */
@@ -67,6 +68,7 @@ struct attempt {
     struct run run;
     struct spec *spec; /* until the operation has it */
     enum attempt_kind kind;
+    bool is_first;           /* nothing was ever begun for the object: it had no finalizer */
     struct release *release; /* NULL: none yet; of UNTOLD the one that succeeded */
     int64_t revision;
     char digest[HASH_HEX_SIZE]; /* of the plan */
@@ -133,6 +135,8 @@ void attempt_end(struct attempt *attempt);
 /* is_asked_for: somebody wants the object to be looked at, changed or not. */
 void operations_tell(struct operations *operations, const char *key,
                      const struct object_version *now, bool is_asked_for);
+/* There is a new object: the first reconcile of the key finds its resourceVersion in the attempt. */
+void operations_tell_new(struct operations *operations, const char *key, const char *version);
 /* Cancels all that there are, and all that come. reason: of static storage. */
 void operations_cancel(struct operations *operations, const char *reason);
 

@@ -6,6 +6,10 @@
 #include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/log.h"
+#include "runtimes/kubernetes/client/path.h"
+
+/* ms: another API server than the watch's may not have the version yet. */
+#define READ_NEW_TIMEOUT 2000
 
 /* ---- Reading ---- */
 
@@ -25,6 +29,23 @@ static int load_unreadable(struct run *run, const char *path, const struct error
     return 0;
 }
 
+/* As the watch has just brought it: the API server has that in memory, decoded. Where it does not,
+ * or says anything else, it is asked for the Spec as it is now. */
+static int read_new(struct attempt *attempt, const char *path)
+{
+    struct run *run = &attempt->run;
+    _cleanup_buf_ struct buf query = BUF_INIT;
+    struct kube_request request = {
+        .method = "GET", .expect = "Spec", .cancel = run->cancel, .timeout = READ_NEW_TIMEOUT};
+
+    if (!attempt->new_version)
+        return ERR_NOT_FOUND;
+    buf_add_str(&query, path);
+    kube_path_query(&query, "resourceVersion", attempt->new_version);
+    request.path = query.data;
+    return kube_do(run->context->client, &request, &run->object, NULL);
+}
+
 static int load(struct attempt *attempt, struct error *why_unreadable, struct error *error)
 {
     struct run *run = &attempt->run;
@@ -33,7 +54,9 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
     int r;
 
     run->subject.key = attempt->object;
-    r = kube_get(run->context->client, path, "Spec", run->cancel, &run->object, why_unreadable);
+    r = read_new(attempt, path);
+    if (r < 0)
+        r = kube_get(run->context->client, path, "Spec", run->cancel, &run->object, why_unreadable);
     if (r == ERR_TOO_LARGE)
         r = load_unreadable(run, path, why_unreadable, error);
     else if (r < 0)
