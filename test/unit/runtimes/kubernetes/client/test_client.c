@@ -643,7 +643,7 @@ static void tells_whether_it_may_have_been_done(void)
          false,
          {{.status = 200, .body = "<html>"}},
          1,
-         ERR_INTERNAL,
+         ERR_UNAVAILABLE,
          true},
     };
 
