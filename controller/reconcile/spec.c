@@ -195,6 +195,10 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
         *result = (struct reconcile_result){RECONCILE_WAITING, rests};
         return 0;
     }
+    if (attempt_has_no_room(attempt, context->clock)) {
+        *result = (struct reconcile_result){RECONCILE_WAITING, ROOM_INTERVAL};
+        return 0;
+    }
     attempt->run.context = context;
     attempt->run.cancel = cancel;
     r = begin(attempt, result, error);
