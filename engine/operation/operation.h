@@ -89,6 +89,11 @@ void operation_plan(struct operation *operation, struct spec *spec);
 /* From PLANNED on; NULL: it could not be made. Problems of single resources are in their changes. */
 const struct plan *operation_get_plan(struct operation *operation);
 
+/* Bytes that it holds, about. PLANNED. */
+size_t operation_memory(struct operation *operation);
+/* Bytes that an operation of the Spec is likely to hold once it is planned. */
+size_t operation_estimate(const struct spec *spec);
+
 struct operation_apply {
     int64_t revision;
     bool verify; /* look at the health of what is unchanged, too */
