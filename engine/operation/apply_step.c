@@ -88,7 +88,7 @@ static int carry_out(struct operation *operation, struct node *node, struct runt
     case PLAN_UPDATE:
         return operation_make(operation, node, step, &outcome->now, error);
     case PLAN_DEFERRED:
-        return operation_set_deferred(step->reason, error);
+        return operation_set_deferred(node, step->reason, error);
     default:
         return err_set(error, ERR_INTERNAL, "UnexpectedAction", "planned as \"%s\"",
                        plan_action_name(step->action));
@@ -174,7 +174,7 @@ enum walk_verdict operation_apply_step(struct operation *operation, struct node 
         return WALK_FAILED;
     }
     if (change->action == PLAN_DEFERRED) {
-        operation_set_deferred(change->reason, error);
+        operation_set_deferred(node, change->reason, error);
         return WALK_FAILED;
     }
     if (change->action == PLAN_UNCHANGED && !operation->how.verify &&

@@ -66,10 +66,14 @@ enum walk_verdict operation_park(struct node *node, struct walk_visit *visit)
     return WALK_PARKED;
 }
 
-int operation_set_deferred(const char *reason, struct error *error)
+int operation_set_deferred(const struct node *node, const char *reason, struct error *error)
 {
-    return err_set(error, ERR_UNAVAILABLE, "Deferred", "%s",
-                   reason ? reason : "it cannot be planned yet");
+    if (!reason)
+        reason = "it cannot be planned yet";
+    if (node->needs_approval)
+        return err_set(error, ERR_UNAVAILABLE, OPERATION_NEEDS_APPROVAL,
+                       "%s: it is done after another round of approval", reason);
+    return err_set(error, ERR_UNAVAILABLE, "Deferred", "%s", reason);
 }
 
 bool operation_may_heal(const struct error *error)

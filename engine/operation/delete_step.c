@@ -11,12 +11,6 @@ static const char *deposed_of(const struct node *node)
     return node->deposed ? node->deposed : operation_change(node)->deposed;
 }
 
-static enum ledger_when when_of(const struct node *node)
-{
-    return node->binding && operation_ops(node)->flags & RUNTIME_IS_RECORDED ? LEDGER_NOW
-                                                                             : LEDGER_SOON;
-}
-
 /* ---- When it is gone ---- */
 
 /* What goes last and was in it: it went with it, and nobody may have the right to look any more. */
@@ -45,26 +39,6 @@ static bool is_to_be_made_anew(const struct node *node)
            !(operation_ops(node)->flags & RUNTIME_CREATES_BLINDLY);
 }
 
-static const struct record *intent_of(const struct operation *operation, const struct node *node)
-{
-    const struct plan_change *change = operation_change(node);
-    _cleanup_value_ const struct value *dependencies =
-        operation_dependencies(operation, node->index);
-    _cleanup_value_ const struct value *attributes =
-        operation_intended(change->step->attributes, change->resource->attributes);
-    _cleanup_value_ const struct value *extensions =
-        operation_intended(change->step->extensions, change->resource->extensions);
-
-    return record_new(&(struct record){.status = RECORD_INTENT,
-                                       .id = change->id,
-                                       .type = change->type,
-                                       .attributes = attributes,
-                                       .extensions = extensions,
-                                       .dependencies = dependencies,
-                                       .revision = operation->how.revision,
-                                       .action = PLAN_REPLACE});
-}
-
 /* is_gone: from the world, with what was in it; else it is only forgotten. */
 static void drop(struct operation *operation, struct node *node, bool is_gone)
 {
@@ -76,63 +50,17 @@ static void drop(struct operation *operation, struct node *node, bool is_gone)
     if (is_gone)
         n = drop_content(operation, node, changes);
     if (is_gone && is_to_be_made_anew(node)) {
-        intent = intent_of(operation, node);
+        intent = operation_intent(node, PLAN_REPLACE);
         changes[n++] = (struct ledger_change){.put = intent};
     } else {
         changes[n++] =
             (struct ledger_change){.id = operation_change(node)->id, .deposed = deposed_of(node)};
     }
     /* What cannot be stored yet is kept by the ledger, and nothing new begins. */
-    ledger_land(operation->ledger, changes, n, when_of(node), NULL);
+    ledger_land(operation->ledger, changes, n, operation_ledger_when(node), NULL);
 }
 
 /* ---- The step ---- */
-
-/* A step is applied once: what was tried, and failed, is planned again before it is tried again. */
-static int plan_anew(struct operation *operation, struct node *node, const struct record *record,
-                     struct error *error)
-{
-    struct planned planned = {0};
-    int r;
-
-    if (operation_change(node)->resource)
-        r = operation_plan_removal(operation, node, record, &planned, error);
-    else
-        r = operation_plan_one(operation, node, NULL, true, &planned, error);
-    if (r >= 0) {
-        struct runtime_step **to = planned.removal ? &node->removal : &node->step;
-
-        plan_step_free(*to);
-        *to = planned.removal ? TAKE(planned.removal) : TAKE(planned.step);
-        node->needs_removal_plan = false;
-    }
-    planned_done(&planned);
-    return r;
-}
-
-/* Whether it has to be replaced at all is known only now. */
-static int plan_replacement_anew(struct operation *operation, struct node *node,
-                                 const struct record *record, struct error *error)
-{
-    struct planned planned = {0};
-    int r = operation_plan_one(operation, node, record, true, &planned, error);
-
-    if (r >= 0) {
-        node->stays = planned.action != PLAN_REPLACE;
-        node->step = TAKE(planned.step);
-        node->removal = TAKE(planned.removal);
-    }
-    planned_done(&planned);
-    return r;
-}
-
-static bool is_to_be_planned_anew(const struct node *node)
-{
-    const struct plan_change *change = operation_change(node);
-
-    return change->action == PLAN_REPLACE && !change->create_first &&
-           node->operation->step_changes[node->index].has_unknown && !node->step;
-}
 
 /* NULL: nothing is to be done in the world. */
 static struct runtime_step *step_of(const struct node *node)
@@ -192,8 +120,10 @@ static int look_whether_it_is_ours(struct operation *operation, struct node *nod
 {
     struct error problem = {0};
 
-    if (plan_anew(operation, node, record, &problem) < 0)
-        return problem.code == ERR_CONFLICT ? error->code : err_copy(error, &problem);
+    if (operation_plan_removal_anew(operation, node, record, &problem) < 0)
+        return problem.code == ERR_CONFLICT && !str_equal(problem.reason, PLAN_STALE)
+                   ? error->code
+                   : err_copy(error, &problem);
     return is_left(step_of(node)) ? 1 : error->code;
 }
 
@@ -239,7 +169,7 @@ static bool is_renamed(const struct operation *operation, const struct node *nod
 static enum walk_verdict defer(struct node *node, const struct runtime_step *step,
                                struct walk_visit *visit, struct error *error)
 {
-    operation_set_deferred(step->reason, error);
+    operation_set_deferred(node, step->reason, error);
     node->needs_removal_plan = true;
     return operation_retry(node, visit, error);
 }
@@ -297,7 +227,6 @@ enum walk_verdict operation_delete_step(struct operation *operation, struct node
     struct plan_change *change = operation_change(node);
     _cleanup_(record_unref_p) const struct record *record =
         ledger_get(operation->ledger, change->id, deposed_of(node));
-    bool is_unplanned = !change->resource && change->error && !node->step;
     int r;
 
     if (!record)
@@ -307,14 +236,12 @@ enum walk_verdict operation_delete_step(struct operation *operation, struct node
         return WALK_FAILED;
     }
     if (change->action == PLAN_DEFERRED) {
-        operation_set_deferred(change->reason, error);
+        operation_set_deferred(node, change->reason, error);
         return WALK_FAILED;
     }
     r = ledger_check(operation->ledger, error);
-    if (r >= 0 && (node->needs_removal_plan || is_unplanned))
-        r = plan_anew(operation, node, record, error);
-    if (r >= 0 && is_to_be_planned_anew(node))
-        r = plan_replacement_anew(operation, node, record, error);
+    if (r >= 0)
+        r = operation_due_removal(operation, node, record, error);
     if (r < 0)
         return operation_retry(node, visit, error);
     if (is_needless(node))

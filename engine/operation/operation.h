@@ -32,6 +32,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/executor/executor.h"
+#include "engine/plan/approved.h"
 #include "engine/plan/plan.h"
 #include "engine/runtime.h"
 #include "engine/spec/spec.h"
@@ -58,6 +59,7 @@ struct operation_config {
     unsigned parallelism;        /* calls at once, of each runtime */
     int64_t timeout;             /* ms without progress, not counting calls in flight */
     struct cancel *cancel;       /* for operation_new() alone */
+    struct approved_plan *approved; /* what may be carried out; a reference is taken. NULL: all of the plan */
 
     /* It is PLANNED, or ENDED. Posts and returns: it runs on the executor's threads, and must not call
      * the operation. Not after operation_free(). May be NULL. */
@@ -73,6 +75,19 @@ struct operation_config {
 
 struct operation;
 
+/*
+ * With an approved plan nothing is done that it does not have. It is compared when the changes are
+ * planned: where any is stale, the operation is PLANNED with ERR_CONFLICT PlanStale, cannot be
+ * applied, and has changed nothing. A step that has to be planned anew when it is due is compared
+ * again: then nothing new begins, what is under way comes to its end, and the operation ENDS with
+ * PlanStale.
+ *
+ * What could not be planned when the plan was approved is not done: it is RESULT_DEFERRED with this
+ * reason, and so is the operation's error, if nothing worse happened. Another plan has to be
+ * approved for it.
+ */
+#define OPERATION_NEEDS_APPROVAL "ApprovalNeeded"
+
 /* Opens State, which blocks. Errors: ledger_open()'s. */
 int operation_new(const struct operation_config *config, struct operation **ret,
                   struct error *error);
@@ -86,7 +101,8 @@ struct ledger *operation_ledger(struct operation *operation);
  * has is to go. */
 void operation_plan(struct operation *operation, struct spec *spec);
 
-/* From PLANNED on; NULL: it could not be made. Problems of single resources are in their changes. */
+/* From PLANNED on; NULL: it could not be made. Problems of single resources are in their changes. Of a
+ * stale plan it is what would be done now. */
 const struct plan *operation_get_plan(struct operation *operation);
 
 struct operation_apply {

@@ -43,6 +43,7 @@ struct node {
     bool is_delete_sent;
     bool needs_plan;                /* what was planned does not hold any more, or was tried */
     bool needs_removal_plan;        /* likewise, of the object that is to go */
+    bool needs_approval;            /* it is DEFERRED, and the approved plan does not cover it */
     unsigned failures;              /* in a row, that waiting may mend */
     const char *deposed;            /* what its recorded object is called while it makes room; arena */
     struct runtime_step *step;      /* owned: planned anew when it was due; NULL: as the plan has it */
@@ -74,10 +75,11 @@ struct operation {
     enum stage stage;
     size_t n_begun, n_done; /* of the pieces of work that come before a stage's walk */
     struct error error;
+    struct error stale; /* that what is planned now is not what was approved; its code 0: it is */
 
     struct spec *spec; /* NULL: nothing is wanted */
     struct plan *plan;
-    bool is_planned; /* whole, and without an error of the whole */
+    bool is_planned; /* the plan is whole: it can be shown, stale or not */
     struct node *nodes; /* of the plan's changes */
     struct ledger_records records; /* when planning began */
     struct operation_results results; /* under the lock */
@@ -102,8 +104,10 @@ struct operation {
     uint32_t waits_for; /* a change that waits, or STEP_NONE */
 };
 
-/* ---- operation.c ---- */
+/* ---- session.c ---- */
 
+void operation_make_bindings(struct operation *operation);
+void operation_free_bindings(struct operation *operation);
 int64_t operation_now(const struct operation *operation);
 /* Into the plan's arena, which visits share. */
 const char *operation_text(struct operation *operation, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -113,6 +117,17 @@ int operation_session(struct operation *operation, const struct node *node,
                       struct runtime_session **ret, struct error *error);
 const struct runtime_ops *operation_ops(const struct node *node);
 struct plan_change *operation_change(const struct node *node);
+
+/* ---- run.c ---- */
+
+/* The operation's task (executor.h). */
+struct task_answer operation_run(void *arg);
+/* The walk over the steps. */
+void operation_begin_steps(struct operation *operation);
+/* All with the lock held. */
+void operation_set_phase(struct operation *operation, enum operation_phase phase);
+void operation_end_planning(struct operation *operation, const struct error *error);
+void operation_end(struct operation *operation, const struct error *error);
 
 /* ---- target.c ---- */
 
@@ -138,13 +153,12 @@ int operation_relate(struct operation *operation, struct error *error);
 
 /* A look at all targets of one runtime. */
 void operation_prefetch(struct operation *operation, struct binding *binding);
-/* The planning walk. ERR_INVALID CyclicDependency. */
-int operation_begin_planning(struct operation *operation, struct error *error);
 enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_visit *visit);
-/* What can be told only when all are planned, and the steps. */
+
+/* ---- conclude_plan.c ---- */
+
+/* What can be told only when all are planned: whether the approved plan holds, and the steps. */
 int operation_conclude_plan(struct operation *operation, struct error *error);
-/* The walk over the steps. */
-void operation_begin_steps(struct operation *operation);
 /* ERR_CONFLICT DeletionGuardTripped: it leaves, and a resource of the Spec would go with it. */
 int operation_guard_content(const struct node *node, struct error *error);
 
@@ -184,21 +198,35 @@ int operation_settle_doubt(struct operation *operation, struct node *node,
 int operation_resolve(struct operation *operation, const struct value *value, bool is_due,
                       const struct value **ret, struct error *error);
 
+/* ---- records.c ---- */
+
+int64_t operation_wall_clock(const struct operation *operation);
+/* When what becomes of a node has to be durable. */
+enum ledger_when operation_ledger_when(const struct node *node);
+/* Array of the ids that a resource of the Spec comes after. */
+const struct value *operation_dependencies(const struct operation *operation, uint32_t change);
+/* A value that State can have: with null for what is not known, which nothing that was made should
+ * be any more. A reference; NULL stays NULL. */
+const struct value *operation_storable(const struct value *value);
+/* What State is told of a resource before it is made: the attributes as planned, or as written where
+ * the planned ones are not known yet. A reference. */
+const struct record *operation_intent(const struct node *node, enum plan_action action);
+/* The recorded object goes on under a name of its own, so that the id is free for another: its
+ * record, under that name. A reference. */
+const struct record *operation_depose(struct operation *operation, struct node *node);
+
 /* ---- begin.c ---- */
 
 /* Intents and what else State has to know before anything is changed. */
 int operation_record_intents(struct operation *operation, struct error *error);
-/* How a record is named that makes room for another of its id. */
-const char *operation_name_deposed(struct operation *operation, const struct node *node);
-/* Array of the ids that a resource of the Spec comes after. */
-const struct value *operation_dependencies(const struct operation *operation, uint32_t change);
-/* What an intent says of a resource: as planned, where that is known. A reference; or NULL. */
-const struct value *operation_intended(const struct value *planned, const struct value *written);
 
+/* ---- head.c ---- */
+
+enum moment { AT_BEGIN, AT_END, AT_SUCCESS };
+void operation_set_head(struct operation *operation, enum moment moment);
 /* ms without progress that an earlier operation under this revision, which did not come to its end,
  * had waited when it is continued now; negative: there was none. */
 int64_t operation_time_lost(struct operation *operation, int64_t revision);
-
 /* All steps have ended: State is told. The error: what stands for all that failed. */
 int operation_conclude(struct operation *operation, struct error *error);
 
@@ -217,8 +245,8 @@ void operation_set_action(struct node *node, enum plan_action action);
 void operation_wake_waiting(struct operation *operation, uint32_t step);
 /* Parks the visit until the node's object changes, or for a while. */
 enum walk_verdict operation_park(struct node *node, struct walk_visit *visit);
-/* ERR_UNAVAILABLE Deferred. reason: of the runtime; or NULL. */
-int operation_set_deferred(const char *reason, struct error *error);
+/* ERR_UNAVAILABLE Deferred, or OPERATION_NEEDS_APPROVAL. reason: of the runtime; or NULL. */
+int operation_set_deferred(const struct node *node, const char *reason, struct error *error);
 /* An answer that is missing, or one that asks to try again: not a refusal. */
 bool operation_may_heal(const struct error *error);
 /* Parks it after such an error; FAILED for others. */
@@ -235,11 +263,21 @@ size_t operation_measure(const struct operation *operation);
 /* The change has come to its end: what only its own visits need goes. By the last of them. */
 void operation_let_go(struct node *node);
 
-/* ---- make.c ---- */
+/* ---- due.c ---- */
 
-/* The step to be carried out now: as planned, or planned anew. prior: what State has. */
+/* The step to be carried out now: as planned, or planned anew. ERR_CONFLICT PlanStale: it is not
+ * what was approved, and the operation ends. */
 int operation_due_step(struct operation *operation, struct node *node, struct runtime_step **ret,
                        struct error *error);
+/* The same of an object that is to go: record is what State has of it. The step is the node's. */
+int operation_due_removal(struct operation *operation, struct node *node,
+                          const struct record *record, struct error *error);
+/* Plans anew how it goes. */
+int operation_plan_removal_anew(struct operation *operation, struct node *node,
+                                const struct record *record, struct error *error);
+
+/* ---- make.c ---- */
+
 /* Carries a step out that makes something, with what State has to know before and after. now: as
  * it is after that, the caller's to clean up. */
 int operation_make(struct operation *operation, struct node *node, struct runtime_step *step,
@@ -248,10 +286,6 @@ int operation_make(struct operation *operation, struct node *node, struct runtim
 int operation_confirm(struct operation *operation, struct node *node,
                       const struct runtime_step *step, struct runtime_outcome *outcome,
                       struct error *error);
-
-/* A value that State can have: with null for what is not known, which nothing that was made should
- * be any more. A reference; NULL stays NULL. */
-const struct value *operation_storable(const struct value *value);
 
 /* ---- apply_step.c, delete_step.c ---- */
 
@@ -272,6 +306,9 @@ void operation_end_result(struct operation *operation, uint32_t change, enum res
 /* The walk's word for a step that ended without a verdict of its own visit. */
 void operation_end_step(struct operation *operation, uint32_t step, enum walk_outcome outcome,
                         uint32_t cause);
+/* A change is not what was approved: it has FAILED, nothing new begins, and what has not begun is
+ * CANCELLED. Visits under way come to their end. Not under the lock. */
+void operation_end_stale(struct operation *operation, uint32_t change, const struct error *error);
 /* All that did not come to their end are CANCELLED, for this error. */
 void operation_abandon_results(struct operation *operation, const struct error *error);
 

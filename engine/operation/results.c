@@ -125,6 +125,16 @@ static void run_out_of_time(struct operation *operation, uint32_t change)
     operation_end_result(operation, change, RESULT_CANCELLED, &error);
 }
 
+/* What was to be done once the steps that were approved are not those that are due. */
+static void give_up(struct operation *operation, uint32_t change)
+{
+    struct error error = {0};
+
+    err_set(&error, ERR_CANCELLED, PLAN_STALE, "%s: the approved plan is stale",
+            operation->results.items[change].started ? "not waited for any more" : "not begun");
+    operation_end_result(operation, change, RESULT_CANCELLED, &error);
+}
+
 void operation_end_step(struct operation *operation, uint32_t step, enum walk_outcome outcome,
                         uint32_t cause)
 {
@@ -136,8 +146,22 @@ void operation_end_step(struct operation *operation, uint32_t step, enum walk_ou
         skip(operation, node, cause);
     else if (outcome == WALK_OUTCOME_TIMED_OUT)
         time_out(operation, node->change);
+    else if (outcome == WALK_OUTCOME_CANCELLED && operation->stale.code)
+        give_up(operation, node->change);
     else if (outcome == WALK_OUTCOME_CANCELLED && !cancel_fired(operation->cancel))
         run_out_of_time(operation, node->change);
+}
+
+void operation_end_stale(struct operation *operation, uint32_t change, const struct error *error)
+{
+    pthread_mutex_lock(&operation->lock);
+    operation_end_result(operation, change, RESULT_FAILED, error);
+    if (!operation->stale.code) {
+        err_copy(&operation->stale, error);
+        err_wrap(&operation->stale, "%s", operation->plan->changes[change].id);
+        walk_stop(operation->walk, false);
+    }
+    pthread_mutex_unlock(&operation->lock);
 }
 
 static void cancel(struct operation *operation, uint32_t change, const struct error *error)
@@ -275,19 +299,39 @@ static void count(const struct operation_results *results, struct tally *ret)
     }
 }
 
+/* One that stands for all that are deferred: as long as there is one that the approval covers, it
+ * is not a new approval that they wait for. NULL: none is. */
+static const struct operation_result *find_deferred(const struct operation_results *results)
+{
+    const struct operation_result *found = NULL;
+
+    for (size_t i = 0; i < results->count; i++) {
+        const struct operation_result *result = &results->items[i];
+
+        if (result->status != RESULT_DEFERRED)
+            continue;
+        if (!str_equal(result->error->reason, OPERATION_NEEDS_APPROVAL))
+            return result;
+        if (!found)
+            found = result;
+    }
+    return found;
+}
+
 /* Nothing failed, and not all is done. */
 static int tell_unfinished(const struct operation_results *results, const struct tally *tally,
                            const char *what, struct error *error)
 {
     size_t left = tally->skipped + tally->cancelled + tally->deferred;
+    const struct operation_result *deferred = find_deferred(results);
 
     if (tally->cancelled)
         return err_set(error, tally->late ? ERR_TIMEOUT : ERR_CANCELLED,
                        tally->late ? "Timeout" : "Cancelled", "%s: %zu not done", what, left);
-    for (size_t i = 0; i < results->count; i++)
-        if (results->items[i].status == RESULT_DEFERRED)
-            return err_set(error, ERR_UNAVAILABLE, "Deferred", "%s: %zu not done yet: %s: %s", what,
-                           left, results->items[i].change->id, results->items[i].error->message);
+    if (deferred)
+        return err_set(error, ERR_UNAVAILABLE, deferred->error->reason,
+                       "%s: %zu not done yet: %s: %s", what, left, deferred->change->id,
+                       deferred->error->message);
     return err_set(error, ERR_CANCELLED, "Cancelled", "%s: %zu not done", what, left);
 }
 
