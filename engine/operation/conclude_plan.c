@@ -1,8 +1,4 @@
 /* What can be told only when every change is planned. */
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
 #include "engine/operation/private.h"
@@ -55,73 +51,6 @@ static void keep_renamed(struct operation *operation)
             change->action = PLAN_FORGET;
     }
     strmap_done(&uids);
-}
-
-/* ---- The approved plan ---- */
-
-/* Changes of a stale plan that one message names; the rest is counted. */
-#define NAMED_CHANGES 3
-
-/* What could not be planned when the plan was approved: it is left for another round. An error that
- * nothing heals stays what it is. */
-static void leave_uncovered(struct operation *operation, struct plan_change *change)
-{
-    if (change->error && !operation_may_heal(change->error))
-        return;
-    free(TAKE(change->error));
-    if (change->action != PLAN_DEFERRED)
-        change->reason = "it could not be planned when the plan was approved";
-    plan_step_free(TAKE(change->step));
-    plan_step_free(TAKE(change->removal));
-    change->action = PLAN_DEFERRED;
-    operation->nodes[change - operation->plan->changes].needs_approval = true;
-}
-
-/* Before the steps are made: what is left out, and which replacements create first. Where half of
- * the steps are done, fewer of the others may force an order, and the approved one holds. */
-static void take_approved(struct operation *operation, const struct approved_plan *approved)
-{
-    for (size_t i = 0; i < operation->plan->n_changes; i++) {
-        struct plan_change *change = &operation->plan->changes[i];
-
-        if (approved_plan_check(approved, change, NULL) == NOT_COVERED)
-            leave_uncovered(operation, change);
-        else if (change->action == PLAN_REPLACE && !change->cannot_create_first)
-            change->create_first =
-                change->create_first || approved_plan_creates_first(approved, change);
-    }
-}
-
-static int refuse(struct operation *operation, const struct buf *named, size_t n_stale,
-                  struct error *error)
-{
-    char more[64] = "";
-
-    if (n_stale > NAMED_CHANGES)
-        snprintf(more, sizeof(more), "; and %zu more", n_stale - NAMED_CHANGES);
-    err_set(error, ERR_CONFLICT, PLAN_STALE, "the approved plan is stale: %s%s", named->data, more);
-    pthread_mutex_lock(&operation->lock);
-    err_copy(&operation->stale, error);
-    pthread_mutex_unlock(&operation->lock);
-    return error->code;
-}
-
-/* Everything that would be done is what was approved; else nothing is. */
-static int check_approved(struct operation *operation, const struct approved_plan *approved,
-                          struct error *error)
-{
-    _cleanup_buf_ struct buf named = BUF_INIT;
-    size_t n_stale = 0;
-
-    for (size_t i = 0; i < operation->plan->n_changes; i++) {
-        const struct plan_change *change = &operation->plan->changes[i];
-        struct error problem = {0};
-
-        if (approved_plan_check(approved, change, &problem) >= 0 || n_stale++ >= NAMED_CHANGES)
-            continue;
-        buf_printf(&named, "%s%s: %s", named.length ? "; " : "", change->id, problem.message);
-    }
-    return n_stale ? refuse(operation, &named, n_stale, error) : 0;
 }
 
 /* ---- The steps ---- */
@@ -178,15 +107,13 @@ static int check_whole(struct operation *operation, struct error *error)
 
 int operation_conclude_plan(struct operation *operation, struct error *error)
 {
-    const struct approved_plan *approved = operation->config.approved;
     int r = check_whole(operation, error);
 
     if (r < 0)
         return r;
     keep_renamed(operation);
     guard_content(operation);
-    if (approved)
-        take_approved(operation, approved);
+    operation_take_approved(operation);
     r = make_steps(operation, error);
-    return r >= 0 && approved ? check_approved(operation, approved, error) : r;
+    return r < 0 ? r : operation_check_approved(operation, error);
 }

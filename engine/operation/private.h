@@ -44,6 +44,7 @@ struct node {
     bool needs_plan;                /* what was planned does not hold any more, or was tried */
     bool needs_removal_plan;        /* likewise, of the object that is to go */
     bool needs_approval;            /* it is DEFERRED, and the approved plan does not cover it */
+    bool is_compared_later;         /* with the approved plan: when it is planned anew, as it gets due */
     unsigned failures;              /* in a row, that waiting may mend */
     const char *deposed;            /* what its recorded object is called while it makes room; arena */
     struct runtime_step *step;      /* owned: planned anew when it was due; NULL: as the plan has it */
@@ -161,6 +162,14 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
 int operation_conclude_plan(struct operation *operation, struct error *error);
 /* ERR_CONFLICT DeletionGuardTripped: it leaves, and a resource of the Spec would go with it. */
 int operation_guard_content(const struct node *node, struct error *error);
+
+/* ---- approved.c: nothing, where no approval is needed ---- */
+
+/* Before the steps are made: leaves out what the approved plan does not cover, and takes over the
+ * order of its replacements. */
+void operation_take_approved(struct operation *operation);
+/* With the steps: everything that would be done is what was approved. ERR_CONFLICT PlanStale. */
+int operation_check_approved(struct operation *operation, struct error *error);
 
 /* ---- plan_one.c ---- */
 

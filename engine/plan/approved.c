@@ -244,23 +244,29 @@ static enum plan_action action_of(const struct plan_change *change)
     return change->action;
 }
 
-static bool makes_the_same(const struct approved_plan *approved, const struct approved_step *step,
-                           const struct plan_change *change, bool is_whole)
+enum extent { ALL_OF_IT, BUT_WHAT_IS_MADE };
+
+static bool is_same(const struct approved_plan *approved, const struct approved_step *step,
+                    const struct plan_change *change, enum plan_action action, enum extent extent)
 {
+    bool is_half = step->action == PLAN_REPLACE && action == PLAN_CREATE;
     struct digest_halves now;
 
+    if (step->action != action && !is_half)
+        return false;
     digest_halves_of(change, step->unknown, approved->key, &now);
-    return str_equal(now.made, step->halves.made) &&
-           (!is_whole || (str_equal(now.removed, step->halves.removed) &&
-                          change->create_first == step->create_first));
+    if (extent == ALL_OF_IT && !str_equal(now.made, step->halves.made))
+        return false;
+    return is_half || action != PLAN_REPLACE ||
+           (str_equal(now.removed, step->halves.removed) &&
+            change->create_first == step->create_first);
 }
 
 static int check_wanted(const struct approved_plan *approved, const struct plan_change *change,
-                        struct error *error)
+                        enum extent extent, struct error *error)
 {
     const struct approved_step *step = first_of(approved, change);
     enum plan_action action = action_of(change);
-    bool is_same;
 
     while (step && step->leaves)
         step = next_of(approved, change, step + 1);
@@ -268,12 +274,7 @@ static int check_wanted(const struct approved_plan *approved, const struct plan_
         return refuse(NULL, action, error);
     if (step->action == PLAN_DEFERRED)
         return NOT_COVERED;
-    if (step->action == action)
-        is_same = makes_the_same(approved, step, change, action == PLAN_REPLACE);
-    else
-        is_same = step->action == PLAN_REPLACE && action == PLAN_CREATE &&
-                  makes_the_same(approved, step, change, false);
-    return is_same ? CONFORMS : refuse(step, action, error);
+    return is_same(approved, step, change, action, extent) ? CONFORMS : refuse(step, action, error);
 }
 
 /* Nothing in the world is touched when an object is forgotten: it may be, where its end was
@@ -325,15 +326,27 @@ static bool was_planned(const struct approved_plan *approved, const struct plan_
     return true;
 }
 
-int approved_plan_check(const struct approved_plan *approved, const struct plan_change *change,
-                        struct error *error)
+static int check(const struct approved_plan *approved, const struct plan_change *change,
+                 enum extent extent, struct error *error)
 {
     if (!is_planned(change))
         return was_planned(approved, change) ? CONFORMS : NOT_COVERED;
     if (change->action == PLAN_UNCHANGED || change->action == PLAN_NONE || is_gone(change))
         return CONFORMS;
-    return change->resource ? check_wanted(approved, change, error)
+    return change->resource ? check_wanted(approved, change, extent, error)
                             : check_leaving(approved, change, error);
+}
+
+int approved_plan_check(const struct approved_plan *approved, const struct plan_change *change,
+                        struct error *error)
+{
+    return check(approved, change, ALL_OF_IT, error);
+}
+
+int approved_plan_check_known(const struct approved_plan *approved,
+                              const struct plan_change *change, struct error *error)
+{
+    return check(approved, change, BUT_WHAT_IS_MADE, error);
 }
 
 int approved_plan_check_removal(const struct approved_plan *approved,

@@ -56,6 +56,12 @@ enum conformity {
  */
 int approved_plan_check(const struct approved_plan *approved, const struct plan_change *change,
                         struct error *error);
+/*
+ * The same where values are unknown now that were known when the plan was approved: all but what is
+ * made is compared. The rest is for approved_plan_check(), when they are known.
+ */
+int approved_plan_check_known(const struct approved_plan *approved,
+                              const struct plan_change *change, struct error *error);
 /* The same of the deletion of a resource's old object, which a replacement takes away. */
 int approved_plan_check_removal(const struct approved_plan *approved,
                                 const struct plan_change *change,
