@@ -32,8 +32,8 @@ static bool makes_way(const struct operation *operation, const struct plan_chang
            strmap_get(&operation->spec->by_id, change->id);
 }
 
-/* Whoever finds an intent after a crash looks whether its object was made. Where that cannot be
- * told, each call is marked instead, right before it (make.c). */
+/* After a crash, an intent makes the next operation look for the object. Where objects cannot be
+ * found again, each create is marked instead, right before its call (make.c). */
 static bool needs_intent(const struct node *node, const struct plan_change *change)
 {
     return change->resource && !change->error && !change->record && change->step &&
@@ -41,7 +41,7 @@ static bool needs_intent(const struct node *node, const struct plan_change *chan
            !(operation_ops(node)->flags & RUNTIME_CREATES_BLINDLY);
 }
 
-/* An intent whose object is not there, and that no call can make any more. */
+/* An intent without an object, and without a call that could still make it. */
 static bool is_void(const struct plan_change *change)
 {
     return !change->resource && change->action == PLAN_FORGET &&
@@ -77,7 +77,8 @@ int operation_record_intents(struct operation *operation, struct error *error)
             add(&batch, (struct ledger_change){.put = operation_intent(&operation->nodes[i],
                                                                        plan->changes[i].action)});
     operation_set_head(operation, AT_BEGIN);
-    /* Before deletions it also proves that nobody else is at work. */
+    /* Before deletions State is written even without changes: that fails if another leader is at
+     * work. */
     if (batch.count || is_needed)
         r = ledger_begin(operation->ledger, batch.items, batch.count, error);
     else

@@ -30,8 +30,8 @@ static void guard_content(struct operation *operation)
     }
 }
 
-/* An object that goes on under another id (its API version changed, say) is not deleted as the old
- * one. */
+/* An object may go on under another id, because its API version changed, say. Then the old id is
+ * forgotten, and the object is not deleted. */
 static void keep_renamed(struct operation *operation)
 {
     struct plan *plan = operation->plan;
@@ -92,7 +92,7 @@ static int make_steps(struct operation *operation, struct error *error)
 
 /* ---- The whole ---- */
 
-/* Where time ran out, some changes were not looked at. */
+/* If planning ran out of time, some changes were not looked at. */
 static int check_whole(struct operation *operation, struct error *error)
 {
     struct walk_counts counts;

@@ -2,7 +2,7 @@
  */
 #include "engine/operation/private.h"
 
-/* What a deletion has to know, too, where the Spec cannot be read any more by then. */
+/* The policy is kept in State, too: a deletion needs it when the Spec cannot be read any more. */
 static const struct value *policy_of(const struct spec *spec)
 {
     const struct value *fields = value_get(spec->source, "spec");
@@ -33,8 +33,8 @@ int64_t operation_time_lost(struct operation *operation, int64_t revision)
     return lost > 0 ? lost : 0;
 }
 
-/* Until everything is as the Spec has it, State belongs to the Spec that it was made for: not
- * before all that was inherited is applied again or dealt with. */
+/* State may have been inherited from an earlier Spec of this name. It belongs to this Spec from the
+ * first success on: by then, all that was inherited is applied again, or gone. */
 void operation_set_head(struct operation *operation, enum moment moment)
 {
     struct arena arena = ARENA_INIT;

@@ -7,7 +7,7 @@
 #include "engine/operation/private.h"
 
 #define CALL_ID_SIZE 64
-/* ms that a call which has ended for us may still be at work on the other side. */
+/* ms that the other side may go on working for a call which we have given up. */
 #define EFFECT_GRACE 60000
 
 static bool is_blind(const struct node *node)
@@ -17,7 +17,8 @@ static bool is_blind(const struct node *node)
 
 /* ---- Records ---- */
 
-/* What is recorded of it, whatever becomes of it. dependencies: the caller's reference. */
+/* What State has of a resource whatever becomes of the call. dependencies: the caller's reference.
+ */
 static struct record describe(const struct node *node, const struct runtime_step *step,
                               const struct value *dependencies)
 {
@@ -50,7 +51,7 @@ static bool makes_room(const struct node *node, const struct runtime_step *step)
            !node->deposed;
 }
 
-/* ms that a call may take: a step without a limit has what is left of the operation's time. */
+/* ms that the call of a step may take: its own limit, or what is left of the operation's time. */
 static int64_t time_of(struct operation *operation, const struct runtime_step *step)
 {
     struct runtime_call call = operation_call(operation);
@@ -74,7 +75,8 @@ static void mark_call(struct operation *operation, const struct node *node,
     record->call.until = now + time_of(operation, step) + EFFECT_GRACE;
 }
 
-/* Durable before the call. A world that can be asked what is ours was told by an intent. */
+/* Records that a create begins, durably, before it is sent. Where objects can be found again, the
+ * intent is there already. */
 static int record_begin(struct operation *operation, struct node *node,
                         const struct runtime_step *step, struct error *error)
 {
@@ -112,7 +114,7 @@ static void take_observation(struct record *record, const struct runtime_outcome
     record->memory = outcome->memory;
 }
 
-/* Where a secret went in, it is secret in what came out. */
+/* Values that are secret in the attributes are marked as secret in the result. */
 static int land_marked(struct node *node, struct record *record, struct error *error)
 {
     _cleanup_value_ const struct value *known = operation_storable(record->result);
@@ -132,7 +134,7 @@ static bool was_applied_before(const struct operation *operation, const struct n
     return known && known->status == RECORD_APPLIED;
 }
 
-/* An earlier call, whose answer was lost, may still take effect: its intent says so. */
+/* The intent says until when an earlier call, whose answer was lost, may take effect. */
 static bool may_still_land(const struct operation *operation, const struct node *node)
 {
     _cleanup_(record_unref_p) const struct record *known =
@@ -142,7 +144,7 @@ static bool may_still_land(const struct operation *operation, const struct node 
            operation_wall_clock(operation) < known->call.until;
 }
 
-/* Nothing came of a create: State is as it was before. */
+/* A create changed nothing: State gets back what it had before. */
 static int land_nothing(struct operation *operation, struct node *node, struct error *error)
 {
     const struct plan_change *change = operation_change(node);
@@ -166,7 +168,7 @@ static int land_nothing(struct operation *operation, struct node *node, struct e
     return ledger_land(operation->ledger, changes, n, operation_ledger_when(node), error);
 }
 
-/* What the call did may be there, or may be yet: what was recorded before it stays. */
+/* The call may have taken effect, or may do so yet: the record from before it stays. */
 static int land_doubt(struct operation *operation, struct node *node,
                       const struct runtime_outcome *outcome, struct error *error)
 {
@@ -184,7 +186,7 @@ static int land_doubt(struct operation *operation, struct node *node,
     return land(node, &record, error);
 }
 
-/* It failed, and something is there. */
+/* The call failed, and an object is there. */
 static int land_partial(struct operation *operation, struct node *node,
                         const struct runtime_step *step, const struct runtime_outcome *outcome,
                         struct error *error)
@@ -237,8 +239,8 @@ int operation_confirm(struct operation *operation, struct node *node,
 
 /* ---- The call ---- */
 
-/* What could not be stored yet is kept by the ledger, and nothing new begins: so the call counts.
- */
+/* An error of the ledger is not the call's: the ledger keeps what it could not store, and nothing
+ * new begins. */
 static int send(struct operation *operation, struct node *node, struct runtime_step *step,
                 struct runtime_outcome *outcome, struct error *error)
 {

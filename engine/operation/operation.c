@@ -40,7 +40,7 @@ static void free_nodes(struct operation *operation)
     free(operation->nodes);
 }
 
-/* The last of: its owner, and the visits under way when that let go of it. */
+/* When the owner and the last visit under way have let go of it. */
 static void destroy(void *arg)
 {
     struct operation *operation = arg;
@@ -114,7 +114,7 @@ void operation_free(struct operation *operation)
     if (!operation)
         return;
     pthread_mutex_lock(&operation->lock);
-    operation->config.on_change = NULL; /* its owner knows */
+    operation->config.on_change = NULL; /* the owner is told nothing any more */
     operation->config.on_park = NULL;
     pthread_mutex_unlock(&operation->lock);
     operation_cancel(operation, "Abandoned");
@@ -179,7 +179,7 @@ void operation_apply(struct operation *operation, const struct operation_apply *
     task_poke(operation->task);
 }
 
-/* What was planned stays to be looked at; what was carried out, too. */
+/* The plan and the results stay, to be shown. */
 void operation_cancel(struct operation *operation, const char *reason)
 {
     struct error error = {0};

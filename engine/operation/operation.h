@@ -7,22 +7,23 @@
  *   operation_apply()   carries it out: intents into State, then step by step
  *
  * An operation has no thread: it is a task of the executor, and costs nothing
- * while it waits for the world. on_change tells whoever owns it that it is
- * planned, or has ended; how it goes on in between is there to be asked.
+ * while it waits for the world. on_change tells its owner that it is planned,
+ * or has ended. In between the owner can ask how it goes on.
  *
  *   NEW -> PLANNING -> PLANNED -> RUNNING <-> PARKED -> ENDED
  *
  * operation_cancel() ends it at once: nothing new begins, and what is not done
- * is CANCELLED. Calls in flight come to their end by themselves, and land in
- * the ledger; an operation that is planned meanwhile finds them there.
+ * is CANCELLED. Calls in flight come to their end by themselves, and their
+ * outcomes land in the ledger. An operation that is planned meanwhile finds
+ * them there.
  *
  * Killed at any point and begun again, an operation ends in the same place:
  * State is written before the first create and before deletes, and what it
  * says is checked against the world each time. Begun again under the same
  * revision, its time counts on.
  *
- * One that is parked may be freed for the memory that it holds, after a
- * ledger_flush(), and begun again later: that is the same, without a kill.
+ * A parked operation may be freed for its memory, after a ledger_flush(), and
+ * begun again later, as after a kill.
  *
  * Thread-safe. What is returned is borrowed, and as long as the operation
  * unless said otherwise.
@@ -54,7 +55,7 @@ struct operation_config {
     struct runtime *const *runtimes;
     size_t n_runtimes;
     const struct permit *permit; /* asked before every change; NULL: allowed */
-    struct runtime_scope scope;  /* copied; identity_leaves is the operation's own to say */
+    struct runtime_scope scope;  /* copied; identity_leaves is set by the operation */
     int64_t epoch;               /* of the leader */
     unsigned parallelism;        /* calls at once, of each runtime */
     int64_t timeout;             /* ms without progress, not counting calls in flight */
@@ -67,8 +68,8 @@ struct operation_config {
     /* It is PARKED, and holds about so many bytes; 0: it is not any more. Otherwise as on_change. */
     void (*on_park)(void *arg, size_t bytes);
     void *arg;
-    /* A call has landed whose operation had been ended before: the Spec is worth a look. From any
-     * thread, as long as the executor lives. May be NULL. */
+    /* A call has landed after its operation had ended: the Spec should be looked at. From any thread,
+     * as long as the executor lives. May be NULL. */
     void (*on_landed)(void *arg, const struct spec_key *key);
     void *landed_arg;
 };
@@ -91,7 +92,7 @@ struct operation;
 /* Opens State, which blocks. Errors: ledger_open()'s. */
 int operation_new(const struct operation_config *config, struct operation **ret,
                   struct error *error);
-/* Cancels what is not ended; visits under way go on, and hold what they need. */
+/* Cancels the operation, unless it has ended. Visits under way go on, and hold what they need. */
 void operation_free(struct operation *operation);
 DEFINE_CLEANUP(struct operation *, operation_free)
 
@@ -120,8 +121,8 @@ enum operation_phase operation_phase(struct operation *operation);
 /* Blocks until it is PLANNED or ENDED, whichever it is on its way to. For tests and command lines. */
 enum operation_phase operation_wait(struct operation *operation);
 
-/* Of planning, when PLANNED; of the whole, when ENDED. 0: it succeeded. Else what stands for it in a
- * condition; the results tell of each. */
+/* When PLANNED: the error of planning; when ENDED: of the whole. 0: it succeeded. The error stands for
+ * all; the results tell of each change. */
 int operation_error(struct operation *operation, struct error *error);
 
 /* ---- Results ---- */
@@ -139,7 +140,7 @@ enum result_status {
 /* How it goes with one change of the plan. */
 struct operation_result {
     const struct plan_change *change;
-    enum plan_action action;  /* what was done, where that is another than was planned */
+    enum plan_action action;  /* what was done: another than was planned, perhaps */
     enum result_status status;
     bool is_waiting;          /* PENDING: begun, and waiting for the world: error says for what */
     const struct error *error; /* why not; NULL: none */

@@ -11,7 +11,7 @@
 
 /* ---- Hints ---- */
 
-/* Hints that are missing cost a request each, later: so an error is none here. */
+/* An error is ignored: each hint that is missing only costs a request later. */
 void operation_prefetch(struct operation *operation, struct binding *binding)
 {
     const struct plan *plan = operation->plan;
@@ -41,8 +41,8 @@ void operation_prefetch(struct operation *operation, struct binding *binding)
 
 /* ---- One visit ---- */
 
-/* Where a secret went in, it is secret in what comes out. step: the one that tells of the change as
- * a whole. */
+/* The diff of a change. Values that are secret in the attributes are hidden in it. step: the one
+ * that describes the change as a whole. */
 static void show_difference(const struct operation *operation, struct plan_change *change,
                             const struct runtime_step *step)
 {
@@ -76,8 +76,9 @@ static void take(struct operation *operation, struct plan_change *change, struct
     planned_done(planned);
 }
 
-/* What State has may be about to change by a call that an earlier operation made. 0: there is none,
- * or it takes long, which defers the change; 1: it is waited for. */
+/* A call of an earlier operation may still be in flight, and change what State has of the resource.
+ * 1: a short call, which is waited for. 0: there is none, or it takes long: then the change is
+ * deferred. */
 static int wait_for_call(struct operation *operation, struct plan_change *change,
                          struct walk_visit *visit)
 {
@@ -103,7 +104,8 @@ static bool is_before(const struct operation *operation, int64_t until)
     return operation->config.clock->now(operation->config.clock) < until;
 }
 
-/* A create was begun, and its outcome never told. While it may be under way, nothing is done. */
+/* A create was begun, and its outcome is not recorded. While that create may still take effect, the
+ * change is deferred. */
 static bool may_still_be_made(struct operation *operation, struct plan_change *change)
 {
     if (!operation_is_in_flight(operation, change->record))
@@ -113,8 +115,8 @@ static bool may_still_be_made(struct operation *operation, struct plan_change *c
     return true;
 }
 
-/* The answer to its creation was lost, and it is not there: not forgotten before it cannot come any
- * more. */
+/* The answer to a create was lost, and there is no object. State keeps the record until the create
+ * cannot take effect any more. */
 static void keep_doubtful(struct operation *operation, struct plan_change *change)
 {
     const struct record *record = change->record;
@@ -126,8 +128,8 @@ static void keep_doubtful(struct operation *operation, struct plan_change *chang
     change->reason = "the answer to its creation was lost, and it may still appear";
 }
 
-/* A call of an earlier operation may have landed since the changes were listed, or come to nothing.
- * What has another type now is another change's. */
+/* The record may have changed since the changes were listed: a call of an earlier operation has
+ * ended. A record of another type belongs to another change. */
 static void refresh_record(struct operation *operation, struct plan_change *change)
 {
     const struct record *now = ledger_get(operation->ledger, change->id, change->deposed);
@@ -152,7 +154,7 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
     refresh_record(operation, change);
     if (change->action == PLAN_DEFERRED || may_still_be_made(operation, change))
         return WALK_DONE;
-    /* A problem of one resource is its own: all others are planned, too. */
+    /* A problem of one resource does not keep the others from being planned. */
     if (operation_settle_doubt(operation, node, &change->record, &error) < 0 ||
         operation_plan_one(operation, node, change->record, false, &planned, &error) < 0)
         change->error = err_new(&error);
@@ -162,6 +164,6 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
         take(operation, change, &planned);
     planned_done(&planned);
     keep_doubtful(operation, change);
-    observation_done(&node->hint); /* of no use any more */
+    observation_done(&node->hint); /* it is out of date by the time of the next plan */
     return WALK_DONE;
 }

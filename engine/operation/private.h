@@ -2,8 +2,27 @@
  * Shared by the files of this folder.
  *
  * An operation has two stages, planning and carrying out, and each is a walk:
- * over the Spec's resources (and what leaves), then over the steps. Its lock is
- * held for its own fields alone, never while a runtime or the ledger works.
+ * over the changes (the Spec's resources, and what leaves), then over the
+ * steps. Its lock is held for its own fields alone, never while a runtime or
+ * the ledger works.
+ *
+ * The files, in an order in which they can be read:
+ *
+ *   operation.c      the owner's functions
+ *   run.c            phases and stages: what the executor runs
+ *   session.c        sessions with runtimes
+ *   relate.c         the list of changes, and the edges among them
+ *   planning.c       a visit of the planning walk;  plan_one.c: one change;
+ *                    target.c, resolve.c: what a runtime is told of a resource
+ *   conclude_plan.c  what only the whole plan tells;  approved.c: whether it is
+ *                    what was approved
+ *   begin.c          what State has to know first;  records.c, head.c: how State
+ *                    is told
+ *   carry_out.c      a visit of a step;  apply_step.c, delete_step.c: the two
+ *                    kinds;  due.c: planned anew;  make.c: the call;  doubt.c:
+ *                    creates whose outcome is not known
+ *   results.c        what became of each change
+ *   memory.c         what it all holds
  */
 #ifndef ENGINE_OPERATION_PRIVATE_H
 #define ENGINE_OPERATION_PRIVATE_H
@@ -27,8 +46,8 @@ struct binding {
     struct error *error; /* why it could not be opened */
 };
 
-/* What is known of one change while the operation lives. Written by visits of its own, which are
- * one at a time; what others read is under the lock. */
+/* One change while the operation lives. Its visits, one at a time, write the fields. The fields that
+ * others read as well are under the lock. */
 struct node {
     struct operation *operation;
     uint32_t index;
@@ -38,19 +57,19 @@ struct node {
     const struct value *extensions; /* likewise */
     const struct value *live;       /* as last seen, whole; a reference. Under the lock */
     bool is_read;                   /* for references, at the moment. Under the lock */
-    bool lets_go;                   /* parked, and what depends on it goes on. Under the lock */
-    bool is_applied;                /* by this operation, or found as wanted */
+    bool lets_go;                   /* it is parked, and its dependents go on. Under the lock */
+    bool is_applied;                /* this operation applied it, or found it as wanted */
     bool is_delete_sent;
-    bool needs_plan;                /* what was planned does not hold any more, or was tried */
-    bool needs_removal_plan;        /* likewise, of the object that is to go */
+    bool needs_plan;                /* its step was tried, or does not hold any more */
+    bool needs_removal_plan;        /* likewise, for the step that deletes */
     bool needs_approval;            /* it is DEFERRED, and the approved plan does not cover it */
     bool is_compared_later;         /* with the approved plan: when it is planned anew, as it gets due */
-    unsigned failures;              /* in a row, that waiting may mend */
-    const char *deposed;            /* what its recorded object is called while it makes room; arena */
-    struct runtime_step *step;      /* owned: planned anew when it was due; NULL: as the plan has it */
-    struct runtime_step *removal;   /* likewise, of the object that a replacement takes away */
-    bool stays;                     /* planned anew, it does not have to be replaced */
-    const struct plan_change *content; /* a resource of the Spec that would go with it; or NULL */
+    unsigned failures;              /* in a row, of those that may heal */
+    const char *deposed;            /* the name that its old object got to make room for the new one; arena */
+    struct runtime_step *step;      /* owned: planned anew when it was due; NULL: the change's is used */
+    struct runtime_step *removal;   /* likewise, for the old object of a replacement */
+    bool stays;                     /* its old object stays: planned anew, it is not replaced */
+    const struct plan_change *content; /* a resource of the Spec that is in it; or NULL */
     struct runtime_subscription *subscription;
 };
 
@@ -74,7 +93,7 @@ struct operation {
     pthread_cond_t changed;
     enum operation_phase phase;
     enum stage stage;
-    size_t n_begun, n_done; /* of the pieces of work that come before a stage's walk */
+    size_t n_begun, n_done; /* pieces of work that come before the walk of the stage */
     struct error error;
     struct error stale; /* that what is planned now is not what was approved; its code 0: it is */
 
@@ -86,7 +105,7 @@ struct operation {
     struct operation_results results; /* under the lock */
     struct step_change *step_changes; /* of each change: rank and last, from planning on */
     struct edges planned, recorded;   /* among changes: from the Spec, from State */
-    struct edges inside;              /* the node is in the dependency, and goes with it */
+    struct edges inside;              /* the node is in the dependency, and is deleted with it */
     struct ledger_records applied;    /* when everything was applied, before anything is deleted */
     struct strmap applied_uids;       /* of the Spec's resources among them */
 
@@ -95,10 +114,10 @@ struct operation {
     uint16_t *groups;
     struct walk *walk; /* of the stage */
     struct operation_apply how;
-    bool continues;        /* what another operation began under the same revision */
-    int64_t progressed_at; /* ms, monotonic; of what it continues, perhaps long before it began */
-    int64_t excused;       /* ms: the longest call since then that came to nothing; not counted */
-    int64_t active_at;     /* likewise; since then it has been at work itself: what calls have time from */
+    bool continues;        /* another operation began under the same revision, and did not end */
+    int64_t progressed_at; /* ms, monotonic: the last progress; of one that it continues, too */
+    int64_t excused;       /* ms, not counted: the longest call since then that made no progress */
+    int64_t active_at;     /* ms, monotonic: when it was at work last; calls have their time from then */
     size_t memory;         /* what it holds, by operation_measure(), when so many changes had ended: */
     size_t n_measured;     /* SIZE_MAX: never */
     size_t n_ended, n_waiting;
@@ -132,22 +151,22 @@ void operation_end(struct operation *operation, const struct error *error);
 
 /* ---- target.c ---- */
 
-/* What a runtime is told of a resource, as far as it is known: with its references resolved once
- * they are. Or of what leaves, as it is recorded. id and prior are borrowed. */
+/* What a runtime is told of a resource: with its references as far as they are resolved. A resource
+ * that leaves: as it is recorded. id and prior are borrowed. */
 struct runtime_target operation_target(struct node *node, const struct record *prior);
-/* An object that is recorded, and is to go. All is borrowed. */
+/* The target of a deletion. All is borrowed. */
 struct runtime_target operation_removal_target(const struct record *record);
 void operation_target_done(struct runtime_target *target); /* of operation_target() */
 #define _cleanup_target_ _cleanup_(operation_target_done)
 
 /* ---- relate.c: before planning ---- */
 
-/* Makes the plan's changes and nodes: the Spec's resources, then what leaves. */
+/* Makes the plan's changes and the nodes: for the Spec's resources, then for the records that leave. */
 void operation_list_changes(struct operation *operation);
-/* The Spec's resource that a record belongs to; NULL: it leaves. */
+/* The Spec's resource that a record belongs to; NULL: the record leaves. */
 const struct resource *operation_resource_of(const struct operation *operation,
                                              const struct record *record);
-/* What comes before what: the Spec's dependencies, the records', and the runtimes' relations. */
+/* Lists the edges: dependencies of the Spec and of the records, and what the runtimes relate. */
 int operation_relate(struct operation *operation, struct error *error);
 
 /* ---- planning.c ---- */
@@ -182,21 +201,21 @@ struct planned {
 };
 void planned_done(struct planned *planned);
 
-/* Plans one change with what is known now. prior: what State has of it, or NULL. is_due: all that it
- * comes after is applied. */
+/* Plans one change with what is known now. prior: what State has of the resource, or NULL. is_due:
+ * everything that it depends on is applied. */
 int operation_plan_one(struct operation *operation, struct node *node, const struct record *prior,
                        bool is_due, struct planned *ret, struct error *error);
-/* Plans, for a resource that is replaced, how its old object goes: ret->removal alone. */
+/* Plans only the deletion of the old object of a replacement: ret->removal. */
 int operation_plan_removal(struct operation *operation, struct node *node,
                            const struct record *old, struct planned *ret, struct error *error);
 
 /* ---- doubt.c ---- */
 
-/* Its creation was begun, and may still take effect. */
+/* The creation of the record's object was begun, and may still take effect. */
 bool operation_is_in_flight(const struct operation *operation, const struct record *record);
-/* Of a record whose creation was begun, and its outcome never told: what it is after a look. *record is
- * replaced; NULL: nothing is there. ERR_CONFLICT OutcomeUnknown: it may still be made, and is not
- * looked for yet; or it cannot be found, and the message says what a person has to do. */
+/* Settles a record whose creation was begun, and whose outcome was never told, by a look. *record is
+ * replaced; NULL: there is no object. ERR_CONFLICT OutcomeUnknown: the object may still be made, and
+ * is not looked for yet; or it cannot be found, and the message says what a person has to do. */
 int operation_settle_doubt(struct operation *operation, struct node *node,
                            const struct record **record, struct error *error);
 
@@ -241,35 +260,36 @@ int operation_conclude(struct operation *operation, struct error *error);
 
 /* ---- carry_out.c ---- */
 
-/* *ret_is_progress: something was changed, or what was waited for has come to its end. What is found
- * as it was left is none, where an operation continues another: time would begin anew each time. */
+/* *ret_is_progress: something was changed, or something that was waited for has ended. Where an
+ * operation continues another, finding an object as that one left it is no progress: time would begin
+ * anew each time. */
 enum walk_verdict operation_step_visit(struct operation *operation, struct walk_visit *visit,
                                        bool *ret_is_progress);
 /* For walk_config. */
 void operation_on_end(void *arg, uint32_t step, enum walk_outcome outcome, uint32_t cause);
-/* What its result says was done, where that is not the whole of a replacement. */
+/* Sets the action that the result shows. That of a replacement stays. */
 void operation_set_action(struct node *node, enum plan_action action);
-/* A step has ended: the barrier, or the other half of its change, may have waited for it alone.
+/* A step has ended: wakes the barrier and the other half of its change, which may have waited for it.
  * Under the lock. */
 void operation_wake_waiting(struct operation *operation, uint32_t step);
 /* Parks the visit until the node's object changes, or for a while. */
 enum walk_verdict operation_park(struct node *node, struct walk_visit *visit);
 /* ERR_UNAVAILABLE Deferred, or OPERATION_NEEDS_APPROVAL. reason: of the runtime; or NULL. */
 int operation_set_deferred(const struct node *node, const char *reason, struct error *error);
-/* An answer that is missing, or one that asks to try again: not a refusal. */
+/* No answer, or one that asks to try again; a refusal does not heal. */
 bool operation_may_heal(const struct error *error);
 /* Parks it after such an error; FAILED for others. */
 enum walk_verdict operation_retry(struct node *node, struct walk_visit *visit,
                                   const struct error *error);
 void operation_unsubscribe(struct node *node);
-/* What others' references see of it; what was secret when it was sent is secret in it. */
+/* Sets what references to the node see. Values that were secret in what was sent are marked. */
 void operation_set_live(struct node *node, const struct value *live);
 
 /* ---- memory.c ---- */
 
 /* Bytes that it holds, about. Under the lock, while no visit is under way. */
 size_t operation_measure(const struct operation *operation);
-/* The change has come to its end: what only its own visits need goes. By the last of them. */
+/* Frees what only the visits of a change need, by the last of them. */
 void operation_let_go(struct node *node);
 
 /* ---- due.c ---- */
@@ -287,11 +307,11 @@ int operation_plan_removal_anew(struct operation *operation, struct node *node,
 
 /* ---- make.c ---- */
 
-/* Carries a step out that makes something, with what State has to know before and after. now: as
- * it is after that, the caller's to clean up. */
+/* Carries out a step that makes something, and tells State before and after. *ret_now: how the object
+ * is then; the caller cleans it up. */
 int operation_make(struct operation *operation, struct node *node, struct runtime_step *step,
                    struct observation *ret_now, struct error *error);
-/* State is told that it is as wanted. */
+/* Tells State that the resource is as wanted. */
 int operation_confirm(struct operation *operation, struct node *node,
                       const struct runtime_step *step, struct runtime_outcome *outcome,
                       struct error *error);
@@ -307,18 +327,18 @@ enum walk_verdict operation_delete_step(struct operation *operation, struct node
 
 void operation_init_results(struct operation *operation);
 void operation_clear_results(struct operation *operation);
-/* A change is begun; it waits for the world, error says for what; it has come to its end. */
+/* A change begins; waits for the world (the error says what for); ends. */
 void operation_start_result(struct operation *operation, uint32_t change);
 void operation_wait_result(struct operation *operation, uint32_t change, const struct error *error);
 void operation_end_result(struct operation *operation, uint32_t change, enum result_status status,
                           const struct error *error);
-/* The walk's word for a step that ended without a verdict of its own visit. */
+/* A step has ended in the walk without a verdict of a visit of its own: skipped, or stopped. */
 void operation_end_step(struct operation *operation, uint32_t step, enum walk_outcome outcome,
                         uint32_t cause);
 /* A change is not what was approved: it has FAILED, nothing new begins, and what has not begun is
  * CANCELLED. Visits under way come to their end. Not under the lock. */
 void operation_end_stale(struct operation *operation, uint32_t change, const struct error *error);
-/* All that did not come to their end are CANCELLED, for this error. */
+/* All changes that have not ended become CANCELLED, for this error. */
 void operation_abandon_results(struct operation *operation, const struct error *error);
 
 #endif

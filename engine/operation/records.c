@@ -83,8 +83,8 @@ const struct value *operation_storable(const struct value *value)
 
 /* ---- Intents ---- */
 
-/* References that are not known yet stay as they were written; what is secret beside them still is.
- */
+/* The attributes as planned. Where values are unknown, the attributes as written, with the
+ * references, and with what is secret marked. */
 static const struct value *intended(const struct value *planned, const struct value *written)
 {
     return value_has_unknown(planned) ? value_mark_like(written, planned) : value_ref(planned);

@@ -7,9 +7,9 @@
 #include "engine/base/str.h"
 #include "engine/operation/private.h"
 
-/* Failures that one message names; the rest is counted. */
+/* A message names so many failures, and counts the rest. */
 #define NAMED_FAILURES 3
-/* Bytes of a message for what joins them, and says how many there are. */
+/* Bytes that a message keeps for the counts and for what joins the failures. */
 #define ROOM_BESIDE_FAILURES 160
 
 /* ---- Each ---- */
@@ -125,7 +125,7 @@ static void run_out_of_time(struct operation *operation, uint32_t change)
     operation_end_result(operation, change, RESULT_CANCELLED, &error);
 }
 
-/* What was to be done once the steps that were approved are not those that are due. */
+/* The approved plan turned out to be stale before this change was done. */
 static void give_up(struct operation *operation, uint32_t change)
 {
     struct error error = {0};
@@ -225,7 +225,7 @@ void operation_progress(struct operation *operation, struct operation_progress *
     pthread_mutex_unlock(&operation->lock);
 }
 
-/* Any that waits: the last that was told of, or else the first. */
+/* A change that waits: the one that began to wait last, or else the first. */
 static const struct operation_result *find_waiting(const struct operation *operation)
 {
     if (operation->waits_for != STEP_NONE)
@@ -256,7 +256,7 @@ static bool is_failure(const struct operation_result *result)
     return result->status == RESULT_FAILED || result->status == RESULT_TIMED_OUT;
 }
 
-/* The first of them, as many as fit whole: a message may end in a command to be typed. */
+/* Names the first failures, as many as fit whole: a message may end in a command to be typed. */
 static size_t name_failures(const struct operation_results *results, struct buf *text)
 {
     size_t named = 0;
@@ -278,7 +278,8 @@ static size_t name_failures(const struct operation_results *results, struct buf 
 
 struct tally {
     size_t failed, skipped, cancelled, late, deferred;
-    const struct operation_result *worst; /* stands for the whole: what will not heal by waiting */
+    const struct operation_result
+        *worst; /* stands for all: one that waiting does not heal, if there is any */
 };
 
 static void count(const struct operation_results *results, struct tally *ret)
@@ -318,7 +319,7 @@ static const struct operation_result *find_deferred(const struct operation_resul
     return found;
 }
 
-/* Nothing failed, and not all is done. */
+/* No change failed, and some are not done. */
 static int tell_unfinished(const struct operation_results *results, const struct tally *tally,
                            const char *what, struct error *error)
 {

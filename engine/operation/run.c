@@ -175,7 +175,7 @@ static struct task_answer begin_carrying_out(struct operation *operation)
 
 /* ---- Visits ---- */
 
-/* All is done, or nothing more can be. */
+/* The walk of a stage is over: every node has ended. */
 static void conclude(struct operation *operation)
 {
     enum stage stage = operation->stage;
@@ -210,8 +210,8 @@ static enum walk_verdict visit(struct operation *operation, struct walk_visit *v
     return verdict;
 }
 
-/* A call that took long does not count as time without progress: the longest one, so that calls
- * that fail again and again come to an end all the same. */
+/* A call that took long does not count as time without progress. Only the longest one is excused,
+ * so that calls which fail again and again run out of time all the same. */
 static void excuse(struct operation *operation, int64_t took, bool is_progress)
 {
     if (is_progress)
@@ -247,7 +247,7 @@ static void run_visit(struct operation *operation, struct walk_visit *at, enum s
         operation->config.on_landed(operation->config.landed_arg, &operation->config.scope.key);
 }
 
-/* Nothing is under way. The operation's time counts from its last progress. */
+/* Nothing is under way: waits until a node is due, or until the operation is out of time. */
 static struct task_answer wait_for_world(struct operation *operation, int64_t due)
 {
     int64_t deadline = operation->progressed_at + operation->excused + operation->config.timeout;

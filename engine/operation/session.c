@@ -50,7 +50,9 @@ const char *operation_text(struct operation *operation, const char *format, ...)
     return copy;
 }
 
-/* What continues may have been late before it began: its calls have their time all the same. */
+/* The deadline counts from when this operation was active last, not from the last progress: an
+ * operation that continues another may be late already, and its calls have their time all the same.
+ */
 struct runtime_call operation_call(struct operation *operation)
 {
     struct runtime_call call = {.cancel = operation->cancel, .permit = operation->config.permit};
