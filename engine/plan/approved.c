@@ -59,8 +59,11 @@ static void add_step(struct approved_plan *approved, const struct plan_change *c
     step->action = change->action;
     step->create_first = change->action == PLAN_REPLACE && change->create_first;
     digest_halves_of(change, NULL, approved->key, &step->halves);
-    if (*step->halves.made)
-        step->unknown = unknown_paths(change->step->after);
+    if (*step->halves.made) {
+        _cleanup_value_ const struct value *made = digest_made(change);
+
+        step->unknown = unknown_paths(made);
+    }
 }
 
 struct approved_plan *approved_plan_new(const struct plan *plan, const void *key, size_t key_length)

@@ -13,7 +13,7 @@ static void add_value(struct hash *hash, const struct value *value)
 }
 
 static void digest_half(const struct plan_change *change, const char *half,
-                        const struct runtime_step *step, const struct value *after,
+                        const struct runtime_step *step, const struct value *content,
                         struct digest_key key, char ret_hex[HASH_HEX_SIZE])
 {
     _cleanup_(hash_free_p) struct hash *hash = hash_new_keyed(key.data, key.length);
@@ -23,7 +23,7 @@ static void digest_half(const struct plan_change *change, const char *half,
     hash_add_str(hash, change->type);
     hash_add_str(hash, step && step->uid ? step->uid : "");
     add_value(hash, step ? step->before : NULL);
-    add_value(hash, after);
+    add_value(hash, content);
     hash_finish_hex(hash, ret_hex);
 }
 
@@ -38,6 +38,14 @@ static bool removes(enum plan_action action)
     return action == PLAN_DELETE || action == PLAN_FORGET || action == PLAN_REPLACE;
 }
 
+const struct value *digest_made(const struct plan_change *change)
+{
+    const struct runtime_step *step = change->step;
+
+    return value_pack("{s:v?, s:v?}", "after", step ? step->after : NULL, "extensions",
+                      step ? step->extensions : NULL);
+}
+
 void digest_halves_of(const struct plan_change *change, const struct value *unknown,
                       struct digest_key key, struct digest_halves *ret)
 {
@@ -46,13 +54,14 @@ void digest_halves_of(const struct plan_change *change, const struct value *unkn
 
     *ret = (struct digest_halves){"", ""};
     if (makes(change->action)) {
-        _cleanup_value_ const struct value *after =
-            unknown_mask(change->step ? change->step->after : NULL, unknown);
+        _cleanup_value_ const struct value *made = digest_made(change),
+                                           *masked = unknown_mask(made, unknown);
 
-        digest_half(change, "made", change->step, after, key, ret->made);
+        digest_half(change, "made", change->step, masked, key, ret->made);
     }
     if (removes(change->action))
-        digest_half(change, "removed", removal, NULL, key, ret->removed);
+        digest_half(change, "removed", removal, removal ? removal->extensions : NULL, key,
+                    ret->removed);
 }
 
 void digest_change(const struct digest_parts *parts, struct digest_key key,

@@ -2,11 +2,11 @@
  * Digests of changes: HMAC-SHA-256 with a key, so that nobody can guess a short secret from one.
  *
  * A change has up to two halves: what is made (created, adopted, updated) and what is removed. Each
- * half has a digest over the resource's id and type, the uid of the object, and what is ours of the
- * object before and after, in canonical JSON, with what is unknown as such. The digest of the
- * change is over the action, the order of a replacement, and the halves. The halves of a replacement
- * therefore have the digests that a creation and a deletion by themselves would have: that is what a
- * plan shows for them when the operation was killed in between.
+ * half has a digest over the resource's id and type, the uid of the object, what is ours of the
+ * object before and after, and the extensions, in canonical JSON, with what is unknown as such. The
+ * digest of the change is over the action, the order of a replacement, and the halves. The halves of
+ * a replacement therefore have the digests that a creation and a deletion by themselves would have:
+ * that is what a plan shows for them when the operation was killed in between.
  */
 #ifndef ENGINE_PLAN_DIGEST_H
 #define ENGINE_PLAN_DIGEST_H
@@ -24,7 +24,10 @@ struct digest_halves {
     char made[HASH_HEX_SIZE], removed[HASH_HEX_SIZE];
 };
 
-/* unknown: JSON pointers into what is made, which count as unknown; or NULL. */
+/* What is made: {"after", "extensions"}, each as far as there is one. A reference. */
+const struct value *digest_made(const struct plan_change *change);
+
+/* unknown: JSON pointers into digest_made(), which count as unknown; or NULL. */
 void digest_halves_of(const struct plan_change *change, const struct value *unknown,
                       struct digest_key key, struct digest_halves *ret);
 

@@ -113,6 +113,10 @@ static const struct stale_row {
      "d: it would be replaced in another way than was approved"},
     {"an update becomes a replacement", "a=1 u=1 Cloud/d=2*k", ANOTHER_SPEC, "a=1 u=1 Cloud/d=2*l",
      "d: it would be replaced, and the approved plan has it updated"},
+    {"another place", "a=1 u=1 Cloud/d=2*k^a", ANOTHER_SPEC, "a=1 u=1 Cloud/d=2*k^u",
+     "d: it would be updated in other fields"},
+    {"another place of what is removed", "a=1 u=1 Cloud/d=1*l^a", ANOTHER_SPEC,
+     "a=1 u=1 Cloud/d=1*l^u", "d: it would be replaced in another way than was approved"},
     {"a creation becomes an adoption", "a=1 u=1 n=1 Cloud/d=1*k", N_APPEARS,
      "a=1 u=1 n=1 Cloud/d=1*k", "n: it would be adopted, and the approved plan has it created"},
 };
@@ -167,7 +171,8 @@ static void stores_no_values(void)
     EXPECT_INT(stage_apply(&stage, "a=hunter1 x=hunter3"), 0, "applied");
     stage_approve(&stage, "a=hunter2 Secret/s=hunter4 Cloud/d=hunter5@a");
     text = json_to_str(stage.approved);
-    EXPECT(!strstr(text, "hunter") && strstr(text, "\"unknown\":[\"/ref\",\"/id\""), text);
+    EXPECT(!strstr(text, "hunter") && strstr(text, "\"unknown\":[\"/after/ref\",\"/after/id\""),
+           text);
 }
 
 static void is_not_voided_by_what_is_not_ours(void)

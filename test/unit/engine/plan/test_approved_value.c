@@ -223,8 +223,9 @@ static void refuses_another_format(void)
 /* A path more or less is another plan: no change conforms by it. */
 static void no_path_can_be_added(void)
 {
-    static const char *const lists[] = {"[\"/x\",\"/y\",\"/z/w\"]", "[\"/y\"]", "[\"\"]",
-                                        "[\"/x\"]"};
+    static const char *const lists[] = {"[\"/after/x\",\"/after/y\",\"/after/z/w\"]",
+                                        "[\"/after/y\"]", "[\"/after\"]", "[\"\"]",
+                                        "[\"/after/x\"]"};
     _cleanup_value_ const struct value *value = written("1");
     const struct value *steps = value_get(value, "steps");
 
