@@ -149,7 +149,8 @@ void operation_set_action(struct node *node, enum plan_action action)
 
     pthread_mutex_lock(&operation->lock);
     if (operation_change(node)->action != PLAN_REPLACE)
-        operation->results.items[node->index].action = action;
+        operation->results.items[node->index].action =
+            operation_done_action(operation, operation_change(node), action);
     pthread_mutex_unlock(&operation->lock);
 }
 

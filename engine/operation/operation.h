@@ -140,7 +140,8 @@ enum result_status {
 /* How it goes with one change of the plan. */
 struct operation_result {
     const struct plan_change *change;
-    enum plan_action action;  /* what was done: another than was planned, perhaps */
+    enum plan_action action;  /* what was done, where that is another than was planned: by this operation,
+                                 or by one before it of the same revision */
     enum result_status status;
     bool is_waiting;          /* PENDING: begun, and waiting for the world: error says for what */
     const struct error *error; /* why not; NULL: none */

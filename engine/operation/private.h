@@ -326,6 +326,9 @@ enum walk_verdict operation_delete_step(struct operation *operation, struct node
 /* ---- results.c: all under the lock ---- */
 
 void operation_init_results(struct operation *operation);
+/* What results tell of a change that is carried out by `action`. */
+enum plan_action operation_done_action(const struct operation *operation,
+                                       const struct plan_change *change, enum plan_action action);
 void operation_clear_results(struct operation *operation);
 /* A change begins; waits for the world (the error says what for); ends. */
 void operation_start_result(struct operation *operation, uint32_t change);

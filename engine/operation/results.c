@@ -14,6 +14,19 @@
 
 /* ---- Each ---- */
 
+/* An operation of the same revision may have done it, and been killed or evicted before it was
+ * told.
+ */
+enum plan_action operation_done_action(const struct operation *operation,
+                                       const struct plan_change *change, enum plan_action action)
+{
+    const struct record *record = change->record;
+
+    if (action != PLAN_UNCHANGED || !record || record->revision != operation->how.revision)
+        return action;
+    return record->action;
+}
+
 void operation_init_results(struct operation *operation)
 {
     size_t n = operation->plan->n_changes;
@@ -21,8 +34,11 @@ void operation_init_results(struct operation *operation)
     operation->results.items = NEW_ARRAY(struct operation_result, n + 1);
     operation->results.count = n;
     for (size_t i = 0; i < n; i++) {
-        operation->results.items[i].change = &operation->plan->changes[i];
-        operation->results.items[i].action = operation->plan->changes[i].action;
+        const struct plan_change *change = &operation->plan->changes[i];
+
+        operation->results.items[i].change = change;
+        operation->results.items[i].action =
+            operation_done_action(operation, change, change->action);
     }
 }
 

@@ -37,6 +37,7 @@ static struct runtime_session *session_new(struct kube_runtime *runtime,
     *session = (struct runtime_session){
         .references = 1,
         .runtime = runtime,
+        .cluster = runtime->config.cluster,
         .spec_namespace = str_new(key->namespace_name),
         .spec = str_printf("%s/%s", key->namespace_name, key->name),
         .service_account = str_new(kube_service_account(scope->identity)),
@@ -94,12 +95,9 @@ void session_unref(struct runtime_session *session)
 static int look_up_account(struct runtime_session *session, const struct runtime_call *call,
                            struct error *error)
 {
-    _cleanup_free_ char *path =
-        kube_path("v1", session->spec_namespace, "serviceaccounts", session->service_account, NULL);
     struct kube_request request = {
         .method = "GET",
-        .path = path,
-        .expect = "ServiceAccount",
+        .ref = {&kube_service_accounts, session->spec_namespace, session->service_account, NULL},
         .accept = KUBE_METADATA,
         .cancel = call->cancel,
     };
@@ -108,7 +106,7 @@ static int look_up_account(struct runtime_session *session, const struct runtime
 
     if (r < 0)
         return r;
-    r = kube_do(session->runtime->config.client, &request, NULL, &problem);
+    r = kube_do(session->cluster.client, &request, NULL, &problem);
     if (r == ERR_NOT_FOUND)
         return err_set(error, ERR_INVALID, "ServiceAccountNotFound",
                        "the Spec acts as the service account \"%s\", which is not there: kubectl "

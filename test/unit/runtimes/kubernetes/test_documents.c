@@ -13,8 +13,10 @@
 #define STATUS(code, reason, details)                                                   \
     "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"code\":" #code \
     ",\"reason\":\"" reason "\",\"message\":\"m\",\"details\":" details "}"
-#define ABSENT          STATUS(404, "NotFound", "{\"name\":\"" HEAD "\"}")
-#define VERSION(number) "{\"metadata\":{\"resourceVersion\":\"" #number "\"}}"
+#define ABSENT STATUS(404, "NotFound", "{\"name\":\"" HEAD "\"}")
+#define VERSION(number)                                      \
+    "{\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"" HEAD \
+    "\",\"namespace\":\"state\",\"uid\":\"u\",\"resourceVersion\":\"" #number "\"}}"
 
 static const struct store_call plain;
 
@@ -32,7 +34,7 @@ static void begin_with(struct scene *scene, const struct fake_step *steps, size_
     *scene = (struct scene){.name = {DOCUMENT_STATE, {"team", "web"}, NULL}};
     harness_start(&scene->harness, steps, n_steps, config);
     scene->store =
-        kube_documents_new(&(struct kube_documents_config){scene->harness.client, "state"});
+        kube_documents_new(&(struct kube_documents_config){{scene->harness.client, NULL}, "state"});
     scene->store->ops->open(scene->store, &scene->name, STORE_WRITE, &plain, &scene->file, NULL);
 }
 
@@ -186,12 +188,15 @@ static void reads_nothing_from_answers_that_say_nothing(void)
          {.status = 404, .body = "404 page not found\n", .type = "text/plain"},
          ERR_UNAVAILABLE},
         {"refused", {.status = 403, .body = STATUS(403, "Forbidden", "{}")}, ERR_FORBIDDEN},
-        {"not of the API server", {.status = 200, .body = "<html>"}, ERR_INTERNAL},
+        {"not of the API server", {.status = 200, .body = "<html>"}, ERR_UNAVAILABLE},
         {"another's absence",
          {.status = 404, .body = STATUS(404, "NotFound", "{\"name\":\"x\"}")},
          ERR_UNAVAILABLE},
         {"its absence", {.status = 404, .body = ABSENT}, ERR_NOT_FOUND},
-        {"an empty object", {.status = 200, .body = "{}"}, ERR_CORRUPT},
+        {"an empty object", {.status = 200, .body = "{}"}, ERR_UNAVAILABLE},
+        {"an object without a document",
+         {.status = 200, .body = VERSION(7), .repeat = true},
+         ERR_CORRUPT},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -205,6 +210,17 @@ static void reads_nothing_from_answers_that_say_nothing(void)
         EXPECT(document.open.length == 0, rows[i].note);
         end(&scene);
     }
+}
+
+/* A body, as the API server answers with it. */
+static char *stored(const struct value *body)
+{
+    _cleanup_value_ const struct value *uid = value_pack("s", "u"), *metadata = NULL,
+                                       *object = NULL;
+
+    metadata = value_with(value_get(body, "metadata"), "uid", uid);
+    object = value_with(body, "metadata", metadata);
+    return json_to_str(object);
 }
 
 /* The head is read, a write by another goes by, and the chunk that it named is gone. */
@@ -232,8 +248,8 @@ static void reads_again_when_the_head_moved_on(void)
     kube_head_set(&head, HEAD_SECRET_TAG, "0123456789abcdef");
     before = kube_head_body((struct document_file *)scene.file, &head, &open, "1", "7");
     end(&scene);
-    before_text = json_to_str(before);
-    after_text = json_to_str(after);
+    before_text = stored(before);
+    after_text = stored(after);
     missing = str_printf(
         STATUS(404, "NotFound", "{\"name\":\"" HEAD "-%.12s-0123456789abcdef-s0\"}"), empty);
     {

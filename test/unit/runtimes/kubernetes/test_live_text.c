@@ -26,8 +26,8 @@ struct world {
     struct runtime_session *session;
 };
 
-static int apply(struct world *world, const struct value *attributes, struct observation *ret,
-                 struct error *error)
+static int apply_once(struct world *world, const struct value *attributes, struct observation *ret,
+                      struct error *error)
 {
     const struct runtime_target target = {.id = "id", .attributes = attributes};
     struct runtime_outcome outcome = {0};
@@ -41,6 +41,33 @@ static int apply(struct world *world, const struct value *attributes, struct obs
     outcome_done(&outcome);
     kube_step_free(step);
     return r;
+}
+
+/* A server may list a new group a moment before it serves it: the engine tries again then, too. */
+struct attempt {
+    struct world *world;
+    const struct value *attributes;
+    struct observation *seen;
+    struct error *error;
+    int r;
+};
+
+static bool is_answered(void *arg)
+{
+    struct attempt *attempt = arg;
+
+    err_clear(attempt->error);
+    attempt->r = apply_once(attempt->world, attempt->attributes, attempt->seen, attempt->error);
+    return attempt->r != ERR_UNAVAILABLE;
+}
+
+static int apply(struct world *world, const struct value *attributes, struct observation *ret,
+                 struct error *error)
+{
+    struct attempt attempt = {world, attributes, ret, error, 0};
+
+    live_eventually(is_answered, &attempt);
+    return attempt.r;
 }
 
 static bool begin(struct world *world)
