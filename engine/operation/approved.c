@@ -22,7 +22,7 @@ static void defer(struct plan_change *change, const char *reason)
     if (change->action != PLAN_DEFERRED)
         change->reason = reason;
     change->action = PLAN_DEFERRED;
-    change->has_unknown = false;
+    change->has_unknown = change->create_first = false;
 }
 
 /* It could not be planned when the plan was approved. An error that nothing heals stays what it is.

@@ -14,9 +14,8 @@
 
 /* ---- Each ---- */
 
-/* An operation of the same revision may have done it, and been killed or evicted before it was
- * told.
- */
+/* An earlier operation of the same revision may have done it, and been killed or evicted before it
+ * could tell. */
 enum plan_action operation_done_action(const struct operation *operation,
                                        const struct plan_change *change, enum plan_action action)
 {
