@@ -87,8 +87,14 @@ static void on_change(void *arg, const char *key, const struct informer_object *
     struct controller *controller = arg;
     struct object_version version = {0};
 
+    /* A Release of an operation is the operation's to write. Only that it goes is of interest: what
+     * is kept beside it goes, too. */
+    if (now && now->is_generated && controller->kind == RELEASES)
+        return;
     if (now)
         version = (struct object_version){now->uid, now->generation, now->deleting};
+    if (!old && now && now->new_version)
+        operations_tell_new(controller->operations, key, now->new_version);
     operations_tell(controller->operations, key, &version,
                     old && now && !str_equal(old->trigger, now->trigger));
     workqueue_add(controller->queue, key);

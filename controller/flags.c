@@ -38,7 +38,7 @@ static const struct flag {
     FLAG("parallelism", FLAG_COUNT, parallelism, "10",
          "resources of one Spec that are applied at once, 1 to 100"),
     FLAG("operation-memory", FLAG_SIZE, operation_memory, "64Mi",
-         "held by operations that wait; beyond it the largest are put off, and begun again later"),
+         "held by operations; beyond it new ones wait, and those that wait for the world go first"),
     FLAG("max-timeout", FLAG_DURATION, max_timeout, "24h",
          "the most that a Spec's timeout may be: a longer one is taken for this"),
     FLAG("leader-elect", FLAG_BOOL, leader_elect, "true", "act only while holding the Lease"),

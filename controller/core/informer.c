@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "controller/core/finalizer.h"
 #include "controller/core/outage.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
@@ -10,6 +11,7 @@
 #include "engine/base/strmap.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/watch.h"
+#include "runtimes/kubernetes/history.h"
 
 /* One allocation each: the strings follow the struct, the key first. */
 struct entry {
@@ -52,13 +54,25 @@ static const char *trigger_of(const struct value *metadata)
     return ours ? ours : value_get_string(annotations, INFORMER_TRIGGER_FLUX);
 }
 
+static bool is_generated(const struct value *metadata)
+{
+    return value_path(metadata, "labels", KUBE_GENERATED_LABEL, NULL) != NULL;
+}
+
+static const char *new_version_of(const struct value *metadata)
+{
+    return finalizer_is_set(metadata) || is_generated(metadata)
+               ? NULL
+               : value_get_string(metadata, "resourceVersion");
+}
+
 /* NULL: not an object with a name. */
 static struct entry *entry_new(const struct value *metadata)
 {
     const char *namespace_name = value_get_string(metadata, "namespace");
     const char *name = value_get_string(metadata, "name");
     const char *uid = value_get_string(metadata, "uid");
-    const char *trigger = trigger_of(metadata);
+    const char *trigger = trigger_of(metadata), *new_version = new_version_of(metadata);
     size_t key_size, size;
     struct entry *entry;
     char *end;
@@ -68,7 +82,8 @@ static struct entry *entry_new(const struct value *metadata)
     if (!uid)
         uid = "";
     key_size = size_of(namespace_name) + size_of(name);
-    size = key_size + size_of(namespace_name) + size_of(uid) + size_of(trigger);
+    size =
+        key_size + size_of(namespace_name) + size_of(uid) + size_of(trigger) + size_of(new_version);
     entry = mem_new(sizeof(*entry) + size);
     snprintf(entry->key, key_size, "%s%s%s", namespace_name ? namespace_name : "",
              namespace_name ? "/" : "", name);
@@ -79,7 +94,9 @@ static struct entry *entry_new(const struct value *metadata)
         .uid = place(&end, uid),
         .generation = value_int(value_get(metadata, "generation"), 0),
         .deleting = value_get_string(metadata, "deletionTimestamp") != NULL,
+        .is_generated = is_generated(metadata),
         .trigger = place(&end, trigger),
+        .new_version = place(&end, new_version),
     };
     return entry;
 }

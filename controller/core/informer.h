@@ -1,7 +1,8 @@
 /*
  * What is known of one collection without asking: of each object its name,
- * UID, generation, whether it is being deleted, and the trigger that a person
- * or a tool sets. Nothing else is kept, so that a thousand objects take some
+ * UID, generation, whether it is being deleted, whether the operator made it,
+ * the trigger that a person or a tool sets, and, before it has our finalizer,
+ * its resourceVersion. Nothing else is kept, so that a thousand objects take some
  * hundred kB.
  *
  * A reconciler reads the object itself when it gets to it; this tells it that
@@ -22,7 +23,9 @@ struct informer_object {
     char *uid;
     int64_t generation; /* 0: of a kind that has none */
     bool deleting;      /* has a deletionTimestamp */
+    bool is_generated;  /* has the label of what the operator made itself */
     char *trigger;      /* the annotation's value, ours before Flux's; or NULL */
+    char *new_version;  /* its resourceVersion, before it has our finalizer; NULL: it had it */
 };
 
 struct informer_config {

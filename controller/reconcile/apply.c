@@ -283,7 +283,12 @@ static int announce(struct attempt *attempt, struct error *error)
 {
     int r = 0;
 
-    if (attempt->kind == ATTEMPT_NEW)
+    /* Of a Spec that was never applied there are Releases only if there was another of its name.
+     * Where the first cannot be made, for whatever reason, it is looked what there is. */
+    if (attempt->is_first)
+        release_begin_first(attempt->run.context, &attempt->run.subject, RELEASE_APPLY,
+                            &attempt->release);
+    if (attempt->kind == ATTEMPT_NEW && !attempt->release)
         r = find_release(attempt, error);
     if (r >= 0 && attempt->kind == ATTEMPT_NEW)
         r = begin_release(attempt, error);
@@ -346,6 +351,29 @@ static int add_finalizer(struct attempt *attempt, struct reconcile_result *resul
     return r == ERR_NOT_FOUND ? 1 : err_copy(error, &problem);
 }
 
+/* The Spec is read again when there is room: nothing of it is kept. */
+static int put_off(struct attempt *attempt, struct reconcile_result *result, struct error *error)
+{
+    struct run *run = &attempt->run;
+    const struct clock_source *clock = run->context->clock;
+    struct run_status status = {
+        .verdict = {"Unknown", "Progressing",
+                    "waiting for room: operations of other Specs hold the memory that there is for "
+                    "them (--operation-memory)",
+                    PROGRESS_RECONCILING, NULL}};
+    int r = 0;
+
+    if (clock->monotonic(clock) >= attempt->waits_since + ROOM_INTERVAL &&
+        !attempt->says_it_waits) {
+        attempt->says_it_waits = true;
+        if (attempt->kind == ATTEMPT_NEW)
+            r = run_write_status(run, &status, error);
+    }
+    attempt_empty(attempt);
+    *result = (struct reconcile_result){RECONCILE_WAITING, ROOM_INTERVAL};
+    return r;
+}
+
 int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     struct run *run = &attempt->run;
@@ -354,8 +382,12 @@ int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct
 
     operation_log_start(run, RELEASE_APPLY);
     attempt->kind = run_says(run, "True", NULL) ? ATTEMPT_RESYNC : ATTEMPT_NEW;
+    attempt->is_first =
+        attempt->kind == ATTEMPT_NEW && !run_has_finalizer(run) && !run_last_attempted(run);
     if (parse(attempt, &failure) < 0)
         return apply_refused(attempt, &failure, result, error);
+    if (!attempt_reserve(attempt, operation_estimate(attempt->spec), run->context->clock))
+        return put_off(attempt, result, error);
     begin_plan(attempt, &failure);
     r = add_finalizer(attempt, result, error);
     if (r)
@@ -447,6 +479,7 @@ int apply_planned(struct attempt *attempt, struct reconcile_result *result, stru
 
     if (operation_error(attempt->operation, &failure) < 0)
         return apply_failed(attempt, &failure, result, error);
+    attempt_measure(attempt);
     plan_digest(plan, context->plan_key, sizeof(context->plan_key), attempt->digest);
     is_empty = plan_is_empty(plan);
     if (attempt->kind == ATTEMPT_RESYNC) {

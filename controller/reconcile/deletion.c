@@ -337,6 +337,7 @@ int deletion_planned(struct attempt *attempt, struct reconcile_result *result, s
 
     if (operation_error(attempt->operation, &failure) < 0)
         return hold(attempt, &failure, NULL, result, error);
+    attempt_measure(attempt);
     plan_digest(operation_get_plan(attempt->operation), context->plan_key,
                 sizeof(context->plan_key), attempt->digest);
     operation_apply(attempt->operation, &how);

@@ -9,8 +9,11 @@ struct operations {
     pthread_mutex_t lock;
     struct strmap attempts;  /* by key */
     struct strmap listed;    /* keys */
+    struct strmap news;      /* by key: the versions of objects that are new */
     const char *why_no_more; /* NULL: operations may be begun */
-    _Atomic size_t parked;   /* bytes: the sum over the attempts */
+    uint64_t last_ticket;
+    _Atomic size_t n_waiting; /* attempts that wait for room */
+    _Atomic size_t parked;    /* bytes: the sum over the attempts */
 
     /* Taken last: calls land with the lock of their operation, which is cancelled with ours. */
     pthread_mutex_t landed_lock;
@@ -53,6 +56,7 @@ struct operations *operations_new(const struct operations_config *config)
     strmap_init(&operations->attempts);
     strmap_init(&operations->listed);
     strmap_init(&operations->landed);
+    strmap_init(&operations->news);
     return operations;
 }
 
@@ -96,14 +100,28 @@ static bool is_too_much(const struct operations *operations, size_t bytes)
     return operations->config.memory && bytes > operations->config.memory;
 }
 
-/* Whoever reconciles the key next chooses what goes. */
+/* Bytes that others have reserved for operations that run. With the table's lock. */
+static size_t running_beside(const struct operations *operations, const struct attempt *attempt)
+{
+    size_t bytes = 0;
+
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->attempts, e));) {
+        const struct attempt *other = e->value;
+
+        if (other != attempt && !other->parked)
+            bytes += other->reserved;
+    }
+    return bytes;
+}
+
+/* Whoever reconciles the key next chooses what goes, and who gets room. */
 static void on_park(void *arg, size_t bytes)
 {
     struct attempt *attempt = arg;
     const struct operations *operations = attempt->table;
 
     account(attempt, bytes);
-    if (bytes && is_too_much(operations, operations->parked))
+    if (bytes && (operations->n_waiting || is_too_much(operations, operations->parked)))
         operations->config.enqueue(operations->config.arg, attempt->key);
 }
 
@@ -128,12 +146,14 @@ static struct attempt *find_largest(struct operations *operations, size_t *ret_c
 /* With the table's lock. */
 static void choose(struct operations *operations)
 {
-    while (is_too_much(operations, operations->parked)) {
+    size_t running = operations->config.memory ? running_beside(operations, NULL) : 0;
+
+    while (is_too_much(operations, operations->parked + running)) {
         size_t chosen;
         struct attempt *attempt = find_largest(operations, &chosen);
         size_t parked = operations->parked;
 
-        if (!attempt || !is_too_much(operations, parked > chosen ? parked - chosen : 0))
+        if (!attempt || !is_too_much(operations, (parked > chosen ? parked - chosen : 0) + running))
             return;
         attempt->is_chosen = true;
         operations->config.enqueue(operations->config.arg, attempt->key);
@@ -158,14 +178,125 @@ static struct attempt *attempt_new(struct operations *operations, const char *ke
     return attempt;
 }
 
-/* All but what is known of its object. */
-static void empty(struct attempt *attempt)
+/* ---- Room ---- */
+
+/* With the table's lock. NULL: none waits. */
+static struct attempt *find_oldest(const struct operations *operations)
+{
+    struct attempt *oldest = NULL;
+
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->attempts, e));) {
+        struct attempt *attempt = e->value;
+
+        if (attempt->wants && (!oldest || attempt->ticket < oldest->ticket))
+            oldest = attempt;
+    }
+    return oldest;
+}
+
+/* One that is larger than all the room there is runs alone. With the table's lock. */
+static bool fits(const struct operations *operations, const struct attempt *attempt, size_t bytes)
+{
+    size_t running = running_beside(operations, attempt);
+
+    return !running || !is_too_much(operations, running + bytes);
+}
+
+/* With the table's lock. */
+static void set_wants(struct attempt *attempt, size_t bytes)
+{
+    struct operations *operations = attempt->table;
+
+    operations->n_waiting += (size_t)(bytes != 0) - (size_t)(attempt->wants != 0);
+    attempt->wants = bytes;
+}
+
+bool attempt_reserve(struct attempt *attempt, size_t bytes, const struct clock_source *clock)
+{
+    struct operations *operations = attempt->table;
+    const struct attempt *oldest;
+    bool may;
+
+    pthread_mutex_lock(&operations->lock);
+    oldest = operations->n_waiting ? find_oldest(operations) : NULL;
+    may = (!oldest || oldest == attempt || (attempt->ticket && attempt->ticket < oldest->ticket)) &&
+          fits(operations, attempt, bytes);
+    if (!may && !attempt->ticket) {
+        attempt->ticket = ++operations->last_ticket;
+        attempt->waits_since = clock->monotonic(clock);
+    } else if (may) {
+        attempt->ticket = 0;
+        attempt->says_it_waits = false;
+    }
+    attempt->reserved = may ? bytes : 0;
+    set_wants(attempt, may ? 0 : bytes);
+    pthread_mutex_unlock(&operations->lock);
+    return may;
+}
+
+void attempt_measure(struct attempt *attempt)
+{
+    size_t bytes = operation_memory(attempt->operation);
+
+    pthread_mutex_lock(&attempt->table->lock);
+    attempt->reserved = bytes;
+    pthread_mutex_unlock(&attempt->table->lock);
+}
+
+bool attempt_has_no_room(struct attempt *attempt, const struct clock_source *clock)
+{
+    struct operations *operations = attempt->table;
+    bool is_to_be_said =
+        !attempt->says_it_waits && clock->monotonic(clock) >= attempt->waits_since + ROOM_INTERVAL;
+    bool has_none;
+
+    pthread_mutex_lock(&operations->lock);
+    has_none = attempt->wants && !is_to_be_said && !is_outdated(attempt) &&
+               (find_oldest(operations) != attempt || !fits(operations, attempt, attempt->wants));
+    if (!has_none)
+        set_wants(attempt, 0); /* it says anew what it wants */
+    pthread_mutex_unlock(&operations->lock);
+    return has_none;
+}
+
+/* With the table's lock. */
+static void give_room(struct operations *operations)
+{
+    struct attempt *oldest = operations->n_waiting ? find_oldest(operations) : NULL;
+
+    if (oldest && fits(operations, oldest, oldest->wants))
+        operations->config.enqueue(operations->config.arg, oldest->key);
+}
+
+/* ---- What is new ---- */
+
+void operations_tell_new(struct operations *operations, const char *key, const char *version)
+{
+    char *both = str_printf("%s%c%s", version, '\0', key); /* freed as one, by the version */
+
+    pthread_mutex_lock(&operations->lock);
+    free(strmap_remove(&operations->news, key));
+    strmap_put(&operations->news, both + strlen(version) + 1, both);
+    pthread_mutex_unlock(&operations->lock);
+}
+
+static void free_news(struct operations *operations)
+{
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->news, e));)
+        free(e->value);
+    strmap_done(&operations->news);
+}
+
+/* ---- One attempt's life ---- */
+
+void attempt_empty(struct attempt *attempt)
 {
     struct operation *operation;
 
     pthread_mutex_lock(&attempt->table->lock);
     operation = TAKE(attempt->operation);
     attempt->is_asked_for = attempt->is_chosen = false;
+    attempt->reserved = 0;
     free(TAKE(attempt->preview_of));
     pthread_mutex_unlock(&attempt->table->lock);
     release_free(TAKE(attempt->release));
@@ -180,7 +311,7 @@ static void empty(struct attempt *attempt)
 
 void attempt_end(struct attempt *attempt)
 {
-    empty(attempt);
+    attempt_empty(attempt);
     pthread_mutex_lock(&attempt->table->lock);
     version_done(&attempt->read);
     version_done(&attempt->told);
@@ -195,6 +326,7 @@ static void attempt_free(struct attempt *attempt)
     attempt_end(attempt);
     free(attempt->key);
     free(attempt->names);
+    free(attempt->new_version);
     free(attempt);
 }
 
@@ -214,6 +346,7 @@ void operations_free(struct operations *operations)
     set_done(&operations->listed);
     set_done(&operations->landed);
     pthread_mutex_destroy(&operations->landed_lock);
+    free_news(operations);
     pthread_mutex_destroy(&operations->lock);
     free(operations);
 }
@@ -231,6 +364,10 @@ struct attempt *operations_enter(struct operations *operations, const char *key)
         if (attempt)
             strmap_put(&operations->attempts, attempt->key, attempt);
     }
+    if (attempt) {
+        free(attempt->new_version);
+        attempt->new_version = strmap_remove(&operations->news, key);
+    }
     pthread_mutex_unlock(&operations->lock);
     return attempt;
 }
@@ -245,12 +382,13 @@ static void forget_landings(struct operations *operations, const char *key)
 void operations_leave(struct attempt *attempt)
 {
     struct operations *operations = attempt->table;
-    bool stays = attempt->operation || attempt->rests_until;
+    bool stays = attempt->operation || attempt->rests_until || attempt->wants;
 
     pthread_mutex_lock(&operations->lock);
     choose(operations);
     if (!stays)
         strmap_remove(&operations->attempts, attempt->key);
+    give_room(operations);
     pthread_mutex_unlock(&operations->lock);
     if (stays)
         return;
@@ -441,7 +579,7 @@ void attempt_evict(struct attempt *attempt, const struct clock_source *clock)
     if (rest > EVICTED_MOST)
         rest = EVICTED_MOST;
     ledger_flush(operation_ledger(attempt->operation), NULL);
-    empty(attempt);
+    attempt_empty(attempt);
     attempt->evictions++;
     attempt->rests_until = clock->monotonic(clock) + (left < rest ? left : rest);
 }

@@ -10,8 +10,14 @@
  * An operation that is planned, or has ended, puts its key into the queue; so
  * does a call that lands after its operation ended.
  *
- * Operations that are parked hold memory. Where they hold more than a budget,
- * the largest are evicted, each by the reconcile of its key: what landed is
+ * Operations hold memory, and there is a budget for all of them. One that is to
+ * be begun reserves what it is likely to hold. Where those that run have
+ * reserved the budget it waits for room: the attempt stays, without anything
+ * but that number, and is begun when room gets free, the oldest first. One that
+ * needs more than the budget runs when no other does.
+ *
+ * Operations that are parked give way to those that run: where all together
+ * hold more than the budget, the largest parked ones are evicted, each by the reconcile of its key: what landed is
  * stored, and the operation is freed; its Release stays as it is. The attempt
  * stays without an operation, and is begun again after a while, as if the
  * process had been restarted.
@@ -54,6 +60,7 @@ struct attempt {
     char *key;              /* "namespace/name" */
     struct spec_key object; /* the same, taken apart */
     char *names;            /* what `object` borrows */
+    char *new_version;      /* of its object, which the watch has just brought; NULL: it is not new */
 
     /* With the table's lock. */
     struct object_version read, told; /* their uids are owned */
@@ -63,6 +70,10 @@ struct attempt {
     bool is_asked_for; /* somebody wants it to be looked at meanwhile */
     bool is_chosen;    /* to be evicted */
 
+    size_t reserved;       /* bytes that its operation holds while it runs, about */
+    size_t wants;          /* bytes that it waits for; 0: it does not */
+    uint64_t ticket;       /* smaller: it has waited for longer; 0: it did not wait */
+
     _Atomic size_t parked; /* bytes that its operation holds; 0: it is not parked */
 
     /* Of the reconcile. Only operations.c changes `operation`, with the table's lock. */
@@ -70,11 +81,14 @@ struct attempt {
     struct run run;
     struct spec *spec; /* until the operation has it */
     enum attempt_kind kind;
+    bool is_first;           /* nothing was ever begun for the object: it had no finalizer */
     struct release *release; /* NULL: none yet; of UNTOLD the one that succeeded */
     int64_t revision;
     char digest[HASH_HEX_SIZE]; /* of the plan */
     struct attempt_progress progress;
     unsigned evictions;  /* in a row */
+    int64_t waits_since; /* ms, monotonic: for room */
+    bool says_it_waits;  /* its status tells */
     int64_t rests_until; /* ms, monotonic: evicted, it is begun again then; 0: it was not */
 };
 
@@ -85,7 +99,7 @@ struct attempt {
 struct operations_config {
     void (*enqueue)(void *arg, const char *key); /* posts and returns; any thread */
     void *arg;
-    size_t memory; /* bytes that parked operations may hold, all together; 0: as much as they want */
+    size_t memory; /* bytes that operations may hold, all together; 0: as much as they want */
 };
 
 struct operations *operations_new(const struct operations_config *config);
@@ -100,7 +114,8 @@ DEFINE_CLEANUP(struct operations *, operations_free)
 
 /* The key's attempt, or a new one. NULL: the key is none. */
 struct attempt *operations_enter(struct operations *operations, const char *key);
-/* The attempt goes, unless it has an operation, or rests. Chooses what is to be evicted, if need be. */
+/* The attempt goes, unless it has an operation, rests, or waits for room. Chooses what is to be
+ * evicted, if need be, and who gets room. */
 void operations_leave(struct attempt *attempt);
 
 /* A Preview holds memory, and costs a tenant nothing: there are at most so many at once. */
@@ -110,6 +125,17 @@ void operations_leave(struct attempt *attempt);
 /* Whether the attempt may begin a Preview of that Spec: it then counts as one of its Spec and
  * namespace until it ends. False: as many of them live as may. */
 bool attempt_reserve_preview(struct attempt *attempt, const char *spec);
+
+/* ms after which one that waits for room looks whether there is any, unasked. */
+#define ROOM_INTERVAL 5000
+
+/* Whether the attempt's operation may be begun, which will hold so many bytes. False: it waits. */
+bool attempt_reserve(struct attempt *attempt, size_t bytes, const struct clock_source *clock);
+/* It is planned: what it holds is known better now. */
+void attempt_measure(struct attempt *attempt);
+/* It waits for room, and there is none yet. Where its object changed, or that it waits is to be
+ * said, it is begun all the same, to be put off again. */
+bool attempt_has_no_room(struct attempt *attempt, const struct clock_source *clock);
 
 /* What the attempt acts on: metadata of the object that the key stands for. */
 void attempt_read(struct attempt *attempt, const struct value *metadata);
@@ -135,6 +161,8 @@ void attempt_evict(struct attempt *attempt, const struct clock_source *clock);
 /* ms that the attempt still rests; 0: it is to be begun. Where its object changed, or somebody asks
  * for it, it rests no more. */
 int64_t attempt_rests(struct attempt *attempt, const struct clock_source *clock);
+/* Lets go of all but what is known of its object. */
+void attempt_empty(struct attempt *attempt);
 /* Lets go of all that it has; the operation, if it goes on, is abandoned. */
 void attempt_end(struct attempt *attempt);
 
@@ -148,6 +176,9 @@ struct operations_stats {
     size_t parked, parked_bytes; /* operations that wait for the world, and what they hold */
 };
 void operations_stats(struct operations *operations, struct operations_stats *ret);
+
+/* There is a new object: the first reconcile of the key finds its resourceVersion in the attempt. */
+void operations_tell_new(struct operations *operations, const char *key, const char *version);
 
 /* Cancels all that there are, and all that come. reason: of static storage. */
 void operations_cancel(struct operations *operations, const char *reason);

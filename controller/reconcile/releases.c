@@ -97,6 +97,18 @@ int releases_latest(const struct reconcile_context *context, const struct releas
     return err_copy(error, &problem);
 }
 
+static int create(const struct reconcile_context *context, const struct release_head *head,
+                  struct release **ret, struct error *error)
+{
+    const struct store_call call = call_of(context, NULL);
+    char *version = NULL;
+    int r = context->history->ops->create(context->history, head, &call, &version, error);
+
+    if (r >= 0)
+        *ret = release_new(head, version);
+    return r;
+}
+
 static bool is_to_go_on(const struct release *release, const struct release_head *head)
 {
     return release->operation == head->operation && release->generation == head->generation &&
@@ -109,17 +121,13 @@ static int begin_at(const struct reconcile_context *context, const struct releas
                     struct error *error)
 {
     _cleanup_(release_free_p) struct release *there = NULL;
-    const struct store_call call = call_of(context, NULL);
     const struct release_head head = {subject->key, revision, subject->generation, operation,
                                       PHASE_NONE};
     struct error problem = {0};
-    char *version = NULL;
-    int r = context->history->ops->create(context->history, &head, &call, &version, &problem);
+    int r = create(context, &head, ret, &problem);
 
-    if (r >= 0) {
-        *ret = release_new(&head, version);
+    if (r >= 0)
         return 0;
-    }
     /* Taken, or it may have been made all the same. */
     if ((r == ERR_EXISTS || r == ERR_UNAVAILABLE || r == ERR_TIMEOUT) &&
         load(context, &subject->key, revision, NULL, &there, NULL) >= 0 &&
@@ -148,6 +156,15 @@ int release_begin(const struct reconcile_context *context, const struct release_
     for (unsigned n = 0; n < BEGIN_ATTEMPTS && r == 1; n++)
         r = begin_at(context, subject, operation, revision + n, ret, &problem);
     return r ? err_copy(error, &problem) : 0;
+}
+
+int release_begin_first(const struct reconcile_context *context,
+                        const struct release_subject *subject, enum release_operation operation,
+                        struct release **ret)
+{
+    const struct release_head head = {subject->key, 1, subject->generation, operation, PHASE_NONE};
+
+    return create(context, &head, ret, NULL);
 }
 
 /* ---- What is said ---- */

@@ -48,6 +48,11 @@ int release_begin(const struct reconcile_context *context, const struct release_
                   enum release_operation operation, int64_t revision, struct release **ret,
                   struct error *error);
 
+/* Makes the Release of revision 1, if there is nothing of its name. */
+int release_begin_first(const struct reconcile_context *context,
+                        const struct release_subject *subject, enum release_operation operation,
+                        struct release **ret);
+
 /* A phase, with what is known by then. */
 struct release_report {
     enum release_phase phase;

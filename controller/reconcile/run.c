@@ -167,6 +167,11 @@ static const struct value *next_status(const struct run *run, const struct run_s
 
 /* ---- Writes ---- */
 
+bool run_has_finalizer(const struct run *run)
+{
+    return finalizer_is_set(value_get(run->object, "metadata"));
+}
+
 int run_add_finalizer(struct run *run, struct error *error)
 {
     const struct kube_ref ref = api_spec_ref(&run->subject.key, NULL);

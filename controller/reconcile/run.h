@@ -36,6 +36,7 @@ void run_status_done(struct run_status *status);
 /* The policy of run->object, within the context's limits. */
 void run_read_policy(struct run *run);
 
+bool run_has_finalizer(const struct run *run);
 /* Adds the finalizer, where it is not there. ERR_NOT_FOUND: the Spec is gone. */
 int run_add_finalizer(struct run *run, struct error *error);
 

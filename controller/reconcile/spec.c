@@ -6,6 +6,10 @@
 #include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/log.h"
+#include "runtimes/kubernetes/client/path.h"
+
+/* ms: another API server than the watch's may not have the version yet. */
+#define READ_NEW_TIMEOUT 2000
 
 /* ---- Reading ---- */
 
@@ -25,6 +29,21 @@ static int load_unreadable(struct run *run, struct kube_ref ref, const struct er
     return 0;
 }
 
+/* As the watch has just brought it: the API server has that in memory, decoded. Where it does not,
+ * or says anything else, it is asked for the Spec as it is now. */
+static int read_new(struct attempt *attempt, struct kube_ref ref)
+{
+    struct run *run = &attempt->run;
+    const struct kube_request request = {.method = "GET",
+                                         .ref = ref,
+                                         .resource_version = attempt->new_version,
+                                         .cancel = run->cancel,
+                                         .timeout = READ_NEW_TIMEOUT};
+
+    return attempt->new_version ? kube_do(run->context->client, &request, &run->object, NULL)
+                                : ERR_NOT_FOUND;
+}
+
 static int load(struct attempt *attempt, struct error *why_unreadable, struct error *error)
 {
     struct run *run = &attempt->run;
@@ -33,7 +52,9 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
     int r;
 
     run->subject.key = attempt->object;
-    r = kube_get(run->context->client, ref, run->cancel, &run->object, why_unreadable);
+    r = read_new(attempt, ref);
+    if (r < 0)
+        r = kube_get(run->context->client, ref, run->cancel, &run->object, why_unreadable);
     if (r == ERR_TOO_LARGE)
         r = load_unreadable(run, ref, why_unreadable, error);
     else if (r < 0)
@@ -184,6 +205,10 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
     rests = attempt_rests(attempt, context->clock);
     if (rests) {
         *result = (struct reconcile_result){RECONCILE_WAITING, rests};
+        return 0;
+    }
+    if (attempt_has_no_room(attempt, context->clock)) {
+        *result = (struct reconcile_result){RECONCILE_WAITING, ROOM_INTERVAL};
         return 0;
     }
     attempt->run.context = context;

@@ -2,7 +2,7 @@
 
 #define THREAD_STACK (256u << 10)
 #define IDLE_THREADS 4     /* these stay; others that are idle for IDLE_FOR end */
-#define IDLE_FOR     30000 /* ms */
+#define IDLE_FOR     2000 /* ms: less than between the polls of what waits, so that a burst of them leaves none */
 
 /* ---- Idle threads: a stack ---- */
 

@@ -24,27 +24,6 @@ static const struct {
                      HEAD_SECRET_TAG, 's'},
 };
 
-/* -1: what the head says is no number of chunks. */
-static int64_t chunks_of(const struct head *head, enum part part)
-{
-    const char *text = head->fields[parts[part].chunks];
-    int64_t count = 0;
-
-    if (!text)
-        return 0;
-    return str_to_int64(text, &count) && count >= 0 && count <= LIMIT_CHUNKS ? count : -1;
-}
-
-bool kube_head_has_chunks(const struct head *head, enum part part)
-{
-    return chunks_of(head, part) > 0;
-}
-
-bool kube_part_is_inline(const struct head *head, enum part part)
-{
-    return part == PART_OPEN && chunks_of(head, part) == 0;
-}
-
 /* What the names of all chunks of a part begin with; free(). */
 static char *stem_of(const struct document_file *file, const struct head *head, enum part part)
 {
@@ -88,7 +67,7 @@ static int chunks_read(const struct task *task, const struct document_file *file
                        const struct head *head, enum part part, struct buf *to, struct error *error)
 {
     _cleanup_free_ char *stem = stem_of(file, head, part);
-    int64_t count = chunks_of(head, part);
+    int64_t count = kube_head_chunks(head, part);
     int r = 0;
 
     for (int64_t i = 0; i < count && r == 0; i++) {
@@ -109,9 +88,9 @@ int kube_part_read(const struct task *task, const struct document_file *file,
 
     if (!checksum && part == PART_SECRET)
         return 0;
-    if (!checksum || chunks_of(head, part) < 0)
+    if (!checksum || kube_head_chunks(head, part) < 0)
         return kube_head_corrupt(file, "it does not say what there is", error);
-    if (kube_part_is_inline(head, part))
+    if (kube_head_is_inline(head, part))
         r = kube_object_bytes(task->store, object, "ConfigMap", "binaryData",
                               document_kind_name(file->name.kind), to, error);
     else
@@ -122,7 +101,7 @@ int kube_part_read(const struct task *task, const struct document_file *file,
     if (str_equal(actual, checksum) && !buf_overflowed(to))
         return 0;
     return kube_head_corrupt(file,
-                             kube_part_is_inline(head, part)
+                             kube_head_is_inline(head, part)
                                  ? "what it holds does not match its checksum"
                                  : "its chunks, or it itself, are: their checksums differ",
                              error);
@@ -195,7 +174,7 @@ int kube_part_write(const struct task *task, const struct document_file *file, e
         return 0;
     }
     hash_hex(bytes->data, bytes->length, checksum);
-    if (chunks && !file->is_damaged && kube_head_has_chunks(&file->seen, part) &&
+    if (chunks && !file->is_damaged && kube_head_chunks(&file->seen, part) > 0 &&
         str_equal(checksum, file->seen.fields[parts[part].checksum])) {
         set_part(head, part, checksum, chunks, file->seen.fields[parts[part].tag]);
         return 0;
@@ -247,7 +226,7 @@ static int find_of_part(const struct task *task, const struct document_file *fil
 {
     _cleanup_free_ char *selector = str_printf("%s=%s", KUBE_DOCUMENT_LABEL, file->head_name);
     _cleanup_free_ char *stem =
-        keep && kube_head_has_chunks(keep, part) ? stem_of(file, keep, part) : NULL;
+        keep && kube_head_chunks(keep, part) > 0 ? stem_of(file, keep, part) : NULL;
     struct search search = {found, part, file->head_name, stem};
     struct kube_list list = {
         .ref = {parts[part].kind, task->store->namespace_name, NULL, NULL},
@@ -281,10 +260,10 @@ void kube_garbage_add_chunks(const struct document_file *file, const struct head
 {
     for (int i = 0; i < PARTS; i++) {
         enum part part = (enum part)i;
-        int64_t count = chunks_of(of, part);
+        int64_t count = kube_head_chunks(of, part);
         _cleanup_free_ char *stem = stem_of(file, of, part), *kept = NULL;
 
-        if (keep && kube_head_has_chunks(keep, part))
+        if (keep && kube_head_chunks(keep, part) > 0)
             kept = stem_of(file, keep, part);
         for (int64_t k = 0; k < count && !str_equal(stem, kept); k++) {
             _cleanup_free_ char *name = str_printf("%s%lld", stem, (long long)k);

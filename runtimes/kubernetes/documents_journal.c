@@ -14,16 +14,6 @@
 #define KEY_CLOSED   "closed"   /* "true": a write that is to replace the entries closed it */
 #define KEY_CHECKSUM "checksum" /* of all that */
 
-void kube_segments_done(struct segments *segments)
-{
-    for (size_t i = 0; i < segments->count; i++)
-        free(segments->names[i]);
-    free(segments->names);
-    free(segments->version);
-    buf_done(&segments->entries);
-    *segments = (struct segments){.entries = BUF_INIT};
-}
-
 static void segments_add(struct segments *segments, const char *name)
 {
     segments->names =

@@ -75,6 +75,7 @@ struct runtime *kube_runtime_new(const struct kube_runtime_config *config)
     pthread_mutex_init(&runtime->lock, NULL);
     strmap_init(&runtime->undefined);
     strmap_init(&runtime->searches);
+    strmap_init(&runtime->accounts);
     return &runtime->base;
 }
 
@@ -86,6 +87,7 @@ void kube_runtime_free(struct runtime *base)
         return;
     watches_free(runtime->watches);
     kube_forget_definitions(runtime);
+    kube_forget_accounts(runtime);
     pthread_mutex_destroy(&runtime->lock);
     free(runtime);
 }

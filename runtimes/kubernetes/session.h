@@ -32,6 +32,8 @@ struct kube_runtime {
     struct strmap undefined;  /* "Kind.group": no definition brings it; keys are owned */
     struct strmap searches;   /* by namespace of Specs: searches for definitions; owned */
     int64_t undefined_before; /* ms, monotonic: what is in there was seen since then */
+    struct strmap accounts;   /* user names of service accounts that are there; keys are owned */
+    int64_t accounts_since;   /* ms, monotonic: seen since then */
 };
 
 struct runtime_session {
@@ -64,16 +66,19 @@ void session_unref(struct runtime_session *session);
 /* The service account that a scope's identity names; NULL: none. Borrowed from it. */
 const char *kube_service_account(const struct value *identity);
 
-/* Whether the account that the session acts as is there: looked up once, if at all. ERR_INVALID
- * ServiceAccountNotFound. */
-int session_check_account(struct runtime_session *session, const struct runtime_call *call,
-                          struct error *error);
-
 /* Of what was just applied or read: a CRD brings a kind, which is served a moment after it is
  * established. */
 void session_note_definition(struct runtime_session *session, const struct value *attributes);
 /* The kind of these attributes is one of those, and may be served any moment. */
 bool session_expects_kind(struct runtime_session *session, const struct value *attributes);
+
+/* ---- account.c ---- */
+
+/* Whether the account that the session acts as is there: looked up once, if at all, and for the
+ * Specs of a few seconds together. ERR_INVALID ServiceAccountNotFound. */
+int session_check_account(struct runtime_session *session, const struct runtime_call *call,
+                          struct error *error);
+void kube_forget_accounts(struct kube_runtime *runtime);
 
 /* ---- place.c ---- */
 

@@ -86,7 +86,7 @@ struct kube_request {
     unsigned limit;               /* items of a page */
     const char *continue_token;   /* the page after the one that gave it */
     unsigned watch_seconds;       /* it is a watch, that the server ends after so long */
-    const char *resource_version; /* a watch goes on from there */
+    const char *resource_version; /* a watch goes on from there; a read is of that, or newer */
 
     const char *impersonate;     /* a user name ("system:serviceaccount:ns:name"), or NULL */
     bool for_tenant;             /* on a tenant's behalf, though in our name: see the loops */
