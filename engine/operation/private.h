@@ -32,6 +32,7 @@ struct binding {
 struct node {
     struct operation *operation;
     uint32_t index;
+    unsigned failures;              /* in a row, that waiting may mend */
     struct binding *binding;        /* NULL: no runtime of its type */
     struct observation hint;        /* of prefetch() */
     const struct value *attributes; /* as last resolved; a reference. Under the lock */
@@ -43,11 +44,10 @@ struct node {
     bool is_delete_sent;
     bool needs_plan;                /* what was planned does not hold any more, or was tried */
     bool needs_removal_plan;        /* likewise, of the object that is to go */
-    unsigned failures;              /* in a row, that waiting may mend */
+    bool stays;                     /* planned anew, it does not have to be replaced */
     const char *deposed;            /* what its recorded object is called while it makes room; arena */
     struct runtime_step *step;      /* owned: planned anew when it was due; NULL: as the plan has it */
     struct runtime_step *removal;   /* likewise, of the object that a replacement takes away */
-    bool stays;                     /* planned anew, it does not have to be replaced */
     const struct plan_change *content; /* a resource of the Spec that would go with it; or NULL */
     struct runtime_subscription *subscription;
 };
