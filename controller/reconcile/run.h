@@ -26,6 +26,9 @@ struct run {
 
 void run_done(struct run *run);
 
+/* Of run->object, which stays as long as an operation: nothing here asks for them. */
+void run_drop_managed_fields(struct run *run);
+
 struct run_status {
     struct verdict verdict;
     int64_t attempted, applied;           /* revisions; 0: as before */

@@ -61,6 +61,7 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
         err_copy(error, why_unreadable);
     if (r < 0)
         return r;
+    run_drop_managed_fields(run);
     metadata = value_get(run->object, "metadata");
     run->subject.generation = value_int(value_get(metadata, "generation"), 0);
     attempt_read(attempt, metadata);

@@ -186,4 +186,9 @@ const struct value *value_with_path(const struct value *object, const char *cons
 const struct value *value_without_path(const struct value *object, const char *const *keys,
                                        size_t n_keys);
 
+/* The same without the member at the path, as a copy: nothing is shared but what is sensitive or
+ * unknown, so that the whole is not kept in memory by what is left of it. */
+const struct value *value_copy_without(const struct value *object, const char *const *keys,
+                                       size_t n_keys);
+
 #endif

@@ -62,6 +62,12 @@ static const char *step_name(void *arg, uint32_t change)
     return plan->changes[change].id;
 }
 
+static void edges_done(struct edges *edges)
+{
+    free(edges->items);
+    *edges = (struct edges){0};
+}
+
 static int make_steps(struct operation *operation, struct error *error)
 {
     struct plan *plan = operation->plan;
@@ -87,6 +93,8 @@ static int make_steps(struct operation *operation, struct error *error)
     r = steps_new(&input, &operation->steps, error);
     for (size_t i = 0; r >= 0 && i < plan->n_changes; i++)
         plan->changes[i].create_first = operation->step_changes[i].create_first;
+    edges_done(&operation->planned); /* the steps have them now */
+    edges_done(&operation->recorded);
     return r;
 }
 

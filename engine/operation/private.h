@@ -51,6 +51,7 @@ struct binding {
 struct node {
     struct operation *operation;
     uint32_t index;
+    unsigned failures;              /* in a row, that waiting may mend */
     struct binding *binding;        /* NULL: no runtime of its type */
     struct observation hint;        /* of prefetch() */
     const struct value *attributes; /* as last resolved; a reference. Under the lock */
@@ -64,11 +65,10 @@ struct node {
     bool needs_removal_plan;        /* likewise, for the step that deletes */
     bool needs_approval;            /* it is DEFERRED, and the approved plan does not cover it */
     bool is_compared_later;         /* with the approved plan: when it is planned anew, as it gets due */
-    unsigned failures;              /* in a row, of those that may heal */
+    bool stays;                     /* its old object stays: planned anew, it is not replaced */
     const char *deposed;            /* the name that its old object got to make room for the new one; arena */
     struct runtime_step *step;      /* owned: planned anew when it was due; NULL: the change's is used */
     struct runtime_step *removal;   /* likewise, for the old object of a replacement */
-    bool stays;                     /* its old object stays: planned anew, it is not replaced */
     const struct plan_change *content; /* a resource of the Spec that is in it; or NULL */
     struct runtime_subscription *subscription;
 };

@@ -152,6 +152,16 @@ const struct kube_detail *kube_detail_of(const struct observation *observation)
     return observation->presence == PRESENCE_PRESENT ? observation->detail : NULL;
 }
 
+/* Without who manages which of its fields: of a small object that is more than all else of it, and
+ * results are kept for as long as something waits. */
+static const struct value *result_of(const struct value *object)
+{
+    static const char *const managed[] = {"metadata", "managedFields"};
+    _cleanup_value_ const struct value *marked = kube_object_mark(object);
+
+    return value_copy_without(marked, managed, ARRAY_SIZE(managed));
+}
+
 void kube_observe_object(const struct runtime_session *session, const struct value *object,
                          bool whole, struct observation *ret)
 {
@@ -160,7 +170,7 @@ void kube_observe_object(const struct runtime_session *session, const struct val
         .terminating = value_path(object, "metadata", "deletionTimestamp", NULL) != NULL,
         .uid = str_new(value_string(value_path(object, "metadata", "uid", NULL))),
         .footprint = footprint_of(session, object),
-        .result = whole ? kube_object_mark(object) : NULL,
+        .result = whole ? result_of(object) : NULL,
         .detail = detail_new(session, object),
         .detail_free = detail_free,
     };
