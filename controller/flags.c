@@ -43,6 +43,9 @@ static const struct flag {
          "the most that a Spec's timeout may be: a longer one is taken for this"),
     FLAG("leader-elect", FLAG_BOOL, leader_elect, "true", "act only while holding the Lease"),
     FLAG("lease-name", FLAG_STRING, lease_name, "kusion-operator", "of the Lease"),
+    FLAG("blind-timeout", FLAG_DURATION, blind_timeout, "2m",
+         "a leader whose watches fail for so long gives the Lease up, and ends; it is not ready "
+         "after half of that"),
     FLAG("drain-timeout", FLAG_DURATION, drain_timeout, "25s",
          "at the end, how long calls in flight may take to come to theirs"),
     FLAG("metrics-bind-address", FLAG_STRING, metrics_bind_address, ":8080",

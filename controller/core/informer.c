@@ -22,7 +22,7 @@ struct entry {
 struct informer {
     struct informer_config config;
     struct kube_watch *watch;
-    _Atomic bool is_synced;
+    _Atomic bool is_synced, is_refused;
     struct outage outage;
     pthread_mutex_t lock; /* of objects; only the watch's callbacks change them */
     struct strmap objects;
@@ -154,9 +154,11 @@ static void fail(struct informer *informer, const struct error *error)
 
     if (absent && str_equal(error->reason, "NotServed"))
         err_set(&why, error->code, error->reason, "%s", absent);
+    atomic_store(&informer->is_refused,
+                 why.code == ERR_FORBIDDEN || str_equal(why.reason, "NotServed"));
     if (outage_goes_on(&informer->outage, &why, system_clock.monotonic(&system_clock)))
-        log_warn("a watch failed, and is tried again", "path", informer->config.path, "reason",
-                 why.reason, "error", why.message, NULL);
+        log_warn("a watch failed, and is tried again", "kind", informer->config.ref.kind->kind,
+                 "reason", why.reason, "error", why.message, NULL);
 }
 
 static void on_event(void *arg, enum kube_watch_event event, const struct value *object,
@@ -184,21 +186,28 @@ static void on_event(void *arg, enum kube_watch_event event, const struct value 
     case KUBE_WATCH_ERROR:
         fail(informer, error);
         break;
+    case KUBE_WATCH_WORKS:
+        outage_ends(&informer->outage);
+        log_info("a watch works again", "kind", informer->config.ref.kind->kind, NULL);
+        break;
     }
 }
 
 struct informer *informer_new(const struct informer_config *config, struct error *error)
 {
     struct informer *informer = NEW(struct informer);
-    struct kube_watch_config watch = {.metadata_only = true, .on_event = on_event, .arg = informer};
+    struct kube_watch_config watch = {.ref = config->ref,
+                                      .selector = config->selector,
+                                      .metadata_only = true,
+                                      .on_event = on_event,
+                                      .arg = informer};
 
     informer->config = *config;
-    informer->config.path = watch.path = str_new(config->path);
     pthread_mutex_init(&informer->lock, NULL);
     outage_init(&informer->outage, "the first list is not complete");
     strmap_init(&informer->objects);
     if (kube_watch_new(config->client, &watch, &informer->watch, error) < 0) {
-        err_wrap(error, "watch of %s", config->path);
+        err_wrap(error, "watch of %s", config->ref.kind->plural);
         informer_free(TAKE(informer));
     }
     return informer;
@@ -214,13 +223,22 @@ void informer_free(struct informer *informer)
     strmap_done(&informer->objects);
     outage_done(&informer->outage);
     pthread_mutex_destroy(&informer->lock);
-    free((char *)(uintptr_t)informer->config.path);
     free(informer);
 }
 
 bool informer_synced(const struct informer *informer)
 {
     return atomic_load(&informer->is_synced);
+}
+
+int64_t informer_fails_for(struct informer *informer)
+{
+    return outage_lasts(&informer->outage, system_clock.monotonic(&system_clock));
+}
+
+bool informer_is_refused(const struct informer *informer)
+{
+    return atomic_load(&informer->is_refused);
 }
 
 void informer_tell_outage(struct informer *informer, struct buf *to)

@@ -156,6 +156,8 @@ static int end_badly(struct attempt *attempt, const struct error *failure,
 
     if (is_ours_to_tell(failure->code)) {
         r = failed(attempt, failure, results, error);
+        if (attempt_has_seen_landing(attempt)) /* what it waited for may be there */
+            after = 0;
         return look_again_after(attempt, after, r, result);
     }
     operation_log_failure(&attempt->run, failure, false);

@@ -6,24 +6,23 @@
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "engine/spec/name.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/runtime.h"
 
 /* ---- The end ---- */
 
 static int release_finalizer(const struct run *run, struct error *error)
 {
-    _cleanup_free_ char *path = api_spec_path(&run->subject.key, NULL);
+    const struct kube_ref ref = api_spec_ref(&run->subject.key, NULL);
     _cleanup_value_ const struct value *now = NULL;
     struct error problem = {0};
-    int r = api_get_metadata(run->context, path, "Spec", NULL, &now, &problem);
+    int r = api_get_metadata(run->context, ref, NULL, &now, &problem);
 
     /* Another object has the name by now: its finalizer is its own affair. */
     if (r >= 0 && !str_equal(value_string(value_path(now, "metadata", "uid", NULL)),
                              value_string(value_path(run->object, "metadata", "uid", NULL))))
         return 0;
     if (r >= 0)
-        r = finalizer_remove(run->context->client, path, "Spec", value_get(now, "metadata"), NULL,
+        r = finalizer_remove(run->context->client, &ref, value_get(now, "metadata"), NULL,
                              &problem);
     if (r >= 0 || r == ERR_NOT_FOUND)
         return 0;
@@ -72,7 +71,8 @@ static int hold(struct attempt *attempt, struct error *failure,
 
     tell_way_out(failure);
     operation_log_failure(run, failure, run_says_already(run, failure));
-    *result = (struct reconcile_result){RECONCILE_AFTER, run->policy.retry_interval};
+    *result = (struct reconcile_result){
+        RECONCILE_AFTER, attempt_has_seen_landing(attempt) ? 0 : run->policy.retry_interval};
     if (failure->code == ERR_CANCELLED || failure->code == ERR_FENCED)
         r = err_copy(error, failure);
     else
@@ -161,11 +161,9 @@ static int forget(struct run *run, struct ledger *ledger, struct error *error)
  * everything that they hold. */
 static int check_definition(const struct run *run, struct error *error)
 {
-    _cleanup_free_ char *path = kube_path("apiextensions.k8s.io/v1", NULL,
-                                          "customresourcedefinitions", "specs.api.kusion.io", NULL);
+    const struct kube_ref ref = {.kind = &kube_definitions, .name = "specs.api.kusion.io"};
     _cleanup_value_ const struct value *definition = NULL;
-    int r = api_get_metadata(run->context, path, "CustomResourceDefinition", run->cancel,
-                             &definition, error);
+    int r = api_get_metadata(run->context, ref, run->cancel, &definition, error);
 
     if (r < 0)
         return r;

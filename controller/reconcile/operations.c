@@ -8,12 +8,43 @@ struct operations {
     struct operations_config config;
     pthread_mutex_t lock;
     struct strmap attempts;  /* by key */
+    struct strmap listed;    /* keys */
     struct strmap news;      /* by key: the versions of objects that are new */
     const char *why_no_more; /* NULL: operations may be begun */
     uint64_t last_ticket;
     _Atomic size_t n_waiting; /* attempts that wait for room */
     _Atomic size_t parked;    /* bytes: the sum over the attempts */
+
+    /* Taken last: calls land with the lock of their operation, which is cancelled with ours. */
+    pthread_mutex_t landed_lock;
+    struct strmap landed; /* keys of which a call has landed */
 };
+
+/* ---- Sets of keys ---- */
+
+static void set_add(struct strmap *set, const char *key)
+{
+    char *own;
+
+    if (strmap_get(set, key))
+        return;
+    own = str_new(key);
+    strmap_put(set, own, own);
+}
+
+static void set_remove(struct strmap *set, const char *key)
+{
+    free(strmap_remove(set, key));
+}
+
+static void set_done(struct strmap *set)
+{
+    for (struct strmap_entry *e = NULL; (e = strmap_next(set, e));)
+        free(e->value);
+    strmap_done(set);
+}
+
+/* ---- Lifetime ---- */
 
 struct operations *operations_new(const struct operations_config *config)
 {
@@ -21,7 +52,10 @@ struct operations *operations_new(const struct operations_config *config)
 
     operations->config = *config;
     pthread_mutex_init(&operations->lock, NULL);
+    pthread_mutex_init(&operations->landed_lock, NULL);
     strmap_init(&operations->attempts);
+    strmap_init(&operations->listed);
+    strmap_init(&operations->landed);
     strmap_init(&operations->news);
     return operations;
 }
@@ -46,9 +80,9 @@ static bool is_outdated(const struct attempt *attempt)
 {
     const struct object_version *read = &attempt->read, *told = &attempt->told;
 
-    return attempt->was_told &&
-           (!str_equal(told->uid, read->uid) || told->generation > read->generation ||
-            (told->is_deleting && !read->is_deleting));
+    return attempt->has_left || (attempt->was_told && (!str_equal(told->uid, read->uid) ||
+                                                       told->generation > read->generation ||
+                                                       (told->is_deleting && !read->is_deleting)));
 }
 
 /* ---- What is parked ---- */
@@ -281,7 +315,7 @@ void attempt_end(struct attempt *attempt)
     pthread_mutex_lock(&attempt->table->lock);
     version_done(&attempt->read);
     version_done(&attempt->told);
-    attempt->was_told = false;
+    attempt->was_told = attempt->has_left = false;
     pthread_mutex_unlock(&attempt->table->lock);
     attempt->evictions = 0;
     attempt->rests_until = 0;
@@ -309,6 +343,9 @@ void operations_free(struct operations *operations)
     for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->attempts, e));)
         attempt_free(e->value);
     strmap_done(&operations->attempts);
+    set_done(&operations->listed);
+    set_done(&operations->landed);
+    pthread_mutex_destroy(&operations->landed_lock);
     free_news(operations);
     pthread_mutex_destroy(&operations->lock);
     free(operations);
@@ -335,6 +372,13 @@ struct attempt *operations_enter(struct operations *operations, const char *key)
     return attempt;
 }
 
+static void forget_landings(struct operations *operations, const char *key)
+{
+    pthread_mutex_lock(&operations->landed_lock);
+    set_remove(&operations->landed, key);
+    pthread_mutex_unlock(&operations->landed_lock);
+}
+
 void operations_leave(struct attempt *attempt)
 {
     struct operations *operations = attempt->table;
@@ -346,8 +390,10 @@ void operations_leave(struct attempt *attempt)
         strmap_remove(&operations->attempts, attempt->key);
     give_room(operations);
     pthread_mutex_unlock(&operations->lock);
-    if (!stays)
-        attempt_free(attempt);
+    if (stays)
+        return;
+    forget_landings(operations, attempt->key);
+    attempt_free(attempt);
 }
 
 bool attempt_reserve_preview(struct attempt *attempt, const char *spec)
@@ -384,6 +430,7 @@ void attempt_read(struct attempt *attempt, const struct value *metadata)
 
     pthread_mutex_lock(&attempt->table->lock);
     version_copy(&attempt->read, &version);
+    attempt->has_left = false;
     pthread_mutex_unlock(&attempt->table->lock);
 }
 
@@ -397,10 +444,24 @@ static void on_change(void *arg)
 
 static void on_landed(void *arg, const struct spec_key *spec)
 {
-    const struct operations_config *config = arg;
+    struct operations *operations = arg;
     _cleanup_free_ char *key = str_printf("%s/%s", spec->namespace_name, spec->name);
 
-    config->enqueue(config->arg, key);
+    pthread_mutex_lock(&operations->landed_lock);
+    set_add(&operations->landed, key);
+    pthread_mutex_unlock(&operations->landed_lock);
+    operations->config.enqueue(operations->config.arg, key);
+}
+
+bool attempt_has_seen_landing(struct attempt *attempt)
+{
+    struct operations *operations = attempt->table;
+    bool result;
+
+    pthread_mutex_lock(&operations->landed_lock);
+    result = strmap_get(&operations->landed, attempt->key) != NULL;
+    pthread_mutex_unlock(&operations->landed_lock);
+    return result;
 }
 
 int attempt_open(struct attempt *attempt, const struct operation_config *config,
@@ -416,8 +477,9 @@ int attempt_open(struct attempt *attempt, const struct operation_config *config,
     own.arg = attempt;
     if (!own.scope.thorough) { /* else it makes no calls that change anything */
         own.on_landed = on_landed;
-        own.landed_arg = &operations->config;
+        own.landed_arg = operations;
     }
+    forget_landings(operations, attempt->key);
     r = operation_new(&own, &operation, error);
     if (r < 0)
         return r;
@@ -439,13 +501,35 @@ bool attempt_is_outdated(struct attempt *attempt)
     return result;
 }
 
+bool attempt_has_left(struct attempt *attempt)
+{
+    const struct object_version *read = &attempt->read, *told = &attempt->told;
+    bool result;
+
+    pthread_mutex_lock(&attempt->table->lock);
+    result = attempt->has_left && (!told->uid || str_equal(told->uid, read->uid));
+    pthread_mutex_unlock(&attempt->table->lock);
+    return result;
+}
+
+bool attempt_is_listed(struct attempt *attempt)
+{
+    struct operations *operations = attempt->table;
+    bool result;
+
+    pthread_mutex_lock(&operations->lock);
+    result = strmap_get(&operations->listed, attempt->key) != NULL;
+    pthread_mutex_unlock(&operations->lock);
+    return result;
+}
+
 const char *attempt_outdated_by(struct attempt *attempt)
 {
     const char *why;
 
     pthread_mutex_lock(&attempt->table->lock);
-    why = attempt->told.is_deleting || !attempt->told.uid ? "the Spec was deleted"
-                                                          : "a newer generation of the Spec came";
+    why = attempt->told.is_deleting || attempt->has_left ? "the Spec was deleted"
+                                                         : "a newer generation of the Spec came";
     pthread_mutex_unlock(&attempt->table->lock);
     return why;
 }
@@ -519,14 +603,28 @@ void operations_tell(struct operations *operations, const char *key,
     struct attempt *attempt;
 
     pthread_mutex_lock(&operations->lock);
+    if (now->uid)
+        set_add(&operations->listed, key);
+    else
+        set_remove(&operations->listed, key);
     attempt = strmap_get(&operations->attempts, key);
     if (attempt) {
+        attempt->has_left = attempt->has_left || !now->uid;
         version_copy(&attempt->told, now);
         attempt->was_told = true;
         attempt->is_asked_for = attempt->is_asked_for || is_asked_for;
         if (attempt->operation && is_outdated(attempt))
             operation_cancel(attempt->operation, "Superseded");
     }
+    pthread_mutex_unlock(&operations->lock);
+}
+
+void operations_stats(struct operations *operations, struct operations_stats *ret)
+{
+    *ret = (struct operations_stats){.parked_bytes = operations->parked};
+    pthread_mutex_lock(&operations->lock);
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->attempts, e));)
+        ret->parked += ((const struct attempt *)e->value)->parked > 0;
     pthread_mutex_unlock(&operations->lock);
 }
 

@@ -25,6 +25,8 @@
  * Whoever watches the objects tells the table what they are now
  * (operations_tell). An operation of something that is there no more in that
  * generation is cancelled at once, and the next reconcile finds it outdated.
+ * The table keeps which keys are listed. An object that left the watch may be
+ * gone, or may be another controller's by now (--watch-label-selector).
  *
  * Thread-safe. With the table's lock held operations are cancelled, so their
  * callbacks may post to the queue, but not call the table.
@@ -63,6 +65,7 @@ struct attempt {
     /* With the table's lock. */
     struct object_version read, told; /* their uids are owned */
     bool was_told;
+    bool has_left;     /* it was not listed since it was read, for a moment at least */
     char *preview_of;  /* the name of the Spec; NULL: it is no Preview, or has not begun */
     bool is_asked_for; /* somebody wants it to be looked at meanwhile */
     bool is_chosen;    /* to be evicted */
@@ -140,10 +143,17 @@ void attempt_read(struct attempt *attempt, const struct value *metadata);
 int attempt_open(struct attempt *attempt, const struct operation_config *config,
                  struct error *error);
 bool attempt_is_outdated(struct attempt *attempt);
-/* Why, for people. */
+/* Outdated because its object left the watch: it is not listed, or is again as it was. */
+bool attempt_has_left(struct attempt *attempt);
+/* The key is listed now. */
+bool attempt_is_listed(struct attempt *attempt);
+/* Why it is outdated, for people. */
 const char *attempt_outdated_by(struct attempt *attempt);
 /* Whether it was asked for since it was read. */
 bool attempt_is_asked_for(struct attempt *attempt);
+/* A call of an earlier operation has landed since its own was opened: what waited for that call can
+ * be planned now. */
+bool attempt_has_seen_landing(struct attempt *attempt);
 /* Its operation is parked, and chosen to be evicted. */
 bool attempt_is_chosen(struct attempt *attempt);
 /* Evicts it. clock: the operation's. */
@@ -158,11 +168,18 @@ void attempt_end(struct attempt *attempt);
 
 /* ---- For everybody ---- */
 
-/* is_asked_for: somebody wants the object to be looked at, changed or not. */
+/* What the key is now; without a uid: it is not listed any more. is_asked_for: somebody wants the
+ * object to be looked at, changed or not. */
 void operations_tell(struct operations *operations, const char *key,
                      const struct object_version *now, bool is_asked_for);
+struct operations_stats {
+    size_t parked, parked_bytes; /* operations that wait for the world, and what they hold */
+};
+void operations_stats(struct operations *operations, struct operations_stats *ret);
+
 /* There is a new object: the first reconcile of the key finds its resourceVersion in the attempt. */
 void operations_tell_new(struct operations *operations, const char *key, const char *version);
+
 /* Cancels all that there are, and all that come. reason: of static storage. */
 void operations_cancel(struct operations *operations, const char *reason);
 

@@ -96,11 +96,11 @@ static int load_release(struct attempt *attempt, struct error *error)
 {
     const struct reconcile_context *context = attempt->run.context;
     const struct spec_key *key = &attempt->object;
-    _cleanup_free_ char *path = api_release_path(key, NULL);
     _cleanup_value_ const struct value *object = NULL;
     const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
     struct error absent = {0};
-    int r = kube_get(context->client, path, "Release", attempt->run.cancel, &object, &absent);
+    int r = kube_get(context->client, api_release_ref(key, NULL), attempt->run.cancel, &object,
+                     &absent);
 
     if (r == ERR_NOT_FOUND)
         return plans_drop(context->plans, key->namespace_name, key->name, &call, error);
@@ -121,9 +121,9 @@ static int load_spec(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
     struct release_subject *subject = &run->subject;
-    _cleanup_free_ char *path = api_spec_path(&subject->key, NULL);
     struct error absent = {0};
-    int r = kube_get(run->context->client, path, "Spec", run->cancel, &run->object, &absent);
+    int r = kube_get(run->context->client, api_spec_ref(&subject->key, NULL), run->cancel,
+                     &run->object, &absent);
 
     if (r == ERR_NOT_FOUND)
         return err_set(error, ERR_INVALID, "SpecNotFound",

@@ -301,9 +301,10 @@ static int write_object(const struct reconcile_context *context, struct release 
                         const struct value *status, struct error *error)
 {
     struct spec_key key = {value_get_string(release->metadata, "namespace"), release->name};
-    _cleanup_free_ char *path = api_release_path(&key, "status");
-    struct api_status write = {
-        .path = path, .kind = "Release", .status = status, .is_final = was_ended, .arg = release};
+    struct api_status write = {.ref = api_release_ref(&key, "status"),
+                               .status = status,
+                               .is_final = was_ended,
+                               .arg = release};
     int r = api_put_status(context, &write, &release->metadata, error);
 
     release->own_generation = value_int(value_get(release->metadata, "generation"), 1);

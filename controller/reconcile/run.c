@@ -192,10 +192,9 @@ bool run_has_finalizer(const struct run *run)
 
 int run_add_finalizer(struct run *run, struct error *error)
 {
-    const struct spec_key *key = &run->subject.key;
-    _cleanup_free_ char *path = api_spec_path(key, NULL);
+    const struct kube_ref ref = api_spec_ref(&run->subject.key, NULL);
     _cleanup_value_ const struct value *metadata = value_ref(value_get(run->object, "metadata"));
-    int r = finalizer_add(run->context->client, path, "Spec", &metadata, run->cancel, error);
+    int r = finalizer_add(run->context->client, &ref, &metadata, run->cancel, error);
 
     if (r >= 0)
         set(&run->object, "metadata", without_managed_fields(metadata));
@@ -205,9 +204,8 @@ int run_add_finalizer(struct run *run, struct error *error)
 static int put_status(struct run *run, const struct value *status, struct error *error)
 {
     const struct spec_key *key = &run->subject.key;
-    _cleanup_free_ char *path = api_spec_path(key, "status");
     _cleanup_value_ const struct value *metadata = value_ref(value_get(run->object, "metadata"));
-    struct api_status write = {.path = path, .kind = "Spec", .status = status};
+    struct api_status write = {.ref = api_spec_ref(key, "status"), .status = status};
     struct error problem = {0};
     int r = api_put_status(run->context, &write, &metadata, &problem);
 

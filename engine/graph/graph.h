@@ -2,10 +2,10 @@
  * A directed acyclic graph of resources: nodes are numbers, an edge goes from
  * a node to one that it depends on.
  *
- * Stored as compressed rows in both directions; building, checking for cycles
- * and ordering are linear in nodes + edges. A node's rank is its kind's place
- * in the default order (build.h), raised so that no node ranks below what it
- * depends on: then ordering by rank never contradicts an edge.
+ * Stored as compressed rows in both directions; building it and checking it
+ * for cycles are linear in nodes + edges. A node's rank is its place in the
+ * default order of its runtime (relations.h), raised so that no node ranks
+ * below what it depends on: then an order by rank never contradicts an edge.
  */
 #ifndef ENGINE_GRAPH_GRAPH_H
 #define ENGINE_GRAPH_GRAPH_H
@@ -38,13 +38,5 @@ int graph_new(uint32_t n_nodes, const struct graph_edge *edges, size_t n_edges,
               struct graph **ret, struct error *error);
 void graph_free(struct graph *graph);
 DEFINE_CLEANUP(struct graph *, graph_free)
-
-/* Dependencies first; among what is free to go, lower ranks, then lower numbers first.
- * ret_order: room for n_nodes. */
-void graph_order(const struct graph *graph, uint32_t *ret_order);
-
-/* The same nodes without edges that others imply (transitive reduction). Not linear: for each
- * node with several dependencies it looks at what these reach, nodes * edges at worst. */
-struct graph *graph_reduce(const struct graph *graph);
 
 #endif

@@ -3,7 +3,7 @@
  * after another, or lives in it, and which kinds come first.
  *
  * Targets are numbers, in the order in which the runtime was asked about them. The runtime adds what
- * it knows; build.h makes a graph of it. Used by one thread.
+ * it knows. Used by one thread.
  */
 #ifndef ENGINE_GRAPH_RELATIONS_H
 #define ENGINE_GRAPH_RELATIONS_H

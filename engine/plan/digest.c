@@ -1,9 +1,7 @@
-#include <stdlib.h>
-#include <string.h>
+#include "engine/plan/digest.h"
 
 #include "engine/base/json.h"
-#include "engine/base/mem.h"
-#include "engine/plan/plan.h"
+#include "engine/plan/unknown.h"
 
 static void add_value(struct hash *hash, const struct value *value)
 {
@@ -14,47 +12,72 @@ static void add_value(struct hash *hash, const struct value *value)
     hash_add_str(hash, text.data);
 }
 
-static void add_step(struct hash *hash, const struct runtime_step *step)
+static void digest_half(const struct plan_change *change, const char *half,
+                        const struct runtime_step *step, const struct value *content,
+                        struct digest_key key, char ret_hex[HASH_HEX_SIZE])
 {
+    _cleanup_(hash_free_p) struct hash *hash = hash_new_keyed(key.data, key.length);
+
+    hash_add_str(hash, half);
+    hash_add_str(hash, change->id);
+    hash_add_str(hash, change->type);
     hash_add_str(hash, step && step->uid ? step->uid : "");
     add_value(hash, step ? step->before : NULL);
-    add_value(hash, step ? step->after : NULL);
+    add_value(hash, content);
+    hash_finish_hex(hash, ret_hex);
 }
 
-void plan_change_digest(const struct plan_change *change, const void *key, size_t key_length,
-                        char ret_hex[HASH_HEX_SIZE])
+static bool makes(enum plan_action action)
 {
-    _cleanup_(hash_free_p) struct hash *hash = hash_new_keyed(key, key_length);
+    return action == PLAN_CREATE || action == PLAN_ADOPT || action == PLAN_UPDATE ||
+           action == PLAN_REPLACE;
+}
 
-    hash_add_str(hash, change->id);
-    hash_add_str(hash, change->deposed ? change->deposed : "");
-    hash_add_str(hash, plan_action_name(change->action));
-    add_step(hash, change->step);
-    if (change->action == PLAN_REPLACE) {
-        hash_add_str(hash, change->create_first ? "create first" : "delete first");
-        add_step(hash, change->removal);
+static bool removes(enum plan_action action)
+{
+    return action == PLAN_DELETE || action == PLAN_FORGET || action == PLAN_REPLACE;
+}
+
+const struct value *digest_made(const struct plan_change *change)
+{
+    const struct runtime_step *step = change->step;
+
+    return value_pack("{s:v?, s:v?}", "after", step ? step->after : NULL, "extensions",
+                      step ? step->extensions : NULL);
+}
+
+void digest_halves_of(const struct plan_change *change, const struct value *unknown,
+                      struct digest_key key, struct digest_halves *ret)
+{
+    const struct runtime_step *removal =
+        change->action == PLAN_REPLACE ? change->removal : change->step;
+
+    *ret = (struct digest_halves){"", ""};
+    if (makes(change->action)) {
+        _cleanup_value_ const struct value *made = digest_made(change),
+                                           *masked = unknown_mask(made, unknown);
+
+        digest_half(change, "made", change->step, masked, key, ret->made);
     }
-    hash_finish_hex(hash, ret_hex);
+    if (removes(change->action))
+        digest_half(change, "removed", removal, removal ? removal->extensions : NULL, key,
+                    ret->removed);
 }
 
-static int compare(const void *a, const void *b)
+void digest_change(const struct digest_parts *parts, struct digest_key key,
+                   char ret_hex[HASH_HEX_SIZE])
 {
-    return memcmp(a, b, HASH_HEX_SIZE);
-}
+    _cleanup_(hash_free_p) struct hash *hash = hash_new_keyed(key.data, key.length);
 
-void plan_digest(const struct plan *plan, const void *key, size_t key_length,
-                 char ret_hex[HASH_HEX_SIZE])
-{
-    _cleanup_(hash_free_p) struct hash *hash = hash_new_keyed(key, key_length);
-    char(*digests)[HASH_HEX_SIZE] = mem_new_array(plan->n_changes + 1, HASH_HEX_SIZE);
-    size_t n = 0;
-
-    for (size_t i = 0; i < plan->n_changes; i++)
-        if (plan->changes[i].action != PLAN_UNCHANGED)
-            plan_change_digest(&plan->changes[i], key, key_length, digests[n++]);
-    qsort(digests, n, HASH_HEX_SIZE, compare);
-    for (size_t i = 0; i < n; i++)
-        hash_add_str(hash, digests[i]);
+    hash_add_str(hash, "change");
+    hash_add_str(hash, parts->id);
+    hash_add_str(hash, parts->type);
+    hash_add_str(hash, plan_action_name(parts->action));
+    hash_add_str(hash, parts->leaves ? "leaves" : "");
+    hash_add_str(hash, parts->action != PLAN_REPLACE ? ""
+                       : parts->create_first         ? "create first"
+                                                     : "delete first");
+    hash_add_str(hash, parts->halves->made);
+    hash_add_str(hash, parts->halves->removed);
     hash_finish_hex(hash, ret_hex);
-    free(digests);
 }

@@ -54,14 +54,12 @@ void plan_summarise(const struct plan *plan, struct plan_summary *ret);
 /* Whether carrying it out would change nothing, in the world or in State. */
 bool plan_is_empty(const struct plan *plan);
 
-/*
- * The digest of one change: HMAC-SHA-256 with the key over action, id, uid,
- * and what is ours of the object before and after, in canonical JSON, with
- * what is not known yet as such. The plan's digest is one over those of its
- * changes, whatever their order; UNCHANGED ones do not count.
- */
-void plan_change_digest(const struct plan_change *change, const void *key, size_t key_length,
-                        char ret_hex[HASH_HEX_SIZE]);
+/* The reason of an error where a plan cannot be carried out any more: what was planned, or approved,
+ * is not what would be done now. */
+#define PLAN_STALE "PlanStale"
+
+/* One digest over those of all changes (digest.h), whatever their order. UNCHANGED ones do not count.
+ * What could not be planned counts as such. The same as approved_plan_digest(). */
 void plan_digest(const struct plan *plan, const void *key, size_t key_length,
                  char ret_hex[HASH_HEX_SIZE]);
 

@@ -108,7 +108,6 @@ bool record_equal(const struct record *a, const struct record *b)
             same_value(a->dependencies, b->dependencies) && same_value(a->result, b->result) &&
             same_value(a->memory, b->memory) && str_equal(a->uid, b->uid) &&
             str_equal(a->footprint, b->footprint) && a->revision == b->revision &&
-            a->action == b->action && a->prevent_destroy == b->prevent_destroy &&
-            str_equal(a->call.id, b->call.id) && a->call.epoch == b->call.epoch &&
-            a->call.until == b->call.until);
+            a->action == b->action && str_equal(a->call.id, b->call.id) &&
+            a->call.epoch == b->call.epoch && a->call.until == b->call.until);
 }

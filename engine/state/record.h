@@ -49,7 +49,6 @@ struct record {
     const char *footprint;            /* a digest of what is ours of it, as the runtime gave it; or NULL */
     int64_t revision;                 /* that changed it last */
     enum plan_action action;          /* what that did */
-    bool prevent_destroy;             /* it is neither deleted nor replaced */
     struct record_call call;
 };
 

@@ -54,6 +54,9 @@ int http_client_new(struct http_loop *loop, const struct http_client_config *con
                     struct http_client **ret, struct error *error);
 void http_client_free(struct http_client *client); /* after its requests are done */
 DEFINE_CLEANUP(struct http_client *, http_client_free)
+/* Trusts these from the next connection on: none that was verified by others is used again.
+ * ca_pem: not NULL. Thread-safe. */
+void http_client_set_ca(struct http_client *client, const char *ca_pem);
 
 struct http_request {
     const char *method;          /* "GET", "PATCH" */
@@ -83,6 +86,9 @@ struct http_request {
      */
     int (*on_body)(void *arg, const char *data, size_t length, struct error *error);
     void *on_body_arg;
+    /* The status, before anything of the body (loop's thread); or NULL. */
+    void (*on_status)(void *arg, int status);
+    void *on_status_arg;
 };
 
 struct http_response {

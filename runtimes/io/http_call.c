@@ -207,24 +207,37 @@ static void hear(struct http_call *call)
     call->heard = call->task.loop->heard = call->task.loop->now;
 }
 
+static long status_of(struct http_call *call)
+{
+    long status = 0;
+
+    curl_easy_getinfo(call->handle, CURLINFO_RESPONSE_CODE, &status);
+    return status;
+}
+
+/* An empty line ends the headers; those of 1xx are followed by others. */
 static size_t on_header(char *data, size_t size, size_t count, void *arg)
 {
     struct http_call *call = arg;
+    size_t length = size * count;
+    long status;
 
-    (void)data;
     hear(call);
-    return size * count;
+    if (!call->request.on_status || length > 2 || (*data != '\r' && *data != '\n'))
+        return length;
+    status = status_of(call);
+    if (status >= 200)
+        call->request.on_status(call->request.on_status_arg, (int)status);
+    return length;
 }
 
 static bool take_body(struct http_call *call, const char *data, size_t length)
 {
     struct buf *body = &call->response->body;
     struct error error = {0};
-    long status = 0;
     int code;
 
-    curl_easy_getinfo(call->handle, CURLINFO_RESPONSE_CODE, &status);
-    if (call->request.on_body && status / 100 == 2) {
+    if (call->request.on_body && status_of(call) / 100 == 2) {
         code = call->request.on_body(call->request.on_body_arg, data, length, &error);
         if (code != 0)
             keep_refusal(call, code, &error);

@@ -43,7 +43,24 @@ static CURLcode set_blob(CURL *handle, CURLoption option, char *pem)
 
 #define SET(option, value) (result = result ? result : curl_easy_setopt(handle, (option), (value)))
 
-static CURLcode set_tls(const struct http_client *client, CURL *handle)
+/* What a handle was made with stands until there is another CA. Before curl uses a connection again
+ * it compares what the connection was verified by with that of the handle. */
+static CURLcode set_ca(struct http_client *client, CURL *handle, bool is_new)
+{
+    CURLcode result = CURLE_OK;
+
+    pthread_mutex_lock(&client->lock);
+    if (client->ca_pem && (is_new || client->has_other_ca)) {
+        /* Else the system's would be trusted too. */
+        SET(CURLOPT_CAINFO, NULL);
+        SET(CURLOPT_CAPATH, NULL);
+        result = result ? result : set_blob(handle, CURLOPT_CAINFO_BLOB, client->ca_pem);
+    }
+    pthread_mutex_unlock(&client->lock);
+    return result;
+}
+
+static CURLcode set_tls(struct http_client *client, CURL *handle)
 {
     CURLcode result = CURLE_OK;
 
@@ -53,17 +70,12 @@ static CURLcode set_tls(const struct http_client *client, CURL *handle)
     SET(CURLOPT_HTTP_VERSION,
         (long)(client->http1 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS));
     SET(CURLOPT_PIPEWAIT, client->http1 ? 0L : 1L);
-    if (client->ca_pem) {
-        /* Else the system's would be trusted too. */
-        SET(CURLOPT_CAINFO, NULL);
-        SET(CURLOPT_CAPATH, NULL);
-    }
-    result = result ? result : set_blob(handle, CURLOPT_CAINFO_BLOB, client->ca_pem);
+    result = result ? result : set_ca(client, handle, true);
     result = result ? result : set_blob(handle, CURLOPT_SSLCERT_BLOB, client->cert_pem);
     return result ? result : set_blob(handle, CURLOPT_SSLKEY_BLOB, client->key_pem);
 }
 
-static CURLcode set_defaults(const struct http_client *client, CURL *handle)
+static CURLcode set_defaults(struct http_client *client, CURL *handle)
 {
     CURLcode result = CURLE_OK;
 
@@ -91,14 +103,36 @@ static CURLcode set_defaults(const struct http_client *client, CURL *handle)
     return result ? result : set_tls(client, handle);
 }
 
+static CURL *make_handle(struct http_client *client)
+{
+    CURL *handle = curl_easy_init();
+
+    if (handle && set_defaults(client, handle) != CURLE_OK) {
+        curl_easy_cleanup(handle);
+        handle = NULL;
+    }
+    return handle;
+}
+
+void http_client_set_ca(struct http_client *client, const char *ca_pem)
+{
+    char *own = str_new(ca_pem);
+
+    pthread_mutex_lock(&client->lock);
+    free(client->ca_pem);
+    client->ca_pem = own;
+    client->has_other_ca = true;
+    pthread_mutex_unlock(&client->lock);
+}
+
 CURL *client_take_handle(struct http_client *client)
 {
     CURL *handle;
 
-    if (client->n_idle)
-        return client->idle[--client->n_idle];
-    handle = curl_easy_init();
-    if (handle && set_defaults(client, handle) != CURLE_OK) {
+    if (!client->n_idle)
+        return make_handle(client);
+    handle = client->idle[--client->n_idle];
+    if (client->tls && set_ca(client, handle, false) != CURLE_OK) {
         curl_easy_cleanup(handle);
         handle = NULL;
     }
@@ -206,6 +240,7 @@ int http_client_new(struct http_loop *loop, const struct http_client_config *con
     int result;
 
     client->loop = loop_ref(loop);
+    pthread_mutex_init(&client->lock, NULL);
     client->ca_pem = str_new(config->ca_pem);
     client->cert_pem = str_new(config->cert_pem);
     client->key_pem = str_new(config->key_pem);
@@ -240,5 +275,6 @@ void http_client_free(struct http_client *client)
     free(client->proxy_url);
     free(client->user_agent);
     loop_unref(client->loop);
+    pthread_mutex_destroy(&client->lock);
     free(client);
 }

@@ -7,6 +7,7 @@
 #define RUNTIMES_IO_HTTP_CLIENT_H
 
 #include <curl/curl.h>
+#include <pthread.h>
 
 #include "runtimes/io/http_loop.h"
 
@@ -19,7 +20,9 @@ struct http_client {
     char *address;     /* "10.0.0.1:6443", for messages */
     char *host_header; /* "Host: 10.0.0.1:6443" where the origin names another host; else NULL */
     struct curl_slist *connect_to; /* the same case: leads to the address */
+    pthread_mutex_t lock; /* of the CA */
     char *ca_pem;
+    bool has_other_ca; /* than handles may have been made with */
     char *cert_pem;
     char *key_pem;
     char *proxy_url;

@@ -1,7 +1,6 @@
 /* Whether the service account that a session acts as is there. */
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/session.h"
 
 /* ms that an account counts as there after it was seen, for sessions that are opened meanwhile. */
@@ -56,12 +55,9 @@ static void remember(struct runtime_session *session)
 static int look_up_account(struct runtime_session *session, const struct runtime_call *call,
                            struct error *error)
 {
-    _cleanup_free_ char *path =
-        kube_path("v1", session->spec_namespace, "serviceaccounts", session->service_account, NULL);
     struct kube_request request = {
         .method = "GET",
-        .path = path,
-        .expect = "ServiceAccount",
+        .ref = {&kube_service_accounts, session->spec_namespace, session->service_account, NULL},
         .accept = KUBE_METADATA,
         .cancel = call->cancel,
     };
@@ -70,7 +66,7 @@ static int look_up_account(struct runtime_session *session, const struct runtime
 
     if (r < 0)
         return r;
-    r = kube_do(session->runtime->config.client, &request, NULL, &problem);
+    r = kube_do(session->cluster.client, &request, NULL, &problem);
     if (r >= 0)
         remember(session);
     if (r == ERR_NOT_FOUND)

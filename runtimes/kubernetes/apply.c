@@ -1,7 +1,6 @@
 /* Server-side apply, for real and dry. */
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/pause.h"
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/step.h"
@@ -10,9 +9,8 @@
  * where there is one, which server-side apply would merge with otherwise. (Tried on 1.36.) */
 #define NO_VERSION "1"
 
-#define SERVED_LOOK 200   /* ms between two tries of what is served soon */
-#define MAX_TAKES   5     /* of an object that only its status, say, changes of */
-#define EFFECT_TIME 60000 /* ms that the API server goes on with a request at most */
+#define SERVED_LOOK 200 /* ms between two tries of what is served soon */
+#define MAX_TAKES   5   /* of an object that only its status, say, changes of */
 
 /* ---- One request ---- */
 
@@ -25,7 +23,7 @@ struct patch {
     bool dry_run;
 };
 
-static int place_for_writing(const struct patch *patch, struct kube_place *ret, struct error *error)
+static int place_for_writing(const struct patch *patch, struct kube_ref *ret, struct error *error)
 {
     struct object_ref ref = object_ref_of(patch->attributes);
     struct error problem = {0};
@@ -39,35 +37,24 @@ static int place_for_writing(const struct patch *patch, struct kube_place *ret, 
     return r < 0 ? err_copy(error, &problem) : 0;
 }
 
-static void write_path(const struct patch *patch, const struct kube_place *place, struct buf *to)
-{
-    _cleanup_free_ char *path = kube_place_path(place);
-
-    buf_add_str(to, path);
-    kube_path_query(to, "fieldManager", patch->session->field_manager);
-    kube_path_query(to, "fieldValidation", "Strict");
-    if (patch->mode == KUBE_APPLY_TAKE)
-        kube_path_query(to, "force", "true");
-    if (patch->dry_run)
-        kube_path_query(to, "dryRun", "All");
-}
-
 static int send(const struct patch *patch, const struct value **ret, enum certainty *ret_certainty,
                 struct error *error)
 {
     static const struct kube_expected none = {NULL, NO_VERSION};
     _cleanup_value_ const struct value *body = NULL;
-    _cleanup_buf_ struct buf path = BUF_INIT;
-    struct kube_place place;
-    struct kube_request request = {.method = "PATCH", .content_type = KUBE_APPLY_PATCH};
+    struct kube_ref place;
+    struct kube_request request = {.method = "PATCH",
+                                   .content_type = KUBE_APPLY_PATCH,
+                                   .field_manager = patch->session->field_manager,
+                                   .strict = true,
+                                   .force = patch->mode == KUBE_APPLY_TAKE,
+                                   .dry_run = patch->dry_run};
     int r = place_for_writing(patch, &place, error);
 
     if (r < 0)
         return r;
     body = kube_object_prepare(patch->session, &place, patch->attributes,
                                patch->mode == KUBE_APPLY_CREATE ? &none : &patch->expected);
-    write_path(patch, &place, &path);
-    request.path = path.data;
     request.body = body;
     if (patch->dry_run)
         return session_read(patch->session, &place, patch->call, &request, ret, error);
@@ -104,7 +91,7 @@ static bool wait_until_served(const struct patch *patch, const struct error *pro
         session_time_left(patch->session, patch->call, &left, NULL) < 0 ||
         !pause_for(SERVED_LOOK, patch->call->cancel))
         return false;
-    kube_discovery_forget(patch->session->runtime->config.discovery,
+    kube_discovery_forget(patch->session->cluster.discovery,
                           object_ref_of(patch->attributes).api_version);
     return true;
 }
@@ -164,19 +151,10 @@ static int take(struct patch *patch, const struct kube_step *step, const struct 
     }
 }
 
-/* ---- Outcomes ---- */
+/* ---- One object ---- */
 
-void kube_outcome_doubt(const struct runtime_session *session, enum certainty certainty,
-                        struct runtime_outcome *ret)
-{
-    const struct clock_source *clock = session->runtime->config.clock;
-
-    ret->certainty = certainty;
-    ret->until = certainty == OUTCOME_IN_DOUBT ? clock->now(clock) + EFFECT_TIME : 0;
-}
-
-static int apply_object(const struct kube_step *step, const struct runtime_call *call,
-                        struct runtime_outcome *ret, struct error *error)
+int kube_apply_object(const struct kube_step *step, const struct runtime_call *call,
+                      struct runtime_outcome *ret, struct error *error)
 {
     bool is_create = step->base.action == PLAN_CREATE;
     struct patch patch = {.session = step->session,
@@ -194,23 +172,4 @@ static int apply_object(const struct kube_step *step, const struct runtime_call 
     session_note_definition(step->session, step->base.attributes);
     kube_observe_object(step->session, object, true, &ret->now);
     return 0;
-}
-
-int kube_apply(struct runtime_step *base, const struct runtime_call *call,
-               struct runtime_outcome *ret, struct error *error)
-{
-    const struct kube_step *step = (const struct kube_step *)base;
-
-    switch (base->action) {
-    case PLAN_CREATE:
-    case PLAN_ADOPT:
-    case PLAN_UPDATE:
-        return apply_object(step, call, ret, error);
-    case PLAN_DELETE:
-        return kube_apply_removal(step, call, ret, error);
-    default:
-        ret->certainty = OUTCOME_NOT_SENT;
-        return err_set(error, ERR_INTERNAL, "UnexpectedAction", "\"%s\" cannot be carried out",
-                       plan_action_name(base->action));
-    }
 }

@@ -6,7 +6,6 @@
 #include "engine/base/strmap.h"
 #include "runtimes/kubernetes/client/kinds.h"
 #include "runtimes/kubernetes/client/list.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/object_ref.h"
 
 struct look {
@@ -45,7 +44,6 @@ void content_done(struct content *content)
 {
     buf_done(&content->foreign.text);
     buf_done(&content->refused.text);
-    buf_done(&content->refused_kinds);
     buf_done(&content->unknown.text);
 }
 
@@ -184,16 +182,10 @@ static int on_item(void *arg, const struct value *item, struct error *error)
     return 0;
 }
 
-static void add_refused(struct content *content, const char *resource)
-{
-    buf_printf(&content->refused_kinds, "%s%s", content->refused.count ? "," : "", resource);
-    add_name(&content->refused, resource);
-}
-
 /* The server answered that it has no such kind, and does not know it by its own list. */
 static bool has_vanished(const struct look *look)
 {
-    struct kube_discovery *discovery = look->session->runtime->config.discovery;
+    struct kube_discovery *discovery = look->session->cluster.discovery;
     const struct kube_kind *kind;
 
     kube_discovery_forget(discovery, look->kind->group_version);
@@ -205,12 +197,10 @@ static bool has_vanished(const struct look *look)
 static int list_kind(struct look *look, const char *namespace_name, struct error *error)
 {
     struct runtime_session *session = look->session;
-    _cleanup_free_ char *path =
-        kube_path(look->kind->group_version, namespace_name, look->kind->plural, NULL, NULL);
     _cleanup_free_ char *resource = kube_kind_resource(look->kind);
     struct error problem = {0};
-    int r = kube_list(session->runtime->config.client,
-                      &(struct kube_list){.path = path,
+    int r = kube_list(session->cluster.client,
+                      &(struct kube_list){.ref = {look->kind, namespace_name, NULL, NULL},
                                           .metadata_only = true,
                                           .impersonate = session->impersonate,
                                           .for_tenant = true,
@@ -224,7 +214,7 @@ static int list_kind(struct look *look, const char *namespace_name, struct error
     if (r == ERR_CANCELLED)
         return err_copy(error, &problem);
     if (r == ERR_FORBIDDEN)
-        add_refused(look->content, resource);
+        add_name(&look->content->refused, resource);
     else if (!str_equal(problem.reason, "NotServed") || !has_vanished(look))
         add_name(&look->content->unknown,
                  arena_printf(&look->arena, "%s (%.120s)", resource, problem.message));
@@ -237,7 +227,6 @@ static void look_init(struct look *look, struct runtime_session *session,
     *look = (struct look){.session = session, .call = call, .content = content};
     buf_init(&content->foreign.text, 0);
     buf_init(&content->refused.text, 0);
-    buf_init(&content->refused_kinds, 0);
     buf_init(&content->unknown.text, 0);
     content->more = false;
     if (session->service_account)
@@ -256,7 +245,7 @@ int content_of_namespace(struct runtime_session *session, const char *name,
 {
     struct kube_kinds kinds = {0};
     struct look look;
-    int r = kube_kinds_read(session->runtime->config.client, call->cancel, &kinds, error);
+    int r = kube_kinds_read(session->cluster.client, call->cancel, &kinds, error);
 
     look_init(&look, session, call, ret);
     look.in_namespace = true;

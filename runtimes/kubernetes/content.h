@@ -24,7 +24,6 @@ struct content_names {
 struct content {
     struct content_names foreign; /* "Kind name" */
     struct content_names refused; /* "secrets": kinds that may not be listed */
-    struct buf refused_kinds;     /* all of them: "secrets,roles.rbac.authorization.k8s.io" */
     struct content_names unknown; /* "metrics.k8s.io/v1beta1": what does not answer */
     bool more;                    /* there is more than was counted */
 };

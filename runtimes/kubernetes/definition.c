@@ -11,13 +11,10 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/client/list.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/session.h"
 
-#define EXTENSIONS   "apiextensions.k8s.io/v1"
-#define REGISTRATION "apiregistration.k8s.io/v1"
-#define KNOWN_FOR    1000 /* ms that an answer counts: many targets ask the same at once */
+#define KNOWN_FOR 1000 /* ms that an answer counts: many targets ask the same at once */
 #define MAX_SEARCHES                                                                             \
     8                 /* in that time for the Specs of one namespace: each lists all definitions \
                        */
@@ -49,9 +46,7 @@ static int on_item(void *arg, const struct value *item, struct error *error)
 
 static int list_definitions(struct search *search, struct error *error)
 {
-    _cleanup_free_ char *path =
-        kube_path(EXTENSIONS, NULL, "customresourcedefinitions", NULL, NULL);
-    struct kube_list list = {.path = path,
+    struct kube_list list = {.ref = {.kind = &kube_definitions},
                              .metadata_only = true,
                              .for_tenant = true,
                              .cancel = search->call->cancel,
@@ -59,17 +54,15 @@ static int list_definitions(struct search *search, struct error *error)
                              .arg = search};
     int r = session_time_left(search->session, search->call, &list.timeout, error);
 
-    return r < 0 ? r : kube_list(search->session->runtime->config.client, &list, NULL, error);
+    return r < 0 ? r : kube_list(search->session->cluster.client, &list, NULL, error);
 }
 
 /* 1: there is none of that name; 0: *ret is it. */
-static int get(struct search *search, const char *group_version, const char *plural,
-               const char *kind, const char *name, const struct value **ret, struct error *error)
+static int get(struct search *search, const struct kube_kind *kind, const char *name,
+               const struct value **ret, struct error *error)
 {
-    _cleanup_free_ char *path = kube_path(group_version, NULL, plural, name, NULL);
     struct kube_request request = {.method = "GET",
-                                   .path = path,
-                                   .expect = kind,
+                                   .ref = {.kind = kind, .name = name},
                                    .for_tenant = true,
                                    .cancel = search->call->cancel};
     struct error problem = {0};
@@ -77,7 +70,7 @@ static int get(struct search *search, const char *group_version, const char *plu
 
     if (r < 0)
         return r;
-    r = kube_do(search->session->runtime->config.client, &request, ret, &problem);
+    r = kube_do(search->session->cluster.client, &request, ret, &problem);
     if (r == ERR_NOT_FOUND)
         return 1;
     return r < 0 ? err_copy(error, &problem) : 0;
@@ -99,8 +92,7 @@ static int no_definition(struct search *search, struct error *error)
     for (size_t i = 0; r >= 0 && i < search->n_names; i++) {
         _cleanup_value_ const struct value *definition = NULL;
 
-        r = get(search, EXTENSIONS, "customresourcedefinitions", "CustomResourceDefinition",
-                search->names[i], &definition, error);
+        r = get(search, &kube_definitions, search->names[i], &definition, error);
         if (r == 0 && (!value_get(definition, "spec") || defines(definition, &search->ref)))
             return 0;
     }
@@ -115,7 +107,7 @@ static int no_server(struct search *search, struct error *error)
     const char *group = api_group(search->ref.api_version, &length);
     const char *name = arena_printf(&search->arena, "%s.%.*s", search->ref.api_version + length + 1,
                                     (int)length, group);
-    int r = get(search, REGISTRATION, "apiservices", "APIService", name, &service, error);
+    int r = get(search, &kube_api_services, name, &service, error);
 
     if (r != 0)
         return r;

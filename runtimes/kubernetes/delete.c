@@ -11,7 +11,7 @@ static bool carries_rights(const struct kube_kind *kind)
            (api_group_is(kind->group_version, "") && str_equal(kind->kind, "ServiceAccount"));
 }
 
-static int send(const struct kube_step *step, const struct kube_place *place,
+static int send(const struct kube_step *step, const struct kube_ref *place,
                 const struct runtime_call *call, const struct value **ret,
                 enum certainty *ret_certainty, struct error *error)
 {
@@ -19,8 +19,7 @@ static int send(const struct kube_step *step, const struct kube_place *place,
         value_pack("{s:s, s:s, s:{s:s}, s:s}", "apiVersion", "v1", "kind", "DeleteOptions",
                    "preconditions", "uid", step->uid, "propagationPolicy",
                    carries_rights(place->kind) ? "Background" : "Foreground");
-    _cleanup_free_ char *path = kube_place_path(place);
-    struct kube_request request = {.method = "DELETE", .path = path, .body = body};
+    struct kube_request request = {.method = "DELETE", .body = body};
 
     return session_change(step->session, place, call, &request, ret, ret_certainty, error);
 }
@@ -32,13 +31,13 @@ static bool is_status(const struct value *answer)
 
 /* What has no finalizers is answered with a Status, or, of a ServiceAccount, as it was last; else
  * the answer is the object as it waits for them. */
-static bool is_gone(const struct kube_place *place, const struct value *answer)
+static bool is_gone(const struct kube_ref *place, const struct value *answer)
 {
     return carries_rights(place->kind) &&
            (is_status(answer) || !value_path(answer, "metadata", "deletionTimestamp", NULL));
 }
 
-static void observe(const struct kube_step *step, const struct kube_place *place,
+static void observe(const struct kube_step *step, const struct kube_ref *place,
                     const struct value *answer, struct observation *ret)
 {
     if (is_gone(place, answer)) {
@@ -62,7 +61,7 @@ static int look(const struct kube_step *step, const struct runtime_call *call,
     return r;
 }
 
-static int delete (const struct kube_step *step, const struct kube_place *place,
+static int delete (const struct kube_step *step, const struct kube_ref *place,
                    const struct runtime_call *call, struct runtime_outcome *ret,
                    struct error *error)
 {
@@ -88,7 +87,7 @@ static int delete (const struct kube_step *step, const struct kube_place *place,
 int kube_apply_removal(const struct kube_step *step, const struct runtime_call *call,
                        struct runtime_outcome *ret, struct error *error)
 {
-    struct kube_place place;
+    struct kube_ref place;
     struct error problem = {0};
     int r;
 

@@ -27,7 +27,7 @@
 #define RUNTIMES_KUBERNETES_DOCUMENTS_H
 
 #include "engine/store.h"
-#include "runtimes/kubernetes/client/client.h"
+#include "runtimes/kubernetes/client/cluster.h"
 
 /* Of all objects of a document: the name of its head. */
 #define KUBE_DOCUMENT_LABEL "api.kusion.io/state"
@@ -37,7 +37,7 @@
 #define KUBE_SPEC_LABEL "api.kusion.io/spec"
 
 struct kube_documents_config {
-    struct kube_client *client;
+    struct kube_cluster cluster;
     const char *namespace_name; /* copied */
 };
 

@@ -9,21 +9,10 @@
 #define SEGMENT_BYTES (64u << 10) /* from then on the next one is begun */
 #define MOST_SEGMENTS 64
 
-#define SECRETS      "secrets"
 #define KEY_ENTRIES  "entries"  /* framed: "LENGTH\n", the bytes */
 #define KEY_NEXT     "next"     /* the name of the segment after it */
 #define KEY_CLOSED   "closed"   /* "true": a write that is to replace the entries closed it */
 #define KEY_CHECKSUM "checksum" /* of all that */
-
-void kube_segments_done(struct segments *segments)
-{
-    for (size_t i = 0; i < segments->count; i++)
-        free(segments->names[i]);
-    free(segments->names);
-    free(segments->version);
-    buf_done(&segments->entries);
-    *segments = (struct segments){.entries = BUF_INIT};
-}
 
 static void segments_add(struct segments *segments, const char *name)
 {
@@ -99,7 +88,7 @@ static int segment_read(const struct task *task, const char *name, struct segmen
     _cleanup_free_ char *next = NULL, *closed = NULL, *expected = NULL;
     struct error problem = {0};
     char actual[HASH_HEX_SIZE];
-    int r = kube_object_get(task, SECRETS, name, false, &object, &problem);
+    int r = kube_object_get(task, &kube_secrets, name, false, &object, &problem);
 
     if (r == ERR_NOT_FOUND)
         return segment_corrupt(task, name, "is missing", error);
@@ -202,7 +191,8 @@ static int swap_last(const struct task *task, struct document_file *file, const 
 
     kube_draw_tag(tag);
     body = segment_body(file, name, data, tag, segments->version);
-    r = kube_object_swap(task, &(struct swap){"PUT", SECRETS, name, body, segments->version, tag},
+    r = kube_object_swap(task,
+                         &(struct swap){"PUT", &kube_secrets, name, body, segments->version, tag},
                          &version, &problem);
     if (r == ERR_CONFLICT)
         return kube_document_conflict(file, problem.message, error);
@@ -231,7 +221,8 @@ static int swap_head(const struct task *task, struct document_file *file, const 
                   "true"); /* segments are leftovers, too, of a write that dies */
     body = kube_head_patch(file, &head, tag, file->seen.version);
     r = kube_object_swap(
-        task, &(struct swap){"PATCH", "configmaps", file->head_name, body, file->seen.version, tag},
+        task,
+        &(struct swap){"PATCH", &kube_config_maps, file->head_name, body, file->seen.version, tag},
         &version, &problem);
     if (r == ERR_CONFLICT)
         return kube_document_conflict(file, problem.message, error);
@@ -257,8 +248,8 @@ static int segment_create(const struct task *task, const struct document_file *f
     name = str_printf("%s-%s-j", file->head_name, tag);
     data = segment_data(name, entry, NULL, false);
     body = segment_body(file, name, data, tag, NULL);
-    r = kube_object_swap(task, &(struct swap){"POST", SECRETS, name, body, NULL, tag}, ret_version,
-                         error);
+    r = kube_object_swap(task, &(struct swap){"POST", &kube_secrets, name, body, NULL, tag},
+                         ret_version, error);
     if (r == 0)
         *ret_name = TAKE(name);
     return r;
@@ -282,7 +273,7 @@ static int append_segment(const struct task *task, struct document_file *file,
                         : swap_head(task, file, name, error);
     if (r < 0) {
         if (r != ERR_UNAVAILABLE && r != ERR_TIMEOUT)
-            kube_object_delete(task, SECRETS, name, NULL);
+            kube_object_delete(task, &kube_secrets, name, NULL);
         return r;
     }
     segments_add(segments, name);

@@ -6,7 +6,6 @@
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/random.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/pause.h"
 #include "runtimes/kubernetes/documents_private.h"
 
@@ -20,11 +19,6 @@ void kube_draw_tag(char ret[TAG_SIZE])
              random_below(UINT64_C(1) << 32));
 }
 
-char *kube_object_path(const struct documents *store, const char *plural, const char *name)
-{
-    return kube_path("v1", store->namespace_name, plural, name, NULL);
-}
-
 const char *kube_version_of(const struct value *object)
 {
     return value_string(value_path(object, "metadata", "resourceVersion", NULL));
@@ -35,27 +29,25 @@ static int64_t time_left(const struct task *task)
     return task->deadline - system_clock.monotonic(&system_clock);
 }
 
-/* One request, with the call's permit. timeout: ms. */
-static int send(const struct task *task, const char *plural, struct kube_request request,
-                int64_t timeout, const struct value **ret, struct error *error)
+/* One request, with the call's permit. name: NULL: for the collection. timeout: ms. */
+static int send(const struct task *task, const struct kube_kind *kind, const char *name,
+                struct kube_request request, int64_t timeout, const struct value **ret,
+                struct error *error)
 {
     if (timeout <= 0)
         return err_set(error, ERR_TIMEOUT, NULL, "no time left for a request");
     request.timeout = timeout;
-    request.expect = str_equal(plural, "secrets") ? "Secret" : "ConfigMap";
+    request.ref = (struct kube_ref){kind, task->store->namespace_name, name, NULL};
     request.permit = task->call->permit;
     request.use = task->call->use;
     return kube_do(task->store->client, &request, ret, error);
 }
 
-int kube_object_get(const struct task *task, const char *plural, const char *name,
+int kube_object_get(const struct task *task, const struct kube_kind *kind, const char *name,
                     bool metadata_only, const struct value **ret, struct error *error)
 {
-    _cleanup_free_ char *path = kube_object_path(task->store, plural, name);
-
-    return send(task, plural,
+    return send(task, kind, name,
                 (struct kube_request){.method = "GET",
-                                      .path = path,
                                       .accept = metadata_only ? KUBE_METADATA : NULL,
                                       .cancel = task->call->cancel},
                 time_left(task), ret, error);
@@ -95,41 +87,35 @@ int kube_object_bytes(const struct documents *store, const struct value *object,
                    value_string(value_path(object, "metadata", "name", NULL)));
 }
 
-int kube_object_create(const struct task *task, const char *plural, const struct value *body,
-                       struct error *error)
+int kube_object_create(const struct task *task, const struct kube_kind *kind,
+                       const struct value *body, struct error *error)
 {
-    _cleanup_free_ char *collection = kube_object_path(task->store, plural, NULL);
     const char *name = value_string(value_path(body, "metadata", "name", NULL));
     struct error problem = {0};
-    int r = send(task, plural,
-                 (struct kube_request){.method = "POST",
-                                       .path = collection,
-                                       .body = body,
-                                       .accept = KUBE_METADATA,
-                                       .idempotent = true},
+    int r = send(task, kind, NULL,
+                 (struct kube_request){
+                     .method = "POST", .body = body, .accept = KUBE_METADATA, .idempotent = true},
                  time_left(task), NULL, &problem);
 
     /* The name is this write's own: an earlier attempt made it, whose answer was lost. */
     if (r == 0 || r == ERR_EXISTS)
         return 0;
     err_copy(error, &problem);
-    err_wrap(error, "writing %s %s/%s", plural, task->store->namespace_name, name);
+    err_wrap(error, "writing %s %s/%s", kind->plural, task->store->namespace_name, name);
     return r;
 }
 
-int kube_object_delete(const struct task *task, const char *plural, const char *name,
+int kube_object_delete(const struct task *task, const struct kube_kind *kind, const char *name,
                        struct error *error)
 {
-    _cleanup_free_ char *path = kube_object_path(task->store, plural, name);
     struct error problem = {0};
-    int r = send(task, plural,
-                 (struct kube_request){.method = "DELETE", .path = path, .idempotent = true},
+    int r = send(task, kind, name, (struct kube_request){.method = "DELETE", .idempotent = true},
                  time_left(task), NULL, &problem);
 
     if (r == 0 || r == ERR_NOT_FOUND)
         return 0;
     err_copy(error, &problem);
-    err_wrap(error, "removing %s %s/%s", plural, task->store->namespace_name, name);
+    err_wrap(error, "removing %s %s/%s", kind->plural, task->store->namespace_name, name);
     return r;
 }
 
@@ -139,18 +125,16 @@ static int attempt(const struct task *task, const struct swap *swap, char **ret_
                    struct error *error)
 {
     bool is_new = str_equal(swap->method, "POST");
-    _cleanup_free_ char *path =
-        kube_object_path(task->store, swap->plural, is_new ? NULL : swap->name);
     _cleanup_value_ const struct value *answer = NULL;
     struct kube_request request = {
         .method = swap->method,
-        .path = path,
         .body = swap->body,
         .content_type = str_equal(swap->method, "PATCH") ? KUBE_MERGE_PATCH : NULL,
         .accept = swap->tag ? KUBE_METADATA : NULL,
     };
     /* A request that hangs leaves time for a look. */
-    int r = send(task, swap->plural, request, time_left(task) * 3 / 4, &answer, error);
+    int r = send(task, swap->kind, is_new ? NULL : swap->name, request, time_left(task) * 3 / 4,
+                 &answer, error);
 
     if (r == 0 && ret_version)
         *ret_version = str_new(kube_version_of(answer));
@@ -166,7 +150,7 @@ static enum looked look(const struct task *task, const struct swap *swap, char *
     const struct task looking = {task->store, &quiet, task->deadline};
     _cleanup_value_ const struct value *object = NULL;
     const char *tag;
-    int r = kube_object_get(&looking, swap->plural, swap->name, true, &object, NULL);
+    int r = kube_object_get(&looking, swap->kind, swap->name, true, &object, NULL);
 
     if (r == ERR_NOT_FOUND && !swap->tag)
         return LOOKED_DONE;

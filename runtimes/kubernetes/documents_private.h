@@ -65,7 +65,6 @@ struct segments {
     struct buf entries; /* framed */
     bool is_closed;
 };
-void kube_segments_done(struct segments *segments);
 
 /* ---- A document that is open ---- */
 
@@ -83,31 +82,31 @@ struct document_file {
 /* ---- documents_object.c: one object ---- */
 
 void kube_draw_tag(char ret[TAG_SIZE]);
-char *kube_object_path(const struct documents *store, const char *plural, const char *name);
 const char *kube_version_of(const struct value *object); /* or NULL */
-int kube_object_get(const struct task *task, const char *plural, const char *name, bool metadata_only,
-               const struct value **ret, struct error *error);
+int kube_object_get(const struct task *task, const struct kube_kind *kind, const char *name,
+                    bool metadata_only, const struct value **ret, struct error *error);
 
 /* Metadata of an object of the document; tag: of this write of it. version: to be replaced, or
  * NULL. */
 const struct value *kube_object_metadata(const struct document_file *file, const char *name,
-                                    const char *tag, const char *version);
+                                         const char *tag, const char *version);
 
 /* The bytes in an object, added to a buffer. ERR_CORRUPT, naming it: none that can be read. */
 int kube_object_bytes(const struct documents *store, const struct value *object, const char *kind,
-                 const char *field, const char *key, struct buf *to, struct error *error);
+                      const char *field, const char *key, struct buf *to, struct error *error);
 
 /* Makes an object whose name no other has. */
-int kube_object_create(const struct task *task, const char *plural, const struct value *body,
-                  struct error *error);
+int kube_object_create(const struct task *task, const struct kube_kind *kind,
+                       const struct value *body, struct error *error);
 /* 0 also where there is none. */
-int kube_object_delete(const struct task *task, const char *plural, const char *name,
-                  struct error *error);
+int kube_object_delete(const struct task *task, const struct kube_kind *kind, const char *name,
+                       struct error *error);
 
 /* A compare-and-swap of one object. */
 struct swap {
     const char *method; /* POST, PUT, PATCH (a merge), DELETE */
-    const char *plural, *name;
+    const struct kube_kind *kind;
+    const char *name;
     const struct value *body;
     const char *version; /* as it is before; NULL: there is none (POST) */
     const char *tag;     /* kube_object_metadata()'s; not for DELETE */
@@ -115,24 +114,58 @@ struct swap {
 /* Tries until it is known whether it happened, or the deadline is near. ret_version (may be NULL):
  * the object's; free(). ERR_CONFLICT: it was changed by another. */
 int kube_object_swap(const struct task *task, const struct swap *swap, char **ret_version,
-                struct error *error);
+                     struct error *error);
 
-int kube_document_conflict(const struct document_file *file, const char *message, struct error *error);
+int kube_document_conflict(const struct document_file *file, const char *message,
+                           struct error *error);
+
+/* ---- documents_head.c ---- */
+
+/* ERR_CORRUPT, naming the head. */
+int kube_head_parse(const struct document_file *file, const struct value *object, struct head *ret,
+                    struct error *error);
+void kube_head_set(struct head *head, enum head_field field, const char *value);
+/* How many chunks a part has. -1: what the head says is no number of chunks. */
+int64_t kube_head_chunks(const struct head *head, enum part part);
+/* Does the head hold the part itself? */
+bool kube_head_is_inline(const struct head *head, enum part part);
+void kube_head_copy(struct head *to, const struct head *from);
+/* The document's object; open: the part, where the head holds it itself. */
+const struct value *kube_head_body(const struct document_file *file, const struct head *head,
+                                   const struct buf *open, const char *tag, const char *version);
+/* What a merge changes of the head that was seen: its tag, and what `head` says otherwise. */
+const struct value *kube_head_patch(const struct document_file *file, const struct head *head,
+                                    const char *tag, const char *version);
+int kube_head_corrupt(const struct document_file *file, const char *how, struct error *error);
+
+/* ---- documents_file.c ---- */
+
+/* A document that is open to read, of which nothing was seen. */
+struct document_file *kube_document_new(struct documents *store, const struct document_name *name);
+void kube_document_free(struct document_file *file);
+/* Nothing was seen of it again. */
+void kube_document_forget(struct document_file *file);
+void kube_segments_done(struct segments *segments);
+
+/* Whether the head that was seen has no leftovers: objects of the document that it does not reach. */
+bool kube_document_is_swept(const struct document_file *file);
+void kube_document_set_swept(const struct document_file *file, bool is_known);
+struct swept;
+void kube_swept_free(struct swept *swept);
+
+/* This file changed the head: it is of another version now. The version is taken over. */
+void kube_document_moved(struct document_file *file, char *version);
 
 /* ---- documents_chunks.c ---- */
 
-const char *kube_part_plural(enum part part);
-/* What the head says of a part: false: it is not there. */
-bool kube_head_has_chunks(const struct head *head, enum part part);
 /* Reads a part, as the head says; object: the head itself. */
-int kube_part_read(const struct task *task, const struct document_file *file, const struct head *head,
-              const struct value *object, enum part part, struct buf *to, struct error *error);
+int kube_part_read(const struct task *task, const struct document_file *file,
+                   const struct head *head, const struct value *object, enum part part,
+                   struct buf *to, struct error *error);
 /* Writes the chunks of a part, if the head that was seen does not have the same, and sets what
  * the new head says of it. */
 int kube_part_write(const struct task *task, const struct document_file *file, enum part part,
-               const struct buf *bytes, struct head *head, struct error *error);
-/* Does the head hold the part itself? */
-bool kube_part_is_inline(const struct head *head, enum part part);
+                    const struct buf *bytes, struct head *head, struct error *error);
 
 /* Objects of the document that its head does not reach, or soon will not. */
 struct garbage {
@@ -142,35 +175,20 @@ struct garbage {
 void kube_garbage_done(struct garbage *garbage);
 /* All objects of the document but for its head, and for the chunks of a head (NULL: none). */
 int kube_garbage_find(const struct task *task, const struct document_file *file,
-                   const struct head *keep, struct garbage *ret, struct error *error);
+                      const struct head *keep, struct garbage *ret, struct error *error);
 /* The chunks of a head, but for those that another has too. */
 void kube_garbage_add_chunks(const struct document_file *file, const struct head *of,
-                          const struct head *keep, struct garbage *to);
+                             const struct head *keep, struct garbage *to);
 void kube_garbage_add(struct garbage *to, enum part part, const char *name);
 int kube_garbage_remove(const struct task *task, const struct garbage *garbage,
-                     struct error *error);
-
-/* ---- documents_head.c ---- */
-
-/* ERR_CORRUPT, naming the head. */
-int kube_head_parse(const struct document_file *file, const struct value *object, struct head *ret,
-               struct error *error);
-void kube_head_set(struct head *head, enum head_field field, const char *value);
-void kube_head_copy(struct head *to, const struct head *from);
-/* The document's object; open: the part, where the head holds it itself. */
-const struct value *kube_head_body(const struct document_file *file, const struct head *head,
-                              const struct buf *open, const char *tag, const char *version);
-/* What a merge changes of the head that was seen: its tag, and what `head` says otherwise. */
-const struct value *kube_head_patch(const struct document_file *file, const struct head *head,
-                               const char *tag, const char *version);
-int kube_head_corrupt(const struct document_file *file, const char *how, struct error *error);
+                        struct error *error);
 
 /* ---- documents_journal.c ---- */
 
 int kube_journal_read(const struct task *task, const struct document_file *file, const char *first,
-                 struct segments *ret, struct document *to, struct error *error);
+                      struct segments *ret, struct document *to, struct error *error);
 int kube_journal_append(const struct task *task, struct document_file *file, const void *bytes,
-                   size_t length, struct error *error);
+                        size_t length, struct error *error);
 /* No one can append any more, but who touches the head. */
 int kube_journal_close(const struct task *task, struct document_file *file, struct error *error);
 
@@ -179,14 +197,5 @@ int kube_journal_close(const struct task *task, struct document_file *file, stru
 int kube_documents_list(struct store *store, enum document_kind kind, const struct spec_key *spec,
                         store_on_name *fn, void *arg, const struct store_call *call,
                         struct error *error);
-
-/* ---- documents.c ---- */
-
-/* A document that is open to read, of which nothing was seen. */
-struct document_file *kube_document_new(struct documents *store, const struct document_name *name);
-void kube_document_free(struct document_file *file);
-
-/* The head of a document was changed by this file: it is of another version now. */
-void kube_document_moved(struct document_file *file, char *version);
 
 #endif

@@ -1,17 +1,9 @@
 /* The guard of deletions: what would go with a Namespace or a CustomResourceDefinition. */
 #include <string.h>
 
-#include "engine/base/hash.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/content.h"
 #include "runtimes/kubernetes/object_ref.h"
-
-/* Bytes of a message, so that a condition holds it whole with what it says before it: what was
- * being done, and to which resource. */
-#define MESSAGE_BYTES (ERROR_MESSAGE_SIZE - 224)
-
-/* What kubectl takes for the names of all kinds that are looked at, however many they are. */
-#define ALL_KINDS "$(kubectl api-resources --namespaced --verbs=list,delete -o name | paste -sd, -)"
 
 static bool is_let_go(const struct value *object)
 {
@@ -20,22 +12,9 @@ static bool is_let_go(const struct value *object)
                      "disabled");
 }
 
-static bool is_namespace(const struct kube_place *place)
+static bool is_namespace(const struct kube_ref *place)
 {
     return str_equal(place->kind->kind, "Namespace");
-}
-
-/* The kinds are part of the name: with others, later, it is another role. */
-static char *list_command(const struct runtime_session *session, const struct kube_place *place,
-                          const struct content *content, const char *resources)
-{
-    _cleanup_free_ char *which = NULL;
-    char digest[HASH_HEX_SIZE];
-
-    hash_hex(content->refused_kinds.data, content->refused_kinds.length, digest);
-    which = str_printf("list-%.8s", digest);
-    return session_role_command(session, which, "list", resources,
-                                is_namespace(place) ? place->name : NULL);
 }
 
 static void say_foreign(struct buf *to, const struct content *content)
@@ -45,20 +24,16 @@ static void say_foreign(struct buf *to, const struct content *content)
     buf_printf(to, "%s, not of this Spec; ", content->more ? " at least" : "");
 }
 
+/* The right to list all that is there is no small one, and not offered as a command. */
 static void say_refused(struct buf *to, const struct runtime_session *session,
-                        const struct kube_place *place, const struct content *content,
-                        const char *resources)
+                        const struct content *content)
 {
     const char *account = session->service_account;
-    _cleanup_free_ char *command =
-        account ? list_command(session, place, content, resources) : NULL;
 
     buf_printf(to, "not known is what else it holds, since %s:%s may not list ",
                session->spec_namespace, account ? account : "the controller");
     content_names_show(to, &content->refused);
     buf_add_str(to, "; ");
-    if (command)
-        buf_printf(to, "to allow it: %s; ", command);
 }
 
 static void say_unknown(struct buf *to, const struct content *content)
@@ -68,9 +43,8 @@ static void say_unknown(struct buf *to, const struct content *content)
     buf_add_str(to, "; ");
 }
 
-/* Resources: those to be listed in the command. */
-static char *explain(const struct runtime_session *session, const struct kube_place *place,
-                     const struct content *content, const char *resources)
+static char *explain(const struct runtime_session *session, const struct kube_ref *place,
+                     const struct content *content)
 {
     struct buf text = BUF_INIT;
 
@@ -78,7 +52,7 @@ static char *explain(const struct runtime_session *session, const struct kube_pl
     if (content->foreign.count)
         say_foreign(&text, content);
     if (content->refused.count)
-        say_refused(&text, session, place, content, resources);
+        say_refused(&text, session, content);
     if (content->unknown.count)
         say_unknown(&text, content);
     buf_printf(&text, "to delete it with all that it holds: kubectl annotate %s %s %s=disabled",
@@ -87,17 +61,15 @@ static char *explain(const struct runtime_session *session, const struct kube_pl
     return buf_take(&text);
 }
 
-static int trip(const struct runtime_session *session, const struct kube_place *place,
+static int trip(const struct runtime_session *session, const struct kube_ref *place,
                 const struct content *content, struct error *error)
 {
-    _cleanup_free_ char *exact = explain(session, place, content, content->refused_kinds.data);
-    _cleanup_free_ char *brief = explain(session, place, content, ALL_KINDS);
-    bool fits = strlen(exact) <= MESSAGE_BYTES || !is_namespace(place);
+    _cleanup_free_ char *why = explain(session, place, content);
 
-    return err_set(error, ERR_CONFLICT, "DeletionGuardTripped", "%s", fits ? exact : brief);
+    return err_set(error, ERR_CONFLICT, "DeletionGuardTripped", "%s", why);
 }
 
-static int look_into(struct runtime_session *session, const struct kube_place *place,
+static int look_into(struct runtime_session *session, const struct kube_ref *place,
                      const struct value *object, const struct runtime_call *call,
                      struct error *error)
 {
@@ -119,8 +91,7 @@ int kube_may_delete(struct runtime_session *session, const struct value *attribu
     const struct object_ref ref = object_ref_of(attributes);
     bool is_guarded = object_ref_is_namespace(&ref) || object_ref_is_definition(&ref);
     _cleanup_value_ const struct value *object = NULL;
-    _cleanup_free_ char *path = NULL;
-    struct kube_place place;
+    struct kube_ref place;
     struct kube_request request = {.method = "GET"};
     struct error problem = {0};
     int r;
@@ -128,11 +99,8 @@ int kube_may_delete(struct runtime_session *session, const struct value *attribu
     if (!is_guarded || is_let_go(attributes))
         return 0;
     r = kube_place_at_any_version(session, attributes, call, &place, &problem);
-    if (r >= 0) {
-        path = kube_place_path(&place);
-        request.path = path;
+    if (r >= 0)
         r = session_read(session, &place, call, &request, &object, &problem);
-    }
     if (r == ERR_NOT_FOUND)
         return 0;
     if (r < 0)

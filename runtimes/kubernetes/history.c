@@ -98,7 +98,6 @@ static int history_create(struct release_history *base, const struct release_hea
 {
     _cleanup_(kube_history_end) struct history_task task = {0};
     _cleanup_value_ const struct value *body = NULL, *object = NULL;
-    _cleanup_free_ char *path = NULL;
     struct error problem = {0};
     int r;
 
@@ -106,8 +105,7 @@ static int history_create(struct release_history *base, const struct release_hea
     if (!task.name)
         return err_set(error, ERR_INVALID, NULL, "%lld is no revision", (long long)head->revision);
     body = new_object(&task, head);
-    path = kube_history_path(&task, NULL, NULL);
-    r = kube_history_carry_out(&task, &(struct history_change){"POST", path, body, judge_create},
+    r = kube_history_carry_out(&task, &(struct history_change){"POST", NULL, body, judge_create},
                                &object, &problem);
     if (r < 0)
         return kube_history_about(&task, &problem, error);
@@ -157,7 +155,7 @@ static int judge_update(const struct history_task *task, const struct history_ch
 static int put_status(const struct history_task *task, const struct value *status, char **version,
                       struct error *error)
 {
-    _cleanup_free_ char *uid = NULL, *path = kube_history_path(task, task->name, "status");
+    _cleanup_free_ char *uid = NULL;
     _cleanup_value_ const struct value *body = NULL, *object = NULL;
     const char *resource_version = NULL;
     int r;
@@ -167,7 +165,7 @@ static int put_status(const struct history_task *task, const struct value *statu
     if (!version_split(*version, &uid, &resource_version))
         return err_set(error, ERR_CONFLICT, "ReleaseEnded", "it has ended");
     body = status_body(task, uid, resource_version, status);
-    r = kube_history_carry_out(task, &(struct history_change){"PUT", path, body, judge_update},
+    r = kube_history_carry_out(task, &(struct history_change){"PUT", "status", body, judge_update},
                                &object, error);
     if (r < 0)
         return r;
@@ -264,14 +262,12 @@ static int history_list(struct release_history *base, const struct spec_key *spe
 static int remove_object(const struct history_task *task, const struct value *object,
                          struct error *error)
 {
-    _cleanup_free_ char *path = kube_history_path(task, task->name, NULL);
     _cleanup_value_ const struct value *options =
         value_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "DeleteOptions",
                    "preconditions", "uid", kube_history_metadata(object, "uid"));
 
     return kube_history_send(task,
                              (struct kube_request){.method = "DELETE",
-                                                   .path = path,
                                                    .body = options,
                                                    .idempotent = true,
                                                    .cancel = task->call->cancel,
@@ -309,11 +305,11 @@ static const struct release_history_ops ops = {
     .remove = history_remove,
 };
 
-struct release_history *kube_history_new(struct kube_client *client)
+struct release_history *kube_history_new(const struct kube_cluster *cluster)
 {
     struct kube_history *history = NEW(struct kube_history);
 
     history->base.ops = &ops;
-    history->client = client;
+    history->client = cluster->client;
     return &history->base;
 }

@@ -20,11 +20,11 @@
 #define RUNTIMES_KUBERNETES_HISTORY_H
 
 #include "engine/release/history.h"
-#include "runtimes/kubernetes/client/client.h"
+#include "runtimes/kubernetes/client/cluster.h"
 
 #define KUBE_GENERATED_LABEL "api.kusion.io/generated"
 
 /* Calls without a permit of their own ask the client's guard. */
-struct release_history *kube_history_new(struct kube_client *client);
+struct release_history *kube_history_new(const struct kube_cluster *cluster);
 
 #endif

@@ -4,7 +4,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/client/list.h"
-#include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/group.h"
 #include "runtimes/kubernetes/history_private.h"
 
 void kube_history_heads_done(struct history_heads *heads)
@@ -61,8 +61,7 @@ int kube_history_find(struct release_history *base, const struct spec_key *spec,
                       const struct store_call *call, struct history_heads *ret, struct error *error)
 {
     _cleanup_(kube_history_end) struct history_task task = {0};
-    _cleanup_free_ char *collection = NULL, *field = str_printf("spec.specRef.name=%s", spec->name);
-    _cleanup_buf_ struct buf path = BUF_INIT;
+    _cleanup_free_ char *field = str_printf("spec.specRef.name=%s", spec->name);
     int64_t left;
     int r;
 
@@ -71,12 +70,9 @@ int kube_history_find(struct release_history *base, const struct spec_key *spec,
     left = kube_history_time_left(&task);
     if (left <= 0)
         return err_set(error, ERR_TIMEOUT, NULL, "no time left for a request");
-    collection = kube_history_path(&task, NULL, NULL);
-    buf_add_str(&path, collection);
-    kube_path_query(&path, "fieldSelector", field);
-    kube_path_query(&path, "labelSelector", KUBE_GENERATED_LABEL "=true");
     r = kube_list(task.client,
-                  &(struct kube_list){.path = path.data,
+                  &(struct kube_list){.ref = {&kube_releases, spec->namespace_name, NULL, NULL},
+                                      .selector = {KUBE_GENERATED_LABEL "=true", field},
                                       .metadata_only = true,
                                       .cancel = call->cancel,
                                       .timeout = left,

@@ -2,7 +2,6 @@
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/random.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/pause.h"
 #include "runtimes/kubernetes/group.h"
 #include "runtimes/kubernetes/history_private.h"
@@ -47,7 +46,9 @@ int kube_history_send(const struct history_task *task, struct kube_request reque
     request.timeout = timeout;
     request.permit = task->call->permit;
     request.use = task->call->use;
-    request.expect = "Release";
+    request.ref.kind = &kube_releases;
+    request.ref.namespace_name = task->namespace_name;
+    request.ref.name = str_equal(request.method, "POST") ? NULL : task->name;
     return kube_do(task->client, &request, ret, error);
 }
 
@@ -61,18 +62,10 @@ int kube_history_about(const struct history_task *task, const struct error *prob
     return problem->code;
 }
 
-char *kube_history_path(const struct history_task *task, const char *name, const char *subresource)
-{
-    return kube_path(API_GROUP_VERSION, task->namespace_name, "releases", name, subresource);
-}
-
 int kube_history_get(const struct history_task *task, struct cancel *cancel,
                      const struct value **ret, struct error *error)
 {
-    _cleanup_free_ char *path = kube_history_path(task, task->name, NULL);
-
-    return kube_history_send(task,
-                             (struct kube_request){.method = "GET", .path = path, .cancel = cancel},
+    return kube_history_send(task, (struct kube_request){.method = "GET", .cancel = cancel},
                              kube_history_time_left(task), ret, error);
 }
 
@@ -154,7 +147,7 @@ static int attempt(const struct history_task *task, const struct history_change 
 {
     const struct kube_request request = {
         .method = change->method,
-        .path = change->path,
+        .ref = {.subresource = change->subresource},
         .body = change->body,
         .accept = KUBE_METADATA,
         .cancel = task->call->cancel,

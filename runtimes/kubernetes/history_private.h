@@ -35,11 +35,9 @@ void kube_history_end(struct history_task *task);
 int kube_history_about(const struct history_task *task, const struct error *problem,
                        struct error *error);
 
-/* free() */
-char *kube_history_path(const struct history_task *task, const char *name, const char *subresource);
 /* ms */
 int64_t kube_history_time_left(const struct history_task *task);
-/* One request, with the call's permit. timeout: ms. */
+/* One request for the task's Release, with the call's permit; of a POST for all. timeout: ms. */
 int kube_history_send(const struct history_task *task, struct kube_request request, int64_t timeout,
                       const struct value **ret, struct error *error);
 /* Whatever has the name of the task's Release. */
@@ -48,7 +46,7 @@ int kube_history_get(const struct history_task *task, struct cancel *cancel,
 
 /* A change of which a look at the object tells what became of it. */
 struct history_change {
-    const char *method, *path;
+    const char *method, *subresource;
     const struct value *body;
     /* *ret_happened: by this change (only in doubt: an answer was lost), else it has not yet.
      * Errors: it will not any more. object: NULL: there is none. */

@@ -57,7 +57,7 @@ const struct value *kube_object_mark(const struct value *object)
 }
 
 const struct value *kube_object_prepare(const struct runtime_session *session,
-                                        const struct kube_place *place,
+                                        const struct kube_ref *place,
                                         const struct value *attributes,
                                         const struct kube_expected *expected)
 {

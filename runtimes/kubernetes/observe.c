@@ -3,7 +3,6 @@
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
 #include "runtimes/kubernetes/client/list.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/session.h"
 
 /* ---- One ---- */
@@ -31,7 +30,7 @@ static int look_again(struct runtime_session *session, const struct value *attri
                       struct observation *ret, struct error *error)
 {
     struct error not_served = {0};
-    struct kube_place place;
+    struct kube_ref place;
 
     if (str_equal(problem->reason, "NotServed") &&
         kube_place_at_any_version(session, attributes, call, &place, &not_served) == ERR_NOT_FOUND)
@@ -42,10 +41,9 @@ static int look_again(struct runtime_session *session, const struct value *attri
 int kube_look(struct runtime_session *session, const struct value *attributes, bool whole,
               const struct runtime_call *call, struct observation *ret, struct error *error)
 {
-    _cleanup_free_ char *path = NULL;
     _cleanup_value_ const struct value *object = NULL;
     struct kube_request request = {.method = "GET", .accept = whole ? NULL : KUBE_METADATA};
-    struct kube_place place;
+    struct kube_ref place;
     struct error problem = {0};
     int r = kube_place_at_any_version(session, attributes, call, &place, &problem);
 
@@ -53,7 +51,6 @@ int kube_look(struct runtime_session *session, const struct value *attributes, b
         return look_for_definition(session, attributes, call, &problem, ret, error);
     if (r < 0)
         return err_copy(error, &problem);
-    request.path = path = kube_place_path(&place);
     r = session_read(session, &place, call, &request, &object, &problem);
     if (r == ERR_NOT_FOUND)
         *ret = (struct observation){.presence = PRESENCE_ABSENT};
@@ -84,12 +81,12 @@ struct group {
 };
 
 struct placed {
-    struct kube_place place;
+    struct kube_ref place;
     struct observation *seen;
     size_t index;
 };
 
-static bool is_same_group(const struct kube_place *a, const struct kube_place *b)
+static bool is_same_group(const struct kube_ref *a, const struct kube_ref *b)
 {
     return a->kind == b->kind && str_equal(a->namespace_name, b->namespace_name);
 }
@@ -127,11 +124,9 @@ static void conclude(struct group *group, bool is_whole)
 static void observe_group(struct runtime_session *session, const struct runtime_call *call,
                           const struct placed *members, size_t n)
 {
-    const struct kube_place *place = &members[0].place;
-    _cleanup_free_ char *path = kube_path(place->kind->group_version, place->namespace_name,
-                                          place->kind->plural, NULL, NULL);
+    const struct kube_ref *place = &members[0].place;
     struct group group = {session, STRMAP_INIT};
-    struct kube_list list = {.path = path,
+    struct kube_list list = {.ref = {place->kind, place->namespace_name, NULL, NULL},
                              .metadata_only = true,
                              .impersonate = session->impersonate,
                              .for_tenant = true,
@@ -144,7 +139,7 @@ static void observe_group(struct runtime_session *session, const struct runtime_
     for (size_t i = 0; i < n; i++)
         if (!strmap_get(&group.by_name, members[i].place.name))
             strmap_put(&group.by_name, members[i].place.name, members[i].seen);
-    conclude(&group, kube_list(session->runtime->config.client, &list, NULL, NULL) >= 0);
+    conclude(&group, kube_list(session->cluster.client, &list, NULL, NULL) >= 0);
     strmap_done(&group.by_name);
 }
 

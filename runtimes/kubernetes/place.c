@@ -1,6 +1,5 @@
 /* Where objects are, and requests for them. */
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/session.h"
 
@@ -15,10 +14,10 @@ const struct value *target_identity(const struct runtime_target *target)
     return target->prior ? target->prior->attributes : NULL;
 }
 
-static struct kube_place place_in(const struct runtime_session *session,
-                                  const struct kube_kind *kind, const struct object_ref *ref)
+static struct kube_ref place_in(const struct runtime_session *session, const struct kube_kind *kind,
+                                const struct object_ref *ref)
 {
-    struct kube_place place = {kind, NULL, ref->name};
+    struct kube_ref place = {.kind = kind, .name = ref->name};
 
     if (kind->namespaced)
         place.namespace_name = ref->namespace_name ? ref->namespace_name : session->spec_namespace;
@@ -30,7 +29,7 @@ typedef int find_kind(struct kube_discovery *discovery, const char *group_versio
 
 static int place_by(find_kind *find, struct runtime_session *session,
                     const struct value *attributes, const struct runtime_call *call,
-                    struct kube_place *ret, struct error *error)
+                    struct kube_ref *ret, struct error *error)
 {
     struct object_ref ref = object_ref_of(attributes);
     const struct kube_kind *kind;
@@ -39,35 +38,34 @@ static int place_by(find_kind *find, struct runtime_session *session,
     if (!ref.api_version || !ref.kind || !ref.name)
         return err_set(error, ERR_INVALID, "InvalidResource",
                        "it has no apiVersion, kind or metadata.name to find it by");
-    r = find(session->runtime->config.discovery, ref.api_version, ref.kind, call->cancel, &kind,
-             error);
+    r = find(session->cluster.discovery, ref.api_version, ref.kind, call->cancel, &kind, error);
     if (r >= 0)
         *ret = place_in(session, kind, &ref);
     return r;
 }
 
 int kube_place_of(struct runtime_session *session, const struct value *attributes,
-                  const struct runtime_call *call, struct kube_place *ret, struct error *error)
+                  const struct runtime_call *call, struct kube_ref *ret, struct error *error)
 {
     return place_by(kube_discovery_find, session, attributes, call, ret, error);
 }
 
 int kube_place_at_any_version(struct runtime_session *session, const struct value *attributes,
-                              const struct runtime_call *call, struct kube_place *ret,
+                              const struct runtime_call *call, struct kube_ref *ret,
                               struct error *error)
 {
     return place_by(kube_discovery_find_any, session, attributes, call, ret, error);
 }
 
 bool kube_place_if_known(struct runtime_session *session, const struct value *attributes,
-                         struct kube_place *ret)
+                         struct kube_ref *ret)
 {
     struct object_ref ref = object_ref_of(attributes);
     const struct kube_kind *kind;
 
     if (!ref.api_version || !ref.kind || !ref.name)
         return false;
-    kind = kube_discovery_known(session->runtime->config.discovery, ref.api_version, ref.kind);
+    kind = kube_discovery_known(session->cluster.discovery, ref.api_version, ref.kind);
     if (kind)
         *ret = place_in(session, kind, &ref);
     return kind;
@@ -76,16 +74,10 @@ bool kube_place_if_known(struct runtime_session *session, const struct value *at
 bool kube_is_in_namespace(struct runtime_session *session, const struct value *attributes,
                           const char *namespace_name, const struct runtime_call *call)
 {
-    struct kube_place place;
+    struct kube_ref place;
 
     return kube_place_at_any_version(session, attributes, call, &place, NULL) >= 0 &&
            str_equal(place.namespace_name, namespace_name);
-}
-
-char *kube_place_path(const struct kube_place *place)
-{
-    return kube_path(place->kind->group_version, place->namespace_name, place->kind->plural,
-                     place->name, NULL);
 }
 
 /* ---- Requests ---- */
@@ -104,17 +96,17 @@ int session_time_left(const struct runtime_session *session, const struct runtim
     return 0;
 }
 
-static int explain(struct runtime_session *session, const struct kube_place *place,
+static int explain(struct runtime_session *session, const struct kube_ref *place,
                    struct error *problem, struct error *error)
 {
     /* The kind may have gone since it was discovered: what tries again asks anew. */
     if (str_equal(problem->reason, "NotServed"))
-        kube_discovery_forget(session->runtime->config.discovery, place->kind->group_version);
+        kube_discovery_forget(session->cluster.discovery, place->kind->group_version);
     session_add_hint(session, place, problem);
     return err_copy(error, problem);
 }
 
-static int ask(struct runtime_session *session, const struct kube_place *place,
+static int ask(struct runtime_session *session, const struct kube_ref *place,
                const struct runtime_call *call, struct kube_request *request,
                const struct value **ret, struct error *error)
 {
@@ -123,22 +115,22 @@ static int ask(struct runtime_session *session, const struct kube_place *place,
 
     if (r < 0)
         return r;
-    request->expect = place->kind->kind;
+    request->ref = *place;
     request->impersonate = session->impersonate;
     request->for_tenant = true;
     request->cancel = call->cancel;
-    r = kube_do(session->runtime->config.client, request, ret, &problem);
+    r = kube_do(session->cluster.client, request, ret, &problem);
     return r < 0 ? explain(session, place, &problem, error) : 0;
 }
 
-int session_read(struct runtime_session *session, const struct kube_place *place,
+int session_read(struct runtime_session *session, const struct kube_ref *place,
                  const struct runtime_call *call, struct kube_request *request,
                  const struct value **ret, struct error *error)
 {
     return ask(session, place, call, request, ret, error);
 }
 
-int session_change(struct runtime_session *session, const struct kube_place *place,
+int session_change(struct runtime_session *session, const struct kube_ref *place,
                    const struct runtime_call *call, struct kube_request *request,
                    const struct value **ret, enum certainty *ret_certainty, struct error *error)
 {

@@ -1,58 +1,7 @@
 /* What is to be done to an object that is wanted. */
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/step.h"
-
-/* ---- Steps ---- */
-
-struct kube_step *kube_step_new(struct runtime_session *session, enum plan_action action,
-                                const struct runtime_target *target)
-{
-    struct kube_step *step = NEW(struct kube_step);
-
-    *step = (struct kube_step){
-        .base = {.ops = session->runtime->base.ops,
-                 .action = action,
-                 .cannot_create_first = true, /* its name names one object */
-                 .attributes = kube_object_mark(target->attributes),
-                 .extensions = value_ref(target->extensions)},
-        .session = session_ref(session),
-        .identity = value_ref(target_identity(target)),
-    };
-    return step;
-}
-
-void kube_step_see(struct kube_step *step, const struct observation *seen)
-{
-    const struct kube_detail *detail = kube_detail_of(seen);
-
-    step->uid = str_new(seen->uid);
-    step->footprint = str_new(seen->footprint);
-    step->terminating = seen->terminating;
-    step->version = str_new(detail ? detail->version : NULL);
-    step->owner = detail ? detail->owner : OWNER_NONE;
-    step->base.uid = step->uid;
-}
-
-void kube_step_free(struct runtime_step *base)
-{
-    struct kube_step *step = (struct kube_step *)base;
-
-    if (!step)
-        return;
-    value_unref(base->attributes);
-    value_unref(base->extensions);
-    value_unref(base->before);
-    value_unref(base->after);
-    value_unref(base->result);
-    value_unref(step->identity);
-    free(step->uid);
-    free(step->version);
-    free(step->footprint);
-    session_unref(step->session);
-    free(step);
-}
 
 /* ---- Whose it is ---- */
 
@@ -69,7 +18,7 @@ static int check_owner(const struct runtime_target *target, const struct observa
     if (owner == OWNER_OTHER && !str_equal(recorded, seen->uid))
         return err_set(error, ERR_CONFLICT, "ConflictDetected",
                        "it exists and is managed by another tool (Helm, Flux, Argo CD or an "
-                       "applyset): adoptionPolicy AdoptIfUnowned leaves it alone");
+                       "applyset): remove it from one of the two");
     if (seen->terminating)
         return err_set(error, ERR_UNAVAILABLE, "Terminating",
                        "it is being deleted; it is made again when it is gone");
@@ -83,7 +32,7 @@ static int check_owner(const struct runtime_target *target, const struct observa
 static bool is_of_new_kind(struct runtime_session *session, const struct runtime_target *target,
                            const struct runtime_call *call)
 {
-    struct kube_place place;
+    struct kube_ref place;
 
     return !target->prior && kube_place_at_any_version(session, target->attributes, call, &place,
                                                        NULL) == ERR_NOT_FOUND;
@@ -277,17 +226,13 @@ static int plan_seen(struct runtime_session *session, const struct runtime_targe
     return plan_present(session, target, seen, call, ret, error);
 }
 
-int kube_plan(struct runtime_session *session, const struct runtime_target *target,
-              const struct observation *hint, const struct runtime_call *call,
-              struct runtime_step **ret, struct error *error)
+int kube_plan_object(struct runtime_session *session, const struct runtime_target *target,
+                     const struct observation *hint, const struct runtime_call *call,
+                     struct runtime_step **ret, struct error *error)
 {
     struct observation seen = {0};
-    int r = session_check_account(session, call, error);
+    int r;
 
-    if (r < 0)
-        return r;
-    if (!target->attributes)
-        return kube_plan_removal(session, target, hint, call, ret, error);
     if (target->part == TARGET_NEW)
         return plan_create(session, target, call, ret, error);
     if (is_enough(target, hint))

@@ -8,6 +8,37 @@
 #include "runtimes/kubernetes/step.h"
 #include "runtimes/kubernetes/watches.h"
 
+int kube_plan(struct runtime_session *session, const struct runtime_target *target,
+              const struct observation *hint, const struct runtime_call *call,
+              struct runtime_step **ret, struct error *error)
+{
+    int r = session_check_account(session, call, error);
+
+    if (r < 0)
+        return r;
+    return target->attributes ? kube_plan_object(session, target, hint, call, ret, error)
+                              : kube_plan_removal(session, target, hint, call, ret, error);
+}
+
+int kube_apply(struct runtime_step *base, const struct runtime_call *call,
+               struct runtime_outcome *ret, struct error *error)
+{
+    const struct kube_step *step = (const struct kube_step *)base;
+
+    switch (base->action) {
+    case PLAN_CREATE:
+    case PLAN_ADOPT:
+    case PLAN_UPDATE:
+        return kube_apply_object(step, call, ret, error);
+    case PLAN_DELETE:
+        return kube_apply_removal(step, call, ret, error);
+    default:
+        ret->certainty = OUTCOME_NOT_SENT;
+        return err_set(error, ERR_INTERNAL, "UnexpectedAction", "\"%s\" cannot be carried out",
+                       plan_action_name(base->action));
+    }
+}
+
 static int health(struct runtime_session *session, const struct runtime_target *target,
                   const struct observation *seen, const struct runtime_call *call,
                   struct health *ret, struct error *error)
@@ -40,7 +71,7 @@ struct runtime *kube_runtime_new(const struct kube_runtime_config *config)
 
     runtime->base.ops = &kube_runtime_ops;
     runtime->config = *config;
-    runtime->watches = watches_new(config->client);
+    runtime->watches = watches_new();
     pthread_mutex_init(&runtime->lock, NULL);
     strmap_init(&runtime->undefined);
     strmap_init(&runtime->searches);

@@ -16,8 +16,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/runtime.h"
-#include "runtimes/kubernetes/client/client.h"
-#include "runtimes/kubernetes/client/discovery.h"
+#include "runtimes/kubernetes/client/cluster.h"
 
 #define KUBE_RUNTIME_TYPE "Kubernetes"
 
@@ -28,8 +27,7 @@
 #define KUBE_DELETION_GUARD_ANNOTATION "api.kusion.io/deletion-guard"
 
 struct kube_runtime_config {
-    struct kube_client *client;
-    struct kube_discovery *discovery;
+    struct kube_cluster cluster;
     const struct clock_source *clock;
     bool act_as_controller; /* sessions without a service account are allowed */
 };

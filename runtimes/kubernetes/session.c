@@ -36,6 +36,7 @@ static struct runtime_session *session_new(struct kube_runtime *runtime,
     *session = (struct runtime_session){
         .references = 1,
         .runtime = runtime,
+        .cluster = runtime->config.cluster,
         .spec_namespace = str_new(key->namespace_name),
         .spec = str_printf("%s/%s", key->namespace_name, key->name),
         .service_account = str_new(kube_service_account(scope->identity)),

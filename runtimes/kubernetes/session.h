@@ -39,6 +39,7 @@ struct kube_runtime {
 struct runtime_session {
     atomic_uint references;
     struct kube_runtime *runtime;
+    struct kube_cluster cluster; /* where its objects are */
     char *spec_namespace;
     char *spec; /* "namespace/name" */
     char *owner;
@@ -86,38 +87,31 @@ void kube_forget_accounts(struct kube_runtime *runtime);
 const struct value *target_identity(const struct runtime_target *target);
 
 /* Where a target is: its kind, and its namespace (the Spec's own where it names none). Borrowed
- * from the attributes, the session and the discovery. */
-struct kube_place {
-    const struct kube_kind *kind;
-    const char *namespace_name; /* NULL: of the cluster */
-    const char *name;
-};
-
-/* ERR_NOT_FOUND KindNotServed: no such kind. */
+ * from the attributes, the session and the discovery. ERR_NOT_FOUND KindNotServed: no such kind. */
 int kube_place_of(struct runtime_session *session, const struct value *attributes,
-                  const struct runtime_call *call, struct kube_place *ret, struct error *error);
+                  const struct runtime_call *call, struct kube_ref *ret, struct error *error);
 /* The same object, where its version is not served any more, through another of its group. */
 int kube_place_at_any_version(struct runtime_session *session, const struct value *attributes,
-                              const struct runtime_call *call, struct kube_place *ret,
+                              const struct runtime_call *call, struct kube_ref *ret,
                               struct error *error);
 /* The same without asking the server. False: not known. */
 bool kube_place_if_known(struct runtime_session *session, const struct value *attributes,
-                         struct kube_place *ret);
+                         struct kube_ref *ret);
 bool kube_is_in_namespace(struct runtime_session *session, const struct value *attributes,
                           const char *namespace_name, const struct runtime_call *call);
-char *kube_place_path(const struct kube_place *place);
 
 /*
- * A read of one object, or a dry-run, as the Spec's service account. Errors of missing rights say
+ * A read of one object, or a dry-run, as the Spec's service account: the rest of the request is set
+ * here. Errors of missing rights say
  * what would mend them. ERR_UNAVAILABLE UnexpectedAnswer: what was answered is not the object of
  * that place.
  */
-int session_read(struct runtime_session *session, const struct kube_place *place,
+int session_read(struct runtime_session *session, const struct kube_ref *place,
                  const struct runtime_call *call, struct kube_request *request,
                  const struct value **ret, struct error *error);
 /* The same of a change. *ret_certainty is set on errors, too: KNOWN where it was done, NOT_SENT
  * where nothing was changed. */
-int session_change(struct runtime_session *session, const struct kube_place *place,
+int session_change(struct runtime_session *session, const struct kube_ref *place,
                    const struct runtime_call *call, struct kube_request *request,
                    const struct value **ret, enum certainty *ret_certainty, struct error *error);
 /* ms that a read may take, in *ret. ERR_TIMEOUT: none are left. */
@@ -126,14 +120,10 @@ int session_time_left(const struct runtime_session *session, const struct runtim
 
 /* ---- hint.c ---- */
 
-/* Adds to an error of a right that is missing what would give it, ready to be typed; the reason is
- * AccessDenied then. */
-void session_add_hint(const struct runtime_session *session, const struct kube_place *place,
+/* Adds to an error of a right that is missing what would give it, ready to be typed, or whose it is
+ * to give; the reason is AccessDenied then. */
+void session_add_hint(const struct runtime_session *session, const struct kube_ref *place,
                       struct error *error);
-/* Makes a role that allows the verbs on the resources ("pods,roles.rbac.authorization.k8s.io"), and
- * binds it to the service account; in the whole cluster where there is no namespace. */
-char *session_role_command(const struct runtime_session *session, const char *which,
-                           const char *verbs, const char *resources, const char *namespace_name);
 /* What roles and bindings are called that commands of hints make. All names of one service account
  * begin with that for "". */
 char *session_rights_name(const struct runtime_session *session, const char *which);
@@ -150,7 +140,7 @@ struct kube_expected {
 
 /* The object to send: attributes, namespace, owner's marks, without what the server fills in. */
 const struct value *kube_object_prepare(const struct runtime_session *session,
-                                        const struct kube_place *place,
+                                        const struct kube_ref *place,
                                         const struct value *attributes,
                                         const struct kube_expected *expected);
 

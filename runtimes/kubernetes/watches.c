@@ -31,7 +31,7 @@ struct runtime_subscription {
 /* One watch, of those that share it. In the map as long as it has subscribers. */
 struct shared {
     struct watches *in;
-    char *key;            /* "user path" */
+    char *key;            /* "client user path" */
     char *spec_namespace; /* of the first that asked for it */
     LIST_HEAD(, runtime_subscription) subscribers;
     size_t n_subscribers;
@@ -41,7 +41,6 @@ struct shared {
 };
 
 struct watches {
-    struct kube_client *client;
     pthread_mutex_t lock;      /* of all; not held in callbacks, nor while a watch ends */
     pthread_cond_t has_called; /* a callback returned */
     struct strmap by_key;
@@ -49,11 +48,10 @@ struct watches {
 
 /* ---- Lifetime ---- */
 
-struct watches *watches_new(struct kube_client *client)
+struct watches *watches_new(void)
 {
     struct watches *watches = NEW(struct watches);
 
-    watches->client = client;
     pthread_mutex_init(&watches->lock, NULL);
     pthread_cond_init(&watches->has_called, NULL);
     strmap_init(&watches->by_key);
@@ -178,7 +176,7 @@ static bool is_full(const struct watches *watches, const char *spec_namespace)
 }
 
 /* With the lock, which keeps events away until all is in place. */
-static int share(struct watches *watches, const char *key, const char *path,
+static int share(struct watches *watches, const char *key, const struct kube_ref *ref,
                  const struct runtime_session *session, struct shared **ret, struct error *error)
 {
     struct shared *shared = NEW(struct shared);
@@ -187,8 +185,8 @@ static int share(struct watches *watches, const char *key, const char *path,
     *shared = (struct shared){
         .in = watches, .key = str_new(key), .spec_namespace = str_new(session->spec_namespace)};
     LIST_INIT(&shared->subscribers);
-    r = kube_watch_new(watches->client,
-                       &(struct kube_watch_config){.path = path,
+    r = kube_watch_new(session->cluster.client,
+                       &(struct kube_watch_config){.ref = *ref,
                                                    .metadata_only = true,
                                                    .impersonate = session->impersonate,
                                                    .for_tenant = true,
@@ -205,18 +203,20 @@ static int share(struct watches *watches, const char *key, const char *path,
 }
 
 /* With the lock. */
-static int join(struct watches *watches, const char *path, struct runtime_subscription *new,
-                struct error *error)
+static int join(struct watches *watches, const struct kube_ref *ref,
+                struct runtime_subscription *new, struct error *error)
 {
     const char *impersonate = new->session->impersonate;
-    _cleanup_free_ char *key = str_printf("%s %s", impersonate ? impersonate : "", path);
+    _cleanup_free_ char *path = kube_path(&(struct kube_request){.ref = *ref});
+    _cleanup_free_ char *key = str_printf("%p %s %s", (void *)new->session->cluster.client,
+                                          impersonate ? impersonate : "", path);
     struct shared *shared = strmap_get(&watches->by_key, key);
     int r = 0;
 
     if (!shared && is_full(watches, new->session->spec_namespace))
         r = err_set(error, ERR_UNAVAILABLE, "TooManyWatches", "as much is watched as may be");
     else if (!shared)
-        r = share(watches, key, path, new->session, &shared, error);
+        r = share(watches, key, ref, new->session, &shared, error);
     else if (shared->is_refused)
         r = err_set(error, ERR_FORBIDDEN, "AccessDenied", "it may not be watched");
     if (r < 0)
@@ -241,20 +241,19 @@ int kube_subscribe(struct runtime_session *session, const struct runtime_target 
 {
     struct watches *watches = session->runtime->watches;
     struct runtime_subscription *new;
-    _cleanup_free_ char *path = NULL;
-    struct kube_place place;
+    struct kube_ref place;
+    struct kube_ref collection;
     bool is_in_force;
     int r;
 
     if (!kube_place_if_known(session, target_identity(target), &place))
         return err_set(error, ERR_UNAVAILABLE, "KindNotKnown", "its kind was not read yet");
-    path =
-        kube_path(place.kind->group_version, place.namespace_name, place.kind->plural, NULL, NULL);
+    collection = (struct kube_ref){place.kind, place.namespace_name, NULL, NULL};
     new = NEW(struct runtime_subscription);
     *new = (struct runtime_subscription){
         .session = session_ref(session), .name = str_new(place.name), .on_event = fn, .arg = arg};
     pthread_mutex_lock(&watches->lock);
-    r = join(watches, path, new, error);
+    r = join(watches, &collection, new, error);
     is_in_force = new->n_due;
     pthread_mutex_unlock(&watches->lock);
     if (r < 0) {

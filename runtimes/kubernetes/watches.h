@@ -1,6 +1,6 @@
 /*
- * Hints that objects changed. One watch of the API server for each user,
- * kind and namespace of which an object is waited for, shared by all that
+ * Hints that objects changed. One watch for each cluster, user, kind and
+ * namespace of which an object is waited for, shared by all that
  * wait, of whatever Spec; metadata only. Events go to the subscribers of the
  * object that they name.
  *
@@ -17,11 +17,10 @@
 #define RUNTIMES_KUBERNETES_WATCHES_H
 
 #include "engine/runtime.h"
-#include "runtimes/kubernetes/client/client.h"
 
 struct watches;
 
-struct watches *watches_new(struct kube_client *client);
+struct watches *watches_new(void);
 void watches_free(struct watches *watches); /* after its subscriptions */
 
 /* How many watches there are; for tests. */

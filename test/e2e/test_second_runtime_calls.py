@@ -210,6 +210,64 @@ def test_a_process_that_is_to_end_waits_for_a_long_create(start, spec, cloud):
     assert not cloud.things()
 
 
+@pytest.fixture
+def store(state_namespace):
+    """State's store, which can be down: writes ask a webhook that nobody serves."""
+    cluster, name = state_namespace, "store-is-down"
+
+    class Store:
+        def down(self):
+            cluster.apply(WEBHOOK.format(name=name, namespace=STATE))
+            eventually(lambda: not self.takes_writes(), 20)
+
+        def up(self):
+            cluster.kubectl("delete", "validatingwebhookconfiguration", name, "--ignore-not-found")
+            eventually(self.takes_writes, 20)
+
+        def takes_writes(self):
+            return cluster.kubectl("create", "configmap", "probe", "-n", STATE, "--dry-run=server",
+                                   check=False).returncode == 0
+
+    store = Store()
+    yield store
+    store.up()
+
+
+WEBHOOK = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {{name: {name}}}
+webhooks:
+- name: {name}.example.com
+  clientConfig: {{url: "https://127.0.0.1:1/"}}
+  rules:
+  - {{apiGroups: [""], apiVersions: [v1], operations: ["*"], resources: [configmaps, secrets]}}
+  namespaceSelector: {{matchLabels: {{kubernetes.io/metadata.name: {namespace}}}}}
+  failurePolicy: Fail
+  sideEffects: None
+  admissionReviewVersions: [v1]
+"""
+OUTAGE = 60 if os.environ.get("KUSION_E2E_LONG") else 15  # seconds
+
+
+def test_what_is_made_while_the_store_is_down_is_kept(start, spec, cloud, store):
+    cluster, tenant = spec.cluster, spec.namespace
+    start()
+    spec.apply([thing("db", delay=DELAY), address_book(tenant)], retryInterval="2s")
+    cloud.wait_begun()
+    store.down()
+    cloud.hurry()
+    eventually(lambda: cloud.log() == ["begin db", "create db"])
+    made = cloud.only("db")["id"]
+    time.sleep(OUTAGE)
+    assert cloud.log() == ["begin db", "create db"]
+    assert spec.condition()["status"] != "True", spec.condition()
+    store.up()
+    spec.wait("True")
+    assert cloud.log() == ["begin db", "create db"] and cloud.only("db")["id"] == made
+    assert addresses(cluster, tenant) == {"db": made + ".cloud"}
+
+
 def test_a_create_that_a_killed_process_had_begun_is_never_begun_again(start, spec, cloud):
     cluster, tenant = spec.cluster, spec.namespace
     first = start()

@@ -12,7 +12,9 @@
 #include "runtimes/io/random.h"
 #include "runtimes/kubernetes/client/api_error.h"
 #include "runtimes/kubernetes/client/identity.h"
+#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/pause.h"
+#include "runtimes/kubernetes/client/trust.h"
 
 #define DEFAULT_TIMEOUT 60000 /* ms */
 #define BACKOFF_BASE    100
@@ -23,6 +25,7 @@ struct kube_client {
     struct http_client *control, *control_watches;
     struct http_loop *watch_loop, *control_watch_loop;
     struct kube_identity *identity;
+    struct kube_trust *trust;
     int (*guard)(void *arg, struct error *error);
     void *guard_arg;
     atomic_uint_fast64_t reads, dry_runs, writes, retries;
@@ -53,6 +56,7 @@ int kube_client_new(const struct kube_client_config *config, struct kube_client 
     client->guard = config->guard;
     client->guard_arg = config->guard_arg;
     client->identity = kube_identity_new(server, &system_clock);
+    client->trust = kube_trust_new(server, &system_clock);
     rc = http_client_new(config->requests, &http, &client->requests, error);
     if (rc == 0)
         rc = http_client_new(config->watches, &http, &client->watches, error);
@@ -76,6 +80,7 @@ void kube_client_free(struct kube_client *client)
     http_client_free(client->control);
     http_client_free(client->control_watches);
     kube_identity_free(client->identity);
+    kube_trust_free(client->trust);
     free(client);
 }
 
@@ -102,6 +107,26 @@ struct http_loop *kube_client_watch_loop(struct kube_client *client, bool for_te
 static struct http_client *http_of(struct kube_client *client, const struct kube_request *request)
 {
     return request->impersonate || request->for_tenant ? client->requests : client->control;
+}
+
+/* ---- Whom we trust ---- */
+
+static void trust_ca(void *arg, const char *pem)
+{
+    struct kube_client *client = arg;
+
+    http_client_set_ca(client->requests, pem);
+    http_client_set_ca(client->watches, pem);
+    http_client_set_ca(client->control, pem);
+    http_client_set_ca(client->control_watches, pem);
+}
+
+bool kube_client_doubt_ca(struct kube_client *client, const struct error *failure, unsigned version)
+{
+    if (!str_equal(failure->reason, "TLSVerification"))
+        return false;
+    kube_trust_look(client->trust, true, trust_ca, client);
+    return kube_trust_version(client->trust) != version;
 }
 
 /* ---- Identity ---- */
@@ -137,6 +162,7 @@ int kube_client_identity(struct kube_client *client, const char *impersonate, ch
 
     if (impersonate && !is_header_value(impersonate))
         return err_set(error, ERR_INVALID, "InvalidUser", "that is no user to act for");
+    kube_trust_look(client->trust, false, trust_ca, client);
     rc = kube_identity_header(client->identity, &authorization, error);
     if (rc < 0)
         return rc;
@@ -157,14 +183,14 @@ struct exchange {
     struct kube_client *client;
     const struct kube_request *request;
     struct buf body;
-    char *name;           /* of the object that the path names, or NULL */
-    char *namespace_name; /* in which the path is, or NULL */
-    bool is_mutating;     /* by its method */
+    char *path;
+    bool is_mutating; /* by its method */
     bool is_dry_run;
     bool is_apply;
     bool is_repeatable;
     bool is_begun;      /* on_body was called */
     bool has_new_token; /* a 401 was answered with another token, once */
+    bool has_new_ca;    /* a server that could not be verified, with another CA, once */
     bool is_in_doubt;   /* an attempt may have been carried out */
     int64_t deadline;
 };
@@ -179,86 +205,6 @@ static bool is_one_of(const char *method, const char *const *methods)
     return false;
 }
 
-static bool asks_for_dry_run(const char *path)
-{
-    const char *query = strchr(path, '?');
-
-    while (query) {
-        size_t length = strcspn(++query, "&");
-
-        if (length == strlen("dryRun=All") && memcmp(query, "dryRun=All", length) == 0)
-            return true;
-        query = strchr(query, '&');
-    }
-    return false;
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-struct segment {
-    const char *text;
-    size_t length;
-};
-
-static bool segment_is(const struct segment *segment, const char *text)
-{
-    return segment->length == strlen(text) && memcmp(segment->text, text, segment->length) == 0;
-}
-
-static char *decode_segment(const struct segment *segment)
-{
-    _cleanup_buf_ struct buf decoded = BUF_INIT;
-    const char *text = segment->text;
-
-    for (size_t i = 0; i < segment->length; i++) {
-        int high = text[i] == '%' && i + 2 < segment->length ? hex_digit(text[i + 1]) : -1;
-        int low = high >= 0 ? hex_digit(text[i + 2]) : -1;
-
-        if (low >= 0) {
-            buf_add_char(&decoded, (char)(high * 16 + low));
-            i += 2;
-        } else {
-            buf_add_char(&decoded, text[i]);
-        }
-    }
-    return buf_take(&decoded);
-}
-
-/*
- * The object that a path names, NULL for a collection; *ret_namespace: the namespace that it is in,
- * left alone where it is in none:
- *   /api/v1[/namespaces/NS]/PLURAL[/NAME[/SUBRESOURCE]], /apis/G/V…
- * A Namespace itself is /api/v1/namespaces/NAME.
- */
-static char *name_in_path(const char *path, char **ret_namespace)
-{
-    struct segment segments[8];
-    size_t count = 0, at;
-
-    for (const char *next = path; *next == '/' && count < ARRAY_SIZE(segments); count++) {
-        segments[count].text = next + 1;
-        segments[count].length = strcspn(next + 1, "/?");
-        next = segments[count].text + segments[count].length;
-    }
-    if (count == 0)
-        return NULL;
-    at = segment_is(&segments[0], "apis") ? 3 : 2; /* where the plural is, or "namespaces" */
-    if (count > at + 2 && segment_is(&segments[at], "namespaces") &&
-        !(count == at + 3 &&
-          (segment_is(&segments[at + 2], "status") || segment_is(&segments[at + 2], "finalize")))) {
-        *ret_namespace = decode_segment(&segments[at + 1]);
-        at += 2;
-    }
-    return count > at + 1 ? decode_segment(&segments[at + 1]) : NULL;
-}
-
 static void exchange_init(struct exchange *exchange, struct kube_client *client,
                           const struct kube_request *request)
 {
@@ -270,9 +216,9 @@ static void exchange_init(struct exchange *exchange, struct kube_client *client,
     if (request->body)
         json_write(&exchange->body, request->body,
                    exchange->is_apply ? JSON_FOR_YAML : JSON_COMPACT);
-    exchange->name = name_in_path(request->path, &exchange->namespace_name);
+    exchange->path = kube_path(request);
     exchange->is_mutating = !is_one_of(request->method, reads);
-    exchange->is_dry_run = exchange->is_mutating && asks_for_dry_run(request->path);
+    exchange->is_dry_run = exchange->is_mutating && request->dry_run;
     exchange->is_repeatable = !exchange->is_mutating || exchange->is_dry_run || request->idempotent;
     exchange->deadline = system_clock.monotonic(&system_clock) + timeout;
 }
@@ -280,8 +226,7 @@ static void exchange_init(struct exchange *exchange, struct kube_client *client,
 static void exchange_done(struct exchange *exchange)
 {
     buf_done(&exchange->body);
-    free(exchange->name);
-    free(exchange->namespace_name);
+    free(exchange->path);
 }
 
 static int pass_body(void *arg, const char *data, size_t length, struct error *error)
@@ -343,7 +288,7 @@ static int attempt(struct exchange *exchange, int64_t timeout, struct http_respo
     const char *headers[4];
     struct http_request http = {
         .method = request->method,
-        .path = request->path,
+        .path = exchange->path,
         .headers = headers,
         .body = request->body ? exchange->body.data : NULL,
         .body_length = exchange->body.length,
@@ -412,59 +357,61 @@ static int parse_answer(const struct http_response *response, const struct value
     return 0;
 }
 
-static bool is_object(const struct exchange *exchange, const char *name, const struct value *answer)
+/* The name of the object that the answer has to be; NULL: the answer is no object. */
+static const char *expected_name(const struct kube_request *request)
+{
+    if (request->path || !request->ref.kind->kind)
+        return NULL;
+    if (request->ref.name)
+        return request->ref.name;
+    return value_string(value_path(request->body, "metadata", "name", NULL));
+}
+
+static bool is_object(const struct kube_ref *ref, const char *name, const struct value *answer)
 {
     const struct value *metadata = value_get(answer, "metadata");
     const char *kind = value_get_string(answer, "kind");
     const char *uid = value_get_string(metadata, "uid");
-    const char *in = exchange->namespace_name;
+    const char *in = ref->namespace_name;
 
-    return (str_equal(kind, exchange->request->expect) ||
-            str_equal(kind, "PartialObjectMetadata")) &&
-           name && str_equal(value_get_string(metadata, "name"), name) &&
+    return (str_equal(kind, ref->kind->kind) || str_equal(kind, "PartialObjectMetadata")) &&
+           str_equal(value_get_string(metadata, "name"), name) &&
            (!in || str_equal(value_get_string(metadata, "namespace"), in)) && uid && *uid;
 }
 
 /* Of a deletion: an object without finalizers is answered with a Status that names it. */
-static bool is_deletion(const struct exchange *exchange, const struct value *answer)
+static bool is_deletion(const struct kube_request *request, const char *name,
+                        const struct value *answer)
 {
-    const char *name = value_get_string(value_get(answer, "details"), "name");
-
-    return str_equal(exchange->request->method, "DELETE") &&
+    return str_equal(request->method, "DELETE") &&
            str_equal(value_get_string(answer, "kind"), "Status") &&
-           str_equal(value_get_string(answer, "status"), "Success") && name &&
-           str_equal(name, exchange->name);
+           str_equal(value_get_string(answer, "status"), "Success") &&
+           str_equal(value_get_string(value_get(answer, "details"), "name"), name);
 }
 
 /* An answer of 200 may come from anything between us and the API server, and be of anything. */
-static int check_answer(const struct exchange *exchange, const struct value *answer,
-                        struct error *error)
+static int check_answer(const struct kube_request *request, const char *name,
+                        const struct value *answer, struct error *error)
 {
-    const struct kube_request *request = exchange->request;
-    const char *name = exchange->name;
-
-    if (!request->expect)
-        return 0;
-    if (!name)
-        name = value_string(value_path(request->body, "metadata", "name", NULL));
-    if (is_object(exchange, name, answer) || is_deletion(exchange, answer))
+    if (!name || is_object(&request->ref, name, answer) || is_deletion(request, name, answer))
         return 0;
     return err_set(error, ERR_UNAVAILABLE, "UnexpectedAnswer",
                    "%s: the answer is not the object that was asked for (%s %s)", request->method,
-                   request->expect, name ? name : "");
+                   request->ref.kind->kind, name);
 }
 
-static int read_answer(const struct exchange *exchange, const struct http_response *response,
+static int read_answer(const struct kube_request *request, const struct http_response *response,
                        const struct value **ret, struct error *error)
 {
     _cleanup_value_ const struct value *answer = NULL;
+    const char *name = expected_name(request);
     int rc;
 
-    if (exchange->request->on_body || (!ret && !exchange->request->expect))
+    if (request->on_body || (!ret && !name))
         return 0;
     rc = parse_answer(response, &answer, error);
     if (rc >= 0)
-        rc = check_answer(exchange, answer, error);
+        rc = check_answer(request, name, answer, error);
     if (rc >= 0 && ret)
         *ret = TAKE(answer);
     return rc;
@@ -477,11 +424,11 @@ static enum verdict judge_answer(struct exchange *exchange, const struct http_re
     int status = response->status;
 
     if (status >= 200 && status < 300) {
-        *rc = read_answer(exchange, response, ret, error);
+        *rc = read_answer(exchange->request, response, ret, error);
         return VERDICT_DONE;
     }
-    *rc = api_error_from_response(exchange->request->method, exchange->name, exchange->is_apply,
-                                  response, error);
+    *rc = api_error_from_response(exchange->request->method, exchange->request->ref.name,
+                                  exchange->is_apply, response, error);
     if (status == 401 && !exchange->has_new_token &&
         kube_identity_rotates(exchange->client->identity)) {
         exchange->has_new_token = true;
@@ -537,6 +484,7 @@ static enum verdict try(struct exchange *exchange, int64_t left, struct http_res
     int64_t began = system_clock.monotonic(&system_clock);
     bool is_to_complete = exchange->request->complete_once_sent;
     bool was_in_doubt = exchange->is_in_doubt;
+    unsigned ca = kube_trust_version(exchange->client->trust);
     enum verdict verdict;
 
     *rc = attempt(exchange, is_to_complete && left < DEFAULT_TIMEOUT ? DEFAULT_TIMEOUT : left,
@@ -544,6 +492,10 @@ static enum verdict try(struct exchange *exchange, int64_t left, struct http_res
     if (*rc < 0) {
         response->status = 0;
         verdict = judge_failure(exchange, response, rc, error);
+        if (!exchange->has_new_ca && kube_client_doubt_ca(exchange->client, error, ca)) {
+            exchange->has_new_ca = true;
+            verdict = VERDICT_RETRY_AT_ONCE;
+        }
     } else {
         verdict = judge_answer(exchange, response, ret, rc, error);
     }
@@ -576,7 +528,7 @@ int kube_do(struct kube_client *client, const struct kube_request *request,
              !wait_to_retry(&exchange, n, response.retry_after, &rc, &why)))
             break;
         atomic_fetch_add(&client->retries, 1);
-        log_debug("a request is sent again", "method", request->method, "path", request->path,
+        log_debug("a request is sent again", "method", request->method, "path", exchange.path,
                   "reason", why.reason, "error", why.message, NULL);
     }
     if (request->ret_in_doubt)
@@ -584,10 +536,10 @@ int kube_do(struct kube_client *client, const struct kube_request *request,
     return rc < 0 ? err_copy(error, &why) : 0;
 }
 
-int kube_get(struct kube_client *client, const char *path, const char *kind, struct cancel *cancel,
+int kube_get(struct kube_client *client, struct kube_ref ref, struct cancel *cancel,
              const struct value **ret, struct error *error)
 {
-    struct kube_request request = {.method = "GET", .path = path, .expect = kind, .cancel = cancel};
+    struct kube_request request = {.method = "GET", .ref = ref, .cancel = cancel};
 
     return kube_do(client, &request, ret, error);
 }

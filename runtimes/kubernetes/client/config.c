@@ -24,6 +24,7 @@ void kube_config_free(struct kube_config *config)
         return;
     free(config->server);
     free(config->ca_pem);
+    free(config->ca_file);
     free(config->cert_pem);
     secret_free(config->key_pem);
     secret_free(config->token);
@@ -86,9 +87,17 @@ static int named(const struct value *root, const char *list, const char *kind, c
 
 /* ---- Values that stand inside, or in a file beside ---- */
 
-static char *beside(const char *folder, const char *file)
+/* The path of a file that a field names. folder NULL: there are no files. */
+static int beside(const char *folder, const char *field, const char *file, char **ret,
+                  struct error *error)
 {
-    return file[0] == '/' ? str_new(file) : str_printf("%s/%s", folder, file);
+    if (!folder)
+        return err_set(error, ERR_UNSUPPORTED, "UnsupportedConfig",
+                       "%s names a file, which only a kubeconfig that is a file itself may do: "
+                       "put in what is in \"%s\"",
+                       field, file);
+    *ret = file[0] == '/' ? str_new(file) : str_printf("%s/%s", folder, file);
+    return 0;
 }
 
 /* Base64 over one or several lines, as kubectl takes it. */
@@ -105,8 +114,9 @@ static bool decode_lines(const char *data, struct buf *to)
     return is_base64 && strlen(to->data) == to->length;
 }
 
+/* ret_file (may be NULL): where it was read from, if it was a file. */
 static int pem_of(const struct value *object, const char *field, const char *folder, char **ret,
-                  struct error *error)
+                  char **ret_file, struct error *error)
 {
     _cleanup_free_ char *data_field = str_printf("%s-data", field), *path = NULL;
     _cleanup_buf_ struct buf decoded = BUF_INIT;
@@ -121,10 +131,14 @@ static int pem_of(const struct value *object, const char *field, const char *fol
     }
     if (!file)
         return 0;
-    path = beside(folder, file);
+    rc = beside(folder, field, file, &path, error);
+    if (rc < 0)
+        return rc;
     rc = file_read_text(path, ret, error);
     if (rc < 0)
         err_wrap(error, "%s", field);
+    else if (ret_file)
+        *ret_file = TAKE(path);
     return rc;
 }
 
@@ -174,7 +188,8 @@ static int read_cluster(const struct value *cluster, const char *folder, struct 
         return rc;
     config->tls_server_name = str_new(text_of(cluster, "tls-server-name"));
     config->proxy_url = str_new(text_of(cluster, "proxy-url"));
-    return pem_of(cluster, "certificate-authority", folder, &config->ca_pem, error);
+    return pem_of(cluster, "certificate-authority", folder, &config->ca_pem, &config->ca_file,
+                  error);
 }
 
 /* ---- User ---- */
@@ -215,10 +230,10 @@ static int read_user(const struct value *user, const char *folder, struct kube_c
 
     if (rc < 0)
         return rc;
-    rc = pem_of(user, "client-certificate", folder, &config->cert_pem, error);
+    rc = pem_of(user, "client-certificate", folder, &config->cert_pem, NULL, error);
     if (rc < 0)
         return rc;
-    rc = pem_of(user, "client-key", folder, &config->key_pem, error);
+    rc = pem_of(user, "client-key", folder, &config->key_pem, NULL, error);
     if (rc < 0)
         return rc;
     if (!config->cert_pem != !config->key_pem)
@@ -226,9 +241,8 @@ static int read_user(const struct value *user, const char *folder, struct kube_c
                        config->cert_pem ? "client-key" : "client-certificate");
     /* As in kubectl, the file wins: what stands inside was there before it rotated. */
     if (token_file)
-        config->token_file = beside(folder, token_file);
-    else
-        config->token = str_new(token);
+        return beside(folder, "tokenFile", token_file, &config->token_file, error);
+    config->token = str_new(token);
     return 0;
 }
 
@@ -304,26 +318,34 @@ static char *folder_of(const char *path)
     return str_new_n(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
+int kube_config_read(const char *text, size_t length, const char *folder, const char *context,
+                     struct kube_config **ret, struct error *error)
+{
+    _cleanup_(kube_config_free_p) struct kube_config *config = NEW(struct kube_config);
+    _cleanup_value_ const struct value *root = NULL;
+    int rc = yaml_read(text, length, &root, error);
+
+    if (rc == 0)
+        rc = read_config(root, context, folder, config, error);
+    if (rc < 0)
+        return rc;
+    *ret = TAKE(config);
+    return 0;
+}
+
 int kube_config_load(const char *path, const char *context, struct kube_config **ret,
                      struct error *error)
 {
-    _cleanup_(kube_config_free_p) struct kube_config *config = NEW(struct kube_config);
     _cleanup_free_ char *chosen = path ? str_new(path) : default_path();
     _cleanup_free_ char *folder = folder_of(chosen), *text = NULL;
-    _cleanup_value_ const struct value *root = NULL;
     int rc = file_read_text(chosen, &text, error);
 
     if (rc < 0) {
         err_wrap(error, "kubeconfig");
         return rc;
     }
-    rc = yaml_read(text, strlen(text), &root, error);
-    if (rc == 0)
-        rc = read_config(root, context, folder, config, error);
-    if (rc < 0) {
+    rc = kube_config_read(text, strlen(text), folder, context, ret, error);
+    if (rc < 0)
         err_wrap(error, "kubeconfig %s", chosen);
-        return rc;
-    }
-    *ret = TAKE(config);
-    return 0;
+    return rc;
 }

@@ -34,7 +34,7 @@ static int pod_server(char **ret, struct error *error)
 int kube_config_in_cluster(const char *folder, struct kube_config **ret, struct error *error)
 {
     _cleanup_(kube_config_free_p) struct kube_config *config = NEW(struct kube_config);
-    _cleanup_free_ char *ca_file = NULL, *namespace_file = NULL, *token = NULL;
+    _cleanup_free_ char *namespace_file = NULL, *token = NULL;
     int rc;
 
     if (!folder)
@@ -50,8 +50,8 @@ int kube_config_in_cluster(const char *folder, struct kube_config **ret, struct 
         return rc;
     }
 
-    ca_file = in_folder(folder, "ca.crt");
-    rc = file_read_text(ca_file, &config->ca_pem, error);
+    config->ca_file = in_folder(folder, "ca.crt");
+    rc = file_read_text(config->ca_file, &config->ca_pem, error);
     if (rc < 0) {
         err_wrap(error, "the cluster's CA");
         return rc;

@@ -6,7 +6,6 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
-#include "runtimes/kubernetes/client/path.h"
 
 #define REFRESH_AFTER 1000 /* ms: how old an answer may be that says no */
 
@@ -182,7 +181,8 @@ static int take_resources(struct group *group, const struct value *answer, struc
 static int read_list(struct kube_discovery *discovery, struct cancel *cancel, struct error *error)
 {
     _cleanup_value_ const struct value *answer = NULL;
-    int rc = kube_get(discovery->client, "/apis", NULL, cancel, &answer, error);
+    struct kube_request request = {.method = "GET", .path = "/apis", .cancel = cancel};
+    int rc = kube_do(discovery->client, &request, &answer, error);
 
     if (rc < 0)
         return rc;
@@ -238,9 +238,9 @@ static int read_group(struct kube_discovery *discovery, struct group *group, str
                       struct error *error)
 {
     _cleanup_value_ const struct value *answer = NULL;
-    _cleanup_free_ char *path = kube_path(group->group_version, NULL, NULL, NULL, NULL);
+    const struct kube_kind all = {.group_version = group->group_version};
     struct error why = {0};
-    int rc = kube_get(discovery->client, path, NULL, cancel, &answer, &why);
+    int rc = kube_get(discovery->client, (struct kube_ref){.kind = &all}, cancel, &answer, &why);
 
     if (rc == ERR_UNAVAILABLE && strcmp(why.reason, "NotServed") == 0 &&
         strchr(group->group_version, '/')) {

@@ -11,13 +11,6 @@
 #include "engine/base/clock.h"
 #include "runtimes/kubernetes/client/client.h"
 
-struct kube_kind {
-    const char *group_version; /* "apps/v1" */
-    const char *kind;          /* "Deployment" */
-    const char *plural;        /* "deployments" */
-    bool namespaced;
-};
-
 struct kube_discovery;
 
 struct kube_discovery *kube_discovery_new(struct kube_client *client, const struct clock_source *clock);

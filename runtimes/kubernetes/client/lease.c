@@ -4,11 +4,9 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/client/path.h"
 
-#define GROUP_VERSION "coordination.k8s.io/v1"
-#define MAX_ROUNDS    3 /* read and write, when others write between */
-#define NEVER         INT64_MIN
+#define MAX_ROUNDS 3 /* read and write, when others write between */
+#define NEVER      INT64_MIN
 
 /* 2024-01-01, in seconds since 1970: leaseTransitions has 32 bits. */
 #define EPOCH_OF_EPOCHS 1704067200
@@ -18,7 +16,6 @@ struct lease {
     const struct clock_source *clock;
     char *namespace_name, *name, *identity;
     int64_t duration;
-    char *collection, *path;
 
     /* Of the thread that takes steps. */
     const struct value *ours; /* the object as we wrote it last; NULL: to be read */
@@ -42,8 +39,6 @@ struct lease *lease_new(struct kube_client *client, const struct clock_source *c
     lease->name = str_new(config->name);
     lease->identity = str_new(config->identity);
     lease->duration = config->duration;
-    lease->collection = kube_path(GROUP_VERSION, config->namespace_name, "leases", NULL, NULL);
-    lease->path = kube_path(GROUP_VERSION, config->namespace_name, "leases", config->name, NULL);
     atomic_store(&lease->held_until, NEVER);
     pthread_mutex_init(&lease->mutex, NULL);
     return lease;
@@ -58,8 +53,6 @@ void lease_free(struct lease *lease)
     free(lease->namespace_name);
     free(lease->name);
     free(lease->identity);
-    free(lease->collection);
-    free(lease->path);
     free(lease->holder);
     pthread_mutex_destroy(&lease->mutex);
     free(lease);
@@ -123,9 +116,9 @@ static const struct value *with_spec(const struct lease *lease, const struct val
 
     if (object)
         return value_with(object, "spec", spec);
-    return value_pack("{s:s, s:s, s:{s:s, s:s}, s:v}", "apiVersion", GROUP_VERSION, "kind", "Lease",
-                      "metadata", "name", lease->name, "namespace", lease->namespace_name, "spec",
-                      owned);
+    return value_pack("{s:s, s:s, s:{s:s, s:s}, s:v}", "apiVersion", kube_leases.group_version,
+                      "kind", "Lease", "metadata", "name", lease->name, "namespace",
+                      lease->namespace_name, "spec", owned);
 }
 
 /* A Lease that is made anew counts on from any before it, of which nothing may be left but the
@@ -173,9 +166,8 @@ static int lease_request(struct lease *lease, const char *method, const struct v
     bool is_create = strcmp(method, "POST") == 0;
     struct kube_request request = {
         .method = method,
-        .path = is_create ? lease->collection : lease->path,
+        .ref = {&kube_leases, lease->namespace_name, is_create ? NULL : lease->name, NULL},
         .body = body,
-        .expect = "Lease",
         /* A repeated write is refused by name or by resourceVersion, and then read. */
         .idempotent = true,
         .unguarded = true,

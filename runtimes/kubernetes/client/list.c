@@ -15,12 +15,21 @@ static int add_to_page(void *arg, const char *data, size_t length, struct error 
     return list_page_add(arg, data, length, error);
 }
 
-static int get_page(struct kube_client *client, const struct kube_list *list, const char *path,
+/* Which page of a list. */
+struct slice {
+    unsigned limit;    /* 0: all in one */
+    const char *token; /* NULL: the first */
+};
+
+static int get_page(struct kube_client *client, const struct kube_list *list, struct slice slice,
                     struct list_page *page, struct error *error)
 {
     struct kube_request request = {
         .method = "GET",
-        .path = path,
+        .ref = list->ref,
+        .selector = list->selector,
+        .limit = slice.limit,
+        .continue_token = slice.token,
         .accept = list->metadata_only ? KUBE_METADATA_LIST : KUBE_JSON,
         .impersonate = list->impersonate,
         .for_tenant = list->for_tenant,
@@ -37,7 +46,7 @@ static int get_page(struct kube_client *client, const struct kube_list *list, co
 /* A page that broke off after it began is asked for again here: kube_do() cannot take back
  * the items that were given. */
 static int get_whole_page(struct kube_client *client, const struct kube_list *list,
-                          const char *path, struct list_page *page, struct error *error)
+                          struct slice slice, struct list_page *page, struct error *error)
 {
     for (unsigned n = 0;; n++) {
         struct error why = {0};
@@ -45,7 +54,7 @@ static int get_whole_page(struct kube_client *client, const struct kube_list *li
         int rc;
 
         list_page_init(page, list->on_item, list->arg);
-        rc = get_page(client, list, path, page, &why);
+        rc = get_page(client, list, slice, page, &why);
         is_begun = page->is_begun;
         if (rc == 0)
             return 0;
@@ -64,9 +73,8 @@ static int list_all(struct kube_client *client, const struct kube_list *list, un
     _cleanup_free_ char *token = NULL;
 
     for (;;) {
-        _cleanup_free_ char *path = list_page_path(list->path, limit, token);
         _cleanup_(list_page_done) struct list_page page = {0};
-        int rc = get_whole_page(client, list, path, &page, error);
+        int rc = get_whole_page(client, list, (struct slice){limit, token}, &page, error);
 
         if (rc < 0)
             return rc;

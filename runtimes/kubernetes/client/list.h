@@ -12,7 +12,8 @@
 #define KUBE_LIST_PAGE 500
 
 struct kube_list {
-    const char *path;        /* of the collection, with selectors if any */
+    struct kube_ref ref; /* the collection */
+    struct kube_selector selector;
     bool metadata_only;      /* items are PartialObjectMetadata */
     const char *impersonate; /* or NULL */
     bool for_tenant;         /* as of kube_request */

@@ -1,22 +1,6 @@
 #include "runtimes/kubernetes/client/list_page.h"
 
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/client/path.h"
-
-char *list_page_path(const char *collection, unsigned limit, const char *token)
-{
-    _cleanup_buf_ struct buf path = BUF_INIT;
-    char number[16];
-
-    buf_add_str(&path, collection);
-    if (limit) {
-        snprintf(number, sizeof(number), "%u", limit);
-        kube_path_query(&path, "limit", number);
-    }
-    if (token)
-        kube_path_query(&path, "continue", token);
-    return buf_take(&path);
-}
 
 static int pass_item(void *arg, const struct value *item, struct error *error)
 {

@@ -32,7 +32,9 @@
 
 struct kube_watch {
     struct kube_client *client;
-    char *path, *impersonate;
+    const struct kube_kind *kind;
+    char *namespace_name, *labels, *fields; /* of the collection; or NULL */
+    char *impersonate;
     bool for_tenant;
     bool metadata_only;
     void (*on_event)(void *arg, enum kube_watch_event event, const struct value *object,
@@ -54,7 +56,8 @@ struct kube_watch {
     char *token;   /* of the list's next page; NULL: the first */
     char *version; /* to watch from; NULL: to be listed */
     bool is_synced;
-    bool has_shown; /* the watch that runs has shown something */
+    bool has_failed; /* that was said, and nothing else since */
+    bool has_shown;  /* the watch that runs has shown something */
     int64_t started_at;
     unsigned failures; /* in a row */
 };
@@ -115,6 +118,24 @@ static int take_event(void *arg, const struct value *value, struct error *error)
     return 0;
 }
 
+/* An error was said: now it works. */
+static void say_it_works(struct kube_watch *watch)
+{
+    if (!watch->has_failed)
+        return;
+    watch->has_failed = false;
+    watch->on_event(watch->arg, KUBE_WATCH_WORKS, NULL, NULL);
+}
+
+/* A watch may be silent for minutes: that it was granted is enough. */
+static void on_status(void *arg, int status)
+{
+    struct kube_watch *watch = arg;
+
+    if (watch->events && status / 100 == 2)
+        say_it_works(watch);
+}
+
 static int on_body(void *arg, const char *data, size_t length, struct error *error)
 {
     struct kube_watch *watch = arg;
@@ -126,20 +147,6 @@ static int on_body(void *arg, const char *data, size_t length, struct error *err
 
 /* ---- Requests ---- */
 
-static char *watch_path(const struct kube_watch *watch, unsigned seconds)
-{
-    _cleanup_buf_ struct buf path = BUF_INIT;
-    char number[16];
-
-    snprintf(number, sizeof(number), "%u", seconds);
-    buf_add_str(&path, watch->path);
-    kube_path_query(&path, "watch", "1");
-    kube_path_query(&path, "allowWatchBookmarks", "true");
-    kube_path_query(&path, "resourceVersion", watch->version);
-    kube_path_query(&path, "timeoutSeconds", number);
-    return buf_take(&path);
-}
-
 static const char *accept_header(const struct kube_watch *watch)
 {
     if (!watch->metadata_only)
@@ -147,8 +154,23 @@ static const char *accept_header(const struct kube_watch *watch)
     return watch->version ? "Accept: " KUBE_METADATA : "Accept: " KUBE_METADATA_LIST;
 }
 
-/* Makes ready for a list's page or a watch, as the state asks; the path and how long it may
- * be silent. */
+/* A list's page or a watch, as the state asks. */
+static char *next_path(const struct kube_watch *watch, unsigned watch_seconds)
+{
+    struct kube_request request = {.ref = {watch->kind, watch->namespace_name, NULL, NULL},
+                                   .selector = {watch->labels, watch->fields}};
+
+    if (watch->version) {
+        request.watch_seconds = watch_seconds;
+        request.resource_version = watch->version;
+    } else {
+        request.limit = KUBE_LIST_PAGE;
+        request.continue_token = watch->token;
+    }
+    return kube_path(&request);
+}
+
+/* Makes ready for the next request: its path, and how long it may be silent. */
 static char *begin(struct kube_watch *watch, int64_t *ret_silence)
 {
     unsigned seconds = WATCH_SECONDS + (unsigned)random_below(WATCH_SECONDS / 2 + 1);
@@ -158,19 +180,23 @@ static char *begin(struct kube_watch *watch, int64_t *ret_silence)
     if (watch->version) {
         watch->events = json_stream_new(take_event, watch);
         *ret_silence = (int64_t)seconds * 1000 + WATCH_SILENCE;
-        return watch_path(watch, seconds);
+        return next_path(watch, seconds);
     }
     if (!watch->token)
         known_begin_list(&watch->known);
     list_page_init(&watch->page, take_object, watch);
     *ret_silence = LIST_SILENCE;
-    return list_page_path(watch->path, KUBE_LIST_PAGE, watch->token);
+    return next_path(watch, 0);
 }
 
 /* Mutex held. */
 static int start_stream(struct kube_watch *watch, struct error *error)
 {
-    struct http_request request = {.method = "GET", .on_body = on_body, .on_body_arg = watch};
+    struct http_request request = {.method = "GET",
+                                   .on_body = on_body,
+                                   .on_body_arg = watch,
+                                   .on_status = on_status,
+                                   .on_status_arg = watch};
     const char *headers[4] = {accept_header(watch)};
     char **identity, *path;
     size_t n_identity;
@@ -221,6 +247,7 @@ static void start_later(struct kube_watch *watch)
 
 static void fail(struct kube_watch *watch, const struct error *why)
 {
+    watch->has_failed = true;
     watch->on_event(watch->arg, KUBE_WATCH_ERROR, NULL, why);
     start_later(watch);
 }
@@ -261,6 +288,7 @@ static void page_ended(struct kube_watch *watch)
     list_page_done(&watch->page);
     if (watch->version) {
         known_end_list(&watch->known, give_deleted, watch);
+        say_it_works(watch);
         if (!watch->is_synced)
             watch->on_event(watch->arg, KUBE_WATCH_SYNCED, NULL, NULL);
         watch->is_synced = true;
@@ -305,7 +333,7 @@ static void on_end(void *arg, const struct http_response *response, const struct
     else if (response->status / 100 != 2)
         api_error_from_response("GET", NULL, false, response, &why);
     json_stream_free(TAKE(watch->events));
-    log_debug(was_watch ? "a watch ended" : "a list ended", "path", watch->path, "reason",
+    log_debug(was_watch ? "a watch ended" : "a list ended", "path", watch->request_path, "reason",
               why.code ? why.reason : NULL, "error", why.code ? why.message : NULL, NULL);
 
     if (why.code == ERR_CANCELLED) { /* the loop ends */
@@ -319,6 +347,7 @@ static void on_end(void *arg, const struct http_response *response, const struct
     list_page_done(&watch->page);
     if (why.code == ERR_UNAUTHENTICATED)
         kube_client_forget_token(watch->client);
+    kube_client_doubt_ca(watch->client, &why, 0);
     if (why.code == ERR_GONE) { /* a matter of course: nothing to report */
         list_again(watch);
         start_later(watch);
@@ -338,7 +367,10 @@ int kube_watch_new(struct kube_client *client, const struct kube_watch_config *c
     int rc;
 
     watch->client = client;
-    watch->path = str_new(config->path);
+    watch->kind = config->ref.kind;
+    watch->namespace_name = str_new(config->ref.namespace_name);
+    watch->labels = str_new(config->selector.labels);
+    watch->fields = str_new(config->selector.fields);
     watch->impersonate = str_new(config->impersonate);
     watch->for_tenant = config->for_tenant || config->impersonate;
     watch->metadata_only = config->metadata_only;
@@ -378,7 +410,9 @@ void kube_watch_free(struct kube_watch *watch)
     free(watch->request_path);
     free(watch->token);
     free(watch->version);
-    free(watch->path);
+    free(watch->namespace_name);
+    free(watch->labels);
+    free(watch->fields);
     free(watch->impersonate);
     free(watch);
 }

@@ -116,8 +116,9 @@ class Cluster:
         """A namespace of a name that was not there before, with all that a cluster puts into it."""
         namespace = {"metadata": {"generateName": f"{prefix}-"}}
         name = self.api.create("/api/v1/namespaces", namespace).must().object["metadata"]["name"]
-        self.kubectl("wait", "--for=create", "--timeout=90s", "-n", name, "serviceaccount/default",
-                     "configmap/kube-root-ca.crt")
+        # The controllers of a busy plane were seen to take 90 s for these.
+        self.kubectl("wait", "--for=create", "--timeout=300s", "-n", name,
+                     "serviceaccount/default", "configmap/kube-root-ca.crt")
         return name
 
     def ensure_namespace(self, name):

@@ -1,4 +1,6 @@
 /* A Spec's life, by what is there at the end and how often it was written. */
+#include <unistd.h>
+
 #include "engine/base/str.h"
 #include "test/unit/controller/scene.h"
 
@@ -251,6 +253,32 @@ static void a_new_generation_ends_the_old_one(void)
     scene_end(&scene);
 }
 
+/* A call of the first generation takes so long that the second leaves its resource out, and lands
+ * while the second still waits for something: then that round is followed by another at once. */
+static void what_landed_meanwhile_is_looked_at_at_once(void)
+{
+    struct scene scene = {0};
+    unsigned rule;
+
+    scene_begin(&scene);
+    rule = api_server_rule(scene.server, &(struct api_rule){.verb = "apply",
+                                                            .path = CONFIGMAPS "/a",
+                                                            .times = 1,
+                                                            .fault = API_HOLD_AFTER});
+    scene_spec(&scene, "web", "\"retryInterval\":\"10m\",", CONFIGMAP("a", "1"));
+    EXPECT(api_server_wait_hits(scene.server, rule, 1), "it hangs");
+    sleep(6); /* longer than a plan waits for a call */
+    scene_spec(&scene, "web", "\"retryInterval\":\"10m\",",
+               CONFIGMAP("a", "2") "," DEPLOYMENT("slow", "1"));
+    scene_expect_there(&scene, DEPLOYMENTS "/slow");
+    api_server_release(scene.server, rule);
+    scene_expect_quiet(&scene);
+    scene_roll_out(&scene, "slow");
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_DATA(&scene, "a", "2");
+    scene_end(&scene);
+}
+
 /* What was sent when the newer generation came goes on by itself: the old Release names it. */
 static void the_old_one_names_the_calls_that_go_on(void)
 {
@@ -329,5 +357,6 @@ SUITE(scenario_apply, TEST(makes_what_is_new), TEST(the_first_release_takes_no_n
       TEST(mends_what_others_changed), TEST(prunes_what_left_the_spec),
       TEST(tries_again_what_failed), TEST(makes_nothing_without_the_finalizer),
       TEST(does_nothing_while_suspended), TEST(two_specs_do_not_share),
-      TEST(a_new_generation_ends_the_old_one), TEST(the_old_one_names_the_calls_that_go_on),
-      TEST(takes_over_what_it_lost_the_record_of), TEST(refuses_what_is_wrong))
+      TEST(a_new_generation_ends_the_old_one), TEST(what_landed_meanwhile_is_looked_at_at_once),
+      TEST(the_old_one_names_the_calls_that_go_on), TEST(takes_over_what_it_lost_the_record_of),
+      TEST(refuses_what_is_wrong))

@@ -93,10 +93,11 @@ static void follow(const struct row *row)
     _cleanup_free_ char *events =
         str_printf("%s%s", row->events, EVENT("ADDED", OBJECT("end", "e", 1, "")));
     const struct fake_step steps[] = {
-        {.expect = "GET /c?limit=500 ", .status = 200, .body = list},
-        {.expect = "GET /c?watch=1&", .status = 200, .body = events, .end = FAKE_HOLD}};
+        {.expect = "GET /api/v1/c?limit=500 ", .status = 200, .body = list},
+        {.expect = "GET /api/v1/c?watch=1&", .status = 200, .body = events, .end = FAKE_HOLD}};
     struct changes changes = {.text = BUF_INIT, .mutex = PTHREAD_MUTEX_INITIALIZER};
-    struct informer_config config = {.path = "/c", .on_change = on_change, .arg = &changes};
+    struct informer_config config = {
+        .ref = {.kind = &harness_things}, .on_change = on_change, .arg = &changes};
     _cleanup_free_ char *expected = str_printf("%sns/end ->e.1 ", row->expected), *head = NULL;
     struct informer *informer;
 
@@ -124,7 +125,8 @@ static void is_not_synced_without_a_list(void)
 {
     static const struct fake_step step = {.status = 200, .body = "{", .end = FAKE_HOLD};
     struct changes changes = {.text = BUF_INIT, .mutex = PTHREAD_MUTEX_INITIALIZER};
-    struct informer_config config = {.path = "/c", .on_change = on_change, .arg = &changes};
+    struct informer_config config = {
+        .ref = {.kind = &harness_things}, .on_change = on_change, .arg = &changes};
     struct informer *informer;
 
     harness_start(&changes.harness, &step, 1, NULL);
@@ -157,8 +159,10 @@ static void tells_why_it_is_not_synced(void)
         struct fake_step step = {
             .status = outages[i].status, .body = outages[i].body, .repeat = true};
         struct changes changes = {.text = BUF_INIT, .mutex = PTHREAD_MUTEX_INITIALIZER};
-        struct informer_config config = {
-            .path = "/c", .on_change = on_change, .arg = &changes, .absent = outages[i].absent};
+        struct informer_config config = {.ref = {.kind = &harness_things},
+                                         .on_change = on_change,
+                                         .arg = &changes,
+                                         .absent = outages[i].absent};
         _cleanup_buf_ struct buf why = BUF_INIT;
         struct informer *informer;
 

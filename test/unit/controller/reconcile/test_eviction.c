@@ -253,14 +253,20 @@ static void only_what_is_parked_goes(void)
 {
     struct fixture fixture;
     struct attempt *attempt, *planned;
+    struct operations_stats stats;
 
     fixture_start(&fixture, 1);
     planned = operations_enter(fixture.operations, "ns/p");
     attempt = begin(&fixture, "ns/a", 2, 600000);
     EXPECT(attempt_is_chosen(attempt), "parked");
+    operations_stats(fixture.operations, &stats);
+    EXPECT_INT(stats.parked, 1, "counted");
+    EXPECT_INT(stats.parked_bytes, attempt->parked, "with what it holds");
     EXPECT(!attempt_is_chosen(planned), "it has no operation");
     operation_cancel(attempt->operation, "Superseded");
     EXPECT(!attempt->parked && !attempt_is_chosen(attempt), "not any more");
+    operations_stats(fixture.operations, &stats);
+    EXPECT_INT(stats.parked, 0, "nor counted");
     operations_leave(planned);
     fixture_stop(&fixture);
 }

@@ -269,7 +269,34 @@ static void previews_are_bounded(void)
     fixture_stop(&fixture);
 }
 
+/* However short it was away: its operation was cancelled then. */
+static void what_left_for_a_moment_is_outdated(void)
+{
+    struct fixture fixture;
+    struct attempt *attempt;
+    const struct object_version here = {"u", 3, false}, other = {"v", 1, false}, gone = {0};
+
+    fixture_start(&fixture);
+    operations_tell(fixture.operations, "ns/a", &here, false);
+    attempt = begin(&fixture, "ns/a");
+    EXPECT(attempt_is_listed(attempt) && !attempt_has_left(attempt), "listed");
+    operations_tell(fixture.operations, "ns/a", &gone, false);
+    EXPECT(!attempt_is_listed(attempt) && attempt_has_left(attempt), "left");
+    EXPECT_INT(operation_wait(attempt->operation), OPERATION_ENDED, "cancelled");
+    operations_tell(fixture.operations, "ns/a", &here, false);
+    EXPECT(attempt_is_listed(attempt) && attempt_has_left(attempt), "back");
+    EXPECT(attempt_is_outdated(attempt), "and begun anew");
+    operations_tell(fixture.operations, "ns/a", &gone, false);
+    operations_tell(fixture.operations, "ns/a", &other, false);
+    EXPECT(!attempt_has_left(attempt) && attempt_is_outdated(attempt), "deleted, and another came");
+    attempt_end(attempt);
+    read_it(attempt);
+    EXPECT(!attempt_is_outdated(attempt), "read anew");
+    operations_leave(attempt);
+    fixture_stop(&fixture);
+}
+
 SUITE(operations, TEST(an_attempt_lives_with_its_operation), TEST(what_is_planned_is_looked_at),
       TEST(what_is_superseded_is_cancelled_at_once), TEST(what_comes_while_it_is_begun_is_not_lost),
       TEST(remembers_that_it_was_asked_for), TEST(previews_are_bounded),
-      TEST(at_the_end_nothing_begins_any_more))
+      TEST(at_the_end_nothing_begins_any_more), TEST(what_left_for_a_moment_is_outdated))

@@ -45,6 +45,7 @@ static struct runtime_step *step_of(const char *uid, const char *before, const c
 static void fill(struct plan_change *change, const struct row *row)
 {
     change->id = row->id;
+    change->type = "Test";
     change->action = row->action;
     change->create_first = row->create_first;
     change->step = step_of(row->uid, row->before, row->after);

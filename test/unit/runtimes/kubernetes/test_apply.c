@@ -157,7 +157,7 @@ static void applies_or_says_why_not(void)
          {DISCOVERY, {.expect = PATCH, .status = 403, .body = DENIED}},
          ERR_FORBIDDEN,
          "AccessDenied",
-         "; to allow it: kubectl create rolebinding kusion:team:deployer:edit ",
+         "; to allow it: kubectl create role kusion:team:deployer:patch-configmaps ",
          OUTCOME_NOT_SENT},
         {"a namespace that is going",
          MAP("a"),
@@ -376,7 +376,7 @@ static void nothing_is_sent_that_may_not_be(void)
         size_t row = i / ARRAY_SIZE(actions);
         struct runtime_outcome outcome = {0};
         struct runtime_step *step;
-        struct kube_place place;
+        struct kube_ref place;
         struct call call;
 
         call_begin(&call, steps, 1, MAP("a"));

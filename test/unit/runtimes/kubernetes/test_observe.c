@@ -335,7 +335,7 @@ static void a_look_ends_with_its_call(void)
     struct runtime_call cancelled = {.deadline = CLOCK_FOREVER, .cancel = cancel}, late = {0};
     struct runtime_outcome outcome = {0};
     struct error error = {0};
-    struct kube_place place;
+    struct kube_ref place;
     struct call call;
 
     call_begin(&call, steps, 1, MAP("a"));

@@ -33,7 +33,7 @@ static void reads_lists(void)
         const char *names;
     } rows[] = {
         {"one page",
-         {{.expect = "GET /c?labelSelector=x&limit=500 ",
+         {{.expect = "GET /api/v1/c?labelSelector=x&limit=500 ",
            .status = 200,
            .body = PAGE("", ITEM("a") "," ITEM("b"))}},
          1,
@@ -42,10 +42,10 @@ static void reads_lists(void)
         {"no items", {{.status = 200, .body = PAGE("", "")}}, 1, 0, ""},
         {"pages",
          {{.status = 200, .body = PAGE("t/+1", ITEM("a"))},
-          {.expect = "GET /c?labelSelector=x&limit=500&continue=t%2F%2B1 ",
+          {.expect = "GET /api/v1/c?labelSelector=x&limit=500&continue=t%2F%2B1 ",
            .status = 200,
            .body = PAGE("t2", ITEM("b"))},
-          {.expect = "GET /c?labelSelector=x&limit=500&continue=t2 ",
+          {.expect = "GET /api/v1/c?labelSelector=x&limit=500&continue=t2 ",
            .status = 200,
            .body = PAGE("", ITEM("c"))}},
          3,
@@ -53,10 +53,10 @@ static void reads_lists(void)
          "a b c "},
         {"an expired token starts again",
          {{.status = 200, .body = PAGE("t1", ITEM("a"))},
-          {.expect = "GET /c?labelSelector=x&limit=500&continue=t1 ",
+          {.expect = "GET /api/v1/c?labelSelector=x&limit=500&continue=t1 ",
            .status = 410,
            .body = EXPIRED},
-          {.expect = "GET /c?labelSelector=x&limit=500 ",
+          {.expect = "GET /api/v1/c?labelSelector=x&limit=500 ",
            .status = 200,
            .body = PAGE("", ITEM("a") "," ITEM("b"))}},
          3,
@@ -67,17 +67,19 @@ static void reads_lists(void)
           {.status = 410, .body = EXPIRED},
           {.status = 200, .body = PAGE("t1", ITEM("a"))},
           {.status = 410, .body = EXPIRED},
-          {.expect = "GET /c?labelSelector=x HTTP", .status = 200, .body = PAGE("", ITEM("b"))}},
+          {.expect = "GET /api/v1/c?labelSelector=x HTTP",
+           .status = 200,
+           .body = PAGE("", ITEM("b"))}},
          5,
          0,
          "a a b "},
         {"a page that breaks off is asked for again",
          {{.status = 200, .body = PAGE("t1", ITEM("a"))},
-          {.expect = "GET /c?labelSelector=x&limit=500&continue=t1 ",
+          {.expect = "GET /api/v1/c?labelSelector=x&limit=500&continue=t1 ",
            .status = 200,
            .body = PAGE("", ITEM("b") "," ITEM("c")),
            .end = FAKE_BREAK},
-          {.expect = "GET /c?labelSelector=x&limit=500&continue=t1 ",
+          {.expect = "GET /api/v1/c?labelSelector=x&limit=500&continue=t1 ",
            .status = 200,
            .body = PAGE("", ITEM("d"))}},
          3,
@@ -101,7 +103,10 @@ static void reads_lists(void)
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         _cleanup_buf_ struct buf names = BUF_INIT;
         _cleanup_free_ char *version = NULL;
-        struct kube_list list = {.path = "/c?labelSelector=x", .on_item = note_name, .arg = &names};
+        struct kube_list list = {.ref = {.kind = &harness_things},
+                                 .selector = {.labels = "x"},
+                                 .on_item = note_name,
+                                 .arg = &names};
         const char *star = strchr(rows[i].names, '*');
         struct error error = {0};
         struct harness harness;
@@ -124,7 +129,7 @@ static void asks_for_metadata_alone(void)
 {
     static const struct fake_step steps[] = {{.status = 200, .body = PAGE("", "")}};
     _cleanup_buf_ struct buf names = BUF_INIT;
-    struct kube_list list = {.path = "/c",
+    struct kube_list list = {.ref = {.kind = &harness_things},
                              .metadata_only = true,
                              .impersonate = "u",
                              .on_item = note_name,

@@ -1,0 +1,45 @@
+/*
+ * Digests of changes: HMAC-SHA-256 with a key, so that nobody can guess a short secret from one.
+ *
+ * A change has up to two halves: what is made (created, adopted, updated) and what is removed. Each
+ * half has a digest over the resource's id and type, the uid of the object, what is ours of the
+ * object before and after, and the extensions, in canonical JSON, with what is unknown as such. The
+ * digest of the change is over the action, the order of a replacement, and the halves. The halves of
+ * a replacement therefore have the digests that a creation and a deletion by themselves would have:
+ * that is what a plan shows for them when the operation was killed in between.
+ */
+#ifndef ENGINE_PLAN_DIGEST_H
+#define ENGINE_PLAN_DIGEST_H
+
+#include "engine/plan/plan.h"
+
+/* Borrowed. */
+struct digest_key {
+    const void *data;
+    size_t length;
+};
+
+/* Of one change. Both are "" where there is no such half. */
+struct digest_halves {
+    char made[HASH_HEX_SIZE], removed[HASH_HEX_SIZE];
+};
+
+/* What is made: {"after", "extensions"}, each as far as there is one. A reference. */
+const struct value *digest_made(const struct plan_change *change);
+
+/* unknown: JSON pointers into digest_made(), which count as unknown; or NULL. */
+void digest_halves_of(const struct plan_change *change, const struct value *unknown,
+                      struct digest_key key, struct digest_halves *ret);
+
+/* What the digest of a change is made of. Borrowed. */
+struct digest_parts {
+    const char *id, *type;
+    enum plan_action action;
+    bool leaves;       /* it is of no resource of the Spec */
+    bool create_first; /* of REPLACE */
+    const struct digest_halves *halves;
+};
+void digest_change(const struct digest_parts *parts, struct digest_key key,
+                   char ret_hex[HASH_HEX_SIZE]);
+
+#endif

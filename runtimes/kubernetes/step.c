@@ -1,0 +1,64 @@
+/* What plans and applies of all kinds of steps share. */
+#include "runtimes/kubernetes/step.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+
+#define EFFECT_TIME 60000 /* ms that the API server goes on with a request at most */
+
+struct kube_step *kube_step_new(struct runtime_session *session, enum plan_action action,
+                                const struct runtime_target *target)
+{
+    struct kube_step *step = NEW(struct kube_step);
+
+    *step = (struct kube_step){
+        .base = {.ops = session->runtime->base.ops,
+                 .action = action,
+                 .cannot_create_first = true, /* its name names one object */
+                 .attributes = kube_object_mark(target->attributes),
+                 .extensions = value_ref(target->extensions)},
+        .session = session_ref(session),
+        .identity = value_ref(target_identity(target)),
+    };
+    return step;
+}
+
+void kube_step_see(struct kube_step *step, const struct observation *seen)
+{
+    const struct kube_detail *detail = kube_detail_of(seen);
+
+    step->uid = str_new(seen->uid);
+    step->footprint = str_new(seen->footprint);
+    step->terminating = seen->terminating;
+    step->version = str_new(detail ? detail->version : NULL);
+    step->owner = detail ? detail->owner : OWNER_NONE;
+    step->base.uid = step->uid;
+}
+
+void kube_step_free(struct runtime_step *base)
+{
+    struct kube_step *step = (struct kube_step *)base;
+
+    if (!step)
+        return;
+    value_unref(base->attributes);
+    value_unref(base->extensions);
+    value_unref(base->before);
+    value_unref(base->after);
+    value_unref(base->result);
+    value_unref(step->identity);
+    free(step->uid);
+    free(step->version);
+    free(step->footprint);
+    session_unref(step->session);
+    free(step);
+}
+
+void kube_outcome_doubt(const struct runtime_session *session, enum certainty certainty,
+                        struct runtime_outcome *ret)
+{
+    const struct clock_source *clock = session->runtime->config.clock;
+
+    ret->certainty = certainty;
+    ret->until = certainty == OUTCOME_IN_DOUBT ? clock->now(clock) + EFFECT_TIME : 0;
+}
