@@ -1,4 +1,6 @@
 /* What can be told only when every change is planned. */
+#include <stdlib.h>
+
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
 #include "engine/operation/private.h"
@@ -123,5 +125,9 @@ int operation_conclude_plan(struct operation *operation, struct error *error)
     guard_content(operation);
     operation_take_approved(operation);
     r = make_steps(operation, error);
-    return r < 0 ? r : operation_check_approved(operation, error);
+    if (r >= 0)
+        r = operation_check_approved(operation, error);
+    edges_done(&operation->planned); /* the steps have them now */
+    edges_done(&operation->recorded);
+    return r;
 }

@@ -51,7 +51,7 @@ struct binding {
 struct node {
     struct operation *operation;
     uint32_t index;
-    unsigned failures;              /* in a row, that waiting may mend */
+    unsigned failures;              /* in a row, of those that may heal */
     struct binding *binding;        /* NULL: no runtime of its type */
     struct observation hint;        /* of prefetch() */
     const struct value *attributes; /* as last resolved; a reference. Under the lock */
