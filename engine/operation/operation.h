@@ -60,7 +60,7 @@ struct operation_config {
     unsigned parallelism;        /* calls at once, of each runtime */
     int64_t timeout;             /* ms without progress, not counting calls in flight */
     struct cancel *cancel;       /* for operation_new() alone */
-    struct approved_plan *approved; /* what may be carried out; a reference is taken. NULL: all of the plan */
+    struct approved_plan *approved; /* what may be carried out; a reference is taken. NULL: all */
 
     /* It is PLANNED, or ENDED. Posts and returns: it runs on the executor's threads, and must not call
      * the operation. Not after operation_free(). May be NULL. */
@@ -79,7 +79,7 @@ struct operation;
 /*
  * With an approved plan nothing is done that it does not have. It is compared when the changes are
  * planned: where any is stale, the operation is PLANNED with ERR_CONFLICT PlanStale, cannot be
- * applied, and has changed nothing. A step that has to be planned anew when it is due is compared
+ * applied, and has changed nothing in the world. A step that has to be planned anew when it is due is compared
  * again: then nothing new begins, what is under way comes to its end, and the operation ENDS with
  * PlanStale.
  *
@@ -145,8 +145,8 @@ enum result_status {
 /* How it goes with one change of the plan. */
 struct operation_result {
     const struct plan_change *change;
-    enum plan_action action;  /* what was done, where that is another than was planned: by this operation,
-                                 or by one before it of the same revision */
+    enum plan_action action;  /* what was done, perhaps not what was planned: by this operation, or
+                                 by an earlier one of the same revision */
     enum result_status status;
     bool is_waiting;          /* PENDING: begun, and waiting for the world: error says for what */
     const struct error *error; /* why not; NULL: none */

@@ -64,9 +64,9 @@ struct node {
     bool needs_plan;                /* its step was tried, or does not hold any more */
     bool needs_removal_plan;        /* likewise, for the step that deletes */
     bool needs_approval;            /* it is DEFERRED, and the approved plan does not cover it */
-    bool is_compared_later;         /* with the approved plan: when it is planned anew, as it gets due */
+    bool is_compared_later;         /* with the approved plan: when it is planned anew */
     bool stays;                     /* its old object stays: planned anew, it is not replaced */
-    const char *deposed;            /* the name that its old object got to make room for the new one; arena */
+    const char *deposed;            /* the name that its old object got to make room; arena */
     struct runtime_step *step;      /* owned: planned anew when it was due; NULL: the change's is used */
     struct runtime_step *removal;   /* likewise, for the old object of a replacement */
     const struct plan_change *content; /* a resource of the Spec that is in it; or NULL */

@@ -5,9 +5,9 @@
  *    "steps": [{"id", "type", "action", "leaves", "createFirst", "made", "removed", "unknown"}]}
  *
  * "unknown" are JSON pointers: "/after/spec/replicas" is a field of the object, "/extensions/region"
- * one of the extensions. Members that say nothing are left out. A reader needs the key: it computes the digest anew, and
- * takes nothing that was changed since. It is strict: a member that is not known, missing, or of
- * another type is ERR_CORRUPT.
+ * one of the extensions. Members that say nothing are left out. A reader needs the key: it computes
+ * the digest anew, and takes nothing that was changed since. It is strict: a member that is not
+ * known, missing, or of another type is ERR_CORRUPT.
  */
 #ifndef ENGINE_PLAN_APPROVED_VALUE_H
 #define ENGINE_PLAN_APPROVED_VALUE_H
