@@ -49,12 +49,11 @@ static int list_definitions(struct search *search, struct error *error)
     struct kube_list list = {.ref = {.kind = &kube_definitions},
                              .metadata_only = true,
                              .for_tenant = true,
-                             .cancel = search->call->cancel,
+                             .wait = session_wait(search->session, search->call),
                              .on_item = on_item,
                              .arg = search};
-    int r = session_time_left(search->session, search->call, &list.timeout, error);
 
-    return r < 0 ? r : kube_list(search->session->cluster.client, &list, NULL, error);
+    return kube_list(search->session->cluster.client, &list, NULL, error);
 }
 
 /* 1: there is none of that name; 0: *ret is it. */

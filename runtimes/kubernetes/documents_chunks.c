@@ -4,6 +4,7 @@
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/list.h"
 #include "runtimes/kubernetes/documents_private.h"
 
@@ -253,6 +254,7 @@ static int find_of_part(const struct task *task, const struct document_file *fil
         .ref = {parts[part].kind, task->store->namespace_name, NULL, NULL},
         .selector = {.labels = selector},
         .metadata_only = true,
+        .wait = {&system_clock, task->deadline, NULL},
         .on_item = on_item,
         .arg = &search,
     };

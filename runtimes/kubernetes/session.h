@@ -109,6 +109,9 @@ int session_read(struct runtime_session *session, const struct kube_ref *place,
 int session_change(struct runtime_session *session, const struct kube_ref *place,
                    const struct runtime_call *call, struct kube_request *request,
                    const struct value **ret, enum certainty *ret_certainty, struct error *error);
+/* As long as the call may take. */
+struct kube_wait session_wait(const struct runtime_session *session,
+                              const struct runtime_call *call);
 /* ms that a read may take, in *ret. ERR_TIMEOUT: none are left. */
 int session_time_left(const struct runtime_session *session, const struct runtime_call *call,
                       int64_t *ret, struct error *error);

@@ -104,6 +104,18 @@ static struct group *group_of(struct kube_discovery *discovery, const char *grou
     return group;
 }
 
+static int ask(struct kube_discovery *discovery, struct kube_request request,
+               const struct kube_wait *wait, const struct value **ret, struct error *error)
+{
+    int rc = kube_wait_left(wait, &request.timeout, error);
+
+    if (rc < 0)
+        return rc;
+    request.method = "GET";
+    request.cancel = wait->cancel;
+    return kube_do(discovery->client, &request, ret, error);
+}
+
 /* ---- Reading one group and version ---- */
 
 static const struct kube_kind *known_kind(const struct group *group, const char *kind,
@@ -178,11 +190,11 @@ static int take_resources(struct group *group, const struct value *answer, struc
 
 /* ---- The list of groups and versions ---- */
 
-static int read_list(struct kube_discovery *discovery, struct cancel *cancel, struct error *error)
+static int read_list(struct kube_discovery *discovery, const struct kube_wait *wait,
+                     struct error *error)
 {
     _cleanup_value_ const struct value *answer = NULL;
-    struct kube_request request = {.method = "GET", .path = "/apis", .cancel = cancel};
-    int rc = kube_do(discovery->client, &request, &answer, error);
+    int rc = ask(discovery, (struct kube_request){.path = "/apis"}, wait, &answer, error);
 
     if (rc < 0)
         return rc;
@@ -196,7 +208,7 @@ static int read_list(struct kube_discovery *discovery, struct cancel *cancel, st
 }
 
 /* The list's groups, not older than so many ms. A reference. */
-static int get_list(struct kube_discovery *discovery, int64_t age, struct cancel *cancel,
+static int get_list(struct kube_discovery *discovery, int64_t age, const struct kube_wait *wait,
                     const struct value **ret, struct error *error)
 {
     int64_t now = discovery->clock->monotonic(discovery->clock);
@@ -204,7 +216,7 @@ static int get_list(struct kube_discovery *discovery, int64_t age, struct cancel
 
     pthread_mutex_lock(&discovery->list_mutex);
     if (!discovery->list || now - discovery->list_read_at >= age)
-        rc = read_list(discovery, cancel, error);
+        rc = read_list(discovery, wait, error);
     if (rc >= 0)
         *ret = value_ref(value_get(discovery->list, "groups"));
     pthread_mutex_unlock(&discovery->list_mutex);
@@ -216,10 +228,10 @@ static int get_list(struct kube_discovery *discovery, int64_t age, struct cancel
  * said by its own list of them. 0: it has none; else: unknown.
  */
 static int confirm_absence(struct kube_discovery *discovery, const struct group *group,
-                           struct cancel *cancel, struct error *error)
+                           const struct kube_wait *wait, struct error *error)
 {
     _cleanup_value_ const struct value *groups = NULL;
-    int rc = get_list(discovery, 0, cancel, &groups, error);
+    int rc = get_list(discovery, 0, wait, &groups, error);
 
     for (size_t i = 0; rc >= 0 && i < value_count(groups); i++) {
         const struct value *versions = value_get(value_at(groups, i), "versions");
@@ -234,17 +246,17 @@ static int confirm_absence(struct kube_discovery *discovery, const struct group 
     return rc;
 }
 
-static int read_group(struct kube_discovery *discovery, struct group *group, struct cancel *cancel,
-                      struct error *error)
+static int read_group(struct kube_discovery *discovery, struct group *group,
+                      const struct kube_wait *wait, struct error *error)
 {
     _cleanup_value_ const struct value *answer = NULL;
     const struct kube_kind all = {.group_version = group->group_version};
     struct error why = {0};
-    int rc = kube_get(discovery->client, (struct kube_ref){.kind = &all}, cancel, &answer, &why);
+    int rc = ask(discovery, (struct kube_request){.ref = {.kind = &all}}, wait, &answer, &why);
 
     if (rc == ERR_UNAVAILABLE && strcmp(why.reason, "NotServed") == 0 &&
         strchr(group->group_version, '/')) {
-        rc = confirm_absence(discovery, group, cancel, error);
+        rc = confirm_absence(discovery, group, wait, error);
         if (rc < 0)
             return rc;
         pthread_mutex_lock(&group->lock);
@@ -265,13 +277,14 @@ static int read_group(struct kube_discovery *discovery, struct group *group, str
 /* ---- Questions ---- */
 
 static int find_in_group(struct kube_discovery *discovery, struct group *group, const char *kind,
-                         struct cancel *cancel, const struct kube_kind **ret, struct error *error)
+                         const struct kube_wait *wait, const struct kube_kind **ret,
+                         struct error *error)
 {
     const struct kube_kind *found = group->is_read ? strmap_get(&group->kinds, kind) : NULL;
     int64_t now = discovery->clock->monotonic(discovery->clock);
 
     if (!found && (!group->is_read || now - group->read_at >= REFRESH_AFTER)) {
-        int rc = read_group(discovery, group, cancel, error);
+        int rc = read_group(discovery, group, wait, error);
 
         if (rc < 0) {
             err_wrap(error, "discovery of %s", group->group_version);
@@ -287,14 +300,14 @@ static int find_in_group(struct kube_discovery *discovery, struct group *group, 
 }
 
 int kube_discovery_find(struct kube_discovery *discovery, const char *group_version,
-                        const char *kind, struct cancel *cancel, const struct kube_kind **ret,
-                        struct error *error)
+                        const char *kind, const struct kube_wait *wait,
+                        const struct kube_kind **ret, struct error *error)
 {
     struct group *group = group_of(discovery, group_version);
     int rc;
 
     pthread_mutex_lock(&group->mutex);
-    rc = find_in_group(discovery, group, kind, cancel, ret, error);
+    rc = find_in_group(discovery, group, kind, wait, ret, error);
     pthread_mutex_unlock(&group->mutex);
     return rc;
 }
@@ -311,18 +324,18 @@ static const struct value *versions_of(const struct value *groups, const char *n
 }
 
 int kube_discovery_find_any(struct kube_discovery *discovery, const char *group_version,
-                            const char *kind, struct cancel *cancel, const struct kube_kind **ret,
-                            struct error *error)
+                            const char *kind, const struct kube_wait *wait,
+                            const struct kube_kind **ret, struct error *error)
 {
     const char *slash = strchr(group_version, '/');
     _cleanup_value_ const struct value *groups = NULL;
     const struct value *versions;
     struct error absent = {0};
-    int rc = kube_discovery_find(discovery, group_version, kind, cancel, ret, &absent);
+    int rc = kube_discovery_find(discovery, group_version, kind, wait, ret, &absent);
 
     if (rc != ERR_NOT_FOUND || !slash)
         return rc < 0 ? err_copy(error, &absent) : rc;
-    rc = get_list(discovery, REFRESH_AFTER, cancel, &groups, error);
+    rc = get_list(discovery, REFRESH_AFTER, wait, &groups, error);
     if (rc < 0)
         return rc;
     versions = versions_of(groups, group_version, (size_t)(slash - group_version));
@@ -331,7 +344,7 @@ int kube_discovery_find_any(struct kube_discovery *discovery, const char *group_
 
         if (!version || strcmp(version, group_version) == 0)
             continue;
-        rc = kube_discovery_find(discovery, version, kind, cancel, ret, error);
+        rc = kube_discovery_find(discovery, version, kind, wait, ret, error);
         if (rc != ERR_NOT_FOUND)
             return rc;
     }

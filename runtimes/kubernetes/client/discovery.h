@@ -10,6 +10,7 @@
 
 #include "engine/base/clock.h"
 #include "runtimes/kubernetes/client/client.h"
+#include "runtimes/kubernetes/client/wait.h"
 
 struct kube_discovery;
 
@@ -18,17 +19,17 @@ void kube_discovery_free(struct kube_discovery *discovery);
 DEFINE_CLEANUP(struct kube_discovery *, kube_discovery_free)
 
 /*
- * The kind's record, which lives as long as the discovery. ERR_NOT_FOUND with
+ * wait: for what has to be asked. The kind's record, which lives as long as the discovery. ERR_NOT_FOUND with
  * reason KindNotServed: the server answered, and has no such kind. Any other
  * code: unknown.
  */
 int kube_discovery_find(struct kube_discovery *discovery, const char *group_version,
-                        const char *kind, struct cancel *cancel, const struct kube_kind **ret,
+                        const char *kind, const struct kube_wait *wait, const struct kube_kind **ret,
                         struct error *error);
 
 /* The same, or else the kind in another version of its group: a door to the same objects. */
 int kube_discovery_find_any(struct kube_discovery *discovery, const char *group_version,
-                            const char *kind, struct cancel *cancel, const struct kube_kind **ret,
+                            const char *kind, const struct kube_wait *wait, const struct kube_kind **ret,
                             struct error *error);
 
 /* What is known of it without asking the server, and without waiting for what asks; NULL: nothing. */

@@ -33,13 +33,14 @@ static int get_page(struct kube_client *client, const struct kube_list *list, st
         .accept = list->metadata_only ? KUBE_METADATA_LIST : KUBE_JSON,
         .impersonate = list->impersonate,
         .for_tenant = list->for_tenant,
-        .timeout = list->timeout,
-        .cancel = list->cancel,
+        .cancel = list->wait.cancel,
         .on_body = add_to_page,
         .on_body_arg = page,
     };
-    int rc = kube_do(client, &request, NULL, error);
+    int rc = kube_wait_left(&list->wait, &request.timeout, error);
 
+    if (rc >= 0)
+        rc = kube_do(client, &request, NULL, error);
     return rc < 0 ? rc : list_page_end(page, error);
 }
 
@@ -61,8 +62,9 @@ static int get_whole_page(struct kube_client *client, const struct kube_list *li
         list_page_done(page);
         if (rc != ERR_UNAVAILABLE || !is_begun || n + 1 == MAX_PAGE_ATTEMPTS)
             return err_copy(error, &why);
-        if (!pause_for(backoff_delay(n, BACKOFF_BASE, BACKOFF_MAXIMUM), list->cancel))
-            return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(list->cancel));
+        if (!pause_for(backoff_delay(n, BACKOFF_BASE, BACKOFF_MAXIMUM), list->wait.cancel))
+            return err_set(error, ERR_CANCELLED, "Cancelled", "%s",
+                           cancel_reason(list->wait.cancel));
     }
 }
 
