@@ -17,6 +17,8 @@ struct record {
 
 struct group {
     char *group_version;
+    unsigned n_users; /* calls that have it; with used_at under the discovery's mutex */
+    int64_t used_at;
     pthread_mutex_t mutex; /* of all below; held while the server is asked */
     pthread_mutex_t
         lock;            /* of changes of kinds and is_read, for what does not ask; not held then */
@@ -30,7 +32,7 @@ struct kube_discovery {
     struct kube_client *client;
     const struct clock_source *clock;
     pthread_mutex_t mutex; /* of groups */
-    struct strmap groups;  /* which stay */
+    struct strmap groups;  /* those with records stay */
 
     pthread_mutex_t list_mutex; /* of all below; held while the server is asked */
     const struct value
@@ -86,22 +88,61 @@ void kube_discovery_free(struct kube_discovery *discovery)
     free(discovery);
 }
 
-static struct group *group_of(struct kube_discovery *discovery, const char *group_version)
+/* ---- The groups that are remembered ---- */
+
+/* Of those whose records nobody can have, the one that was asked for longest ago; or NULL. */
+static struct group *oldest_absent(const struct kube_discovery *discovery)
+{
+    struct group *oldest = NULL;
+
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&discovery->groups, e));) {
+        struct group *group = e->value;
+
+        if (!group->n_users && !group->records && (!oldest || group->used_at < oldest->used_at))
+            oldest = group;
+    }
+    return oldest;
+}
+
+static struct group *add_group(struct kube_discovery *discovery, const char *group_version)
+{
+    struct group *group = NEW(struct group), *gone = NULL;
+
+    if (discovery->groups.count >= KUBE_DISCOVERY_GROUPS)
+        gone = oldest_absent(discovery);
+    if (gone)
+        group_free(strmap_remove(&discovery->groups, gone->group_version));
+    group->group_version = str_new(group_version);
+    pthread_mutex_init(&group->mutex, NULL);
+    pthread_mutex_init(&group->lock, NULL);
+    strmap_init(&group->kinds);
+    strmap_put(&discovery->groups, group->group_version, group);
+    return group;
+}
+
+/* For a call, which gives it back. NULL: it is not remembered, and not to be made. */
+static struct group *take_group(struct kube_discovery *discovery, const char *group_version,
+                                bool is_made)
 {
     struct group *group;
 
     pthread_mutex_lock(&discovery->mutex);
     group = strmap_get(&discovery->groups, group_version);
-    if (!group) {
-        group = NEW(struct group);
-        group->group_version = str_new(group_version);
-        pthread_mutex_init(&group->mutex, NULL);
-        pthread_mutex_init(&group->lock, NULL);
-        strmap_init(&group->kinds);
-        strmap_put(&discovery->groups, group->group_version, group);
+    if (!group && is_made)
+        group = add_group(discovery, group_version);
+    if (group) {
+        group->n_users++;
+        group->used_at = discovery->clock->monotonic(discovery->clock);
     }
     pthread_mutex_unlock(&discovery->mutex);
     return group;
+}
+
+static void give_back(struct kube_discovery *discovery, struct group *group)
+{
+    pthread_mutex_lock(&discovery->mutex);
+    group->n_users--;
+    pthread_mutex_unlock(&discovery->mutex);
 }
 
 static int ask(struct kube_discovery *discovery, struct kube_request request,
@@ -303,12 +344,13 @@ int kube_discovery_find(struct kube_discovery *discovery, const char *group_vers
                         const char *kind, const struct kube_wait *wait,
                         const struct kube_kind **ret, struct error *error)
 {
-    struct group *group = group_of(discovery, group_version);
+    struct group *group = take_group(discovery, group_version, true);
     int rc;
 
     pthread_mutex_lock(&group->mutex);
     rc = find_in_group(discovery, group, kind, wait, ret, error);
     pthread_mutex_unlock(&group->mutex);
+    give_back(discovery, group);
     return rc;
 }
 
@@ -354,20 +396,26 @@ int kube_discovery_find_any(struct kube_discovery *discovery, const char *group_
 const struct kube_kind *kube_discovery_known(struct kube_discovery *discovery,
                                              const char *group_version, const char *kind)
 {
-    struct group *group = group_of(discovery, group_version);
+    struct group *group = take_group(discovery, group_version, false);
     const struct kube_kind *found;
 
+    if (!group)
+        return NULL;
     pthread_mutex_lock(&group->lock);
     found = group->is_read ? strmap_get(&group->kinds, kind) : NULL;
     pthread_mutex_unlock(&group->lock);
+    give_back(discovery, group);
     return found;
 }
 
 void kube_discovery_forget(struct kube_discovery *discovery, const char *group_version)
 {
-    struct group *group = group_of(discovery, group_version);
+    struct group *group = take_group(discovery, group_version, false);
 
+    if (!group)
+        return;
     pthread_mutex_lock(&group->mutex);
     set_read(group, false);
     pthread_mutex_unlock(&group->mutex);
+    give_back(discovery, group);
 }

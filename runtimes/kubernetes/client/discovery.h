@@ -3,7 +3,9 @@
  *
  * Read by group and version on first use and kept; a kind that is not found
  * in a group and version that was read more than a moment ago makes one
- * refresh (a CRD may just have come), at most one a second for each. Thread-safe.
+ * refresh (a CRD may just have come), at most one a second for each. Groups and versions that the
+ * server never had are remembered up to a number: then those go that were asked for longest ago.
+ * Thread-safe.
  */
 #ifndef RUNTIMES_KUBERNETES_CLIENT_DISCOVERY_H
 #define RUNTIMES_KUBERNETES_CLIENT_DISCOVERY_H
@@ -13,6 +15,10 @@
 #include "runtimes/kubernetes/client/wait.h"
 
 struct kube_discovery;
+
+/* Groups and versions that are remembered; more, if the server has more. */
+#define KUBE_DISCOVERY_GROUPS 1000
+
 
 struct kube_discovery *kube_discovery_new(struct kube_client *client, const struct clock_source *clock);
 void kube_discovery_free(struct kube_discovery *discovery);

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "engine/base/str.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"
 #include "test/unit/suite.h"
 
@@ -163,6 +164,36 @@ static void forgets(void)
     fixture_stop(&fixture);
 }
 
+/* What tenants write is not remembered without an end; what the server has is. */
+static void forgets_groups_that_are_not_there(void)
+{
+    static const struct fake_step steps[] = {
+        {.expect = "GET /apis/x/v1 ", .status = 200, .body = RESOURCES(RESOURCE("as", "A", true))},
+        {.expect = "GET /apis/g", .status = 200, .body = RESOURCES(""), .repeat = true},
+    };
+    const struct kube_kind *kind = NULL, *same = NULL;
+    struct fixture fixture;
+
+    fixture_start(&fixture, steps, ARRAY_SIZE(steps));
+    EXPECT_INT(find(&fixture, "x/v1", "A", &kind), 0, "the first, and so the oldest");
+    for (int i = 0; i < KUBE_DISCOVERY_GROUPS; i++) {
+        _cleanup_free_ char *group_version = str_printf("g%d/v1", i);
+
+        atomic_fetch_add(&fixture.clock.monotonic, 1);
+        find(&fixture, group_version, "A", &same);
+        find(&fixture, group_version, "A", &same); /* remembered */
+        EXPECT(!kube_discovery_known(fixture.discovery, "never/asked", "A"), "nor is it made");
+    }
+    EXPECT_INT(fake_server_count(fixture.harness.server), KUBE_DISCOVERY_GROUPS + 1, "each once");
+    find(&fixture, "g1/v1", "A", &same);
+    EXPECT_INT(fake_server_count(fixture.harness.server), KUBE_DISCOVERY_GROUPS + 1, "known yet");
+    find(&fixture, "g0/v1", "A", &same);
+    EXPECT_INT(fake_server_count(fixture.harness.server), KUBE_DISCOVERY_GROUPS + 2, "forgotten");
+    EXPECT_INT(find(&fixture, "x/v1", "A", &same), 0, "never forgotten");
+    EXPECT(kind == same, "its record stays");
+    fixture_stop(&fixture);
+}
+
 /* What asks has only so much time. */
 static void waits_no_longer_than_it_may(void)
 {
@@ -231,5 +262,5 @@ static void asks_once_for_many_threads(void)
 }
 
 SUITE(kube_discovery, TEST(finds_kinds), TEST(looks_again_for_a_new_kind),
-      TEST(tells_absent_from_unknown), TEST(forgets), TEST(waits_no_longer_than_it_may),
+      TEST(tells_absent_from_unknown), TEST(forgets), TEST(forgets_groups_that_are_not_there), TEST(waits_no_longer_than_it_may),
       TEST(asks_once_for_many_threads))
