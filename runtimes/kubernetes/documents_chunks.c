@@ -1,6 +1,7 @@
 /* The chunks of a document, and what is left over of it: documents_private.h. */
 #include <string.h>
 
+#include "engine/base/base64.h"
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"

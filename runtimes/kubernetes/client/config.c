@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/base/hash.h"
+#include "engine/base/base64.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/value.h"
