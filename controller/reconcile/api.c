@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "engine/base/base64.h"
 #include "engine/base/str.h"
 
 #define PLAN_KEY_SECRET "kusion-operator-plan-key"

@@ -1,5 +1,5 @@
 /*
- * SHA-256 and HMAC-SHA-256, from OpenSSL's libcrypto; base64 and hexadecimal.
+ * SHA-256 and HMAC-SHA-256, from OpenSSL's libcrypto, as hexadecimal.
  */
 #ifndef ENGINE_BASE_HASH_H
 #define ENGINE_BASE_HASH_H
@@ -23,10 +23,5 @@ void hash_free(struct hash *hash);
 DEFINE_CLEANUP(struct hash *, hash_free)
 
 void hash_hex(const void *data, size_t length, char ret_hex[HASH_HEX_SIZE]);
-
-/* Standard base64 with padding (RFC 4648, 4). Decoding accepts nothing else;
- * false: not base64. */
-void base64_encode(struct buf *to, const void *data, size_t length);
-bool base64_decode(struct buf *to, const char *text, size_t length);
 
 #endif

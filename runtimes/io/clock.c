@@ -11,10 +11,10 @@
 static int64_t clock_ms(clockid_t id)
 {
     struct timespec time;
-    int result = clock_gettime(id, &time);
+    int r = clock_gettime(id, &time);
 
-    assert(result == 0);
-    (void)result;
+    assert(r == 0);
+    (void)r;
     return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 

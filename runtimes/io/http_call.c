@@ -81,10 +81,10 @@ int call_init(struct http_call *call, struct http_client *client,
               const struct http_request *request, struct http_response *response,
               struct error *error)
 {
-    int result = check_request(request, error);
+    int r = check_request(request, error);
 
-    if (result < 0)
-        return result;
+    if (r < 0)
+        return r;
     call->client = client;
     call->request = *request;
     call->response = response;

@@ -220,24 +220,24 @@ static int read_address(struct http_client *client, const struct http_client_con
 {
     CURLU *url = curl_url();
     CURLUcode code;
-    int result;
+    int r;
 
     if (!url)
         abort();
     code = curl_url_set(url, CURLUPART_URL, config->base_url ? config->base_url : "", 0);
     if (code == CURLUE_OK)
-        result = read_parts(client, url, config->tls_server_name, error);
+        r = read_parts(client, url, config->tls_server_name, error);
     else
-        result = bad_address(error, "cannot be read");
+        r = bad_address(error, "cannot be read");
     curl_url_cleanup(url);
-    return result;
+    return r;
 }
 
 int http_client_new(struct http_loop *loop, const struct http_client_config *config,
                     struct http_client **ret, struct error *error)
 {
     _cleanup_(http_client_free_p) struct http_client *client = NEW(struct http_client);
-    int result;
+    int r;
 
     client->loop = loop_ref(loop);
     pthread_mutex_init(&client->lock, NULL);
@@ -249,9 +249,9 @@ int http_client_new(struct http_loop *loop, const struct http_client_config *con
     client->http1 = config->http1;
     client->connect_timeout =
         config->connect_timeout > 0 ? config->connect_timeout : CONNECT_TIMEOUT_MS;
-    result = read_address(client, config, error);
-    if (result < 0)
-        return result;
+    r = read_address(client, config, error);
+    if (r < 0)
+        return r;
     *ret = TAKE(client);
     return 0;
 }

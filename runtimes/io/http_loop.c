@@ -298,16 +298,16 @@ static int start_thread(struct http_loop *loop)
 {
     pthread_attr_t attributes;
     sigset_t all, before;
-    int result;
+    int r;
 
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, THREAD_STACK_BYTES);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    result = pthread_create(&loop->thread, &attributes, run, loop);
+    r = pthread_create(&loop->thread, &attributes, run, loop);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
-    return result;
+    return r;
 }
 
 static void name_thread(const struct http_loop *loop, const char *name)
@@ -323,7 +323,7 @@ int http_loop_new(const struct http_loop_config *config, struct http_loop **ret,
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct http_loop *loop;
-    int result;
+    int r;
 
     pthread_once(&once, start_curl);
     loop = NEW(struct http_loop);
@@ -332,12 +332,12 @@ int http_loop_new(const struct http_loop_config *config, struct http_loop **ret,
     TAILQ_INIT(&loop->inbox);
     LIST_INIT(&loop->tasks);
     loop->multi = multi_new(config);
-    result = start_thread(loop);
-    if (result != 0) {
+    r = start_thread(loop);
+    if (r != 0) {
         curl_multi_cleanup(loop->multi);
         loop_unref(loop);
         return err_set(error, ERR_UNAVAILABLE, "ThreadNotStarted", "starting the HTTP thread: %s",
-                       strerrordesc_np(result));
+                       strerrordesc_np(r));
     }
     name_thread(loop, config->name);
     *ret = loop;

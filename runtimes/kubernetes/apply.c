@@ -170,6 +170,7 @@ int kube_apply_object(const struct kube_step *step, const struct runtime_call *c
     if (r < 0)
         return r;
     session_note_definition(step->session, step->base.attributes);
+    kube_note_applied(step->session, step->base.attributes);
     kube_observe_object(step->session, object, true, &ret->now);
     return 0;
 }

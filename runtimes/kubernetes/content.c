@@ -185,12 +185,21 @@ static int on_item(void *arg, const struct value *item, struct error *error)
 /* The server answered that it has no such kind, and does not know it by its own list. */
 static bool has_vanished(const struct look *look)
 {
+    const struct kube_wait wait = session_wait(look->session, look->call);
     struct kube_discovery *discovery = look->session->cluster.discovery;
     const struct kube_kind *kind;
 
     kube_discovery_forget(discovery, look->kind->group_version);
-    return kube_discovery_find(discovery, look->kind->group_version, look->kind->kind,
-                               look->call->cancel, &kind, NULL) == ERR_NOT_FOUND;
+    return kube_discovery_find(discovery, look->kind->group_version, look->kind->kind, &wait, &kind,
+                               NULL) == ERR_NOT_FOUND;
+}
+
+/* The call has no time left. */
+static bool is_over(const struct look *look)
+{
+    int64_t left;
+
+    return session_time_left(look->session, look->call, &left, NULL) < 0;
 }
 
 /* An error only where nothing more can be asked. */
@@ -204,14 +213,14 @@ static int list_kind(struct look *look, const char *namespace_name, struct error
                                           .metadata_only = true,
                                           .impersonate = session->impersonate,
                                           .for_tenant = true,
-                                          .cancel = look->call->cancel,
+                                          .wait = session_wait(session, look->call),
                                           .on_item = on_item,
                                           .arg = look},
                       NULL, &problem);
 
     if (r >= 0 || look->content->more)
         return 0;
-    if (r == ERR_CANCELLED)
+    if (r == ERR_CANCELLED || is_over(look))
         return err_copy(error, &problem);
     if (r == ERR_FORBIDDEN)
         add_name(&look->content->refused, resource);
@@ -244,8 +253,9 @@ int content_of_namespace(struct runtime_session *session, const char *name,
                          const struct runtime_call *call, struct content *ret, struct error *error)
 {
     struct kube_kinds kinds = {0};
+    const struct kube_wait wait = session_wait(session, call);
     struct look look;
-    int r = kube_kinds_read(session->cluster.client, call->cancel, &kinds, error);
+    int r = kube_kinds_read(session->cluster.client, &wait, &kinds, error);
 
     look_init(&look, session, call, ret);
     look.in_namespace = true;

@@ -1,9 +1,11 @@
 /* The chunks of a document, and what is left over of it: documents_private.h. */
 #include <string.h>
 
+#include "engine/base/base64.h"
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/list.h"
 #include "runtimes/kubernetes/documents_private.h"
 
@@ -232,6 +234,7 @@ static int find_of_part(const struct task *task, const struct document_file *fil
         .ref = {parts[part].kind, task->store->namespace_name, NULL, NULL},
         .selector = {.labels = selector},
         .metadata_only = true,
+        .wait = {&system_clock, task->deadline, NULL},
         .on_item = on_item,
         .arg = &search,
     };

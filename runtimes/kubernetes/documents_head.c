@@ -1,4 +1,5 @@
 /* The head of a document: documents_private.h. */
+#include "engine/base/base64.h"
 #include "engine/base/limits.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/documents_private.h"

@@ -1,6 +1,7 @@
 /* The entries of a document, in a chain of segments: documents.h. */
 #include <string.h>
 
+#include "engine/base/base64.h"
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"

@@ -59,18 +59,15 @@ int kube_documents_list(struct store *base, enum document_kind kind, const struc
     struct documents *store = (struct documents *)base;
     struct listing listing = {.store = store, .kind = kind};
     _cleanup_free_ char *selector = heads_selector(kind, spec);
-    int64_t left = call->deadline ? call->deadline - system_clock.monotonic(&system_clock) : 0;
+    int64_t deadline = call->deadline ? call->deadline : CLOCK_FOREVER;
     int r;
 
-    if (call->deadline && left <= 0)
-        return err_set(error, ERR_TIMEOUT, NULL, "no time left for a request");
     strmap_init(&listing.found);
     r = kube_list(store->client,
                   &(struct kube_list){.ref = {&kube_config_maps, store->namespace_name, NULL, NULL},
                                       .selector = {.labels = selector},
                                       .metadata_only = true,
-                                      .cancel = call->cancel,
-                                      .timeout = left,
+                                      .wait = {&system_clock, deadline, call->cancel},
                                       .on_item = on_item,
                                       .arg = &listing},
                   NULL, error);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/base/base64.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/random.h"

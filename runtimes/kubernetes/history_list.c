@@ -3,6 +3,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/list.h"
 #include "runtimes/kubernetes/group.h"
 #include "runtimes/kubernetes/history_private.h"
@@ -62,20 +63,15 @@ int kube_history_find(struct release_history *base, const struct spec_key *spec,
 {
     _cleanup_(kube_history_end) struct history_task task = {0};
     _cleanup_free_ char *field = str_printf("spec.specRef.name=%s", spec->name);
-    int64_t left;
     int r;
 
     kube_history_begin(&task, base, spec, 0, call);
     *ret = (struct history_heads){.spec = spec};
-    left = kube_history_time_left(&task);
-    if (left <= 0)
-        return err_set(error, ERR_TIMEOUT, NULL, "no time left for a request");
     r = kube_list(task.client,
                   &(struct kube_list){.ref = {&kube_releases, spec->namespace_name, NULL, NULL},
                                       .selector = {KUBE_GENERATED_LABEL "=true", field},
                                       .metadata_only = true,
-                                      .cancel = call->cancel,
-                                      .timeout = left,
+                                      .wait = {&system_clock, task.deadline, call->cancel},
                                       .on_item = on_item,
                                       .arg = ret},
                   NULL, error);

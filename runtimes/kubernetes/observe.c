@@ -130,12 +130,10 @@ static void observe_group(struct runtime_session *session, const struct runtime_
                              .metadata_only = true,
                              .impersonate = session->impersonate,
                              .for_tenant = true,
-                             .cancel = call->cancel,
+                             .wait = session_wait(session, call),
                              .on_item = on_item,
                              .arg = &group};
 
-    if (session_time_left(session, call, &list.timeout, NULL) < 0)
-        return;
     for (size_t i = 0; i < n; i++)
         if (!strmap_get(&group.by_name, members[i].place.name))
             strmap_put(&group.by_name, members[i].place.name, members[i].seen);

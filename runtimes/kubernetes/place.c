@@ -3,8 +3,6 @@
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/session.h"
 
-#define LONGEST_READ 60000 /* ms */
-
 /* ---- Places ---- */
 
 const struct value *target_identity(const struct runtime_target *target)
@@ -25,12 +23,14 @@ static struct kube_ref place_in(const struct runtime_session *session, const str
 }
 
 typedef int find_kind(struct kube_discovery *discovery, const char *group_version, const char *kind,
-                      struct cancel *cancel, const struct kube_kind **ret, struct error *error);
+                      const struct kube_wait *wait, const struct kube_kind **ret,
+                      struct error *error);
 
 static int place_by(find_kind *find, struct runtime_session *session,
                     const struct value *attributes, const struct runtime_call *call,
                     struct kube_ref *ret, struct error *error)
 {
+    const struct kube_wait wait = session_wait(session, call);
     struct object_ref ref = object_ref_of(attributes);
     const struct kube_kind *kind;
     int r;
@@ -38,7 +38,7 @@ static int place_by(find_kind *find, struct runtime_session *session,
     if (!ref.api_version || !ref.kind || !ref.name)
         return err_set(error, ERR_INVALID, "InvalidResource",
                        "it has no apiVersion, kind or metadata.name to find it by");
-    r = find(session->cluster.discovery, ref.api_version, ref.kind, call->cancel, &kind, error);
+    r = find(session->cluster.discovery, ref.api_version, ref.kind, &wait, &kind, error);
     if (r >= 0)
         *ret = place_in(session, kind, &ref);
     return r;
@@ -82,18 +82,18 @@ bool kube_is_in_namespace(struct runtime_session *session, const struct value *a
 
 /* ---- Requests ---- */
 
+struct kube_wait session_wait(const struct runtime_session *session,
+                              const struct runtime_call *call)
+{
+    return (struct kube_wait){session->runtime->config.clock, call->deadline, call->cancel};
+}
+
 int session_time_left(const struct runtime_session *session, const struct runtime_call *call,
                       int64_t *ret, struct error *error)
 {
-    const struct clock_source *clock = session->runtime->config.clock;
-    int64_t left = LONGEST_READ;
+    const struct kube_wait wait = session_wait(session, call);
 
-    if (call->deadline != CLOCK_FOREVER)
-        left = call->deadline - clock->monotonic(clock);
-    if (left <= 0)
-        return err_set(error, ERR_TIMEOUT, "Timeout", "no time left for a request");
-    *ret = left < LONGEST_READ ? left : LONGEST_READ;
-    return 0;
+    return kube_wait_left(&wait, ret, error);
 }
 
 static int explain(struct runtime_session *session, const struct kube_ref *place,

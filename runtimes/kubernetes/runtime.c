@@ -71,6 +71,7 @@ struct runtime *kube_runtime_new(const struct kube_runtime_config *config)
 
     runtime->base.ops = &kube_runtime_ops;
     runtime->config = *config;
+    runtime->applied_at = INT64_MIN;
     runtime->watches = watches_new();
     pthread_mutex_init(&runtime->lock, NULL);
     strmap_init(&runtime->undefined);
@@ -86,7 +87,7 @@ void kube_runtime_free(struct runtime *base)
     if (!runtime)
         return;
     watches_free(runtime->watches);
-    kube_forget_definitions(runtime);
+    kube_free_definitions(runtime);
     kube_forget_accounts(runtime);
     pthread_mutex_destroy(&runtime->lock);
     free(runtime);

@@ -22,18 +22,21 @@
 #define FIELD_MANAGER_SIZE 64
 
 struct watches;
+struct definitions;
 
 struct kube_runtime {
     struct runtime base;
     struct kube_runtime_config config;
     struct watches *watches;
 
-    pthread_mutex_t lock;     /* of these */
-    struct strmap undefined;  /* "Kind.group": no definition brings it; keys are owned */
-    struct strmap searches;   /* by namespace of Specs: searches for definitions; owned */
-    int64_t undefined_before; /* ms, monotonic: what is in there was seen since then */
-    struct strmap accounts;   /* user names of service accounts that are there; keys are owned */
-    int64_t accounts_since;   /* ms, monotonic: seen since then */
+    pthread_mutex_t lock;            /* of these */
+    struct strmap undefined;         /* of a kind: no definition brings it; keys are owned */
+    struct strmap searches;          /* by namespace of Specs: searches for definitions; owned */
+    int64_t undefined_before;        /* ms, monotonic: what is in there was seen since then */
+    struct definitions *definitions; /* as they were listed last; NULL: not yet */
+    int64_t applied_at;              /* ms, monotonic: kube_note_applied() */
+    struct strmap accounts;          /* user names of service accounts that are there; keys are owned */
+    int64_t accounts_since;          /* ms, monotonic: seen since then */
 };
 
 struct runtime_session {
@@ -114,6 +117,9 @@ int session_read(struct runtime_session *session, const struct kube_ref *place,
 int session_change(struct runtime_session *session, const struct kube_ref *place,
                    const struct runtime_call *call, struct kube_request *request,
                    const struct value **ret, enum certainty *ret_certainty, struct error *error);
+/* As long as the call may take. */
+struct kube_wait session_wait(const struct runtime_session *session,
+                              const struct runtime_call *call);
 /* ms that a read may take, in *ret. ERR_TIMEOUT: none are left. */
 int session_time_left(const struct runtime_session *session, const struct runtime_call *call,
                       int64_t *ret, struct error *error);
@@ -194,8 +200,11 @@ int kube_read(struct runtime_session *session, const struct runtime_target *targ
  */
 int kube_is_undefined(struct runtime_session *session, const struct value *attributes,
                       const struct runtime_call *call, struct error *error);
-/* Frees what is known of definitions. With the runtime's lock, or at its end. */
-void kube_forget_definitions(struct kube_runtime *runtime);
+/* An object of these attributes was applied: if a definition brings its kind, that may be newer than
+ * the last list of them, which does not tell any more what is not defined. */
+void kube_note_applied(struct runtime_session *session, const struct value *attributes);
+/* Frees what is known of definitions, at the runtime's end. */
+void kube_free_definitions(struct kube_runtime *runtime);
 
 /* ---- guard.c ---- */
 

@@ -48,7 +48,7 @@ int kube_client_new(const struct kube_client_config *config, struct kube_client 
         .user_agent = config->user_agent,
         .http1 = config->http1,
     };
-    int rc;
+    int r;
 
     client->watch_loop = config->watches;
     client->control_watch_loop =
@@ -57,16 +57,16 @@ int kube_client_new(const struct kube_client_config *config, struct kube_client 
     client->guard_arg = config->guard_arg;
     client->identity = kube_identity_new(server, &system_clock);
     client->trust = kube_trust_new(server, &system_clock);
-    rc = http_client_new(config->requests, &http, &client->requests, error);
-    if (rc == 0)
-        rc = http_client_new(config->watches, &http, &client->watches, error);
-    if (rc == 0)
-        rc = http_client_new(config->control ? config->control : config->requests, &http,
-                             &client->control, error);
-    if (rc == 0)
-        rc = http_client_new(client->control_watch_loop, &http, &client->control_watches, error);
-    if (rc < 0)
-        return rc;
+    r = http_client_new(config->requests, &http, &client->requests, error);
+    if (r == 0)
+        r = http_client_new(config->watches, &http, &client->watches, error);
+    if (r == 0)
+        r = http_client_new(config->control ? config->control : config->requests, &http,
+                            &client->control, error);
+    if (r == 0)
+        r = http_client_new(client->control_watch_loop, &http, &client->control_watches, error);
+    if (r < 0)
+        return r;
     *ret = TAKE(client);
     return 0;
 }
@@ -158,14 +158,14 @@ int kube_client_identity(struct kube_client *client, const char *impersonate, ch
 {
     char *authorization = NULL, **headers;
     size_t count = 0;
-    int rc;
+    int r;
 
     if (impersonate && !is_header_value(impersonate))
         return err_set(error, ERR_INVALID, "InvalidUser", "that is no user to act for");
     kube_trust_look(client->trust, false, trust_ca, client);
-    rc = kube_identity_header(client->identity, &authorization, error);
-    if (rc < 0)
-        return rc;
+    r = kube_identity_header(client->identity, &authorization, error);
+    if (r < 0)
+        return r;
     headers = NEW_ARRAY(char *, 2);
     if (authorization)
         headers[count++] = authorization;
@@ -300,10 +300,10 @@ static int attempt(struct exchange *exchange, int64_t timeout, struct http_respo
     };
     char **identity;
     size_t n_identity;
-    int rc = kube_client_identity(client, request->impersonate, &identity, &n_identity, error);
+    int r = kube_client_identity(client, request->impersonate, &identity, &n_identity, error);
 
-    if (rc < 0)
-        return rc;
+    if (r < 0)
+        return r;
     set_permit(exchange, &http);
     accept = str_printf("Accept: %s", request->accept ? request->accept : KUBE_JSON);
     headers[http.n_headers++] = accept;
@@ -314,25 +314,24 @@ static int attempt(struct exchange *exchange, int64_t timeout, struct http_respo
     }
     for (size_t i = 0; i < n_identity; i++)
         headers[http.n_headers++] = identity[i];
-    rc = http_do(http_of(client, request), &http, response, error);
-    if (rc == 0 || response->sent)
+    r = http_do(http_of(client, request), &http, response, error);
+    if (r == 0 || response->sent)
         count(exchange);
     free_headers(identity, n_identity);
-    return rc;
+    return r;
 }
 
 /* What an attempt without an answer means. */
 static enum verdict judge_failure(const struct exchange *exchange,
-                                  const struct http_response *response, int *rc,
-                                  struct error *error)
+                                  const struct http_response *response, int *r, struct error *error)
 {
-    if (*rc != ERR_UNAVAILABLE || exchange->is_begun)
+    if (*r != ERR_UNAVAILABLE || exchange->is_begun)
         return VERDICT_DONE;
     if (!response->sent || exchange->is_repeatable)
         return VERDICT_RETRY;
-    *rc = err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
-                  "%s: the connection broke before the answer: it may have been done or not",
-                  exchange->request->method);
+    *r = err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
+                 "%s: the connection broke before the answer: it may have been done or not",
+                 exchange->request->method);
     return VERDICT_DONE;
 }
 
@@ -340,18 +339,18 @@ static enum verdict judge_failure(const struct exchange *exchange,
 static int parse_answer(const struct http_response *response, const struct value **ret,
                         struct error *error)
 {
-    int rc;
+    int r;
 
     if (response->body.length == 0) {
         *ret = NULL;
         return 0;
     }
-    rc = json_read(response->body.data, response->body.length, ret, error);
-    if (rc == ERR_TOO_LARGE) {
+    r = json_read(response->body.data, response->body.length, ret, error);
+    if (r == ERR_TOO_LARGE) {
         err_wrap(error, "the API server's answer");
-        return rc;
+        return r;
     }
-    if (rc < 0)
+    if (r < 0)
         return err_set(error, ERR_UNAVAILABLE, "UnexpectedAnswer",
                        "the API server's answer is not JSON");
     return 0;
@@ -405,30 +404,30 @@ static int read_answer(const struct kube_request *request, const struct http_res
 {
     _cleanup_value_ const struct value *answer = NULL;
     const char *name = expected_name(request);
-    int rc;
+    int r;
 
     if (request->on_body || (!ret && !name))
         return 0;
-    rc = parse_answer(response, &answer, error);
-    if (rc >= 0)
-        rc = check_answer(request, name, answer, error);
-    if (rc >= 0 && ret)
+    r = parse_answer(response, &answer, error);
+    if (r >= 0)
+        r = check_answer(request, name, answer, error);
+    if (r >= 0 && ret)
         *ret = TAKE(answer);
-    return rc;
+    return r;
 }
 
-/* What an answer means; *rc and error are set by it. */
+/* What an answer means; *r and error are set by it. */
 static enum verdict judge_answer(struct exchange *exchange, const struct http_response *response,
-                                 const struct value **ret, int *rc, struct error *error)
+                                 const struct value **ret, int *r, struct error *error)
 {
     int status = response->status;
 
     if (status >= 200 && status < 300) {
-        *rc = read_answer(exchange->request, response, ret, error);
+        *r = read_answer(exchange->request, response, ret, error);
         return VERDICT_DONE;
     }
-    *rc = api_error_from_response(exchange->request->method, exchange->request->ref.name,
-                                  exchange->is_apply, response, error);
+    *r = api_error_from_response(exchange->request->method, exchange->request->ref.name,
+                                 exchange->is_apply, response, error);
     if (status == 401 && !exchange->has_new_token &&
         kube_identity_rotates(exchange->client->identity)) {
         exchange->has_new_token = true;
@@ -437,14 +436,14 @@ static enum verdict judge_answer(struct exchange *exchange, const struct http_re
     }
     if (status == 429)
         return VERDICT_RETRY;
-    if (*rc == ERR_UNAVAILABLE && exchange->is_repeatable &&
+    if (*r == ERR_UNAVAILABLE && exchange->is_repeatable &&
         (status == 500 || status == 502 || status == 503 || status == 504))
         return VERDICT_RETRY;
     return VERDICT_DONE;
 }
 
 /* Waits before attempt n + 1; false: there is no time for another. */
-static bool wait_to_retry(const struct exchange *exchange, unsigned n, int64_t retry_after, int *rc,
+static bool wait_to_retry(const struct exchange *exchange, unsigned n, int64_t retry_after, int *r,
                           struct error *error)
 {
     struct cancel *cancel = cancel_of(exchange);
@@ -456,20 +455,20 @@ static bool wait_to_retry(const struct exchange *exchange, unsigned n, int64_t r
         return false;
     if (pause_for(delay, cancel))
         return true;
-    *rc = err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(cancel));
+    *r = err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(cancel));
     return false;
 }
 
-/* After an attempt. rc: what it came to. */
-static void note_doubt(struct exchange *exchange, const struct http_response *response, int rc)
+/* After an attempt. r: what it came to. */
+static void note_doubt(struct exchange *exchange, const struct http_response *response, int r)
 {
     int status = response->status;
 
     if (status / 100 == 2)
-        exchange->is_in_doubt = rc < 0; /* carried out, but what came of it cannot be read */
+        exchange->is_in_doubt = r < 0; /* carried out, but what came of it cannot be read */
     else if (!status)
         exchange->is_in_doubt = exchange->is_in_doubt || response->sent;
-    else if (rc == ERR_UNAVAILABLE && (status >= 500 || status == 408))
+    else if (r == ERR_UNAVAILABLE && (status >= 500 || status == 408))
         exchange->is_in_doubt = true;
 }
 
@@ -479,7 +478,7 @@ static int64_t time_left(const struct exchange *exchange)
 }
 
 static enum verdict try(struct exchange *exchange, int64_t left, struct http_response *response,
-                        const struct value **ret, int *rc, struct error *error)
+                        const struct value **ret, int *r, struct error *error)
 {
     int64_t began = system_clock.monotonic(&system_clock);
     bool is_to_complete = exchange->request->complete_once_sent;
@@ -487,19 +486,19 @@ static enum verdict try(struct exchange *exchange, int64_t left, struct http_res
     unsigned ca = kube_trust_version(exchange->client->trust);
     enum verdict verdict;
 
-    *rc = attempt(exchange, is_to_complete && left < DEFAULT_TIMEOUT ? DEFAULT_TIMEOUT : left,
-                  response, error);
-    if (*rc < 0) {
+    *r = attempt(exchange, is_to_complete && left < DEFAULT_TIMEOUT ? DEFAULT_TIMEOUT : left,
+                 response, error);
+    if (*r < 0) {
         response->status = 0;
-        verdict = judge_failure(exchange, response, rc, error);
+        verdict = judge_failure(exchange, response, r, error);
         if (!exchange->has_new_ca && kube_client_doubt_ca(exchange->client, error, ca)) {
             exchange->has_new_ca = true;
             verdict = VERDICT_RETRY_AT_ONCE;
         }
     } else {
-        verdict = judge_answer(exchange, response, ret, rc, error);
+        verdict = judge_answer(exchange, response, ret, r, error);
     }
-    note_doubt(exchange, response, *rc);
+    note_doubt(exchange, response, *r);
     if (!was_in_doubt && is_beyond_cancel(exchange) && exchange->deadline < began + DEFAULT_TIMEOUT)
         exchange->deadline = began + DEFAULT_TIMEOUT;
     return verdict;
@@ -510,7 +509,7 @@ int kube_do(struct kube_client *client, const struct kube_request *request,
 {
     _cleanup_(exchange_done) struct exchange exchange;
     struct error why = {0};
-    int rc = 0;
+    int r = 0;
 
     exchange_init(&exchange, client, request);
     for (unsigned n = 0;; n++) {
@@ -519,13 +518,13 @@ int kube_do(struct kube_client *client, const struct kube_request *request,
         enum verdict verdict;
 
         if (left <= 0) {
-            rc = rc < 0 ? rc : err_set(&why, ERR_TIMEOUT, "Timeout", "no time left for a request");
+            r = r < 0 ? r : err_set(&why, ERR_TIMEOUT, "Timeout", "no time left for a request");
             break;
         }
-        verdict = try(&exchange, left, &response, ret, &rc, &why);
+        verdict = try(&exchange, left, &response, ret, &r, &why);
         if (verdict == VERDICT_DONE ||
             (verdict == VERDICT_RETRY &&
-             !wait_to_retry(&exchange, n, response.retry_after, &rc, &why)))
+             !wait_to_retry(&exchange, n, response.retry_after, &r, &why)))
             break;
         atomic_fetch_add(&client->retries, 1);
         log_debug("a request is sent again", "method", request->method, "path", exchange.path,
@@ -533,7 +532,7 @@ int kube_do(struct kube_client *client, const struct kube_request *request,
     }
     if (request->ret_in_doubt)
         *request->ret_in_doubt = exchange.is_in_doubt;
-    return rc < 0 ? err_copy(error, &why) : 0;
+    return r < 0 ? err_copy(error, &why) : 0;
 }
 
 int kube_get(struct kube_client *client, struct kube_ref ref, struct cancel *cancel,

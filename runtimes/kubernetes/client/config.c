@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/base/hash.h"
+#include "engine/base/base64.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/value.h"
@@ -121,7 +121,7 @@ static int pem_of(const struct value *object, const char *field, const char *fol
     _cleanup_free_ char *data_field = str_printf("%s-data", field), *path = NULL;
     _cleanup_buf_ struct buf decoded = BUF_INIT;
     const char *data = text_of(object, data_field), *file = text_of(object, field);
-    int rc;
+    int r;
 
     if (data) {
         if (!decode_lines(data, &decoded))
@@ -131,15 +131,15 @@ static int pem_of(const struct value *object, const char *field, const char *fol
     }
     if (!file)
         return 0;
-    rc = beside(folder, field, file, &path, error);
-    if (rc < 0)
-        return rc;
-    rc = file_read_text(path, ret, error);
-    if (rc < 0)
+    r = beside(folder, field, file, &path, error);
+    if (r < 0)
+        return r;
+    r = file_read_text(path, ret, error);
+    if (r < 0)
         err_wrap(error, "%s", field);
     else if (ret_file)
         *ret_file = TAKE(path);
-    return rc;
+    return r;
 }
 
 /* ---- Cluster ---- */
@@ -178,14 +178,14 @@ static int read_server(const struct value *cluster, struct kube_config *config, 
 static int read_cluster(const struct value *cluster, const char *folder, struct kube_config *config,
                         struct error *error)
 {
-    int rc;
+    int r;
 
     if (value_bool(value_get(cluster, "insecure-skip-tls-verify"), false))
         return unsupported(error, "insecure-skip-tls-verify",
                            "give the server's CA as certificate-authority-data");
-    rc = read_server(cluster, config, error);
-    if (rc < 0)
-        return rc;
+    r = read_server(cluster, config, error);
+    if (r < 0)
+        return r;
     config->tls_server_name = str_new(text_of(cluster, "tls-server-name"));
     config->proxy_url = str_new(text_of(cluster, "proxy-url"));
     return pem_of(cluster, "certificate-authority", folder, &config->ca_pem, &config->ca_file,
@@ -226,16 +226,16 @@ static int read_user(const struct value *user, const char *folder, struct kube_c
                      struct error *error)
 {
     const char *token = text_of(user, "token"), *token_file = text_of(user, "tokenFile");
-    int rc = refuse_programs(user, error);
+    int r = refuse_programs(user, error);
 
-    if (rc < 0)
-        return rc;
-    rc = pem_of(user, "client-certificate", folder, &config->cert_pem, NULL, error);
-    if (rc < 0)
-        return rc;
-    rc = pem_of(user, "client-key", folder, &config->key_pem, NULL, error);
-    if (rc < 0)
-        return rc;
+    if (r < 0)
+        return r;
+    r = pem_of(user, "client-certificate", folder, &config->cert_pem, NULL, error);
+    if (r < 0)
+        return r;
+    r = pem_of(user, "client-key", folder, &config->key_pem, NULL, error);
+    if (r < 0)
+        return r;
     if (!config->cert_pem != !config->key_pem)
         return invalid(error, "client-certificate and client-key go together: %s is missing",
                        config->cert_pem ? "client-key" : "client-certificate");
@@ -254,7 +254,7 @@ static int read_config(const struct value *root, const char *context_name, const
     const struct value *context, *cluster, *user = NULL;
     const char *cluster_name, *user_name, *namespace_name;
     _cleanup_buf_ struct buf names = BUF_INIT;
-    int rc;
+    int r;
 
     if (!context_name)
         context_name = text_of(root, "current-context");
@@ -262,28 +262,28 @@ static int read_config(const struct value *root, const char *context_name, const
         add_names(&names, value_get(root, "contexts"));
         return invalid(error, "no current-context (contexts: %s)", names.data);
     }
-    rc = named(root, "contexts", "context", context_name, &context, error);
-    if (rc < 0)
-        return rc;
+    r = named(root, "contexts", "context", context_name, &context, error);
+    if (r < 0)
+        return r;
     cluster_name = text_of(context, "cluster");
     if (!cluster_name)
         return invalid(error, "context \"%s\" names no cluster", context_name);
-    rc = named(root, "clusters", "cluster", cluster_name, &cluster, error);
-    if (rc < 0)
-        return rc;
+    r = named(root, "clusters", "cluster", cluster_name, &cluster, error);
+    if (r < 0)
+        return r;
     user_name = text_of(context, "user");
-    if (user_name && (rc = named(root, "users", "user", user_name, &user, error)) < 0)
-        return rc;
+    if (user_name && (r = named(root, "users", "user", user_name, &user, error)) < 0)
+        return r;
 
-    rc = read_cluster(cluster, folder, config, error);
-    if (rc < 0) {
+    r = read_cluster(cluster, folder, config, error);
+    if (r < 0) {
         err_wrap(error, "cluster \"%s\"", cluster_name);
-        return rc;
+        return r;
     }
-    rc = read_user(user, folder, config, error);
-    if (rc < 0) {
+    r = read_user(user, folder, config, error);
+    if (r < 0) {
         err_wrap(error, "user \"%s\"", user_name ? user_name : "");
-        return rc;
+        return r;
     }
     namespace_name = text_of(context, "namespace");
     config->namespace_name = str_new(namespace_name ? namespace_name : "default");
@@ -323,12 +323,12 @@ int kube_config_read(const char *text, size_t length, const char *folder, const 
 {
     _cleanup_(kube_config_free_p) struct kube_config *config = NEW(struct kube_config);
     _cleanup_value_ const struct value *root = NULL;
-    int rc = yaml_read(text, length, &root, error);
+    int r = yaml_read(text, length, &root, error);
 
-    if (rc == 0)
-        rc = read_config(root, context, folder, config, error);
-    if (rc < 0)
-        return rc;
+    if (r == 0)
+        r = read_config(root, context, folder, config, error);
+    if (r < 0)
+        return r;
     *ret = TAKE(config);
     return 0;
 }
@@ -338,14 +338,14 @@ int kube_config_load(const char *path, const char *context, struct kube_config *
 {
     _cleanup_free_ char *chosen = path ? str_new(path) : default_path();
     _cleanup_free_ char *folder = folder_of(chosen), *text = NULL;
-    int rc = file_read_text(chosen, &text, error);
+    int r = file_read_text(chosen, &text, error);
 
-    if (rc < 0) {
+    if (r < 0) {
         err_wrap(error, "kubeconfig");
-        return rc;
+        return r;
     }
-    rc = kube_config_read(text, strlen(text), folder, context, ret, error);
-    if (rc < 0)
+    r = kube_config_read(text, strlen(text), folder, context, ret, error);
+    if (r < 0)
         err_wrap(error, "kubeconfig %s", chosen);
-    return rc;
+    return r;
 }

@@ -35,26 +35,26 @@ int kube_config_in_cluster(const char *folder, struct kube_config **ret, struct 
 {
     _cleanup_(kube_config_free_p) struct kube_config *config = NEW(struct kube_config);
     _cleanup_free_ char *namespace_file = NULL, *token = NULL;
-    int rc;
+    int r;
 
     if (!folder)
         folder = POD_FOLDER;
-    rc = pod_server(&config->server, error);
-    if (rc < 0)
-        return rc;
+    r = pod_server(&config->server, error);
+    if (r < 0)
+        return r;
 
     config->token_file = in_folder(folder, "token");
-    rc = file_read_word(config->token_file, &token, error);
-    if (rc < 0) {
+    r = file_read_word(config->token_file, &token, error);
+    if (r < 0) {
         err_wrap(error, "the pod's ServiceAccount token");
-        return rc;
+        return r;
     }
 
     config->ca_file = in_folder(folder, "ca.crt");
-    rc = file_read_text(config->ca_file, &config->ca_pem, error);
-    if (rc < 0) {
+    r = file_read_text(config->ca_file, &config->ca_pem, error);
+    if (r < 0) {
         err_wrap(error, "the cluster's CA");
-        return rc;
+        return r;
     }
 
     namespace_file = in_folder(folder, "namespace");

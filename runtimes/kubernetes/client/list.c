@@ -33,14 +33,15 @@ static int get_page(struct kube_client *client, const struct kube_list *list, st
         .accept = list->metadata_only ? KUBE_METADATA_LIST : KUBE_JSON,
         .impersonate = list->impersonate,
         .for_tenant = list->for_tenant,
-        .timeout = list->timeout,
-        .cancel = list->cancel,
+        .cancel = list->wait.cancel,
         .on_body = add_to_page,
         .on_body_arg = page,
     };
-    int rc = kube_do(client, &request, NULL, error);
+    int r = kube_wait_left(&list->wait, &request.timeout, error);
 
-    return rc < 0 ? rc : list_page_end(page, error);
+    if (r >= 0)
+        r = kube_do(client, &request, NULL, error);
+    return r < 0 ? r : list_page_end(page, error);
 }
 
 /* A page that broke off after it began is asked for again here: kube_do() cannot take back
@@ -51,18 +52,19 @@ static int get_whole_page(struct kube_client *client, const struct kube_list *li
     for (unsigned n = 0;; n++) {
         struct error why = {0};
         bool is_begun;
-        int rc;
+        int r;
 
         list_page_init(page, list->on_item, list->arg);
-        rc = get_page(client, list, slice, page, &why);
+        r = get_page(client, list, slice, page, &why);
         is_begun = page->is_begun;
-        if (rc == 0)
+        if (r == 0)
             return 0;
         list_page_done(page);
-        if (rc != ERR_UNAVAILABLE || !is_begun || n + 1 == MAX_PAGE_ATTEMPTS)
+        if (r != ERR_UNAVAILABLE || !is_begun || n + 1 == MAX_PAGE_ATTEMPTS)
             return err_copy(error, &why);
-        if (!pause_for(backoff_delay(n, BACKOFF_BASE, BACKOFF_MAXIMUM), list->cancel))
-            return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(list->cancel));
+        if (!pause_for(backoff_delay(n, BACKOFF_BASE, BACKOFF_MAXIMUM), list->wait.cancel))
+            return err_set(error, ERR_CANCELLED, "Cancelled", "%s",
+                           cancel_reason(list->wait.cancel));
     }
 }
 
@@ -74,10 +76,10 @@ static int list_all(struct kube_client *client, const struct kube_list *list, un
 
     for (;;) {
         _cleanup_(list_page_done) struct list_page page = {0};
-        int rc = get_whole_page(client, list, (struct slice){limit, token}, &page, error);
+        int r = get_whole_page(client, list, (struct slice){limit, token}, &page, error);
 
-        if (rc < 0)
-            return rc;
+        if (r < 0)
+            return r;
         if (!page.next) {
             *ret_resource_version = TAKE(page.resource_version);
             return 0;
@@ -92,12 +94,12 @@ int kube_list(struct kube_client *client, const struct kube_list *list, char **r
 {
     _cleanup_free_ char *version = NULL;
     struct error why = {0};
-    int rc = ERR_GONE;
+    int r = ERR_GONE;
 
     /* What changes too fast for its pages is asked for in one, at last. */
-    for (unsigned n = 0; n < MAX_RESTARTS && rc == ERR_GONE; n++)
-        rc = list_all(client, list, n + 1 < MAX_RESTARTS ? KUBE_LIST_PAGE : 0, &version, &why);
-    if (rc < 0)
+    for (unsigned n = 0; n < MAX_RESTARTS && r == ERR_GONE; n++)
+        r = list_all(client, list, n + 1 < MAX_RESTARTS ? KUBE_LIST_PAGE : 0, &version, &why);
+    if (r < 0)
         return err_copy(error, &why);
     if (ret_resource_version)
         *ret_resource_version = TAKE(version);

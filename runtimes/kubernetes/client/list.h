@@ -8,6 +8,7 @@
 
 #include "engine/base/json.h"
 #include "runtimes/kubernetes/client/client.h"
+#include "runtimes/kubernetes/client/wait.h"
 
 #define KUBE_LIST_PAGE 500
 
@@ -17,8 +18,7 @@ struct kube_list {
     bool metadata_only;      /* items are PartialObjectMetadata */
     const char *impersonate; /* or NULL */
     bool for_tenant;         /* as of kube_request */
-    struct cancel *cancel;
-    int64_t timeout;        /* ms for each page; 0: 60 s */
+    struct kube_wait wait;   /* for all pages */
     json_on_value *on_item; /* on the request loop's thread: quick, no waiting */
     void *arg;
 };

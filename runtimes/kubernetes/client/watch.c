@@ -43,7 +43,7 @@ struct kube_watch {
 
     /* The loop's thread against kube_watch_free(). What has ended cannot be freed by its own
      * callback, and goes when the one after it is followed by another. */
-    pthread_mutex_t mutex; /* of these */
+    pthread_mutex_t lock; /* of these */
     bool is_stopping;
     struct http_stream *stream, *ended_stream;
     struct http_timer *timer, *ended_timer;
@@ -102,12 +102,12 @@ static int take_event(void *arg, const struct value *value, struct error *error)
 {
     struct kube_watch *watch = arg;
     struct watch_event event;
-    int rc = watch_event_read(value, &event, error);
+    int r = watch_event_read(value, &event, error);
 
-    if (rc >= 0 && event.type == WATCH_EVENT_UPSERT)
-        rc = take_object(watch, event.object, error);
-    if (rc < 0)
-        return rc;
+    if (r >= 0 && event.type == WATCH_EVENT_UPSERT)
+        r = take_object(watch, event.object, error);
+    if (r < 0)
+        return r;
     if (event.type == WATCH_EVENT_DELETED) {
         known_remove(&watch->known, event.object);
         give_deleted(watch, event.object);
@@ -189,7 +189,7 @@ static char *begin(struct kube_watch *watch, int64_t *ret_silence)
     return next_path(watch, 0);
 }
 
-/* Mutex held. */
+/* With the lock. */
 static int start_stream(struct kube_watch *watch, struct error *error)
 {
     struct http_request request = {.method = "GET",
@@ -200,10 +200,10 @@ static int start_stream(struct kube_watch *watch, struct error *error)
     const char *headers[4] = {accept_header(watch)};
     char **identity, *path;
     size_t n_identity;
-    int rc = kube_client_identity(watch->client, watch->impersonate, &identity, &n_identity, error);
+    int r = kube_client_identity(watch->client, watch->impersonate, &identity, &n_identity, error);
 
-    if (rc < 0)
-        return rc;
+    if (r < 0)
+        return r;
     path = begin(watch, &request.timeout);
     free(watch->request_path);
     watch->request_path = path;
@@ -215,12 +215,12 @@ static int start_stream(struct kube_watch *watch, struct error *error)
         headers[1 + i] = identity[i];
     http_stream_free(watch->ended_stream);
     watch->ended_stream = TAKE(watch->stream);
-    rc = http_stream_new(kube_client_watch_http(watch->client, watch->for_tenant), &request, on_end,
-                         watch, &watch->stream, error);
+    r = http_stream_new(kube_client_watch_http(watch->client, watch->for_tenant), &request, on_end,
+                        watch, &watch->stream, error);
     for (size_t i = 0; i < n_identity; i++)
         free(identity[i]);
     free(identity);
-    return rc;
+    return r;
 }
 
 static void on_timer(void *arg)
@@ -235,14 +235,14 @@ static void start_later(struct kube_watch *watch)
 
     if (watch->failures < MAX_FAILURES)
         watch->failures++;
-    pthread_mutex_lock(&watch->mutex);
+    pthread_mutex_lock(&watch->lock);
     if (!watch->is_stopping) {
         http_timer_free(watch->ended_timer);
         watch->ended_timer = TAKE(watch->timer);
         watch->timer = http_timer_new(kube_client_watch_loop(watch->client, watch->for_tenant),
                                       delay, on_timer, watch);
     }
-    pthread_mutex_unlock(&watch->mutex);
+    pthread_mutex_unlock(&watch->lock);
 }
 
 static void fail(struct kube_watch *watch, const struct error *why)
@@ -255,13 +255,13 @@ static void fail(struct kube_watch *watch, const struct error *why)
 static void start(struct kube_watch *watch)
 {
     struct error why = {0};
-    int rc = 0;
+    int r = 0;
 
-    pthread_mutex_lock(&watch->mutex);
+    pthread_mutex_lock(&watch->lock);
     if (!watch->is_stopping)
-        rc = start_stream(watch, &why);
-    pthread_mutex_unlock(&watch->mutex);
-    if (rc < 0)
+        r = start_stream(watch, &why);
+    pthread_mutex_unlock(&watch->lock);
+    if (r < 0)
         fail(watch, &why);
 }
 
@@ -364,7 +364,7 @@ int kube_watch_new(struct kube_client *client, const struct kube_watch_config *c
                    struct kube_watch **ret, struct error *error)
 {
     struct kube_watch *watch = NEW(struct kube_watch);
-    int rc;
+    int r;
 
     watch->client = client;
     watch->kind = config->ref.kind;
@@ -376,15 +376,15 @@ int kube_watch_new(struct kube_client *client, const struct kube_watch_config *c
     watch->metadata_only = config->metadata_only;
     watch->on_event = config->on_event;
     watch->arg = config->arg;
-    pthread_mutex_init(&watch->mutex, NULL);
+    pthread_mutex_init(&watch->lock, NULL);
     known_init(&watch->known);
 
-    pthread_mutex_lock(&watch->mutex);
-    rc = start_stream(watch, error);
-    pthread_mutex_unlock(&watch->mutex);
-    if (rc < 0) {
+    pthread_mutex_lock(&watch->lock);
+    r = start_stream(watch, error);
+    pthread_mutex_unlock(&watch->lock);
+    if (r < 0) {
         kube_watch_free(watch);
-        return rc;
+        return r;
     }
     *ret = watch;
     return 0;
@@ -394,9 +394,9 @@ void kube_watch_free(struct kube_watch *watch)
 {
     if (!watch)
         return;
-    pthread_mutex_lock(&watch->mutex);
+    pthread_mutex_lock(&watch->lock);
     watch->is_stopping = true;
-    pthread_mutex_unlock(&watch->mutex);
+    pthread_mutex_unlock(&watch->lock);
     /* Nothing new is started now: each of these waits for its callback to return. */
     http_stream_free(watch->stream);
     http_timer_free(watch->timer);
@@ -406,7 +406,7 @@ void kube_watch_free(struct kube_watch *watch)
     list_page_done(&watch->page);
     json_stream_free(watch->events);
     known_done(&watch->known);
-    pthread_mutex_destroy(&watch->mutex);
+    pthread_mutex_destroy(&watch->lock);
     free(watch->request_path);
     free(watch->token);
     free(watch->version);

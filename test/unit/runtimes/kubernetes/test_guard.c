@@ -65,8 +65,8 @@
 #define THINGS "/apis/x.io/v1/things?limit=500"
 
 /* Asks the guard for an object. *ret_sent: the last request; free(). */
-static int ask(const struct fake_step *steps, size_t n_steps, const char *object, char **ret_sent,
-               struct error *error)
+static int ask_until(int64_t deadline, const struct fake_step *steps, size_t n_steps,
+                     const char *object, char **ret_sent, struct error *error)
 {
     struct harness harness;
     struct fake_clock clock;
@@ -75,7 +75,7 @@ static int ask(const struct fake_step *steps, size_t n_steps, const char *object
     struct runtime_session *session = NULL;
     _cleanup_value_ const struct value *identity =
         value_pack("{s:s}", "serviceAccountName", "robot");
-    const struct runtime_call call = {.deadline = CLOCK_FOREVER};
+    struct runtime_call call = {.deadline = deadline};
     const struct runtime_scope scope = {.key = {"team", "s"}, .identity = identity};
     _cleanup_value_ const struct value *attributes = NULL;
     int r;
@@ -97,6 +97,31 @@ static int ask(const struct fake_step *steps, size_t n_steps, const char *object
     kube_discovery_free(config.cluster.discovery);
     harness_stop(&harness, true);
     return r;
+}
+
+static int ask(const struct fake_step *steps, size_t n_steps, const char *object, char **ret_sent,
+               struct error *error)
+{
+    return ask_until(CLOCK_FOREVER, steps, n_steps, object, ret_sent, error);
+}
+
+/* What is not listed in the time that the call has is not known. */
+static void waits_no_longer_than_it_may(void)
+{
+    static const struct fake_step steps[] = {
+        GET("/api/v1 ", NAMESPACES),
+        GET("/api/v1/namespaces/demo ", SPACE END),
+        GET("/api ", ALL("{\"metadata\":{},\"versions\":[{\"version\":\"v1\"," HAS(
+                         RESOURCE("configmaps", "ConfigMap")) "}]}")),
+        GET("/apis ", NO_MORE),
+        {.expect = "GET " MAPS, .status = 200, .body = LIST(""), .delay = 1500},
+    };
+    struct error error = {0};
+
+    EXPECT_INT(ask_until(FAKE_CLOCK_START + 500, steps, ARRAY_SIZE(steps), SPACE END, NULL, &error),
+               ERR_CONFLICT, error.message);
+    EXPECT_STR(error.reason, "DeletionGuardTripped", error.message);
+    EXPECT(strstr(error.message, "not known is what it holds of configmaps"), error.message);
 }
 
 /* Of one object in the Namespace: its kind, its metadata, and whether it is in the way. */
@@ -455,8 +480,9 @@ static void fails_where_it_cannot_look(void)
         error.message);
 }
 
-SUITE(kube_guard, TEST(tells_whose_a_content_is), TEST(does_not_ask_for_traces),
-      TEST(looks_as_the_service_account), TEST(says_what_is_in_the_way_and_the_way_out),
+SUITE(kube_guard, TEST(waits_no_longer_than_it_may), TEST(tells_whose_a_content_is),
+      TEST(does_not_ask_for_traces), TEST(looks_as_the_service_account),
+      TEST(says_what_is_in_the_way_and_the_way_out),
       TEST(a_message_is_whole_however_many_kinds_are_refused),
       TEST(says_whose_objects_are_not_known), TEST(reads_all_pages),
       TEST(stops_when_it_knows_enough), TEST(tells_a_vanished_kind_from_an_unknown_one),

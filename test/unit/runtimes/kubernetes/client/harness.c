@@ -93,7 +93,7 @@ void fake_clock_init(struct fake_clock *clock)
     clock->step = 0;
     clock->source = (struct clock_source){.now = fake_now, .monotonic = fake_monotonic};
     atomic_store(&clock->now, 1767323045678); /* 2026-01-02T03:04:05.678Z */
-    atomic_store(&clock->monotonic, 1000000);
+    atomic_store(&clock->monotonic, FAKE_CLOCK_START);
 }
 
 char *harness_folder(void)

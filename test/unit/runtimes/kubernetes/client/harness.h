@@ -30,6 +30,7 @@ void harness_stop(struct harness *harness, bool is_finished);
 extern const struct kube_kind harness_things;
 
 /* A clock that tests set. */
+#define FAKE_CLOCK_START 1000000 /* ms, monotonic */
 struct fake_clock {
     struct clock_source source;
     _Atomic int64_t now, monotonic; /* ms */

@@ -242,9 +242,9 @@ static void tells_its_kinds(void)
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         const struct kube_kind *kind = NULL;
 
-        EXPECT_INT(
-            kube_discovery_find(discovery, rows[i].group_version, rows[i].kind, NULL, &kind, NULL),
-            rows[i].code, rows[i].kind);
+        EXPECT_INT(kube_discovery_find(discovery, rows[i].group_version, rows[i].kind,
+                                       &(struct kube_wait){0}, &kind, NULL),
+                   rows[i].code, rows[i].kind);
         EXPECT_STR(kind ? kind->plural : NULL, rows[i].plural, rows[i].kind);
         EXPECT_INT(kind && kind->namespaced, rows[i].is_namespaced, rows[i].kind);
     }

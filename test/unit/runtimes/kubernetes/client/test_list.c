@@ -1,6 +1,7 @@
 #include "runtimes/kubernetes/client/list.h"
 
 #include "engine/base/str.h"
+#include "runtimes/io/clock.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"
 #include "test/unit/suite.h"
 
@@ -146,4 +147,27 @@ static void asks_for_metadata_alone(void)
     harness_stop(&harness, true);
 }
 
-SUITE(kube_list, TEST(reads_lists), TEST(asks_for_metadata_alone))
+/* The deadline is that of all pages. */
+static void waits_no_longer_than_it_may(void)
+{
+    static const struct fake_step steps[] = {
+        {.status = 200, .body = PAGE("t1", ITEM("a")), .delay = 300},
+        {.status = 200, .body = PAGE("t2", ITEM("b")), .delay = 300},
+        {.status = 200, .body = PAGE("", ITEM("c")), .delay = 300},
+    };
+    _cleanup_buf_ struct buf names = BUF_INIT;
+    struct kube_list list = {.ref = {.kind = &harness_things},
+                             .wait = {.clock = &system_clock},
+                             .on_item = note_name,
+                             .arg = &names};
+    struct harness harness;
+
+    harness_start(&harness, steps, ARRAY_SIZE(steps), NULL);
+    list.wait.deadline = system_clock.monotonic(&system_clock) + 450;
+    EXPECT_INT(kube_list(harness.client, &list, NULL, NULL), ERR_TIMEOUT, names.data);
+    EXPECT_STR(names.data, "a ", "the second came too late");
+    harness_stop(&harness, false);
+}
+
+SUITE(kube_list, TEST(reads_lists), TEST(asks_for_metadata_alone),
+      TEST(waits_no_longer_than_it_may))

@@ -510,8 +510,8 @@ struct search {
 
 static int find(struct search *search)
 {
-    return kube_discovery_find(search->discovery, search->group_version, "Widget", NULL,
-                               &search->kind, &search->error);
+    return kube_discovery_find(search->discovery, search->group_version, "Widget",
+                               &(struct kube_wait){0}, &search->kind, &search->error);
 }
 
 static bool is_found(void *arg)
@@ -538,11 +538,13 @@ static void discovers_a_kind_that_just_came(void)
     discovery = kube_discovery_new(live.harness.client, &system_clock);
     search.discovery = discovery;
     search.group_version = live_text(&live, GROUP "/v1");
-    EXPECT_INT(kube_discovery_find(discovery, "v1", "Namespace", NULL, &kind, &error), 0,
-               error.message);
+    EXPECT_INT(
+        kube_discovery_find(discovery, "v1", "Namespace", &(struct kube_wait){0}, &kind, &error), 0,
+        error.message);
     EXPECT(!kind->namespaced, "cluster-scoped");
-    EXPECT_INT(kube_discovery_find(discovery, "apps/v1", "Deployment", NULL, &kind, &error), 0,
-               error.message);
+    EXPECT_INT(kube_discovery_find(discovery, "apps/v1", "Deployment", &(struct kube_wait){0},
+                                   &kind, &error),
+               0, error.message);
     EXPECT_STR(kind->plural, "deployments", "");
     EXPECT_INT(find(&search), ERR_NOT_FOUND, search.error.message);
     EXPECT_STR(search.error.reason, "KindNotServed", search.error.message);
