@@ -69,8 +69,8 @@ struct runtime_scope {
     bool identity_leaves;         /* only resources with relations.last are left: the identity may
                                      already be deleted */
     bool is_inherited;            /* State was written for an earlier Spec of this name. Delete an
-                                     object only if it has both our ownership label and the recorded
-                                     uid */
+                                     object only if it carries our ownership mark and has the
+                                     recorded uid */
 };
 
 /* A replacement has two objects under one resource id. This names one of them. */

@@ -3,10 +3,10 @@
 #include "engine/base/mem.h"
 #include "engine/base/strmap.h"
 
-/* A graph in the making. */
+/* A graph under construction. */
 struct build {
     uint32_t n_nodes;
-    const struct relations *relations; /* NULL: none */
+    const struct relations *relations; /* relations, or NULL */
     struct graph_edge *edges;
     size_t n_edges, capacity;
 };
@@ -111,7 +111,8 @@ static int by_place(const void *a, const void *b, void *places)
     return x < y ? -1 : x > y;
 }
 
-/* A chain, at whose end everything else hangs: few edges, however many there are. */
+/* Puts the `last` nodes into a chain on whose end all other nodes depend. That takes few edges,
+ * however many nodes there are. */
 static void put_last(struct build *build)
 {
     _cleanup_free_ uint32_t *last = NEW_ARRAY(uint32_t, build->n_nodes + 1);

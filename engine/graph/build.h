@@ -1,6 +1,6 @@
 /*
- * From resources to a graph: what is written (dependsOn), what is referred to ($kusion_path), and
- * what their runtimes know (relations.h).
+ * Builds the graph of a Spec's or a State's resources. Edges come from dependsOn, from references
+ * ($kusion_path), and from the order that runtimes know (relations.h).
  */
 #ifndef ENGINE_GRAPH_BUILD_H
 #define ENGINE_GRAPH_BUILD_H
@@ -10,19 +10,20 @@
 #include "engine/spec/spec.h"
 
 /*
- * Nodes are the Spec's resources, by index. Of relations, those among the first n_resources targets
- * count, which are these; NULL: there are none. ERR_INVALID CyclicDependency.
+ * The nodes are the Spec's resources, by index. The first targets of `relations` are these
+ * resources; relations with other targets are ignored. relations NULL: none. ERR_INVALID
+ * CyclicDependency.
  */
 int graph_from_spec(const struct spec *spec, const struct relations *relations, struct graph **ret,
                     struct error *error);
 
 /*
- * From records (State): dependencies by id, those that are not among the nodes are left out; and
- * relations, whose targets the records are, or NULL. Records can hold no cycle but by damage; an
- * edge that would close one is an error.
+ * The nodes are records of State. A dependency on an id without a record is ignored. The targets of
+ * `relations` are the records; NULL: none. Stored records contain a cycle only if State is damaged:
+ * ERR_INVALID CyclicDependency.
  *
- * For a walk in reverse, which removes: what is `last` then goes after everything else, one by one.
- * Its own dependencies and relations do not count.
+ * The graph is for a walk in reverse, which deletes. Records with relations.last are deleted after
+ * all others, one by one; their own dependencies and relations are ignored.
  */
 struct graph_record {
     const char *id;

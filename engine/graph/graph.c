@@ -32,8 +32,8 @@ void graph_free(struct graph *graph)
     free(graph);
 }
 
-/* Fills the rows in the order of the edges, repeated ones included: after it, row i ends where
- * dependency_start[i] was counted to. */
+/* Fills the rows with all edges, repeated ones too, in the order given. It moves
+ * dependency_start[i] to the end of row i. */
 static void fill_rows(struct graph *graph, const struct graph_edge *edges, size_t n_edges)
 {
     uint32_t *start = graph->dependency_start;
@@ -47,11 +47,12 @@ static void fill_rows(struct graph *graph, const struct graph_edge *edges, size_
         start[i + 1] += start[i];
     for (size_t i = 0; i < n_edges; i++)
         graph->dependencies[start[edges[i].node]++] = edges[i].dependency;
-    memmove(start + 1, start, graph->n_nodes * sizeof(*start)); /* each was moved to the next's */
+    memmove(start + 1, start, graph->n_nodes * sizeof(*start)); /* each start was moved to the start
+                                                                   of the next row */
     start[0] = 0;
 }
 
-/* Closes the gaps that repeated edges leave. */
+/* Drops repeated edges and closes the gaps that they leave. */
 static void drop_repeated(struct graph *graph)
 {
     _cleanup_free_ uint32_t *seen = NEW_ARRAY(uint32_t, graph->n_nodes); /* 1 + node */
@@ -73,7 +74,7 @@ static void drop_repeated(struct graph *graph)
     graph->n_edges = kept;
 }
 
-/* The rows of the other direction, each in ascending order. */
+/* Builds the rows of dependents, each in ascending order. */
 static void reverse_rows(struct graph *graph)
 {
     uint32_t *start = graph->dependent_start;
@@ -99,7 +100,8 @@ static uint32_t *count_dependencies(const struct graph *graph)
     return waiting;
 }
 
-/* Raises ranks along the edges, in any topological order. False: there is a cycle. */
+/* Raises each rank to at least those of the node's dependencies, in topological order. False: the
+ * graph has a cycle. */
 static bool raise_ranks(struct graph *graph)
 {
     _cleanup_free_ uint32_t *waiting = count_dependencies(graph);
@@ -143,7 +145,7 @@ int graph_new(uint32_t n_nodes, const struct graph_edge *edges, size_t n_edges,
 
 /* ---- Order ---- */
 
-/* Each node's place by rank, then number; ret_node the other way round. */
+/* ret_place: each node's place by rank, then by number. ret_node: the node in each place. */
 static void sort_by_rank(const struct graph *graph, uint32_t *ret_place, uint32_t *ret_node)
 {
     _cleanup_free_ uint32_t *start = NEW_ARRAY(uint32_t, UINT16_MAX + 2);
@@ -195,10 +197,10 @@ static int by_position(const void *a, const void *b, void *position)
     uint32_t x = ((uint32_t *)position)[*(const uint32_t *)a];
     uint32_t y = ((uint32_t *)position)[*(const uint32_t *)b];
 
-    return (x < y) - (x > y); /* the last first */
+    return (x < y) - (x > y); /* descending */
 }
 
-/* Marks what root reaches, down to the position lowest, as seen for node. */
+/* Marks the nodes that root reaches, down to position `lowest`, as seen for node. */
 static void mark_reached(const struct reduce *reduce, uint32_t node, uint32_t root, uint32_t lowest)
 {
     const struct graph *graph = reduce->graph;
@@ -219,8 +221,8 @@ static void mark_reached(const struct reduce *reduce, uint32_t node, uint32_t ro
     }
 }
 
-/* Leaves in row what none of the others reaches; returns how many. Only a dependency of a
- * later position can reach one, so these are looked at first. */
+/* Keeps in the row those nodes that no other node of the row reaches; returns how many. A node
+ * reaches only nodes of lower positions, so the highest positions are visited first. */
 static uint32_t reduce_row(const struct reduce *reduce, uint32_t node, uint32_t *row,
                            uint32_t count)
 {

@@ -1,7 +1,7 @@
 /*
- * A queue of small numbers that gives the smallest first: a tree of 64-bit
- * words, each bit of which says whether the word below it has any. Six levels
- * hold 2^32 numbers, so that adding and taking cost the same for all.
+ * A priority queue of numbers, smallest first: a tree of 64-bit words in which each bit says
+ * whether the word below it is not empty. Six levels hold 2^32 numbers, so adding and taking cost
+ * the same for all numbers.
  */
 #ifndef ENGINE_GRAPH_QUEUE_H
 #define ENGINE_GRAPH_QUEUE_H
@@ -12,7 +12,7 @@
 #define QUEUE_LEVELS 6
 
 struct queue {
-    uint64_t *levels[QUEUE_LEVELS]; /* [0] has a bit for each number */
+    uint64_t *levels[QUEUE_LEVELS]; /* levels[0] has a bit for each number */
     unsigned n_levels;
 };
 

@@ -6,10 +6,10 @@
 #include "engine/spec/parse.h"
 
 #define MINUTE            INT64_C(60000)
-#define SHORTEST_DURATION 1000 /* ms, as the schema has it */
+#define SHORTEST_DURATION 1000 /* ms, as in the CRD's schema */
 
-/* unreadable: what a value that is there and no boolean counts as. A Spec with such a value is
- * refused; where only its deletion is left to do, less is deleted rather than more. */
+/* unreadable: the value that a field gets if it is set but not a boolean. A Spec with such a field
+ * is refused. If that Spec is being deleted, the value makes the deletion delete less. */
 static const struct {
     const char *name;
     size_t offset;

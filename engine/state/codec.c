@@ -7,7 +7,7 @@
 
 #define SENSITIVE "sensitive" /* the pointers to what is */
 
-/* NULL or an unknown inside: it cannot be stored. */
+/* NULL and values with VALUE_UNKNOWN inside cannot be stored. */
 static int storable_check(const struct value *value, struct error *error)
 {
     if (!value)
@@ -71,7 +71,8 @@ int state_encode(const struct state *state, struct document *ret, struct error *
     return value_compress(whole, &ret->open, error);
 }
 
-/* What the secret part has to be put in place. *ret is borrowed from it. */
+/* Checks that the secret part belongs to the open part. *ret, borrowed from it, are its values by
+ * pointer. */
 static int secret_check(const struct value *open, const struct value *secret,
                         const struct value **ret, struct error *error)
 {
