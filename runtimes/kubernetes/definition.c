@@ -1,11 +1,10 @@
 /*
- * Is there anything that defines a kind which the server does not serve?
+ * Finds out whether a kind that is not served is still defined.
  *
- * A kind that is not served may be one that was never defined, or one whose
- * definition is gone, and its objects with it. But it may also be out of
- * sight: a version with served: false, an aggregated API whose server is
- * away, an answer of discovery that lacks it for a moment. Then its objects
- * are there still, and must not be taken for gone.
+ * A kind may not be served because it was never defined, or because its CustomResourceDefinition
+ * was deleted; then it has no objects. But the kind may also be unavailable for other reasons: a
+ * version with served: false, an aggregated API whose server is down, a discovery answer that is
+ * incomplete for a moment. Then its objects still exist and must not be treated as deleted.
  */
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
@@ -14,17 +13,19 @@
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/session.h"
 
-#define KNOWN_FOR 1000 /* ms that an answer counts: many targets ask the same at once */
-#define MAX_SEARCHES                                                                             \
-    8                 /* in that time for the Specs of one namespace: each lists all definitions \
-                       */
-#define MAX_NAMES 512 /* of definitions of one group; with more, one is taken to be there */
+#define KNOWN_FOR 1000 /* ms. An answer is kept this long: many targets of one kind ask at once */
+#define MAX_SEARCHES                                                             \
+    8 /* in that time for the Specs of one namespace: each lists all definitions \
+       */
+#define MAX_NAMES                                                                     \
+    512 /* CRDs of one group that are compared; with more, the kind counts as defined \
+         */
 
 struct search {
     struct runtime_session *session;
     const struct runtime_call *call;
     struct object_ref ref;
-    char *suffix; /* ".x.io": how the names of the group's definitions end */
+    char *suffix; /* ".x.io": the suffix of the names of the group's CRDs */
     struct arena arena;
     const char *names[MAX_NAMES];
     size_t n_names;
@@ -57,7 +58,7 @@ static int list_definitions(struct search *search, struct error *error)
     return r < 0 ? r : kube_list(search->session->cluster.client, &list, NULL, error);
 }
 
-/* 1: there is none of that name; 0: *ret is it. */
+/* 0: *ret is the object; 1: there is no object of that name. */
 static int get(struct search *search, const struct kube_kind *kind, const char *name,
                const struct value **ret, struct error *error)
 {
@@ -111,14 +112,14 @@ static int no_server(struct search *search, struct error *error)
 
     if (r != 0)
         return r;
-    /* The API server registers the groups of definitions itself, without a service. */
+    /* The API server registers the groups of CRDs itself, without a service. */
     return value_get(service, "spec") &&
            !value_is(value_path(service, "spec", "service", NULL), VALUE_OBJECT);
 }
 
 /* ---- What was found a moment ago ---- */
 
-/* Searches of one namespace since undefined_before. */
+/* The searches of one namespace since undefined_before. */
 struct searches {
     char *namespace_name;
     unsigned count;
@@ -159,7 +160,8 @@ static bool was_found(struct kube_runtime *runtime, const char *key)
     return was_found;
 }
 
-/* A tenant's kinds that nothing defines cost the API server no more than so much. */
+/* Limits the searches for one namespace, so that a tenant's Specs with undefined kinds cannot
+ * overload the API server. */
 static int count_search(struct kube_runtime *runtime, const char *namespace_name,
                         struct error *error)
 {
@@ -204,7 +206,7 @@ int kube_is_undefined(struct runtime_session *session, const struct value *attri
     int r;
 
     if (!length)
-        return 0; /* the core has no definitions, and loses no kind */
+        return 0; /* the core group has no CRDs, and never loses a kind */
     if (was_found(session->runtime, key))
         return 1;
     r = count_search(session->runtime, session->spec_namespace, error);

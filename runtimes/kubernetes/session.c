@@ -1,4 +1,4 @@
-/* Sessions: for whom requests are made, and what was learnt on the way. */
+/* Sessions: the identity of requests, and answers that later requests use again. */
 #include <stdio.h>
 
 #include "engine/base/mem.h"
@@ -8,7 +8,7 @@
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/session.h"
 
-#define SERVED_WITHIN 10000 /* ms after a definition was seen */
+#define SERVED_WITHIN 10000 /* ms: a kind is served at most this long after its CRD was seen */
 
 /* ---- Lifetime ---- */
 
@@ -17,7 +17,7 @@ const char *kube_service_account(const struct value *identity)
     return value_get_string(identity, "serviceAccountName");
 }
 
-/* Whose objects are, by their label, and whose their fields, by the manager. */
+/* Sets the owner label and the field manager of the Spec. */
 static void name_owner(struct runtime_session *session, const struct spec_key *key)
 {
     char owner[SPEC_HASH_NAME_SIZE];
@@ -115,7 +115,7 @@ static int look_up_account(struct runtime_session *session, const struct runtime
     return r < 0 ? err_copy(error, &problem) : 0;
 }
 
-/* Whether it is known already; then *ret_code is what it came to. */
+/* True if the account was looked up before; *ret_code is the result. */
 static bool is_account_known(struct runtime_session *session, int *ret_code, struct error *error)
 {
     bool is_known;
@@ -137,7 +137,7 @@ int session_check_account(struct runtime_session *session, const struct runtime_
         return 0;
     if (is_account_known(session, &r, error))
         return r;
-    /* Several may ask at once, at first: none waits for another's request. */
+    /* Several threads may look it up at once: none waits for another's request. */
     r = look_up_account(session, call, &problem);
     pthread_mutex_lock(&session->lock);
     if (!session->is_account_known && (r >= 0 || r == ERR_INVALID)) {
