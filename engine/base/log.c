@@ -72,8 +72,8 @@ static bool has_control_character(const char *text)
     return false;
 }
 
-/* Quotes text that contains a newline, or (in a value) a space, so that lines and values have clear
- * ends. */
+/* Quotes text with control characters, and values with spaces, quotes or '='. So a line stays one
+ * line, and the end of a value is clear. */
 static void add_text(struct buf *line, const char *text, bool is_value)
 {
     if (has_control_character(text) || (is_value && (!*text || strpbrk(text, " \"="))))
