@@ -492,7 +492,7 @@ int yaml_read(const char *text, size_t length, const struct value **ret, struct 
     if (count == 1)
         *ret = value_ref(values[0]);
     else
-        code = err_set(error, ERR_INVALID, "Invalid", "%zu YAML documents, and not one", count);
+        code = err_set(error, ERR_INVALID, "Invalid", "%zu YAML documents instead of one", count);
     yaml_free_all(values, count);
     return code;
 }

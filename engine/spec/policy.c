@@ -6,7 +6,7 @@
 #include "engine/spec/parse.h"
 
 #define MINUTE            INT64_C(60000)
-#define SHORTEST_DURATION 1000 /* ms, as in the CRD's schema */
+#define SHORTEST_DURATION 1000 /* ms, as in the API's schema */
 
 /* unreadable: the value that a field gets if it is set but not a boolean. A Spec with such a field
  * is refused. If that Spec is being deleted, the value makes the deletion delete less. */
@@ -71,7 +71,7 @@ static int64_t read_duration(struct check *check, const struct value *fields, co
         check_problem(check, INVALID_SPEC, &place,
                       "\"%s\" is not a duration, such as 1h30m, 10m or 90s", text);
     else
-        check_problem(check, INVALID_SPEC, &place, "\"%s\" is too short: 1s is the least", text);
+        check_problem(check, INVALID_SPEC, &place, "\"%s\" is too short: at least 1s", text);
     return fallback;
 }
 

@@ -24,7 +24,7 @@ int ref_text(const struct value *value, const char **ret, struct error *error)
 
     if (strlen(text) != length)
         return err_set(error, ERR_INVALID, "InvalidReference",
-                       "the reference \"%s\" goes on after a NUL", text);
+                       "the reference \"%s\" contains a NUL", text);
     *ret = text;
     return 0;
 }

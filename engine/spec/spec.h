@@ -7,7 +7,7 @@
  * passes the checks of its type (check.h). Fields of the API that this version does not implement
  * are problems with reason Unsupported; no field is silently ignored.
  *
- * Immutable after parsing. Defaults (api.md) are applied here and not by the CRD's schema, so
+ * Immutable after parsing. Defaults (api.md) are applied here and not by the API's schema, so
  * GitOps tools see no drift.
  */
 #ifndef ENGINE_SPEC_SPEC_H

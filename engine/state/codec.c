@@ -84,10 +84,11 @@ static int secret_check(const struct value *open, const struct value *secret,
     if (r < 0)
         return r;
     if (!value_equal(value_get(open, "serial"), value_get(secret, "serial")))
-        return state_corrupt(error, "the open and the secret part are of different writes");
+        return state_corrupt(error, "the open part and the secret part come from different writes");
     pointers = keys_of(values);
     if (!value_is(values, VALUE_OBJECT) || !value_equal(pointers, value_get(open, SENSITIVE)))
-        return state_corrupt(error, "the secret part has not the values that the open one lacks");
+        return state_corrupt(
+            error, "the values of the secret part are not those that the open part lacks");
     *ret = values;
     return 0;
 }

@@ -73,7 +73,7 @@ int file_lock_take(const struct place *place, int *ret_fd, struct error *error)
         }
         close(fd);
     }
-    return err_set(error, ERR_CONFLICT, "StateLocked", "%s is taken and given back all the time",
+    return err_set(error, ERR_CONFLICT, "StateLocked", "other processes keep taking the lock %s",
                    path);
 }
 

@@ -171,9 +171,10 @@ static int store_read(struct store_file *base, const struct store_call *call, st
 
 static int conflict(const struct file_document *file, struct error *error)
 {
-    return err_set(
-        error, ERR_CONFLICT, "StateConflict", "%s of %s/%s was changed by another meanwhile",
-        document_kind_name(file->name.kind), file->name.spec.namespace_name, file->name.spec.name);
+    return err_set(error, ERR_CONFLICT, "StateConflict",
+                   "%s of %s/%s was changed by another process meanwhile",
+                   document_kind_name(file->name.kind), file->name.spec.namespace_name,
+                   file->name.spec.name);
 }
 
 static int check_journal(const struct file_document *file, struct error *error)
@@ -219,7 +220,7 @@ static int may_change(const struct file_document *file, const struct store_call 
                       struct error *error)
 {
     if (file->mode != STORE_WRITE)
-        return err_set(error, ERR_INVALID, NULL, "the document is open to be read only");
+        return err_set(error, ERR_INVALID, NULL, "the document is open for reading only");
     if (cancel_fired(call->cancel))
         return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call->cancel));
     return check_seen(file, error);
@@ -357,10 +358,10 @@ static int store_append(struct store_file *base, const struct store_call *call, 
         return err_set(error, ERR_NOT_FOUND, NULL, "there is no document to append to");
     if (file->is_damaged)
         return err_set(error, ERR_CORRUPT, FILE_CORRUPT,
-                       "the document is damaged: nothing can be appended");
+                       "the document is damaged: it can be rewritten, but not appended to");
     if (length > JOURNAL_BYTES || file->journal_length > JOURNAL_BYTES - length)
         return err_set(error, ERR_TOO_LARGE, NULL,
-                       "there is no room for another entry until the document is written anew");
+                       "there is no room for another entry until the document is rewritten");
     r = permit_ask(call->permit, call->use, error);
     if (r < 0)
         return r;

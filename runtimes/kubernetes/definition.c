@@ -40,7 +40,8 @@ static int on_item(void *arg, const struct value *item, struct error *error)
         return 0;
     if (search->n_names == MAX_NAMES)
         return err_set(error, ERR_TOO_LARGE, "TooManyDefinitions",
-                       "more definitions end in \"%s\" than are looked at", search->suffix);
+                       "too many CustomResourceDefinitions have names that end in \"%s\"",
+                       search->suffix);
     search->names[search->n_names++] = arena_str(&search->arena, name);
     return 0;
 }
@@ -183,7 +184,7 @@ static int count_search(struct kube_runtime *runtime, const char *namespace_name
     if (!is_too_many)
         return 0;
     return err_set(error, ERR_UNAVAILABLE, "TooManySearches",
-                   "too many kinds that are not served are looked for at once in namespace %s",
+                   "too many kinds of the Specs in namespace %s are not served: fix or remove them",
                    namespace_name);
 }
 

@@ -23,7 +23,7 @@ static int may_change(const struct document_file *file, const struct store_call 
                       struct error *error)
 {
     if (file->mode != STORE_WRITE)
-        return err_set(error, ERR_INVALID, NULL, "the document is open to be read only");
+        return err_set(error, ERR_INVALID, NULL, "the document is open for reading only");
     if (cancel_fired(call->cancel))
         return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call->cancel));
     return permit_ask(call->permit, call->use, error);
@@ -200,7 +200,7 @@ static int documents_append(struct store_file *base, const struct store_call *ca
     }
     if (file->is_damaged)
         return err_set(error, ERR_CORRUPT, DOCUMENT_CORRUPT,
-                       "the document is damaged: nothing can be appended");
+                       "the document is damaged: it can be rewritten, but not appended to");
     r = kube_journal_append(&task, file, bytes, length, error);
     if (r < 0)
         kube_document_set_swept(file, false);

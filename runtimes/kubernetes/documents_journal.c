@@ -267,7 +267,7 @@ static int append_segment(const struct task *task, struct document_file *file,
 
     if (segments->count >= MOST_SEGMENTS)
         return err_set(error, ERR_TOO_LARGE, NULL,
-                       "there is no room for another entry until the document is written anew");
+                       "there is no room for another entry until the document is rewritten");
     r = segment_create(task, file, entry, &name, &version, error);
     if (r < 0)
         return r;

@@ -9,9 +9,10 @@
 #include "runtimes/kubernetes/client/pause.h"
 #include "runtimes/kubernetes/documents_private.h"
 
-#define WRITE_ANNOTATION "api.kusion.io/write" /* annotation: the tag of the object's last write \
-                                                */
-#define BACKOFF_BASE    100                    /* ms */
+#define WRITE_ANNOTATION                                                      \
+    "api.kusion.io/write"   /* annotation: the tag of the object's last write \
+                             */
+#define BACKOFF_BASE    100 /* ms */
 #define BACKOFF_MAXIMUM 5000
 
 void kube_draw_tag(char ret[TAG_SIZE])
@@ -85,7 +86,7 @@ int kube_object_bytes(const struct documents *store, const struct value *object,
     if ((!member || value_is(member, VALUE_NULL)) || (text && base64_decode(to, text, length)))
         return 0;
     return err_set(error, ERR_CORRUPT, DOCUMENT_CORRUPT,
-                   "%s %s/%s is damaged: what it holds cannot be read", kind, store->namespace_name,
+                   "%s %s/%s is damaged: its data cannot be read", kind, store->namespace_name,
                    value_string(value_path(object, "metadata", "name", NULL)));
 }
 
@@ -223,6 +224,6 @@ int kube_document_conflict(const struct document_file *file, const char *message
     const struct documents *store = (const struct documents *)file->base.store;
 
     return err_set(error, ERR_CONFLICT, DOCUMENT_CONFLICT,
-                   "ConfigMap %s/%s was changed by another meanwhile: %s", store->namespace_name,
-                   file->head_name, message);
+                   "ConfigMap %s/%s was changed by another process meanwhile: %s",
+                   store->namespace_name, file->head_name, message);
 }

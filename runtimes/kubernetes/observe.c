@@ -19,8 +19,7 @@ static int look_for_definition(struct runtime_session *session, const struct val
         return r;
     if (r == 0)
         return err_set(error, ERR_UNAVAILABLE, "NotServed",
-                       "whether it is there is not known: %s, though something defines it",
-                       not_served->message);
+                       "it cannot be read: %s, though its kind is defined", not_served->message);
     *ret = (struct observation){.presence = PRESENCE_ABSENT};
     return 0;
 }

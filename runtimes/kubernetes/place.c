@@ -37,7 +37,7 @@ static int place_by(find_kind *find, struct runtime_session *session,
 
     if (!ref.api_version || !ref.kind || !ref.name)
         return err_set(error, ERR_INVALID, "InvalidResource",
-                       "it has no apiVersion, kind or metadata.name to find it by");
+                       "its attributes have no apiVersion, kind or metadata.name");
     r = find(session->cluster.discovery, ref.api_version, ref.kind, call->cancel, &kind, error);
     if (r >= 0)
         *ret = place_in(session, kind, &ref);

@@ -21,7 +21,7 @@ static int check_owner(const struct runtime_target *target, const struct observa
                        "applyset): remove it from one of the two");
     if (seen->terminating)
         return err_set(error, ERR_UNAVAILABLE, "Terminating",
-                       "it is being deleted; it is made again when it is gone");
+                       "it is being deleted; it is created again afterwards");
     return 0;
 }
 

@@ -33,8 +33,8 @@ static int check_doubt(const struct runtime_session *session, const struct recor
     if (prior->status == RECORD_APPLIED || left <= 0)
         return 0;
     return err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
-                   "a request to create it was not answered, and may be carried out yet: it is "
-                   "looked for again in %lld s",
+                   "a request to create it was not answered and may still be carried out: the "
+                   "next look is in %lld s",
                    (long long)(left + 999) / 1000);
 }
 
@@ -82,8 +82,8 @@ int kube_plan_removal(struct runtime_session *session, const struct runtime_targ
     int r;
 
     if (!target->prior)
-        return err_set(error, ERR_INTERNAL, "UnknownIdentity", "%s is to go, and is not recorded",
-                       target->id);
+        return err_set(error, ERR_INTERNAL, "UnknownIdentity",
+                       "%s is to be deleted, but State has no record of it", target->id);
     if (goes_with_namespace(session, identity, call)) {
         *ret = &kube_step_new(session, PLAN_FORGET, target)->base;
         return 0;

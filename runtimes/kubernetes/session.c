@@ -109,7 +109,7 @@ static int look_up_account(struct runtime_session *session, const struct runtime
     r = kube_do(session->cluster.client, &request, NULL, &problem);
     if (r == ERR_NOT_FOUND)
         return err_set(error, ERR_INVALID, "ServiceAccountNotFound",
-                       "the Spec acts as the service account \"%s\", which is not there: kubectl "
+                       "the service account \"%s\" of the Spec does not exist: kubectl "
                        "create serviceaccount %s --namespace=%s",
                        session->service_account, session->service_account, session->spec_namespace);
     return r < 0 ? err_copy(error, &problem) : 0;

@@ -215,11 +215,13 @@ static int join(struct watches *watches, const struct kube_ref *ref,
     int r = 0;
 
     if (!shared && is_full(watches, new->session->spec_namespace))
-        r = err_set(error, ERR_UNAVAILABLE, "TooManyWatches", "as much is watched as may be");
+        r = err_set(error, ERR_UNAVAILABLE, "TooManyWatches",
+                    "there are too many watches: the object is polled");
     else if (!shared)
         r = share(watches, key, ref, new->session, &shared, error);
     else if (shared->is_refused)
-        r = err_set(error, ERR_FORBIDDEN, "AccessDenied", "it may not be watched");
+        r = err_set(error, ERR_FORBIDDEN, "AccessDenied",
+                    "the API server refuses the watch: the object is polled");
     if (r < 0)
         return r;
     new->shared = shared;
@@ -248,7 +250,8 @@ int kube_subscribe(struct runtime_session *session, const struct runtime_target 
     int r;
 
     if (!kube_place_if_known(session, target_identity(target), &place))
-        return err_set(error, ERR_UNAVAILABLE, "KindNotKnown", "its kind was not read yet");
+        return err_set(error, ERR_UNAVAILABLE, "KindNotKnown",
+                       "its kind is not in the discovery cache");
     collection = (struct kube_ref){place.kind, place.namespace_name, NULL, NULL};
     new = NEW(struct runtime_subscription);
     *new = (struct runtime_subscription){
