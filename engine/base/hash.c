@@ -14,8 +14,8 @@ struct hash {
     EVP_MAC_CTX *mac; /* one of the two is set */
 };
 
-/* libcrypto fails here only without memory or without its providers, and
- * neither mends itself. */
+/* libcrypto fails here only if memory or its providers are missing; neither gets better by a retry.
+ * */
 static void must(bool done, const char *what)
 {
     if (done)

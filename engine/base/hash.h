@@ -17,8 +17,10 @@ struct hash; /* one digest in the making */
 struct hash *hash_new(void);
 struct hash *hash_new_keyed(const void *key, size_t length); /* HMAC */
 void hash_add(struct hash *hash, const void *data, size_t length);
-void hash_add_str(struct hash *hash, const char *s); /* with its NUL, so that fields don't run together */
-void hash_finish_hex(struct hash *hash, char ret_hex[HASH_HEX_SIZE]); /* hash may only be freed after */
+void hash_add_str(struct hash *hash, const char *s); /* with its NUL, so that "a","bc" and "ab","c"
+                                                        differ */
+void hash_finish_hex(struct hash *hash, char ret_hex[HASH_HEX_SIZE]); /* afterwards the hash can
+                                                                         only be freed */
 void hash_free(struct hash *hash);
 DEFINE_CLEANUP(struct hash *, hash_free)
 

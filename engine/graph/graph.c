@@ -31,8 +31,8 @@ void graph_free(struct graph *graph)
     free(graph);
 }
 
-/* Fills the rows in the order of the edges, repeated ones included: after it, row i ends where
- * dependency_start[i] was counted to. */
+/* Fills the rows with all edges, repeated ones too, in the order given. It moves
+ * dependency_start[i] to the end of row i. */
 static void fill_rows(struct graph *graph, const struct graph_edge *edges, size_t n_edges)
 {
     uint32_t *start = graph->dependency_start;
@@ -46,11 +46,12 @@ static void fill_rows(struct graph *graph, const struct graph_edge *edges, size_
         start[i + 1] += start[i];
     for (size_t i = 0; i < n_edges; i++)
         graph->dependencies[start[edges[i].node]++] = edges[i].dependency;
-    memmove(start + 1, start, graph->n_nodes * sizeof(*start)); /* each was moved to the next's */
+    memmove(start + 1, start, graph->n_nodes * sizeof(*start)); /* each start was moved to the start
+                                                                   of the next row */
     start[0] = 0;
 }
 
-/* Closes the gaps that repeated edges leave. */
+/* Drops repeated edges and closes the gaps that they leave. */
 static void drop_repeated(struct graph *graph)
 {
     _cleanup_free_ uint32_t *seen = NEW_ARRAY(uint32_t, graph->n_nodes); /* 1 + node */
@@ -72,7 +73,7 @@ static void drop_repeated(struct graph *graph)
     graph->n_edges = kept;
 }
 
-/* The rows of the other direction, each in ascending order. */
+/* Builds the rows of dependents, each in ascending order. */
 static void reverse_rows(struct graph *graph)
 {
     uint32_t *start = graph->dependent_start;
@@ -98,7 +99,8 @@ static uint32_t *count_dependencies(const struct graph *graph)
     return waiting;
 }
 
-/* Raises ranks along the edges, in any topological order. False: there is a cycle. */
+/* Raises each rank to at least those of the node's dependencies, in topological order. False: the
+ * graph has a cycle. */
 static bool raise_ranks(struct graph *graph)
 {
     _cleanup_free_ uint32_t *waiting = count_dependencies(graph);

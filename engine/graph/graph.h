@@ -1,11 +1,11 @@
 /*
- * A directed acyclic graph of resources: nodes are numbers, an edge goes from
- * a node to one that it depends on.
+ * A directed acyclic graph of resources. Nodes are numbers; an edge leads from a node to a node
+ * that it depends on.
  *
- * Stored as compressed rows in both directions; building it and checking it
- * for cycles are linear in nodes + edges. A node's rank is its place in the
- * default order of its runtime (relations.h), raised so that no node ranks
- * below what it depends on: then an order by rank never contradicts an edge.
+ * Edges are stored as compressed rows, in both directions. Building a graph and finding cycles take
+ * time linear in nodes + edges. A node's initial rank is its place in the default order of its runtime
+ * (relations.h). The graph raises it to at least the ranks of the node's dependencies, so an order by
+ * rank never contradicts an edge.
  */
 #ifndef ENGINE_GRAPH_GRAPH_H
 #define ENGINE_GRAPH_GRAPH_H
@@ -29,9 +29,9 @@ struct graph_edge {
 };
 
 /*
- * Edges may repeat (they count once). ranks: of each node, or NULL for 0. name gives a
- * node's name for messages. ERR_INVALID CyclicDependency: "a -> b -> c -> a", the
- * path that closes, the shortest through the first node found in a cycle.
+ * Repeated edges count once. ranks: one for each node; NULL: all 0. name() names a node in
+ * messages. ERR_INVALID CyclicDependency: "a -> b -> c -> a", the shortest cycle through the first
+ * node that was found in one.
  */
 int graph_new(uint32_t n_nodes, const struct graph_edge *edges, size_t n_edges,
               const uint16_t *ranks, const char *(*name)(void *arg, uint32_t node), void *arg,

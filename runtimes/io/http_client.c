@@ -43,15 +43,15 @@ static CURLcode set_blob(CURL *handle, CURLoption option, char *pem)
 
 #define SET(option, value) (result = result ? result : curl_easy_setopt(handle, (option), (value)))
 
-/* What a handle was made with stands until there is another CA. Before curl uses a connection again
- * it compares what the connection was verified by with that of the handle. */
+/* A handle keeps its CA until the client gets another one. Before curl reuses a connection, it
+ * compares the CA that verified the connection with that of the handle. */
 static CURLcode set_ca(struct http_client *client, CURL *handle, bool is_new)
 {
     CURLcode result = CURLE_OK;
 
     pthread_mutex_lock(&client->lock);
     if (client->ca_pem && (is_new || client->has_other_ca)) {
-        /* Else the system's would be trusted too. */
+        /* Otherwise the system's CAs would be trusted, too. */
         SET(CURLOPT_CAINFO, NULL);
         SET(CURLOPT_CAPATH, NULL);
         result = result ? result : set_blob(handle, CURLOPT_CAINFO_BLOB, client->ca_pem);
@@ -90,7 +90,7 @@ static CURLcode set_defaults(struct http_client *client, CURL *handle)
     SET(CURLOPT_TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
     SET(CURLOPT_TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);
     SET(CURLOPT_SOCKOPTFUNCTION, set_socket);
-    /* Both given, so that curl does not look at the environment. */
+    /* Both options are set, so that curl ignores the environment. */
     SET(CURLOPT_PROXY, client->proxy_url ? client->proxy_url : "");
     SET(CURLOPT_NOPROXY, "");
     SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
@@ -147,7 +147,8 @@ void client_give_handle(struct http_client *client, CURL *handle)
         curl_easy_cleanup(handle);
 }
 
-/* What curl allocates is freed by curl_free(): one part of an address, as our own. NULL: none. */
+/* Copies one part of a URL, so that free() works for it (curl's own needs curl_free()). NULL: the
+ * part is missing. */
 static char *url_part(CURLU *url, CURLUPart part)
 {
     char *text, *copy;
@@ -170,8 +171,8 @@ static char *host_in_url(const char *host)
     return strchr(host, ':') && *host != '[' ? str_printf("[%s]", host) : str_new(host);
 }
 
-/* The certificate is verified against the host of the address that curl is given. So that is the
- * server's name, and the connection is led to where the server is. */
+/* curl verifies the certificate against the host of the URL. So the URL has the server's name, and
+ * CURLOPT_CONNECT_TO maps it to the real address. */
 static void set_server_name(struct http_client *client, const char *scheme, const char *port,
                             const char *name)
 {

@@ -27,7 +27,7 @@
 
 static _Thread_local const struct http_loop *current;
 
-/* What curl answers here can only be that it was called wrongly, or has no memory. */
+/* curl fails here only if it was called wrongly or has no memory. */
 static void must(CURLMcode code)
 {
     if (code == CURLM_OK)
@@ -150,7 +150,7 @@ void task_end(struct task *task)
     pthread_mutex_unlock(&loop->lock);
 }
 
-/* The next task of the inbox and what it is told; NULL: the inbox is empty. */
+/* Takes the next task from the inbox, with its notices. NULL: the inbox is empty. */
 static struct task *next_noticed(struct http_loop *loop, unsigned *ret_notices)
 {
     struct task *task;
@@ -178,7 +178,7 @@ static void read_inbox(struct http_loop *loop)
         task->type->notice(task, notices);
 }
 
-/* Tells the tasks whose handles curl is done with. */
+/* Calls finish() of the tasks whose handles curl has finished. */
 static void collect(struct http_loop *loop)
 {
     CURLMsg *message;
@@ -217,7 +217,7 @@ static int sleep_limit(const struct http_loop *loop)
     return (int)(left < most ? left : most);
 }
 
-/* False: the loop is to end. */
+/* Sleeps until there is something to do. False: the loop has to end. */
 static bool rest(struct http_loop *loop)
 {
     int limit;
@@ -292,7 +292,7 @@ static CURLM *multi_new(const struct http_loop_config *config)
     return multi;
 }
 
-/* The thread takes no signals: they are for the main thread, and a broken connection under TLS
+/* Blocks all signals on this thread: the signal thread handles them, and a broken TLS connection
  * would raise SIGPIPE here. */
 static int start_thread(struct http_loop *loop)
 {

@@ -5,12 +5,13 @@
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/step.h"
 
-/* No object has it, and for one that is to be made it is not looked at: so a create is refused
- * where there is one, which server-side apply would merge with otherwise. (Tried on 1.36.) */
+/* The resourceVersion of a create. No object has this version, and the API server ignores it if
+ * there is no object. So a create fails if the object exists; without it, server-side apply would
+ * merge. (Tried on 1.36.) */
 #define NO_VERSION "1"
 
-#define SERVED_LOOK 200 /* ms between two tries of what is served soon */
-#define MAX_TAKES   5   /* of an object that only its status, say, changes of */
+#define SERVED_LOOK 200 /* ms between two attempts while a new kind is not served yet */
+#define MAX_TAKES   5   /* attempts to update an object whose version keeps changing */
 
 /* ---- One request ---- */
 
@@ -19,7 +20,7 @@ struct patch {
     const struct runtime_call *call;
     const struct value *attributes;
     enum kube_apply_mode mode;
-    struct kube_expected expected; /* of TAKE */
+    struct kube_expected expected; /* for KUBE_APPLY_TAKE */
     bool dry_run;
 };
 
@@ -82,7 +83,7 @@ static bool is_not_served(const struct error *error)
     return str_equal(error->reason, "KindNotFound") || str_equal(error->reason, "NotServed");
 }
 
-/* False: there is no time, or no reason, to try once more. */
+/* Waits before the next attempt. False: another attempt is useless, or there is no time. */
 static bool wait_until_served(const struct patch *patch, const struct error *problem)
 {
     int64_t left;
@@ -96,8 +97,8 @@ static bool wait_until_served(const struct patch *patch, const struct error *pro
     return true;
 }
 
-/* Where it is not served, and a definition that was just made says that it will be: once more,
- * after a while. */
+/* Sends the patch. If its kind is not served yet but this session applied its CRD, tries again
+ * until it is. */
 static int send_when_served(const struct patch *patch, const struct value **ret,
                             enum certainty *ret_certainty, struct error *error)
 {
@@ -112,8 +113,8 @@ static int send_when_served(const struct patch *patch, const struct value **ret,
 
 /* ---- An object that changed since it was seen ---- */
 
-/* After a conflict of versions. 1: what was planned for holds still, and *ret_version is its
- * version now; 0: it does not. */
+/* After a conflict of resourceVersions. 1: the fields that we manage are as planned, and
+ * *ret_version is the new version; 0: they changed. */
 static int look_again(const struct kube_step *step, const struct runtime_call *call,
                       char **ret_version, struct error *error)
 {
@@ -131,7 +132,8 @@ static int look_again(const struct kube_step *step, const struct runtime_call *c
     return r;
 }
 
-/* Status updates change the version all the time, and are none of our business. */
+/* Updates the object at the version that was planned for. If only other fields changed since
+ * (status, say), tries again with the new version. */
 static int take(struct patch *patch, const struct kube_step *step, const struct value **ret,
                 enum certainty *ret_certainty, struct error *error)
 {

@@ -12,11 +12,13 @@ struct look {
     struct runtime_session *session;
     const struct runtime_call *call;
     struct content *content;
-    const struct kube_kind *kind; /* that is listed */
+    const struct kube_kind *kind; /* the kind that is being listed */
     bool in_namespace;
-    const struct kube_kinds *kinds; /* all that are listed, in a namespace */
-    char *rights;                   /* how names of rights begin that hints gave; or NULL */
-    struct strmap found;            /* "Kind namespace/name": a list may show one twice */
+    const struct kube_kinds *kinds; /* all kinds that are listed in a namespace */
+    char *rights;                   /* prefix of the roles and bindings that our hints create; or
+                                       NULL */
+    struct strmap found;            /* keys of the objects counted so far: a list may return an
+                                       object twice */
     struct arena arena;
 };
 
@@ -54,7 +56,8 @@ static bool is_kind(const struct kube_kind *kind, const char *group, const char 
     return str_equal(kind->kind, name) && api_group_is(kind->group_version, group);
 }
 
-/* Traces of what goes on. Nobody misses them, so that nobody needs to be allowed to list them. */
+/* Records of activity, which nobody misses. They are not listed, so no right to list them is
+ * needed. */
 static bool is_trace(const struct kube_kind *kind)
 {
     static const char *const kinds[][2] = {{"", "Event"},
@@ -68,7 +71,7 @@ static bool is_trace(const struct kube_kind *kind)
     return false;
 }
 
-/* What is in every namespace without anyone's doing. */
+/* Objects that the cluster creates in every namespace. */
 static bool is_furniture(const struct kube_kind *kind, const char *name)
 {
     static const struct {
@@ -84,7 +87,7 @@ static bool is_furniture(const struct kube_kind *kind, const char *name)
     return false;
 }
 
-/* Made from something else, which has no ownerReference to tell of it. */
+/* Objects that a controller derives from another object without setting an ownerReference. */
 static bool is_derived(const struct kube_kind *kind, const struct value *item)
 {
     static const struct {
@@ -111,7 +114,7 @@ static bool is_same_group(const char *a, const char *b)
     return length_a == length_b && strncmp(group_a, group_b, length_a) == 0;
 }
 
-/* Of a kind that is listed here, too, so that it is looked at itself. */
+/* The owner's kind is listed here, too, so the owner itself is counted. */
 static bool is_listed(const struct look *look, const struct value *owner)
 {
     const char *version = value_get_string(owner, "apiVersion");
@@ -124,7 +127,8 @@ static bool is_listed(const struct look *look, const struct value *owner)
     return false;
 }
 
-/* Its controller is counted in its stead. (One that is in no namespace is not.) */
+/* The object's controller is counted instead of it. A cluster-scoped controller is not counted
+ * here. */
 static bool has_controller(const struct look *look, const struct value *item)
 {
     const struct value *owners = value_path(item, "metadata", "ownerReferences", NULL);
@@ -135,7 +139,7 @@ static bool has_controller(const struct look *look, const struct value *item)
     return false;
 }
 
-/* Whoever followed our hints did not make something of their own here. */
+/* The object was created by a command of our hints. */
 static bool is_hinted(const struct look *look, const char *name)
 {
     return look->rights && str_has_prefix(name, look->rights) &&
@@ -182,7 +186,7 @@ static int on_item(void *arg, const struct value *item, struct error *error)
     return 0;
 }
 
-/* The server answered that it has no such kind, and does not know it by its own list. */
+/* The kind is gone: the server refused it as unknown, and its discovery no longer has it. */
 static bool has_vanished(const struct look *look)
 {
     const struct kube_wait wait = session_wait(look->session, look->call);
@@ -202,7 +206,7 @@ static bool is_over(const struct look *look)
     return session_time_left(look->session, look->call, &left, NULL) < 0;
 }
 
-/* An error only where nothing more can be asked. */
+/* Errors: only if it was cancelled. */
 static int list_kind(struct look *look, const char *namespace_name, struct error *error)
 {
     struct runtime_session *session = look->session;

@@ -1,11 +1,10 @@
 /*
- * Is there anything that defines a kind which the server does not serve?
+ * Finds out whether a kind that is not served is still defined.
  *
- * A kind that is not served may be one that was never defined, or one whose
- * definition is gone, and its objects with it. But it may also be out of
- * sight: a version with served: false, an aggregated API whose server is
- * away, an answer of discovery that lacks it for a moment. Then its objects
- * are there still, and must not be taken for gone.
+ * A kind may not be served because it was never defined, or because its CustomResourceDefinition
+ * was deleted; then it has no objects. But the kind may also be unavailable for other reasons: a
+ * version with served: false, an aggregated API whose server is down, a discovery answer that is
+ * incomplete for a moment. Then its objects still exist and must not be treated as deleted.
  */
 #include <string.h>
 
@@ -36,7 +35,7 @@ struct search {
     struct runtime_session *session;
     const struct runtime_call *call;
     struct object_ref ref;
-    char *suffix; /* ".x.io": how the names of the group's definitions end */
+    char *suffix; /* ".x.io": the suffix of the names of the group's CRDs */
     struct arena arena;
 };
 
@@ -212,14 +211,14 @@ static int no_server(struct search *search, struct error *error)
 
     if (r != 0)
         return r;
-    /* The API server registers the groups of definitions itself, without a service. */
+    /* The API server registers the groups of CRDs itself, without a service. */
     return value_get(service, "spec") &&
            !value_is(value_path(service, "spec", "service", NULL), VALUE_OBJECT);
 }
 
 /* ---- What was found a moment ago ---- */
 
-/* Searches of one namespace since undefined_before. */
+/* The searches of one namespace since undefined_before. */
 struct searches {
     char *namespace_name;
     unsigned count;
@@ -266,7 +265,8 @@ static bool was_found(struct kube_runtime *runtime, const char *key)
     return was_found;
 }
 
-/* A tenant's kinds that nothing defines cost the API server no more than so much. */
+/* Limits the searches for one namespace, so that a tenant's Specs with undefined kinds cannot
+ * overload the API server. */
 static int count_search(struct kube_runtime *runtime, const char *namespace_name,
                         struct error *error)
 {
@@ -288,7 +288,7 @@ static int count_search(struct kube_runtime *runtime, const char *namespace_name
     if (!is_too_many)
         return 0;
     return err_set(error, ERR_UNAVAILABLE, "TooManySearches",
-                   "too many kinds that are not served are looked for at once in namespace %s",
+                   "too many kinds of the Specs in namespace %s are not served: fix or remove them",
                    namespace_name);
 }
 
@@ -312,7 +312,7 @@ int kube_is_undefined(struct runtime_session *session, const struct value *attri
     int r;
 
     if (!length)
-        return 0; /* the core has no definitions, and loses no kind */
+        return 0; /* the core group has no CRDs, and never loses a kind */
     if (was_found(session->runtime, key))
         return 1;
     r = count_search(session->runtime, session->spec_namespace, error);

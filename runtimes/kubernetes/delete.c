@@ -1,10 +1,12 @@
-/* Deletion: by uid, and not of what would take with it what is another's. */
+/* Deletes one object, by its uid. The guard refuses if objects of others would be deleted with it.
+ * */
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/step.h"
 
-/* What carries rights has nothing that depends on it, and whoever deletes it may be unable to look
- * at it afterwards: the answer has to say that it is gone. */
+/* RBAC objects and ServiceAccounts, which have no dependents. After their deletion the Spec's
+ * account may lack the right to read them, so the DELETE's answer must say whether the object is
+ * gone. */
 static bool carries_rights(const struct kube_kind *kind)
 {
     return api_group_is(kind->group_version, "rbac.authorization.k8s.io") ||
@@ -29,8 +31,9 @@ static bool is_status(const struct value *answer)
     return str_equal(value_get_string(answer, "kind"), "Status");
 }
 
-/* What has no finalizers is answered with a Status, or, of a ServiceAccount, as it was last; else
- * the answer is the object as it waits for them. */
+/* The answer to the DELETE of an object without finalizers is a Status, or (for a ServiceAccount)
+ * the object without deletionTimestamp. Otherwise the answer is the object, which waits for its
+ * finalizers. */
 static bool is_gone(const struct kube_ref *place, const struct value *answer)
 {
     return carries_rights(place->kind) &&
@@ -48,10 +51,10 @@ static void observe(const struct kube_step *step, const struct kube_ref *place,
         *ret = (struct observation){.presence = PRESENCE_PRESENT, .uid = str_new(step->uid)};
     else
         kube_observe_object(step->session, answer, true, ret);
-    ret->terminating = true; /* or gone already, which read() tells */
+    ret->terminating = true; /* it may be gone already; read() tells */
 }
 
-/* Absent, where the kind's definition is gone; else as it is. */
+/* Reads the object; it is absent if its kind is no longer defined. */
 static int look(const struct kube_step *step, const struct runtime_call *call,
                 struct runtime_outcome *ret, struct error *error)
 {
@@ -95,7 +98,7 @@ int kube_apply_removal(const struct kube_step *step, const struct runtime_call *
     if (!step->uid)
         return err_set(error, ERR_INTERNAL, "UnknownIdentity", "it has no uid to delete it by");
     if (step->terminating)
-        return look(step, call, ret, error); /* nothing is to be sent any more */
+        return look(step, call, ret, error); /* its deletion was sent before */
     r = kube_place_at_any_version(step->session, step->identity, call, &place, &problem);
     if (r == ERR_NOT_FOUND)
         return look(step, call, ret, error);

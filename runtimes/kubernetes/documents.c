@@ -23,7 +23,7 @@ static int may_change(const struct document_file *file, const struct store_call 
                       struct error *error)
 {
     if (file->mode != STORE_WRITE)
-        return err_set(error, ERR_INVALID, NULL, "the document is open to be read only");
+        return err_set(error, ERR_INVALID, NULL, "the document is open for reading only");
     if (cancel_fired(call->cancel))
         return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call->cancel));
     return permit_ask(call->permit, call->use, error);
@@ -31,7 +31,8 @@ static int may_change(const struct document_file *file, const struct store_call 
 
 /* ---- Reading ---- */
 
-/* Reads what a head says. A damaged document is seen as well: it may be replaced or removed. */
+/* Reads the parts that a head names. A damaged document counts as read: it may be replaced or
+ * removed. */
 static int read_head(const struct task *task, struct document_file *file,
                      const struct value *object, struct document *to, struct error *error)
 {
@@ -62,7 +63,8 @@ static int documents_read(struct store_file *base, const struct store_call *call
     const struct task task = task_of(file, call);
     _cleanup_free_ char *before = NULL;
 
-    /* What is missing may have been removed by a write since the head was read. */
+    /* If a chunk is missing, another write may have removed it since the head was read: reads
+     * again. */
     for (;;) {
         _cleanup_value_ const struct value *object = NULL;
         struct document document = DOCUMENT_INIT;
@@ -110,7 +112,8 @@ static int swap_head(const struct task *task, struct document_file *file, const 
                              : err_copy(error, &problem);
 }
 
-/* Of the head that was seen: its chunks but for those that stay, and its segments. */
+/* Adds the garbage that this write leaves: chunks of the head that was read, except those kept, and
+ * its segments. */
 static void add_seen(const struct document_file *file, const struct head *keep, struct garbage *to)
 {
     kube_garbage_add_chunks(file, &file->seen, keep, to);
@@ -118,7 +121,7 @@ static void add_seen(const struct document_file *file, const struct head *keep, 
         kube_garbage_add(to, PART_SECRET, file->segments.names[i]);
 }
 
-/* Chunks, head: gives the head as it is then, and what is left over, as far as that is known. */
+/* Writes the chunks and then the head. Returns the new head, and the known garbage. */
 static int write_parts(const struct task *task, struct document_file *file,
                        const struct document *document, struct head *head, struct garbage *garbage,
                        bool *ret_is_known, struct error *error)
@@ -129,7 +132,7 @@ static int write_parts(const struct task *task, struct document_file *file,
     if (r == 0)
         r = kube_part_write(task, file, PART_SECRET, &document->secret, head, error);
     if (r == 0 && file->seen.fields[HEAD_CHUNKED] && !is_clean)
-        kube_head_set(head, HEAD_CHUNKED, "true"); /* until they are known to be gone */
+        kube_head_set(head, HEAD_CHUNKED, "true"); /* until the chunks are known to be deleted */
     if (r == 0 && head->fields[HEAD_CHUNKED] && !is_clean)
         *ret_is_known = kube_garbage_find(task, file, head, garbage, NULL) == 0;
     else if (r == 0)
@@ -158,19 +161,19 @@ static int documents_write(struct store_file *base, const struct store_call *cal
     r = write_parts(&task, file, document, &head, &garbage, &is_known, error);
     if (r < 0) {
         kube_head_done(&head);
-        kube_document_set_swept(file, false); /* chunks of this write may be left */
+        kube_document_set_swept(file, false); /* some chunks of this write may remain */
         return r;
     }
     kube_document_forget(file);
     file->seen = head;
-    /* Best effort: the next write or remove goes over them again. */
+    /* Best effort: the next write or removal tries again. */
     if (kube_garbage_remove(&task, &garbage, NULL) < 0)
         is_known = false;
     kube_document_set_swept(file, is_known && (is_chunked || file->seen.fields[HEAD_CHUNKED]));
     return 0;
 }
 
-/* There should be no document: there is none, or it is a conflict. */
+/* Expects that there is no document; ERR_CONFLICT if there is one. */
 static int expect_none(const struct task *task, const struct document_file *file,
                        struct error *error)
 {
@@ -197,7 +200,7 @@ static int documents_append(struct store_file *base, const struct store_call *ca
     }
     if (file->is_damaged)
         return err_set(error, ERR_CORRUPT, DOCUMENT_CORRUPT,
-                       "the document is damaged: nothing can be appended");
+                       "the document is damaged: it can be rewritten, but not appended to");
     r = kube_journal_append(&task, file, bytes, length, error);
     if (r < 0)
         kube_document_set_swept(file, false);
@@ -242,7 +245,8 @@ static int documents_remove(struct store_file *base, const struct store_call *ca
         add_seen(file, NULL, &garbage);
     else
         r = kube_garbage_find(&task, file, NULL, &garbage, error);
-    /* The head first: from then on there is no document, whatever is left of it. */
+    /* The head is deleted first: from then on the document does not exist, whatever garbage is
+     * left. */
     if (r == 0)
         r = remove_head(&task, file, error);
     kube_document_set_swept(file, false);

@@ -1,4 +1,4 @@
-/* The chunks of a document, and what is left over of it: documents_private.h. */
+/* The chunks of a document, and its garbage: documents_private.h. */
 #include <string.h>
 
 #include "engine/base/base64.h"
@@ -10,23 +10,24 @@
 #include "runtimes/kubernetes/documents_private.h"
 
 #define KEY_BYTES "bytes" /* of a chunk's data */
-/* Hexadecimal digits of a part's checksum in its chunks' names: for people who compare. */
+/* Hexadecimal digits of the part's checksum in the names of its chunks, for people who compare
+ * them. */
 #define NAME_DIGITS 12
-/* An annotation of a chunk: of its own bytes, so that a damaged one can be named. */
+/* Annotation of a chunk: the checksum of its own bytes. It tells which chunk is damaged. */
 #define CHECKSUM "api.kusion.io/checksum"
 
 static const struct {
-    const struct kube_kind *kind; /* of the chunks */
+    const struct kube_kind *kind; /* kind of the chunks: ConfigMap or Secret */
     const char *field;
     enum head_field checksum, chunks, tag;
-    char suffix; /* in chunks' names */
+    char suffix; /* letter of the part in the chunks' names */
 } parts[PARTS] = {
     [PART_OPEN] = {&kube_config_maps, "binaryData", HEAD_CHECKSUM, HEAD_CHUNKS, HEAD_TAG, 'o'},
     [PART_SECRET] = {&kube_secrets, "data", HEAD_SECRET_CHECKSUM, HEAD_SECRET_CHUNKS,
                      HEAD_SECRET_TAG, 's'},
 };
 
-/* What the names of all chunks of a part begin with; free(). */
+/* The prefix of the names of a part's chunks; free(). */
 static char *stem_of(const struct document_file *file, const struct head *head, enum part part)
 {
     const char *checksum = head->fields[parts[part].checksum], *tag = head->fields[parts[part].tag];
@@ -147,7 +148,7 @@ static int chunks_write(const struct task *task, const struct document_file *fil
     return r;
 }
 
-/* What the head says of a part of these bytes. */
+/* Sets a part's fields in the head. */
 static void set_part(struct head *head, enum part part, const char *checksum, size_t chunks,
                      const char *tag)
 {
@@ -208,7 +209,7 @@ void kube_garbage_add(struct garbage *to, enum part part, const char *name)
 struct search {
     struct garbage *found;
     enum part part;
-    const char *head_name, *keep; /* what the names to be kept begin with; NULL: none */
+    const char *head_name, *keep; /* prefix of the names to keep; NULL: none */
 };
 
 static int on_item(void *arg, const struct value *item, struct error *error)

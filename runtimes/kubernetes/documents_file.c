@@ -1,4 +1,4 @@
-/* A document that is open, and what is known of it from earlier calls: documents_private.h. */
+/* An open document, and what earlier calls learnt about it: documents_private.h. */
 #include <stdio.h>
 
 #include "engine/base/mem.h"
@@ -9,7 +9,7 @@
 
 /* ---- Names ---- */
 
-/* A part of a name, of which no other part can be made with a slash. */
+/* Adds a text with slashes escaped, so that different parts never give the same name. */
 static void add_escaped(struct buf *to, const char *text)
 {
     for (; *text; text++) {
@@ -86,7 +86,7 @@ struct document_file *kube_document_new(struct documents *store, const struct do
 /* ---- Heads without garbage ---- */
 
 struct swept {
-    char *name, *version; /* of the head: if it is still that */
+    char *name, *version; /* of the head: valid while the head has this version */
 };
 
 void kube_swept_free(struct swept *swept)

@@ -5,7 +5,7 @@
 #include "runtimes/kubernetes/documents_private.h"
 
 #define FORMAT   "2"
-#define KEY_SELF "headChecksum" /* of all that the head says otherwise */
+#define KEY_SELF "headChecksum" /* checksum of the head's other fields */
 
 static const char *const keys[HEAD_FIELDS] = {
     [HEAD_FORMAT] = "format",

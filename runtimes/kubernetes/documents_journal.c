@@ -7,13 +7,15 @@
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/documents_private.h"
 
-#define SEGMENT_BYTES (64u << 10) /* from then on the next one is begun */
+#define SEGMENT_BYTES                                                            \
+    (64u << 10) /* a segment of this size is full: the next entry begins another \
+                 */
 #define MOST_SEGMENTS 64
 
-#define KEY_ENTRIES  "entries"  /* framed: "LENGTH\n", the bytes */
-#define KEY_NEXT     "next"     /* the name of the segment after it */
-#define KEY_CLOSED   "closed"   /* "true": a write that is to replace the entries closed it */
-#define KEY_CHECKSUM "checksum" /* of all that */
+#define KEY_ENTRIES  "entries"  /* the entries, each as "LENGTH\n" and its bytes */
+#define KEY_NEXT     "next"     /* the name of the next segment */
+#define KEY_CLOSED   "closed"   /* "true": closed by a write that is about to replace the entries */
+#define KEY_CHECKSUM "checksum" /* checksum of the other keys */
 
 static void segments_add(struct segments *segments, const char *name)
 {
@@ -43,7 +45,7 @@ static int segment_corrupt(const struct task *task, const char *name, const char
                    task->store->namespace_name, name, how);
 }
 
-/* A text in a Secret's data; false: not base64. NULL: it is not there; free(). */
+/* Reads a text from a Secret's data; free(). *ret NULL: the key is missing. False: not base64. */
 static bool secret_text(const struct value *object, const char *key, char **ret)
 {
     size_t length = 0;
@@ -59,7 +61,7 @@ static bool secret_text(const struct value *object, const char *key, char **ret)
     return true;
 }
 
-/* Adds the entries of a segment to the document; false: they are not framed as they should be. */
+/* Adds the entries of a segment to the document. False: a frame is damaged. */
 static bool add_entries(const struct buf *framed, struct document *to)
 {
     for (size_t at = 0; at < framed->length;) {
@@ -81,7 +83,7 @@ static bool add_entries(const struct buf *framed, struct document *to)
     return true;
 }
 
-/* *ret_next: free(); NULL: it is the last. */
+/* *ret_next: the next segment's name; free(). NULL: this is the last. */
 static int segment_read(const struct task *task, const char *name, struct segments *segments,
                         struct document *to, char **ret_next, struct error *error)
 {
@@ -178,7 +180,7 @@ static const struct value *segment_body(const struct document_file *file, const 
                       kube_object_metadata(file, name, tag, version), "data", data);
 }
 
-/* Swaps the last segment of the chain; what it is then goes into the file. */
+/* Swaps the last segment of the chain, and notes its new content in the file. */
 static int swap_last(const struct task *task, struct document_file *file, const struct buf *entries,
                      const char *next, bool is_closed, struct error *error)
 {
@@ -205,7 +207,7 @@ static int swap_last(const struct task *task, struct document_file *file, const 
     return 0;
 }
 
-/* Swaps the head alone: the first segment is `journal` then. */
+/* Swaps the head alone; `journal` becomes its first segment. */
 static int swap_head(const struct task *task, struct document_file *file, const char *journal,
                      struct error *error)
 {
@@ -219,7 +221,7 @@ static int swap_head(const struct task *task, struct document_file *file, const 
     kube_head_copy(&head, &file->seen);
     kube_head_set(&head, HEAD_JOURNAL, journal);
     kube_head_set(&head, HEAD_CHUNKED,
-                  "true"); /* segments are leftovers, too, of a write that dies */
+                  "true"); /* if a write is killed, its segments become garbage, too */
     body = kube_head_patch(file, &head, tag, file->seen.version);
     r = kube_object_swap(
         task,
@@ -235,7 +237,7 @@ static int swap_head(const struct task *task, struct document_file *file, const 
     return 0;
 }
 
-/* A segment that no chain reaches yet, with one entry. *ret_version: free(). */
+/* Creates a segment with one entry, which no chain names yet. *ret_version: free(). */
 static int segment_create(const struct task *task, const struct document_file *file,
                           const struct buf *entry, char **ret_name, char **ret_version,
                           struct error *error)
@@ -256,7 +258,7 @@ static int segment_create(const struct task *task, const struct document_file *f
     return r;
 }
 
-/* A new segment, then the swap that makes it one of the chain. */
+/* Creates a segment, then swaps the one before it (or the head) to name it. */
 static int append_segment(const struct task *task, struct document_file *file,
                           const struct buf *entry, struct error *error)
 {
@@ -266,7 +268,7 @@ static int append_segment(const struct task *task, struct document_file *file,
 
     if (segments->count >= MOST_SEGMENTS)
         return err_set(error, ERR_TOO_LARGE, NULL,
-                       "there is no room for another entry until the document is written anew");
+                       "there is no room for another entry until the document is rewritten");
     r = segment_create(task, file, entry, &name, &version, error);
     if (r < 0)
         return r;
@@ -315,7 +317,7 @@ int kube_journal_append(const struct task *task, struct document_file *file, con
 
 int kube_journal_close(const struct task *task, struct document_file *file, struct error *error)
 {
-    /* Without a version the chain is damaged: nobody can append to it anyway. */
+    /* Without a version the chain is damaged, and nobody can append to it. */
     if (!file->segments.version)
         return 0;
     return swap_last(task, file, &file->segments.entries, NULL, true, error);

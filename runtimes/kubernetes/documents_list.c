@@ -7,10 +7,10 @@
 struct listing {
     struct documents *store;
     enum document_kind kind;
-    struct strmap found; /* head's name to struct document_file, for its strings */
+    struct strmap found; /* head's name -> struct document_file, which owns the strings */
 };
 
-/* On the request loop's thread; an item may come twice. */
+/* Runs on the request loop's thread. A list may return an item twice. */
 static int on_item(void *arg, const struct value *item, struct error *error)
 {
     struct listing *listing = arg;

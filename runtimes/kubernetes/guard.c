@@ -1,4 +1,5 @@
-/* The guard of deletions: what would go with a Namespace or a CustomResourceDefinition. */
+/* The deletion guard: refuses to delete a Namespace or a CustomResourceDefinition that contains
+ * objects of others. */
 #include <string.h>
 
 #include "engine/base/str.h"
@@ -24,7 +25,8 @@ static void say_foreign(struct buf *to, const struct content *content)
     buf_printf(to, "%s, not of this Spec; ", content->more ? " at least" : "");
 }
 
-/* The right to list all that is there is no small one, and not offered as a command. */
+/* Says which kinds could not be listed. The right to list them all is a broad one, so the message
+ * offers no command that gives it. */
 static void say_refused(struct buf *to, const struct runtime_session *session,
                         const struct content *content)
 {

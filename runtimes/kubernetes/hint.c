@@ -1,8 +1,9 @@
 /*
- * What would give a right that is missing, ready to be typed. It is typed by somebody who trusts
- * us, for a Spec whose author they may not trust. So a command gives the one verb that was refused,
- * on the one kind, in the Spec's own namespace. Of all other rights it is said whose they are to
- * give.
+ * Hints: the kubectl command that grants a missing right, for error messages.
+ *
+ * The person who types the command trusts the operator, but perhaps not the author of the Spec. So
+ * a command grants only the refused verb on the refused kind, in the Spec's own namespace. For all
+ * other rights the message only says who can grant them.
  */
 #include <string.h>
 
@@ -11,11 +12,11 @@
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/session.h"
 
-/* Bytes of each of the two parts of a name, and of the digest that a long one ends in. */
+/* Bytes of each of the two parts of a name, and of the digest that ends a long name. */
 #define PART_BYTES   80
 #define DIGEST_BYTES 16
 
-/* Bytes that are left to the API server's words, at least. */
+/* The message keeps at least so many bytes of the API server's own text. */
 #define LEAST_WORDS 128
 
 char *kube_kind_resource(const struct kube_kind *kind)
@@ -38,8 +39,8 @@ static char *shorten(const char *part)
     return str_printf("%.*s-%.*s", PART_BYTES - DIGEST_BYTES - 1, part, DIGEST_BYTES, digest);
 }
 
-/* Colons part it, as in Kubernetes' own "system:…": no namespace, account or kind has one in its
- * name, so that what is made for one of them is never in the way of another. */
+/* The parts of the name are separated by colons, as in "system:…". Namespaces, accounts and kinds
+ * cannot contain colons, so names of different Specs never collide. */
 char *session_rights_name(const struct runtime_session *session, const char *which)
 {
     _cleanup_free_ char *account =
@@ -51,7 +52,7 @@ char *session_rights_name(const struct runtime_session *session, const char *whi
 
 /* ---- Commands ---- */
 
-/* The verb that was refused, of those that a Spec's requests have; NULL: another. */
+/* The refused verb, if it is one that the operator's requests use; else NULL. */
 static const char *refused_verb(const char *words)
 {
     static const char *const verbs[] = {"get", "list", "watch", "create", "patch", "delete"};
@@ -75,13 +76,14 @@ static char *role_command(const struct runtime_session *session, const char *ver
                       name, verb, resource, in, name, name, in, session->service_account, in);
 }
 
-/* Those of the cluster's own parts: whoever may write there can take all of it over. */
+/* Namespaces of the control plane: a right to write in them amounts to full control of the cluster.
+ * */
 static bool is_system(const char *namespace_name)
 {
     return str_has_prefix(namespace_name, "kube-");
 }
 
-/* refused: "patch resource …". */
+/* Returns the hint. refused: "patch resource …", from the API server's message. */
 static char *way_out(const struct runtime_session *session, const struct kube_ref *place,
                      const char *refused)
 {
@@ -99,9 +101,8 @@ static char *way_out(const struct runtime_session *session, const struct kube_re
 
 /* ---- Errors ---- */
 
-/* A quota, an admission webhook, a privilege that one may not grant: those are refusals that no
- * role takes away. The API server's words for a right that is missing are its own: what follows
- * them; NULL: there are none. */
+/* Finds the refused request in an error; NULL: the error is not a missing right. Quotas, admission
+ * webhooks and privilege escalation are refused in other words, and no role would help. */
 static const char *find_refused(const struct runtime_session *session, const struct error *error)
 {
     _cleanup_free_ char *words = NULL;
@@ -114,7 +115,7 @@ static const char *find_refused(const struct runtime_session *session, const str
     return found ? found + strlen(words) : NULL;
 }
 
-/* The words are shortened rather than the command, which is of no use in part. */
+/* The API server's text is shortened rather than the command, which is useless in part. */
 static size_t room_for_words(const char *way)
 {
     size_t taken = strlen(way);

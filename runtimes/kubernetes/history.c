@@ -7,8 +7,8 @@
 
 /* ---- Versions ---- */
 
-/* A version is the object's uid and resourceVersion; one that has ended says so, too: it is not
- * written any more. */
+/* A version is the object's uid and resourceVersion, and ENDED if the phase is terminal: such a
+ * record never changes. */
 #define ENDED " ended"
 
 static char *version_of(const struct value *object, enum release_phase phase)
@@ -18,8 +18,8 @@ static char *version_of(const struct value *object, enum release_phase phase)
                       release_phase_is_terminal(phase) ? ENDED : "");
 }
 
-/* Takes a version apart: *ret_uid is to be freed, the other borrows from it. False: it has ended.
- */
+/* Splits a version: the caller frees *ret_uid; the resourceVersion borrows from it. False: the
+ * record is in a terminal phase. */
 static bool version_split(const char *version, char **ret_uid, const char **ret_resource_version)
 {
     char *space;
@@ -41,7 +41,7 @@ static int absent(struct error *error)
     return err_set(error, ERR_NOT_FOUND, NULL, "there is no such record");
 }
 
-/* ERR_NOT_FOUND: there is none, or what has its name is none. */
+/* ERR_NOT_FOUND: there is no object of that name, or it is not a record. */
 static int get_record(const struct history_task *task, const struct value **ret,
                       struct error *error)
 {
@@ -188,7 +188,7 @@ static int history_update(struct release_history *base, const struct release_rec
 
 /* ---- Load and list ---- */
 
-/* A task of its own for each revision. */
+/* Loads one revision, with a task of its own. */
 static int load_one(struct release_history *base, const struct spec_key *spec, int64_t revision,
                     const struct store_call *call, struct release_record **ret, char **ret_version,
                     struct error *error)
@@ -209,14 +209,14 @@ static int load_one(struct release_history *base, const struct spec_key *spec, i
                             &record->head.operation);
     record->head.phase = kube_history_phase(object);
     record->own_generation = value_int(value_path(object, "metadata", "generation", NULL), 1);
-    if (record->head.phase != PHASE_NONE) /* else it says only that nothing was written */
+    if (record->head.phase != PHASE_NONE) /* an empty status counts as none */
         record->status = value_ref(value_get(object, "status"));
     *ret_version = version_of(object, record->head.phase);
     *ret = record;
     return 0;
 }
 
-/* The newest that is still there. */
+/* Loads the newest record that still exists. */
 static int load_newest(struct release_history *base, const struct spec_key *spec,
                        const struct store_call *call, struct release_record **ret,
                        char **ret_version, struct error *error)

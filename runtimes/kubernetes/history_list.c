@@ -22,7 +22,7 @@ static bool is_named_by(const struct spec_key *spec, int64_t revision, const cha
     return is;
 }
 
-/* On the request loop's thread; an item may come twice. */
+/* Runs on the request loop's thread. A list may return an item twice. */
 static int on_item(void *arg, const struct value *item, struct error *error)
 {
     struct history_heads *heads = arg;

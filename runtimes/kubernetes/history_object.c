@@ -52,7 +52,6 @@ int kube_history_send(const struct history_task *task, struct kube_request reque
     return kube_do(task->client, &request, ret, error);
 }
 
-/* Adds which Release it is about. */
 int kube_history_about(const struct history_task *task, const struct error *problem,
                        struct error *error)
 {
@@ -119,7 +118,8 @@ static bool is_decided(int r)
     return !is_unknown(r) && r != ERR_EXISTS && r != ERR_CONFLICT;
 }
 
-/* The call's cancel acts before a change, not after. *ret: the object, if it happened. */
+/* Reads the object after a change; the call's cancel is ignored here. *ret: the object, if the
+ * change was made. */
 static int look(const struct history_task *task, const struct history_change *change, bool in_doubt,
                 bool *ret_happened, const struct value **ret, struct error *error)
 {
@@ -154,15 +154,14 @@ static int attempt(const struct history_task *task, const struct history_change 
         .complete_once_sent = true,
     };
 
-    /* A request that hangs leaves time for a look. */
+    /* The request gets a part of the time, so that some is left to read the outcome. */
     return kube_history_send(task, request, kube_history_time_left(task) * 3 / 4, ret, error);
 }
 
-/* Tries until it is known whether it happened. *ret: the object then. */
 int kube_history_carry_out(const struct history_task *task, const struct history_change *change,
                            const struct value **ret, struct error *error)
 {
-    struct error doubt = {0}; /* why it is not known whether it happened */
+    struct error doubt = {0}; /* the error of the attempt whose outcome is not known */
 
     for (unsigned n = 0;; n++) {
         struct error problem = {0}, answer = {0};

@@ -1,4 +1,4 @@
-/* Objects as they are sent, and what is seen of those that are there. */
+/* Builds the objects that are sent, and observations from the objects that are read. */
 #include "engine/base/hash.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
@@ -75,9 +75,9 @@ const struct value *kube_object_prepare(const struct runtime_session *session,
     return with_string(object, "annotations", KUBE_SPEC_ANNOTATION, session->spec);
 }
 
-/* Whose it is, by its marks: a label or an annotation that is there. */
+/* Labels and annotations that tell an object's owner. */
 static const struct {
-    const char *part, *key, *value; /* value: NULL: any */
+    const char *part, *key, *value; /* value NULL: any value */
 } others[] = {
     {"labels", "app.kubernetes.io/managed-by", "Helm"},
     {"labels", "kustomize.toolkit.fluxcd.io/name", NULL},
@@ -104,8 +104,8 @@ static enum kube_owner owner_of(const struct runtime_session *session, const str
     return OWNER_NONE;
 }
 
-/* The digest of the fields that are ours: the same through changes of status, another as soon as
- * someone takes a field. NULL: none is ours. */
+/* The digest of our managed fields. Changes of status do not change it; another manager that takes
+ * a field does. NULL: no field is ours. */
 static char *footprint_of(const struct runtime_session *session, const struct value *object)
 {
     const struct value *entries = value_path(object, "metadata", "managedFields", NULL);

@@ -1,4 +1,4 @@
-/* Looks at what is there: one, or many at once. */
+/* Reads live objects: one, or many with one list. */
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
@@ -7,7 +7,8 @@
 
 /* ---- One ---- */
 
-/* Absent only where nothing defines the kind; else the error says that it is not served. */
+/* The kind is not served. The object is absent if the kind is not defined at all; otherwise it is
+ * an error. */
 static int look_for_definition(struct runtime_session *session, const struct value *attributes,
                                const struct runtime_call *call, const struct error *not_served,
                                struct observation *ret, struct error *error)
@@ -18,13 +19,12 @@ static int look_for_definition(struct runtime_session *session, const struct val
         return r;
     if (r == 0)
         return err_set(error, ERR_UNAVAILABLE, "NotServed",
-                       "whether it is there is not known: %s, though something defines it",
-                       not_served->message);
+                       "it cannot be read: %s, though its kind is defined", not_served->message);
     *ret = (struct observation){.presence = PRESENCE_ABSENT};
     return 0;
 }
 
-/* The kind may have gone since the place was found. problem: what the GET came to. */
+/* The kind may have been removed since discovery. problem: the error of the GET. */
 static int look_again(struct runtime_session *session, const struct value *attributes,
                       const struct runtime_call *call, const struct error *problem,
                       struct observation *ret, struct error *error)
@@ -77,7 +77,7 @@ int kube_read(struct runtime_session *session, const struct runtime_target *targ
 /* Targets of one kind in one namespace. */
 struct group {
     struct runtime_session *session;
-    struct strmap by_name; /* name -> its observation */
+    struct strmap by_name; /* name -> observation */
 };
 
 struct placed {
@@ -102,12 +102,13 @@ static int on_item(void *arg, const struct value *item, struct error *error)
         return 0;
     if (!value_get_string(metadata, "uid"))
         return err_set(error, ERR_INTERNAL, "UnexpectedAnswer", "an object without a uid");
-    observation_done(seen); /* a list that begins again shows it twice */
+    observation_done(seen); /* a list that was restarted returns an object twice */
     kube_observe_object(group->session, item, false, seen);
     return 0;
 }
 
-/* What a whole list does not show is absent. After one that broke off nothing is known. */
+/* After a complete list, the objects that it did not contain are absent. After an incomplete one,
+ * they are unknown. */
 static void conclude(struct group *group, bool is_whole)
 {
     for (struct strmap_entry *e = NULL; (e = strmap_next(&group->by_name, e));) {
@@ -120,7 +121,7 @@ static void conclude(struct group *group, bool is_whole)
     }
 }
 
-/* One list. Of two targets that name one object the second stays unknown. */
+/* Lists one kind in one namespace. If two targets name one object, the second stays unknown. */
 static void observe_group(struct runtime_session *session, const struct runtime_call *call,
                           const struct placed *members, size_t n)
 {
@@ -156,8 +157,8 @@ static int compare_placed(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Those that are alone of their kind and namespace are left to plan(), which looks at them whole.
- */
+/* A target that is the only one of its kind and namespace is left to plan(), which reads it whole.
+ * */
 int kube_prefetch(struct runtime_session *session, const struct runtime_target *targets, size_t n,
                   const struct runtime_call *call, struct observation *ret, struct error *error)
 {

@@ -1,4 +1,4 @@
-/* Where objects are, and requests for them. */
+/* Finds the API path of an object, and sends requests to it. */
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/session.h"
@@ -99,7 +99,7 @@ int session_time_left(const struct runtime_session *session, const struct runtim
 static int explain(struct runtime_session *session, const struct kube_ref *place,
                    struct error *problem, struct error *error)
 {
-    /* The kind may have gone since it was discovered: what tries again asks anew. */
+    /* The kind may have been removed since discovery: a retry discovers it again. */
     if (str_equal(problem->reason, "NotServed"))
         kube_discovery_forget(session->cluster.discovery, place->kind->group_version);
     session_add_hint(session, place, problem);

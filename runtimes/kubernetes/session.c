@@ -1,4 +1,4 @@
-/* Sessions: for whom requests are made, and what was learnt on the way. */
+/* Sessions: the identity of requests, and answers that later requests use again. */
 #include <stdio.h>
 
 #include "engine/base/mem.h"
@@ -7,7 +7,7 @@
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/session.h"
 
-#define SERVED_WITHIN 10000 /* ms after a definition was seen */
+#define SERVED_WITHIN 10000 /* ms: a kind is served at most this long after its CRD was seen */
 
 /* ---- Lifetime ---- */
 
@@ -16,7 +16,7 @@ const char *kube_service_account(const struct value *identity)
     return value_get_string(identity, "serviceAccountName");
 }
 
-/* Whose objects are, by their label, and whose their fields, by the manager. */
+/* Sets the owner label and the field manager of the Spec. */
 static void name_owner(struct runtime_session *session, const struct spec_key *key)
 {
     char owner[SPEC_HASH_NAME_SIZE];

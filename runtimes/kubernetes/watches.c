@@ -10,10 +10,10 @@
 #include "runtimes/kubernetes/client/watch.h"
 #include "runtimes/kubernetes/session.h"
 
-/* A watch holds some 150 bytes for each object of its collection, and service accounts to watch as
- * cost a tenant nothing. */
+/* Limits: a watch holds some 150 bytes for each object of its collection, and a tenant can create
+ * any number of service accounts to watch as. */
 #define MAX_WATCHES      512
-#define MAX_OF_NAMESPACE 64 /* of Specs */
+#define MAX_OF_NAMESPACE 64 /* watches for the Specs of one namespace */
 
 struct runtime_subscription {
     struct runtime_session *session; /* a reference */
@@ -24,15 +24,15 @@ struct runtime_subscription {
 
     /* Under the lock. */
     bool is_gone;
-    unsigned n_due; /* callbacks that run, or are about to */
+    unsigned n_due; /* callbacks that run or are about to run */
     LIST_ENTRY(runtime_subscription) all;
 };
 
-/* One watch, of those that share it. In the map as long as it has subscribers. */
+/* A watch that several subscriptions share. It is in the map as long as it has subscribers. */
 struct shared {
     struct watches *in;
     char *key;            /* "client user path" */
-    char *spec_namespace; /* of the first that asked for it */
+    char *spec_namespace; /* of the first Spec that asked for it */
     LIST_HEAD(, runtime_subscription) subscribers;
     size_t n_subscribers;
     bool is_synced;
@@ -41,8 +41,9 @@ struct shared {
 };
 
 struct watches {
-    pthread_mutex_t lock;      /* of all; not held in callbacks, nor while a watch ends */
-    pthread_cond_t has_called; /* a callback returned */
+    pthread_mutex_t lock;      /* guards everything; not held in callbacks, nor while a watch ends
+                                */
+    pthread_cond_t has_called; /* signalled when a callback returned */
     struct strmap by_key;
 };
 
@@ -90,8 +91,8 @@ static void shared_free(struct shared *shared)
 
 /* ---- Events ---- */
 
-/* Those of that name, or (NULL) all: each is kept from going away until it was called. With the
- * lock. */
+/* The subscriptions of that name, or (NULL) all. n_due keeps each of them until its callback has
+ * run. With the lock. */
 static struct runtime_subscription **take_due(struct shared *shared, const char *name,
                                               size_t *ret_count)
 {
@@ -138,7 +139,7 @@ static struct runtime_subscription **take_event(struct shared *shared, enum kube
         return NULL;
     default:
         shared->is_refused = false;
-        /* What the first list shows has not changed. */
+        /* The objects of the first list have not changed. */
         return shared->is_synced && name ? take_due(shared, name, ret_count) : NULL;
     }
 }
@@ -175,7 +176,7 @@ static bool is_full(const struct watches *watches, const char *spec_namespace)
     return watches->by_key.count >= MAX_WATCHES || count >= MAX_OF_NAMESPACE;
 }
 
-/* With the lock, which keeps events away until all is in place. */
+/* With the lock: events wait until the watch is complete. */
 static int share(struct watches *watches, const char *key, const struct kube_ref *ref,
                  const struct runtime_session *session, struct shared **ret, struct error *error)
 {
@@ -214,15 +215,17 @@ static int join(struct watches *watches, const struct kube_ref *ref,
     int r = 0;
 
     if (!shared && is_full(watches, new->session->spec_namespace))
-        r = err_set(error, ERR_UNAVAILABLE, "TooManyWatches", "as much is watched as may be");
+        r = err_set(error, ERR_UNAVAILABLE, "TooManyWatches",
+                    "there are too many watches: the object is polled");
     else if (!shared)
         r = share(watches, key, ref, new->session, &shared, error);
     else if (shared->is_refused)
-        r = err_set(error, ERR_FORBIDDEN, "AccessDenied", "it may not be watched");
+        r = err_set(error, ERR_FORBIDDEN, "AccessDenied",
+                    "the API server refuses the watch: the object is polled");
     if (r < 0)
         return r;
     new->shared = shared;
-    new->n_due = shared->is_synced; /* the call that says so is due */
+    new->n_due = shared->is_synced; /* its "active" callback is due */
     LIST_INSERT_HEAD(&shared->subscribers, new, all);
     shared->n_subscribers++;
     return 0;
@@ -247,7 +250,8 @@ int kube_subscribe(struct runtime_session *session, const struct runtime_target 
     int r;
 
     if (!kube_place_if_known(session, target_identity(target), &place))
-        return err_set(error, ERR_UNAVAILABLE, "KindNotKnown", "its kind was not read yet");
+        return err_set(error, ERR_UNAVAILABLE, "KindNotKnown",
+                       "its kind is not in the discovery cache");
     collection = (struct kube_ref){place.kind, place.namespace_name, NULL, NULL};
     new = NEW(struct runtime_subscription);
     *new = (struct runtime_subscription){
@@ -266,7 +270,8 @@ int kube_subscribe(struct runtime_session *session, const struct runtime_target 
     return 0;
 }
 
-/* With the lock. The watch, if nobody is left; to be freed without the lock. */
+/* With the lock. Returns the watch if this was its last subscription; the caller frees it without
+ * the lock. */
 static struct shared *leave(struct watches *watches, struct runtime_subscription *subscription)
 {
     struct shared *shared = subscription->shared;

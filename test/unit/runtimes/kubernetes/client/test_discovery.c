@@ -262,5 +262,5 @@ static void asks_once_for_many_threads(void)
 }
 
 SUITE(kube_discovery, TEST(finds_kinds), TEST(looks_again_for_a_new_kind),
-      TEST(tells_absent_from_unknown), TEST(forgets), TEST(forgets_groups_that_are_not_there), TEST(waits_no_longer_than_it_may),
-      TEST(asks_once_for_many_threads))
+      TEST(tells_absent_from_unknown), TEST(forgets), TEST(forgets_groups_that_are_not_there),
+      TEST(waits_no_longer_than_it_may), TEST(asks_once_for_many_threads))
