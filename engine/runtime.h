@@ -13,8 +13,9 @@
  *
  * Unknown values: inputs may contain VALUE_UNKNOWN during plan(), never during apply().
  *
- * Secret values: a runtime sets the sensitive bit (value.h) on values that are secret by nature, such as
- * a generated password. The engine marks every output that was computed from a sensitive input.
+ * Sensitive values: a runtime sets the sensitive bit (value.h) on values that are secret by nature,
+ * such as a generated password. The engine marks every output that was computed from a sensitive
+ * input.
  *
  * Absence: a runtime answers PRESENCE_ABSENT only if the platform confirmed that this object does
  * not exist. A refusal, a timeout and an unknown kind are errors, with PRESENCE_UNKNOWN.
