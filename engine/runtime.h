@@ -138,6 +138,24 @@ void outcome_done(struct runtime_outcome *outcome);
  *
  * It is the first member of a runtime's own struct. It is immutable, and remains valid after its
  * session was closed. Any thread may free it with step_free().
+ *
+ * What plan() sets for each action (x: always; (x): if it is known, or if there is one; -: NULL):
+ *
+ *               attributes  before  after  result  uid   besides
+ *   UNCHANGED       x         x       x     (x)    (x)   is_unrecorded, then memory
+ *   CREATE          x         -       x      x      -    limit
+ *   ADOPT           x         x       x      x     (x)   limit
+ *   UPDATE          x         x       x      x     (x)   limit
+ *   REPLACE         x         x       x      x     (x)   create_first, cannot_create_first, reason
+ *   DELETE          -        (x)      -      -     (x)   limit
+ *   FORGET          -         -       -      -     (x)
+ *   DEFERRED       (x)       (x)      -      -     (x)   reason
+ *
+ * A target with attributes is planned as any action except DELETE and FORGET, one without as
+ * DELETE, FORGET or DEFERRED. `ops` is always set, `extensions` are those of the target. A REPLACE
+ * describes the change as a whole: its `after` and `result` are those of the new object, and `uid`
+ * is that of the old one. plan() for TARGET_OLD then gives DELETE or FORGET, plan() for TARGET_NEW
+ * gives CREATE.
  */
 struct runtime_step {
     const struct runtime_ops *ops;
@@ -162,11 +180,10 @@ struct runtime_step {
                                        */
     const struct value *after;      /* the same fields after the change, VALUE_UNKNOWN if only the
                                        change can tell; NULL: the object is to be deleted */
-    const struct value *result;     /* the result that references see during the plan. With
-                                       RUNTIME_IS_RECORDED, State records it; NULL: read() gives the
-                                       result */
-    const struct value *memory;     /* UNCHANGED with is_unrecorded: private data to record with
-                                       `result`; or NULL */
+    const struct value *result;     /* the result that references see until the change is applied;
+                                       NULL: read() gives it */
+    const struct value *memory;     /* UNCHANGED with is_unrecorded: private data that State
+                                       records; NULL: that of read() */
 };
 
 /* ---- The table ---- */
