@@ -15,6 +15,25 @@
  *
  * Tickets: every begin and every landing gets the next ticket number. A save covers all tickets up
  * to its own.
+ *
+ * The states of a ledger in the phase LEDGER_OPEN, while no thread works. `landed`, `in doubt` and
+ * `withdrawn` may hold at the same time.
+ *
+ *   state      flags           meaning                               ends with
+ *   saved      none of these   the store has all records; the head   a landing
+ *                              may differ (head_changed)
+ *   landed     n_landed        the records have outcomes that the    a save with their ticket
+ *                              store does not have
+ *   in doubt   batch           a save was sent and not answered      the next attempt, which first
+ *                                                                    reads the store
+ *   withdrawn  wants_write,    the store has changes of a begin      the next snapshot
+ *              wants_snapshot  that was answered with an error
+ *   lost       is_lost, no     another process changed State         nothing; the entry is freed
+ *              file            meanwhile                             when all is told
+ *
+ * A ledger is dirty in the states landed, in doubt and withdrawn, and, if it is lost, until its
+ * outcomes are told. It is closed when it has no references and is not dirty. The flag
+ * wants_snapshot alone means that the last entry was too long for the store.
  */
 #ifndef ENGINE_STATE_LEDGER_PRIVATE_H
 #define ENGINE_STATE_LEDGER_PRIVATE_H
