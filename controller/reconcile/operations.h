@@ -53,6 +53,8 @@ struct object_version {
     const char *uid; /* NULL: there is none */
     int64_t generation;
     bool is_deleting;
+    const char *new_version; /* the resourceVersion of an object that is new; NULL: it is not. Only of
+                                operations_tell() */
 };
 
 struct attempt {
@@ -176,9 +178,6 @@ struct operations_stats {
     size_t parked, parked_bytes; /* operations that wait for the world, and what they hold */
 };
 void operations_stats(struct operations *operations, struct operations_stats *ret);
-
-/* There is a new object: the first reconcile of the key finds its resourceVersion in the attempt. */
-void operations_tell_new(struct operations *operations, const char *key, const char *version);
 
 /* Cancels all that there are, and all that come. reason: of static storage. */
 void operations_cancel(struct operations *operations, const char *reason);

@@ -312,11 +312,11 @@ static void it_rests_no_more_when_something_changes(void)
         struct object_version now;
         bool is_asked_for, rests;
     } rows[] = {
-        {"nothing new", {"u", 3, false}, false, true},
-        {"it is asked for", {"u", 3, false}, true, false},
-        {"a newer generation", {"u", 4, false}, false, false},
-        {"it is being deleted", {"u", 3, true}, false, false},
-        {"it is gone", {NULL, 0, false}, false, false},
+        {"nothing new", {"u", 3, false, NULL}, false, true},
+        {"it is asked for", {"u", 3, false, NULL}, true, false},
+        {"a newer generation", {"u", 4, false, NULL}, false, false},
+        {"it is being deleted", {"u", 3, true, NULL}, false, false},
+        {"it is gone", {NULL, 0, false, NULL}, false, false},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -386,7 +386,8 @@ static void what_changes_does_not_wait(void)
     attempt_read(attempt, metadata);
     EXPECT(!attempt_reserve(attempt, 60, &system_clock), "no room");
     operations_leave(attempt);
-    operations_tell(fixture.operations, "ns/a", &(struct object_version){"u", 4, false}, false);
+    operations_tell(fixture.operations, "ns/a", &(struct object_version){"u", 4, false, NULL},
+                    false);
     EXPECT(!attempt_has_no_room(attempt, &system_clock), "a newer generation");
     EXPECT(attempt_reserve(attempt, 40, &system_clock), "which needs less");
     fixture_stop(&fixture);
