@@ -12,15 +12,16 @@
  *
  * Operations hold memory, and there is a budget for all of them. One that is to
  * be begun reserves what it is likely to hold. Where those that run have
- * reserved the budget it waits for room: the attempt stays, without anything
- * but that number, and is begun when room gets free, the oldest first. One that
- * needs more than the budget runs when no other does.
+ * reserved the budget, or those of its namespace a quarter, it waits for room:
+ * the attempt stays, without anything but that number, and is begun when room
+ * gets free, the oldest first. One that needs more than that runs when no other
+ * does, in its namespace or at all.
  *
  * Operations that are parked give way to those that run: where all together
- * hold more than the budget, the largest parked ones are evicted, each by the reconcile of its key: what landed is
- * stored, and the operation is freed; its Release stays as it is. The attempt
- * stays without an operation, and is begun again after a while, as if the
- * process had been restarted.
+ * hold more than the budget, the largest parked ones are evicted, each by the
+ * reconcile of its key: what landed is stored, and the operation is freed; its
+ * Release stays as it is. The attempt stays without an operation, and is begun
+ * again after a while, as if the process had been restarted.
  *
  * Whoever watches the objects tells the table what they are now
  * (operations_tell). An operation of something that is there no more in that

@@ -2,6 +2,9 @@
 #include "controller/reconcile/operations_private.h"
 #include "engine/base/str.h"
 
+/* A namespace has this part of the room for operations that run: a quarter. */
+#define NAMESPACE_SHARE 4
+
 /* ---- What is parked ---- */
 
 /* How much the attempt's operation holds now. Without any lock. */
@@ -81,26 +84,65 @@ void operations_choose(struct operations *operations)
 
 /* ---- Attempts that wait ---- */
 
-/* With the table's lock. NULL: none waits. */
+/* Bytes that are reserved for operations that run, by namespace. The keys are the attempts'. With
+ * the table's lock. */
+static void sum_running(const struct operations *operations, struct strmap *ret)
+{
+    strmap_init(ret);
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->attempts, e));) {
+        const struct attempt *attempt = e->value;
+        const char *namespace_name = attempt->object.namespace_name;
+        uintptr_t sum = (uintptr_t)strmap_get(ret, namespace_name) + attempt->reserved;
+
+        if (attempt->reserved && !attempt->parked)
+            strmap_put(ret, namespace_name, (void *)sum);
+    }
+}
+
+/* Its namespace has a share left, or nothing that runs. */
+static bool has_share(const struct operations *operations, const struct strmap *running,
+                      const struct attempt *attempt, size_t bytes)
+{
+    uintptr_t beside = (uintptr_t)strmap_get(running, attempt->object.namespace_name);
+
+    return !beside || !is_too_much(operations, (beside + bytes) * NAMESPACE_SHARE);
+}
+
+/* The one that has waited for the longest, of those whose namespace has a share left; NULL: none.
+ * With the table's lock. */
 static struct attempt *find_oldest(const struct operations *operations)
 {
     struct attempt *oldest = NULL;
+    struct strmap running;
 
+    if (!operations->n_waiting)
+        return NULL;
+    sum_running(operations, &running);
     for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->attempts, e));) {
         struct attempt *attempt = e->value;
 
-        if (attempt->wants && (!oldest || attempt->ticket < oldest->ticket))
+        if (attempt->wants && (!oldest || attempt->ticket < oldest->ticket) &&
+            has_share(operations, &running, attempt, attempt->wants))
             oldest = attempt;
     }
+    strmap_done(&running);
     return oldest;
 }
 
-/* One that is larger than all the room there is runs alone. With the table's lock. */
+/* Alone, an operation may be larger than all the room there is, and than its namespace's share.
+ * With the table's lock. */
 static bool fits(const struct operations *operations, const struct attempt *attempt, size_t bytes)
 {
-    size_t running = running_beside(operations, attempt);
+    size_t beside = running_beside(operations, attempt);
+    struct strmap running;
+    bool result;
 
-    return !running || !is_too_much(operations, running + bytes);
+    if (beside && is_too_much(operations, beside + bytes))
+        return false;
+    sum_running(operations, &running);
+    result = has_share(operations, &running, attempt, bytes);
+    strmap_done(&running);
+    return result;
 }
 
 /* With the table's lock. */
@@ -121,7 +163,7 @@ bool attempt_reserve(struct attempt *attempt, size_t bytes, const struct clock_s
     bool may;
 
     pthread_mutex_lock(&operations->lock);
-    oldest = operations->n_waiting ? find_oldest(operations) : NULL;
+    oldest = find_oldest(operations);
     may = (!oldest || oldest == attempt || (attempt->ticket && attempt->ticket < oldest->ticket)) &&
           fits(operations, attempt, bytes);
     if (!may && !attempt->ticket) {
@@ -165,7 +207,7 @@ bool attempt_has_no_room(struct attempt *attempt, const struct clock_source *clo
 /* With the table's lock. */
 void operations_give_room(struct operations *operations)
 {
-    struct attempt *oldest = operations->n_waiting ? find_oldest(operations) : NULL;
+    struct attempt *oldest = find_oldest(operations);
 
     if (oldest && fits(operations, oldest, oldest->wants))
         operations->config.enqueue(operations->config.arg, oldest->key);

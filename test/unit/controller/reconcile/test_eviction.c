@@ -372,6 +372,27 @@ static void room_is_given_in_turns(void)
     fixture_stop(&fixture);
 }
 
+/* What runs in one namespace, and does not come to its end, leaves room to the others. */
+static void a_namespace_has_its_share_of_the_room(void)
+{
+    struct fixture fixture;
+    struct attempt *first;
+
+    fixture_start(&fixture, 100);
+    first = reserve(&fixture, "ns/first", 20, true);
+    operations_leave(reserve(&fixture, "ns/second", 10, false));
+    reserve(&fixture, "other/small", 10, true);
+    reserve(&fixture, "other/next", 15, true);
+    operations_leave(reserve(&fixture, "other/more", 1, false));
+    reserve(&fixture, "third/large", 50, true);
+    operations_leave(reserve(&fixture, "fourth/a", 10, false));
+    EXPECT(!was_enqueued(&fixture, "ns/") && !was_enqueued(&fixture, "fourth/"), "no room yet");
+    attempt_end(first);
+    operations_leave(first);
+    EXPECT(was_enqueued(&fixture, "ns/second "), "it waited first");
+    fixture_stop(&fixture);
+}
+
 /* The object is another: it is read again, and says anew what it needs. */
 static void what_changes_does_not_wait(void)
 {
@@ -381,7 +402,7 @@ static void what_changes_does_not_wait(void)
         value_pack("{s:s, s:i}", "uid", "u", "generation", 3);
 
     fixture_start(&fixture, 100);
-    reserve(&fixture, "ns/first", 60, true);
+    reserve(&fixture, "other/first", 60, true);
     attempt = operations_enter(fixture.operations, "ns/a");
     attempt_read(attempt, metadata);
     EXPECT(!attempt_reserve(attempt, 60, &system_clock), "no room");
@@ -396,4 +417,4 @@ static void what_changes_does_not_wait(void)
 SUITE(eviction, TEST(the_largest_goes), TEST(only_what_is_parked_goes),
       TEST(it_rests_longer_each_time), TEST(it_does_not_rest_beyond_its_time),
       TEST(it_rests_no_more_when_something_changes), TEST(room_is_given_in_turns),
-      TEST(what_changes_does_not_wait))
+      TEST(a_namespace_has_its_share_of_the_room), TEST(what_changes_does_not_wait))
