@@ -92,9 +92,8 @@ static void on_change(void *arg, const char *key, const struct informer_object *
     if (now && now->is_generated && controller->kind == RELEASES)
         return;
     if (now)
-        version = (struct object_version){now->uid, now->generation, now->deleting};
-    if (!old && now && now->new_version)
-        operations_tell_new(controller->operations, key, now->new_version);
+        version = (struct object_version){now->uid, now->generation, now->deleting,
+                                          old ? NULL : now->new_version};
     operations_tell(controller->operations, key, &version,
                     old && now && !str_equal(old->trigger, now->trigger));
     workqueue_add(controller->queue, key);

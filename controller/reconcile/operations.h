@@ -12,15 +12,16 @@
  *
  * Operations hold memory, and there is a budget for all of them. One that is to
  * be begun reserves what it is likely to hold. Where those that run have
- * reserved the budget it waits for room: the attempt stays, without anything
- * but that number, and is begun when room gets free, the oldest first. One that
- * needs more than the budget runs when no other does.
+ * reserved the budget, or those of its namespace a quarter, it waits for room:
+ * the attempt stays, without anything but that number, and is begun when room
+ * gets free, the oldest first. One that needs more than that runs when no other
+ * does, in its namespace or at all.
  *
  * Operations that are parked give way to those that run: where all together
- * hold more than the budget, the largest parked ones are evicted, each by the reconcile of its key: what landed is
- * stored, and the operation is freed; its Release stays as it is. The attempt
- * stays without an operation, and is begun again after a while, as if the
- * process had been restarted.
+ * hold more than the budget, the largest parked ones are evicted, each by the
+ * reconcile of its key: what landed is stored, and the operation is freed; its
+ * Release stays as it is. The attempt stays without an operation, and is begun
+ * again after a while, as if the process had been restarted.
  *
  * Whoever watches the objects tells the table what they are now
  * (operations_tell). An operation of something that is there no more in that
@@ -53,6 +54,8 @@ struct object_version {
     const char *uid; /* NULL: there is none */
     int64_t generation;
     bool is_deleting;
+    const char *new_version; /* the resourceVersion of an object that is new; NULL: it is not. Only of
+                                operations_tell() */
 };
 
 struct attempt {
@@ -176,9 +179,6 @@ struct operations_stats {
     size_t parked, parked_bytes; /* operations that wait for the world, and what they hold */
 };
 void operations_stats(struct operations *operations, struct operations_stats *ret);
-
-/* There is a new object: the first reconcile of the key finds its resourceVersion in the attempt. */
-void operations_tell_new(struct operations *operations, const char *key, const char *version);
 
 /* Cancels all that there are, and all that come. reason: of static storage. */
 void operations_cancel(struct operations *operations, const char *reason);

@@ -28,7 +28,7 @@ static int place_for_writing(const struct patch *patch, struct kube_ref *ret, st
 {
     struct object_ref ref = object_ref_of(patch->attributes);
     struct error problem = {0};
-    int r = kube_place_of(patch->session, patch->attributes, patch->call, ret, &problem);
+    int r = kube_ref_of(patch->session, patch->attributes, patch->call, ret, &problem);
 
     if (r == ERR_NOT_FOUND)
         return err_set(error, ERR_INVALID, "KindNotFound",
@@ -43,23 +43,23 @@ static int send(const struct patch *patch, const struct value **ret, enum certai
 {
     static const struct kube_expected none = {NULL, NO_VERSION};
     _cleanup_value_ const struct value *body = NULL;
-    struct kube_ref place;
+    struct kube_ref ref;
     struct kube_request request = {.method = "PATCH",
                                    .content_type = KUBE_APPLY_PATCH,
                                    .field_manager = patch->session->field_manager,
                                    .strict = true,
                                    .force = patch->mode == KUBE_APPLY_TAKE,
                                    .dry_run = patch->dry_run};
-    int r = place_for_writing(patch, &place, error);
+    int r = place_for_writing(patch, &ref, error);
 
     if (r < 0)
         return r;
-    body = kube_object_prepare(patch->session, &place, patch->attributes,
+    body = kube_object_prepare(patch->session, &ref, patch->attributes,
                                patch->mode == KUBE_APPLY_CREATE ? &none : &patch->expected);
     request.body = body;
     if (patch->dry_run)
-        return session_read(patch->session, &place, patch->call, &request, ret, error);
-    return session_change(patch->session, &place, patch->call, &request, ret, ret_certainty, error);
+        return session_read(patch->session, &ref, patch->call, &request, ret, error);
+    return session_change(patch->session, &ref, patch->call, &request, ret, ret_certainty, error);
 }
 
 int kube_dry_run(struct runtime_session *session, const struct value *attributes,

@@ -13,17 +13,17 @@ static bool carries_rights(const struct kube_kind *kind)
            (api_group_is(kind->group_version, "") && str_equal(kind->kind, "ServiceAccount"));
 }
 
-static int send(const struct kube_step *step, const struct kube_ref *place,
+static int send(const struct kube_step *step, const struct kube_ref *ref,
                 const struct runtime_call *call, const struct value **ret,
                 enum certainty *ret_certainty, struct error *error)
 {
     _cleanup_value_ const struct value *body =
         value_pack("{s:s, s:s, s:{s:s}, s:s}", "apiVersion", "v1", "kind", "DeleteOptions",
                    "preconditions", "uid", step->uid, "propagationPolicy",
-                   carries_rights(place->kind) ? "Background" : "Foreground");
+                   carries_rights(ref->kind) ? "Background" : "Foreground");
     struct kube_request request = {.method = "DELETE", .body = body};
 
-    return session_change(step->session, place, call, &request, ret, ret_certainty, error);
+    return session_change(step->session, ref, call, &request, ret, ret_certainty, error);
 }
 
 static bool is_status(const struct value *answer)
@@ -34,16 +34,16 @@ static bool is_status(const struct value *answer)
 /* The answer to the DELETE of an object without finalizers is a Status, or (for a ServiceAccount)
  * the object without deletionTimestamp. Otherwise the answer is the object, which waits for its
  * finalizers. */
-static bool is_gone(const struct kube_ref *place, const struct value *answer)
+static bool is_gone(const struct kube_ref *ref, const struct value *answer)
 {
-    return carries_rights(place->kind) &&
+    return carries_rights(ref->kind) &&
            (is_status(answer) || !value_path(answer, "metadata", "deletionTimestamp", NULL));
 }
 
-static void observe(const struct kube_step *step, const struct kube_ref *place,
+static void observe(const struct kube_step *step, const struct kube_ref *ref,
                     const struct value *answer, struct observation *ret)
 {
-    if (is_gone(place, answer)) {
+    if (is_gone(ref, answer)) {
         *ret = (struct observation){.presence = PRESENCE_ABSENT};
         return;
     }
@@ -64,7 +64,7 @@ static int look(const struct kube_step *step, const struct runtime_call *call,
     return r;
 }
 
-static int delete (const struct kube_step *step, const struct kube_ref *place,
+static int delete (const struct kube_step *step, const struct kube_ref *ref,
                    const struct runtime_call *call, struct runtime_outcome *ret,
                    struct error *error)
 {
@@ -74,7 +74,7 @@ static int delete (const struct kube_step *step, const struct kube_ref *place,
     int r = kube_may_delete(step->session, step->identity, call, &problem);
 
     if (r >= 0)
-        r = send(step, place, call, &answer, &certainty, &problem);
+        r = send(step, ref, call, &answer, &certainty, &problem);
     kube_outcome_doubt(step->session, certainty, ret);
     if (r == ERR_NOT_FOUND) {
         kube_outcome_doubt(step->session, OUTCOME_KNOWN, ret);
@@ -83,14 +83,14 @@ static int delete (const struct kube_step *step, const struct kube_ref *place,
     }
     if (r < 0)
         return err_copy(error, &problem);
-    observe(step, place, answer, &ret->now);
+    observe(step, ref, answer, &ret->now);
     return 0;
 }
 
 int kube_apply_removal(const struct kube_step *step, const struct runtime_call *call,
                        struct runtime_outcome *ret, struct error *error)
 {
-    struct kube_ref place;
+    struct kube_ref ref;
     struct error problem = {0};
     int r;
 
@@ -99,8 +99,8 @@ int kube_apply_removal(const struct kube_step *step, const struct runtime_call *
         return err_set(error, ERR_INTERNAL, "UnknownIdentity", "it has no uid to delete it by");
     if (step->terminating)
         return look(step, call, ret, error); /* its deletion was sent before */
-    r = kube_place_at_any_version(step->session, step->identity, call, &place, &problem);
+    r = kube_ref_at_any_version(step->session, step->identity, call, &ref, &problem);
     if (r == ERR_NOT_FOUND)
         return look(step, call, ret, error);
-    return r < 0 ? err_copy(error, &problem) : delete (step, &place, call, ret, error);
+    return r < 0 ? err_copy(error, &problem) : delete (step, &ref, call, ret, error);
 }

@@ -13,9 +13,9 @@ static bool is_let_go(const struct value *object)
                      "disabled");
 }
 
-static bool is_namespace(const struct kube_ref *place)
+static bool is_namespace(const struct kube_ref *ref)
 {
-    return str_equal(place->kind->kind, "Namespace");
+    return str_equal(ref->kind->kind, "Namespace");
 }
 
 static void say_foreign(struct buf *to, const struct content *content)
@@ -45,7 +45,7 @@ static void say_unknown(struct buf *to, const struct content *content)
     buf_add_str(to, "; ");
 }
 
-static char *explain(const struct runtime_session *session, const struct kube_ref *place,
+static char *explain(const struct runtime_session *session, const struct kube_ref *ref,
                      const struct content *content)
 {
     struct buf text = BUF_INIT;
@@ -58,31 +58,30 @@ static char *explain(const struct runtime_session *session, const struct kube_re
     if (content->unknown.count)
         say_unknown(&text, content);
     buf_printf(&text, "to delete it with all that it holds: kubectl annotate %s %s %s=disabled",
-               is_namespace(place) ? "namespace" : "crd", place->name,
-               KUBE_DELETION_GUARD_ANNOTATION);
+               is_namespace(ref) ? "namespace" : "crd", ref->name, KUBE_DELETION_GUARD_ANNOTATION);
     return buf_take(&text);
 }
 
-static int trip(const struct runtime_session *session, const struct kube_ref *place,
+static int trip(const struct runtime_session *session, const struct kube_ref *ref,
                 const struct content *content, struct error *error)
 {
-    _cleanup_free_ char *why = explain(session, place, content);
+    _cleanup_free_ char *why = explain(session, ref, content);
 
     return err_set(error, ERR_CONFLICT, "DeletionGuardTripped", "%s", why);
 }
 
-static int look_into(struct runtime_session *session, const struct kube_ref *place,
+static int look_into(struct runtime_session *session, const struct kube_ref *ref,
                      const struct value *object, const struct runtime_call *call,
                      struct error *error)
 {
     struct content content = {0};
-    int r = is_namespace(place) ? content_of_namespace(session, place->name, call, &content, error)
-                                : content_of_definition(session, object, call, &content, error);
+    int r = is_namespace(ref) ? content_of_namespace(session, ref->name, call, &content, error)
+                              : content_of_definition(session, object, call, &content, error);
 
     if (r < 0)
         err_wrap(error, "looking at what would go with it");
     else if (!content_is_clear(&content))
-        r = trip(session, place, &content, error);
+        r = trip(session, ref, &content, error);
     content_done(&content);
     return r;
 }
@@ -90,22 +89,22 @@ static int look_into(struct runtime_session *session, const struct kube_ref *pla
 int kube_may_delete(struct runtime_session *session, const struct value *attributes,
                     const struct runtime_call *call, struct error *error)
 {
-    const struct object_ref ref = object_ref_of(attributes);
-    bool is_guarded = object_ref_is_namespace(&ref) || object_ref_is_definition(&ref);
+    const struct object_ref named = object_ref_of(attributes);
+    bool is_guarded = object_ref_is_namespace(&named) || object_ref_is_definition(&named);
     _cleanup_value_ const struct value *object = NULL;
-    struct kube_ref place;
+    struct kube_ref ref;
     struct kube_request request = {.method = "GET"};
     struct error problem = {0};
     int r;
 
     if (!is_guarded || is_let_go(attributes))
         return 0;
-    r = kube_place_at_any_version(session, attributes, call, &place, &problem);
+    r = kube_ref_at_any_version(session, attributes, call, &ref, &problem);
     if (r >= 0)
-        r = session_read(session, &place, call, &request, &object, &problem);
+        r = session_read(session, &ref, call, &request, &object, &problem);
     if (r == ERR_NOT_FOUND)
         return 0;
     if (r < 0)
         return err_copy(error, &problem);
-    return is_let_go(object) ? 0 : look_into(session, &place, object, call, error);
+    return is_let_go(object) ? 0 : look_into(session, &ref, object, call, error);
 }

@@ -84,11 +84,11 @@ static bool is_system(const char *namespace_name)
 }
 
 /* Returns the hint. refused: "patch resource …", from the API server's message. */
-static char *way_out(const struct runtime_session *session, const struct kube_ref *place,
+static char *way_out(const struct runtime_session *session, const struct kube_ref *ref,
                      const char *refused)
 {
-    const char *in = place->namespace_name, *verb = refused_verb(refused);
-    _cleanup_free_ char *resource = kube_kind_resource(place->kind), *command = NULL;
+    const char *in = ref->namespace_name, *verb = refused_verb(refused);
+    _cleanup_free_ char *resource = kube_kind_resource(ref->kind), *command = NULL;
 
     if (!in)
         return str_new("; it is in no namespace: such a right is the cluster administrators' to "
@@ -123,7 +123,7 @@ static size_t room_for_words(const char *way)
     return taken + LEAST_WORDS < ERROR_MESSAGE_SIZE ? ERROR_MESSAGE_SIZE - taken : LEAST_WORDS;
 }
 
-void session_add_hint(const struct runtime_session *session, const struct kube_ref *place,
+void session_add_hint(const struct runtime_session *session, const struct kube_ref *ref,
                       struct error *error)
 {
     const char *refused = find_refused(session, error);
@@ -132,7 +132,7 @@ void session_add_hint(const struct runtime_session *session, const struct kube_r
 
     if (!refused)
         return;
-    way = way_out(session, place, refused);
+    way = way_out(session, ref, refused);
     str_copy(words, room_for_words(way), error->message);
     err_set(error, ERR_FORBIDDEN, "AccessDenied", "%s%s", words, way);
 }

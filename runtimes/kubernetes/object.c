@@ -57,14 +57,13 @@ const struct value *kube_object_mark(const struct value *object)
 }
 
 const struct value *kube_object_prepare(const struct runtime_session *session,
-                                        const struct kube_ref *place,
-                                        const struct value *attributes,
+                                        const struct kube_ref *ref, const struct value *attributes,
                                         const struct kube_expected *expected)
 {
     const struct value *object = kube_object_project(attributes);
 
-    if (place->namespace_name)
-        object = with_string(object, "namespace", NULL, place->namespace_name);
+    if (ref->namespace_name)
+        object = with_string(object, "namespace", NULL, ref->namespace_name);
     else if (value_path(object, "metadata", "namespace", NULL))
         object = without(object, "metadata", "namespace", NULL);
     if (expected->uid)

@@ -30,10 +30,10 @@ static int look_again(struct runtime_session *session, const struct value *attri
                       struct observation *ret, struct error *error)
 {
     struct error not_served = {0};
-    struct kube_ref place;
+    struct kube_ref ref;
 
     if (str_equal(problem->reason, "NotServed") &&
-        kube_place_at_any_version(session, attributes, call, &place, &not_served) == ERR_NOT_FOUND)
+        kube_ref_at_any_version(session, attributes, call, &ref, &not_served) == ERR_NOT_FOUND)
         return look_for_definition(session, attributes, call, &not_served, ret, error);
     return err_copy(error, problem);
 }
@@ -43,15 +43,15 @@ int kube_look(struct runtime_session *session, const struct value *attributes, b
 {
     _cleanup_value_ const struct value *object = NULL;
     struct kube_request request = {.method = "GET", .accept = whole ? NULL : KUBE_METADATA};
-    struct kube_ref place;
+    struct kube_ref ref;
     struct error problem = {0};
-    int r = kube_place_at_any_version(session, attributes, call, &place, &problem);
+    int r = kube_ref_at_any_version(session, attributes, call, &ref, &problem);
 
     if (r == ERR_NOT_FOUND)
         return look_for_definition(session, attributes, call, &problem, ret, error);
     if (r < 0)
         return err_copy(error, &problem);
-    r = session_read(session, &place, call, &request, &object, &problem);
+    r = session_read(session, &ref, call, &request, &object, &problem);
     if (r == ERR_NOT_FOUND)
         *ret = (struct observation){.presence = PRESENCE_ABSENT};
     else if (r < 0)
@@ -81,7 +81,7 @@ struct group {
 };
 
 struct placed {
-    struct kube_ref place;
+    struct kube_ref ref;
     struct observation *seen;
     size_t index;
 };
@@ -125,9 +125,9 @@ static void conclude(struct group *group, bool is_whole)
 static void observe_group(struct runtime_session *session, const struct runtime_call *call,
                           const struct placed *members, size_t n)
 {
-    const struct kube_ref *place = &members[0].place;
+    const struct kube_ref *ref = &members[0].ref;
     struct group group = {session, STRMAP_INIT};
-    struct kube_list list = {.ref = {place->kind, place->namespace_name, NULL, NULL},
+    struct kube_list list = {.ref = {ref->kind, ref->namespace_name, NULL, NULL},
                              .metadata_only = true,
                              .impersonate = session->impersonate,
                              .for_tenant = true,
@@ -136,8 +136,8 @@ static void observe_group(struct runtime_session *session, const struct runtime_
                              .arg = &group};
 
     for (size_t i = 0; i < n; i++)
-        if (!strmap_get(&group.by_name, members[i].place.name))
-            strmap_put(&group.by_name, members[i].place.name, members[i].seen);
+        if (!strmap_get(&group.by_name, members[i].ref.name))
+            strmap_put(&group.by_name, members[i].ref.name, members[i].seen);
     conclude(&group, kube_list(session->cluster.client, &list, NULL, NULL) >= 0);
     strmap_done(&group.by_name);
 }
@@ -145,12 +145,12 @@ static void observe_group(struct runtime_session *session, const struct runtime_
 static int compare_placed(const void *a, const void *b)
 {
     const struct placed *x = a, *y = b;
-    const char *in_x = x->place.namespace_name ? x->place.namespace_name : "";
-    const char *in_y = y->place.namespace_name ? y->place.namespace_name : "";
+    const char *in_x = x->ref.namespace_name ? x->ref.namespace_name : "";
+    const char *in_y = y->ref.namespace_name ? y->ref.namespace_name : "";
     int order;
 
-    if (x->place.kind != y->place.kind)
-        return (uintptr_t)x->place.kind < (uintptr_t)y->place.kind ? -1 : 1;
+    if (x->ref.kind != y->ref.kind)
+        return (uintptr_t)x->ref.kind < (uintptr_t)y->ref.kind ? -1 : 1;
     order = str_compare(&in_x, &in_y);
     if (order)
         return order;
@@ -169,14 +169,14 @@ int kube_prefetch(struct runtime_session *session, const struct runtime_target *
     if (r < 0)
         return r;
     for (size_t i = 0; i < n; i++)
-        if (kube_place_at_any_version(session, target_identity(&targets[i]), call,
-                                      &all[count].place, NULL) >= 0) {
+        if (kube_ref_at_any_version(session, target_identity(&targets[i]), call, &all[count].ref,
+                                    NULL) >= 0) {
             all[count].seen = &ret[i];
             all[count++].index = i;
         }
     qsort(all, count, sizeof(*all), compare_placed);
     for (size_t first = 0, end; first < count; first = end) {
-        for (end = first + 1; end < count && is_same_group(&all[first].place, &all[end].place);)
+        for (end = first + 1; end < count && is_same_group(&all[first].ref, &all[end].ref);)
             end++;
         if (end - first > 1)
             observe_group(session, call, all + first, end - first);

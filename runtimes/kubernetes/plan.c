@@ -32,10 +32,10 @@ static int check_owner(const struct runtime_target *target, const struct observa
 static bool is_of_new_kind(struct runtime_session *session, const struct runtime_target *target,
                            const struct runtime_call *call)
 {
-    struct kube_ref place;
+    struct kube_ref ref;
 
-    return !target->prior && kube_place_at_any_version(session, target->attributes, call, &place,
-                                                       NULL) == ERR_NOT_FOUND;
+    return !target->prior &&
+           kube_ref_at_any_version(session, target->attributes, call, &ref, NULL) == ERR_NOT_FOUND;
 }
 
 static int look(struct runtime_session *session, const struct runtime_target *target,

@@ -1,5 +1,5 @@
 /*
- * Declarations that the files of this runtime share: sessions, places of objects, and requests.
+ * Declarations that the files of this runtime share: sessions, references to objects, and requests.
  *
  * A session is reference-counted: the engine, each step and each subscription hold a reference. The
  * session has no cancel and no deadline of its own; each call brings them. Reads end at the call's
@@ -81,37 +81,39 @@ int session_check_account(struct runtime_session *session, const struct runtime_
                           struct error *error);
 void kube_forget_accounts(struct kube_runtime *runtime);
 
-/* ---- place.c ---- */
+/* ---- reference.c ---- */
 
 /* The attributes that name a target's object: the desired or the recorded ones. NULL: there are
  * none. */
 const struct value *target_identity(const struct runtime_target *target);
 
-/* The API path of an object: its kind, and its namespace (by default the Spec's own). Borrowed from
- * the attributes, the session and the discovery. ERR_NOT_FOUND KindNotServed. */
-int kube_place_of(struct runtime_session *session, const struct value *attributes,
-                  const struct runtime_call *call, struct kube_ref *ret, struct error *error);
+/* The reference to an object: its kind, its namespace (by default the Spec's own), its name. Borrowed
+ * from the attributes, the session and the discovery. ERR_NOT_FOUND KindNotServed. */
+int kube_ref_of(struct runtime_session *session, const struct value *attributes,
+                const struct runtime_call *call, struct kube_ref *ret, struct error *error);
 /* The same; if its version is no longer served, through another version of its group. */
-int kube_place_at_any_version(struct runtime_session *session, const struct value *attributes,
-                              const struct runtime_call *call, struct kube_ref *ret,
-                              struct error *error);
+int kube_ref_at_any_version(struct runtime_session *session, const struct value *attributes,
+                            const struct runtime_call *call, struct kube_ref *ret,
+                            struct error *error);
 /* The same, from what is known without a request. False: not known. */
-bool kube_place_if_known(struct runtime_session *session, const struct value *attributes,
-                         struct kube_ref *ret);
+bool kube_ref_if_known(struct runtime_session *session, const struct value *attributes,
+                       struct kube_ref *ret);
 bool kube_is_in_namespace(struct runtime_session *session, const struct value *attributes,
                           const char *namespace_name, const struct runtime_call *call);
+
+/* ---- request.c ---- */
 
 /*
  * A read or a dry-run of one object, as the Spec's service account. It completes `request`. An
  * error of missing rights includes a hint (hint.c). ERR_UNAVAILABLE UnexpectedAnswer: the answer is
  * not the requested object.
  */
-int session_read(struct runtime_session *session, const struct kube_ref *place,
+int session_read(struct runtime_session *session, const struct kube_ref *ref,
                  const struct runtime_call *call, struct kube_request *request,
                  const struct value **ret, struct error *error);
 /* The same for a change. *ret_certainty is set after errors, too: KNOWN if the change was made,
  * NOT_SENT if nothing was changed. */
-int session_change(struct runtime_session *session, const struct kube_ref *place,
+int session_change(struct runtime_session *session, const struct kube_ref *ref,
                    const struct runtime_call *call, struct kube_request *request,
                    const struct value **ret, enum certainty *ret_certainty, struct error *error);
 /* As long as the call may take. */
@@ -125,7 +127,7 @@ int session_time_left(const struct runtime_session *session, const struct runtim
 
 /* If the error is a missing right: adds the command that grants it, or says who can grant it, and
  * sets the reason AccessDenied. */
-void session_add_hint(const struct runtime_session *session, const struct kube_ref *place,
+void session_add_hint(const struct runtime_session *session, const struct kube_ref *ref,
                       struct error *error);
 /* The name of roles and bindings in the commands of hints. All names of one service account begin
  * with the name for which = "". */
@@ -144,7 +146,7 @@ struct kube_expected {
 /* The object to send: the attributes, the namespace and the owner's marks, without fields that the
  * server sets. */
 const struct value *kube_object_prepare(const struct runtime_session *session,
-                                        const struct kube_ref *place,
+                                        const struct kube_ref *ref,
                                         const struct value *attributes,
                                         const struct kube_expected *expected);
 

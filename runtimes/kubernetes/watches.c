@@ -244,18 +244,18 @@ int kube_subscribe(struct runtime_session *session, const struct runtime_target 
 {
     struct watches *watches = session->runtime->watches;
     struct runtime_subscription *new;
-    struct kube_ref place;
+    struct kube_ref ref;
     struct kube_ref collection;
     bool is_in_force;
     int r;
 
-    if (!kube_place_if_known(session, target_identity(target), &place))
+    if (!kube_ref_if_known(session, target_identity(target), &ref))
         return err_set(error, ERR_UNAVAILABLE, "KindNotKnown",
                        "its kind is not in the discovery cache");
-    collection = (struct kube_ref){place.kind, place.namespace_name, NULL, NULL};
+    collection = (struct kube_ref){ref.kind, ref.namespace_name, NULL, NULL};
     new = NEW(struct runtime_subscription);
     *new = (struct runtime_subscription){
-        .session = session_ref(session), .name = str_new(place.name), .on_event = fn, .arg = arg};
+        .session = session_ref(session), .name = str_new(ref.name), .on_event = fn, .arg = arg};
     pthread_mutex_lock(&watches->lock);
     r = join(watches, &collection, new, error);
     is_in_force = new->n_due;

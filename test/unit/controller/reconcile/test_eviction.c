@@ -312,11 +312,11 @@ static void it_rests_no_more_when_something_changes(void)
         struct object_version now;
         bool is_asked_for, rests;
     } rows[] = {
-        {"nothing new", {"u", 3, false}, false, true},
-        {"it is asked for", {"u", 3, false}, true, false},
-        {"a newer generation", {"u", 4, false}, false, false},
-        {"it is being deleted", {"u", 3, true}, false, false},
-        {"it is gone", {NULL, 0, false}, false, false},
+        {"nothing new", {"u", 3, false, NULL}, false, true},
+        {"it is asked for", {"u", 3, false, NULL}, true, false},
+        {"a newer generation", {"u", 4, false, NULL}, false, false},
+        {"it is being deleted", {"u", 3, true, NULL}, false, false},
+        {"it is gone", {NULL, 0, false, NULL}, false, false},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -372,6 +372,27 @@ static void room_is_given_in_turns(void)
     fixture_stop(&fixture);
 }
 
+/* What runs in one namespace, and does not come to its end, leaves room to the others. */
+static void a_namespace_has_its_share_of_the_room(void)
+{
+    struct fixture fixture;
+    struct attempt *first;
+
+    fixture_start(&fixture, 100);
+    first = reserve(&fixture, "ns/first", 20, true);
+    operations_leave(reserve(&fixture, "ns/second", 10, false));
+    reserve(&fixture, "other/small", 10, true);
+    reserve(&fixture, "other/next", 15, true);
+    operations_leave(reserve(&fixture, "other/more", 1, false));
+    reserve(&fixture, "third/large", 50, true);
+    operations_leave(reserve(&fixture, "fourth/a", 10, false));
+    EXPECT(!was_enqueued(&fixture, "ns/") && !was_enqueued(&fixture, "fourth/"), "no room yet");
+    attempt_end(first);
+    operations_leave(first);
+    EXPECT(was_enqueued(&fixture, "ns/second "), "it waited first");
+    fixture_stop(&fixture);
+}
+
 /* The object is another: it is read again, and says anew what it needs. */
 static void what_changes_does_not_wait(void)
 {
@@ -381,12 +402,13 @@ static void what_changes_does_not_wait(void)
         value_pack("{s:s, s:i}", "uid", "u", "generation", 3);
 
     fixture_start(&fixture, 100);
-    reserve(&fixture, "ns/first", 60, true);
+    reserve(&fixture, "other/first", 60, true);
     attempt = operations_enter(fixture.operations, "ns/a");
     attempt_read(attempt, metadata);
     EXPECT(!attempt_reserve(attempt, 60, &system_clock), "no room");
     operations_leave(attempt);
-    operations_tell(fixture.operations, "ns/a", &(struct object_version){"u", 4, false}, false);
+    operations_tell(fixture.operations, "ns/a", &(struct object_version){"u", 4, false, NULL},
+                    false);
     EXPECT(!attempt_has_no_room(attempt, &system_clock), "a newer generation");
     EXPECT(attempt_reserve(attempt, 40, &system_clock), "which needs less");
     fixture_stop(&fixture);
@@ -395,4 +417,4 @@ static void what_changes_does_not_wait(void)
 SUITE(eviction, TEST(the_largest_goes), TEST(only_what_is_parked_goes),
       TEST(it_rests_longer_each_time), TEST(it_does_not_rest_beyond_its_time),
       TEST(it_rests_no_more_when_something_changes), TEST(room_is_given_in_turns),
-      TEST(what_changes_does_not_wait))
+      TEST(a_namespace_has_its_share_of_the_room), TEST(what_changes_does_not_wait))

@@ -143,12 +143,12 @@ static const struct {
     struct object_version now;
     bool is_outdated;
 } tellings[] = {
-    {"as it was read", {"u", 3, false}, false},
-    {"as it was before that", {"u", 2, false}, false},
-    {"a newer generation", {"u", 4, false}, true},
-    {"it is being deleted", {"u", 3, true}, true},
-    {"it is gone", {NULL, 0, false}, true},
-    {"another of its name", {"v", 1, false}, true},
+    {"as it was read", {"u", 3, false, NULL}, false},
+    {"as it was before that", {"u", 2, false, NULL}, false},
+    {"a newer generation", {"u", 4, false, NULL}, true},
+    {"it is being deleted", {"u", 3, true, NULL}, true},
+    {"it is gone", {NULL, 0, false, NULL}, true},
+    {"another of its name", {"v", 1, false, NULL}, true},
 };
 
 static void what_is_superseded_is_cancelled_at_once(void)
@@ -177,7 +177,7 @@ static void what_is_superseded_is_cancelled_at_once(void)
  * for which the change has put the key into the queue, finds it. */
 static void what_comes_while_it_is_begun_is_not_lost(void)
 {
-    struct object_version newer = {"u", 4, false};
+    struct object_version newer = {"u", 4, false, NULL};
     struct fixture fixture;
     struct attempt *attempt;
 
@@ -198,7 +198,7 @@ static void what_comes_while_it_is_begun_is_not_lost(void)
 
 static void remembers_that_it_was_asked_for(void)
 {
-    struct object_version same = {"u", 3, false};
+    struct object_version same = {"u", 3, false, NULL};
     struct fixture fixture;
     struct attempt *attempt;
 
@@ -274,7 +274,8 @@ static void what_left_for_a_moment_is_outdated(void)
 {
     struct fixture fixture;
     struct attempt *attempt;
-    const struct object_version here = {"u", 3, false}, other = {"v", 1, false}, gone = {0};
+    const struct object_version here = {"u", 3, false, NULL}, other = {"v", 1, false, NULL},
+                                gone = {0};
 
     fixture_start(&fixture);
     operations_tell(fixture.operations, "ns/a", &here, false);

@@ -380,7 +380,7 @@ static void nothing_is_sent_that_may_not_be(void)
         struct call call;
 
         call_begin(&call, steps, 1, MAP("a"));
-        EXPECT_INT(kube_place_of(call.session, call.attributes, &stage_call, &place, NULL), 0,
+        EXPECT_INT(kube_ref_of(call.session, call.attributes, &stage_call, &place, NULL), 0,
                    "discovery");
         step = call_step(&call, actions[i % ARRAY_SIZE(actions)]);
         EXPECT_INT(kube_apply(step, &rows[row].call, &outcome, NULL), rows[row].code, "refused");

@@ -357,7 +357,7 @@ static void a_look_ends_with_its_call(void)
     struct call call;
 
     call_begin(&call, steps, 1, MAP("a"));
-    EXPECT_INT(kube_place_of(call.session, call.attributes, &stage_call, &place, &error), 0,
+    EXPECT_INT(kube_ref_of(call.session, call.attributes, &stage_call, &place, &error), 0,
                error.message);
     cancel_fire(cancel, "Superseded");
     EXPECT_INT(kube_read(call.session, &call.target, &cancelled, &outcome, &error), ERR_CANCELLED,
