@@ -249,6 +249,24 @@ static void consider(struct attempt *attempt, struct release **latest)
     attempt->release = TAKE(*latest);
 }
 
+/* A first Release that was made unseen, and left unfinished: others of the name may be newer. */
+static int find_first(struct attempt *attempt, struct release **latest, struct error *error)
+{
+    const struct run *run = &attempt->run;
+    _cleanup_(release_free_p) struct release *first = NULL;
+    int r;
+
+    if (run_last_attempted(run) || !*latest || (*latest)->revision == 1)
+        return 0;
+    r = releases_load(run->context, &run->subject, 1, run->cancel, &first, error);
+    if (r < 0 || !first || release_phase_is_terminal(first->phase) ||
+        !is_of_this_generation(attempt, first))
+        return r;
+    release_free(*latest);
+    *latest = TAKE(first);
+    return 0;
+}
+
 /* One that was left unfinished, else none yet, and the next revision. */
 static int find_release(struct attempt *attempt, struct error *error)
 {
@@ -256,6 +274,8 @@ static int find_release(struct attempt *attempt, struct error *error)
     _cleanup_(release_free_p) struct release *latest = NULL;
     int r = releases_latest(run->context, &run->subject, run->cancel, &latest, error);
 
+    if (r >= 0)
+        r = find_first(attempt, &latest, error);
     if (r < 0)
         return r;
     attempt->revision = release_next_revision(run_last_applied(run), latest ? latest->revision : 0);
@@ -313,6 +333,7 @@ static int parse(struct attempt *attempt, struct error *error)
 }
 
 /* It goes on by itself. */
+/* 1: State is larger than the Spec, and there is no room for it. */
 static int begin_plan(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
@@ -324,6 +345,10 @@ static int begin_plan(struct attempt *attempt, struct error *error)
     r = attempt_open(attempt, &config, error);
     if (r < 0)
         return r;
+    if (!attempt_reserve(attempt,
+                         operation_estimate(attempt->spec, operation_ledger(attempt->operation)),
+                         run->context->clock))
+        return 1;
     if (run_lacks_state(run, operation_ledger(attempt->operation)))
         run_event(run, EVENT_WARNING, "StateLost",
                   "State is gone: what the Spec names is taken over again, and what it does not "
@@ -351,29 +376,6 @@ static int add_finalizer(struct attempt *attempt, struct reconcile_result *resul
     return r == ERR_NOT_FOUND ? 1 : err_copy(error, &problem);
 }
 
-/* The Spec is read again when there is room: nothing of it is kept. */
-static int put_off(struct attempt *attempt, struct reconcile_result *result, struct error *error)
-{
-    struct run *run = &attempt->run;
-    const struct clock_source *clock = run->context->clock;
-    struct run_status status = {
-        .verdict = {"Unknown", "Progressing",
-                    "waiting for room: operations of other Specs hold the memory that there is for "
-                    "them (--operation-memory)",
-                    PROGRESS_RECONCILING, NULL}};
-    int r = 0;
-
-    if (clock->monotonic(clock) >= attempt->waits_since + ROOM_INTERVAL &&
-        !attempt->says_it_waits) {
-        attempt->says_it_waits = true;
-        if (attempt->kind == ATTEMPT_NEW)
-            r = run_write_status(run, &status, error);
-    }
-    attempt_empty(attempt);
-    *result = (struct reconcile_result){RECONCILE_WAITING, ROOM_INTERVAL};
-    return r;
-}
-
 int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     struct run *run = &attempt->run;
@@ -386,9 +388,10 @@ int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct
         attempt->kind == ATTEMPT_NEW && !run_has_finalizer(run) && !run_last_attempted(run);
     if (parse(attempt, &failure) < 0)
         return apply_refused(attempt, &failure, result, error);
-    if (!attempt_reserve(attempt, operation_estimate(attempt->spec), run->context->clock))
-        return put_off(attempt, result, error);
-    begin_plan(attempt, &failure);
+    if (!attempt_reserve(attempt, operation_estimate(attempt->spec, NULL), run->context->clock))
+        return progress_put_off(attempt, result, error);
+    if (begin_plan(attempt, &failure) > 0)
+        return progress_put_off(attempt, result, error);
     r = add_finalizer(attempt, result, error);
     if (r)
         return r < 0 ? r : 0;

@@ -291,7 +291,7 @@ static size_t count_records(struct ledger *ledger)
     return count;
 }
 
-/* 0 without an operation: there is nothing to delete any more. */
+/* 0 without an operation: there is nothing to delete any more. 1: there is no room for one. */
 static int take_down(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
@@ -311,6 +311,8 @@ static int take_down(struct attempt *attempt, struct error *error)
         return r;
     if (is_to_be_orphaned(&run->policy) || !count_records(ledger))
         return forget(run, ledger, error);
+    if (!attempt_reserve(attempt, operation_estimate(NULL, ledger), run->context->clock))
+        return 1;
     return begin_destroy(attempt, error);
 }
 
@@ -318,12 +320,16 @@ int deletion_begin(struct attempt *attempt, struct reconcile_result *result, str
 {
     struct run *run = &attempt->run;
     struct error failure = {0};
+    int r;
 
     if (!finalizer_is_set(value_get(run->object, "metadata")))
         return 0;
     operation_log_start(run, RELEASE_DESTROY);
-    if (take_down(attempt, &failure) < 0)
+    r = take_down(attempt, &failure);
+    if (r < 0)
         return hold(attempt, &failure, NULL, result, error);
+    if (r > 0)
+        return progress_put_off(attempt, result, error);
     return attempt->operation ? 0 : release_finalizer(run, error);
 }
 

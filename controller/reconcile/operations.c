@@ -64,6 +64,7 @@ void attempt_end(struct attempt *attempt)
     object_version_done(&attempt->read);
     object_version_done(&attempt->told);
     attempt->was_told = attempt->has_left = false;
+    operations_forget_turn(attempt);
     pthread_mutex_unlock(&attempt->table->lock);
     attempt->evictions = 0;
     attempt->rests_until = 0;
@@ -122,7 +123,7 @@ struct attempt *operations_enter(struct operations *operations, const char *key)
 void operations_leave(struct attempt *attempt)
 {
     struct operations *operations = attempt->table;
-    bool stays = attempt->operation || attempt->rests_until || attempt->wants;
+    bool stays = attempt->operation || attempt->rests_until || attempt->ticket;
 
     pthread_mutex_lock(&operations->lock);
     operations_choose(operations);

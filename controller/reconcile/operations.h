@@ -75,7 +75,8 @@ struct attempt {
 
     size_t reserved;       /* bytes that its operation holds while it runs, about */
     size_t wants;          /* bytes that it waits for; 0: it does not */
-    uint64_t ticket;       /* smaller: it has waited for longer; 0: it did not wait */
+    uint64_t ticket;       /* smaller: it has waited for longer; kept until it is planned. 0: it did not
+                              wait */
 
     _Atomic size_t parked; /* bytes that its operation holds; 0: it is not parked */
 
@@ -134,6 +135,8 @@ bool attempt_reserve_preview(struct attempt *attempt, const char *spec);
 
 /* Whether the attempt's operation may be begun, which will hold so many bytes. False: it waits. */
 bool attempt_reserve(struct attempt *attempt, size_t bytes, const struct clock_source *clock);
+/* The reconcile came to its end without an operation that waits for room: it keeps no turn. */
+void attempt_give_up_turn(struct attempt *attempt);
 /* It is planned: what it holds is known better now. */
 void attempt_measure(struct attempt *attempt);
 /* It waits for room, and there is none yet. Where its object changed, or that it waits is to be

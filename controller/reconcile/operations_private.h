@@ -48,6 +48,8 @@ bool operations_is_outdated(const struct attempt *attempt);
 void operations_account(struct attempt *attempt, size_t bytes);
 /* on_park() of an operation; arg: the attempt. */
 void operations_on_park(void *arg, size_t bytes);
+/* The attempt waits for nothing, and keeps no turn. With the table's lock. */
+void operations_forget_turn(struct attempt *attempt);
 /* Chooses what is to be evicted, if parked operations hold too much. With the table's lock. */
 void operations_choose(struct operations *operations);
 /* Wakes the attempt that has waited for the longest, if there is room for it. With the table's lock. */

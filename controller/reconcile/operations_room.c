@@ -163,6 +163,7 @@ bool attempt_reserve(struct attempt *attempt, size_t bytes, const struct clock_s
     bool may;
 
     pthread_mutex_lock(&operations->lock);
+    attempt->reserved = 0; /* it is estimated anew */
     oldest = find_oldest(operations);
     may = (!oldest || oldest == attempt || (attempt->ticket && attempt->ticket < oldest->ticket)) &&
           fits(operations, attempt, bytes);
@@ -170,7 +171,6 @@ bool attempt_reserve(struct attempt *attempt, size_t bytes, const struct clock_s
         attempt->ticket = ++operations->last_ticket;
         attempt->waits_since = clock->monotonic(clock);
     } else if (may) {
-        attempt->ticket = 0;
         attempt->says_it_waits = false;
     }
     attempt->reserved = may ? bytes : 0;
@@ -185,6 +185,7 @@ void attempt_measure(struct attempt *attempt)
 
     pthread_mutex_lock(&attempt->table->lock);
     attempt->reserved = bytes;
+    attempt->ticket = 0;
     pthread_mutex_unlock(&attempt->table->lock);
 }
 
@@ -202,6 +203,20 @@ bool attempt_has_no_room(struct attempt *attempt, const struct clock_source *clo
         set_wants(attempt, 0); /* it says anew what it wants */
     pthread_mutex_unlock(&operations->lock);
     return has_none;
+}
+
+void operations_forget_turn(struct attempt *attempt)
+{
+    set_wants(attempt, 0);
+    attempt->ticket = 0;
+}
+
+void attempt_give_up_turn(struct attempt *attempt)
+{
+    pthread_mutex_lock(&attempt->table->lock);
+    if (!attempt->operation && !attempt->wants)
+        attempt->ticket = 0;
+    pthread_mutex_unlock(&attempt->table->lock);
 }
 
 /* With the table's lock. */

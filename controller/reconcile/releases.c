@@ -83,18 +83,28 @@ static int load(const struct reconcile_context *context, const struct spec_key *
     return 0;
 }
 
-int releases_latest(const struct reconcile_context *context, const struct release_subject *subject,
-                    struct cancel *cancel, struct release **ret, struct error *error)
+int releases_load(const struct reconcile_context *context, const struct release_subject *subject,
+                  int64_t revision, struct cancel *cancel, struct release **ret,
+                  struct error *error)
 {
     struct error problem = {0};
-    int r = load(context, &subject->key, 0, cancel, ret, &problem);
+    int r = load(context, &subject->key, revision, cancel, ret, &problem);
 
     if (r == ERR_NOT_FOUND)
         *ret = NULL;
     if (r >= 0 || r == ERR_NOT_FOUND)
         return 0;
-    err_wrap(&problem, "looking for the newest Release");
+    if (revision)
+        err_wrap(&problem, "looking for Release %lld", (long long)revision);
+    else
+        err_wrap(&problem, "looking for the newest Release");
     return err_copy(error, &problem);
+}
+
+int releases_latest(const struct reconcile_context *context, const struct release_subject *subject,
+                    struct cancel *cancel, struct release **ret, struct error *error)
+{
+    return releases_load(context, subject, 0, cancel, ret, error);
 }
 
 static int create(const struct reconcile_context *context, const struct release_head *head,

@@ -242,6 +242,8 @@ struct reconcile_result reconcile_spec(void *arg, const char *key, struct cancel
     } else if (r < 0) {
         log_failure(attempt, &error);
         result.kind = RECONCILE_RETRY;
+    } else {
+        attempt_give_up_turn(attempt);
     }
     operations_leave(attempt);
     return result;

@@ -4,10 +4,10 @@
 /* Of a step: the runtime's own fields. Of a node of a graph, its part of rows, walk and
  * subscription. */
 #define OPERATION_ITSELF \
-    (24u << 10)        /* what is around it: the Spec's metadata, its State, sessions */
-#define SPEC_FACTOR  3 /* measured: 2.3 to 2.7 where all is to be created */
-#define STEP_ITSELF  512
-#define GRAPH_PLACES 256
+    (24u << 10)         /* what is around it: the Spec's metadata, its State, sessions */
+#define MEMORY_FACTOR 3 /* measured: 2.3 to 2.7 where all is to be created */
+#define STEP_ITSELF   512
+#define GRAPH_PLACES  256
 
 static size_t memory_of_step(const struct runtime_step *step)
 {
@@ -48,9 +48,28 @@ size_t operation_measure(const struct operation *operation)
     return bytes;
 }
 
-size_t operation_estimate(const struct spec *spec)
+static size_t memory_of_records(struct ledger *ledger)
 {
-    return OPERATION_ITSELF + SPEC_FACTOR * (spec->arena.used + value_memory(spec->source));
+    struct ledger_records records = ledger_records(ledger);
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < records.count; i++) {
+        const struct record *record = records.items[i];
+
+        bytes += sizeof(*record) + value_memory(record->attributes) +
+                 value_memory(record->extensions) + value_memory(record->result) +
+                 value_memory(record->memory);
+    }
+    ledger_records_done(&records);
+    return bytes;
+}
+
+size_t operation_estimate(const struct spec *spec, struct ledger *ledger)
+{
+    size_t wanted = spec ? spec->arena.used + value_memory(spec->source) : 0;
+    size_t recorded = ledger ? memory_of_records(ledger) : 0;
+
+    return OPERATION_ITSELF + MEMORY_FACTOR * (wanted > recorded ? wanted : recorded);
 }
 
 size_t operation_memory(struct operation *operation)

@@ -108,8 +108,9 @@ const struct plan *operation_get_plan(struct operation *operation);
 
 /* Bytes that it holds, about. PLANNED. */
 size_t operation_memory(struct operation *operation);
-/* Bytes that an operation of the Spec is likely to hold once it is planned. */
-size_t operation_estimate(const struct spec *spec);
+/* Bytes that an operation is likely to hold once it is planned, by the larger of what is wanted and
+ * what State has. spec: NULL, where all is to go; ledger: NULL, where it is not open yet. */
+size_t operation_estimate(const struct spec *spec, struct ledger *ledger);
 
 struct operation_apply {
     int64_t revision;
