@@ -48,6 +48,33 @@ static void the_first_release_takes_no_name_that_is_taken(void)
     scene_end(&scene);
 }
 
+/* The first Release is made unseen: killed then, the next process finds it, though Releases of an
+ * earlier Spec of the name are newer. */
+static void a_first_release_is_taken_up_again(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    api_server_delete(scene.server, WEB);
+    scene_expect_gone(&scene, WEB);
+    scene_expect_quiet(&scene);
+    api_server_delete(scene.server, RELEASES "/web-1");
+    api_server_mark(scene.server);
+    api_server_cut_after(scene.server, 4);
+    scene_spec(&scene, "web", "", CONFIGMAP("b", "1"));
+    scene_expect_cut(&scene);
+    scene_kill(&scene);
+    api_server_mend(scene.server);
+    scene_start(&scene);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    scene_expect_quiet(&scene);
+    EXPECT_PHASE(&scene, "web", 1, "succeeded");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 2, "an earlier destroy, and this apply");
+    scene_end(&scene);
+}
+
 /* What the watch brought is not there any more: another API server, or a Spec that was made anew.
  */
 static void a_spec_that_cannot_be_read_as_it_came_is_read_as_it_is(void)
@@ -352,6 +379,7 @@ static void refuses_what_is_wrong(void)
 }
 
 SUITE(scenario_apply, TEST(makes_what_is_new), TEST(the_first_release_takes_no_name_that_is_taken),
+      TEST(a_first_release_is_taken_up_again),
       TEST(a_spec_that_cannot_be_read_as_it_came_is_read_as_it_is),
       TEST(a_look_at_what_is_well_writes_nothing), TEST(changes_what_changed_alone),
       TEST(mends_what_others_changed), TEST(prunes_what_left_the_spec),

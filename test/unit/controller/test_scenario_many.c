@@ -72,15 +72,17 @@ static void make_large(struct scene *scene, const char *name, unsigned count)
     scene_spec(scene, name, "", resources.data);
 }
 
-/* How often the Spec of the object that is applied is another than that of the one before. */
-static unsigned count_turns(struct scene *scene)
+/* How often the Spec of the object that is applied, say, is another than that of the one before. */
+static unsigned count_turns(struct scene *scene, const char *verb)
 {
     _cleanup_free_ char *log = api_server_log(scene->server);
     char last[64] = "", now[64], *rest = NULL;
+    size_t length = strlen(verb);
     unsigned turns = 0;
 
     for (char *line = strtok_r(log, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        if (sscanf(line, "apply " CONFIGMAPS "/%63[a-z]-", now) != 1)
+        if (strncmp(line, verb, length) != 0 ||
+            sscanf(line + length, " " CONFIGMAPS "/%63[a-z]-", now) != 1)
             continue;
         turns += !str_equal(last, now);
         str_copy(last, sizeof(last), now);
@@ -107,7 +109,38 @@ static void operations_wait_for_memory(void)
         scene_expect_ready(&scene, name, "True", "ReconciliationSucceeded");
     }
     EXPECT_INT(api_server_size(scene.server, CONFIGMAPS), SPECS_AT_ONCE * OBJECTS, "all of them");
-    EXPECT_INT(count_turns(&scene), SPECS_AT_ONCE, "one by one");
+    EXPECT_INT(count_turns(&scene, "apply"), SPECS_AT_ONCE, "one by one");
+    scene_end(&scene);
+}
+
+/* The same of deletions, which have no Spec to be estimated by: State tells what they hold. There
+ * is room for one that waits for its objects to go. */
+static void deletions_wait_for_memory(void)
+{
+    enum { SPECS_AT_ONCE = 8, OBJECTS = 30 };
+    struct scene scene = {.flags = "--operation-memory=160Ki"};
+
+    scene_begin(&scene);
+    for (unsigned i = 0; i < SPECS_AT_ONCE; i++) {
+        const char name[] = {'s', (char)('a' + i), '\0'};
+
+        make_large(&scene, name, OBJECTS);
+        scene_expect_ready(&scene, name, "True", "ReconciliationSucceeded");
+    }
+    scene_expect_quiet(&scene);
+    api_server_mark(scene.server);
+    for (unsigned i = 0; i < SPECS_AT_ONCE; i++) {
+        _cleanup_free_ char *path = str_printf(SPECS "/s%c", 'a' + i);
+
+        api_server_delete(scene.server, path);
+    }
+    for (unsigned i = 0; i < SPECS_AT_ONCE; i++) {
+        _cleanup_free_ char *path = str_printf(SPECS "/s%c", 'a' + i);
+
+        scene_expect_gone(&scene, path);
+    }
+    EXPECT_INT(api_server_size(scene.server, CONFIGMAPS), 0, "none of them");
+    EXPECT_INT(count_turns(&scene, "delete"), SPECS_AT_ONCE, "one by one");
     scene_end(&scene);
 }
 
@@ -261,6 +294,6 @@ static void what_is_evicted_runs_out_of_time(void)
 }
 
 SUITE(scenario_many, TEST(waiting_costs_no_threads), TEST(operations_wait_for_memory),
-      TEST(what_is_parked_keeps_no_room), TEST(previews), TEST(goes_on_without_its_release),
-      TEST(ends_without_the_lease), TEST(what_is_evicted_goes_on),
-      TEST(what_is_evicted_runs_out_of_time))
+      TEST(deletions_wait_for_memory), TEST(what_is_parked_keeps_no_room), TEST(previews),
+      TEST(goes_on_without_its_release), TEST(ends_without_the_lease),
+      TEST(what_is_evicted_goes_on), TEST(what_is_evicted_runs_out_of_time))
