@@ -27,6 +27,18 @@ static void digest_half(const struct plan_change *change, const char *half,
     hash_finish_hex(hash, ret_hex);
 }
 
+/* The resource as the Spec has it says what each unknown value will be taken from. */
+static void add_references(const struct resource *resource, struct digest_key key,
+                           char made[HASH_HEX_SIZE])
+{
+    _cleanup_(hash_free_p) struct hash *hash = hash_new_keyed(key.data, key.length);
+
+    hash_add_str(hash, made);
+    add_value(hash, resource->attributes);
+    add_value(hash, resource->extensions);
+    hash_finish_hex(hash, made);
+}
+
 static bool makes(enum plan_action action)
 {
     return action == PLAN_CREATE || action == PLAN_ADOPT || action == PLAN_UPDATE ||
@@ -58,6 +70,8 @@ void digest_halves_of(const struct plan_change *change, const struct value *unkn
                                            *masked = unknown_mask(made, unknown);
 
         digest_half(change, "made", change->step, masked, key, ret->made);
+        if (value_has_unknown(masked) && change->resource)
+            add_references(change->resource, key, ret->made);
     }
     if (removes(change->action))
         digest_half(change, "removed", removal, removal ? removal->extensions : NULL, key,

@@ -3,9 +3,12 @@
  *
  * A change has up to two halves: what is made (created, adopted, updated) and what is removed. Each
  * half has a digest over the resource's id and type, the uid of the object, what is ours of the
- * object before and after, and the extensions, in canonical JSON, with what is unknown as such. The
- * digest of the change is over the action, the order of a replacement, and the halves. The halves of
- * a replacement therefore have the digests that a creation and a deletion by themselves would have:
+ * object before and after, and the extensions, in canonical JSON, with what is unknown as such.
+ * Where a value is unknown, the attributes and extensions as the Spec has them count as well: they
+ * say which resource the value will be taken from.
+ *
+ * The digest of the change is over the action, the order of a replacement, and the halves. The
+ * halves of a replacement have the digests that a creation and a deletion by themselves would have:
  * that is what a plan shows for them when the operation was killed in between.
  */
 #ifndef ENGINE_PLAN_DIGEST_H

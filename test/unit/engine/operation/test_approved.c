@@ -117,6 +117,11 @@ static const struct stale_row {
      "d: it would be updated in other fields"},
     {"another place of what is removed", "a=1 u=1 Cloud/d=1*l^a", ANOTHER_SPEC,
      "a=1 u=1 Cloud/d=1*l^u", "d: it would be replaced in another way than was approved"},
+    {"what an unknown value refers to", "a=1 u=1 Cloud/d=1*k Cloud/e=1 b@e.rev", ANOTHER_SPEC,
+     "a=1 u=1 Cloud/d=1*k Cloud/e=1 b@e.secret", "b: it would be created in other fields"},
+    {"which resource an unknown value is of", "a=1 u=1 Cloud/d=1*k Cloud/e=1 Cloud/f=1 g=1@e.rev",
+     ANOTHER_SPEC, "a=1 u=1 Cloud/d=1*k Cloud/e=1 Cloud/f=1 g=1@f.rev",
+     "g: it would be created in other fields"},
     {"a creation becomes an adoption", "a=1 u=1 n=1 Cloud/d=1*k", N_APPEARS,
      "a=1 u=1 n=1 Cloud/d=1*k", "n: it would be adopted, and the approved plan has it created"},
 };
