@@ -46,6 +46,18 @@ static bool is_planned(const struct plan_change *change)
     return !change->error && change->action != PLAN_DEFERRED && change->action != PLAN_UNKNOWN;
 }
 
+/* An adoption whose intent is recorded, and which was not carried out, is planned as an update. For
+ * an approval it is the adoption all the same. */
+static enum plan_action action_of(const struct plan_change *change)
+{
+    const struct record *record = change->record;
+
+    if (change->action == PLAN_UPDATE && record && record->status == RECORD_INTENT &&
+        record->action == PLAN_ADOPT)
+        return PLAN_ADOPT;
+    return change->action;
+}
+
 static void add_step(struct approved_plan *approved, const struct plan_change *change)
 {
     struct approved_step *step = &approved->steps[approved->n_steps++];
@@ -56,7 +68,7 @@ static void add_step(struct approved_plan *approved, const struct plan_change *c
                                    .action = PLAN_DEFERRED};
     if (!is_planned(change))
         return;
-    step->action = change->action;
+    step->action = action_of(change);
     step->create_first = change->action == PLAN_REPLACE && change->create_first;
     digest_halves_of(change, NULL, approved->key, &step->halves);
     if (*step->halves.made) {
@@ -234,17 +246,6 @@ static int refuse(const struct approved_step *step, enum plan_action action, str
         return stale(error, "it would be replaced in another way than was approved");
     return stale(error, "it would be %s in other fields, or with other values, than was approved",
                  done_to(action));
-}
-
-/* Before an adoption an intent is recorded. What was killed after that plans an update. */
-static enum plan_action action_of(const struct plan_change *change)
-{
-    const struct record *record = change->record;
-
-    if (change->action == PLAN_UPDATE && record && record->status == RECORD_INTENT &&
-        record->action == PLAN_ADOPT)
-        return PLAN_ADOPT;
-    return change->action;
 }
 
 enum extent { ALL_OF_IT, BUT_WHAT_IS_MADE };

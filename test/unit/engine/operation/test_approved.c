@@ -196,6 +196,25 @@ static void is_not_voided_by_what_is_not_ours(void)
     EXPECT_STR(stage_objects(&stage), "a=2 n=1 u=1", "as approved");
 }
 
+/* The intent of an adoption that was refused stays in State: from then on an update is planned. That
+ * update can be approved, and carried out. */
+static void goes_on_with_an_adoption_that_was_refused(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    fake_put(&stage.objects, "n", "0", OWNER_NONE);
+    stage_approve(&stage, "n=1");
+    fake_fault(&stage.objects, "n", FAKE_REFUSED);
+    EXPECT_INT(stage_apply(&stage, "n=1"), ERR_FORBIDDEN, "refused");
+    EXPECT_STR(stage.planned.data, "adopt n", "as approved");
+    fake_fault(&stage.objects, "n", 0);
+    stage_approve(&stage, "n=1");
+    EXPECT_INT(stage_apply(&stage, "n=1"), 0, stage.error.message);
+    EXPECT_STR(stage.planned.data, "update n", "the intent stayed");
+    EXPECT_STR(stage_objects(&stage), "n=1", "adopted");
+}
+
 static bool await_blocked(struct stage *stage, unsigned count)
 {
     bool are_blocked = false;
@@ -320,6 +339,7 @@ static void leaves_what_could_not_be_looked_at_for_another_round(void)
 SUITE(operation_approved, TEST(carries_out_what_was_approved), TEST(destroys_what_was_approved),
       TEST(changes_nothing_where_a_plan_is_stale), TEST(names_what_is_stale_without_its_values),
       TEST(stores_no_values), TEST(is_not_voided_by_what_is_not_ours),
+      TEST(goes_on_with_an_adoption_that_was_refused),
       TEST(ends_where_a_step_that_is_due_is_stale),
       TEST(ends_where_a_step_is_planned_again_otherwise),
       TEST(leaves_what_was_deferred_for_another_round),
