@@ -248,6 +248,7 @@ static int send(struct operation *operation, struct node *node, struct runtime_s
     int r = operation_ops(node)->apply(step, &call, outcome, error);
 
     if (r < 0) {
+        node->is_in_doubt = node->is_in_doubt || outcome->certainty == OUTCOME_IN_DOUBT;
         land_failure(operation, node, step, outcome, NULL);
         return r;
     }

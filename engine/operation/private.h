@@ -61,6 +61,7 @@ struct node {
     bool lets_go;                   /* it is parked, and its dependents go on. Under the lock */
     bool is_applied;                /* this operation applied it, or found it as wanted */
     bool is_delete_sent;
+    bool is_in_doubt;               /* a call that makes it got no answer, and may have taken effect */
     bool needs_plan;                /* its step was tried, or does not hold any more */
     bool needs_removal_plan;        /* likewise, for the step that deletes */
     bool needs_approval;            /* it is DEFERRED, and the approved plan does not cover it */
@@ -267,7 +268,8 @@ enum walk_verdict operation_step_visit(struct operation *operation, struct walk_
                                        bool *ret_is_progress);
 /* For walk_config. */
 void operation_on_end(void *arg, uint32_t step, enum walk_outcome outcome, uint32_t cause);
-/* Sets the action that the result shows. That of a replacement stays. */
+/* Sets the action that the result shows. That of a replacement stays, and so does that of a call
+ * whose answer was lost, if nothing is left to be done. */
 void operation_set_action(struct node *node, enum plan_action action);
 /* A step has ended: wakes the barrier and the other half of its change, which may have waited for it.
  * Under the lock. */

@@ -91,5 +91,21 @@ static void tells_what_was_done(void)
     EXPECT_STR(stage.actions.data, "adopt a; create b", "done");
 }
 
+/* The object is planned anew then, and found as it should be. */
+static void tells_what_was_done_though_the_answer_is_lost(void)
+{
+    static const char *const rows[][2] = {
+        {"a=1", "create a"}, {"a=2", "update a"}, {"a=2", "unchanged a"}};
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        fake_fault(&stage.objects, "a", FAKE_LOST);
+        EXPECT_INT(stage_apply(&stage, rows[i][0]), 0, stage.error.message);
+        EXPECT_STR(stage.actions.data, rows[i][1], "done");
+    }
+}
+
 SUITE(operation_results, TEST(results_tell_of_each), TEST(tells_what_it_waits_for),
-      TEST(names_failures_whole), TEST(tells_what_was_done))
+      TEST(names_failures_whole), TEST(tells_what_was_done),
+      TEST(tells_what_was_done_though_the_answer_is_lost))
