@@ -116,6 +116,7 @@ struct operation {
     struct walk *walk; /* of the stage */
     struct operation_apply how;
     bool continues;        /* another operation began under the same revision, and did not end */
+    bool counts_earlier;   /* results tell of what earlier operations did under this revision, too */
     int64_t progressed_at; /* ms, monotonic: the last progress; of one that it continues, too */
     int64_t excused;       /* ms, not counted: the longest call since then that made no progress */
     int64_t active_at;     /* ms, monotonic: when it was at work last; calls have their time from then */
@@ -256,6 +257,9 @@ void operation_set_head(struct operation *operation, enum moment moment);
 /* ms without progress that an earlier operation under this revision, which did not come to its end,
  * had waited when it is continued now; negative: there was none. */
 int64_t operation_time_lost(struct operation *operation, int64_t revision);
+/* Whether an earlier operation of this Spec succeeded under this revision: it was killed after State
+ * was told, and before its owner was. */
+bool operation_was_done(struct operation *operation, int64_t revision);
 /* All steps have ended: State is told. The error: what stands for all that failed. */
 int operation_conclude(struct operation *operation, struct error *error);
 

@@ -1,3 +1,5 @@
+#include <stdio.h>
+
 #include "engine/operation/operation.h"
 #include "test/unit/engine/operation/stage.h"
 #include "test/unit/suite.h"
@@ -106,6 +108,53 @@ static void tells_what_was_done_though_the_answer_is_lost(void)
     }
 }
 
+/* Killed wherever, and begun again under the same revision. Of creations State has an intent; an
+ * update whose save was lost is not told. */
+static void tells_what_was_done_before_a_kill(void)
+{
+    bool is_killed = true;
+
+    for (unsigned n = 1; is_killed; n++) {
+        _cleanup_stage_ struct stage stage;
+        char note[32];
+
+        snprintf(note, sizeof(note), "killed after step %u", n);
+        stage_init(&stage);
+        EXPECT_INT(stage_apply(&stage, "u=1"), 0, "applied");
+        stage.world.kill_at = n;
+        is_killed = stage_apply(&stage, "a=1 b=1 u=1") < 0;
+        EXPECT(is_killed || n > 4, "each step was reached");
+        stage_calm(&stage);
+        stage.revision -= is_killed;
+        EXPECT_INT(stage_apply(&stage, "a=1 b=1 u=1"), 0, stage.error.message);
+        EXPECT_STR(stage.actions.data,
+                   is_killed ? "create a; create b; unchanged u"
+                             : "unchanged a; unchanged b; unchanged u",
+                   note);
+    }
+}
+
+/* A revision that failed is tried again under its number: that attempt has told what it did. So has
+ * the Spec of this name that left its State behind. */
+static void tells_nothing_of_what_was_told(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    fake_fault(&stage.objects, "b", FAKE_REFUSED);
+    EXPECT_INT(stage_apply(&stage, "a=1 b=1:a"), ERR_FORBIDDEN, "b is refused");
+    EXPECT_STR(stage.actions.data, "create a; create b", "told");
+    stage.revision--;
+    EXPECT_INT(stage_apply(&stage, "a=1 c=1"), 0, stage.error.message);
+    EXPECT_STR(stage.actions.data, "unchanged a; create c", "another attempt");
+    stage.spec_uid = "spec-2";
+    stage.revision--;
+    EXPECT_INT(stage_apply(&stage, "a=1 c=1"), 0, stage.error.message);
+    EXPECT(stage.inherited, "State is another Spec's");
+    EXPECT_STR(stage.actions.data, "unchanged a; unchanged c", "another Spec");
+}
+
 SUITE(operation_results, TEST(results_tell_of_each), TEST(tells_what_it_waits_for),
       TEST(names_failures_whole), TEST(tells_what_was_done),
-      TEST(tells_what_was_done_though_the_answer_is_lost))
+      TEST(tells_what_was_done_though_the_answer_is_lost), TEST(tells_what_was_done_before_a_kill),
+      TEST(tells_nothing_of_what_was_told))
