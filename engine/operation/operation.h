@@ -89,6 +89,11 @@ struct operation;
  */
 #define OPERATION_NEEDS_APPROVAL "ApprovalNeeded"
 
+/* The reason of a change that FAILED with ERR_CONFLICT, because it could not be looked at when it was
+ * planned, and has to be replaced. The operation has no steps for that; the next one has, and what
+ * was approved holds for it. */
+#define OPERATION_NEEDS_PLAN "PlanNeeded"
+
 /* Opens State, which blocks. Errors: ledger_open()'s. */
 int operation_new(const struct operation_config *config, struct operation **ret,
                   struct error *error);
