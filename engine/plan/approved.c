@@ -6,7 +6,6 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/plan/approved_private.h"
-#include "engine/plan/unknown.h"
 
 /* ---- Making ---- */
 
@@ -66,16 +65,12 @@ static void add_step(struct approved_plan *approved, const struct plan_change *c
                                    .type = arena_str(&approved->arena, change->type),
                                    .leaves = !change->resource,
                                    .action = PLAN_DEFERRED};
-    if (!is_planned(change))
+    if (!is_planned(change) || !digest_halves_of(change, NULL, approved->key, &step->halves))
         return;
     step->action = action_of(change);
     step->create_first = change->action == PLAN_REPLACE && change->create_first;
-    digest_halves_of(change, NULL, approved->key, &step->halves);
-    if (*step->halves.made) {
-        _cleanup_value_ const struct value *made = digest_made(change);
-
-        step->unknown = unknown_paths(made);
-    }
+    if (*step->halves.made)
+        step->unknown = digest_unknown(change);
 }
 
 struct approved_plan *approved_plan_new(const struct plan *plan, const void *key, size_t key_length)
@@ -128,7 +123,8 @@ static void digest_step(const struct approved_plan *approved, const struct appro
                                        .action = step->action,
                                        .leaves = step->leaves,
                                        .create_first = step->create_first,
-                                       .halves = &step->halves};
+                                       .halves = &step->halves,
+                                       .unknown = step->unknown};
 
     digest_change(&parts, approved->key, ret_hex);
 }
@@ -258,7 +254,8 @@ static bool is_same(const struct approved_plan *approved, const struct approved_
 
     if (step->action != action && !is_half)
         return false;
-    digest_halves_of(change, step->unknown, approved->key, &now);
+    if (!digest_halves_of(change, step->unknown, approved->key, &now))
+        return false;
     if (extent == ALL_OF_IT && !str_equal(now.made, step->halves.made))
         return false;
     return is_half || action != PLAN_REPLACE ||
@@ -301,7 +298,8 @@ static int check_leaving(const struct approved_plan *approved, const struct plan
     struct digest_halves now;
     bool is_deferred = false;
 
-    digest_halves_of(change, NULL, approved->key, &now);
+    if (!digest_halves_of(change, NULL, approved->key, &now))
+        now = (struct digest_halves){"", ""}; /* that is no approved step's */
     for (; step; step = next_of(approved, change, step + 1)) {
         if (is_removal_approved(step, change, &now))
             return CONFORMS;
