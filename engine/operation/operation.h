@@ -151,7 +151,8 @@ enum result_status {
 struct operation_result {
     const struct plan_change *change;
     enum plan_action action;  /* what was done, perhaps not what was planned: by this operation, or
-                                 by an earlier one of the same revision */
+                                 by an earlier one of the same revision, which was killed. Deletions
+                                 before a kill are not told: State has no record of them */
     enum result_status status;
     bool is_waiting;          /* PENDING: begun, and waiting for the world: error says for what */
     const struct error *error; /* why not; NULL: none */

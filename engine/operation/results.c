@@ -21,10 +21,11 @@ enum plan_action operation_done_action(const struct operation *operation,
 {
     const struct record *record = change->record;
 
-    if (action != PLAN_UNCHANGED || !operation->counts_earlier || !record ||
-        record->revision != operation->how.revision)
+    if (!operation->counts_earlier || !record || record->revision != operation->how.revision)
         return action;
-    return record->action;
+    if (action == PLAN_UNCHANGED || (action == PLAN_CREATE && record->action == PLAN_REPLACE))
+        return record->action;
+    return action;
 }
 
 void operation_init_results(struct operation *operation)
