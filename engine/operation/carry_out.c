@@ -143,12 +143,19 @@ void operation_wake_waiting(struct operation *operation, uint32_t step)
 
 /* ---- Visits ---- */
 
+/* What was made by a call whose answer was lost is found as wanted, and was not unchanged. */
+static bool keeps_action(const struct node *node, enum plan_action action)
+{
+    return operation_change(node)->action == PLAN_REPLACE ||
+           (action == PLAN_UNCHANGED && node->is_in_doubt);
+}
+
 void operation_set_action(struct node *node, enum plan_action action)
 {
     struct operation *operation = node->operation;
 
     pthread_mutex_lock(&operation->lock);
-    if (operation_change(node)->action != PLAN_REPLACE)
+    if (!keeps_action(node, action))
         operation->results.items[node->index].action =
             operation_done_action(operation, operation_change(node), action);
     pthread_mutex_unlock(&operation->lock);

@@ -21,17 +21,26 @@ static int heed(struct operation *operation, const struct node *node, int verdic
     return verdict;
 }
 
+/* In which order a resource is replaced. Others follow suit, so the plan's order holds. Where the
+ * plan has no replacement, because the resource could not be looked at, the approved one does. */
+static bool creates_first(const struct operation *operation, const struct plan_change *change)
+{
+    return change->action == PLAN_REPLACE
+               ? change->create_first
+               : approved_plan_creates_first(operation->config.approved, change);
+}
+
 static int check_planned(struct operation *operation, const struct node *node,
                          const struct record *prior, const struct planned *planned,
                          struct error *error)
 {
     const struct approved_plan *approved = operation->config.approved;
-    struct plan_change now =
-        *operation_change(node); /* with its create_first: others follow suit */
+    struct plan_change now = *operation_change(node);
     struct error problem = {0};
 
     if (!approved)
         return 0;
+    now.create_first = creates_first(operation, &now);
     now.action = planned->action;
     now.record = prior;
     now.step = planned->step;
@@ -90,7 +99,7 @@ static int plan_anew(struct operation *operation, struct node *node, struct erro
     planned_done(&planned);
     record_unref(prior);
     if (is_replaced && operation_change(node)->action != PLAN_REPLACE)
-        return err_set(error, ERR_CONFLICT, PLAN_STALE,
+        return err_set(error, ERR_CONFLICT, OPERATION_NEEDS_PLAN,
                        "it has to be replaced, which was not known when it was planned: the next "
                        "plan does so");
     return r;

@@ -33,6 +33,17 @@ int64_t operation_time_lost(struct operation *operation, int64_t revision)
     return lost > 0 ? lost : 0;
 }
 
+bool operation_was_done(struct operation *operation, int64_t revision)
+{
+    struct arena arena = ARENA_INIT;
+    struct state_head head;
+
+    ledger_head(operation->ledger, &arena, &head);
+    arena_done(&arena);
+    return !ledger_is_inherited(operation->ledger) && head.applied_revision == revision &&
+           head.generation == generation_of(operation);
+}
+
 /* State may have been inherited from an earlier Spec of this name. It belongs to this Spec from the
  * first success on: by then, all that was inherited is applied again, or gone. */
 void operation_set_head(struct operation *operation, enum moment moment)

@@ -17,6 +17,24 @@ static bool is_blind(const struct node *node)
 
 /* ---- Records ---- */
 
+/* A creation that is half of a replacement is recorded as the replacement: by this operation, or by
+ * an earlier one of the revision, which did not come to its end. */
+static enum plan_action done_by(const struct node *node, const struct runtime_step *step)
+{
+    const struct operation *operation = node->operation;
+    _cleanup_(record_unref_p) const struct record *known = NULL;
+
+    if (step->action != PLAN_CREATE)
+        return step->action;
+    if (operation_change(node)->action == PLAN_REPLACE)
+        return PLAN_REPLACE;
+    known = ledger_get(operation->ledger, operation_change(node)->id, NULL);
+    return known && known->status != RECORD_APPLIED && known->action == PLAN_REPLACE &&
+                   known->revision == operation->how.revision
+               ? PLAN_REPLACE
+               : PLAN_CREATE;
+}
+
 /* What State has of a resource whatever becomes of the call. dependencies: the caller's reference.
  */
 static struct record describe(const struct node *node, const struct runtime_step *step,
@@ -30,7 +48,7 @@ static struct record describe(const struct node *node, const struct runtime_step
                            .extensions = step->extensions,
                            .dependencies = dependencies,
                            .revision = node->operation->how.revision,
-                           .action = step->action};
+                           .action = done_by(node, step)};
 }
 
 static int land(struct node *node, const struct record *like, struct error *error)
@@ -248,6 +266,7 @@ static int send(struct operation *operation, struct node *node, struct runtime_s
     int r = operation_ops(node)->apply(step, &call, outcome, error);
 
     if (r < 0) {
+        node->is_in_doubt = node->is_in_doubt || outcome->certainty == OUTCOME_IN_DOUBT;
         land_failure(operation, node, step, outcome, NULL);
         return r;
     }

@@ -162,14 +162,16 @@ const struct plan *operation_get_plan(struct operation *operation)
 void operation_apply(struct operation *operation, const struct operation_apply *how)
 {
     int64_t lost = operation_time_lost(operation, how->revision);
+    bool was_done = operation_was_done(operation, how->revision);
 
     pthread_mutex_lock(&operation->lock);
     if (operation->is_planned && !operation->error.code && operation->phase == OPERATION_PLANNED) {
         operation->how = *how;
-        operation_init_results(operation);
         operation->n_begun = 0;
         operation->active_at = operation_now(operation);
         operation->continues = lost >= 0;
+        operation->counts_earlier = operation->continues || was_done;
+        operation_init_results(operation);
         operation->excused = 0;
         operation->progressed_at = operation->active_at - (lost > 0 ? lost : 0);
         operation->stage = STAGE_BEGINNING;

@@ -89,6 +89,11 @@ struct operation;
  */
 #define OPERATION_NEEDS_APPROVAL "ApprovalNeeded"
 
+/* The reason of a change that FAILED with ERR_CONFLICT, because it could not be looked at when it was
+ * planned, and has to be replaced. The operation has no steps for that; the next one has, and what
+ * was approved holds for it. */
+#define OPERATION_NEEDS_PLAN "PlanNeeded"
+
 /* Opens State, which blocks. Errors: ledger_open()'s. */
 int operation_new(const struct operation_config *config, struct operation **ret,
                   struct error *error);
@@ -147,7 +152,8 @@ enum result_status {
 struct operation_result {
     const struct plan_change *change;
     enum plan_action action;  /* what was done, perhaps not what was planned: by this operation, or
-                                 by an earlier one of the same revision */
+                                 by an earlier one of the same revision, which was killed. Deletions
+                                 before a kill are not told: State has no record of them */
     enum result_status status;
     bool is_waiting;          /* PENDING: begun, and waiting for the world: error says for what */
     const struct error *error; /* why not; NULL: none */

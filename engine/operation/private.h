@@ -61,6 +61,7 @@ struct node {
     bool lets_go;                   /* it is parked, and its dependents go on. Under the lock */
     bool is_applied;                /* this operation applied it, or found it as wanted */
     bool is_delete_sent;
+    bool is_in_doubt;               /* a call that makes it got no answer, and may have taken effect */
     bool needs_plan;                /* its step was tried, or does not hold any more */
     bool needs_removal_plan;        /* likewise, for the step that deletes */
     bool needs_approval;            /* it is DEFERRED, and the approved plan does not cover it */
@@ -115,6 +116,7 @@ struct operation {
     struct walk *walk; /* of the stage */
     struct operation_apply how;
     bool continues;        /* another operation began under the same revision, and did not end */
+    bool counts_earlier;   /* results tell of what earlier operations did under this revision, too */
     int64_t progressed_at; /* ms, monotonic: the last progress; of one that it continues, too */
     int64_t excused;       /* ms, not counted: the longest call since then that made no progress */
     int64_t active_at;     /* ms, monotonic: when it was at work last; calls have their time from then */
@@ -255,6 +257,9 @@ void operation_set_head(struct operation *operation, enum moment moment);
 /* ms without progress that an earlier operation under this revision, which did not come to its end,
  * had waited when it is continued now; negative: there was none. */
 int64_t operation_time_lost(struct operation *operation, int64_t revision);
+/* Whether an earlier operation of this Spec succeeded under this revision: it was killed after State
+ * was told, and before its owner was. */
+bool operation_was_done(struct operation *operation, int64_t revision);
 /* All steps have ended: State is told. The error: what stands for all that failed. */
 int operation_conclude(struct operation *operation, struct error *error);
 
@@ -267,7 +272,8 @@ enum walk_verdict operation_step_visit(struct operation *operation, struct walk_
                                        bool *ret_is_progress);
 /* For walk_config. */
 void operation_on_end(void *arg, uint32_t step, enum walk_outcome outcome, uint32_t cause);
-/* Sets the action that the result shows. That of a replacement stays. */
+/* Sets the action that the result shows. That of a replacement stays, and so does that of a call
+ * whose answer was lost, if nothing is left to be done. */
 void operation_set_action(struct node *node, enum plan_action action);
 /* A step has ended: wakes the barrier and the other half of its change, which may have waited for it.
  * Under the lock. */

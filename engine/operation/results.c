@@ -15,15 +15,17 @@
 /* ---- Each ---- */
 
 /* An earlier operation of the same revision may have done it, and been killed or evicted before it
- * could tell. */
+ * could tell. One that came to its end has told. */
 enum plan_action operation_done_action(const struct operation *operation,
                                        const struct plan_change *change, enum plan_action action)
 {
     const struct record *record = change->record;
 
-    if (action != PLAN_UNCHANGED || !record || record->revision != operation->how.revision)
+    if (!operation->counts_earlier || !record || record->revision != operation->how.revision)
         return action;
-    return record->action;
+    if (action == PLAN_UNCHANGED || (action == PLAN_CREATE && record->action == PLAN_REPLACE))
+        return record->action;
+    return action;
 }
 
 void operation_init_results(struct operation *operation)

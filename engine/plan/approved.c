@@ -6,7 +6,6 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/plan/approved_private.h"
-#include "engine/plan/unknown.h"
 
 /* ---- Making ---- */
 
@@ -46,6 +45,18 @@ static bool is_planned(const struct plan_change *change)
     return !change->error && change->action != PLAN_DEFERRED && change->action != PLAN_UNKNOWN;
 }
 
+/* An adoption whose intent is recorded, and which was not carried out, is planned as an update. For
+ * an approval it is the adoption all the same. */
+static enum plan_action action_of(const struct plan_change *change)
+{
+    const struct record *record = change->record;
+
+    if (change->action == PLAN_UPDATE && record && record->status == RECORD_INTENT &&
+        record->action == PLAN_ADOPT)
+        return PLAN_ADOPT;
+    return change->action;
+}
+
 static void add_step(struct approved_plan *approved, const struct plan_change *change)
 {
     struct approved_step *step = &approved->steps[approved->n_steps++];
@@ -54,16 +65,12 @@ static void add_step(struct approved_plan *approved, const struct plan_change *c
                                    .type = arena_str(&approved->arena, change->type),
                                    .leaves = !change->resource,
                                    .action = PLAN_DEFERRED};
-    if (!is_planned(change))
+    if (!is_planned(change) || !digest_halves_of(change, NULL, approved->key, &step->halves))
         return;
-    step->action = change->action;
+    step->action = action_of(change);
     step->create_first = change->action == PLAN_REPLACE && change->create_first;
-    digest_halves_of(change, NULL, approved->key, &step->halves);
-    if (*step->halves.made) {
-        _cleanup_value_ const struct value *made = digest_made(change);
-
-        step->unknown = unknown_paths(made);
-    }
+    if (*step->halves.made)
+        step->unknown = digest_unknown(change);
 }
 
 struct approved_plan *approved_plan_new(const struct plan *plan, const void *key, size_t key_length)
@@ -116,7 +123,8 @@ static void digest_step(const struct approved_plan *approved, const struct appro
                                        .action = step->action,
                                        .leaves = step->leaves,
                                        .create_first = step->create_first,
-                                       .halves = &step->halves};
+                                       .halves = &step->halves,
+                                       .unknown = step->unknown};
 
     digest_change(&parts, approved->key, ret_hex);
 }
@@ -236,17 +244,6 @@ static int refuse(const struct approved_step *step, enum plan_action action, str
                  done_to(action));
 }
 
-/* Before an adoption an intent is recorded. What was killed after that plans an update. */
-static enum plan_action action_of(const struct plan_change *change)
-{
-    const struct record *record = change->record;
-
-    if (change->action == PLAN_UPDATE && record && record->status == RECORD_INTENT &&
-        record->action == PLAN_ADOPT)
-        return PLAN_ADOPT;
-    return change->action;
-}
-
 enum extent { ALL_OF_IT, BUT_WHAT_IS_MADE };
 
 static bool is_same(const struct approved_plan *approved, const struct approved_step *step,
@@ -257,7 +254,8 @@ static bool is_same(const struct approved_plan *approved, const struct approved_
 
     if (step->action != action && !is_half)
         return false;
-    digest_halves_of(change, step->unknown, approved->key, &now);
+    if (!digest_halves_of(change, step->unknown, approved->key, &now))
+        return false;
     if (extent == ALL_OF_IT && !str_equal(now.made, step->halves.made))
         return false;
     return is_half || action != PLAN_REPLACE ||
@@ -300,7 +298,8 @@ static int check_leaving(const struct approved_plan *approved, const struct plan
     struct digest_halves now;
     bool is_deferred = false;
 
-    digest_halves_of(change, NULL, approved->key, &now);
+    if (!digest_halves_of(change, NULL, approved->key, &now))
+        now = (struct digest_halves){"", ""}; /* that is no approved step's */
     for (; step; step = next_of(approved, change, step + 1)) {
         if (is_removal_approved(step, change, &now))
             return CONFORMS;

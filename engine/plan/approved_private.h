@@ -15,7 +15,7 @@ struct approved_step {
     bool leaves;                 /* no resource of the Spec: an object that goes, or is forgotten */
     bool create_first;           /* of REPLACE */
     struct digest_halves halves;
-    const struct value *unknown; /* JSON pointers into digest_made(); a reference; NULL: none */
+    const struct value *unknown; /* digest_unknown(); a reference; NULL: none */
 };
 
 struct approved_plan {

@@ -197,19 +197,22 @@ static int read_step(struct approved_plan *approved, const struct value *value, 
     return check_shape(step, error);
 }
 
-static int check_digest(const struct approved_plan *approved, const char *digest,
-                        struct error *error)
+/* stored: the digest in the value; digest: the one that was approved. */
+static int check_digest(const struct approved_plan *approved, const char *stored,
+                        const char *digest, struct error *error)
 {
     char now[HASH_HEX_SIZE];
 
     approved_plan_digest(approved, now);
-    if (!str_equal(now, digest))
+    if (!str_equal(now, stored))
         return corrupt(error, "its digest is another, or was made with another key");
+    if (!str_equal(now, digest))
+        return corrupt(error, "it is not the plan that was approved");
     return 0;
 }
 
 int approved_plan_from_value(const struct value *value, const void *key, size_t key_length,
-                             struct approved_plan **ret, struct error *error)
+                             const char *digest, struct approved_plan **ret, struct error *error)
 {
     static const char *const known[] = {"format", "digest", "steps", NULL};
     const struct value *steps = value_get(value, "steps");
@@ -230,7 +233,7 @@ int approved_plan_from_value(const struct value *value, const void *key, size_t 
     if (r < 0)
         return r;
     approved_plan_sort(approved);
-    r = check_digest(approved, text_of(value, "digest"), error);
+    r = check_digest(approved, text_of(value, "digest"), digest, error);
     if (r < 0)
         return r;
     *ret = TAKE(approved);

@@ -1,31 +1,172 @@
 #include "engine/plan/digest.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "engine/base/json.h"
 #include "engine/plan/unknown.h"
 
-static void add_value(struct hash *hash, const struct value *value)
+/* What a digest is made of. It is no digest where a value could not be written whole: two values
+ * may have the same beginning. */
+struct digest {
+    struct hash *hash;
+    bool is_cut;
+};
+
+static struct digest begin(struct digest_key key, const char *what)
+{
+    struct digest digest = {.hash = hash_new_keyed(key.data, key.length)};
+
+    hash_add_str(digest.hash, what);
+    return digest;
+}
+
+static void add_value(struct digest *digest, const struct value *value)
 {
     _cleanup_buf_ struct buf text = BUF_INIT;
 
     if (value)
         json_write(&text, value, JSON_CANONICAL);
-    hash_add_str(hash, text.data);
+    digest->is_cut = digest->is_cut || buf_overflowed(&text);
+    hash_add_str(digest->hash, text.data);
 }
 
-static void digest_half(const struct plan_change *change, const char *half,
-                        const struct runtime_step *step, const struct value *content,
+/* False: there is none. */
+static bool end(struct digest *digest, char ret_hex[HASH_HEX_SIZE])
+{
+    hash_finish_hex(digest->hash, ret_hex);
+    hash_free(digest->hash);
+    return !digest->is_cut;
+}
+
+static void add_object(struct digest *digest, const struct plan_change *change,
+                       const struct runtime_step *step)
+{
+    hash_add_str(digest->hash, change->id);
+    hash_add_str(digest->hash, change->type);
+    hash_add_str(digest->hash, step && step->uid ? step->uid : "");
+    add_value(digest, step ? step->before : NULL);
+}
+
+/* ---- What is made ---- */
+
+enum part { PART_AFTER, PART_EXTENSIONS };
+
+static const char *const prefixes[] = {[PART_AFTER] = "/after", [PART_EXTENSIONS] = "/extensions"};
+
+static const struct value *part_of(const struct plan_change *change, enum part part)
+{
+    const struct runtime_step *step = change->step;
+
+    if (!step)
+        return NULL;
+    return part == PART_AFTER ? step->after : step->extensions;
+}
+
+static bool add_paths(struct value_builder *b, const struct value *value, const char *prefix)
+{
+    _cleanup_value_ const struct value *paths = unknown_paths(value);
+
+    for (size_t i = 0; i < value_count(paths); i++) {
+        _cleanup_buf_ struct buf path = BUF_INIT;
+        size_t length = 0;
+        const char *below = value_string_n(value_at(paths, i), &length);
+
+        buf_add_str(&path, prefix);
+        buf_add(&path, below, length);
+        value_add_string_n(b, path.data, path.length);
+    }
+    return value_count(paths) != 0;
+}
+
+const struct value *digest_unknown(const struct plan_change *change)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *paths = NULL;
+    bool any = false;
+
+    value_begin_array(b);
+    for (enum part part = PART_AFTER; part <= PART_EXTENSIONS; part++)
+        any = add_paths(b, part_of(change, part), prefixes[part]) || any;
+    value_end_array(b);
+    value_builder_finish(b, &paths, NULL);
+    if (any)
+        return paths;
+    value_unref(paths);
+    return NULL;
+}
+
+/* The pointers that begin with the prefix, without it. A reference; NULL: there are no pointers. */
+static const struct value *paths_below(const struct value *pointers, const char *prefix)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
+    const struct value *paths = NULL;
+    size_t skipped = strlen(prefix);
+
+    if (!pointers)
+        return NULL;
+    b = value_builder_new();
+    value_begin_array(b);
+    for (size_t i = 0; i < value_count(pointers); i++) {
+        size_t length = 0;
+        const char *path = value_string_n(value_at(pointers, i), &length);
+
+        if (path && length >= skipped && memcmp(path, prefix, skipped) == 0 &&
+            (length == skipped || path[skipped] == '/'))
+            value_add_string_n(b, path + skipped, length - skipped);
+    }
+    value_end_array(b);
+    value_builder_finish(b, &paths, NULL);
+    return paths;
+}
+
+/* has_unknown: set where anything is unknown. */
+static void add_part(struct digest *digest, const struct value *value, const struct value *unknown,
+                     const char *prefix, bool *has_unknown)
+{
+    _cleanup_value_ const struct value *paths = paths_below(unknown, prefix);
+    _cleanup_value_ const struct value *masked = unknown_mask(value, paths);
+
+    digest->is_cut = digest->is_cut || (value && !masked);
+    *has_unknown = *has_unknown || value_has_unknown(masked);
+    add_value(digest, masked);
+}
+
+/* Where values are unknown, the resource as the Spec has it says what they will be taken from. */
+static bool digest_made(const struct plan_change *change, const struct value *unknown,
                         struct digest_key key, char ret_hex[HASH_HEX_SIZE])
 {
-    _cleanup_(hash_free_p) struct hash *hash = hash_new_keyed(key.data, key.length);
+    struct digest digest = begin(key, "made");
+    bool has_unknown = false;
 
-    hash_add_str(hash, half);
-    hash_add_str(hash, change->id);
-    hash_add_str(hash, change->type);
-    hash_add_str(hash, step && step->uid ? step->uid : "");
-    add_value(hash, step ? step->before : NULL);
-    add_value(hash, content);
-    hash_finish_hex(hash, ret_hex);
+    add_object(&digest, change, change->step);
+    for (enum part part = PART_AFTER; part <= PART_EXTENSIONS; part++)
+        add_part(&digest, part_of(change, part), unknown, prefixes[part], &has_unknown);
+    if (has_unknown && change->resource) {
+        hash_add_str(digest.hash, "references");
+        add_value(&digest, change->resource->attributes);
+        add_value(&digest, change->resource->extensions);
+    }
+    return end(&digest, ret_hex);
 }
+
+/* ---- What is removed ---- */
+
+/* An object that is gone is only forgotten: that is another removal than its deletion. */
+static bool digest_removed(const struct plan_change *change, struct digest_key key,
+                           char ret_hex[HASH_HEX_SIZE])
+{
+    const struct runtime_step *step =
+        change->action == PLAN_REPLACE ? change->removal : change->step;
+    struct digest digest = begin(key, "removed");
+
+    add_object(&digest, change, step);
+    hash_add_str(digest.hash, step ? plan_action_name(step->action) : "");
+    add_value(&digest, step ? step->extensions : NULL);
+    return end(&digest, ret_hex);
+}
+
+/* ---- Changes ---- */
 
 static bool makes(enum plan_action action)
 {
@@ -38,30 +179,31 @@ static bool removes(enum plan_action action)
     return action == PLAN_DELETE || action == PLAN_FORGET || action == PLAN_REPLACE;
 }
 
-const struct value *digest_made(const struct plan_change *change)
-{
-    const struct runtime_step *step = change->step;
-
-    return value_pack("{s:v?, s:v?}", "after", step ? step->after : NULL, "extensions",
-                      step ? step->extensions : NULL);
-}
-
-void digest_halves_of(const struct plan_change *change, const struct value *unknown,
+bool digest_halves_of(const struct plan_change *change, const struct value *unknown,
                       struct digest_key key, struct digest_halves *ret)
 {
-    const struct runtime_step *removal =
-        change->action == PLAN_REPLACE ? change->removal : change->step;
+    struct digest_halves halves = {"", ""};
 
-    *ret = (struct digest_halves){"", ""};
-    if (makes(change->action)) {
-        _cleanup_value_ const struct value *made = digest_made(change),
-                                           *masked = unknown_mask(made, unknown);
+    if (makes(change->action) && !digest_made(change, unknown, key, halves.made))
+        return false;
+    if (removes(change->action) && !digest_removed(change, key, halves.removed))
+        return false;
+    *ret = halves;
+    return true;
+}
 
-        digest_half(change, "made", change->step, masked, key, ret->made);
+static void add_unknown(struct hash *hash, const struct value *pointers)
+{
+    char digits[32];
+
+    for (size_t i = 0; i < value_count(pointers); i++) {
+        size_t length = 0;
+        const char *path = value_string_n(value_at(pointers, i), &length);
+
+        snprintf(digits, sizeof(digits), "%zu", length); /* a path may have any bytes */
+        hash_add_str(hash, digits);
+        hash_add(hash, path, length);
     }
-    if (removes(change->action))
-        digest_half(change, "removed", removal, removal ? removal->extensions : NULL, key,
-                    ret->removed);
 }
 
 void digest_change(const struct digest_parts *parts, struct digest_key key,
@@ -79,5 +221,6 @@ void digest_change(const struct digest_parts *parts, struct digest_key key,
                                                      : "delete first");
     hash_add_str(hash, parts->halves->made);
     hash_add_str(hash, parts->halves->removed);
+    add_unknown(hash, parts->unknown);
     hash_finish_hex(hash, ret_hex);
 }

@@ -117,6 +117,11 @@ static const struct stale_row {
      "d: it would be updated in other fields"},
     {"another place of what is removed", "a=1 u=1 Cloud/d=1*l^a", ANOTHER_SPEC,
      "a=1 u=1 Cloud/d=1*l^u", "d: it would be replaced in another way than was approved"},
+    {"what an unknown value refers to", "a=1 u=1 Cloud/d=1*k Cloud/e=1 b@e.rev", ANOTHER_SPEC,
+     "a=1 u=1 Cloud/d=1*k Cloud/e=1 b@e.secret", "b: it would be created in other fields"},
+    {"which resource an unknown value is of", "a=1 u=1 Cloud/d=1*k Cloud/e=1 Cloud/f=1 g=1@e.rev",
+     ANOTHER_SPEC, "a=1 u=1 Cloud/d=1*k Cloud/e=1 Cloud/f=1 g=1@f.rev",
+     "g: it would be created in other fields"},
     {"a creation becomes an adoption", "a=1 u=1 n=1 Cloud/d=1*k", N_APPEARS,
      "a=1 u=1 n=1 Cloud/d=1*k", "n: it would be adopted, and the approved plan has it created"},
 };
@@ -189,6 +194,57 @@ static void is_not_voided_by_what_is_not_ours(void)
     fake_touch(&stage.objects, "x");
     EXPECT_INT(stage_apply(&stage, "a=2 u=1 n=1"), 0, stage.error.message);
     EXPECT_STR(stage_objects(&stage), "a=2 n=1 u=1", "as approved");
+}
+
+/* The look at d fails when it is planned, and succeeds when d is due: d is to be replaced, as was
+ * approved, for which the operation has no steps. The next operation has them. */
+static void is_not_voided_by_a_look_that_failed(void)
+{
+    static const char *const rows[][3] = {
+        {"Cloud/d=1~k", "Cloud/d=1~l a=1", "create d; delete d"},
+        {"Cloud/d=1*k", "Cloud/d=1*l a=1", "delete d; create d"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_stage_ struct stage stage;
+        struct run run;
+
+        stage_init(&stage);
+        EXPECT_INT(stage_apply(&stage, rows[i][0]), 0, "applied");
+        stage_approve(&stage, rows[i][1]);
+        fake_cloud_fault(&stage.cloud, "d", CLOUD_OLD_FAILS);
+        stage_begin_process(&stage);
+        run_begin(&run, &stage);
+        run_plan(&run, rows[i][1]);
+        fake_cloud_fault(&stage.cloud, "d", 0);
+        run_apply(&run);
+        run_wait(&run);
+        EXPECT_INT(run_end(&run), ERR_CONFLICT, "d");
+        stage_end_process(&stage);
+        EXPECT_STR(stage.error.reason, OPERATION_NEEDS_PLAN, stage.error.message);
+        EXPECT_STR(stage.results.data, "d failed; a succeeded", "the rest is done");
+        EXPECT_INT(stage_apply(&stage, rows[i][1]), 0, stage.error.message);
+        EXPECT_STR(stage_deeds(&stage), rows[i][2], "the next operation");
+    }
+}
+
+/* The intent of an adoption that was refused stays in State: from then on an update is planned.
+ * That update can be approved, and carried out. */
+static void goes_on_with_an_adoption_that_was_refused(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    fake_put(&stage.objects, "n", "0", OWNER_NONE);
+    stage_approve(&stage, "n=1");
+    fake_fault(&stage.objects, "n", FAKE_REFUSED);
+    EXPECT_INT(stage_apply(&stage, "n=1"), ERR_FORBIDDEN, "refused");
+    EXPECT_STR(stage.planned.data, "adopt n", "as approved");
+    fake_fault(&stage.objects, "n", 0);
+    stage_approve(&stage, "n=1");
+    EXPECT_INT(stage_apply(&stage, "n=1"), 0, stage.error.message);
+    EXPECT_STR(stage.planned.data, "update n", "the intent stayed");
+    EXPECT_STR(stage_objects(&stage), "n=1", "adopted");
 }
 
 static bool await_blocked(struct stage *stage, unsigned count)
@@ -315,6 +371,7 @@ static void leaves_what_could_not_be_looked_at_for_another_round(void)
 SUITE(operation_approved, TEST(carries_out_what_was_approved), TEST(destroys_what_was_approved),
       TEST(changes_nothing_where_a_plan_is_stale), TEST(names_what_is_stale_without_its_values),
       TEST(stores_no_values), TEST(is_not_voided_by_what_is_not_ours),
+      TEST(is_not_voided_by_a_look_that_failed), TEST(goes_on_with_an_adoption_that_was_refused),
       TEST(ends_where_a_step_that_is_due_is_stale),
       TEST(ends_where_a_step_is_planned_again_otherwise),
       TEST(leaves_what_was_deferred_for_another_round),

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "engine/base/json.h"
+#include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/plan/approved_value.h"
 #include "test/unit/suite.h"
@@ -71,7 +72,10 @@ static const struct value *written(const char *x)
 
 static int read(const struct value *value, struct approved_plan **ret, struct error *error)
 {
-    return approved_plan_from_value(value, KEY, strlen(KEY), ret, error);
+    _cleanup_value_ const struct value *approved = written("1");
+
+    return approved_plan_from_value(value, KEY, strlen(KEY), value_get_string(approved, "digest"),
+                                    ret, error);
 }
 
 static void is_the_same_when_read_again(void)
@@ -112,7 +116,9 @@ static void needs_the_key(void)
     _cleanup_value_ const struct value *value = written("1");
     struct approved_plan *approved = NULL;
 
-    EXPECT_INT(approved_plan_from_value(value, "another", 7, &approved, NULL), ERR_CORRUPT, "key");
+    EXPECT_INT(approved_plan_from_value(value, "another", 7, value_get_string(value, "digest"),
+                                        &approved, NULL),
+               ERR_CORRUPT, "key");
     EXPECT(!approved, "nothing");
 }
 
@@ -146,12 +152,6 @@ static const struct value *with_step(const struct value *value, size_t index,
     return value_with(value, "steps", steps);
 }
 
-/* `unknown` is bound by the digest of what is made, which is not compared before a plan is. */
-static bool is_bound(const char *key)
-{
-    return strcmp(key, "unknown") != 0;
-}
-
 static void damage_step(const struct value *value, size_t index, const struct value *step)
 {
     static const char *const others[] = {"null",        "0",          "\"\"",    "\"x\"",
@@ -163,8 +163,7 @@ static void damage_step(const struct value *value, size_t index, const struct va
         _cleanup_value_ const struct value *without = value_without(step, key),
                                            *all = with_step(value, index, without);
 
-        if (is_bound(key))
-            expect_damage(all, key);
+        expect_damage(all, key);
         for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
             _cleanup_value_ const struct value *other = NULL, *changed = NULL, *whole = NULL;
 
@@ -220,31 +219,73 @@ static void refuses_another_format(void)
     EXPECT_INT(read(newer, &approved, NULL), ERR_UNSUPPORTED, "newer");
 }
 
-/* A path more or less is another plan: no change conforms by it. */
-static void no_path_can_be_added(void)
+/* It is valid, and not what was approved. */
+static void refuses_another_plan(void)
+{
+    _cleanup_value_ const struct value *other = written("2");
+
+    expect_damage(other, "another plan");
+}
+
+/* More paths would allow more than was approved. */
+static void refuses_other_unknown_paths(void)
 {
     static const char *const lists[] = {"[\"/after/x\",\"/after/y\",\"/after/z/w\"]",
-                                        "[\"/after/y\"]", "[\"/after\"]", "[\"\"]",
+                                        "[\"/after/z/w\",\"/after/y\"]",
+                                        "[\"/after/y\"]",
+                                        "[\"/after\"]",
+                                        "[\"\"]",
                                         "[\"/after/x\"]"};
     _cleanup_value_ const struct value *value = written("1");
     const struct value *steps = value_get(value, "steps");
+    size_t index = 0;
 
+    while (strcmp(value_get_string(value_at(steps, index), "id"), "updated") != 0)
+        index++;
     for (size_t l = 0; l < sizeof(lists) / sizeof(*lists); l++) {
         _cleanup_value_ const struct value *list = NULL, *step = NULL, *changed = NULL;
-        _cleanup_(approved_plan_unref_p) struct approved_plan *approved = NULL;
-        struct plan *now = plan_of("2");
-        size_t index = 0;
 
-        while (strcmp(value_get_string(value_at(steps, index), "id"), "updated") != 0)
-            index++;
         json_read(lists[l], strlen(lists[l]), &list, NULL);
         step = value_with(value_at(steps, index), "unknown", list);
         changed = with_step(value, index, step);
-        EXPECT_INT(read(changed, &approved, NULL), 0, lists[l]);
-        EXPECT_INT(approved_plan_check(approved, &now->changes[3], NULL), ERR_CONFLICT, lists[l]);
-        plan_free(now);
+        expect_damage(changed, lists[l]);
     }
 }
 
+/* Its canonical text is more than a document holds: a quote is two bytes of it. */
+static const struct value *too_large(void)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const size_t length = LIMIT_STRING_BYTES;
+    _cleanup_free_ char *text = mem_new_array(length, 1);
+    const struct value *value = NULL;
+
+    memset(text, '"', length);
+    value_begin_array(b);
+    value_add_string_n(b, text, length);
+    value_add_string_n(b, text, length);
+    value_end_array(b);
+    EXPECT_INT(value_builder_finish(b, &value, NULL), 0, "a value");
+    return value;
+}
+
+/* Two such values may have the same beginning. */
+static void does_not_cover_what_cannot_be_digested(void)
+{
+    struct plan *plan = plan_of("1"), *large = plan_of("1");
+    _cleanup_(approved_plan_unref_p) struct approved_plan *approved = NULL, *of_large = NULL;
+
+    value_unref(large->changes[0].step->after);
+    large->changes[0].step->after = too_large();
+    approved = approved_plan_new(plan, KEY, strlen(KEY));
+    of_large = approved_plan_new(large, KEY, strlen(KEY));
+    EXPECT_INT(approved_plan_check(of_large, &large->changes[0], NULL), NOT_COVERED, "not covered");
+    EXPECT_INT(approved_plan_check(of_large, &plan->changes[0], NULL), NOT_COVERED, "nor another");
+    EXPECT_INT(approved_plan_check(approved, &large->changes[0], NULL), ERR_CONFLICT, "stale");
+    plan_free(plan);
+    plan_free(large);
+}
+
 SUITE(plan_approved_value, TEST(is_the_same_when_read_again), TEST(needs_the_key),
-      TEST(refuses_what_is_damaged), TEST(refuses_another_format), TEST(no_path_can_be_added))
+      TEST(refuses_what_is_damaged), TEST(refuses_another_format), TEST(refuses_another_plan),
+      TEST(refuses_other_unknown_paths), TEST(does_not_cover_what_cannot_be_digested))
