@@ -169,10 +169,11 @@ int kube_apply_object(const struct kube_step *step, const struct runtime_call *c
                       : take(&patch, step, &object, &certainty, error);
 
     kube_outcome_doubt(step->session, certainty, ret);
+    if (certainty != OUTCOME_NOT_SENT)
+        kube_note_applied(step->session, step->base.attributes);
     if (r < 0)
         return r;
     session_note_definition(step->session, step->base.attributes);
-    kube_note_applied(step->session, step->base.attributes);
     kube_observe_object(step->session, object, true, &ret->now);
     return 0;
 }
