@@ -29,7 +29,7 @@ struct plan_change {
     struct runtime_step *step;        /* owned; NULL: there is none (UNKNOWN, DEFERRED, an error) */
     struct runtime_step *removal;     /* owned; of REPLACE: of the object that goes */
     struct diff *diff;                /* owned: fields, redacted; NULL: none to show */
-    struct error *error;              /* owned: why it cannot be done, seen while planning; or NULL */
+    struct error *error;              /* owned: why it cannot be done, as planned; or NULL */
     const char *reason;               /* of REPLACE, DEFERRED: why; in the arena, or NULL */
 };
 
