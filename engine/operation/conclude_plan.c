@@ -1,7 +1,6 @@
 /* What can be told only when every change is planned. */
 #include <stdlib.h>
 
-#include "engine/base/str.h"
 #include "engine/base/strmap.h"
 #include "engine/operation/private.h"
 
@@ -57,13 +56,6 @@ static void keep_renamed(struct operation *operation)
 
 /* ---- The steps ---- */
 
-static const char *step_name(void *arg, uint32_t change)
-{
-    const struct plan *plan = arg;
-
-    return plan->changes[change].id;
-}
-
 static void edges_done(struct edges *edges)
 {
     free(edges->items);
@@ -79,7 +71,7 @@ static int make_steps(struct operation *operation, struct error *error)
                                 .n_planned = operation->planned.count,
                                 .recorded = operation->recorded.items,
                                 .n_recorded = operation->recorded.count,
-                                .name = step_name,
+                                .name = operation_change_name,
                                 .arg = plan};
     int r;
 
@@ -95,8 +87,6 @@ static int make_steps(struct operation *operation, struct error *error)
     r = steps_new(&input, &operation->steps, error);
     for (size_t i = 0; r >= 0 && i < plan->n_changes; i++)
         plan->changes[i].create_first = operation->step_changes[i].create_first;
-    edges_done(&operation->planned); /* the steps have them now */
-    edges_done(&operation->recorded);
     return r;
 }
 

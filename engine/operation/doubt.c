@@ -1,5 +1,4 @@
 /* Creations whose outcome was never told. */
-#include "engine/base/str.h"
 #include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 

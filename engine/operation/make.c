@@ -1,8 +1,6 @@
 /* Making a resource, and what State is told before and after. */
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "engine/base/str.h"
 #include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "engine/base/mem.h"
-#include "engine/base/str.h"
 #include "engine/operation/private.h"
 
 /* ---- Making and freeing ---- */

@@ -62,14 +62,14 @@ struct operation_config {
     struct cancel *cancel;       /* for operation_new() alone */
     struct approved_plan *approved; /* what may be carried out; a reference is taken. NULL: all */
 
-    /* It is PLANNED, or ENDED. Posts and returns: it runs on the executor's threads, and must not call
-     * the operation. Not after operation_free(). May be NULL. */
+    /* It is PLANNED, or ENDED. Posts and returns: it runs on the executor's threads, and must not
+     * call the operation. Not after operation_free(). May be NULL. */
     void (*on_change)(void *arg);
-    /* It is PARKED, and holds about so many bytes; 0: it is not any more. Otherwise as on_change. */
+    /* It is PARKED, and holds about so many bytes; 0: it is not any more. Else as on_change. */
     void (*on_park)(void *arg, size_t bytes);
     void *arg;
-    /* A call has landed after its operation had ended: the Spec should be looked at. From any thread,
-     * as long as the executor lives. May be NULL. */
+    /* A call has landed after its operation had ended: the Spec should be looked at. From any
+     * thread, as long as the executor lives. May be NULL. */
     void (*on_landed)(void *arg, const struct spec_key *key);
     void *landed_arg;
 };
@@ -79,9 +79,12 @@ struct operation;
 /*
  * With an approved plan nothing is done that it does not have. It is compared when the changes are
  * planned: where any is stale, the operation is PLANNED with ERR_CONFLICT PlanStale, cannot be
- * applied, and has changed nothing in the world. A step that has to be planned anew when it is due is compared
- * again: then nothing new begins, what is under way comes to its end, and the operation ENDS with
- * PlanStale.
+ * applied, and has changed nothing in the world. A step that has to be planned anew when it is due
+ * is compared again: then nothing new begins, what is under way comes to its end, and the operation
+ * ENDS with PlanStale.
+ *
+ * A plan that is to be approved is made without an approved plan: an operation that has one shows
+ * what it does not cover as deferred, and an approval of that would never cover it.
  *
  * What could not be planned when the plan was approved is not done: it is RESULT_DEFERRED with this
  * reason, and so is the operation's error, if nothing worse happened. Another plan has to be
@@ -89,9 +92,9 @@ struct operation;
  */
 #define OPERATION_NEEDS_APPROVAL "ApprovalNeeded"
 
-/* The reason of a change that FAILED with ERR_CONFLICT, because it could not be looked at when it was
- * planned, and has to be replaced. The operation has no steps for that; the next one has, and what
- * was approved holds for it. */
+/* The reason of a change that FAILED with ERR_CONFLICT, because it could not be looked at when it
+ * was planned, and has to be replaced. The operation has no steps for that; the next one has, and
+ * what was approved holds for it. */
 #define OPERATION_NEEDS_PLAN "PlanNeeded"
 
 /* Opens State, which blocks. Errors: ledger_open()'s. */
@@ -107,8 +110,8 @@ struct ledger *operation_ledger(struct operation *operation);
  * has is to go. */
 void operation_plan(struct operation *operation, struct spec *spec);
 
-/* From PLANNED on; NULL: it could not be made. Problems of single resources are in their changes. Of a
- * stale plan it is what would be done now. */
+/* From PLANNED on; NULL: it could not be made. Problems of single resources are in their changes.
+ * Of a stale plan it is what would be done now. */
 const struct plan *operation_get_plan(struct operation *operation);
 
 /* Bytes that it holds, about. PLANNED. */
@@ -129,11 +132,11 @@ void operation_apply(struct operation *operation, const struct operation_apply *
 void operation_cancel(struct operation *operation, const char *reason);
 
 enum operation_phase operation_phase(struct operation *operation);
-/* Blocks until it is PLANNED or ENDED, whichever it is on its way to. For tests and command lines. */
+/* Blocks until it is PLANNED or ENDED, whichever is next. For tests and command lines. */
 enum operation_phase operation_wait(struct operation *operation);
 
-/* When PLANNED: the error of planning; when ENDED: of the whole. 0: it succeeded. The error stands for
- * all; the results tell of each change. */
+/* When PLANNED: the error of planning; when ENDED: of the whole. 0: it succeeded. The error stands
+ * for all; the results tell of each change. */
 int operation_error(struct operation *operation, struct error *error);
 
 /* ---- Results ---- */

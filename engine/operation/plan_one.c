@@ -1,7 +1,4 @@
 /* What is to be done to one resource. */
-#include <stdlib.h>
-
-#include "engine/base/str.h"
 #include "engine/operation/private.h"
 
 void planned_done(struct planned *planned)

@@ -3,7 +3,6 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/base/strmap.h"
 #include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 

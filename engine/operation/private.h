@@ -46,8 +46,8 @@ struct binding {
     struct error *error; /* why it could not be opened */
 };
 
-/* One change while the operation lives. Its visits, one at a time, write the fields. The fields that
- * others read as well are under the lock. */
+/* One change while the operation lives. Its visits, one at a time, write the fields. The fields
+ * that others read as well are under the lock. */
 struct node {
     struct operation *operation;
     uint32_t index;
@@ -61,14 +61,14 @@ struct node {
     bool lets_go;                   /* it is parked, and its dependents go on. Under the lock */
     bool is_applied;                /* this operation applied it, or found it as wanted */
     bool is_delete_sent;
-    bool is_in_doubt;               /* a call that makes it got no answer, and may have taken effect */
+    bool is_in_doubt;               /* a call that makes it got no answer: it may have had effect */
     bool needs_plan;                /* its step was tried, or does not hold any more */
     bool needs_removal_plan;        /* likewise, for the step that deletes */
     bool needs_approval;            /* it is DEFERRED, and the approved plan does not cover it */
     bool is_compared_later;         /* with the approved plan: when it is planned anew */
     bool stays;                     /* its old object stays: planned anew, it is not replaced */
     const char *deposed;            /* the name that its old object got to make room; arena */
-    struct runtime_step *step;      /* owned: planned anew when it was due; NULL: the change's is used */
+    struct runtime_step *step;      /* owned: planned anew when it was due; NULL: the change's */
     struct runtime_step *removal;   /* likewise, for the old object of a replacement */
     const struct plan_change *content; /* a resource of the Spec that is in it; or NULL */
     struct runtime_subscription *subscription;
@@ -116,11 +116,11 @@ struct operation {
     struct walk *walk; /* of the stage */
     struct operation_apply how;
     bool continues;        /* another operation began under the same revision, and did not end */
-    bool counts_earlier;   /* results tell of what earlier operations did under this revision, too */
+    bool counts_earlier;   /* results tell what earlier operations of the revision did, too */
     int64_t progressed_at; /* ms, monotonic: the last progress; of one that it continues, too */
     int64_t excused;       /* ms, not counted: the longest call since then that made no progress */
-    int64_t active_at;     /* ms, monotonic: when it was at work last; calls have their time from then */
-    size_t memory;         /* what it holds, by operation_measure(), when so many changes had ended: */
+    int64_t active_at;     /* ms, monotonic: at work last; calls have their time from then */
+    size_t memory;         /* what it holds, by operation_measure(), when so many had ended: */
     size_t n_measured;     /* SIZE_MAX: never */
     size_t n_ended, n_waiting;
     uint32_t waits_for; /* a change that waits, or STEP_NONE */
@@ -144,6 +144,8 @@ struct plan_change *operation_change(const struct node *node);
 
 /* The operation's task (executor.h). */
 struct task_answer operation_run(void *arg);
+/* The id of a change, for graphs; arg: the plan. */
+const char *operation_change_name(void *arg, uint32_t change);
 /* The walk over the steps. */
 void operation_begin_steps(struct operation *operation);
 /* All with the lock held. */
@@ -163,7 +165,8 @@ void operation_target_done(struct runtime_target *target); /* of operation_targe
 
 /* ---- relate.c: before planning ---- */
 
-/* Makes the plan's changes and the nodes: for the Spec's resources, then for the records that leave. */
+/* Makes the plan's changes and the nodes: for the Spec's resources, then for the records that
+ * leave. */
 void operation_list_changes(struct operation *operation);
 /* The Spec's resource that a record belongs to; NULL: the record leaves. */
 const struct resource *operation_resource_of(const struct operation *operation,
@@ -215,9 +218,10 @@ int operation_plan_removal(struct operation *operation, struct node *node,
 
 /* The creation of the record's object was begun, and may still take effect. */
 bool operation_is_in_flight(const struct operation *operation, const struct record *record);
-/* Settles a record whose creation was begun, and whose outcome was never told, by a look. *record is
- * replaced; NULL: there is no object. ERR_CONFLICT OutcomeUnknown: the object may still be made, and
- * is not looked for yet; or it cannot be found, and the message says what a person has to do. */
+/* Settles a record whose creation was begun, and whose outcome was never told, by a look. *record
+ * is replaced; NULL: there is no object. ERR_CONFLICT OutcomeUnknown: the object may still be made,
+ * and is not looked for yet; or it cannot be found, and the message says what a person has to
+ * do. */
 int operation_settle_doubt(struct operation *operation, struct node *node,
                            const struct record **record, struct error *error);
 
@@ -238,8 +242,8 @@ const struct value *operation_dependencies(const struct operation *operation, ui
 /* A value that State can have: with null for what is not known, which nothing that was made should
  * be any more. A reference; NULL stays NULL. */
 const struct value *operation_storable(const struct value *value);
-/* What State is told of a resource before it is made: the attributes as planned, or as written where
- * the planned ones are not known yet. A reference. */
+/* What State is told of a resource before it is made: the attributes as planned, or as written
+ * where the planned ones are not known yet. A reference. */
 const struct record *operation_intent(const struct node *node, enum plan_action action);
 /* The recorded object goes on under a name of its own, so that the id is free for another: its
  * record, under that name. A reference. */
@@ -257,8 +261,8 @@ void operation_set_head(struct operation *operation, enum moment moment);
 /* ms without progress that an earlier operation under this revision, which did not come to its end,
  * had waited when it is continued now; negative: there was none. */
 int64_t operation_time_lost(struct operation *operation, int64_t revision);
-/* Whether an earlier operation of this Spec succeeded under this revision: it was killed after State
- * was told, and before its owner was. */
+/* Whether an earlier operation of this Spec succeeded under this revision: it was killed after
+ * State was told, and before its owner was. */
 bool operation_was_done(struct operation *operation, int64_t revision);
 /* All steps have ended: State is told. The error: what stands for all that failed. */
 int operation_conclude(struct operation *operation, struct error *error);
@@ -266,8 +270,8 @@ int operation_conclude(struct operation *operation, struct error *error);
 /* ---- carry_out.c ---- */
 
 /* *ret_is_progress: something was changed, or something that was waited for has ended. Where an
- * operation continues another, finding an object as that one left it is no progress: time would begin
- * anew each time. */
+ * operation continues another, finding an object as that one left it is no progress: time would
+ * begin anew each time. */
 enum walk_verdict operation_step_visit(struct operation *operation, struct walk_visit *visit,
                                        bool *ret_is_progress);
 /* For walk_config. */
@@ -275,8 +279,8 @@ void operation_on_end(void *arg, uint32_t step, enum walk_outcome outcome, uint3
 /* Sets the action that the result shows. That of a replacement stays, and so does that of a call
  * whose answer was lost, if nothing is left to be done. */
 void operation_set_action(struct node *node, enum plan_action action);
-/* A step has ended: wakes the barrier and the other half of its change, which may have waited for it.
- * Under the lock. */
+/* A step has ended: wakes the barrier and the other half of its change, which may have waited for
+ * it. Under the lock. */
 void operation_wake_waiting(struct operation *operation, uint32_t step);
 /* Parks the visit until the node's object changes, or for a while. */
 enum walk_verdict operation_park(struct node *node, struct walk_visit *visit);
@@ -313,8 +317,8 @@ int operation_plan_removal_anew(struct operation *operation, struct node *node,
 
 /* ---- make.c ---- */
 
-/* Carries out a step that makes something, and tells State before and after. *ret_now: how the object
- * is then; the caller cleans it up. */
+/* Carries out a step that makes something, and tells State before and after. *ret_now: how the
+ * object is then; the caller cleans it up. */
 int operation_make(struct operation *operation, struct node *node, struct runtime_step *step,
                    struct observation *ret_now, struct error *error);
 /* Tells State that the resource is as wanted. */

@@ -1,6 +1,5 @@
 /* References: the values that resources take from others. */
 #include "engine/base/path.h"
-#include "engine/base/str.h"
 #include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 #include "engine/spec/ref.h"

@@ -50,11 +50,11 @@ void operation_end(struct operation *operation, const struct error *error)
 
 /* ---- The walk of a stage ---- */
 
-static const char *name_of(void *arg, uint32_t node)
+const char *operation_change_name(void *arg, uint32_t change)
 {
     const struct plan *plan = arg;
 
-    return plan->changes[node].id;
+    return plan->changes[change].id;
 }
 
 static uint16_t group_of(const struct operation *operation, const struct node *node)
@@ -98,8 +98,8 @@ static int begin_planning_walk(struct operation *operation, struct error *error)
 
     for (uint32_t i = 0; i < n; i++)
         ranks[i] = operation->step_changes[i].rank;
-    r = graph_new(n, operation->planned.items, operation->planned.count, ranks, name_of,
-                  operation->plan, &operation->graph, error);
+    r = graph_new(n, operation->planned.items, operation->planned.count, ranks,
+                  operation_change_name, operation->plan, &operation->graph, error);
     if (r >= 0)
         begin_walk(operation, operation->graph, NULL);
     return r;

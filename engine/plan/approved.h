@@ -3,8 +3,8 @@
  *
  * It has a step for each change that a plan makes: the action, keyed digests (digest.h), and the
  * paths of what was unknown. It is taken from a plan, kept as a value (approved_value.h) in a
- * Release or a store, and given to the operation that carries it out (operation.h), which may run in
- * a later process.
+ * Release or a store, and given to the operation that carries it out (operation.h), which may run
+ * in a later process.
  *
  * A change as it is planned now conforms to an approved plan
  *   - if nothing is to be done any more: the operation was killed after the step, or the world came
@@ -15,8 +15,13 @@
  * Everything else is stale: another action, other fields, another object, a change that the
  * approved plan does not have.
  *
- * What could not be planned (deferred, or an error) is not covered by the approval: it needs
- * another round, which is a plan that has it.
+ * What could not be planned (deferred, an error, or a value past a bound of limits.h) is not
+ * covered by the approval: it needs another round, which is a plan that has it. That plan is made
+ * by an operation without an approved plan. One that has an approved plan shows as deferred what
+ * that does not cover.
+ *
+ * What a resource depends on is no part of an approval: that is the order of the steps, and no
+ * change of an object.
  *
  * Plans are comparable if they are made with the same key and the same `thorough` (runtime.h): both
  * decide what is known of a creation.
@@ -51,8 +56,8 @@ enum conformity {
 
 /*
  * Whether a change, as it is planned now, may be carried out: an enum conformity, or ERR_CONFLICT
- * PlanStale with what is different, in words and without values. A change that cannot be planned now
- * either conforms, or is NOT_COVERED: nothing is done about it.
+ * PlanStale with what is different, in words and without values. A change that cannot be planned
+ * now either conforms, or is NOT_COVERED: nothing is done about it.
  */
 int approved_plan_check(const struct approved_plan *approved, const struct plan_change *change,
                         struct error *error);

@@ -5,12 +5,13 @@
  *    "steps": [{"id", "type", "action", "leaves", "createFirst", "made", "removed", "unknown"}]}
  *
  * "unknown" are JSON pointers (digest_unknown()). Members that say nothing are left out. A reader
- * needs the key: it computes the digest anew, and takes nothing that was changed since. It is strict:
- * a member that is not known, missing, or of another type is ERR_CORRUPT.
+ * needs the key: it computes the digest anew, and takes nothing that was changed since. It is
+ * strict: a member that is not known, missing, or of another type is ERR_CORRUPT.
  *
- * The value is kept where others may write. A valid value may be another one: of an earlier plan, or
- * of another Spec's. So the reader also needs the digest that was approved, from where the approval
- * itself is. A digest has no Spec in it: the caller sees to it that the approval is the Spec's.
+ * The value is kept where others may write. A valid value may be another one: of an earlier plan,
+ * or of another Spec's. So the reader also needs the digest that was approved, from where the
+ * approval itself is. A digest has no Spec in it: the caller sees to it that the approval is the
+ * Spec's.
  */
 #ifndef ENGINE_PLAN_APPROVED_VALUE_H
 #define ENGINE_PLAN_APPROVED_VALUE_H

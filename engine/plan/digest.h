@@ -28,12 +28,12 @@ struct digest_halves {
     char made[HASH_HEX_SIZE], removed[HASH_HEX_SIZE];
 };
 
-/* JSON pointers to what is unknown of what is made: "/after/spec/replicas" is a field of the object,
- * "/extensions/region" one of the extensions. A reference; NULL: nothing is. */
+/* JSON pointers to what is unknown of what is made: "/after/spec/replicas" is a field of the
+ * object, "/extensions/region" one of the extensions. A reference; NULL: nothing is. */
 const struct value *digest_unknown(const struct plan_change *change);
 
-/* unknown: such pointers, to what counts as unknown; or NULL. False: a value of it is past a bound of
- * limits.h, and cannot be digested. */
+/* unknown: such pointers, to what counts as unknown; or NULL. False: a value of it is past a bound
+ * of limits.h, and cannot be digested. */
 bool digest_halves_of(const struct plan_change *change, const struct value *unknown,
                       struct digest_key key, struct digest_halves *ret);
 
