@@ -16,7 +16,8 @@ static struct kube_ref ref_in(const struct runtime_session *session, const struc
     struct kube_ref ref = {.kind = kind, .name = named->name};
 
     if (kind->namespaced)
-        ref.namespace_name = named->namespace_name ? named->namespace_name : session->spec_namespace;
+        ref.namespace_name =
+            named->namespace_name ? named->namespace_name : session->spec_namespace;
     return ref;
 }
 

@@ -381,10 +381,10 @@ void run_begin(struct run *run, struct stage *stage)
     *run = (struct run){.stage = stage};
     forget_texts(stage);
     if (stage->approved)
-        EXPECT_INT(
-            approved_plan_from_value(stage->approved, PLAN_KEY, strlen(PLAN_KEY),
-                                     value_get_string(stage->approved, "digest"), &approved, NULL),
-            0, "the approved plan is read again");
+        EXPECT_INT(approved_plan_from_value(stage->approved, PLAN_KEY, strlen(PLAN_KEY),
+                                            value_get_string(stage->approved, "digest"), &approved,
+                                            NULL),
+                   0, "the approved plan is read again");
     config.approved = approved;
     run->code = operation_new(&config, &run->operation, &stage->error);
     if (run->code < 0)
