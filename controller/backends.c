@@ -17,8 +17,7 @@
 static struct runtime *make_kubernetes(const struct connection *connection)
 {
     return kube_runtime_new(&(struct kube_runtime_config){
-        .client = connection->client,
-        .discovery = connection->discovery,
+        .cluster = connection->cluster,
         .clock = &system_clock,
         .act_as_controller = connection->flags->act_as_controller,
     });
@@ -38,14 +37,14 @@ static struct store *open_kubernetes(const struct connection *connection, const 
 {
     return *argument ? NULL
                      : kube_documents_new(&(struct kube_documents_config){
-                           connection->client, connection->state_namespace});
+                           connection->cluster, connection->state_namespace});
 }
 
 static struct release_history *make_objects(const struct connection *connection,
                                             struct store *store)
 {
     (void)store;
-    return kube_history_new(connection->client);
+    return kube_history_new(&connection->cluster);
 }
 
 static struct store *open_files(const struct connection *connection, const char *directory)

@@ -7,7 +7,6 @@
 #include "engine/base/str.h"
 #include "engine/executor/executor.h"
 #include "runtimes/io/clock.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/group.h"
 
 #define STATE_NAMESPACE "kusion-system"
@@ -99,16 +98,17 @@ int connection_open(struct connection *connection, int (*guard)(void *arg, struc
     config.watches = connection->watches;
     config.control = connection->control;
     config.control_watches = connection->control_watches;
-    r = kube_client_new(&config, &connection->client, error);
+    r = kube_client_new(&config, &connection->cluster.client, error);
     if (r >= 0)
-        connection->discovery = kube_discovery_new(connection->client, &system_clock);
+        connection->cluster.discovery =
+            kube_discovery_new(connection->cluster.client, &system_clock);
     return r;
 }
 
 void connection_done(struct connection *connection)
 {
-    kube_discovery_free(connection->discovery);
-    kube_client_free(connection->client);
+    kube_discovery_free(connection->cluster.discovery);
+    kube_client_free(connection->cluster.client);
     http_loop_free(connection->watches);
     http_loop_free(connection->requests);
     http_loop_free(connection->control_watches);
@@ -118,26 +118,29 @@ void connection_done(struct connection *connection)
     free(connection->identity);
 }
 
-char *connection_collection(const struct connection *connection, const char *plural)
+struct kube_ref connection_collection(const struct connection *connection,
+                                      const struct kube_kind *kind)
 {
-    const struct flags *flags = connection->flags;
-    _cleanup_free_ char *path =
-        kube_path(API_GROUP_VERSION, flags->watch_namespace, plural, NULL, NULL);
-    struct buf query = BUF_INIT;
+    return (struct kube_ref){kind, connection->flags->watch_namespace, NULL, NULL};
+}
 
-    buf_add_str(&query, path);
-    if (flags->watch_label_selector && str_equal(plural, "specs"))
-        kube_path_query(&query, "labelSelector", flags->watch_label_selector);
-    return buf_take(&query);
+struct kube_selector connection_selector(const struct connection *connection,
+                                         const struct kube_kind *kind)
+{
+    bool is_selected = kind == &kube_specs;
+
+    return (struct kube_selector){.labels =
+                                      is_selected ? connection->flags->watch_label_selector : NULL};
 }
 
 int connection_try(struct connection *connection, struct outage *outage, struct cancel *stop,
                    struct error *error)
 {
-    _cleanup_free_ char *specs = connection_collection(connection, "specs");
-    int r = preflight_connect(connection->client, connection->state_namespace, outage, stop, error);
+    struct kube_ref specs = connection_collection(connection, &kube_specs);
+    int r = preflight_connect(connection->cluster.client, connection->state_namespace, outage, stop,
+                              error);
 
     return r < 0 ? r
-                 : preflight_selector(connection->client, specs,
+                 : preflight_selector(connection->cluster.client, specs,
                                       connection->flags->watch_label_selector, stop, error);
 }

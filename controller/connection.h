@@ -6,8 +6,7 @@
 
 #include "controller/core/outage.h"
 #include "controller/flags.h"
-#include "runtimes/kubernetes/client/client.h"
-#include "runtimes/kubernetes/client/discovery.h"
+#include "runtimes/kubernetes/client/cluster.h"
 
 struct connection {
     const struct flags *flags;
@@ -16,8 +15,7 @@ struct connection {
     char *identity;                       /* of this process, unique */
     struct http_loop *requests, *watches; /* for tenants */
     struct http_loop *control, *control_watches;
-    struct kube_client *client;
-    struct kube_discovery *discovery;
+    struct kube_cluster cluster; /* owned */
 };
 
 /* Reads the configuration; nothing is sent. */
@@ -32,7 +30,10 @@ void connection_done(struct connection *connection);
 int connection_try(struct connection *connection, struct outage *outage, struct cancel *stop,
                    struct error *error);
 
-/* "specs" or "releases": of what is to be watched, with the flags' selector; free(). */
-char *connection_collection(const struct connection *connection, const char *plural);
+/* What is to be watched of a kind: its collection, and which objects of it. */
+struct kube_ref connection_collection(const struct connection *connection,
+                                      const struct kube_kind *kind);
+struct kube_selector connection_selector(const struct connection *connection,
+                                         const struct kube_kind *kind);
 
 #endif

@@ -23,11 +23,12 @@ enum kind { SPECS, RELEASES, KINDS };
 typedef struct reconcile_result reconcile_fn(void *arg, const char *key, struct cancel *cancel);
 
 static const struct {
-    const char *name, *plural;
+    const char *name;
+    const struct kube_kind *kind;
     reconcile_fn *reconcile;
 } kinds[] = {
-    [SPECS] = {"spec", "specs", reconcile_spec},
-    [RELEASES] = {"release", "releases", reconcile_release},
+    [SPECS] = {"spec", &kube_specs, reconcile_spec},
+    [RELEASES] = {"release", &kube_releases, reconcile_release},
 };
 
 /* One kind: what is watched, what waits, who works. */
@@ -42,7 +43,7 @@ struct controller {
 
 struct controllers {
     struct reconcile_context *context;
-    struct metric *reconciles, *seconds, *depth;
+    struct metric *reconciles, *seconds, *depth, *parked, *parked_bytes;
     struct controller of[KINDS];
 };
 
@@ -86,8 +87,13 @@ static void on_change(void *arg, const char *key, const struct informer_object *
     struct controller *controller = arg;
     struct object_version version = {0};
 
+    /* A Release of an operation is the operation's to write. Only that it goes is of interest: what
+     * is kept beside it goes, too. */
+    if (now && now->is_generated && controller->kind == RELEASES)
+        return;
     if (now)
-        version = (struct object_version){now->uid, now->generation, now->deleting};
+        version = (struct object_version){now->uid, now->generation, now->deleting,
+                                          old ? NULL : now->new_version};
     operations_tell(controller->operations, key, &version,
                     old && now && !str_equal(old->trigger, now->trigger));
     workqueue_add(controller->queue, key);
@@ -111,6 +117,10 @@ static void make_metrics(struct controllers *controllers, struct metrics *metric
     controllers->seconds = metrics_histogram(metrics, "controller_runtime_reconcile_time_seconds",
                                              "How long a reconcile took.", "controller", NULL);
     controllers->depth = metrics_gauge(metrics, "workqueue_depth", "Keys that wait.", "name", NULL);
+    controllers->parked = metrics_gauge(metrics, "kusion_operations_parked",
+                                        "Operations that wait for the world.", "controller", NULL);
+    controllers->parked_bytes = metrics_gauge(metrics, "kusion_operations_parked_bytes",
+                                              "Memory that they hold.", "controller", NULL);
 }
 
 struct controllers *controllers_new(struct reconcile_context *context, struct metrics *metrics,
@@ -137,7 +147,7 @@ struct controllers *controllers_new(struct reconcile_context *context, struct me
 static int start(struct controller *controller, const struct connection *connection,
                  unsigned workers, struct error *error)
 {
-    _cleanup_free_ char *path = connection_collection(connection, kinds[controller->kind].plural);
+    const struct kube_kind *kind = kinds[controller->kind].kind;
 
     controller->workers = workers_new(&(struct workers_config){
         .name = kinds[controller->kind].name,
@@ -146,12 +156,14 @@ static int start(struct controller *controller, const struct connection *connect
         .reconcile = reconcile,
         .arg = controller,
     });
-    controller->informer = informer_new(&(struct informer_config){.client = connection->client,
-                                                                  .path = path,
-                                                                  .on_change = on_change,
-                                                                  .arg = controller,
-                                                                  .absent = ABSENT_CRDS},
-                                        error);
+    controller->informer =
+        informer_new(&(struct informer_config){.client = connection->cluster.client,
+                                               .ref = connection_collection(connection, kind),
+                                               .selector = connection_selector(connection, kind),
+                                               .on_change = on_change,
+                                               .arg = controller,
+                                               .absent = ABSENT_CRDS},
+                     error);
     return controller->informer ? 0 : error->code;
 }
 
@@ -192,26 +204,46 @@ void controllers_free(struct controllers *controllers)
 
 /* ---- Questions ---- */
 
-bool controllers_are_synced(struct controllers *controllers, struct buf *why_not)
+bool controllers_are_ready(struct controllers *controllers, int64_t patience, struct buf *why_not)
 {
     for (enum kind kind = 0; kind < KINDS; kind++) {
         struct informer *informer = controllers->of[kind].informer;
 
-        if (informer_synced(informer))
+        if (informer_synced(informer) && informer_fails_for(informer) <= patience)
             continue;
-        buf_printf(why_not, "watching %s: ", kinds[kind].plural);
+        buf_printf(why_not, "watching %s: ", kinds[kind].kind->plural);
         informer_tell_outage(informer, why_not);
         return false;
     }
     return true;
 }
 
+int64_t controllers_blind_for(struct controllers *controllers)
+{
+    int64_t longest = 0;
+
+    for (enum kind kind = 0; kind < KINDS; kind++) {
+        struct informer *informer = controllers->of[kind].informer;
+        int64_t lasts = informer_is_refused(informer) ? 0 : informer_fails_for(informer);
+
+        if (lasts > longest)
+            longest = lasts;
+    }
+    return longest;
+}
+
 void controllers_measure(struct controllers *controllers)
 {
     for (enum kind kind = 0; kind < KINDS; kind++) {
-        struct workqueue_stats stats;
+        struct controller *controller = &controllers->of[kind];
+        const char *name = kinds[kind].name;
+        struct workqueue_stats queue;
+        struct operations_stats operations;
 
-        workqueue_stats(controllers->of[kind].queue, &stats);
-        metric_set(controllers->depth, (double)stats.depth, kinds[kind].name, NULL);
+        workqueue_stats(controller->queue, &queue);
+        operations_stats(controller->operations, &operations);
+        metric_set(controllers->depth, (double)queue.depth, name, NULL);
+        metric_set(controllers->parked, (double)operations.parked, name, NULL);
+        metric_set(controllers->parked_bytes, (double)operations.parked_bytes, name, NULL);
     }
 }

@@ -27,9 +27,13 @@ void controllers_stop(struct controllers *controllers, const char *reason);
 void controllers_free(struct controllers *controllers);
 DEFINE_CLEANUP(struct controllers *, controllers_free)
 
-/* Between start and stop. False: the first lists are not complete; appends why. */
-bool controllers_are_synced(struct controllers *controllers, struct buf *why_not);
-/* Sets the gauges of the queues. */
+/* Between start and stop. False: the first lists are not complete, or a watch has failed for longer
+ * than patience (ms); appends why. */
+bool controllers_are_ready(struct controllers *controllers, int64_t patience, struct buf *why_not);
+/* Between start and stop. ms for which one of the watches has failed, and another process might do
+ * better; 0: none. */
+int64_t controllers_blind_for(struct controllers *controllers);
+/* Sets the gauges of the queues and of operations that are parked. */
 void controllers_measure(struct controllers *controllers);
 
 #endif

@@ -1,22 +1,30 @@
 #include "controller/leadership.h"
 
 #include "controller/core/leader.h"
+#include "controller/core/ticker.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/lease.h"
 #include "runtimes/kubernetes/client/pause.h"
 
-#define LOOK_INTERVAL 1000 /* ms between looks at the Lease of another */
+#define LOOK_INTERVAL  1000 /* ms between looks at the Lease of another */
+#define WATCH_INTERVAL 5000 /* the same, while we act without one */
 
 struct leadership {
     const struct connection *connection;
     struct leader *leader; /* NULL: there is no election */
     struct permit permit;
 
+    /* Without election. */
+    struct lease *lease; /* somebody's, perhaps */
+    struct ticker *watch;
+    struct cancel *ending;
+
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool is_taken, is_lost, is_stopping;
+    bool is_taken, is_stopping;
+    const char *why_lost; /* NULL: it is not */
 };
 
 /* ---- The permit ---- */
@@ -24,8 +32,14 @@ struct leadership {
 int leadership_guard(void *arg, struct error *error)
 {
     struct leadership *leadership = arg;
+    const char *why_lost;
 
-    return leadership->leader ? leader_permit(leadership->leader, error) : 0;
+    if (leadership->leader)
+        return leader_permit(leadership->leader, error);
+    pthread_mutex_lock(&leadership->lock);
+    why_lost = leadership->why_lost;
+    pthread_mutex_unlock(&leadership->lock);
+    return why_lost ? err_set(error, ERR_FENCED, "NotLeader", "%s", why_lost) : 0;
 }
 
 static int ask(void *arg, enum permit_use use, struct error *error)
@@ -67,11 +81,18 @@ static void on_started(void *arg)
     set_flag(leadership, &leadership->is_taken);
 }
 
+void leadership_give_up(struct leadership *leadership, const char *why)
+{
+    pthread_mutex_lock(&leadership->lock);
+    if (!leadership->why_lost)
+        leadership->why_lost = why;
+    pthread_cond_broadcast(&leadership->changed);
+    pthread_mutex_unlock(&leadership->lock);
+}
+
 static void on_lost(void *arg)
 {
-    struct leadership *leadership = arg;
-
-    set_flag(leadership, &leadership->is_lost);
+    leadership_give_up(arg, "the Lease is lost");
 }
 
 static void on_stop(void *arg)
@@ -87,6 +108,7 @@ struct leadership *leadership_new(const struct connection *connection)
 
     leadership->connection = connection;
     leadership->permit = (struct permit){ask, leadership};
+    leadership->ending = cancel_new(NULL);
     pthread_mutex_init(&leadership->lock, NULL);
     system_clock_condition_init(&leadership->changed);
     if (connection->flags->leader_elect)
@@ -106,7 +128,11 @@ void leadership_free(struct leadership *leadership)
 {
     if (!leadership)
         return;
+    cancel_fire(leadership->ending, "End");
+    ticker_free(leadership->watch);
+    lease_free(leadership->lease);
     leader_free(leadership->leader);
+    cancel_free(leadership->ending);
     pthread_cond_destroy(&leadership->changed);
     pthread_mutex_destroy(&leadership->lock);
     free(leadership);
@@ -114,24 +140,49 @@ void leadership_free(struct leadership *leadership)
 
 /* ---- Waiting ---- */
 
-/* Until the flag, or stop. */
-static bool wait_for(struct leadership *leadership, const bool *flag, struct cancel *stop)
+static bool is_taken(const struct leadership *leadership)
+{
+    return leadership->is_taken;
+}
+
+static bool is_lost(const struct leadership *leadership)
+{
+    return leadership->why_lost;
+}
+
+/* Until it is so, or stop. */
+static bool wait_for(struct leadership *leadership, bool (*is)(const struct leadership *),
+                     struct cancel *stop)
 {
     struct cancel_listener *listener = cancel_listen(stop, on_stop, leadership);
-    bool is_set;
+    bool result;
 
     pthread_mutex_lock(&leadership->lock);
-    while (!*flag && !leadership->is_stopping)
+    while (!is(leadership) && !leadership->is_stopping)
         system_clock.wait(&system_clock, &leadership->changed, &leadership->lock, CLOCK_FOREVER);
-    is_set = *flag;
+    result = is(leadership);
     pthread_mutex_unlock(&leadership->lock);
     cancel_unlisten(stop, listener);
-    return is_set;
+    return result;
 }
 
 static int cancelled(const struct cancel *stop, struct error *error)
 {
     return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(stop));
+}
+
+/* Somebody may take it while we act. A look that fails tells nothing. */
+static void look_again(void *arg)
+{
+    struct leadership *leadership = arg;
+    struct error why = {0};
+    bool was_renewed;
+
+    if (lease_look(leadership->lease, leadership->ending, &was_renewed, &why) != ERR_CONFLICT)
+        return;
+    log_error("another process took the Lease, and this one runs without leader election", "lease",
+              leadership->connection->flags->lease_name, "why", why.message, NULL);
+    leadership_give_up(leadership, "another process took the Lease");
 }
 
 /* A holder that is alive renews; one that is not is so long that its time has run out. */
@@ -143,13 +194,13 @@ static int make_sure_of_nobody(struct leadership *leadership, struct cancel *sto
                                   .name = connection->flags->lease_name,
                                   .identity = connection->identity,
                                   .duration = LEADER_DURATION};
-    _cleanup_(lease_free_p) struct lease *lease =
-        lease_new(connection->client, &system_clock, &config);
     struct error why = {0};
     bool was_renewed = false, was_told = false;
     int r;
 
-    while ((r = lease_look(lease, stop, &was_renewed, &why)) == ERR_CONFLICT && !was_renewed) {
+    leadership->lease = lease_new(connection->cluster.client, &system_clock, &config);
+    while ((r = lease_look(leadership->lease, stop, &was_renewed, &why)) == ERR_CONFLICT &&
+           !was_renewed) {
         if (!was_told)
             log_info("waiting for a Lease to run out, which may have been left behind", "lease",
                      config.name, "why", why.message, NULL);
@@ -157,9 +208,12 @@ static int make_sure_of_nobody(struct leadership *leadership, struct cancel *sto
         if (!pause_for(LOOK_INTERVAL, stop))
             return cancelled(stop, error);
     }
-    if (r < 0)
+    if (r < 0) {
         err_wrap(&why, "without leader election");
-    return r < 0 ? err_copy(error, &why) : 0;
+        return err_copy(error, &why);
+    }
+    leadership->watch = ticker_new(&system_clock, "lease", WATCH_INTERVAL, look_again, leadership);
+    return 0;
 }
 
 int leadership_take(struct leadership *leadership, struct cancel *stop, struct error *error)
@@ -169,11 +223,13 @@ int leadership_take(struct leadership *leadership, struct cancel *stop, struct e
     if (!leadership->leader)
         return make_sure_of_nobody(leadership, stop, error);
     log_info("waiting for the Lease", "identity", connection->identity, NULL);
-    leader_start(leadership->leader, connection->client);
-    return wait_for(leadership, &leadership->is_taken, stop) ? 0 : cancelled(stop, error);
+    leader_start(leadership->leader, connection->cluster.client);
+    return wait_for(leadership, is_taken, stop) ? 0 : cancelled(stop, error);
 }
 
-bool leadership_wait(struct leadership *leadership, struct cancel *stop)
+int leadership_wait(struct leadership *leadership, struct cancel *stop, struct error *error)
 {
-    return wait_for(leadership, &leadership->is_lost, stop);
+    if (!wait_for(leadership, is_lost, stop))
+        return 0;
+    return err_set(error, ERR_FENCED, "NotLeader", "%s", leadership->why_lost);
 }

@@ -1,6 +1,8 @@
 /*
  * Whether this process may act: by the Lease, or without one where none is
- * asked for and nobody else has it.
+ * asked for and nobody else has it. Nobody: that is looked at all the time, and
+ * who takes the Lease later has it, as if it had been lost to them. (To take
+ * it as well would be a leader election.)
  *
  * What acts asks the permit at the last moment. What is only told, of calls
  * that were begun before, is always allowed (engine/base/permit.h).
@@ -33,8 +35,10 @@ int64_t leadership_epoch(void *arg);
  */
 int leadership_take(struct leadership *leadership, struct cancel *stop, struct error *error);
 
-/* Blocks until it is lost (true), or stop fired. */
-bool leadership_wait(struct leadership *leadership, struct cancel *stop);
+/* Blocks until it is lost (ERR_FENCED, and how), or stop fired (0). */
+int leadership_wait(struct leadership *leadership, struct cancel *stop, struct error *error);
+/* It is to be lost, though the Lease is held until leadership_free(). why: of static storage. */
+void leadership_give_up(struct leadership *leadership, const char *why);
 
 /* False: whose the Lease is, is not known, and why not. */
 bool leadership_is_known(struct leadership *leadership, struct buf *why_not);

@@ -14,6 +14,7 @@
 #include "runtimes/kubernetes/client/pause.h"
 
 #define LEDGERS_INTERVAL 1000 /* ms between tries to store what could not be stored */
+#define LOOKOUT_INTERVAL 500  /* ms between looks whether the watches fail */
 #define DRAIN_LOOK       20   /* ms between looks whether a call is still in flight */
 
 struct manager {
@@ -25,7 +26,7 @@ struct manager {
     struct executor *executor;
     struct ledgers *ledgers;
     struct plans *plans;
-    struct ticker *housekeeping;
+    struct ticker *housekeeping, *lookout;
     struct event_recorder *events;
     struct metrics *metrics;
     struct operation_metrics operation_metrics;
@@ -71,6 +72,16 @@ static void retry_ledgers(void *arg)
     ledgers_retry(manager->ledgers);
 }
 
+/* Another may see what we do not. */
+static void look_out(void *arg)
+{
+    struct manager *manager = arg;
+
+    if (controllers_blind_for(manager->controllers) > manager->flags->blind_timeout)
+        leadership_give_up(manager->leadership,
+                           "the Lease is given up: the watches have failed for too long");
+}
+
 static void make_engine(struct manager *manager)
 {
     manager->executor = executor_new(&(struct executor_config){.clock = &system_clock});
@@ -81,7 +92,7 @@ static void make_engine(struct manager *manager)
     manager->plans = plans_new(manager->backends.store);
     manager->housekeeping =
         ticker_new(&system_clock, "ledgers", LEDGERS_INTERVAL, retry_ledgers, manager);
-    manager->events = event_recorder_new(manager->connection.client, &system_clock,
+    manager->events = event_recorder_new(manager->connection.cluster.client, &system_clock,
                                          "kusion-operator", manager->connection.identity);
 }
 
@@ -90,7 +101,7 @@ static int fill_context(struct manager *manager, struct error *error)
     const struct flags *flags = manager->flags;
     struct reconcile_context *context = &manager->context;
 
-    context->client = manager->connection.client;
+    context->client = manager->connection.cluster.client;
     context->clock = &system_clock;
     context->executor = manager->executor;
     context->store = manager->backends.store;
@@ -122,6 +133,9 @@ static int reconcile(struct manager *manager, struct error *error)
         r = controllers_start(manager->controllers, &manager->connection, error);
     if (r < 0)
         return r;
+    if (manager->flags->leader_elect)
+        manager->lookout =
+            ticker_new(&system_clock, "lookout", LOOKOUT_INTERVAL, look_out, manager);
     serving_set_phase(manager->serving, SERVING_RECONCILING);
     log_info("reconciling", "version", KUSION_VERSION, "stateNamespace",
              manager->connection.state_namespace, NULL);
@@ -168,6 +182,7 @@ static void drain(struct manager *manager, const char *reason)
 {
     if (manager->serving)
         serving_set_phase(manager->serving, SERVING_DRAINING);
+    ticker_free(TAKE(manager->lookout));
     controllers_stop(manager->controllers, reason);
     backends_drain(&manager->backends);
     while (manager->executor && is_call_in_flight(manager))
@@ -205,8 +220,8 @@ int manager_run(const struct flags *flags, struct cancel *stop, struct error *er
 
     outage_init(&manager.outage, "the API server did not answer yet");
     r = start(&manager, stop, &problem);
-    if (r >= 0 && leadership_wait(manager.leadership, stop))
-        r = err_set(&problem, ERR_FENCED, "NotLeader", "the Lease is lost");
+    if (r >= 0)
+        r = leadership_wait(manager.leadership, stop, &problem);
     finish(&manager, r == ERR_FENCED ? "LeaseLost" : "Shutdown");
     return r < 0 && r != ERR_CANCELLED ? err_copy(error, &problem) : 0;
 }

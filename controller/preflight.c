@@ -3,7 +3,6 @@
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/pause.h"
 
 /* ms. The first attempt is short, since its failure is to be heard of soon; each of the others
@@ -17,16 +16,17 @@ static int64_t now(void)
     return system_clock.monotonic(&system_clock);
 }
 
-static int get_first(struct kube_client *client, const char *path, int64_t timeout,
-                     struct cancel *stop, struct error *error)
+static int get_first(struct kube_client *client, struct kube_ref ref, const char *labels,
+                     int64_t timeout, struct cancel *stop, struct error *error)
 {
-    _cleanup_buf_ struct buf query = BUF_INIT;
     _cleanup_value_ const struct value *list = NULL;
-    struct kube_request request = {.method = "GET", .timeout = timeout, .cancel = stop};
+    struct kube_request request = {.method = "GET",
+                                   .ref = ref,
+                                   .selector = {.labels = labels},
+                                   .limit = 1,
+                                   .timeout = timeout,
+                                   .cancel = stop};
 
-    buf_add_str(&query, path);
-    kube_path_query(&query, "limit", "1");
-    request.path = query.data;
     return kube_do(client, &request, &list, error);
 }
 
@@ -38,13 +38,13 @@ static bool may_come_right(int code)
 int preflight_connect(struct kube_client *client, const char *state_namespace,
                       struct outage *outage, struct cancel *stop, struct error *error)
 {
-    _cleanup_free_ char *path = kube_path("v1", state_namespace, "configmaps", NULL, NULL);
+    const struct kube_ref heads = {&kube_config_maps, state_namespace, NULL, NULL};
     int64_t end = now() + PATIENCE;
 
     for (int64_t timeout = FIRST_ATTEMPT;; timeout *= 2) {
         struct error why = {0};
         int64_t left = end - now();
-        int r = get_first(client, path, timeout < left ? timeout : left, stop, &why);
+        int r = get_first(client, heads, NULL, timeout < left ? timeout : left, stop, &why);
 
         if (r >= 0) {
             outage_ends(outage);
@@ -61,12 +61,12 @@ int preflight_connect(struct kube_client *client, const char *state_namespace,
     }
 }
 
-int preflight_selector(struct kube_client *client, const char *specs, const char *selector,
+int preflight_selector(struct kube_client *client, struct kube_ref specs, const char *selector,
                        struct cancel *stop, struct error *error)
 {
     struct error why = {0};
 
-    if (!selector || get_first(client, specs, 0, stop, &why) != ERR_INVALID)
+    if (!selector || get_first(client, specs, selector, 0, stop, &why) != ERR_INVALID)
         return 0;
     err_wrap(&why, "--watch-label-selector: \"%s\" is refused", selector);
     return err_copy(error, &why);

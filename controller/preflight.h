@@ -14,9 +14,9 @@
 int preflight_connect(struct kube_client *client, const char *state_namespace,
                       struct outage *outage, struct cancel *stop, struct error *error);
 
-/* specs: the path of their collection, with the selector. ERR_INVALID: the API server does not
+/* specs: their collection; selector: of labels, or NULL. ERR_INVALID: the API server does not
  * take it. Other failures are not ours to tell: whoever lists them next does. */
-int preflight_selector(struct kube_client *client, const char *specs, const char *selector,
+int preflight_selector(struct kube_client *client, struct kube_ref specs, const char *selector,
                        struct cancel *stop, struct error *error);
 
 #endif

@@ -24,7 +24,9 @@ static bool answer(const struct serving *serving, struct buf *why_not)
     case SERVING_ELECTING:
         return leadership_is_known(config->leadership, why_not);
     case SERVING_RECONCILING:
-        return controllers_are_synced(config->controllers, why_not);
+        /* Before a leader gives up for it: whoever looks has time to see why. */
+        return controllers_are_ready(config->controllers, config->flags->blind_timeout / 2,
+                                     why_not);
     case SERVING_DRAINING:
         buf_add_str(why_not, "it is ending");
         return false;

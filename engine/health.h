@@ -1,6 +1,7 @@
 /*
- * Whether a resource is as its Spec wants it. The engine waits by it; each runtime has the rules of
- * its own world.
+ * The health of a resource: is the live object as its Spec wants it?
+ *
+ * The engine waits until a resource is healthy. Each runtime has its own rules for its objects.
  */
 #ifndef ENGINE_HEALTH_H
 #define ENGINE_HEALTH_H
@@ -8,19 +9,19 @@
 #include <stdbool.h>
 
 enum health_status {
-    HEALTH_UNKNOWN,     /* could not be looked at */
+    HEALTH_UNKNOWN,     /* the object could not be read */
     HEALTH_PROGRESSING,
     HEALTH_CURRENT,
-    HEALTH_FAILED,      /* waiting will probably not mend it */
+    HEALTH_FAILED,      /* waiting is unlikely to help */
     HEALTH_TERMINATING,
 };
 
 struct health {
     enum health_status status;
-    bool may_wait_for_consumer; /* PROGRESSING, perhaps until something is made that uses it */
-    bool dependents_must_wait;  /* until it is CURRENT what depends on it cannot be made: it is
-                                   waited for even where the Spec does not wait for health */
-    char message[256]; /* "Available: 1/3 replicas"; one line, nothing of the object's data */
+    bool may_wait_for_consumer; /* PROGRESSING may last until another object uses this one */
+    bool dependents_must_wait;  /* dependents cannot be created before this resource is CURRENT; the
+                                   engine waits even if the Spec says `wait: false` */
+    char message[256]; /* one line, such as "Available: 1/3 replicas"; never the object's data */
 };
 
 #endif

@@ -1,25 +1,24 @@
 /*
- * A runtime: one of the worlds that resources live in (Kubernetes, a
- * provider, a service on premises), behind one table of functions. Whatever
- * it is made of, the engine asks it the same: how is it now, what would have
- * to be done, do it, is it well, tell me when it changes.
+ * A runtime manages one kind of platform (Kubernetes, a cloud provider, a service on premises). The
+ * engine calls every runtime through the same table of functions, runtime_ops.
  *
- * The way of one resource: open() gives a session, plan() a step, apply()
- * carries the step out, read() and health() tell how it goes on. A session
- * serves one operation of one Spec: on whose behalf, with which settings.
+ * The calls for one resource: open() returns a session, plan() compares the resource with the live
+ * object and returns a step, apply() carries the step out, read() and health() report the live
+ * object afterwards. A session serves one operation of one Spec: it holds the identity to act as
+ * and the Spec's settings.
  *
- * Functions block, and are called from several threads at once, but never
- * twice at once for the same object (id, deposed). They do not wait for the world to come
- * round: an apply ends when the other side has answered, and what goes on
- * there after that is a matter of read() and health().
+ * Threads: functions block. The engine calls them from several threads at once, but makes one call
+ * at a time for each object, which is named by (id, deposed). apply() returns when the platform has
+ * answered. Work that the platform does after its answer is followed by read() and health().
  *
- * Values that come in may hold VALUE_UNKNOWN while planning, never in apply().
- * Values that go out carry the sensitive bit (value.h) on all that is secret
- * by its own nature; where a secret went in, the engine marks what comes out.
+ * Unknown values: inputs may contain VALUE_UNKNOWN during plan(), never during apply().
  *
- * Absence is a finding, not the lack of one: PRESENCE_ABSENT only where the
- * other side said so of this very object. A refusal, a time-out, an unknown
- * kind is an error, and PRESENCE_UNKNOWN.
+ * Sensitive values: a runtime sets the sensitive bit (value.h) on values that are secret by nature,
+ * such as a generated password. The engine marks every output that was computed from a sensitive
+ * input.
+ *
+ * Absence: a runtime answers PRESENCE_ABSENT only if the platform confirmed that this object does
+ * not exist. A refusal, a timeout and an unknown kind are errors, with PRESENCE_UNKNOWN.
  */
 #ifndef ENGINE_RUNTIME_H
 #define ENGINE_RUNTIME_H
@@ -48,131 +47,173 @@ struct spec_checks; /* engine/spec/check.h */
 
 /* ---- What is asked ---- */
 
-/* How one call is to be made. Borrowed for the call. */
+/* Options of one call. Borrowed for the call. */
 struct runtime_call {
-    int64_t deadline;            /* ms, monotonic; CLOCK_FOREVER: none. Of a change: the runtime ends
-                                    it in the way that still tells the outcome, perhaps a while later;
-                                    where changes take long by nature, its own bounds count instead */
-    struct cancel *cancel;       /* of a change: acts before it is sent, never after */
-    const struct permit *permit; /* asked before each change is sent; NULL: allowed */
+    int64_t deadline;            /* ms, monotonic; CLOCK_FOREVER: none. A change may end a while
+                                    after its deadline, if that is needed to learn the outcome. A
+                                    runtime whose changes are slow may apply limits of its own
+                                    instead */
+    struct cancel *cancel;       /* cancels a change only before it is sent */
+    const struct permit *permit; /* asked for permission before each change is sent; NULL: always
+                                    allowed */
 };
 
-/* For whom a session is. Copied by open(). */
+/* The Spec that a session works for. open() copies it. */
 struct runtime_scope {
     struct spec_key key;
     const char *spec_uid;
-    const struct value *identity; /* on whose behalf ({"serviceAccountName": "robot"}); NULL: the runtime's own */
+    const struct value *identity; /* the identity to act as, {"serviceAccountName": "robot"}; NULL:
+                                     the runtime's own */
     const struct value *context;  /* the Spec's `context`, or NULL */
-    bool thorough;                /* plans show all that can be known: dry-runs of creates, too */
-    bool terminating;             /* the Spec's own surroundings are being deleted */
-    bool identity_leaves;         /* nothing is left but what goes last (relations.h): the identity may be gone */
-    bool is_inherited;            /* State was made for an earlier Spec of this name: nothing is deleted
-                                     but what carries our mark and has the recorded identity as well */
+    bool thorough;                /* plan as exactly as possible: also dry-run creates */
+    bool terminating;             /* the Spec's own namespace is being deleted */
+    bool identity_leaves;         /* only resources with relations.last are left: the identity may
+                                     already be deleted */
+    bool is_inherited;            /* State was written for an earlier Spec of this name. Delete an
+                                     object only if it carries our ownership mark and has the
+                                     recorded uid */
 };
 
-/* Which object of a resource is meant. */
+/* A replacement has two objects under one resource id. This names one of them. */
 enum target_part {
     TARGET_WHOLE,
-    TARGET_OLD, /* the one that a replacement takes away */
-    TARGET_NEW, /* the one that it makes: nothing is looked for, imported or adopted */
+    TARGET_OLD, /* the object that the replacement deletes */
+    TARGET_NEW, /* the object that the replacement creates; an existing one is never imported or
+                   adopted */
 };
 
 /* One resource. Borrowed for the call. */
 struct runtime_target {
     const char *id;
     enum target_part part;
-    const struct value *attributes; /* references resolved; NULL: the object is to go */
-    const struct value *extensions; /* likewise; of one that is to go, as recorded; or NULL */
-    const struct record *prior;     /* what State has of it; NULL: nothing, or TARGET_NEW. Of a runtime
-                                       that creates blindly, plan() sees APPLIED and TAINTED ones alone */
+    const struct value *attributes; /* references resolved; NULL: the object is to be deleted */
+    const struct value *extensions; /* references resolved; for a deletion, as recorded in State; or
+                                       NULL */
+    const struct record *prior;     /* the record in State; NULL: no record, or TARGET_NEW. With
+                                       RUNTIME_CREATES_BLINDLY, plan() is given only APPLIED and
+                                       TAINTED records */
 };
 
 /* ---- What is answered ---- */
 
 enum presence { PRESENCE_UNKNOWN, PRESENCE_ABSENT, PRESENCE_PRESENT };
 
-/* One look at a resource. */
+/* The live object, as one read found it. */
 struct observation {
     enum presence presence;
-    bool terminating;           /* its deletion has begun */
-    char *uid;                  /* owned; NULL: absent, or the runtime knows of none */
-    char *footprint;            /* owned: a digest of what is ours of it, the same until someone
-                                   takes or changes a field of ours; NULL: the runtime has none */
-    const struct value *result; /* a reference: the whole, as references and health see it; NULL:
-                                   absent, or only a hint was asked for */
-    void *detail;               /* owned, the runtime's own; given back in plan()'s hint */
+    bool terminating;           /* deletion has begun */
+    char *uid;                  /* owned; NULL: the object is absent, or its platform has no uids */
+    char *footprint;            /* owned; a digest of the fields that we manage: it changes if
+                                   another client changes a field of ours or takes it over; NULL:
+                                   not supported */
+    const struct value *result; /* a reference; the whole object, for references and health; NULL:
+                                   the object is absent, or this is a hint of prefetch() */
+    void *detail;               /* owned; private data of the runtime, which plan() gets back in its
+                                   hint */
     void (*detail_free)(void *detail);
 };
 void observation_done(struct observation *observation);
 
 enum certainty {
-    OUTCOME_KNOWN,    /* `now` is what became of it */
-    OUTCOME_NOT_SENT, /* not sent, or refused: nothing was changed */
-    OUTCOME_IN_DOUBT, /* it may have been changed, or may be yet */
+    OUTCOME_KNOWN,    /* `now` is the object after the call */
+    OUTCOME_NOT_SENT, /* the change was not sent, or was refused: the object did not change */
+    OUTCOME_IN_DOUBT, /* no answer: the change may have happened, or may still happen */
 };
 
-/* What a call did. The caller zeroes it and calls outcome_done(), error or not. */
+/* The outcome of a call. The caller zeroes it, and calls outcome_done() after success and after an
+ * error. */
 struct runtime_outcome {
     enum certainty certainty;
-    int64_t until;              /* IN_DOUBT: ms since 1970; the runtime does nothing more for it after
-                                   that; 0: not known */
+    int64_t until;              /* for IN_DOUBT: the time (ms since 1970) after which the change
+                                   cannot happen any more; 0: not known */
     struct observation now;
-    const struct value *memory; /* a reference: what the runtime wants to have back in `prior`; or NULL */
-    bool tainted;               /* of a CREATE: it was made, but not to its end; it has to be replaced */
+    const struct value *memory; /* a reference; private data of the runtime: State records it, and
+                                   `prior` returns it; or NULL */
+    bool tainted;               /* the object was created only in part, and has to be replaced */
 };
 void outcome_done(struct runtime_outcome *outcome);
 
 /*
- * What is to be done to one resource: made by plan(), carried out by apply().
- * First member of the runtime's own. Immutable; holds all it needs, also after
- * the session was closed. Freed by step_free(), from any thread.
+ * The change that one resource needs. plan() makes a step, apply() carries it out.
+ *
+ * It is the first member of a runtime's own struct. It is immutable, and remains valid after its
+ * session was closed. Any thread may free it with step_free().
+ *
+ * What plan() sets for each action (x: always; (x): if it is known, or if there is one; -: NULL):
+ *
+ *               attributes  before  after  result  uid   besides
+ *   UNCHANGED       x         x       x     (x)    (x)   is_unrecorded, then memory
+ *   CREATE          x         -       x      x      -    limit
+ *   ADOPT           x         x       x      x     (x)   limit
+ *   UPDATE          x         x       x      x     (x)   limit
+ *   REPLACE         x         x       x      x     (x)   create_first, cannot_create_first, reason
+ *   DELETE          -        (x)      -      -     (x)   limit
+ *   FORGET          -         -       -      -     (x)
+ *   DEFERRED       (x)       (x)      -      -     (x)   reason
+ *
+ * A target with attributes is planned as any action except DELETE and FORGET, one without as
+ * DELETE, FORGET or DEFERRED. `ops` is always set, `extensions` are those of the target. A REPLACE
+ * describes the change as a whole: its `after` and `result` are those of the new object, and `uid`
+ * is that of the old one. plan() for TARGET_OLD then gives DELETE or FORGET, plan() for TARGET_NEW
+ * gives CREATE.
  */
 struct runtime_step {
     const struct runtime_ops *ops;
-    enum plan_action action;        /* REPLACE is an answer only: then TARGET_OLD and TARGET_NEW are planned */
-    bool create_first;              /* of REPLACE: its extensions ask that the new one is made first */
-    bool cannot_create_first;       /* of REPLACE: there cannot be two at once */
-    bool is_unrecorded;             /* of UNCHANGED: as wanted, and State does not say so yet, or not any more */
-    int64_t limit;                  /* ms: apply() has ended by then, by bounds of its own; 0: the deadline's */
-    const char *uid;                /* of the object in the world; NULL: none, or not known. Of FORGET:
-                                       of one that is there, and is not ours any more; NULL: gone */
-    const char *reason;             /* of DEFERRED, REPLACE: why, for people; or NULL */
-    const struct value *attributes; /* as asked for, secrets marked: what State records; NULL: it goes */
-    const struct value *extensions; /* likewise; or NULL */
-    const struct value *before;     /* ours of it as it is: shown, and digested; NULL: absent, or not looked at */
-    const struct value *after;      /* as it will be, VALUE_UNKNOWN where only the change can tell; NULL: it goes */
-    const struct value *result;     /* what references see while planning, and what is recorded where
-                                       State is the authority; NULL: read() tells */
-    const struct value *memory;     /* of UNCHANGED that is_unrecorded: recorded with `result`; or NULL */
+    enum plan_action action;        /* after REPLACE the engine plans TARGET_OLD and TARGET_NEW;
+                                       apply() is never given a REPLACE */
+    bool create_first;              /* REPLACE: the resource's extensions ask to create the new
+                                       object first */
+    bool cannot_create_first;       /* REPLACE: the two objects cannot exist at the same time */
+    bool is_unrecorded;             /* UNCHANGED: the live object is as wanted, but its record in
+                                       State is missing or different */
+    int64_t limit;                  /* ms; the longest time that apply() takes by limits of its own;
+                                       0: the call's deadline limits it */
+    const char *uid;                /* the live object's; NULL: there is none, or it is not known.
+                                       FORGET: the uid of an object that exists but is no longer
+                                       ours; NULL: the object is gone */
+    const char *reason;             /* DEFERRED, REPLACE: the cause, for messages; or NULL */
+    const struct value *attributes; /* desired attributes, as State will record them, secrets
+                                       marked; NULL: the object is to be deleted */
+    const struct value *extensions; /* desired extensions; or NULL */
+    const struct value *before;     /* the fields that we manage, as they are now: for the diff and
+                                       the plan's digest; NULL: the object is absent or was not read
+                                       */
+    const struct value *after;      /* the same fields after the change, VALUE_UNKNOWN if only the
+                                       change can tell; NULL: the object is to be deleted */
+    const struct value *result;     /* the result that references see until the change is applied;
+                                       NULL: read() gives it */
+    const struct value *memory;     /* UNCHANGED with is_unrecorded: private data that State
+                                       records; NULL: that of read() */
 };
 
 /* ---- The table ---- */
 
-/* Something happened to a target, or it is in force now: the target should be looked at. Posts and
- * returns; any thread. */
+/* A target may have changed, or its subscription is active now: the receiver should read the
+ * target. The callback must not block. Any thread may call it. */
 typedef void runtime_on_event(void *arg);
 
 enum {
-    /* State is the authority: the other side cannot be asked what is ours. Results are recorded,
-     * and every landing is durable before anything goes on. */
+    /* The platform cannot list the objects that are ours, so State is the authority. The engine
+     * records results, and makes every outcome durable before it goes on. */
     RUNTIME_IS_RECORDED = 1 << 0,
-    /* A create whose answer is lost cannot be found again: each is marked before it begins. */
+    /* If the answer to a create is lost, its object cannot be found. The engine records each create
+     * as begun before it is sent. */
     RUNTIME_CREATES_BLINDLY = 1 << 1,
 };
 
 struct runtime_ops {
-    const char *type; /* "Kubernetes": as resources name it */
+    const char *type; /* a resource's `type`: "Kubernetes" */
     unsigned flags;
 
     void (*free)(struct runtime *runtime);
-    /* May be NULL. The process ends: calls in flight are to come to an end soon. Any thread. */
+    /* May be NULL. The process is shutting down: make calls in flight return soon. Any thread. */
     void (*drain)(struct runtime *runtime);
 
-    /* What can be told of a Spec's resources of this type by themselves; the runtime is the checks'
-     * arg. No I/O. NULL: nothing. */
+    /* Checks of a Spec's resources of this type, without I/O. Their arg is the runtime. NULL: no
+     * checks. */
     const struct spec_checks *check;
-    /* May be NULL: no relations. What comes before what, by the nature of the resources
-     * (relations.h). No I/O. */
+    /* May be NULL. Adds the order that follows from the kinds of resources (relations.h). No I/O.
+     * */
     int (*relate)(struct runtime *runtime, const struct runtime_scope *scope,
                   const struct runtime_target *targets, size_t n, struct relations *ret,
                   struct error *error);
@@ -180,46 +221,49 @@ struct runtime_ops {
     int (*open)(struct runtime *runtime, const struct runtime_scope *scope,
                 const struct runtime_call *call, struct runtime_session **ret,
                 struct error *error);
-    /* Gives the engine's hold back; steps and subscriptions keep what they need. NULL: nothing. */
+    /* Releases the engine's reference; steps and subscriptions keep what they need. Accepts NULL.
+     * */
     void (*close)(struct runtime_session *session);
 
-    /* May be NULL. A look at many in as few requests as possible, as hints for plan(). ret: n of
-     * them, zeroed; those that stay UNKNOWN are looked at by plan(). */
+    /* May be NULL. Reads many objects in as few requests as possible. ret: n zeroed observations,
+     * which become plan()'s hints. plan() reads a target that stays PRESENCE_UNKNOWN. */
     int (*prefetch)(struct runtime_session *session, const struct runtime_target *targets, size_t n,
                     const struct runtime_call *call, struct observation *ret, struct error *error);
 
-    /* A look at one, whole. KNOWN with `now` absent or present; else the error says why it cannot
-     * be seen. ERR_UNSUPPORTED CannotBeFound: there is nothing to find it by. */
+    /* Reads one whole object. Success is OUTCOME_KNOWN, with `now` absent or present.
+     * ERR_UNSUPPORTED CannotBeFound: the target has nothing that identifies an object. */
     int (*read)(struct runtime_session *session, const struct runtime_target *target,
                 const struct runtime_call *call, struct runtime_outcome *ret, struct error *error);
 
-    /* hint: of prefetch(); or NULL. A TAINTED prior is answered with REPLACE. An error is this resource's own: ERR_CONFLICT ConflictDetected
-     * (it is not ours to take), ERR_FORBIDDEN … */
+    /* hint: from prefetch(), or NULL. If the prior record is TAINTED, the answer is REPLACE. An
+     * error concerns this resource alone: ERR_CONFLICT ConflictDetected (the object belongs to
+     * another owner), ERR_FORBIDDEN … */
     int (*plan)(struct runtime_session *session, const struct runtime_target *target,
                 const struct observation *hint, const struct runtime_call *call,
                 struct runtime_step **ret, struct error *error);
     void (*step_free)(struct runtime_step *step);
 
     /*
-     * Carries out CREATE, ADOPT, UPDATE or DELETE. `ret` is filled on errors, too. A DELETE that was
-     * accepted and goes on answers PRESENT and terminating: read() tells when it is gone.
-     * ERR_CONFLICT: what is there is not as it was planned for; plan again.
+     * Carries out CREATE, ADOPT, UPDATE or DELETE. `ret` is filled after errors, too. If a deletion
+     * was accepted but is not complete, `now` is present and terminating, and read() tells when the
+     * object is gone. ERR_CONFLICT: the object changed since the plan; plan again.
      */
     int (*apply)(struct runtime_step *step, const struct runtime_call *call,
                  struct runtime_outcome *ret, struct error *error);
 
-    /* May be NULL: what is there is well. */
+    /* May be NULL: an object that exists is healthy. */
     int (*health)(struct runtime_session *session, const struct runtime_target *target,
                   const struct observation *seen, const struct runtime_call *call,
                   struct health *ret, struct error *error);
 
-    /* May be NULL. Hints that a target may have changed, and one when the subscription is in force,
-     * which may come before this returns. Some may be missed, so whoever waits also looks now and
-     * then. No I/O on the caller's thread; no lock that on_event takes may be held. */
+    /* May be NULL. Calls on_event when the target may have changed, and once when the subscription
+     * becomes active, which may be before subscribe() returns. Events may be missed, so a waiting
+     * caller also reads from time to time. No I/O on the caller's thread. The caller must not hold
+     * a lock that on_event takes. */
     int (*subscribe)(struct runtime_session *session, const struct runtime_target *target,
                      runtime_on_event *on_event, void *arg, struct runtime_subscription **ret,
                      struct error *error);
-    /* on_event does not run after it returns. */
+    /* on_event does not run after this returns. */
     void (*unsubscribe)(struct runtime_subscription *subscription);
 };
 

@@ -1,33 +1,33 @@
 /*
- * A store: where documents are kept that outlive the process (States, plans,
- * outcomes that were told, Releases where there are no custom resources),
- * behind one table of functions.
+ * A store keeps documents that outlive the process: States, plans, recorded outcomes, and Releases
+ * where there are no custom resources. All stores share one table of functions, store_ops.
  *
- * A store keeps bytes, and knows nothing of what they mean. A document has
- * two parts, one that may be seen and one that is secret; they are replaced
- * as one. A store that can append keeps entries after them, too, until the
- * document is written anew: entries are secret as a whole.
+ * A store keeps bytes and does not interpret them. A document has an open part and a secret part;
+ * one write replaces both. A store that supports append also keeps entries after them, until the
+ * next write replaces the whole document. Entries are secret.
  *
- * The contract that every store keeps (test/unit/engine/store_contract.h
- * checks it):
- *   - read gives the last write that succeeded with all entries appended
- *     since, in order; never a mix of two writes. A part that is missing or
- *     damaged is ERR_CORRUPT, naming it, and never an empty document.
- *     ERR_NOT_FOUND only where the document was never written, or removed.
- *   - write, append and remove change the document only if it is still as
- *     this handle saw it last (by read, or by its own change; without either:
- *     if there is none), else ERR_CONFLICT and nothing changes. They are
- *     durable when they return 0, and all or nothing when the process is
- *     killed inside them.
- *   - After ERR_UNAVAILABLE or ERR_TIMEOUT a change may have happened or not,
- *     now or (with a store that is reached over a network) a moment later:
- *     read tells, and brings the handle up to date.
- *   - A document that was read as ERR_CORRUPT counts as seen: it may be
- *     written anew or removed, but not appended to (ERR_CORRUPT).
- *   - remove takes away what unfinished writes left behind as well.
- *   - A handle that is open to read changes nothing: ERR_INVALID.
- * Every change asks the call's permit at the last moment. Different handles
- * may be used by several threads at once, one handle by one at a time.
+ * Every store keeps this contract (test/unit/engine/store_contract.h checks it):
+ *
+ *   - read returns the last write that succeeded, and all entries appended since, in order. It
+ *     never mixes two writes. If a part is missing or damaged, the error is ERR_CORRUPT and names
+ *     the part; read never returns an empty document instead. ERR_NOT_FOUND means that the
+ *     document was never written, or was removed.
+ *   - write, append and remove are compare-and-swap: they change the document only if it is still
+ *     as this handle last saw it (by its last read or its own last change). A handle that has seen
+ *     nothing expects that there is no document. Otherwise they return ERR_CONFLICT and change
+ *     nothing. A change is durable when it returns 0. If the process is killed during a change,
+ *     the change has happened completely or not at all.
+ *   - After ERR_UNAVAILABLE or ERR_TIMEOUT the change may have happened; over a network it may
+ *     even happen a moment later. A read tells, and brings the handle up to date.
+ *   - A read that ends with ERR_CORRUPT counts as seen: the handle may write or remove the
+ *     document, but an append is ERR_CORRUPT.
+ *   - remove also deletes the leftovers of writes that did not finish.
+ *   - A handle opened with STORE_READ refuses changes with ERR_INVALID.
+ *
+ * Every change asks the call's permit immediately before it takes effect.
+ *
+ * Threads: several threads may use different handles at once; one handle serves one thread at a
+ * time.
  */
 #ifndef ENGINE_STORE_H
 #define ENGINE_STORE_H
@@ -42,34 +42,36 @@
 
 /* ---- Names ---- */
 
-/* Which Spec: what State, Releases and plans are kept under. Never empty. */
+/* A Spec's namespace and name, the key of its State, Releases and plans. Neither is empty. */
 struct spec_key {
     const char *namespace_name, *name;
 };
 
 enum document_kind {
-    DOCUMENT_STATE,   /* one of each Spec; item NULL */
-    DOCUMENT_TOLD,    /* outcomes that could not be recorded in State; item: the call's id */
-    DOCUMENT_PLAN,    /* plans and results that are too long for a status; item: the Release */
-    DOCUMENT_RELEASE, /* item: the revision */
+    DOCUMENT_STATE,   /* the State of a Spec; item: NULL */
+    DOCUMENT_TOLD,    /* outcomes of calls that could not be saved to State; item: the call's id */
+    DOCUMENT_PLAN,    /* plans and results that are too long for a status; item: the Release's name
+                         */
+    DOCUMENT_RELEASE, /* a Release; item: the revision */
     DOCUMENT_KINDS,
 };
 
-/* How a store lays these out is its own affair; different names are different documents. */
+/* The name of a document. Each store chooses its own layout, in which different names never
+ * collide. */
 struct document_name {
     enum document_kind kind;
     struct spec_key spec;
-    const char *item; /* NULL, or not empty: at most 253 bytes of text */
+    const char *item; /* NULL, or text of 1 to 253 bytes */
 };
 
-/* "state", "told", … : a word for paths and messages. */
+/* The kind as a word for paths and messages: "state", "told", … */
 const char *document_kind_name(enum document_kind kind);
 
 /* ---- What is kept ---- */
 
 struct document {
-    struct buf open, secret; /* secret: empty where there is none */
-    struct buf *entries;     /* appended, oldest first */
+    struct buf open, secret; /* `secret` is empty if the document has no secret part */
+    struct buf *entries;     /* appended entries, oldest first */
     size_t n_entries;
 };
 
@@ -80,15 +82,15 @@ void document_done(struct document *document);
 
 /* All borrowed for the call. */
 struct store_call {
-    int64_t deadline;            /* ms, monotonic; 0: the store's own */
-    struct cancel *cancel;       /* of a change: acts before it is sent, never after */
+    int64_t deadline;            /* ms, monotonic; 0: the store's default */
+    struct cancel *cancel;       /* cancels a change only before it is sent */
     const struct permit *permit; /* NULL: allowed */
     enum permit_use use;
 };
 
 enum store_mode {
     STORE_READ,
-    STORE_WRITE, /* where the store has locks: takes the document's */
+    STORE_WRITE, /* takes the document's lock, if the store has locks */
 };
 
 struct store {
@@ -104,36 +106,35 @@ struct store_file {
 typedef int store_on_name(void *arg, const struct document_name *name, struct error *error);
 
 struct store_ops {
-    const char *type; /* "kubernetes", "file": as flags have it */
+    const char *type; /* the value of the flag: "kubernetes", "file" */
 
     void (*free)(struct store *store);
 
-    /* No document need be there. ERR_CONFLICT StateLocked: another process has it open to write;
-     * the message says which, where that is known. */
+    /* The document need not exist. ERR_CONFLICT StateLocked: another process has opened the
+     * document for writing; the message names that process, if it is known. */
     int (*open)(struct store *store, const struct document_name *name, enum store_mode mode,
                 const struct store_call *call, struct store_file **ret, struct error *error);
-    void (*close)(struct store_file *file); /* NULL: nothing. Gives the lock back. */
+    void (*close)(struct store_file *file); /* Releases the lock. Accepts NULL. */
 
-    /* *ret: initialised by the caller, who keeps it. */
+    /* *ret: initialised and owned by the caller. */
     int (*read)(struct store_file *file, const struct store_call *call, struct document *ret,
                 struct error *error);
-    /* The whole: entries that were appended before are gone, those of document->entries are not
-     * looked at. */
+    /* Replaces the whole document and drops its appended entries. document->entries is ignored. */
     int (*write)(struct store_file *file, const struct store_call *call,
                  const struct document *document, struct error *error);
-    /* One more entry. ERR_NOT_FOUND: there is no document. ERR_TOO_LARGE: there is no room for it
-     * until the document is written anew. NULL: this store cannot. */
+    /* Appends an entry. ERR_NOT_FOUND: the document does not exist. ERR_TOO_LARGE: there is no room
+     * before the next write. NULL: this store does not support append. */
     int (*append)(struct store_file *file, const struct store_call *call, const void *bytes,
                   size_t length, struct error *error);
-    /* 0 also where there is no document, if the handle saw none. */
+    /* Returns 0 if the document does not exist and the handle saw none. */
     int (*remove)(struct store_file *file, const struct store_call *call, struct error *error);
 
-    /* All documents of a kind: of one Spec, or of all (spec NULL). In no order. ERR_CORRUPT: one
-     * is damaged such that its name cannot be told. */
+    /* Lists the documents of a kind, of one Spec or (spec NULL) of all Specs, in no order.
+     * ERR_CORRUPT: a damaged document whose name cannot be read. */
     int (*list)(struct store *store, enum document_kind kind, const struct spec_key *spec,
                 store_on_name *fn, void *arg, const struct store_call *call, struct error *error);
 
-    /* Where a person finds it, for messages: "kusion-system/kusion-1f…"; free(). */
+    /* The place of the document, for messages: "kusion-system/kusion-1f…"; free(). */
     char *(*describe)(struct store *store, const struct document_name *name);
 };
 

@@ -10,14 +10,13 @@
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/random.h"
-#include "runtimes/kubernetes/client/path.h"
 
 #define SEND_TIMEOUT 10000 /* ms for one event, with retries */
 #define LAST_TIMEOUT 2000  /* ms for all that waits at the end */
 #define NAME_BYTES   236   /* of the subject's name, so that the event's stays within 253 */
 
 struct event {
-    char *path; /* of the collection */
+    char *namespace_name;
     const struct value *body;
     TAILQ_ENTRY(event) queue;
 };
@@ -42,7 +41,7 @@ struct event_recorder {
 
 static void event_free(struct event *event)
 {
-    free(event->path);
+    free(event->namespace_name);
     value_unref(event->body);
     free(event);
 }
@@ -89,7 +88,7 @@ static struct event *event_new(const struct event_recorder *recorder,
     char now[TIMESTAMP_SIZE];
 
     timestamp_format(recorder->clock->now(recorder->clock), now);
-    event->path = kube_path("v1", namespace_name, "events", NULL, NULL);
+    event->namespace_name = str_new(namespace_name);
     event->body = value_pack(
         "{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s, s:s?, s:s, s:s?},"
         " s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:{s:s}, s:s, s:s}",
@@ -174,7 +173,7 @@ static void send(struct event_recorder *recorder, const struct event *event)
     struct error error = {0};
     struct kube_request request = {
         .method = "POST",
-        .path = event->path,
+        .ref = {&kube_events, event->namespace_name, NULL, NULL},
         .body = event->body,
         .accept = KUBE_METADATA,
         .idempotent = true, /* by its name */

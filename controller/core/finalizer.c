@@ -1,7 +1,6 @@
 #include "controller/core/finalizer.h"
 
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/group.h"
 
 #define FIELD_MANAGER "kusion-operator"
@@ -31,17 +30,18 @@ static const struct value *without_ours(const struct value *metadata)
     return list;
 }
 
-static int patch(struct kube_client *client, const char *path, const char *kind,
-                 const char *content_type, const struct value *body, struct cancel *cancel,
-                 const struct value **ret, struct error *error)
+static int patch(struct kube_client *client, const struct kube_ref *ref, const char *content_type,
+                 const struct value *body, struct cancel *cancel, const struct value **ret,
+                 struct error *error)
 {
+    bool is_apply = str_equal(content_type, KUBE_APPLY_PATCH);
     struct kube_request request = {
         .method = "PATCH",
-        .path = path,
+        .ref = *ref,
         .content_type = content_type,
+        .field_manager = is_apply ? FIELD_MANAGER : NULL,
         .accept = KUBE_METADATA,
         .body = body,
-        .expect = kind,
         .idempotent = true, /* sent twice, it is a conflict */
         .cancel = cancel,
     };
@@ -49,17 +49,16 @@ static int patch(struct kube_client *client, const char *path, const char *kind,
     return kube_do(client, &request, ret, error);
 }
 
-static int version_missing(const char *path, struct error *error)
+static int version_missing(const struct kube_ref *ref, struct error *error)
 {
-    return err_set(error, ERR_INTERNAL, "NoResourceVersion", "%s was read without its version",
-                   path);
+    return err_set(error, ERR_INTERNAL, "NoResourceVersion", "%s %s was read without its version",
+                   ref->kind->kind, ref->name);
 }
 
-int finalizer_add(struct kube_client *client, const char *path, const char *kind,
+int finalizer_add(struct kube_client *client, const struct kube_ref *ref,
                   const struct value **metadata, struct cancel *cancel, struct error *error)
 {
     _cleanup_value_ const struct value *body = NULL, *answer = NULL;
-    _cleanup_buf_ struct buf query = BUF_INIT;
     const char *version = value_get_string(*metadata, "resourceVersion");
     const char *uid = value_get_string(*metadata, "uid");
     int r;
@@ -67,14 +66,12 @@ int finalizer_add(struct kube_client *client, const char *path, const char *kind
     if (finalizer_is_set(*metadata))
         return 0;
     if (!version || !uid)
-        return version_missing(path, error);
-    buf_add_str(&query, path);
-    kube_path_query(&query, "fieldManager", FIELD_MANAGER);
+        return version_missing(ref, error);
     /* Without the uid, what is not there any more would be made anew. */
     body = value_pack("{s:s, s:s, s:{s:s, s:s, s:[s]}}", "apiVersion", API_GROUP_VERSION, "kind",
-                      kind, "metadata", "uid", uid, "resourceVersion", version, "finalizers",
-                      KUSION_FINALIZER);
-    r = patch(client, query.data, kind, KUBE_APPLY_PATCH, body, cancel, &answer, error);
+                      ref->kind->kind, "metadata", "uid", uid, "resourceVersion", version,
+                      "finalizers", KUSION_FINALIZER);
+    r = patch(client, ref, KUBE_APPLY_PATCH, body, cancel, &answer, error);
     if (r < 0) {
         err_wrap(error, "adding the finalizer");
         return r;
@@ -83,7 +80,7 @@ int finalizer_add(struct kube_client *client, const char *path, const char *kind
     return 0;
 }
 
-int finalizer_remove(struct kube_client *client, const char *path, const char *kind,
+int finalizer_remove(struct kube_client *client, const struct kube_ref *ref,
                      const struct value *metadata, struct cancel *cancel, struct error *error)
 {
     _cleanup_value_ const struct value *body = NULL;
@@ -94,10 +91,10 @@ int finalizer_remove(struct kube_client *client, const char *path, const char *k
     if (!finalizer_is_set(metadata))
         return 0;
     if (!version)
-        return version_missing(path, error);
+        return version_missing(ref, error);
     body = value_pack("{s:{s:s, s:V}}", "metadata", "resourceVersion", version, "finalizers",
                       without_ours(metadata));
-    r = patch(client, path, kind, KUBE_MERGE_PATCH, body, cancel, NULL, &why);
+    r = patch(client, ref, KUBE_MERGE_PATCH, body, cancel, NULL, &why);
     if (r == 0 || r == ERR_NOT_FOUND)
         return 0;
     err_wrap(&why, "removing the finalizer");

@@ -14,14 +14,14 @@
 bool finalizer_is_set(const struct value *metadata);
 
 /*
- * path: of the object; kind: "Spec"; metadata: as it was just read (of the whole object, or of its
+ * ref: the object; metadata: as it was just read (of the whole object, or of its
  * metadata alone); adding replaces this reference by the metadata after it. Nothing is sent where
  * it is so already; to remove it from what is gone is 0.
  *   ERR_CONFLICT   the object changed since: read it again; or (adding) it is gone
  */
-int finalizer_add(struct kube_client *client, const char *path, const char *kind,
+int finalizer_add(struct kube_client *client, const struct kube_ref *ref,
                   const struct value **metadata, struct cancel *cancel, struct error *error);
-int finalizer_remove(struct kube_client *client, const char *path, const char *kind,
+int finalizer_remove(struct kube_client *client, const struct kube_ref *ref,
                      const struct value *metadata, struct cancel *cancel, struct error *error);
 
 #endif

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "controller/core/finalizer.h"
 #include "controller/core/outage.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
@@ -10,6 +11,7 @@
 #include "engine/base/strmap.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/watch.h"
+#include "runtimes/kubernetes/history.h"
 
 /* One allocation each: the strings follow the struct, the key first. */
 struct entry {
@@ -20,7 +22,7 @@ struct entry {
 struct informer {
     struct informer_config config;
     struct kube_watch *watch;
-    _Atomic bool is_synced;
+    _Atomic bool is_synced, is_refused;
     struct outage outage;
     pthread_mutex_t lock; /* of objects; only the watch's callbacks change them */
     struct strmap objects;
@@ -52,13 +54,25 @@ static const char *trigger_of(const struct value *metadata)
     return ours ? ours : value_get_string(annotations, INFORMER_TRIGGER_FLUX);
 }
 
+static bool is_generated(const struct value *metadata)
+{
+    return value_path(metadata, "labels", KUBE_GENERATED_LABEL, NULL) != NULL;
+}
+
+static const char *new_version_of(const struct value *metadata)
+{
+    return finalizer_is_set(metadata) || is_generated(metadata)
+               ? NULL
+               : value_get_string(metadata, "resourceVersion");
+}
+
 /* NULL: not an object with a name. */
 static struct entry *entry_new(const struct value *metadata)
 {
     const char *namespace_name = value_get_string(metadata, "namespace");
     const char *name = value_get_string(metadata, "name");
     const char *uid = value_get_string(metadata, "uid");
-    const char *trigger = trigger_of(metadata);
+    const char *trigger = trigger_of(metadata), *new_version = new_version_of(metadata);
     size_t key_size, size;
     struct entry *entry;
     char *end;
@@ -68,7 +82,8 @@ static struct entry *entry_new(const struct value *metadata)
     if (!uid)
         uid = "";
     key_size = size_of(namespace_name) + size_of(name);
-    size = key_size + size_of(namespace_name) + size_of(uid) + size_of(trigger);
+    size =
+        key_size + size_of(namespace_name) + size_of(uid) + size_of(trigger) + size_of(new_version);
     entry = mem_new(sizeof(*entry) + size);
     snprintf(entry->key, key_size, "%s%s%s", namespace_name ? namespace_name : "",
              namespace_name ? "/" : "", name);
@@ -79,7 +94,9 @@ static struct entry *entry_new(const struct value *metadata)
         .uid = place(&end, uid),
         .generation = value_int(value_get(metadata, "generation"), 0),
         .deleting = value_get_string(metadata, "deletionTimestamp") != NULL,
+        .is_generated = is_generated(metadata),
         .trigger = place(&end, trigger),
+        .new_version = place(&end, new_version),
     };
     return entry;
 }
@@ -137,9 +154,11 @@ static void fail(struct informer *informer, const struct error *error)
 
     if (absent && str_equal(error->reason, "NotServed"))
         err_set(&why, error->code, error->reason, "%s", absent);
+    atomic_store(&informer->is_refused,
+                 why.code == ERR_FORBIDDEN || str_equal(why.reason, "NotServed"));
     if (outage_goes_on(&informer->outage, &why, system_clock.monotonic(&system_clock)))
-        log_warn("a watch failed, and is tried again", "path", informer->config.path, "reason",
-                 why.reason, "error", why.message, NULL);
+        log_warn("a watch failed, and is tried again", "kind", informer->config.ref.kind->kind,
+                 "reason", why.reason, "error", why.message, NULL);
 }
 
 static void on_event(void *arg, enum kube_watch_event event, const struct value *object,
@@ -167,21 +186,28 @@ static void on_event(void *arg, enum kube_watch_event event, const struct value 
     case KUBE_WATCH_ERROR:
         fail(informer, error);
         break;
+    case KUBE_WATCH_WORKS:
+        outage_ends(&informer->outage);
+        log_info("a watch works again", "kind", informer->config.ref.kind->kind, NULL);
+        break;
     }
 }
 
 struct informer *informer_new(const struct informer_config *config, struct error *error)
 {
     struct informer *informer = NEW(struct informer);
-    struct kube_watch_config watch = {.metadata_only = true, .on_event = on_event, .arg = informer};
+    struct kube_watch_config watch = {.ref = config->ref,
+                                      .selector = config->selector,
+                                      .metadata_only = true,
+                                      .on_event = on_event,
+                                      .arg = informer};
 
     informer->config = *config;
-    informer->config.path = watch.path = str_new(config->path);
     pthread_mutex_init(&informer->lock, NULL);
     outage_init(&informer->outage, "the first list is not complete");
     strmap_init(&informer->objects);
     if (kube_watch_new(config->client, &watch, &informer->watch, error) < 0) {
-        err_wrap(error, "watch of %s", config->path);
+        err_wrap(error, "watch of %s", config->ref.kind->plural);
         informer_free(TAKE(informer));
     }
     return informer;
@@ -197,13 +223,22 @@ void informer_free(struct informer *informer)
     strmap_done(&informer->objects);
     outage_done(&informer->outage);
     pthread_mutex_destroy(&informer->lock);
-    free((char *)(uintptr_t)informer->config.path);
     free(informer);
 }
 
 bool informer_synced(const struct informer *informer)
 {
     return atomic_load(&informer->is_synced);
+}
+
+int64_t informer_fails_for(struct informer *informer)
+{
+    return outage_lasts(&informer->outage, system_clock.monotonic(&system_clock));
+}
+
+bool informer_is_refused(const struct informer *informer)
+{
+    return atomic_load(&informer->is_refused);
 }
 
 void informer_tell_outage(struct informer *informer, struct buf *to)

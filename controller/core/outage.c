@@ -24,6 +24,8 @@ bool outage_goes_on(struct outage *outage, const struct error *error, int64_t no
         !str_equal(outage->error.reason, error->reason) || now - outage->logged_at >= LOG_INTERVAL;
     if (is_due)
         outage->logged_at = now;
+    if (!outage->error.code)
+        outage->began_at = now;
     outage->error = *error;
     pthread_mutex_unlock(&outage->lock);
     return is_due;
@@ -35,6 +37,16 @@ void outage_ends(struct outage *outage)
     outage->error = (struct error){0};
     outage->pending = NULL;
     pthread_mutex_unlock(&outage->lock);
+}
+
+int64_t outage_lasts(struct outage *outage, int64_t now)
+{
+    int64_t lasts;
+
+    pthread_mutex_lock(&outage->lock);
+    lasts = outage->error.code ? now - outage->began_at : 0;
+    pthread_mutex_unlock(&outage->lock);
+    return lasts;
 }
 
 bool outage_is(struct outage *outage, struct buf *to)

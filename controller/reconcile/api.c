@@ -3,8 +3,8 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "engine/base/base64.h"
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/client/path.h"
 
 #define PLAN_KEY_SECRET "kusion-operator-plan-key"
 /* Conflicts of one status write: users and GitOps tools write the spec meanwhile. */
@@ -25,21 +25,21 @@ bool api_key_split(const char *key, char **ret_namespace, const char **ret_name)
     return true;
 }
 
-char *api_spec_path(const struct spec_key *key, const char *subresource)
+struct kube_ref api_spec_ref(const struct spec_key *key, const char *subresource)
 {
-    return kube_path(API_GROUP_VERSION, key->namespace_name, "specs", key->name, subresource);
+    return (struct kube_ref){&kube_specs, key->namespace_name, key->name, subresource};
 }
 
-char *api_release_path(const struct spec_key *key, const char *subresource)
+struct kube_ref api_release_ref(const struct spec_key *key, const char *subresource)
 {
-    return kube_path(API_GROUP_VERSION, key->namespace_name, "releases", key->name, subresource);
+    return (struct kube_ref){&kube_releases, key->namespace_name, key->name, subresource};
 }
 
-int api_get_metadata(const struct reconcile_context *context, const char *path, const char *kind,
+int api_get_metadata(const struct reconcile_context *context, struct kube_ref ref,
                      struct cancel *cancel, const struct value **ret, struct error *error)
 {
     struct kube_request request = {
-        .method = "GET", .path = path, .expect = kind, .accept = KUBE_METADATA, .cancel = cancel};
+        .method = "GET", .ref = ref, .accept = KUBE_METADATA, .cancel = cancel};
 
     return kube_do(context->client, &request, ret, error);
 }
@@ -49,14 +49,13 @@ static int put_status(const struct reconcile_context *context, const struct api_
 {
     _cleanup_value_ const struct value *body = value_pack(
         "{s:s, s:s, s:{s:s, s:s, s:s, s:s}, s:v}", "apiVersion", API_GROUP_VERSION, "kind",
-        write->kind, "metadata", "namespace", value_get_string(metadata, "namespace"), "name",
-        value_get_string(metadata, "name"), "uid", value_get_string(metadata, "uid"),
+        write->ref.kind->kind, "metadata", "namespace", value_get_string(metadata, "namespace"),
+        "name", value_get_string(metadata, "name"), "uid", value_get_string(metadata, "uid"),
         "resourceVersion", value_get_string(metadata, "resourceVersion"), "status", write->status);
     struct kube_request request = {
         .method = "PUT",
-        .path = write->path,
+        .ref = write->ref,
         .body = body,
-        .expect = write->kind,
         .accept = KUBE_METADATA,
         .idempotent = true, /* sent twice, it is a conflict */
     };
@@ -70,9 +69,8 @@ static int read_again(const struct reconcile_context *context, const struct api_
 {
     _cleanup_value_ const struct value *object = NULL;
     const struct value *now;
-    int r = write->is_final
-                ? kube_get(context->client, write->path, write->kind, NULL, &object, error)
-                : api_get_metadata(context, write->path, write->kind, NULL, &object, error);
+    int r = write->is_final ? kube_get(context->client, write->ref, NULL, &object, error)
+                            : api_get_metadata(context, write->ref, NULL, &object, error);
 
     if (r < 0)
         return r;
@@ -111,10 +109,10 @@ bool api_is_deleting(const struct value *object)
 int api_namespace_terminating(const struct reconcile_context *context, const char *namespace_name,
                               struct cancel *cancel, bool *ret, struct error *error)
 {
-    _cleanup_free_ char *path = kube_path("v1", NULL, "namespaces", namespace_name, NULL);
+    const struct kube_ref ref = {.kind = &kube_namespaces, .name = namespace_name};
     _cleanup_value_ const struct value *metadata = NULL;
     struct error absent = {0};
-    int r = api_get_metadata(context, path, "Namespace", cancel, &metadata, &absent);
+    int r = api_get_metadata(context, ref, cancel, &metadata, &absent);
 
     if (r < 0 && r != ERR_NOT_FOUND)
         return err_copy(error, &absent);
@@ -122,13 +120,18 @@ int api_namespace_terminating(const struct reconcile_context *context, const cha
     return 0;
 }
 
-static int plan_key_read(struct kube_client *client, const char *path,
+static struct kube_ref plan_key_ref(const char *namespace_name)
+{
+    return (struct kube_ref){&kube_secrets, namespace_name, PLAN_KEY_SECRET, NULL};
+}
+
+static int plan_key_read(struct kube_client *client, const char *namespace_name,
                          unsigned char ret_key[HASH_SIZE], struct error *error)
 {
     _cleanup_value_ const struct value *secret = NULL;
     _cleanup_buf_ struct buf key = BUF_INIT;
     const char *text;
-    int r = kube_get(client, path, "Secret", NULL, &secret, error);
+    int r = kube_get(client, plan_key_ref(namespace_name), NULL, &secret, error);
 
     if (r < 0)
         return r;
@@ -145,11 +148,11 @@ static int plan_key_read(struct kube_client *client, const char *path,
 static int plan_key_make(struct kube_client *client, const char *namespace_name,
                          struct error *error)
 {
-    _cleanup_free_ char *path = kube_path("v1", namespace_name, "secrets", NULL, NULL);
     _cleanup_buf_ struct buf text = BUF_INIT;
     _cleanup_value_ const struct value *secret = NULL;
     unsigned char key[HASH_SIZE];
-    struct kube_request request = {.method = "POST", .path = path, .expect = "Secret"};
+    struct kube_request request = {.method = "POST",
+                                   .ref = {&kube_secrets, namespace_name, NULL, NULL}};
 
     if (getrandom(key, sizeof(key), 0) != sizeof(key))
         return err_set(error, ERR_INTERNAL, "NoEntropy", "no random bytes for the plan key");
@@ -165,9 +168,8 @@ static int plan_key_make(struct kube_client *client, const char *namespace_name,
 int api_plan_key(struct kube_client *client, const char *namespace_name,
                  unsigned char ret_key[HASH_SIZE], struct error *error)
 {
-    _cleanup_free_ char *path = kube_path("v1", namespace_name, "secrets", PLAN_KEY_SECRET, NULL);
     struct error absent = {0}, problem = {0};
-    int r = plan_key_read(client, path, ret_key, &absent);
+    int r = plan_key_read(client, namespace_name, ret_key, &absent);
 
     if (r != ERR_NOT_FOUND)
         return r < 0 ? err_copy(error, &absent) : 0;
@@ -176,5 +178,5 @@ int api_plan_key(struct kube_client *client, const char *namespace_name,
         err_wrap(&problem, "making the plan key");
         return err_copy(error, &problem);
     }
-    return plan_key_read(client, path, ret_key, error);
+    return plan_key_read(client, namespace_name, ret_key, error);
 }

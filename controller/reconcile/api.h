@@ -1,5 +1,5 @@
 /*
- * Our own kinds on the API server: paths, reads, status writes.
+ * Our own kinds on the API server: references, reads, status writes.
  */
 #ifndef CONTROLLER_RECONCILE_API_H
 #define CONTROLLER_RECONCILE_API_H
@@ -9,18 +9,16 @@
 /* "namespace/name" taken apart; both in one allocation that starts at *ret_namespace. */
 bool api_key_split(const char *key, char **ret_namespace, const char **ret_name);
 
-/* name NULL: the collection. */
-char *api_spec_path(const struct spec_key *key, const char *subresource);
-char *api_release_path(const struct spec_key *key, const char *subresource);
+/* They borrow from the key. */
+struct kube_ref api_spec_ref(const struct spec_key *key, const char *subresource);
+struct kube_ref api_release_ref(const struct spec_key *key, const char *subresource);
 
-/* A GET that asks for metadata alone, of an object of this kind. */
-int api_get_metadata(const struct reconcile_context *context, const char *path, const char *kind,
+/* A GET that asks for metadata alone. */
+int api_get_metadata(const struct reconcile_context *context, struct kube_ref ref,
                      struct cancel *cancel, const struct value **ret, struct error *error);
 
 struct api_status {
-    const char
-        *path; /* with /status, where the API server takes nothing else from what it is sent */
-    const char *kind;
+    struct kube_ref ref; /* its status, where the API server takes nothing else of what it is sent */
     const struct value *status;
     /* Asked of the object as it is now, after a conflict: whether it may not be written any more.
      * NULL: it may be always. */

@@ -156,6 +156,8 @@ static int end_badly(struct attempt *attempt, const struct error *failure,
 
     if (is_ours_to_tell(failure->code)) {
         r = failed(attempt, failure, results, error);
+        if (attempt_has_seen_landing(attempt)) /* what it waited for may be there */
+            after = 0;
         return look_again_after(attempt, after, r, result);
     }
     operation_log_failure(&attempt->run, failure, false);
@@ -247,6 +249,24 @@ static void consider(struct attempt *attempt, struct release **latest)
     attempt->release = TAKE(*latest);
 }
 
+/* A first Release that was made unseen, and left unfinished: others of the name may be newer. */
+static int find_first(struct attempt *attempt, struct release **latest, struct error *error)
+{
+    const struct run *run = &attempt->run;
+    _cleanup_(release_free_p) struct release *first = NULL;
+    int r;
+
+    if (run_last_attempted(run) || !*latest || (*latest)->revision == 1)
+        return 0;
+    r = releases_load(run->context, &run->subject, 1, run->cancel, &first, error);
+    if (r < 0 || !first || release_phase_is_terminal(first->phase) ||
+        !is_of_this_generation(attempt, first))
+        return r;
+    release_free(*latest);
+    *latest = TAKE(first);
+    return 0;
+}
+
 /* One that was left unfinished, else none yet, and the next revision. */
 static int find_release(struct attempt *attempt, struct error *error)
 {
@@ -254,6 +274,8 @@ static int find_release(struct attempt *attempt, struct error *error)
     _cleanup_(release_free_p) struct release *latest = NULL;
     int r = releases_latest(run->context, &run->subject, run->cancel, &latest, error);
 
+    if (r >= 0)
+        r = find_first(attempt, &latest, error);
     if (r < 0)
         return r;
     attempt->revision = release_next_revision(run_last_applied(run), latest ? latest->revision : 0);
@@ -281,7 +303,12 @@ static int announce(struct attempt *attempt, struct error *error)
 {
     int r = 0;
 
-    if (attempt->kind == ATTEMPT_NEW)
+    /* Of a Spec that was never applied there are Releases only if there was another of its name.
+     * Where the first cannot be made, for whatever reason, it is looked what there is. */
+    if (attempt->is_first)
+        release_begin_first(attempt->run.context, &attempt->run.subject, RELEASE_APPLY,
+                            &attempt->release);
+    if (attempt->kind == ATTEMPT_NEW && !attempt->release)
         r = find_release(attempt, error);
     if (r >= 0 && attempt->kind == ATTEMPT_NEW)
         r = begin_release(attempt, error);
@@ -306,6 +333,7 @@ static int parse(struct attempt *attempt, struct error *error)
 }
 
 /* It goes on by itself. */
+/* 1: State is larger than the Spec, and there is no room for it. */
 static int begin_plan(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
@@ -317,6 +345,10 @@ static int begin_plan(struct attempt *attempt, struct error *error)
     r = attempt_open(attempt, &config, error);
     if (r < 0)
         return r;
+    if (!attempt_reserve(attempt,
+                         operation_estimate(attempt->spec, operation_ledger(attempt->operation)),
+                         run->context->clock))
+        return 1;
     if (run_lacks_state(run, operation_ledger(attempt->operation)))
         run_event(run, EVENT_WARNING, "StateLost",
                   "State is gone: what the Spec names is taken over again, and what it does not "
@@ -352,9 +384,14 @@ int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct
 
     operation_log_start(run, RELEASE_APPLY);
     attempt->kind = run_says(run, "True", NULL) ? ATTEMPT_RESYNC : ATTEMPT_NEW;
+    attempt->is_first =
+        attempt->kind == ATTEMPT_NEW && !run_has_finalizer(run) && !run_last_attempted(run);
     if (parse(attempt, &failure) < 0)
         return apply_refused(attempt, &failure, result, error);
-    begin_plan(attempt, &failure);
+    if (!attempt_reserve(attempt, operation_estimate(attempt->spec, NULL), run->context->clock))
+        return progress_put_off(attempt, result, error);
+    if (begin_plan(attempt, &failure) > 0)
+        return progress_put_off(attempt, result, error);
     r = add_finalizer(attempt, result, error);
     if (r)
         return r < 0 ? r : 0;
@@ -445,6 +482,7 @@ int apply_planned(struct attempt *attempt, struct reconcile_result *result, stru
 
     if (operation_error(attempt->operation, &failure) < 0)
         return apply_failed(attempt, &failure, result, error);
+    attempt_measure(attempt);
     plan_digest(plan, context->plan_key, sizeof(context->plan_key), attempt->digest);
     is_empty = plan_is_empty(plan);
     if (attempt->kind == ATTEMPT_RESYNC) {

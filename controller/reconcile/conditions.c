@@ -40,6 +40,44 @@ const struct value *conditions_find(const struct value *conditions, const char *
     return NULL;
 }
 
+/* ---- What a verdict says of each ---- */
+
+/* "True", "False", "Unknown"; NULL: there is no such condition. */
+typedef const char *status_fn(const struct verdict *verdict);
+
+static const char *ready(const struct verdict *verdict)
+{
+    return verdict->ready;
+}
+
+static const char *reconciling(const struct verdict *verdict)
+{
+    return verdict->progress == PROGRESS_RECONCILING ? "True" : NULL;
+}
+
+static const char *stalled(const struct verdict *verdict)
+{
+    return verdict->progress == PROGRESS_STALLED ? "True" : NULL;
+}
+
+static const char *healthy(const struct verdict *verdict)
+{
+    return verdict->healthy;
+}
+
+/* All that there are, in this order. */
+static const struct {
+    const char *type;
+    status_fn *status;
+} table[] = {
+    {"Ready", ready},
+    {"Reconciling", reconciling},
+    {"Stalled", stalled},
+    {"Healthy", healthy},
+};
+
+/* ---- The conditions ---- */
+
 static void add(struct value_builder *b, const struct value *old, const char *type,
                 const char *status, const struct verdict *verdict, int64_t generation, int64_t now)
 {
@@ -73,13 +111,12 @@ const struct value *conditions_make(const struct value *old, const struct verdic
     const struct value *conditions = NULL;
 
     value_begin_array(b);
-    add(b, old, "Ready", verdict->ready, verdict, generation, now);
-    if (verdict->progress == PROGRESS_RECONCILING)
-        add(b, old, "Reconciling", "True", verdict, generation, now);
-    if (verdict->progress == PROGRESS_STALLED)
-        add(b, old, "Stalled", "True", verdict, generation, now);
-    if (verdict->healthy)
-        add(b, old, "Healthy", verdict->healthy, verdict, generation, now);
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+        const char *status = table[i].status(verdict);
+
+        if (status)
+            add(b, old, table[i].type, status, verdict, generation, now);
+    }
     value_end_array(b);
     value_builder_finish(b, &conditions, NULL);
     return conditions;

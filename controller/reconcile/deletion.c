@@ -6,24 +6,23 @@
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "engine/spec/name.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/runtime.h"
 
 /* ---- The end ---- */
 
 static int release_finalizer(const struct run *run, struct error *error)
 {
-    _cleanup_free_ char *path = api_spec_path(&run->subject.key, NULL);
+    const struct kube_ref ref = api_spec_ref(&run->subject.key, NULL);
     _cleanup_value_ const struct value *now = NULL;
     struct error problem = {0};
-    int r = api_get_metadata(run->context, path, "Spec", NULL, &now, &problem);
+    int r = api_get_metadata(run->context, ref, NULL, &now, &problem);
 
     /* Another object has the name by now: its finalizer is its own affair. */
     if (r >= 0 && !str_equal(value_string(value_path(now, "metadata", "uid", NULL)),
                              value_string(value_path(run->object, "metadata", "uid", NULL))))
         return 0;
     if (r >= 0)
-        r = finalizer_remove(run->context->client, path, "Spec", value_get(now, "metadata"), NULL,
+        r = finalizer_remove(run->context->client, &ref, value_get(now, "metadata"), NULL,
                              &problem);
     if (r >= 0 || r == ERR_NOT_FOUND)
         return 0;
@@ -72,7 +71,8 @@ static int hold(struct attempt *attempt, struct error *failure,
 
     tell_way_out(failure);
     operation_log_failure(run, failure, run_says_already(run, failure));
-    *result = (struct reconcile_result){RECONCILE_AFTER, run->policy.retry_interval};
+    *result = (struct reconcile_result){
+        RECONCILE_AFTER, attempt_has_seen_landing(attempt) ? 0 : run->policy.retry_interval};
     if (failure->code == ERR_CANCELLED || failure->code == ERR_FENCED)
         r = err_copy(error, failure);
     else
@@ -161,11 +161,9 @@ static int forget(struct run *run, struct ledger *ledger, struct error *error)
  * everything that they hold. */
 static int check_definition(const struct run *run, struct error *error)
 {
-    _cleanup_free_ char *path = kube_path("apiextensions.k8s.io/v1", NULL,
-                                          "customresourcedefinitions", "specs.api.kusion.io", NULL);
+    const struct kube_ref ref = {.kind = &kube_definitions, .name = "specs.api.kusion.io"};
     _cleanup_value_ const struct value *definition = NULL;
-    int r = api_get_metadata(run->context, path, "CustomResourceDefinition", run->cancel,
-                             &definition, error);
+    int r = api_get_metadata(run->context, ref, run->cancel, &definition, error);
 
     if (r < 0)
         return r;
@@ -293,7 +291,7 @@ static size_t count_records(struct ledger *ledger)
     return count;
 }
 
-/* 0 without an operation: there is nothing to delete any more. */
+/* 0 without an operation: there is nothing to delete any more. 1: there is no room for one. */
 static int take_down(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
@@ -313,6 +311,8 @@ static int take_down(struct attempt *attempt, struct error *error)
         return r;
     if (is_to_be_orphaned(&run->policy) || !count_records(ledger))
         return forget(run, ledger, error);
+    if (!attempt_reserve(attempt, operation_estimate(NULL, ledger), run->context->clock))
+        return 1;
     return begin_destroy(attempt, error);
 }
 
@@ -320,12 +320,16 @@ int deletion_begin(struct attempt *attempt, struct reconcile_result *result, str
 {
     struct run *run = &attempt->run;
     struct error failure = {0};
+    int r;
 
     if (!finalizer_is_set(value_get(run->object, "metadata")))
         return 0;
     operation_log_start(run, RELEASE_DESTROY);
-    if (take_down(attempt, &failure) < 0)
+    r = take_down(attempt, &failure);
+    if (r < 0)
         return hold(attempt, &failure, NULL, result, error);
+    if (r > 0)
+        return progress_put_off(attempt, result, error);
     return attempt->operation ? 0 : release_finalizer(run, error);
 }
 
@@ -339,6 +343,7 @@ int deletion_planned(struct attempt *attempt, struct reconcile_result *result, s
 
     if (operation_error(attempt->operation, &failure) < 0)
         return hold(attempt, &failure, NULL, result, error);
+    attempt_measure(attempt);
     plan_digest(operation_get_plan(attempt->operation), context->plan_key,
                 sizeof(context->plan_key), attempt->digest);
     operation_apply(attempt->operation, &how);

@@ -23,6 +23,9 @@ void operation_metrics_init(struct operation_metrics *to, struct metrics *metric
                                 "operation", "result", "reason", NULL);
     to->seconds = metrics_histogram(metrics, "kusion_operation_duration_seconds",
                                     "How long an operation took, by operation.", "operation", NULL);
+    to->evictions = metrics_counter(metrics, "kusion_operation_evictions_total",
+                                    "Operations that were put off for the memory that they held.",
+                                    "operation", NULL);
 }
 
 static int64_t now(const struct run *run)
@@ -110,4 +113,15 @@ void operation_log_failure(struct run *run, const struct error *failure, bool is
     else
         write_line(run, is_repeated ? log_debug : log_warn, "operation failed", failure->reason,
                    NULL, failure->message);
+}
+
+/* ---- Neither ---- */
+
+void operation_log_eviction(struct run *run)
+{
+    const struct operation_metrics *metrics = run->context->metrics;
+
+    if (metrics)
+        metric_add(metrics->evictions, 1, names[run->log.operation], NULL);
+    write_line(run, log_info, "operation evicted", NULL, NULL, NULL);
 }

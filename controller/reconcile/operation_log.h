@@ -6,6 +6,7 @@
  *   info  "operation started"                      info  "operation succeeded"
  *                                                  warn  "operation failed"
  *                                                  info  "operation cancelled"
+ *                                                  info  "operation evicted"
  *
  * A retry is no news until it ends otherwise than the try before it: until then
  * its lines are of level debug.
@@ -24,7 +25,7 @@ struct run;
 struct release;
 
 struct operation_metrics {
-    struct metric *total, *seconds;
+    struct metric *total, *seconds, *evictions;
 };
 
 void operation_metrics_init(struct operation_metrics *to, struct metrics *metrics);
@@ -52,5 +53,8 @@ void operation_log_success(struct run *run, const char *summary);
 
 /* Or was cancelled, as the error's code says. is_repeated: the last try ended the same way. */
 void operation_log_failure(struct run *run, const struct error *failure, bool is_repeated);
+
+/* It is put off for the memory that it holds, and begun again later: counted apart. */
+void operation_log_eviction(struct run *run);
 
 #endif

@@ -1,16 +1,10 @@
-#include "controller/reconcile/operations.h"
+#include "controller/reconcile/operations_private.h"
 
 #include "controller/reconcile/api.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
-struct operations {
-    struct operations_config config;
-    pthread_mutex_t lock;
-    struct strmap attempts;  /* by key */
-    const char *why_no_more; /* NULL: operations may be begun */
-    _Atomic size_t parked;   /* bytes: the sum over the attempts */
-};
+/* ---- Lifetime ---- */
 
 struct operations *operations_new(const struct operations_config *config)
 {
@@ -18,92 +12,11 @@ struct operations *operations_new(const struct operations_config *config)
 
     operations->config = *config;
     pthread_mutex_init(&operations->lock, NULL);
+    pthread_mutex_init(&operations->landed_lock, NULL);
     strmap_init(&operations->attempts);
+    strmap_init(&operations->listed);
+    strmap_init(&operations->landed);
     return operations;
-}
-
-/* ---- Versions ---- */
-
-static void version_done(struct object_version *version)
-{
-    free((char *)(uintptr_t)version->uid);
-    *version = (struct object_version){0};
-}
-
-static void version_copy(struct object_version *to, const struct object_version *from)
-{
-    version_done(to);
-    *to = *from;
-    to->uid = str_new(from->uid);
-}
-
-/* With the table's lock. */
-static bool is_outdated(const struct attempt *attempt)
-{
-    const struct object_version *read = &attempt->read, *told = &attempt->told;
-
-    return attempt->was_told &&
-           (!str_equal(told->uid, read->uid) || told->generation > read->generation ||
-            (told->is_deleting && !read->is_deleting));
-}
-
-/* ---- What is parked ---- */
-
-/* How much the attempt's operation holds now. Without any lock. */
-static void account(struct attempt *attempt, size_t bytes)
-{
-    size_t before = atomic_exchange(&attempt->parked, bytes);
-
-    atomic_fetch_add(&attempt->table->parked, bytes - before);
-}
-
-static bool is_too_much(const struct operations *operations, size_t bytes)
-{
-    return operations->config.memory && bytes > operations->config.memory;
-}
-
-/* Whoever reconciles the key next chooses what goes. */
-static void on_park(void *arg, size_t bytes)
-{
-    struct attempt *attempt = arg;
-    const struct operations *operations = attempt->table;
-
-    account(attempt, bytes);
-    if (bytes && is_too_much(operations, operations->parked))
-        operations->config.enqueue(operations->config.arg, attempt->key);
-}
-
-/* The largest that is parked and not chosen yet. *ret_chosen: bytes of those that are. With the
- * table's lock. */
-static struct attempt *find_largest(struct operations *operations, size_t *ret_chosen)
-{
-    struct attempt *largest = NULL;
-
-    *ret_chosen = 0;
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->attempts, e));) {
-        struct attempt *attempt = e->value;
-
-        if (attempt->is_chosen)
-            *ret_chosen += attempt->parked;
-        else if (attempt->parked && (!largest || attempt->parked > largest->parked))
-            largest = attempt;
-    }
-    return largest;
-}
-
-/* With the table's lock. */
-static void choose(struct operations *operations)
-{
-    while (is_too_much(operations, operations->parked)) {
-        size_t chosen;
-        struct attempt *attempt = find_largest(operations, &chosen);
-        size_t parked = operations->parked;
-
-        if (!attempt || !is_too_much(operations, parked > chosen ? parked - chosen : 0))
-            return;
-        attempt->is_chosen = true;
-        operations->config.enqueue(operations->config.arg, attempt->key);
-    }
 }
 
 /* ---- One attempt ---- */
@@ -124,20 +37,20 @@ static struct attempt *attempt_new(struct operations *operations, const char *ke
     return attempt;
 }
 
-/* All but what is known of its object. */
-static void empty(struct attempt *attempt)
+void attempt_empty(struct attempt *attempt)
 {
     struct operation *operation;
 
     pthread_mutex_lock(&attempt->table->lock);
     operation = TAKE(attempt->operation);
     attempt->is_asked_for = attempt->is_chosen = false;
+    attempt->reserved = 0;
     free(TAKE(attempt->preview_of));
     pthread_mutex_unlock(&attempt->table->lock);
     release_free(TAKE(attempt->release));
     run_done(&attempt->run);
     operation_free(operation);
-    account(attempt, 0);
+    operations_account(attempt, 0);
     spec_free(TAKE(attempt->spec));
     attempt->kind = ATTEMPT_NEW;
     attempt->revision = 0;
@@ -146,11 +59,12 @@ static void empty(struct attempt *attempt)
 
 void attempt_end(struct attempt *attempt)
 {
-    empty(attempt);
+    attempt_empty(attempt);
     pthread_mutex_lock(&attempt->table->lock);
-    version_done(&attempt->read);
-    version_done(&attempt->told);
-    attempt->was_told = false;
+    object_version_done(&attempt->read);
+    object_version_done(&attempt->told);
+    attempt->was_told = attempt->has_left = false;
+    operations_forget_turn(attempt);
     pthread_mutex_unlock(&attempt->table->lock);
     attempt->evictions = 0;
     attempt->rests_until = 0;
@@ -161,6 +75,7 @@ static void attempt_free(struct attempt *attempt)
     attempt_end(attempt);
     free(attempt->key);
     free(attempt->names);
+    free(attempt->new_version);
     free(attempt);
 }
 
@@ -177,6 +92,9 @@ void operations_free(struct operations *operations)
     for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->attempts, e));)
         attempt_free(e->value);
     strmap_done(&operations->attempts);
+    operations_free_listed(operations);
+    operations_free_landings(operations);
+    pthread_mutex_destroy(&operations->landed_lock);
     pthread_mutex_destroy(&operations->lock);
     free(operations);
 }
@@ -194,6 +112,10 @@ struct attempt *operations_enter(struct operations *operations, const char *key)
         if (attempt)
             strmap_put(&operations->attempts, attempt->key, attempt);
     }
+    if (attempt) {
+        free(attempt->new_version);
+        attempt->new_version = operations_take_new_version(operations, key);
+    }
     pthread_mutex_unlock(&operations->lock);
     return attempt;
 }
@@ -201,52 +123,18 @@ struct attempt *operations_enter(struct operations *operations, const char *key)
 void operations_leave(struct attempt *attempt)
 {
     struct operations *operations = attempt->table;
-    bool stays = attempt->operation || attempt->rests_until;
+    bool stays = attempt->operation || attempt->rests_until || attempt->ticket;
 
     pthread_mutex_lock(&operations->lock);
-    choose(operations);
+    operations_choose(operations);
     if (!stays)
         strmap_remove(&operations->attempts, attempt->key);
+    operations_give_room(operations);
     pthread_mutex_unlock(&operations->lock);
-    if (!stays)
-        attempt_free(attempt);
-}
-
-bool attempt_reserve_preview(struct attempt *attempt, const char *spec)
-{
-    struct operations *operations = attempt->table;
-    size_t of_spec = 0, of_namespace = 0;
-    bool is_free;
-
-    pthread_mutex_lock(&operations->lock);
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->attempts, e));) {
-        const struct attempt *other = e->value;
-
-        if (other == attempt || !other->preview_of ||
-            !str_equal(other->object.namespace_name, attempt->object.namespace_name))
-            continue;
-        of_namespace++;
-        of_spec += str_equal(other->preview_of, spec);
-    }
-    is_free = of_spec < PREVIEWS_OF_SPEC && of_namespace < PREVIEWS_OF_NAMESPACE;
-    free(TAKE(attempt->preview_of));
-    if (is_free)
-        attempt->preview_of = str_new(spec);
-    pthread_mutex_unlock(&operations->lock);
-    return is_free;
-}
-
-void attempt_read(struct attempt *attempt, const struct value *metadata)
-{
-    struct object_version version = {
-        .uid = value_get_string(metadata, "uid"),
-        .generation = value_int(value_get(metadata, "generation"), 0),
-        .is_deleting = value_get(metadata, "deletionTimestamp") != NULL,
-    };
-
-    pthread_mutex_lock(&attempt->table->lock);
-    version_copy(&attempt->read, &version);
-    pthread_mutex_unlock(&attempt->table->lock);
+    if (stays)
+        return;
+    operations_forget_landing(operations, attempt->key);
+    attempt_free(attempt);
 }
 
 static void on_change(void *arg)
@@ -255,14 +143,6 @@ static void on_change(void *arg)
     const struct operations_config *config = &attempt->table->config;
 
     config->enqueue(config->arg, attempt->key);
-}
-
-static void on_landed(void *arg, const struct spec_key *spec)
-{
-    const struct operations_config *config = arg;
-    _cleanup_free_ char *key = str_printf("%s/%s", spec->namespace_name, spec->name);
-
-    config->enqueue(config->arg, key);
 }
 
 int attempt_open(struct attempt *attempt, const struct operation_config *config,
@@ -274,12 +154,13 @@ int attempt_open(struct attempt *attempt, const struct operation_config *config,
     int r;
 
     own.on_change = on_change;
-    own.on_park = on_park;
+    own.on_park = operations_on_park;
     own.arg = attempt;
     if (!own.scope.thorough) { /* else it makes no calls that change anything */
-        own.on_landed = on_landed;
-        own.landed_arg = &operations->config;
+        own.on_landed = operations_on_landed;
+        own.landed_arg = operations;
     }
+    operations_forget_landing(operations, attempt->key);
     r = operation_new(&own, &operation, error);
     if (r < 0)
         return r;
@@ -291,104 +172,14 @@ int attempt_open(struct attempt *attempt, const struct operation_config *config,
     return 0;
 }
 
-bool attempt_is_outdated(struct attempt *attempt)
-{
-    bool result;
-
-    pthread_mutex_lock(&attempt->table->lock);
-    result = is_outdated(attempt);
-    pthread_mutex_unlock(&attempt->table->lock);
-    return result;
-}
-
-const char *attempt_outdated_by(struct attempt *attempt)
-{
-    const char *why;
-
-    pthread_mutex_lock(&attempt->table->lock);
-    why = attempt->told.is_deleting || !attempt->told.uid ? "the Spec was deleted"
-                                                          : "a newer generation of the Spec came";
-    pthread_mutex_unlock(&attempt->table->lock);
-    return why;
-}
-
-bool attempt_is_asked_for(struct attempt *attempt)
-{
-    bool result;
-
-    pthread_mutex_lock(&attempt->table->lock);
-    result = attempt->is_asked_for;
-    pthread_mutex_unlock(&attempt->table->lock);
-    return result;
-}
-
-/* ---- Eviction ---- */
-
-bool attempt_is_chosen(struct attempt *attempt)
-{
-    bool result;
-
-    pthread_mutex_lock(&attempt->table->lock);
-    attempt->is_chosen = attempt->is_chosen && attempt->parked;
-    result = attempt->is_chosen;
-    pthread_mutex_unlock(&attempt->table->lock);
-    return result;
-}
-
-/* ms before the operation would be out of time. */
-static int64_t time_left(const struct attempt *attempt, const struct clock_source *clock)
-{
-    struct arena arena = ARENA_INIT;
-    struct state_head head;
-    int64_t left;
-
-    ledger_head(operation_ledger(attempt->operation), &arena, &head);
-    arena_done(&arena);
-    left = head.progressed_at + attempt->run.policy.timeout - clock->now(clock);
-    return left > 0 ? left : 0;
-}
-
-/* What cannot be stored now is kept, and tried again, by the ledger. */
-void attempt_evict(struct attempt *attempt, const struct clock_source *clock)
-{
-    int64_t rest = EVICTED_FIRST << (attempt->evictions < 8 ? attempt->evictions : 8);
-    int64_t left = time_left(attempt, clock);
-
-    if (rest > EVICTED_MOST)
-        rest = EVICTED_MOST;
-    ledger_flush(operation_ledger(attempt->operation), NULL);
-    empty(attempt);
-    attempt->evictions++;
-    attempt->rests_until = clock->monotonic(clock) + (left < rest ? left : rest);
-}
-
-int64_t attempt_rests(struct attempt *attempt, const struct clock_source *clock)
-{
-    int64_t left = attempt->rests_until - clock->monotonic(clock);
-
-    if (attempt->rests_until && left > 0 && !attempt_is_outdated(attempt) &&
-        !attempt_is_asked_for(attempt))
-        return left;
-    attempt->rests_until = 0;
-    return 0;
-}
-
 /* ---- For everybody ---- */
 
-void operations_tell(struct operations *operations, const char *key,
-                     const struct object_version *now, bool is_asked_for)
+void operations_stats(struct operations *operations, struct operations_stats *ret)
 {
-    struct attempt *attempt;
-
+    *ret = (struct operations_stats){.parked_bytes = operations->parked};
     pthread_mutex_lock(&operations->lock);
-    attempt = strmap_get(&operations->attempts, key);
-    if (attempt) {
-        version_copy(&attempt->told, now);
-        attempt->was_told = true;
-        attempt->is_asked_for = attempt->is_asked_for || is_asked_for;
-        if (attempt->operation && is_outdated(attempt))
-            operation_cancel(attempt->operation, "Superseded");
-    }
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->attempts, e));)
+        ret->parked += ((const struct attempt *)e->value)->parked > 0;
     pthread_mutex_unlock(&operations->lock);
 }
 

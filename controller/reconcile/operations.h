@@ -10,15 +10,24 @@
  * An operation that is planned, or has ended, puts its key into the queue; so
  * does a call that lands after its operation ended.
  *
- * Operations that are parked hold memory. Where they hold more than a budget,
- * the largest are evicted, each by the reconcile of its key: what landed is
- * stored, and the operation is freed; its Release stays as it is. The attempt
- * stays without an operation, and is begun again after a while, as if the
- * process had been restarted.
+ * Operations hold memory, and there is a budget for all of them. One that is to
+ * be begun reserves what it is likely to hold. Where those that run have
+ * reserved the budget, or those of its namespace a quarter, it waits for room:
+ * the attempt stays, without anything but that number, and is begun when room
+ * gets free, the oldest first. One that needs more than that runs when no other
+ * does, in its namespace or at all.
+ *
+ * Operations that are parked give way to those that run: where all together
+ * hold more than the budget, the largest parked ones are evicted, each by the
+ * reconcile of its key: what landed is stored, and the operation is freed; its
+ * Release stays as it is. The attempt stays without an operation, and is begun
+ * again after a while, as if the process had been restarted.
  *
  * Whoever watches the objects tells the table what they are now
  * (operations_tell). An operation of something that is there no more in that
  * generation is cancelled at once, and the next reconcile finds it outdated.
+ * The table keeps which keys are listed. An object that left the watch may be
+ * gone, or may be another controller's by now (--watch-label-selector).
  *
  * Thread-safe. With the table's lock held operations are cancelled, so their
  * callbacks may post to the queue, but not call the table.
@@ -45,6 +54,8 @@ struct object_version {
     const char *uid; /* NULL: there is none */
     int64_t generation;
     bool is_deleting;
+    const char *new_version; /* the resourceVersion of an object that is new; NULL: it is not. Only of
+                                operations_tell() */
 };
 
 struct attempt {
@@ -52,13 +63,20 @@ struct attempt {
     char *key;              /* "namespace/name" */
     struct spec_key object; /* the same, taken apart */
     char *names;            /* what `object` borrows */
+    char *new_version;      /* of its object, which the watch has just brought; NULL: it is not new */
 
     /* With the table's lock. */
     struct object_version read, told; /* their uids are owned */
     bool was_told;
+    bool has_left;     /* it was not listed since it was read, for a moment at least */
     char *preview_of;  /* the name of the Spec; NULL: it is no Preview, or has not begun */
     bool is_asked_for; /* somebody wants it to be looked at meanwhile */
     bool is_chosen;    /* to be evicted */
+
+    size_t reserved;       /* bytes that its operation holds while it runs, about */
+    size_t wants;          /* bytes that it waits for; 0: it does not */
+    uint64_t ticket;       /* smaller: it has waited for longer; kept until it is planned. 0: it did not
+                              wait */
 
     _Atomic size_t parked; /* bytes that its operation holds; 0: it is not parked */
 
@@ -67,11 +85,14 @@ struct attempt {
     struct run run;
     struct spec *spec; /* until the operation has it */
     enum attempt_kind kind;
+    bool is_first;           /* nothing was ever begun for the object: it had no finalizer */
     struct release *release; /* NULL: none yet; of UNTOLD the one that succeeded */
     int64_t revision;
     char digest[HASH_HEX_SIZE]; /* of the plan */
     struct attempt_progress progress;
     unsigned evictions;  /* in a row */
+    int64_t waits_since; /* ms, monotonic: for room */
+    bool says_it_waits;  /* its status tells */
     int64_t rests_until; /* ms, monotonic: evicted, it is begun again then; 0: it was not */
 };
 
@@ -82,7 +103,7 @@ struct attempt {
 struct operations_config {
     void (*enqueue)(void *arg, const char *key); /* posts and returns; any thread */
     void *arg;
-    size_t memory; /* bytes that parked operations may hold, all together; 0: as much as they want */
+    size_t memory; /* bytes that operations may hold, all together; 0: as much as they want */
 };
 
 struct operations *operations_new(const struct operations_config *config);
@@ -97,7 +118,8 @@ DEFINE_CLEANUP(struct operations *, operations_free)
 
 /* The key's attempt, or a new one. NULL: the key is none. */
 struct attempt *operations_enter(struct operations *operations, const char *key);
-/* The attempt goes, unless it has an operation, or rests. Chooses what is to be evicted, if need be. */
+/* The attempt goes, unless it has an operation, rests, or waits for room. Chooses what is to be
+ * evicted, if need be, and who gets room. */
 void operations_leave(struct attempt *attempt);
 
 /* A Preview holds memory, and costs a tenant nothing: there are at most so many at once. */
@@ -108,16 +130,36 @@ void operations_leave(struct attempt *attempt);
  * namespace until it ends. False: as many of them live as may. */
 bool attempt_reserve_preview(struct attempt *attempt, const char *spec);
 
+/* ms after which one that waits for room looks whether there is any, unasked. */
+#define ROOM_INTERVAL 5000
+
+/* Whether the attempt's operation may be begun, which will hold so many bytes. False: it waits. */
+bool attempt_reserve(struct attempt *attempt, size_t bytes, const struct clock_source *clock);
+/* The reconcile came to its end without an operation that waits for room: it keeps no turn. */
+void attempt_give_up_turn(struct attempt *attempt);
+/* It is planned: what it holds is known better now. */
+void attempt_measure(struct attempt *attempt);
+/* It waits for room, and there is none yet. Where its object changed, or that it waits is to be
+ * said, it is begun all the same, to be put off again. */
+bool attempt_has_no_room(struct attempt *attempt, const struct clock_source *clock);
+
 /* What the attempt acts on: metadata of the object that the key stands for. */
 void attempt_read(struct attempt *attempt, const struct value *metadata);
 /* Opens an operation; its callbacks are the table's. Errors: operation_new()'s. */
 int attempt_open(struct attempt *attempt, const struct operation_config *config,
                  struct error *error);
 bool attempt_is_outdated(struct attempt *attempt);
-/* Why, for people. */
+/* Outdated because its object left the watch: it is not listed, or is again as it was. */
+bool attempt_has_left(struct attempt *attempt);
+/* The key is listed now. */
+bool attempt_is_listed(struct attempt *attempt);
+/* Why it is outdated, for people. */
 const char *attempt_outdated_by(struct attempt *attempt);
 /* Whether it was asked for since it was read. */
 bool attempt_is_asked_for(struct attempt *attempt);
+/* A call of an earlier operation has landed since its own was opened: what waited for that call can
+ * be planned now. */
+bool attempt_has_seen_landing(struct attempt *attempt);
 /* Its operation is parked, and chosen to be evicted. */
 bool attempt_is_chosen(struct attempt *attempt);
 /* Evicts it. clock: the operation's. */
@@ -125,14 +167,22 @@ void attempt_evict(struct attempt *attempt, const struct clock_source *clock);
 /* ms that the attempt still rests; 0: it is to be begun. Where its object changed, or somebody asks
  * for it, it rests no more. */
 int64_t attempt_rests(struct attempt *attempt, const struct clock_source *clock);
+/* Lets go of all but what is known of its object. */
+void attempt_empty(struct attempt *attempt);
 /* Lets go of all that it has; the operation, if it goes on, is abandoned. */
 void attempt_end(struct attempt *attempt);
 
 /* ---- For everybody ---- */
 
-/* is_asked_for: somebody wants the object to be looked at, changed or not. */
+/* What the key is now; without a uid: it is not listed any more. is_asked_for: somebody wants the
+ * object to be looked at, changed or not. */
 void operations_tell(struct operations *operations, const char *key,
                      const struct object_version *now, bool is_asked_for);
+struct operations_stats {
+    size_t parked, parked_bytes; /* operations that wait for the world, and what they hold */
+};
+void operations_stats(struct operations *operations, struct operations_stats *ret);
+
 /* Cancels all that there are, and all that come. reason: of static storage. */
 void operations_cancel(struct operations *operations, const char *reason);
 

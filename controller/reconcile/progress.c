@@ -1,5 +1,6 @@
 #include "controller/reconcile/progress.h"
 
+#include "controller/reconcile/api.h"
 #include "controller/reconcile/operations.h"
 #include "controller/reconcile/report.h"
 #include "engine/base/str.h"
@@ -154,5 +155,30 @@ int progress_tell_rest(struct attempt *attempt, struct error *error)
     r = write_release(attempt, true, error);
     if (r >= 0 && words[attempt->run.log.operation].working)
         r = say_waiting(attempt, &said, error);
+    return r;
+}
+
+/* ---- Waiting for room ---- */
+
+int progress_put_off(struct attempt *attempt, struct reconcile_result *result, struct error *error)
+{
+    struct run *run = &attempt->run;
+    const struct clock_source *clock = run->context->clock;
+    struct run_status status = {
+        .verdict = {"Unknown", "Progressing",
+                    "waiting for room: operations of other Specs hold the memory that there is for "
+                    "them (--operation-memory)",
+                    PROGRESS_RECONCILING, NULL}};
+    bool is_deleting = api_is_deleting(run->object);
+    int r = 0;
+
+    if (clock->monotonic(clock) >= attempt->waits_since + ROOM_INTERVAL &&
+        !attempt->says_it_waits) {
+        if (attempt->kind == ATTEMPT_NEW && !is_deleting)
+            r = run_write_status(run, &status, error);
+        attempt->says_it_waits = r >= 0;
+    }
+    attempt_empty(attempt);
+    *result = (struct reconcile_result){RECONCILE_WAITING, ROOM_INTERVAL};
     return r;
 }

@@ -96,11 +96,11 @@ static int load_release(struct attempt *attempt, struct error *error)
 {
     const struct reconcile_context *context = attempt->run.context;
     const struct spec_key *key = &attempt->object;
-    _cleanup_free_ char *path = api_release_path(key, NULL);
     _cleanup_value_ const struct value *object = NULL;
     const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
     struct error absent = {0};
-    int r = kube_get(context->client, path, "Release", attempt->run.cancel, &object, &absent);
+    int r = kube_get(context->client, api_release_ref(key, NULL), attempt->run.cancel, &object,
+                     &absent);
 
     if (r == ERR_NOT_FOUND)
         return plans_drop(context->plans, key->namespace_name, key->name, &call, error);
@@ -121,9 +121,9 @@ static int load_spec(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
     struct release_subject *subject = &run->subject;
-    _cleanup_free_ char *path = api_spec_path(&subject->key, NULL);
     struct error absent = {0};
-    int r = kube_get(run->context->client, path, "Spec", run->cancel, &run->object, &absent);
+    int r = kube_get(run->context->client, api_spec_ref(&subject->key, NULL), run->cancel,
+                     &run->object, &absent);
 
     if (r == ERR_NOT_FOUND)
         return err_set(error, ERR_INVALID, "SpecNotFound",
@@ -142,7 +142,7 @@ static int load_spec(struct attempt *attempt, struct error *error)
     return 0;
 }
 
-/* It goes on by itself. */
+/* It goes on by itself. 1: there is no room for it. */
 static int begin_plan(struct attempt *attempt, struct error *error)
 {
     _cleanup_value_ const struct value *identity = NULL;
@@ -151,12 +151,19 @@ static int begin_plan(struct attempt *attempt, struct error *error)
 
     if (r < 0)
         return r;
+    if (!attempt_reserve(attempt, operation_estimate(attempt->spec, NULL),
+                         attempt->run.context->clock))
+        return 1;
     operation_log_begin(&attempt->run, 0, attempt->release->phase == PHASE_PREVIEWING);
     run_operation_config(&attempt->run, &config, &identity);
     config.scope.thorough = true;
     r = attempt_open(attempt, &config, error);
     if (r < 0)
         return r;
+    if (!attempt_reserve(attempt,
+                         operation_estimate(attempt->spec, operation_ledger(attempt->operation)),
+                         attempt->run.context->clock))
+        return 1;
     progress_begin(attempt);
     operation_plan(attempt->operation, TAKE(attempt->spec));
     return 0;
@@ -182,6 +189,11 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
         return 0;
     }
     r = begin_plan(attempt, &problem);
+    if (r > 0) {
+        attempt_empty(attempt);
+        *result = (struct reconcile_result){RECONCILE_WAITING, ROOM_LOOK};
+        return 0;
+    }
     return r < 0 ? fail(attempt, &problem, error) : 0;
 }
 
@@ -241,6 +253,10 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
         operation_cancel(attempt->operation, "Superseded");
         planned(attempt, NULL);
     }
+    if (!attempt->operation && attempt_has_no_room(attempt, context->clock)) {
+        *result = (struct reconcile_result){RECONCILE_WAITING, ROOM_INTERVAL};
+        return 0;
+    }
     if (!attempt->operation) {
         attempt->run.context = context;
         attempt->run.cancel = cancel;
@@ -270,6 +286,8 @@ struct reconcile_result reconcile_release(void *arg, const char *key, struct can
         result.kind = RECONCILE_RETRY;
     } else if (r < 0) {
         result.kind = RECONCILE_DONE;
+    } else {
+        attempt_give_up_turn(attempt);
     }
     operations_leave(attempt);
     return result;

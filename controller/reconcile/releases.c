@@ -83,18 +83,40 @@ static int load(const struct reconcile_context *context, const struct spec_key *
     return 0;
 }
 
-int releases_latest(const struct reconcile_context *context, const struct release_subject *subject,
-                    struct cancel *cancel, struct release **ret, struct error *error)
+int releases_load(const struct reconcile_context *context, const struct release_subject *subject,
+                  int64_t revision, struct cancel *cancel, struct release **ret,
+                  struct error *error)
 {
     struct error problem = {0};
-    int r = load(context, &subject->key, 0, cancel, ret, &problem);
+    int r = load(context, &subject->key, revision, cancel, ret, &problem);
 
     if (r == ERR_NOT_FOUND)
         *ret = NULL;
     if (r >= 0 || r == ERR_NOT_FOUND)
         return 0;
-    err_wrap(&problem, "looking for the newest Release");
+    if (revision)
+        err_wrap(&problem, "looking for Release %lld", (long long)revision);
+    else
+        err_wrap(&problem, "looking for the newest Release");
     return err_copy(error, &problem);
+}
+
+int releases_latest(const struct reconcile_context *context, const struct release_subject *subject,
+                    struct cancel *cancel, struct release **ret, struct error *error)
+{
+    return releases_load(context, subject, 0, cancel, ret, error);
+}
+
+static int create(const struct reconcile_context *context, const struct release_head *head,
+                  struct release **ret, struct error *error)
+{
+    const struct store_call call = call_of(context, NULL);
+    char *version = NULL;
+    int r = context->history->ops->create(context->history, head, &call, &version, error);
+
+    if (r >= 0)
+        *ret = release_new(head, version);
+    return r;
 }
 
 static bool is_to_go_on(const struct release *release, const struct release_head *head)
@@ -109,17 +131,13 @@ static int begin_at(const struct reconcile_context *context, const struct releas
                     struct error *error)
 {
     _cleanup_(release_free_p) struct release *there = NULL;
-    const struct store_call call = call_of(context, NULL);
     const struct release_head head = {subject->key, revision, subject->generation, operation,
                                       PHASE_NONE};
     struct error problem = {0};
-    char *version = NULL;
-    int r = context->history->ops->create(context->history, &head, &call, &version, &problem);
+    int r = create(context, &head, ret, &problem);
 
-    if (r >= 0) {
-        *ret = release_new(&head, version);
+    if (r >= 0)
         return 0;
-    }
     /* Taken, or it may have been made all the same. */
     if ((r == ERR_EXISTS || r == ERR_UNAVAILABLE || r == ERR_TIMEOUT) &&
         load(context, &subject->key, revision, NULL, &there, NULL) >= 0 &&
@@ -148,6 +166,15 @@ int release_begin(const struct reconcile_context *context, const struct release_
     for (unsigned n = 0; n < BEGIN_ATTEMPTS && r == 1; n++)
         r = begin_at(context, subject, operation, revision + n, ret, &problem);
     return r ? err_copy(error, &problem) : 0;
+}
+
+int release_begin_first(const struct reconcile_context *context,
+                        const struct release_subject *subject, enum release_operation operation,
+                        struct release **ret)
+{
+    const struct release_head head = {subject->key, 1, subject->generation, operation, PHASE_NONE};
+
+    return create(context, &head, ret, NULL);
 }
 
 /* ---- What is said ---- */
@@ -284,9 +311,10 @@ static int write_object(const struct reconcile_context *context, struct release 
                         const struct value *status, struct error *error)
 {
     struct spec_key key = {value_get_string(release->metadata, "namespace"), release->name};
-    _cleanup_free_ char *path = api_release_path(&key, "status");
-    struct api_status write = {
-        .path = path, .kind = "Release", .status = status, .is_final = was_ended, .arg = release};
+    struct api_status write = {.ref = api_release_ref(&key, "status"),
+                               .status = status,
+                               .is_final = was_ended,
+                               .arg = release};
     int r = api_put_status(context, &write, &release->metadata, error);
 
     release->own_generation = value_int(value_get(release->metadata, "generation"), 1);

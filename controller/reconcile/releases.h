@@ -38,7 +38,11 @@ struct release *release_of(const struct value *object);
 void release_free(struct release *release);
 DEFINE_CLEANUP(struct release *, release_free)
 
-/* The Spec's newest in the history, or NULL. */
+/* The Spec's Release of that revision in the history, or NULL. */
+int releases_load(const struct reconcile_context *context, const struct release_subject *subject,
+                  int64_t revision, struct cancel *cancel, struct release **ret,
+                  struct error *error);
+/* The newest, or NULL. */
 int releases_latest(const struct reconcile_context *context, const struct release_subject *subject,
                     struct cancel *cancel, struct release **ret, struct error *error);
 
@@ -47,6 +51,11 @@ int releases_latest(const struct reconcile_context *context, const struct releas
 int release_begin(const struct reconcile_context *context, const struct release_subject *subject,
                   enum release_operation operation, int64_t revision, struct release **ret,
                   struct error *error);
+
+/* Makes the Release of revision 1, if there is nothing of its name. */
+int release_begin_first(const struct reconcile_context *context,
+                        const struct release_subject *subject, enum release_operation operation,
+                        struct release **ret);
 
 /* A phase, with what is known by then. */
 struct release_report {

@@ -86,6 +86,24 @@ bool run_lacks_state(const struct run *run, struct ledger *ledger)
            value_int(value_path(status_of(run), "resources", "total", NULL), 0) > 0;
 }
 
+/* ---- What is kept of an object ---- */
+
+static const struct value *without_managed_fields(const struct value *metadata)
+{
+    static const char *const managed[] = {"managedFields"};
+
+    return value_copy_without(metadata, managed, ARRAY_SIZE(managed));
+}
+
+void run_drop_managed_fields(struct run *run)
+{
+    static const char *const managed[] = {"metadata", "managedFields"};
+    const struct value *copy = value_copy_without(run->object, managed, ARRAY_SIZE(managed));
+
+    value_unref(run->object);
+    run->object = copy;
+}
+
 /* ---- The status as it is to be ---- */
 
 static void set(const struct value **object, const char *key, const struct value *taken)
@@ -167,24 +185,27 @@ static const struct value *next_status(const struct run *run, const struct run_s
 
 /* ---- Writes ---- */
 
+bool run_has_finalizer(const struct run *run)
+{
+    return finalizer_is_set(value_get(run->object, "metadata"));
+}
+
 int run_add_finalizer(struct run *run, struct error *error)
 {
-    const struct spec_key *key = &run->subject.key;
-    _cleanup_free_ char *path = api_spec_path(key, NULL);
+    const struct kube_ref ref = api_spec_ref(&run->subject.key, NULL);
     _cleanup_value_ const struct value *metadata = value_ref(value_get(run->object, "metadata"));
-    int r = finalizer_add(run->context->client, path, "Spec", &metadata, run->cancel, error);
+    int r = finalizer_add(run->context->client, &ref, &metadata, run->cancel, error);
 
     if (r >= 0)
-        set(&run->object, "metadata", TAKE(metadata));
+        set(&run->object, "metadata", without_managed_fields(metadata));
     return r;
 }
 
 static int put_status(struct run *run, const struct value *status, struct error *error)
 {
     const struct spec_key *key = &run->subject.key;
-    _cleanup_free_ char *path = api_spec_path(key, "status");
     _cleanup_value_ const struct value *metadata = value_ref(value_get(run->object, "metadata"));
-    struct api_status write = {.path = path, .kind = "Spec", .status = status};
+    struct api_status write = {.ref = api_spec_ref(key, "status"), .status = status};
     struct error problem = {0};
     int r = api_put_status(run->context, &write, &metadata, &problem);
 
@@ -195,7 +216,7 @@ static int put_status(struct run *run, const struct value *status, struct error 
         err_wrap(&problem, "writing the Spec's status");
         return err_copy(error, &problem);
     }
-    set(&run->object, "metadata", TAKE(metadata));
+    set(&run->object, "metadata", without_managed_fields(metadata));
     set(&run->object, "status", value_ref(status));
     return 0;
 }

@@ -26,6 +26,9 @@ struct run {
 
 void run_done(struct run *run);
 
+/* Of run->object, which stays as long as an operation: nothing here asks for them. */
+void run_drop_managed_fields(struct run *run);
+
 struct run_status {
     struct verdict verdict;
     int64_t attempted, applied;           /* revisions; 0: as before */
@@ -36,6 +39,7 @@ void run_status_done(struct run_status *status);
 /* The policy of run->object, within the context's limits. */
 void run_read_policy(struct run *run);
 
+bool run_has_finalizer(const struct run *run);
 /* Adds the finalizer, where it is not there. ERR_NOT_FOUND: the Spec is gone. */
 int run_add_finalizer(struct run *run, struct error *error);
 

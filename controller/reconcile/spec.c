@@ -6,16 +6,20 @@
 #include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/log.h"
+#include "runtimes/kubernetes/client/path.h"
+
+/* ms: another API server than the watch's may not have the version yet. */
+#define READ_NEW_TIMEOUT 2000
 
 /* ---- Reading ---- */
 
 /* A Spec that our readers refuse (nested too deep, too large) is still there, can be told so,
  * and can be deleted: its metadata is enough for that. */
-static int load_unreadable(struct run *run, const char *path, const struct error *why,
+static int load_unreadable(struct run *run, struct kube_ref ref, const struct error *why,
                            struct error *error)
 {
     const struct spec_key *key = &run->subject.key;
-    int r = api_get_metadata(run->context, path, "Spec", run->cancel, &run->object, error);
+    int r = api_get_metadata(run->context, ref, run->cancel, &run->object, error);
 
     if (r < 0)
         return r;
@@ -25,21 +29,39 @@ static int load_unreadable(struct run *run, const char *path, const struct error
     return 0;
 }
 
+/* As the watch has just brought it: the API server has that in memory, decoded. Where it does not,
+ * or says anything else, it is asked for the Spec as it is now. */
+static int read_new(struct attempt *attempt, struct kube_ref ref)
+{
+    struct run *run = &attempt->run;
+    const struct kube_request request = {.method = "GET",
+                                         .ref = ref,
+                                         .resource_version = attempt->new_version,
+                                         .cancel = run->cancel,
+                                         .timeout = READ_NEW_TIMEOUT};
+
+    return attempt->new_version ? kube_do(run->context->client, &request, &run->object, NULL)
+                                : ERR_NOT_FOUND;
+}
+
 static int load(struct attempt *attempt, struct error *why_unreadable, struct error *error)
 {
     struct run *run = &attempt->run;
-    _cleanup_free_ char *path = api_spec_path(&attempt->object, NULL);
+    const struct kube_ref ref = api_spec_ref(&attempt->object, NULL);
     const struct value *metadata;
     int r;
 
     run->subject.key = attempt->object;
-    r = kube_get(run->context->client, path, "Spec", run->cancel, &run->object, why_unreadable);
+    r = read_new(attempt, ref);
+    if (r < 0)
+        r = kube_get(run->context->client, ref, run->cancel, &run->object, why_unreadable);
     if (r == ERR_TOO_LARGE)
-        r = load_unreadable(run, path, why_unreadable, error);
+        r = load_unreadable(run, ref, why_unreadable, error);
     else if (r < 0)
         err_copy(error, why_unreadable);
     if (r < 0)
         return r;
+    run_drop_managed_fields(run);
     metadata = value_get(run->object, "metadata");
     run->subject.generation = value_int(value_get(metadata, "generation"), 0);
     attempt_read(attempt, metadata);
@@ -95,6 +117,8 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
         return run_cancel_latest(run, "the Spec was deleted", error);
     if (r < 0)
         return err_copy(error, &problem);
+    if (!attempt_is_listed(attempt)) /* it is there, and another's by now */
+        return 0;
     if (api_is_deleting(run->object))
         return deletion_begin(attempt, result, error);
     if (run->policy.suspend)
@@ -140,6 +164,17 @@ static void supersede(struct attempt *attempt)
     attempt_end(attempt);
 }
 
+/* The Spec left the watch: nothing is said of it, since whoever has it now goes on under the same
+ * Release. */
+static void let_go(struct attempt *attempt)
+{
+    struct error left = {0};
+
+    err_set(&left, ERR_CANCELLED, "Cancelled", "the Spec is not watched any more");
+    operation_log_failure(&attempt->run, &left, false);
+    attempt_end(attempt);
+}
+
 /* It goes on later, under the same Release. */
 static void evict(struct attempt *attempt, const struct clock_source *clock)
 {
@@ -149,9 +184,8 @@ static void evict(struct attempt *attempt, const struct clock_source *clock)
         log_warn("what an operation waits for could not be said", "namespace",
                  attempt->object.namespace_name, "spec", attempt->object.name, "error",
                  problem.message, NULL);
+    operation_log_eviction(&attempt->run);
     attempt_evict(attempt, clock);
-    log_info("an operation that waits was evicted: it is begun again later", "namespace",
-             attempt->object.namespace_name, "spec", attempt->object.name, NULL);
 }
 
 static int reconcile(struct attempt *attempt, const struct reconcile_context *context,
@@ -161,6 +195,8 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
     int r;
 
     attempt->run.cancel = cancel;
+    if (attempt->operation && attempt_has_left(attempt))
+        let_go(attempt);
     if (attempt->operation && attempt_is_outdated(attempt))
         supersede(attempt);
     if (attempt->operation && attempt_is_chosen(attempt))
@@ -170,6 +206,10 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
     rests = attempt_rests(attempt, context->clock);
     if (rests) {
         *result = (struct reconcile_result){RECONCILE_WAITING, rests};
+        return 0;
+    }
+    if (attempt_has_no_room(attempt, context->clock)) {
+        *result = (struct reconcile_result){RECONCILE_WAITING, ROOM_INTERVAL};
         return 0;
     }
     attempt->run.context = context;
@@ -202,6 +242,8 @@ struct reconcile_result reconcile_spec(void *arg, const char *key, struct cancel
     } else if (r < 0) {
         log_failure(attempt, &error);
         result.kind = RECONCILE_RETRY;
+    } else {
+        attempt_give_up_turn(attempt);
     }
     operations_leave(attempt);
     return result;

@@ -11,7 +11,7 @@
 #define FIRST_BLOCK ((size_t)1 << 8)
 #define LAST_BLOCK  ((size_t)64 << 10)
 
-/* Of a size that malloc() serves without waste, with its header. */
+/* Block sizes, including the header, are sizes that malloc() serves without waste. */
 struct arena_block {
     struct arena_block *next;
     alignas(max_align_t) char data[];

@@ -1,10 +1,9 @@
 /*
- * Memory that is freed all at once: a scratch arena per operation, and the
- * ground under every document (value.h). Blocks double from 1 KiB (a
- * document is often small) to 64 KiB; what is larger gets a block of its own.
+ * An arena: memory that is freed all at once. Operations use an arena for scratch memory, and every
+ * document (value.h) lives in one. Blocks double from 1 KiB (many documents are small) to 64 KiB; a
+ * larger allocation gets a block of its own.
  *
- * Not for sharing between threads while allocating; reading what was
- * allocated needs no lock.
+ * Threads: only one thread may allocate at a time. Reading allocated memory needs no lock.
  */
 #ifndef ENGINE_BASE_ARENA_H
 #define ENGINE_BASE_ARENA_H

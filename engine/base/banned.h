@@ -1,6 +1,6 @@
 /*
- * Functions that have hurt people, turned into compile errors (the idea is
- * git's). CMake includes this header before every source file of ours.
+ * Makes the use of dangerous C functions a compile error (an idea of git's). CMake includes this
+ * header before every source file of the project.
  */
 #ifndef ENGINE_BASE_BANNED_H
 #define ENGINE_BASE_BANNED_H

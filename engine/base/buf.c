@@ -10,7 +10,7 @@
 
 #define FIRST_CAPACITY 64
 
-/* Shared by all buffers that are empty, and never written. */
+/* The data of all empty buffers; never written. */
 char buf_empty[1];
 
 void buf_init(struct buf *buf, size_t maximum)
@@ -98,7 +98,7 @@ void buf_printf(struct buf *buf, const char *format, ...)
     buf->length += (size_t)length;
 }
 
-/* A wish, not a promise: what would overflow is reported when it is added. */
+/* Only a hint: an overflow is reported when bytes are added. */
 void buf_reserve(struct buf *buf, size_t more)
 {
     bool overflowed = buf->overflowed;

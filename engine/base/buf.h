@@ -1,10 +1,9 @@
 /*
  * A growing byte buffer with a declared maximum.
  *
- * buf.data is always followed by a NUL that is not counted, so that text in a
- * buffer is a string (data is never NULL after buf_init()). Past its maximum
- * a buffer takes nothing more and remembers that it overflowed; who fills it
- * asks once, at the end, with buf_overflowed().
+ * A NUL, which is not counted, always follows buf.data, so text in a buffer is a C string (data is
+ * never NULL after buf_init()). A buffer that would exceed its maximum takes nothing more and
+ * remembers the overflow. The caller checks buf_overflowed() once, at the end.
  */
 #ifndef ENGINE_BASE_BUF_H
 #define ENGINE_BASE_BUF_H

@@ -7,7 +7,7 @@
 
 enum listener_state {
     LISTENER_WAITING, /* in the token's list */
-    LISTENER_RUNNING, /* out of it, fn is being called */
+    LISTENER_RUNNING, /* removed from the list; fn is being called */
     LISTENER_DONE,
 };
 
@@ -15,18 +15,18 @@ struct cancel_listener {
     void (*fn)(void *arg);
     void *arg;
     enum listener_state state;
-    struct cancel_listener *next, **link; /* link: what points at this one */
+    struct cancel_listener *next, **link; /* link: the pointer that points to this listener */
 };
 
 /*
- * A child is a listener of its parent. A token's lock is never held while a
- * listener is called, so no two locks are ever held at once.
+ * A child token is a listener of its parent. A token's lock is never held while a listener is
+ * called, so no two of these locks are held at once.
  */
 struct cancel {
     pthread_mutex_t lock;
     pthread_cond_t ran; /* a listener went from RUNNING to DONE */
     _Atomic(const char *) reason;
-    struct cancel_listener *first, **end; /* in the order in which they came */
+    struct cancel_listener *first, **end; /* in the order of cancel_listen() */
     struct cancel *parent;
     struct cancel_listener *of_parent;
 };

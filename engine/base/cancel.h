@@ -1,10 +1,10 @@
 /*
- * Cancellation, as a token that is passed down: fired once, seen everywhere.
+ * Cancellation: a token that callers pass down. It fires once, and everybody who holds it sees
+ * that.
  *
- * A token may have a parent, whose firing fires it too. Listeners are called
- * once, on the thread that fires, without the token's lock; they must be
- * quick and must not wait (they wake a condition or a loop). All functions
- * are thread-safe; a NULL token is never fired.
+ * A token may have a parent; if the parent fires, the token fires, too. Listeners are called once,
+ * on the thread that fires, without the token's lock. They must be quick and must not wait (they
+ * wake a condition or a loop). All functions are thread-safe. A NULL token never fires.
  */
 #ifndef ENGINE_BASE_CANCEL_H
 #define ENGINE_BASE_CANCEL_H
@@ -19,8 +19,8 @@ struct cancel *cancel_new(struct cancel *parent); /* parent: NULL, or outlives t
 void cancel_free(struct cancel *cancel);          /* after its listeners and children are gone */
 DEFINE_CLEANUP(struct cancel *, cancel_free)
 
-/* reason: a word for messages ("Superseded", "Shutdown"), of static storage;
- * the first one stays. */
+/* reason: a word for messages ("Superseded", "Shutdown"), in static storage. The first reason
+ * stays. */
 void cancel_fire(struct cancel *cancel, const char *reason);
 bool cancel_fired(const struct cancel *cancel);
 const char *cancel_reason(const struct cancel *cancel); /* NULL: not fired */

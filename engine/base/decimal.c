@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* Decimals whose point lies so far from their first digit are written plainly,
- * others with an exponent. */
+/* A decimal is written plainly if its point lies within these bounds of its first digit, else with
+ * an exponent. */
 #define PLAIN_BEFORE_POINT 40
 #define PLAIN_ZEROS        6
 
@@ -24,7 +24,7 @@ static size_t read_digits(struct decimal *to, const char **text, const char *end
     return (size_t)(at - start);
 }
 
-/* After the "e": true for an exponent within bounds. */
+/* Reads the exponent after the "e". False: it is out of bounds. */
 static bool read_exponent(const char **text, const char *end, int64_t *ret)
 {
     const char *at = *text, *significant;
@@ -98,13 +98,13 @@ bool decimal_to_int64(const struct decimal *decimal, int64_t *ret)
 {
     int64_t number = 0;
 
-    /* 19 digits are the most that an int64_t has. */
+    /* An int64_t has at most 19 digits. */
     if (decimal->exponent < 0 || decimal->count > 19 || decimal->exponent > 19)
         return false;
     for (size_t i = 0; i < decimal->count + (size_t)decimal->exponent; i++) {
         int digit = i < decimal->count ? decimal->digits[i] - '0' : 0;
 
-        /* Negative, since the lowest number has no positive counterpart. */
+        /* Computed as a negative number, because INT64_MIN has no positive counterpart. */
         if (__builtin_mul_overflow(number, 10, &number) ||
             __builtin_sub_overflow(number, digit, &number))
             return false;

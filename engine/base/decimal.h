@@ -12,11 +12,11 @@
 #include "engine/base/buf.h"
 #include "engine/base/limits.h"
 
-/* Exponents that are written with more than so many digits are refused. */
+/* Exponents with more digits are refused. */
 #define DECIMAL_EXPONENT_DIGITS 9
 
-/* digits x 10^exponent, without leading or trailing zeros; zero has no digits
- * and neither sign nor exponent. So equal numbers are equal field by field. */
+/* The number is digits x 10^exponent, without leading or trailing zeros. Zero has no digits, no
+ * sign and no exponent. So equal numbers have equal fields. */
 struct decimal {
     bool negative;
     int64_t exponent;

@@ -1,4 +1,4 @@
-/* What all stores share: engine/store.h. */
+/* Functions that all stores share: engine/store.h. */
 #include "engine/store.h"
 
 #include <stdlib.h>

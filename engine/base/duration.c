@@ -7,7 +7,7 @@
 
 #define NS_PER_MS INT64_C(1000000)
 
-/* The first name that the text begins with is taken, so "ms" stands before "m". */
+/* The first matching name is taken, so "ms" is listed before "m". */
 static const struct unit {
     const char *name;
     int64_t ns;
@@ -57,7 +57,7 @@ static bool take_part(const char **text, int64_t *total_ns)
         return false;
     place = unit->ns;
     for (const char *p = fraction; p < *text; p++) {
-        place /= 10; /* what is below a nanosecond is dropped */
+        place /= 10; /* fractions of a nanosecond are dropped */
         below += (*p - '0') * place;
     }
     *text += strlen(unit->name);

@@ -46,7 +46,7 @@ static void clean(char *text)
     }
 }
 
-/* Formats into a message, with what goes after it (may be NULL). */
+/* Formats a message and appends `after` (may be NULL). */
 static void PRINTF_LIKE(3, 0)
     write_message(struct error *error, const char *after, const char *format, va_list args)
 {

@@ -14,8 +14,8 @@ struct hash {
     EVP_MAC_CTX *mac; /* one of the two is set */
 };
 
-/* libcrypto fails here only without memory or without its providers, and
- * neither mends itself. */
+/* libcrypto fails here only if memory or its providers are missing; neither gets better by a retry.
+ * */
 static void must(bool done, const char *what)
 {
     if (done)
@@ -109,87 +109,4 @@ void hash_hex(const void *data, size_t length, char ret_hex[HASH_HEX_SIZE])
     hash_add(hash, data, length);
     hash_finish_hex(hash, ret_hex);
     hash_free(hash);
-}
-
-void base64_encode(struct buf *to, const void *data, size_t length)
-{
-    static const char alphabet[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *bytes = data;
-
-    buf_reserve(to, (length + 2) / 3 * 4);
-    for (size_t at = 0; at < length; at += 3) {
-        size_t n = length - at < 3 ? length - at : 3;
-        unsigned int group = (unsigned int)bytes[at] << 16;
-        char text[4];
-
-        if (n > 1)
-            group |= (unsigned int)bytes[at + 1] << 8;
-        if (n > 2)
-            group |= bytes[at + 2];
-        text[0] = alphabet[group >> 18];
-        text[1] = alphabet[group >> 12 & 63];
-        text[2] = '=';
-        text[3] = '=';
-        if (n > 1)
-            text[2] = alphabet[group >> 6 & 63];
-        if (n > 2)
-            text[3] = alphabet[group & 63];
-        buf_add(to, text, sizeof(text));
-    }
-}
-
-static int digit_of(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-/* Decodes one group with so many digits (2 to 4); false unless all are digits
- * and the bits that padding leaves over are zero. */
-static bool decode_group(const char *text, size_t n_digits, unsigned char bytes[3])
-{
-    unsigned int group = 0;
-
-    for (size_t i = 0; i < 4; i++) {
-        int digit = i < n_digits ? digit_of(text[i]) : 0;
-
-        if (digit < 0)
-            return false;
-        group = group << 6 | (unsigned int)digit;
-    }
-    bytes[0] = (unsigned char)(group >> 16);
-    bytes[1] = (unsigned char)(group >> 8);
-    bytes[2] = (unsigned char)group;
-    return (n_digits > 2 || bytes[1] == 0) && (n_digits > 3 || bytes[2] == 0);
-}
-
-bool base64_decode(struct buf *to, const char *text, size_t length)
-{
-    size_t before = to->length;
-
-    if (length % 4)
-        return false;
-    buf_reserve(to, length / 4 * 3);
-    for (size_t at = 0; at < length; at += 4) {
-        unsigned char bytes[3];
-        size_t n_digits = 4;
-
-        if (at + 4 == length && text[at + 3] == '=')
-            n_digits = text[at + 2] == '=' ? 2 : 3;
-        if (!decode_group(text + at, n_digits, bytes)) {
-            if (to->capacity) {
-                to->length = before;
-                to->data[before] = '\0';
-            }
-            return false;
-        }
-        buf_add(to, bytes, n_digits - 1);
-    }
-    return true;
 }

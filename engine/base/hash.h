@@ -1,5 +1,5 @@
 /*
- * SHA-256 and HMAC-SHA-256, from OpenSSL's libcrypto; base64 and hexadecimal.
+ * SHA-256 and HMAC-SHA-256, from OpenSSL's libcrypto, as hexadecimal.
  */
 #ifndef ENGINE_BASE_HASH_H
 #define ENGINE_BASE_HASH_H
@@ -17,16 +17,13 @@ struct hash; /* one digest in the making */
 struct hash *hash_new(void);
 struct hash *hash_new_keyed(const void *key, size_t length); /* HMAC */
 void hash_add(struct hash *hash, const void *data, size_t length);
-void hash_add_str(struct hash *hash, const char *s); /* with its NUL, so that fields don't run together */
-void hash_finish_hex(struct hash *hash, char ret_hex[HASH_HEX_SIZE]); /* hash may only be freed after */
+void hash_add_str(struct hash *hash, const char *s); /* with its NUL, so that "a","bc" and "ab","c"
+                                                        differ */
+void hash_finish_hex(struct hash *hash, char ret_hex[HASH_HEX_SIZE]); /* afterwards the hash can
+                                                                         only be freed */
 void hash_free(struct hash *hash);
 DEFINE_CLEANUP(struct hash *, hash_free)
 
 void hash_hex(const void *data, size_t length, char ret_hex[HASH_HEX_SIZE]);
-
-/* Standard base64 with padding (RFC 4648, 4). Decoding accepts nothing else;
- * false: not base64. */
-void base64_encode(struct buf *to, const void *data, size_t length);
-bool base64_decode(struct buf *to, const char *text, size_t length);
 
 #endif

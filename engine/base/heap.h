@@ -1,8 +1,7 @@
 /*
- * A binary heap: the item with the lowest key is found at once, and any item
- * is added, moved and removed in O(log n). Items are embedded in their owners
- * (CONTAINER_OF finds these) and zeroed before they are first used. Among
- * items of one key the order is not defined. Not locked.
+ * A binary heap. The item with the lowest key is found at once; adding, moving and removing any
+ * item take O(log n). Items are embedded in their owners (see CONTAINER_OF), and zeroed before
+ * their first use. Items with equal keys have no defined order. Not locked.
  */
 #ifndef ENGINE_BASE_HEAP_H
 #define ENGINE_BASE_HEAP_H
@@ -13,7 +12,7 @@
 #include "engine/base/cleanup.h"
 
 struct heap_item {
-    int64_t key;  /* in a heap: changed only by heap_set() */
+    int64_t key;  /* while in a heap, changed only by heap_set() */
     size_t place; /* in the heap, from 1; 0: not in it */
 };
 
@@ -23,12 +22,12 @@ struct heap {
     size_t capacity;
 };
 
-/* The heap's own memory. Items that are still in it may not be used after. */
+/* Frees the heap's own memory. Items that are still in it must not be used afterwards. */
 void heap_done(struct heap *heap);
 
 /* Adds the item, or moves it if it is there. */
 void heap_set(struct heap *heap, struct heap_item *item, int64_t key);
-/* Nothing, if it is not there. */
+/* Does nothing if the item is not in the heap. */
 void heap_remove(struct heap *heap, struct heap_item *item);
 
 /* The item with the lowest key; NULL: the heap is empty. */

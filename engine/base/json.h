@@ -1,12 +1,11 @@
 /*
  * JSON as text (RFC 8259). The reader is the project's only user of yajl.
  *
- * The reader refuses what yajl lets pass: a key twice in an object, a lone
- * surrogate (\ud800), nesting past LIMIT_DEPTH, documents and strings past
- * their bounds, anything after the document. Errors are ERR_INVALID or
- * ERR_TOO_LARGE with "line L, column C: …" (both from 1; columns in bytes). A key that occurs
- * twice is found where it does, in an object of more than 16 members where
- * that ends. Exponents of more than 9 digits are refused, too.
+ * The reader refuses what yajl accepts: a duplicate key in an object, a lone surrogate (\ud800),
+ * nesting past LIMIT_DEPTH, documents and strings past their bounds, and text after the document.
+ * It also refuses exponents of more than 9 digits. Errors are ERR_INVALID or ERR_TOO_LARGE with
+ * "line L, column C: …" (from 1; columns in bytes). A duplicate key is reported at its own
+ * position, or, in an object of more than 16 members, at the object's end.
  */
 #ifndef ENGINE_BASE_JSON_H
 #define ENGINE_BASE_JSON_H
@@ -21,9 +20,9 @@ int json_read(const char *text, size_t length, const struct value **ret, struct 
 int json_read_str(const char *text, const struct value **ret, struct error *error);
 
 /*
- * The same for text that comes in pieces: a stream of documents one after the
- * other (a watch). on_value is called for each; it borrows the value, and
- * returns 0 or an error code, which ends the reading.
+ * The same for text that arrives in pieces: a stream of documents, such as a watch. on_value is
+ * called for each document. It borrows the value, and returns 0 or an error code, which ends the
+ * reading.
  */
 typedef int json_on_value(void *arg, const struct value *value, struct error *error);
 
@@ -38,10 +37,9 @@ void json_stream_free(struct json_stream *stream);
 DEFINE_CLEANUP(struct json_stream *, json_stream_free)
 
 /*
- * A stream for one large object of the shape {"…": …, "<items>": [ … ]}, as a
- * List is: on_item is called for each item as it is complete, and the item's
- * memory is not kept. What is not an item (kind, metadata) is given as one
- * object at the end. Memory is that of the largest item.
+ * A stream for one large object of the shape {"…": …, "<items>": [ … ]}, such as a List. on_item is
+ * called for each complete item, whose memory is freed afterwards. The other members (kind,
+ * metadata) are given as one object at the end. So memory is bounded by the largest item.
  */
 struct json_stream *json_item_stream_new(const char *items, json_on_value *on_item,
                                          json_on_value *on_rest, void *arg);

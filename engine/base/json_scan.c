@@ -66,7 +66,7 @@ static const char *escaped(struct json_scan *scan, unsigned char c)
     return scan->after_high ? lone_surrogate : NULL;
 }
 
-/* What is wrong with the next byte of a string; NULL: nothing. */
+/* Checks the next byte of a string. Returns the error; NULL: it is valid. */
 static const char *step(struct json_scan *scan, unsigned char c)
 {
     if (scan->utf8_left)
@@ -99,7 +99,8 @@ static uint64_t find_byte(uint64_t word, char c)
     return ~(differs + 0x7f7f7f7f7f7f7f7fu) & 0x8080808080808080u;
 }
 
-/* Of what find_byte() found. (Not each processor that we run on has an instruction for it.) */
+/* Counts the bytes that find_byte() found. (Some supported processors have no instruction for it.)
+ * */
 static unsigned count_bytes(uint64_t found)
 {
     return (unsigned)((found >> 7) * 0x0101010101010101u >> 56);
@@ -123,7 +124,7 @@ static bool is_simple(const char *block, unsigned *ret_quotes)
     return !others;
 }
 
-/* Passes over simple blocks; what is left is for single steps. */
+/* Skips simple blocks; the rest is checked byte by byte. */
 static size_t skip_blocks(struct json_scan *scan, const char *text, size_t at, size_t length)
 {
     size_t opened_before = 0; /* where the open string began in a block that ends here */

@@ -1,7 +1,7 @@
 /*
- * Watches JSON text go by for what yajl lets pass inside strings: UTF-8 that
- * is not valid, and surrogates (\ud800) that are not pairs. Text may come in
- * pieces. Anything else is left to yajl, which sees the same text.
+ * Checks the strings in JSON text for errors that yajl accepts: invalid UTF-8, and surrogates
+ * (\ud800) without their pair. The text may come in pieces. All other checks are left to yajl,
+ * which reads the same text.
  */
 #ifndef ENGINE_BASE_JSON_SCAN_H
 #define ENGINE_BASE_JSON_SCAN_H
@@ -21,8 +21,8 @@ struct json_scan {
     size_t string_start;     /* in this piece: where the open string begins */
 };
 
-/* Returns how many bytes were good; where that is not all, *ret_problem says
- * what is wrong with the next one. */
+/* Returns the number of valid bytes. If that is not all, *ret_problem describes the next byte's
+ * error. */
 size_t json_scan(struct json_scan *scan, const char *text, size_t length, const char **ret_problem);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * How text goes: json_scan() looks at it; a string that a piece ends in is
- * held back until it is complete (yajl would read it from its start again
- * with every piece); the rest goes to yajl, whose callbacks feed a builder.
+ * The way of the text: json_scan() checks it. The rest goes to yajl, whose callbacks feed a
+ * builder. A string that continues in the next piece is held back until it is complete, because
+ * yajl would read it from its start again with every piece.
  */
 #include "engine/base/json_stream.h"
 
@@ -13,7 +13,7 @@
 #include "engine/base/mem.h"
 
 enum kind {
-    KIND_DOCUMENTS, /* any number of them */
+    KIND_DOCUMENTS, /* any number of documents */
     KIND_SINGLE,
     KIND_ITEMS,
 };
@@ -28,13 +28,13 @@ struct json_stream {
     struct json_scan scan;
     struct buf held;
     struct value_builder *builder;
-    struct error error; /* the first; nothing goes on after it */
+    struct error error; /* the first error; the stream stops there */
 
-    const char *chunk; /* what yajl has before it */
+    const char *chunk; /* the bytes that yajl was given so far */
     size_t chunk_length;
-    size_t line, column; /* of its first byte, from 0 */
-    size_t offset;       /* of its first byte, in the stream */
-    size_t value_start;  /* about where the value in the making began */
+    size_t line, column; /* position of the chunk's first byte, from 0 */
+    size_t offset;       /* offset of the chunk's first byte in the stream */
+    size_t value_start;  /* approximate start of the current value */
     size_t blank_from;   /* in the chunk: no value is open from here on */
     bool idle;           /* no value has begun since the last ended */
 
@@ -63,7 +63,7 @@ static bool is_escaped(const char *text, size_t at)
     return backslashes % 2;
 }
 
-/* Where the token begins that ends before end. */
+/* Finds the start of the token that ends at `end`. */
 static size_t token_start(const char *text, size_t end)
 {
     size_t at = end ? end - 1 : 0;
@@ -113,7 +113,7 @@ static void locate_token(struct json_stream *s)
     locate(s, token_start(s->chunk, consumed(s)));
 }
 
-/* In a callback: 0, which has yajl stop. */
+/* Sets the error; returns 0, which makes yajl stop. */
 static int refuse(struct json_stream *s, const char *what)
 {
     err_set(&s->error, ERR_INVALID, "InvalidJSON", "%s", what);
@@ -135,7 +135,7 @@ static void take_yajl_error(struct json_stream *s)
 
 /* ---- yajl's callbacks ---- */
 
-/* A value is complete, perhaps one to hand out. */
+/* Called when a value is complete: hands out a document or an item. */
 static int completed(struct json_stream *s, struct value_builder *b)
 {
     _cleanup_value_ const struct value *value = NULL;
@@ -159,7 +159,7 @@ static int completed(struct json_stream *s, struct value_builder *b)
     return 1;
 }
 
-/* Where a value goes; NULL: the value is refused. */
+/* The builder for the next value; NULL: the value is refused. */
 static struct value_builder *target(struct json_stream *s, bool is_object)
 {
     if (s->kind != KIND_ITEMS || s->in_items)
@@ -178,7 +178,7 @@ static int on_null(void *arg)
     struct json_stream *s = arg;
     struct value_builder *b;
 
-    if (s->at_items) { /* how Go writes a list that has none */
+    if (s->at_items) { /* Go writes an empty list as null */
         s->at_items = false;
         return 1;
     }
@@ -402,7 +402,7 @@ static void parse(struct json_stream *s, const char *text, size_t length)
         s->value_start = s->offset;
 }
 
-/* Parses what is held and the text's first bytes, and holds the others. */
+/* Parses the held bytes and the first bytes of the text, and holds the rest. */
 static void parse_some(struct json_stream *s, const char *text, size_t length, size_t now)
 {
     if (s->held.length && (now || !length)) {
@@ -447,7 +447,8 @@ int json_stream_end(struct json_stream *s, struct error *error)
         s->chunk_length = 0;
         if (yajl_complete_parse(s->yajl) == yajl_status_error)
             take_yajl_error(s);
-        else if (!s->error.code && s->scan.in_string) /* a root, to yajl no error */
+        else if (!s->error.code && s->scan.in_string) /* an unterminated string as the root: yajl
+                                                         reports no error */
             refuse(s, "premature EOF");
     }
     return s->error.code ? err_copy(error, &s->error) : 0;

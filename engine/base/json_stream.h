@@ -1,5 +1,5 @@
 /*
- * For json_read.c alone: a stream of exactly one document.
+ * A stream of exactly one document; for json_read.c alone.
  */
 #ifndef ENGINE_BASE_JSON_STREAM_H
 #define ENGINE_BASE_JSON_STREAM_H

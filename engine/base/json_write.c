@@ -28,7 +28,7 @@ static void write_escape(struct buf *to, unsigned code)
     buf_printf(to, "\\u%04x", code);
 }
 
-/* Of a valid character of n bytes. */
+/* The code point of a valid character of n bytes. */
 static unsigned code_point(const char *s, size_t n)
 {
     const unsigned char *bytes = (const unsigned char *)s;
@@ -48,11 +48,11 @@ static bool is_escaped(unsigned code, enum json_style style)
     return code < 0x20 || code == '"' || code == '\\';
 }
 
-/* A character of n bytes; 0: what is there is none. */
+/* Writes a character of n bytes; n 0: an invalid byte. */
 static void write_char(struct buf *to, const char *s, size_t n, enum json_style style)
 {
     if (n == 0)
-        buf_add_str(to, REPLACEMENT); /* so that what is written is JSON */
+        buf_add_str(to, REPLACEMENT); /* so that the output is valid JSON */
     else if (is_escaped(code_point(s, n), style))
         write_escape(to, code_point(s, n));
     else
@@ -121,7 +121,7 @@ static void write_array(struct buf *to, const struct value *array, enum json_sty
     buf_add_char(to, ']');
 }
 
-/* The order in which to write members; small objects have it made in room. */
+/* The order in which to write the members. For small objects it is sorted in `room`. */
 static const uint32_t *order(const struct value *object, uint32_t room[VALUE_LINEAR_MEMBERS])
 {
     const struct object_block *block = object->object;
@@ -199,8 +199,7 @@ char *json_to_str(const struct value *value)
 {
     struct buf text;
 
-    /* Values are bounded where they are made; escaped, they may be longer
-     * than what a reader would take. */
+    /* Values are bounded when they are built. Escaped, they may be longer than a reader accepts. */
     buf_init(&text, SIZE_MAX / 4);
     json_write(&text, value, JSON_COMPACT);
     return buf_take(&text);

@@ -72,7 +72,8 @@ static bool has_control_character(const char *text)
     return false;
 }
 
-/* A line is one line, and a value ends where it seems to: what would break that is quoted. */
+/* Quotes text with control characters, and values with spaces, quotes or '='. So a line stays one
+ * line, and the end of a value is clear. */
 static void add_text(struct buf *line, const char *text, bool is_value)
 {
     if (has_control_character(text) || (is_value && (!*text || strpbrk(text, " \"="))))
@@ -102,7 +103,7 @@ static void write_text(struct buf *line, const char *time, enum log_level level,
     buf_add_char(line, '\n');
 }
 
-/* With milliseconds: what a timestamp with microseconds has, but for its last zeroes. */
+/* A timestamp with milliseconds: one with microseconds, without its last zeros. */
 static void format_time(int64_t unix_ms, char ret_text[TIMESTAMP_SIZE])
 {
     char *zeroes;

@@ -1,10 +1,9 @@
 /*
  * Allocation that does not fail.
  *
- * The operator is crash-only: a process that is out of memory says so and
- * aborts, and the one that follows it goes on from State. So nothing below or
- * above this header tests for a failed allocation. Sizes that come from
- * outside are bounded (limits.h) before they get here.
+ * The operator is crash-only: a process without memory logs that and aborts, and the next process
+ * continues from State. So no code tests for a failed allocation. Sizes that come from outside are
+ * bounded (limits.h) before they get here.
  */
 #ifndef ENGINE_BASE_MEM_H
 #define ENGINE_BASE_MEM_H

@@ -102,7 +102,7 @@ static const char *read_bracket(const char *at, struct step *step, const char **
     return NULL;
 }
 
-/* Reads the step that begins at at; false: *ret_problem says why not. */
+/* Reads the step that begins at `at`. False: *ret_problem describes the error. */
 static bool read_step(const char *path, const char *at, struct step *step, const char **ret_problem)
 {
     size_t length;
@@ -189,8 +189,8 @@ bool path_check(const char *path, struct error *error)
 
 /* ---- JSON pointers ---- */
 
-/* The token that begins at **pointer (a slash), unescaped; moves *pointer
- * behind it. False: not a pointer. */
+/* Reads and unescapes the token at *pointer (a slash), and moves *pointer behind it. False: not a
+ * pointer. */
 static bool read_token(const char **pointer, struct buf *ret_key)
 {
     const char *at = *pointer;
@@ -241,8 +241,8 @@ void pointer_add(struct buf *to, const char *key, size_t length)
     }
 }
 
-/* Adds value, with its key if it is a member, and with what the pointer
- * (which is known to lead somewhere) leads to replaced or left out. */
+/* Adds `value` (with its key, if it is a member) in which the value at the pointer is replaced or
+ * left out. The pointer is known to lead somewhere. */
 static void add_replaced(struct value_builder *b, const char *key, size_t key_length,
                          const struct value *value, const char *pointer, const struct value *with)
 {

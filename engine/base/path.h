@@ -1,9 +1,8 @@
 /*
- * Field paths: one notation for people, one for machines.
- *
- * For people, as the API server writes them in causes:
+ * Field paths in two notations. For people, as in the API server's messages:
  *   spec.containers[0].env, metadata.annotations[example.com/x]
- * For machines, JSON pointers (RFC 6901): /spec/containers/0
+ * For machines, JSON pointers (RFC 6901):
+ *   /spec/containers/0
  */
 #ifndef ENGINE_BASE_PATH_H
 #define ENGINE_BASE_PATH_H
@@ -14,7 +13,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/value.h"
 
-/* A path in the making, as a stack. */
+/* A path under construction, as a stack of steps. */
 struct path {
     struct buf text;
     size_t *marks; /* lengths of text before each step */
@@ -29,23 +28,21 @@ void path_pop(struct path *path);
 const char *path_text(const struct path *path); /* borrowed, until the next change */
 
 /*
- * Looks up a path for people, which may also be written with .0 for [0].
- * NULL: not there. In *ret_reached (may be NULL) goes how many bytes of the
- * path were found, to say where it ended. A key that holds dots is written
- * in brackets; ["quoted"] works too.
+ * Looks up a path in the notation for people; a list index may also be written .0. NULL: not found.
+ * *ret_reached (may be NULL): how many bytes of the path were found. A key that contains dots is
+ * written in brackets; ["quoted"] works too.
  */
 const struct value *path_find(const struct value *root, const char *path, size_t *ret_reached);
 
-/* False, with where and why, for a path that is not well formed. */
+/* False if the path is malformed; the error says where and why. */
 bool path_check(const char *path, struct error *error);
 
 /* JSON pointers. NULL: not there. */
 const struct value *pointer_find(const struct value *root, const char *pointer);
 void pointer_add(struct buf *to, const char *key, size_t length); /* "/" and the key, escaped */
 
-/* root with the value at a pointer replaced (or, with NULL, removed). Where
- * the pointer leads nowhere, root comes back, referenced once more. Past a
- * bound of limits.h, and for the root removed: NULL. */
+/* A copy of root with the value at a pointer replaced or (with NULL) removed. If the pointer leads
+ * nowhere: a reference to root. NULL: past a bound of limits.h, or the root was removed. */
 const struct value *pointer_replace(const struct value *root, const char *pointer,
                                     const struct value *with);
 

@@ -1,11 +1,11 @@
 /*
- * A permit to change things outside of the process: asked at the last moment
- * before each change, whatever runtime or store it goes to.
+ * A permit to make changes outside the process. Runtimes and stores ask it immediately before each
+ * change.
  *
- * With several replicas only the leader may act. A process that lost its
- * Lease, or was frozen past it, may still hold the outcome of a call that it
- * began before: that it may tell, to a document which nobody else writes
- * (engine/state/ledger.h), but it begins nothing new.
+ * Of several replicas, only the leader may act. A process that lost its Lease, or was frozen for
+ * longer than the Lease lasts, may still receive the outcome of a call that it began before. It may
+ * write that outcome to a told document, which no other process writes (engine/state/ledger.h). It
+ * must not begin anything new.
  *
  * Thread-safe. A NULL permit allows everything.
  */
@@ -15,8 +15,8 @@
 #include "engine/base/error.h"
 
 enum permit_use {
-    PERMIT_ACT,  /* to begin a change: of an object, or of State */
-    PERMIT_TELL, /* to record what a change that was begun before came to */
+    PERMIT_ACT,  /* to begin a change of an object or of State */
+    PERMIT_TELL, /* to record the outcome of a change that began earlier */
 };
 
 struct permit {

@@ -71,7 +71,7 @@ int str_compare(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The largest cut of s at or before at that is not inside a character. */
+/* The largest cut of s, at most `at`, that is not inside a UTF-8 character. */
 static size_t char_boundary(const char *s, size_t at)
 {
     while (at > 0 && ((unsigned char)s[at] & 0xc0) == 0x80)
@@ -136,7 +136,7 @@ bool str_is_dns_label(const char *s)
     return s && is_dns_label(s, strlen(s));
 }
 
-/* Kubernetes bounds a subdomain as a whole, and not the labels in it. */
+/* Kubernetes limits the length of a subdomain, but not of its labels. */
 bool str_is_dns_subdomain(const char *s)
 {
     size_t length = s ? strlen(s) : 0;

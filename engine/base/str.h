@@ -22,11 +22,11 @@ bool str_has_prefix(const char *s, const char *prefix);
 bool str_has_suffix(const char *s, const char *suffix);
 int str_compare(const void *a, const void *b);  /* of two char ** , for qsort() */
 
-/* Copies as much as fits and terminates; returns false if it was cut. A cut
- * falls on a UTF-8 character's boundary and ends in "…" where there is room. */
+/* Copies as much as fits, NUL-terminated; returns false if the text was cut. A cut is made between
+ * UTF-8 characters, and marked with "…" if that fits. */
 bool str_copy(char *to, size_t size, const char *from);
 
-/* A whole decimal number, nothing before or after it; false where it is not. */
+/* Reads a decimal integer. False: the text is anything else. */
 bool str_to_int64(const char *s, int64_t *ret);
 
 /* True for a lower-case RFC 1123 label or subdomain, as Kubernetes names are. */

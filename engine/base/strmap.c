@@ -12,7 +12,7 @@
 static uint64_t hash_seed;
 static pthread_once_t hash_seeded = PTHREAD_ONCE_INIT;
 
-/* Without entropy (early at boot) the address space's layout has to do. */
+/* Without entropy (early at boot), the seed comes from the address space's random layout. */
 static void seed_from_system(void)
 {
     if (hash_seed)
@@ -26,8 +26,7 @@ void strmap_seed(uint64_t seed)
     hash_seed = seed;
 }
 
-/* The halves of a 128-bit product, folded: each bit of either factor moves
- * about half of the result's. */
+/* Folds the halves of a 128-bit product: each input bit changes about half of the result's bits. */
 static inline uint64_t mix(uint64_t a, uint64_t b)
 {
     unsigned __int128 product = (unsigned __int128)a * b;
@@ -65,8 +64,8 @@ void strmap_done(struct strmap *map)
     strmap_init(map);
 }
 
-/* A slot's low bits, as many as count the slots, are an entry's index + 1; its high bits are those
- * of the entry's hash, so that most entries with another key need not be looked at. */
+/* A slot's low bits hold an entry's index + 1, its high bits those of the entry's hash. So most
+ * entries with another key are skipped without a look at their key. */
 static uint32_t tag_of(const struct strmap *map, uint32_t slot_or_hash)
 {
     return slot_or_hash & ~(uint32_t)(map->n_slots - 1);
@@ -93,7 +92,7 @@ static void fill_slots(struct strmap *map)
         put_in_slot(map, map->entries[i].hash, i);
 }
 
-/* Drops removed entries, which keep their slots until then. */
+/* Drops the removed entries, which kept their slots until now. */
 static void compact(struct strmap *map)
 {
     size_t kept = 0;

@@ -16,14 +16,14 @@ struct date {
 };
 
 /*
- * The Gregorian calendar repeats every 400 years (146,097 days). Years are
- * counted from March here, so that the leap day is a year's last one and a
- * month's first day is a linear function of its number.
+ * The Gregorian calendar repeats every 400 years (146,097 days). This code counts years from March,
+ * so that the leap day is the last day of a year, and the first day of a month is a linear function
+ * of the month's number.
  */
 static int64_t days_from_date(struct date date)
 {
     int64_t year = date.month <= 2 ? date.year - 1 : date.year;
-    int64_t era = year / 400; /* years before 0 never get here */
+    int64_t era = year / 400; /* the year is never negative */
     int64_t year_of_era = year - era * 400;
     int64_t month = (date.month + 9) % 12; /* March is 0 */
     int64_t day_of_year = (153 * month + 2) / 5 + date.day - 1;

@@ -16,8 +16,8 @@ static size_t char_bytes(unsigned char first)
     return first < 0xf5 ? 4 : 0;
 }
 
-/* What the second byte may be is where overlong forms, surrogates and code
- * points past the last show. */
+/* The bounds of the second byte exclude overlong forms, surrogates and code points past U+10FFFF.
+ * */
 static int is_second(unsigned char first, unsigned char second)
 {
     unsigned char lowest = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;

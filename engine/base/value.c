@@ -27,7 +27,7 @@ static bool is_last_reference(struct document *document)
     return atomic_fetch_sub_explicit(&document->references, 1, memory_order_acq_rel) == 1;
 }
 
-/* Documents hold others in chains of any length: not by recursion. */
+/* Documents reference others in chains of any length, so this does not recurse. */
 void document_unref(struct document *document)
 {
     struct document *dead;
@@ -309,7 +309,7 @@ static bool equal_objects(const struct value *a, const struct value *b)
         const struct member *member = &a->object->members[i], *other = &b->object->members[i];
         const struct value *value = &other->value;
 
-        /* Mostly both were written in the same order. */
+        /* Fast path: both objects usually have the same order of keys. */
         if (value_key_compare(member, other) != 0)
             value = value_get_n(b, member->key, member->key_length);
         if (!value || !value_equal(&member->value, value))

@@ -1,33 +1,29 @@
 /*
- * JSON values: immutable, shared, and exactly as they were written.
+ * JSON values: immutable, shared between threads, and exactly as they were written.
  *
- * A value lives in a document (an arena with an atomic reference count).
- * value_ref() and value_unref() count on the document that the value lives
- * in, so any value keeps its whole document alive, and a document goes when
- * the last reference to any of its values goes. Values are made by a builder
- * and frozen when it finishes; from then on threads read them without locks.
- * A new document may share parts of others: the builder retains the documents
- * that they come from.
+ * A value lives in a document: an arena with an atomic reference count. value_ref() and
+ * value_unref() change the count of the value's document. So any value keeps its whole document
+ * alive, and the last reference to any of its values frees it. A builder makes values; when it
+ * finishes, they are frozen, and threads read them without locks. A new document may share values
+ * of other documents: the builder takes references to those documents.
  *
- * Numbers keep the text that they were written with (12345678901234567890123,
- * 1.10) and are compared by it after normalising -0, trailing zeros and the
- * exponent (value_equal). Strings are UTF-8, may hold NUL, and are also
- * terminated. Objects keep the order in which their keys were written and
- * have no key twice; a lookup in a large one is logarithmic.
+ * Numbers keep their text (12345678901234567890123, 1.10). value_equal() compares them after
+ * normalising -0, trailing zeros and the exponent. Strings are UTF-8, may contain NUL, and are also
+ * NUL-terminated. Objects keep the order of their keys, and have no duplicate keys; a lookup in a
+ * large object is logarithmic.
  *
- * An unknown value (VALUE_UNKNOWN) stands for one that is not known before
- * apply. No text of a document reads as one: only a builder makes it.
+ * An unknown value (VALUE_UNKNOWN) stands for a value that is not known before apply. Only a
+ * builder makes one; no text is read as one.
  *
- * What is sensitive carries a bit, and so does all below it: what a getter
- * finds inside a sensitive object or array is sensitive itself, and no lookup
- * has to take care of it. The bit goes along wherever a value is shared,
- * copied, or changed (a member that is put into a sensitive object becomes
- * sensitive). It is no part of the value: value_equal() and text know nothing
- * of it. value_mark.h makes lists of pointers of it and back.
+ * A sensitive value carries a bit, and so do all values inside it: a getter that finds a value
+ * inside a sensitive object or array returns a sensitive value, and callers need no extra care. The
+ * bit is kept when a value is shared, copied or changed (a member that is put into a sensitive
+ * object becomes sensitive). The bit is not part of the content: value_equal() and text ignore it.
+ * value_mark.h converts the bits into lists of pointers, and back.
  *
- * Getters accept NULL and values of another type, and answer NULL, 0 or the
- * fallback then: value_get(value_get(v, "metadata"), "name") is safe whatever
- * v is. What they return is borrowed from the value asked.
+ * Getters accept NULL and values of another type, for which they return NULL, 0 or the fallback. So
+ * value_get(value_get(v, "metadata"), "name") is safe for any v. A returned pointer is borrowed
+ * from the value that was asked.
  */
 #ifndef ENGINE_BASE_VALUE_H
 #define ENGINE_BASE_VALUE_H
@@ -60,7 +56,7 @@ const struct value *value_ref(const struct value *value);
 void value_unref(const struct value *value);
 DEFINE_CLEANUP(const struct value *, value_unref)
 #define _cleanup_value_ _cleanup_(value_unref_p)
-/* References value (or NULL) in place of what *field held. */
+/* Replaces the reference in *field with a new one to value (or NULL). */
 void value_assign(const struct value **field, const struct value *value);
 
 /* ---- Reading ---- */
@@ -74,7 +70,7 @@ static inline bool value_is(const struct value *value, enum value_type type)
 }
 
 bool value_bool(const struct value *value, bool fallback);
-/* A whole number that fits; anything else (1.5, 1e3 is whole, "3") is the fallback. */
+/* The number, if it is whole and fits (1e3 does); the fallback for anything else (1.5, "3"). */
 int64_t value_int(const struct value *value, int64_t fallback);
 const char *value_number(const struct value *value);               /* its text, or NULL */
 const char *value_string(const struct value *value);               /* or NULL */
@@ -95,31 +91,29 @@ const struct value *value_member(const struct value *object, size_t index);
 /* Walks down objects: value_path(v, "metadata", "labels", NULL). */
 const struct value *value_path(const struct value *value, ...) __attribute__((sentinel));
 
-/* Same type and content; objects whatever the order of their keys, arrays in
- * order, numbers by what they mean. An unknown value equals an unknown one alone:
- * a plan that is made again is the same. */
+/* True for the same type and content. The order of an object's keys does not matter; numbers are
+ * compared by value. An unknown value equals only an unknown value. */
 bool value_equal(const struct value *a, const struct value *b);
 
-/* Values in the whole tree, this one included. */
+/* Number of values in the tree, this one included. */
 size_t value_size(const struct value *value);
 
-/* Bytes of the document that the value is the root of, without what that shares with others; 0: the
- * value is part of another's. In constant time. */
+/* Bytes of the document whose root the value is, without shared parts; 0: the value is not a root.
+ * In constant time. */
 size_t value_memory(const struct value *value);
 
-/* Whether the value, or any below it, is unknown; is sensitive. In constant time. */
+/* True if the value, or any value inside it, is unknown (or sensitive). In constant time. */
 bool value_has_unknown(const struct value *value);
 bool value_has_sensitive(const struct value *value);
-/* Whether all of the value is sensitive. */
+/* True if the whole value is sensitive. */
 bool value_is_sensitive(const struct value *value);
 
 /* ---- Making ---- */
 
 /*
- * A builder makes one document from a stream of calls: begin and end, key
- * before each member, and the scalars. Misuse (a member without a key) is a
- * bug and aborts. What data can cause (a key twice, too deep, too many
- * values) is remembered as the first error and given by finish.
+ * A builder makes one document from a stream of calls: begin and end, a key before each member, and
+ * scalars. Misuse (a member without a key) is a bug and aborts. Errors in the data (a duplicate
+ * key, too deep, too many values) are remembered; value_builder_finish() returns the first one.
  */
 struct value_builder;
 
@@ -145,8 +139,8 @@ void value_add_unknown(struct value_builder *b);
 void value_add(struct value_builder *b, const struct value *v); /* shares; NULL adds null */
 void value_add_sensitive(struct value_builder *b, const struct value *v); /* the same, sensitive */
 
-/* Begins an array or object as `like` is one, sensitive if it is; ends the innermost that is
- * open. For copies that differ below. */
+/* Begins an array or object of the type of `like`, sensitive if `like` is; value_end() ends it. For
+ * copies with changes inside. */
 void value_begin_like(struct value_builder *b, const struct value *like);
 void value_end(struct value_builder *b);
 
@@ -160,13 +154,15 @@ int value_builder_finish(struct value_builder *b, const struct value **ret, stru
 
 /*
  * Makes a value from a format, as jansson's json_pack() does:
+ *
  *   n null   u unknown   b int as boolean   i int   I int64_t   s string (NULL: null)
  *   v value, shared (NULL: null)   V value, its reference taken over
  *   {s:…} object   [...] array
- *   ? after s, v, V: leave the member or item out where the argument is NULL
- * Blanks, ':' and ',' are for the reader's eye. A wrong format is a bug and
- * aborts; a key twice aborts too. Here and below, a result past a bound of
- * limits.h is NULL.
+ *   ? after s, v, V: leave the member or item out if the argument is NULL
+ *
+ * Blanks, ':' and ',' are ignored. A wrong format or a duplicate key is a bug and aborts. Here and
+ * below, a result past a bound of limits.h is NULL.
+ *
  *   value_pack("{s:s, s:{s:i}}", "kind", kind, "spec", "replicas", 3)
  */
 const struct value *value_pack(const char *format, ...);
@@ -174,16 +170,21 @@ const struct value *value_pack(const char *format, ...);
 /* The same value, sensitive. A reference; NULL stays NULL. */
 const struct value *value_sensitive(const struct value *value);
 
-/* A new object like this one, with one member set (in place, or last) or left
- * out. All else is shared. object: NULL or not an object counts as {}. */
+/* A copy of an object with one member set (in its place, or as the last) or removed. The other
+ * members are shared. An `object` that is NULL or of another type counts as {}. */
 const struct value *value_with(const struct value *object, const char *key,
                                const struct value *member);
 const struct value *value_without(const struct value *object, const char *key);
 
-/* The same along a path of keys; objects that are missing are made. */
+/* The same for a path of keys; missing objects are created. */
 const struct value *value_with_path(const struct value *object, const char *const *keys,
                                     size_t n_keys, const struct value *member);
 const struct value *value_without_path(const struct value *object, const char *const *keys,
+                                       size_t n_keys);
+
+/* The same without the member at the path, as a copy: nothing is shared but what is sensitive or
+ * unknown, so that the whole is not kept in memory by what is left of it. */
+const struct value *value_copy_without(const struct value *object, const char *const *keys,
                                        size_t n_keys);
 
 #endif

@@ -11,7 +11,7 @@
 
 #define KEY_SHOWN_BYTES 200 /* of a key, in a message */
 
-/* A container that is open: its items are the pending ones from first on. */
+/* An open container: its items are the pending values from `first` on. */
 struct frame {
     size_t first;
     size_t size_before;
@@ -20,7 +20,7 @@ struct frame {
 };
 
 struct value_builder {
-    struct document *document; /* in the making; NULL: nothing was added yet */
+    struct document *document; /* document under construction; NULL: nothing was added yet */
     struct member *pending;
     size_t n_pending, pending_capacity;
     struct frame *frames;
@@ -33,7 +33,7 @@ struct value_builder {
     struct error error;
 };
 
-/* A wrong sequence of calls, which no data can cause. */
+/* Aborts on a wrong sequence of calls: a bug, never caused by data. */
 static _Noreturn void misused(const char *how)
 {
     fprintf(stderr, "value builder: %s\n", how);
@@ -83,7 +83,7 @@ size_t value_builder_depth(const struct value_builder *b)
 
 /* ---- Adding ---- */
 
-/* The container that is open; NULL: none is. */
+/* The innermost open container; NULL: none. */
 static struct value *parent(const struct value_builder *b)
 {
     return b->depth ? &b->pending[b->frames[b->depth - 1].first - 1].value : NULL;
@@ -95,8 +95,8 @@ static void mark_parent(struct value_builder *b, uint8_t marks)
         parent(b)->marks |= marks & MARKS_OF_PARENTS;
 }
 
-/* Where the next value goes; NULL after an error. What it returns has only its document, its
- * type and whether it is sensitive set, and no content from before. */
+/* Returns the slot of the next value; NULL after an error. Only document, type and the sensitive
+ * bit are set. */
 static struct value *next(struct value_builder *b, enum value_type type, size_t size)
 {
     struct member *member;
@@ -270,8 +270,8 @@ void value_key(struct value_builder *b, const char *key)
     value_key_n(b, key, strlen(key));
 }
 
-/* In small objects a key that is there is found at once, in others when they
- * end, by sorting. */
+/* Small objects are searched for a duplicate key at once; larger ones are sorted and checked when
+ * they end. */
 static bool is_known_key(const struct value_builder *b, const char *key, size_t length)
 {
     const struct frame *frame = &b->frames[b->depth - 1];
@@ -385,7 +385,7 @@ void value_add_unknown(struct value_builder *b)
     mark_parent(b, value->marks);
 }
 
-/* A container of its own: those that it is made from are not sensitive. */
+/* Copies a container to mark it sensitive, because the original is not. */
 static void add_marked_copy(struct value_builder *b, const struct value *v)
 {
     value_begin_like(b, v);

@@ -1,6 +1,6 @@
 /*
- * The documents that one in the making holds: a set, as a hash table of
- * pointers. For value_build.c.
+ * The set of documents that a document under construction references: a hash table of pointers. For
+ * value_build.c.
  */
 #ifndef ENGINE_BASE_VALUE_HELD_H
 #define ENGINE_BASE_VALUE_HELD_H
@@ -20,7 +20,7 @@ void held_done(struct held *held); /* released before */
 void held_add(struct held *held, struct document *document); /* NULL: nothing */
 /* Gives the references back; the set is empty then, and may be filled again. */
 void held_release(struct held *held);
-/* The same, but the references go over to a document. */
+/* Empties the set, and moves the references to a document. */
 void held_hand_over(struct held *held, struct document *document);
 
 #endif

@@ -5,7 +5,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/path.h"
 
-/* ---- The way to where we are ---- */
+/* ---- The current path ---- */
 
 /* Goes down to a child. Returns what to give to leave(). */
 static size_t enter(struct buf *pointer, const struct value *above, size_t index)
@@ -25,7 +25,7 @@ static void leave(struct buf *pointer, size_t before)
     pointer->length = before;
 }
 
-/* A path is longer than a document's bound where its keys are nearly that, and escaped. */
+/* A path may exceed a document's bound if its keys are that long and escaped. */
 static void path_buf_init(struct buf *pointer)
 {
     buf_init(pointer, SIZE_MAX / 4);
@@ -128,16 +128,16 @@ const struct value *value_take_sensitive(const struct value *value, const struct
 
 /* ---- From pointers to bits ---- */
 
-/* What is to become sensitive. */
+/* A value that becomes sensitive. */
 struct target {
     const char *pointer;
     size_t length;
-    const struct value *value; /* to be put there; NULL: what is there */
+    const struct value *value; /* the value to put there; NULL: keeps the existing one */
 };
 
 struct marking {
     struct value_builder *b;
-    struct target *targets; /* by their pointers' bytes */
+    struct target *targets; /* sorted by the bytes of their pointers */
     size_t n_targets;
     size_t n_found;
     struct buf pointer;
@@ -157,7 +157,7 @@ static int compare_targets(const void *a, const void *b)
     return compare_bytes(x->pointer, x->length, y->pointer, y->length);
 }
 
-/* The first target that is not before the pointer where we are; NULL: all are. */
+/* The first target at or after the current pointer; NULL: none. */
 static const struct target *first_from_here(const struct marking *marking)
 {
     size_t low = 0, high = marking->n_targets;

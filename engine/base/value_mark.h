@@ -1,37 +1,36 @@
 /*
- * What is sensitive in a value, as JSON pointers (path.h): for the edges, where
- * the bit on a value (value.h) cannot go along. All take time in proportion
- * to the value and to the pointers, however many these are.
+ * The sensitive values inside a value, as JSON pointers (path.h): for formats that cannot carry the
+ * sensitive bit (value.h). All functions take time linear in the value and the pointers.
  *
- * Pointers are topmost: none leads to something below another.
+ * A list has only topmost pointers: none leads to a value inside another one's.
  */
 #ifndef ENGINE_BASE_VALUE_MARK_H
 #define ENGINE_BASE_VALUE_MARK_H
 
 #include "engine/base/value.h"
 
-/* An array of pointers to what is sensitive, in the value's order; NULL: nothing is. A reference.
- * NULL, too, where they are more than one document holds (limits.h). */
+/* An array of pointers to the sensitive values, in the value's order; a reference. NULL: nothing is
+ * sensitive, or there are more than one document holds (limits.h). */
 const struct value *value_sensitive_paths(const struct value *value);
 
-/* The value with what an array of pointers leads to made sensitive. What leads nowhere, or is no
- * string, is left out. A reference; NULL stays NULL. */
+/* A copy in which the values at the pointers are sensitive. Pointers that lead nowhere, or are not
+ * strings, are ignored. A reference; NULL stays NULL. */
 const struct value *value_mark_paths(const struct value *value, const struct value *pointers);
 
 /*
- * The value, made sensitive wherever `like` is at the same path. A path ends at the first array:
- * what stands there is made sensitive as a whole where anything in like's array is, since
- * positions shift. The same where one of the two is no object any more. What `like` has and the
- * value has not is left out. A reference; NULL stays NULL.
+ * A copy that is sensitive wherever `like` is sensitive at the same path. Positions in arrays
+ * shift, so a path ends at the first array: if anything inside like's array is sensitive, the whole
+ * value at that path becomes sensitive. The same holds if only one of the two is an object. Paths
+ * that the value does not have are ignored. A reference; NULL stays NULL.
  */
 const struct value *value_mark_like(const struct value *value, const struct value *like);
 
-/* The value with null for all that is sensitive; in *ret_taken comes an object {"<pointer>":
- * what was there}. Both are references; NULL both where they are more than one document holds. */
+/* A copy with null in place of sensitive values. *ret_taken: an object {"<pointer>": value} of
+ * them. Both are references; both NULL: more than one document holds. */
 const struct value *value_take_sensitive(const struct value *value, const struct value **ret_taken);
 
-/* The inverse: what was taken is in its place again, and sensitive. A reference. NULL: a pointer
- * leads nowhere, below another, or past a bound of limits.h. */
+/* The inverse: puts the taken values back, sensitive. A reference. NULL: a pointer leads nowhere or
+ * into another one's value, or a bound of limits.h is passed. */
 const struct value *value_put_sensitive(const struct value *value, const struct value *taken);
 
 #endif

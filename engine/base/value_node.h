@@ -1,13 +1,11 @@
 /*
- * What a value looks like in memory: for the files of this folder that make
- * and read values, and nobody else.
+ * The memory layout of values: for the files of this folder that build and read values.
  *
- * A node is 24 bytes and lies in an array's or object's block, or is the root
- * of its document. Sharing copies the node alone: its document is the new one
- * then, while the block it points to stays in the document of its owner,
- * which the new document holds. A block knows its owner, so that a document
- * which shares what was shared before holds the origin, and not every
- * document in between. Texts of scalars are copied.
+ * A node has 24 bytes. It lies in the block of an array or object, or it is the root of its
+ * document. Sharing copies only the node. The copy belongs to the new document, but the block it
+ * points to stays in its owner's document, which the new document references. Each block knows its
+ * owner, so a document that shares a shared value references the original document and none in
+ * between. The text of scalars is copied.
  */
 #ifndef ENGINE_BASE_VALUE_NODE_H
 #define ENGINE_BASE_VALUE_NODE_H
@@ -76,7 +74,7 @@ void document_unref(struct document *document);
 /* The document that a container's block lies in; NULL where it has none. */
 struct document *value_owner(const struct value *value);
 
-/* By bytes, the shorter first where one begins the other. */
+/* Compares keys by bytes; a prefix sorts before the longer key. */
 int value_key_compare(const struct member *a, const struct member *b);
 
 #endif

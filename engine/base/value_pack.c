@@ -4,7 +4,7 @@
 
 #include "engine/base/value.h"
 
-/* A format being read, and the arguments that belong to it. */
+/* The format that is being read, and its arguments. */
 struct packer {
     const char *format; /* all of it, for messages */
     const char *at;

@@ -2,7 +2,7 @@
 
 #include "engine/base/value.h"
 
-/* What is to be set (or, with remove, left out) along a path of keys. */
+/* A member to set (or, with `remove`, to leave out) at the end of a path of keys. */
 struct change {
     const char *const *keys;
     size_t n_keys;
@@ -12,7 +12,7 @@ struct change {
 
 static void add_changed(struct value_builder *b, const struct value *object, struct change change);
 
-/* The value of the path's first key, which is at the moment old (or NULL). */
+/* Adds the new value of the path's first key; `old` is its current value (or NULL). */
 static void add_member(struct value_builder *b, const char *key, const struct value *old,
                        struct change change)
 {

@@ -1,7 +1,6 @@
 /*
- * What the parts of the YAML reader and writer share: a scalar, and what its
- * text means. No libyaml here, so that the writer asks the same table that
- * the reader uses.
+ * A YAML scalar and its meaning, shared by the reader and the writer. It does not use libyaml, so
+ * the writer resolves scalars with the same table as the reader.
  */
 #ifndef ENGINE_BASE_YAML_PRIVATE_H
 #define ENGINE_BASE_YAML_PRIVATE_H
@@ -20,8 +19,8 @@ struct yaml_scalar {
     size_t length;
 };
 
-/* What a plain scalar without a tag is. text: terminated after length bytes.
- * ERR_INVALID: .inf, .nan. */
+/* Resolves a plain scalar without a tag. text: terminated after length bytes. ERR_INVALID: .inf,
+ * .nan. */
 int yaml_scalar_resolve(struct arena *arena, const char *text, size_t length,
                         struct yaml_scalar *ret, struct error *error);
 
@@ -29,8 +28,8 @@ int yaml_scalar_resolve(struct arena *arena, const char *text, size_t length,
 int yaml_scalar_read(struct arena *arena, const char *text, size_t length, const char *tag,
                      bool plain, struct yaml_scalar *ret, struct error *error);
 
-/* The string that a scalar becomes as a key: "false", "12", "1.5". Floats are
- * rounded to single precision, as kubectl does it. ERR_INVALID: null. */
+/* The string that a scalar becomes as a key: "false", "12", "1.5". Floats are rounded to single
+ * precision, as in kubectl. ERR_INVALID: null. */
 int yaml_scalar_key(struct arena *arena, const struct yaml_scalar *scalar, const char **ret,
                     size_t *ret_length, struct error *error);
 

@@ -19,9 +19,8 @@ struct anchor {
 };
 
 /*
- * A container that is open. What has an anchor or belongs to << is built
- * apart, as a document of its own that is then shared; all else goes into
- * the builder of what it lies in.
+ * An open container. A container with an anchor, or one that << merges, is built as a document of
+ * its own and then shared; all others go into the builder of the container around them.
  */
 struct frame {
     enum value_type type;
@@ -205,7 +204,7 @@ static bool can_merge(const struct value *value)
 
 /* ---- Nodes ---- */
 
-/* After each value: what its builder refused is refused here, with the position. */
+/* Called after each value: reports an error of the builder, with the position. */
 static int value_added(struct reader *r)
 {
     struct frame *frame = top(r);
@@ -219,7 +218,7 @@ static int value_added(struct reader *r)
     return 0;
 }
 
-/* Puts a value that was built apart, or that an alias stands for, into its place. */
+/* Adds a value that was built apart, or that an alias refers to. */
 static int place(struct reader *r, const struct value *value)
 {
     struct frame *frame = top(r);
@@ -493,7 +492,7 @@ int yaml_read(const char *text, size_t length, const struct value **ret, struct 
     if (count == 1)
         *ret = value_ref(values[0]);
     else
-        code = err_set(error, ERR_INVALID, "Invalid", "%zu YAML documents, and not one", count);
+        code = err_set(error, ERR_INVALID, "Invalid", "%zu YAML documents instead of one", count);
     yaml_free_all(values, count);
     return code;
 }

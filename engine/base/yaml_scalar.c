@@ -84,8 +84,8 @@ static unsigned digit_value(char c)
 }
 
 /*
- * A whole number of any base. One with a sign must fit int64, one without
- * uint64; kubectl takes others for floats or strings, and so do we.
+ * An integer of any base. With a sign it must fit int64, without one uint64; kubectl reads larger
+ * ones as floats or strings, and so does this reader.
  */
 static bool read_integer(struct arena *arena, const char *text, struct yaml_scalar *ret)
 {
@@ -120,8 +120,8 @@ static size_t count_digits(const char *text)
 }
 
 /*
- * [-+]? (digits [. digits*] | . digits) ([eE] [-+]? digits)?, put down as JSON
- * writes it and no further: 1.10 stays 1.10, and .5 becomes 0.5.
+ * [-+]? (digits [. digits*] | . digits) ([eE] [-+]? digits)?, rewritten only as far as JSON needs
+ * it: 1.10 stays 1.10, and .5 becomes 0.5.
  */
 static bool read_float(struct arena *arena, const char *text, struct yaml_scalar *ret)
 {
@@ -162,7 +162,7 @@ static bool read_float(struct arena *arena, const char *text, struct yaml_scalar
     return true;
 }
 
-/* What begins with a dot may have _ only between digits; elsewhere _ counts for nothing. */
+/* A number that begins with a dot may have _ only between digits; elsewhere _ is ignored. */
 static bool underscores_are_inside(const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++)
@@ -213,7 +213,7 @@ int yaml_scalar_resolve(struct arena *arena, const char *text, size_t length,
     return 0;
 }
 
-/* What stands after "!!", or NULL. */
+/* The name after "!!", or NULL. */
 static const char *core_tag(const char *tag)
 {
     size_t n = strlen(CORE_TAG);
@@ -281,7 +281,8 @@ int yaml_scalar_read(struct arena *arena, const char *text, size_t length, const
     r = yaml_scalar_resolve(arena, text, length, &scalar, error);
     if (r < 0)
         return r;
-    /* A number that no float holds is a string when it is plain; the writer needs a way. */
+    /* A plain number that no float can hold is a string. The writer tags it !!float to keep it a
+     * number. */
     if (scalar.type == VALUE_STRING && strcmp(name, "float") == 0 && length <= LIMIT_NUMBER_BYTES)
         read_number(arena, text, length, &scalar);
     if (!name_fits(name, &scalar))

@@ -13,7 +13,7 @@ static bool is_allowed_byte(unsigned char c)
     return c == '\t' || c == '\n' || c == '\r' || (c >= ' ' && c < 0x7f);
 }
 
-/* Of what is UTF-8, YAML leaves out C1 controls (but for NEL) and U+FFFE, U+FFFF. */
+/* YAML allows all UTF-8 characters except C1 controls (but NEL is allowed), U+FFFE and U+FFFF. */
 static bool is_allowed_char(const unsigned char *c, size_t length)
 {
     if (length == 1)

@@ -1,6 +1,6 @@
 /*
- * A first look at YAML text, before libyaml gets it: what libyaml would
- * report without a useful position, or would be slow on.
+ * Checks YAML text before libyaml reads it: for errors that libyaml would report without a useful
+ * position, and text that it would read slowly.
  */
 #ifndef ENGINE_BASE_YAML_TEXT_H
 #define ENGINE_BASE_YAML_TEXT_H
@@ -10,10 +10,9 @@
 #include "engine/base/error.h"
 
 /*
- * ERR_INVALID with line and column: not UTF-8 (UTF-16 with its mark neither),
- * or a character that YAML does not allow. ERR_TOO_LARGE: more text than
- * LIMIT_DOCUMENT_BYTES, or more %-directives than anyone writes (libyaml
- * compares each with all before it).
+ * ERR_INVALID with line and column: the text is not UTF-8 (UTF-16 is refused, too), or has a
+ * character that YAML does not allow. ERR_TOO_LARGE: more than LIMIT_DOCUMENT_BYTES, or too many
+ * %-directives (libyaml compares each with all others).
  */
 int yaml_text_check(const char *text, size_t length, struct error *error);
 

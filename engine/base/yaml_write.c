@@ -8,13 +8,13 @@
 #include "engine/base/yaml_private.h"
 #include "engine/base/yaml_text.h"
 
-/* A reader looks 1024 characters ahead for a key's colon; before what may be
- * longer, every byte escaped, "? " says that a key follows. */
+/* A reader looks for a key's colon in the next 1024 characters. A key that may be longer than that
+ * when escaped gets "? " before it. */
 #define SIMPLE_KEY_BYTES 160
 
 struct writer {
     struct buf *to;
-    struct arena scratch; /* what asking for a scalar's meaning needs */
+    struct arena scratch; /* scratch memory for resolving scalars */
 };
 
 static void indent(struct writer *w, size_t columns)
@@ -25,8 +25,8 @@ static void indent(struct writer *w, size_t columns)
 
 /* ---- Strings ---- */
 
-/* Characters that YAML lets stand in a line, but which end one, begin a file,
- * or are not seen: NEL, LS, PS and the byte order mark. */
+/* Characters that YAML allows in a line but that end a line, begin a file or are invisible: NEL,
+ * LS, PS and the byte order mark. */
 static bool is_unseen(const char *c, size_t n)
 {
     static const char *const unseen[] = {"\xc2\x85", "\u2028", "\u2029", "\ufeff"};
@@ -55,7 +55,7 @@ static bool is_printable(const char *text, size_t length, bool lines)
     return true;
 }
 
-/* 2001-01-01 and 190:20:30 are strings to us, and not to every reader of YAML. */
+/* 2001-01-01 and 190:20:30 are strings here, but other YAML readers read dates and numbers. */
 static bool is_date_or_sexagesimal(const char *text, size_t length)
 {
     return strspn(text, "0123456789-+:._ TtZz") == length && strpbrk(text, "-:") &&
@@ -128,7 +128,8 @@ static void write_quoted(struct buf *to, const char *text, size_t length)
             continue;
         }
         n = utf8_char(text + at, length - at);
-        if (n == 0) { /* values hold UTF-8; should one not, what is written still is */
+        if (n == 0) { /* an invalid byte, which values should not contain: the output is UTF-8 all
+                         the same */
             buf_add_str(to, "\\uFFFD");
             n = 1;
             continue;
@@ -138,7 +139,7 @@ static void write_quoted(struct buf *to, const char *text, size_t length)
     buf_add_char(to, '"');
 }
 
-/* Several lines are easier to read as they are, where YAML can hold them so. */
+/* Text of several lines is more readable as a block, if YAML allows it. */
 static bool can_be_block(const char *text, size_t length)
 {
     return memchr(text, '\n', length) && *text != '\n' && *text != ' ' &&
@@ -174,7 +175,8 @@ static void write_single_quoted(struct buf *to, const char *text, size_t length)
     buf_add_char(to, '\'');
 }
 
-/* Double quotes for what would be no string without, single ones for syntax. */
+/* Double quotes if the plain text would not be a string; single quotes if YAML's syntax needs
+ * quotes. */
 static void write_inline(struct writer *w, const char *text, size_t length)
 {
     if (!speaks_for_itself(w, text, length))

@@ -6,7 +6,7 @@
 #include "engine/base/mem.h"
 #include "engine/executor/private.h"
 
-#define NAMESPACE_PART 4 /* of max_threads: one in so many */
+#define NAMESPACE_PART 4 /* a namespace gets one in so many of max_threads */
 
 static unsigned max_per_namespace(const struct executor *executor)
 {
@@ -85,7 +85,7 @@ void task_free(struct task *task)
     free(task);
 }
 
-/* With the lock, which is let go of while on_gone runs. */
+/* With the lock, which is released while on_gone runs. */
 void task_bury(struct task *task)
 {
     struct executor *executor = task->executor;
@@ -145,8 +145,8 @@ void task_poke(struct task *task)
     pthread_mutex_unlock(&executor->lock);
 }
 
-/* "Nothing" counts only where there was no news since run began: else it may have looked too
- * early, and is asked once more. */
+/* "No work" counts only if there was no news since run began. Otherwise run may have looked too
+ * early, and is called once more. */
 void task_take_answer(struct task *task, const struct task_answer *answer, uint64_t news,
                       int64_t now)
 {

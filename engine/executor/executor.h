@@ -1,18 +1,16 @@
 /*
- * The executor: one pool of threads for all operations of the process.
+ * The executor is one pool of threads for all operations of the process.
  *
- * A task is something that has pieces of work now and then (an operation's
- * walk). Threads take pieces in turns: round robin between namespaces, within
- * a namespace between its Specs, within a Spec between its tasks, so that
- * nobody gets more than a share while others wait. A task that has nothing to
- * do costs no thread, and no turn.
+ * A task is a source of pieces of work, such as the walk of an operation. Threads take turns: round
+ * robin between namespaces, within a namespace between its Specs, within a Spec between its tasks.
+ * So no namespace gets more than its share while others wait. A task without work costs neither a
+ * thread nor a turn.
  *
- * A piece of work may take long: a call in flight costs one small thread. Up
- * to `threads` pieces run at once; a piece that runs for longer than
- * LONG_RUN stops counting against that, and another thread takes its place,
- * up to max_threads in all. A namespace has a part of these: while as many of
- * its pieces are under way, long or not, it gets no turn, so that calls which
- * hang in one namespace leave threads to all others.
+ * A piece of work may block for long; a call in flight occupies one small thread. Up to `threads`
+ * short pieces run at once. A piece that runs for longer than EXECUTOR_LONG_RUN no longer counts,
+ * and another thread takes its place, up to max_threads in all. Each namespace may have at most
+ * max_per_namespace pieces under way, short or long. So calls that hang in one namespace leave
+ * threads for the others.
  *
  * Thread-safe. No lock is held while a task runs.
  */
@@ -26,50 +24,53 @@
 #include "engine/store.h"
 
 #define EXECUTOR_LONG_RUN    5000 /* ms */
-#define EXECUTOR_MAX_THREADS 1000 /* by default */
+#define EXECUTOR_MAX_THREADS 1000 /* default of max_threads */
 
 struct executor_config {
     const struct clock_source *clock;
-    unsigned threads;     /* pieces of work at once, but for long ones; 0: LIMIT_PARALLELISM */
-    unsigned max_threads; /* of all; 0: EXECUTOR_MAX_THREADS */
+    unsigned threads;     /* pieces of work at once, without the long ones; 0: LIMIT_PARALLELISM */
+    unsigned max_threads; /* threads in all; 0: EXECUTOR_MAX_THREADS */
     unsigned max_per_namespace; /* pieces of one namespace under way; 0: a quarter of max_threads,
-                                   and not less than `threads` */
+                                   but at least `threads` */
 };
 
 struct executor;
 struct task;
 
 struct executor *executor_new(const struct executor_config *config);
-void executor_free(struct executor *executor); /* when it has no task */
+void executor_free(struct executor *executor); /* when all its tasks are freed */
 DEFINE_CLEANUP(struct executor *, executor_free)
 
 struct task_answer {
-    bool ran;    /* it did a piece of work, and should be asked again in its turn */
-    int64_t due; /* else, ms, monotonic: when to ask again unasked; CLOCK_FOREVER: when poked */
+    bool ran;    /* run did a piece of work: call it again in its turn */
+    int64_t due; /* without work: call run again then (ms, monotonic); CLOCK_FOREVER: after the next
+                    poke */
 };
 
-/* One piece of work, or none. Called by several threads at once, until it answers that there is
- * nothing: what bounds them is the task's own. That answer does not count where the task was poked,
- * or another call did a piece, since the call began. */
+/* Does one piece of work, or finds none. Several threads call it at once until it finds none; a
+ * task limits its own parallelism. The answer "none" is ignored if, since the call began, the task
+ * was poked or another call did a piece. */
 typedef struct task_answer task_run(void *arg);
 
-/* key: copied. Nothing is run before task_poke(). */
+/* key: copied. The task does not run before the first task_poke(). */
 struct task *task_new(struct executor *executor, const struct spec_key *key, task_run *run,
                       void *arg);
-/* There may be something to do: run is called soon, and at least once from its beginning. Quick;
- * from any thread, also from run. Does nothing once task_free() has begun, and is waited for by it:
- * no call may begin after that has returned. */
+/* Announces work: run will be called soon, at least once after this moment. Does not block. Any
+ * thread may call it, and run itself, until task_free() has returned; once task_free() has begun,
+ * it does nothing. */
 void task_poke(struct task *task);
-/* run is not called any more after it returns, and no call of it is left. Not from run. */
+/* Waits for the calls of run that are under way; run is not called afterwards. Not to be called
+ * from run. */
 void task_free(struct task *task);
-/* The same without waiting, also from run: run is not begun any more, and on_gone(arg) is called
- * when no call of it is left: at once, or by the thread that ends the last. */
+/* The same without waiting; run may call it. Afterwards no new call of run begins, and on_gone(arg)
+ * is called when the last one has ended: at once, or later by the thread that ran it. */
 void task_drop(struct task *task, void (*on_gone)(void *arg), void *arg);
 
 struct executor_stats {
-    size_t threads, running, long_running; /* pieces under way; long_running of them for long */
-    size_t ready; /* tasks that wait for a turn: their first, or one more beside those they have */
-    int64_t oldest; /* ms, monotonic: since when the one that waits longest does; 0: none waits */
+    size_t threads, running, long_running; /* running: pieces under way, of which long_running are
+                                              long */
+    size_t ready; /* tasks that wait for a turn */
+    int64_t oldest; /* ms, monotonic: since when the first of them waits; 0: none waits */
 };
 void executor_stats(struct executor *executor, struct executor_stats *ret);
 

@@ -1,8 +1,9 @@
 #include "engine/executor/private.h"
 
 #define THREAD_STACK (256u << 10)
-#define IDLE_THREADS 4     /* these stay; others that are idle for IDLE_FOR end */
-#define IDLE_FOR     30000 /* ms */
+#define IDLE_THREADS 4 /* these stay; others that are idle for IDLE_FOR end */
+#define IDLE_FOR \
+    2000 /* ms: less than between the polls of what waits, so that a burst of them leaves none */
 
 /* ---- Idle threads: a stack ---- */
 
@@ -25,7 +26,7 @@ static void remove_idle(struct executor *executor, struct worker *worker)
     executor->n_idle--;
 }
 
-/* One that was called before, but has not come yet, will see to it. */
+/* A thread that was woken before and has not looked for work yet will find this task. */
 void executor_call_thread(struct executor *executor)
 {
     struct worker *worker = executor->idle_top;
@@ -52,7 +53,7 @@ void executor_watch(struct executor *executor, int64_t until)
     pthread_cond_signal(&watch->wake);
 }
 
-/* What became due, or long, until now. */
+/* Queues the tasks that are due, and counts out the pieces that became long. */
 static void notice(struct executor *executor, int64_t now)
 {
     struct heap_item *item;
@@ -75,7 +76,7 @@ static int64_t next_event(const struct executor *executor)
     return piece && piece->key < until ? piece->key : until;
 }
 
-/* Until it is called, or all is over. False: it was idle for too long. */
+/* Waits until the thread is woken or the executor closes. False: it was idle for too long. */
 static bool wait_for_call(struct executor *executor, struct worker *worker, int64_t now)
 {
     int64_t leaves = executor->n_idle < IDLE_THREADS ? CLOCK_FOREVER : now + IDLE_FOR;
@@ -83,7 +84,7 @@ static bool wait_for_call(struct executor *executor, struct worker *worker, int6
     push_idle(executor, worker);
     for (;; now = executor->clock->monotonic(executor->clock)) {
         if (worker == executor->idle_bottom)
-            notice(executor, now); /* which may call this thread, too */
+            notice(executor, now); /* may wake this thread, too */
         if (worker->is_called) {
             worker->is_called = false;
             executor->n_called--;
@@ -105,7 +106,7 @@ static struct share *namespace_of(const struct task *task)
     return task->turn.parent->turn.parent;
 }
 
-/* A namespace with all the pieces that it may have gets no turn until one of them ends. */
+/* Blocks a namespace that has as many pieces under way as it may have, until one of them ends. */
 static void count_piece(const struct executor *executor, const struct task *task)
 {
     struct share *share = namespace_of(task);
@@ -139,8 +140,8 @@ static struct task *take_turn(struct executor *executor, struct worker *worker, 
     return task;
 }
 
-/* Before this thread is away: another for what waits (the same task may have more), and for what
- * comes. */
+/* Called before this thread begins a piece: wakes a thread for the next task that waits (perhaps
+ * the same task), or starts one to watch the time. */
 static void hand_over(struct executor *executor, const struct worker *worker)
 {
     if (!executor->idle_top && !executor->n_called)
@@ -169,7 +170,7 @@ static void run_piece(struct executor *executor, struct worker *worker, struct t
 
 /* ---- Threads ---- */
 
-/* The condition can be waited on with a limit, as clock_source.wait() does it. */
+/* The condition uses the monotonic clock, as clock_source.wait() needs it. */
 static void init_worker(struct worker *worker)
 {
     pthread_condattr_t attributes;
@@ -181,7 +182,8 @@ static void init_worker(struct worker *worker)
     pthread_condattr_destroy(&attributes);
 }
 
-/* Each thread joins the one that ended before it, executor_end_threads() the last. Unlocks. */
+/* Each thread joins the one that ended before it; executor_end_threads() joins the last. Releases
+ * the lock. */
 static void end_thread(struct executor *executor)
 {
     bool has_ended = executor->has_ended;

@@ -1,7 +1,7 @@
 /*
- * A depth-first search finds a node in a cycle: the first that it comes back
- * to while still below it. A breadth-first search from there finds the
- * shortest way back. Both keep their own stack, and are linear.
+ * A depth-first search finds a node in a cycle: the first node that the search reaches again while
+ * it is on the stack. A breadth-first search from that node finds the shortest way back to it. Both
+ * searches keep their own stack, and take linear time.
  */
 #include "engine/graph/cycle.h"
 
@@ -10,19 +10,20 @@
 
 #define NONE UINT32_MAX
 
-/* Of a longer cycle the first and last nodes are named. */
+/* A longer cycle is shown by its first and its last nodes. */
 #define SHOWN_FIRST 8
 #define SHOWN_LAST  3
 
 struct search {
     const struct graph *graph;
-    uint32_t *stack; /* or queue */
-    uint32_t *next;  /* depth-first: the next dependency to look at */
+    uint32_t *stack; /* the breadth-first search uses it as a queue */
+    uint32_t *next;  /* depth-first: the next dependency to visit */
     uint32_t *from;  /* breadth-first: which node led here, or NONE */
 };
 
-/* Descends from a node; returns one that is in a cycle, or NONE. A node is on the stack from
- * when its next is set until it has no next left; it is known to be good from then on. */
+/* Searches from a node; returns a node in a cycle, or NONE. A node is on the stack from when its
+ * `next` is set until all its dependencies are visited; after that it is known to be in no cycle.
+ * */
 static uint32_t descend(const struct search *search, uint32_t root, uint8_t *state)
 {
     enum { NEW_NODE, OPEN, GOOD };
@@ -88,10 +89,10 @@ static uint32_t find_way_back(const struct search *search, uint32_t node)
             search->stack[tail++] = dependency;
         }
     }
-    abort(); /* node is in a cycle */
+    abort(); /* not reached: node is in a cycle */
 }
 
-/* The way, first node first, in search->stack; returns its length. */
+/* Puts the path into search->stack, first node first; returns its length. */
 static uint32_t collect(const struct search *search, uint32_t node, uint32_t last)
 {
     uint32_t length = 1;

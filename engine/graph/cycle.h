@@ -1,12 +1,13 @@
 /*
- * For graph.c: the cycle of a graph that has one.
+ * Finds a cycle, for the error message of graph.c.
  */
 #ifndef ENGINE_GRAPH_CYCLE_H
 #define ENGINE_GRAPH_CYCLE_H
 
 #include "engine/graph/graph.h"
 
-/* Sets ERR_INVALID CyclicDependency with the path that closes, and returns its code. */
+/* Sets ERR_INVALID CyclicDependency with the path of a cycle, and returns that code. The graph must
+ * have a cycle. */
 int cycle_report(const struct graph *graph, const char *(*name)(void *arg, uint32_t node),
                  void *arg, struct error *error);
 

@@ -4,7 +4,6 @@
 
 #include "engine/base/mem.h"
 #include "engine/graph/cycle.h"
-#include "engine/graph/queue.h"
 
 static struct graph *new_graph(uint32_t n_nodes, size_t n_edges)
 {
@@ -32,8 +31,8 @@ void graph_free(struct graph *graph)
     free(graph);
 }
 
-/* Fills the rows in the order of the edges, repeated ones included: after it, row i ends where
- * dependency_start[i] was counted to. */
+/* Fills the rows with all edges, repeated ones too, in the order given. It moves
+ * dependency_start[i] to the end of row i. */
 static void fill_rows(struct graph *graph, const struct graph_edge *edges, size_t n_edges)
 {
     uint32_t *start = graph->dependency_start;
@@ -47,11 +46,12 @@ static void fill_rows(struct graph *graph, const struct graph_edge *edges, size_
         start[i + 1] += start[i];
     for (size_t i = 0; i < n_edges; i++)
         graph->dependencies[start[edges[i].node]++] = edges[i].dependency;
-    memmove(start + 1, start, graph->n_nodes * sizeof(*start)); /* each was moved to the next's */
+    memmove(start + 1, start, graph->n_nodes * sizeof(*start)); /* each start was moved to the start
+                                                                   of the next row */
     start[0] = 0;
 }
 
-/* Closes the gaps that repeated edges leave. */
+/* Drops repeated edges and closes the gaps that they leave. */
 static void drop_repeated(struct graph *graph)
 {
     _cleanup_free_ uint32_t *seen = NEW_ARRAY(uint32_t, graph->n_nodes); /* 1 + node */
@@ -73,7 +73,7 @@ static void drop_repeated(struct graph *graph)
     graph->n_edges = kept;
 }
 
-/* The rows of the other direction, each in ascending order. */
+/* Builds the rows of dependents, each in ascending order. */
 static void reverse_rows(struct graph *graph)
 {
     uint32_t *start = graph->dependent_start;
@@ -99,7 +99,8 @@ static uint32_t *count_dependencies(const struct graph *graph)
     return waiting;
 }
 
-/* Raises ranks along the edges, in any topological order. False: there is a cycle. */
+/* Raises each rank to at least those of the node's dependencies, in topological order. False: the
+ * graph has a cycle. */
 static bool raise_ranks(struct graph *graph)
 {
     _cleanup_free_ uint32_t *waiting = count_dependencies(graph);
@@ -139,129 +140,4 @@ int graph_new(uint32_t n_nodes, const struct graph_edge *edges, size_t n_edges,
         return cycle_report(graph, name, arg, error);
     *ret = TAKE(graph);
     return 0;
-}
-
-/* ---- Order ---- */
-
-/* Each node's place by rank, then number; ret_node the other way round. */
-static void sort_by_rank(const struct graph *graph, uint32_t *ret_place, uint32_t *ret_node)
-{
-    _cleanup_free_ uint32_t *start = NEW_ARRAY(uint32_t, UINT16_MAX + 2);
-
-    for (uint32_t i = 0; i < graph->n_nodes; i++)
-        start[graph->rank[i] + 1]++;
-    for (uint32_t i = 0; i <= UINT16_MAX; i++)
-        start[i + 1] += start[i];
-    for (uint32_t i = 0; i < graph->n_nodes; i++) {
-        ret_place[i] = start[graph->rank[i]]++;
-        ret_node[ret_place[i]] = i;
-    }
-}
-
-void graph_order(const struct graph *graph, uint32_t *ret_order)
-{
-    _cleanup_free_ uint32_t *waiting = count_dependencies(graph);
-    _cleanup_free_ uint32_t *place = NEW_ARRAY(uint32_t, graph->n_nodes);
-    _cleanup_free_ uint32_t *node_at = NEW_ARRAY(uint32_t, graph->n_nodes);
-    _cleanup_(queue_done) struct queue free_to_go;
-    uint32_t next, ordered = 0;
-
-    sort_by_rank(graph, place, node_at);
-    queue_init(&free_to_go, graph->n_nodes);
-    for (uint32_t i = 0; i < graph->n_nodes; i++)
-        if (!waiting[i])
-            queue_add(&free_to_go, place[i]);
-    while (queue_take(&free_to_go, &next)) {
-        uint32_t node = node_at[next];
-
-        ret_order[ordered++] = node;
-        for (uint32_t i = graph->dependent_start[node]; i < graph->dependent_start[node + 1]; i++)
-            if (--waiting[graph->dependents[i]] == 0)
-                queue_add(&free_to_go, place[graph->dependents[i]]);
-    }
-}
-
-/* ---- Reduction ---- */
-
-struct reduce {
-    const struct graph *graph;
-    uint32_t *position; /* in a topological order */
-    uint32_t *seen;     /* 1 + the node for which it was reached last */
-    uint32_t *stack;
-};
-
-static int by_position(const void *a, const void *b, void *position)
-{
-    uint32_t x = ((uint32_t *)position)[*(const uint32_t *)a];
-    uint32_t y = ((uint32_t *)position)[*(const uint32_t *)b];
-
-    return (x < y) - (x > y); /* the last first */
-}
-
-/* Marks what root reaches, down to the position lowest, as seen for node. */
-static void mark_reached(const struct reduce *reduce, uint32_t node, uint32_t root, uint32_t lowest)
-{
-    const struct graph *graph = reduce->graph;
-    uint32_t depth = 0;
-
-    reduce->stack[depth++] = root;
-    while (depth > 0) {
-        uint32_t at = reduce->stack[--depth];
-
-        for (uint32_t i = graph->dependency_start[at]; i < graph->dependency_start[at + 1]; i++) {
-            uint32_t dependency = graph->dependencies[i];
-
-            if (reduce->seen[dependency] == node + 1 || reduce->position[dependency] < lowest)
-                continue;
-            reduce->seen[dependency] = node + 1;
-            reduce->stack[depth++] = dependency;
-        }
-    }
-}
-
-/* Leaves in row what none of the others reaches; returns how many. Only a dependency of a
- * later position can reach one, so these are looked at first. */
-static uint32_t reduce_row(const struct reduce *reduce, uint32_t node, uint32_t *row,
-                           uint32_t count)
-{
-    uint32_t kept = 0, lowest;
-
-    if (count < 2)
-        return count;
-    qsort_r(row, count, sizeof(*row), by_position, reduce->position);
-    lowest = reduce->position[row[count - 1]];
-    for (uint32_t i = 0; i < count; i++) {
-        if (reduce->seen[row[i]] == node + 1)
-            continue;
-        mark_reached(reduce, node, row[i], lowest);
-        row[kept++] = row[i];
-    }
-    return kept;
-}
-
-struct graph *graph_reduce(const struct graph *graph)
-{
-    struct graph *reduced = new_graph(graph->n_nodes, graph->n_edges);
-    _cleanup_free_ uint32_t *order = NEW_ARRAY(uint32_t, graph->n_nodes);
-    _cleanup_free_ uint32_t *position = NEW_ARRAY(uint32_t, graph->n_nodes);
-    _cleanup_free_ uint32_t *seen = NEW_ARRAY(uint32_t, graph->n_nodes);
-    _cleanup_free_ uint32_t *stack = NEW_ARRAY(uint32_t, graph->n_nodes);
-    const struct reduce reduce = {
-        .graph = graph, .position = position, .seen = seen, .stack = stack};
-
-    graph_order(graph, order);
-    for (uint32_t i = 0; i < graph->n_nodes; i++)
-        position[order[i]] = i;
-    memcpy(reduced->rank, graph->rank, graph->n_nodes * sizeof(*graph->rank));
-    for (uint32_t node = 0; node < graph->n_nodes; node++) {
-        uint32_t start = graph->dependency_start[node];
-        uint32_t count = graph->dependency_start[node + 1] - start;
-        uint32_t *row = reduced->dependencies + reduced->n_edges;
-
-        memcpy(row, graph->dependencies + start, count * sizeof(*row));
-        reduced->n_edges += reduce_row(&reduce, node, row, count);
-        reduced->dependency_start[node + 1] = reduced->n_edges;
-    }
-    reverse_rows(reduced);
-    return reduced;
 }

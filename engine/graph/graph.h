@@ -1,11 +1,11 @@
 /*
- * A directed acyclic graph of resources: nodes are numbers, an edge goes from
- * a node to one that it depends on.
+ * A directed acyclic graph of resources. Nodes are numbers; an edge leads from a node to a node
+ * that it depends on.
  *
- * Stored as compressed rows in both directions; building, checking for cycles
- * and ordering are linear in nodes + edges. A node's rank is its kind's place
- * in the default order (build.h), raised so that no node ranks below what it
- * depends on: then ordering by rank never contradicts an edge.
+ * Edges are stored as compressed rows, in both directions. Building a graph and finding cycles take
+ * time linear in nodes + edges. A node's initial rank is its place in the default order of its runtime
+ * (relations.h). The graph raises it to at least the ranks of the node's dependencies, so an order by
+ * rank never contradicts an edge.
  */
 #ifndef ENGINE_GRAPH_GRAPH_H
 #define ENGINE_GRAPH_GRAPH_H
@@ -29,22 +29,14 @@ struct graph_edge {
 };
 
 /*
- * Edges may repeat (they count once). ranks: of each node, or NULL for 0. name gives a
- * node's name for messages. ERR_INVALID CyclicDependency: "a -> b -> c -> a", the
- * path that closes, the shortest through the first node found in a cycle.
+ * Repeated edges count once. ranks: one for each node; NULL: all 0. name() names a node in
+ * messages. ERR_INVALID CyclicDependency: "a -> b -> c -> a", the shortest cycle through the first
+ * node that was found in one.
  */
 int graph_new(uint32_t n_nodes, const struct graph_edge *edges, size_t n_edges,
               const uint16_t *ranks, const char *(*name)(void *arg, uint32_t node), void *arg,
               struct graph **ret, struct error *error);
 void graph_free(struct graph *graph);
 DEFINE_CLEANUP(struct graph *, graph_free)
-
-/* Dependencies first; among what is free to go, lower ranks, then lower numbers first.
- * ret_order: room for n_nodes. */
-void graph_order(const struct graph *graph, uint32_t *ret_order);
-
-/* The same nodes without edges that others imply (transitive reduction). Not linear: for each
- * node with several dependencies it looks at what these reach, nodes * edges at worst. */
-struct graph *graph_reduce(const struct graph *graph);
 
 #endif

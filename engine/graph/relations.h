@@ -1,9 +1,9 @@
 /*
- * What a runtime knows of the order among its resources, whatever a Spec writes: that one is made
- * after another, or lives in it, and which kinds come first.
+ * The order that a runtime knows among its resources, independent of dependsOn: an object is
+ * created after another, an object lives in another, some kinds come first.
  *
- * Targets are numbers, in the order in which the runtime was asked about them. The runtime adds what
- * it knows; build.h makes a graph of it. Used by one thread.
+ * Targets are numbers, in the order in which the engine named them to the runtime. The runtime adds
+ * relations. Used by one thread.
  */
 #ifndef ENGINE_GRAPH_RELATIONS_H
 #define ENGINE_GRAPH_RELATIONS_H
@@ -14,8 +14,9 @@
 #include "engine/base/cleanup.h"
 
 enum relation_kind {
-    RELATION_AFTER, /* the node is made after the other, and goes before it */
-    RELATION_IN,    /* the node is in the other, and goes with it; it is made after it, too */
+    RELATION_AFTER, /* the node is created after the other, and deleted before it */
+    RELATION_IN,    /* the node lives in the other and is deleted with it; it is also created after
+                       the other */
 };
 
 struct relation {
@@ -26,20 +27,20 @@ struct relation {
 struct relations {
     struct relation *items;
     size_t n_items, capacity;
-    uint16_t *ranks; /* of each target: lower ones first, where no edge says otherwise */
-    uint32_t *last;  /* of each target: 0; or its place, from 1, among those that go after everything
-                        else, one by one, whatever they depend on: what gives the rights to delete
-                        the rest */
+    uint16_t *ranks; /* of each target: lower ranks come first, unless an edge contradicts */
+    uint32_t *last;  /* of each target: 0, or its place (from 1) among the targets that are deleted
+                        last, one by one, whatever they depend on. These give the rights to delete
+                        the others */
     size_t n_targets;
 };
 
 #define RELATIONS_INIT {0}
 
-/* No relations, ranks of 0, nothing is last. */
+/* Starts without relations, with all ranks and `last` 0. */
 void relations_init(struct relations *relations, size_t n_targets);
 void relations_done(struct relations *relations);
 
-/* Relations may repeat. A node or other that is no target aborts. */
+/* Relations may repeat. A node or other that is not a target aborts the process. */
 void relations_add(struct relations *relations, size_t node, size_t other, enum relation_kind kind);
 
 #endif

@@ -2,7 +2,7 @@
 #include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 
-/* How often an object that is not as it was planned for is planned again within one visit. */
+/* How often one visit plans an object again that has changed since it was planned. */
 #define MAX_TAKES 5
 
 /* ---- Looking ---- */
@@ -34,7 +34,7 @@ static bool are_equal(const struct value *a, const struct value *b)
     return a && b ? value_equal(a, b) : !value_count(a) && !value_count(b);
 }
 
-/* The same of it is secret, though it came from somewhere else perhaps. */
+/* The same paths of both are secret. */
 static bool is_as_secret(const struct value *a, const struct value *b)
 {
     _cleanup_value_ const struct value *of_a = value_sensitive_paths(a);
@@ -43,7 +43,8 @@ static bool is_as_secret(const struct value *a, const struct value *b)
     return are_equal(of_a, of_b);
 }
 
-/* What the runtime does not see of a resource: a deletion goes by what State has of it. */
+/* State also has what the runtime does not compare: dependencies, extensions and what is secret. A
+ * deletion goes by these, so they have to be up to date. */
 static bool is_recorded_beside(const struct operation *operation, const struct node *node,
                                const struct runtime_step *step)
 {
@@ -88,15 +89,15 @@ static int carry_out(struct operation *operation, struct node *node, struct runt
     case PLAN_UPDATE:
         return operation_make(operation, node, step, &outcome->now, error);
     case PLAN_DEFERRED:
-        return operation_set_deferred(step->reason, error);
+        return operation_set_deferred(node, step->reason, error);
     default:
         return err_set(error, ERR_INTERNAL, "UnexpectedAction", "planned as \"%s\"",
                        plan_action_name(step->action));
     }
 }
 
-/* Whose the object is, and how it is, may have changed since it was planned, minutes ago perhaps:
- * then it is planned again, a few times. */
+/* The object may have changed, or changed hands, since it was planned, perhaps minutes ago. Then
+ * the runtime answers with a conflict, and the object is planned again, a few times at most. */
 static int make(struct operation *operation, struct node *node, struct runtime_outcome *outcome,
                 struct error *error)
 {
@@ -174,7 +175,7 @@ enum walk_verdict operation_apply_step(struct operation *operation, struct node 
         return WALK_FAILED;
     }
     if (change->action == PLAN_DEFERRED) {
-        operation_set_deferred(change->reason, error);
+        operation_set_deferred(node, change->reason, error);
         return WALK_FAILED;
     }
     if (change->action == PLAN_UNCHANGED && !operation->how.verify &&

@@ -33,13 +33,14 @@ static void on_event(void *arg)
         if (steps->delete[node->index] != STEP_NONE)
             woken = walk_wake(operation->walk, steps->delete[node->index]) || woken;
     }
-    /* Under the lock: the operation that is ended under it may be gone right after. */
+    /* Poked with the lock held: once it is released, the operation may be ended and freed. */
     if (woken)
         task_poke(operation->task);
     pthread_mutex_unlock(&operation->lock);
 }
 
-/* Waiting works without hints, too, by looking now and then: so an error is no failure. */
+/* A subscription only wakes the node earlier: without one, the object is looked at now and then. So
+ * an error is no failure. */
 static void subscribe(struct node *node)
 {
     _cleanup_target_ struct runtime_target target =
@@ -66,10 +67,14 @@ enum walk_verdict operation_park(struct node *node, struct walk_visit *visit)
     return WALK_PARKED;
 }
 
-int operation_set_deferred(const char *reason, struct error *error)
+int operation_set_deferred(const struct node *node, const char *reason, struct error *error)
 {
-    return err_set(error, ERR_UNAVAILABLE, "Deferred", "%s",
-                   reason ? reason : "it cannot be planned yet");
+    if (!reason)
+        reason = "it cannot be planned yet";
+    if (node->needs_approval)
+        return err_set(error, ERR_UNAVAILABLE, OPERATION_NEEDS_APPROVAL,
+                       "%s: it is done after another round of approval", reason);
+    return err_set(error, ERR_UNAVAILABLE, "Deferred", "%s", reason);
 }
 
 bool operation_may_heal(const struct error *error)
@@ -88,8 +93,8 @@ enum walk_verdict operation_retry(struct node *node, struct walk_visit *visit,
 
 /* ---- The barrier ---- */
 
-/* What became of the Spec's resources, by the uids of their objects. By one visit, before any
- * deletion of what leaves. */
+/* Lists the Spec's resources by the uids of their objects. Called by one visit, before any object
+ * that left the Spec is deleted. */
 static void list_applied(struct operation *operation)
 {
     operation->applied = ledger_records(operation->ledger);
@@ -101,7 +106,7 @@ static void list_applied(struct operation *operation)
     }
 }
 
-/* Everything is applied, not merely let go of. */
+/* Every apply step has ended: a parked one that lets go of its dependents does not count. */
 static enum walk_verdict visit_barrier(struct operation *operation, struct walk_visit *visit)
 {
     const struct steps *steps = operation->steps;
@@ -138,17 +143,25 @@ void operation_wake_waiting(struct operation *operation, uint32_t step)
 
 /* ---- Visits ---- */
 
+/* What was made by a call whose answer was lost is found as wanted, and was not unchanged. */
+static bool keeps_action(const struct node *node, enum plan_action action)
+{
+    return operation_change(node)->action == PLAN_REPLACE ||
+           (action == PLAN_UNCHANGED && node->is_in_doubt);
+}
+
 void operation_set_action(struct node *node, enum plan_action action)
 {
     struct operation *operation = node->operation;
 
     pthread_mutex_lock(&operation->lock);
-    if (operation_change(node)->action != PLAN_REPLACE)
-        operation->results.items[node->index].action = action;
+    if (!keeps_action(node, action))
+        operation->results.items[node->index].action =
+            operation_done_action(operation, operation_change(node), action);
     pthread_mutex_unlock(&operation->lock);
 }
 
-/* Of a change of two steps. */
+/* Whether the step is the last one of its change: a replacement has two. */
 static bool is_last_half(const struct node *node, uint32_t step)
 {
     const struct steps *steps = node->operation->steps;
@@ -168,8 +181,8 @@ static bool is_other_half_ended(const struct node *node, uint32_t step)
     return other == STEP_NONE || walk_outcome(node->operation->walk, other) != WALK_OUTCOME_NONE;
 }
 
-/* The old object of a replacement that is created first goes when the new one is ready, not merely
- * let go of. DONE: it may go now. */
+/* When the new object is created first, the old one is deleted only after the new one is ready.
+ * DONE: it may be deleted now. */
 static enum walk_verdict wait_for_other_half(const struct node *node, const struct step_node *step)
 {
     const struct operation *operation = node->operation;
@@ -206,7 +219,7 @@ static bool is_changed(const struct node *node, enum step_kind kind)
     return kind == STEP_APPLY ? node->is_applied : node->is_delete_sent;
 }
 
-/* has_changed: this visit did. */
+/* has_changed: this visit changed something in the world. */
 static bool is_progress(const struct node *node, const struct walk_visit *visit,
                         enum walk_verdict verdict, bool has_changed)
 {

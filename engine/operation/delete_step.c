@@ -5,21 +5,16 @@
 #include "engine/base/str.h"
 #include "engine/operation/private.h"
 
-/* Under which name State has it now. */
+/* The name under which State has the old object now; NULL: it is the one in force. */
 static const char *deposed_of(const struct node *node)
 {
     return node->deposed ? node->deposed : operation_change(node)->deposed;
 }
 
-static enum ledger_when when_of(const struct node *node)
-{
-    return node->binding && operation_ops(node)->flags & RUNTIME_IS_RECORDED ? LEDGER_NOW
-                                                                             : LEDGER_SOON;
-}
-
 /* ---- When it is gone ---- */
 
-/* What goes last and was in it: it went with it, and nobody may have the right to look any more. */
+/* The object took along what was in it. Of that, the resources that go last are dropped from State
+ * now: later nobody may have the right to look at them any more. */
 static size_t drop_content(const struct operation *operation, const struct node *node,
                            struct ledger_change *changes)
 {
@@ -36,7 +31,8 @@ static size_t drop_content(const struct operation *operation, const struct node 
     return n;
 }
 
-/* Its replacement comes next: where the world is asked what is ours, State goes on naming it. */
+/* The new object of a replacement is made next. Unless its runtime creates blindly, State keeps an
+ * intent of it, so that it is found after a crash. */
 static bool is_to_be_made_anew(const struct node *node)
 {
     const struct plan_change *change = operation_change(node);
@@ -45,27 +41,8 @@ static bool is_to_be_made_anew(const struct node *node)
            !(operation_ops(node)->flags & RUNTIME_CREATES_BLINDLY);
 }
 
-static const struct record *intent_of(const struct operation *operation, const struct node *node)
-{
-    const struct plan_change *change = operation_change(node);
-    _cleanup_value_ const struct value *dependencies =
-        operation_dependencies(operation, node->index);
-    _cleanup_value_ const struct value *attributes =
-        operation_intended(change->step->attributes, change->resource->attributes);
-    _cleanup_value_ const struct value *extensions =
-        operation_intended(change->step->extensions, change->resource->extensions);
-
-    return record_new(&(struct record){.status = RECORD_INTENT,
-                                       .id = change->id,
-                                       .type = change->type,
-                                       .attributes = attributes,
-                                       .extensions = extensions,
-                                       .dependencies = dependencies,
-                                       .revision = operation->how.revision,
-                                       .action = PLAN_REPLACE});
-}
-
-/* is_gone: from the world, with what was in it; else it is only forgotten. */
+/* State drops the object. is_gone: it is gone from the world, with what was in it; otherwise State
+ * only forgets it. */
 static void drop(struct operation *operation, struct node *node, bool is_gone)
 {
     _cleanup_free_ struct ledger_change *changes =
@@ -76,63 +53,17 @@ static void drop(struct operation *operation, struct node *node, bool is_gone)
     if (is_gone)
         n = drop_content(operation, node, changes);
     if (is_gone && is_to_be_made_anew(node)) {
-        intent = intent_of(operation, node);
+        intent = operation_intent(node, PLAN_REPLACE);
         changes[n++] = (struct ledger_change){.put = intent};
     } else {
         changes[n++] =
             (struct ledger_change){.id = operation_change(node)->id, .deposed = deposed_of(node)};
     }
-    /* What cannot be stored yet is kept by the ledger, and nothing new begins. */
-    ledger_land(operation->ledger, changes, n, when_of(node), NULL);
+    /* An error is not lost: the ledger keeps what it could not store, and nothing new begins. */
+    ledger_land(operation->ledger, changes, n, operation_ledger_when(node), NULL);
 }
 
 /* ---- The step ---- */
-
-/* A step is applied once: what was tried, and failed, is planned again before it is tried again. */
-static int plan_anew(struct operation *operation, struct node *node, const struct record *record,
-                     struct error *error)
-{
-    struct planned planned = {0};
-    int r;
-
-    if (operation_change(node)->resource)
-        r = operation_plan_removal(operation, node, record, &planned, error);
-    else
-        r = operation_plan_one(operation, node, NULL, true, &planned, error);
-    if (r >= 0) {
-        struct runtime_step **to = planned.removal ? &node->removal : &node->step;
-
-        plan_step_free(*to);
-        *to = planned.removal ? TAKE(planned.removal) : TAKE(planned.step);
-        node->needs_removal_plan = false;
-    }
-    planned_done(&planned);
-    return r;
-}
-
-/* Whether it has to be replaced at all is known only now. */
-static int plan_replacement_anew(struct operation *operation, struct node *node,
-                                 const struct record *record, struct error *error)
-{
-    struct planned planned = {0};
-    int r = operation_plan_one(operation, node, record, true, &planned, error);
-
-    if (r >= 0) {
-        node->stays = planned.action != PLAN_REPLACE;
-        node->step = TAKE(planned.step);
-        node->removal = TAKE(planned.removal);
-    }
-    planned_done(&planned);
-    return r;
-}
-
-static bool is_to_be_planned_anew(const struct node *node)
-{
-    const struct plan_change *change = operation_change(node);
-
-    return change->action == PLAN_REPLACE && !change->create_first &&
-           node->operation->step_changes[node->index].has_unknown && !node->step;
-}
 
 /* NULL: nothing is to be done in the world. */
 static struct runtime_step *step_of(const struct node *node)
@@ -143,7 +74,7 @@ static struct runtime_step *step_of(const struct node *node)
         return node->step;
     if (change->action == PLAN_REPLACE)
         return node->removal ? node->removal : change->removal;
-    /* What goes on under another id is only forgotten, whatever its step says. */
+    /* An object that goes on under another id has a step to delete it, and is only forgotten. */
     return change->step && change->step->action == change->action ? change->step : NULL;
 }
 
@@ -174,7 +105,7 @@ static int send(struct operation *operation, struct node *node, struct runtime_s
     if (!calls_begin(calls, id, operation_now(operation)))
         return err_set(error, ERR_UNAVAILABLE, "UnderWay", "another change of it is under way");
     r = operation_ops(node)->apply(step, &call, outcome, error);
-    /* Before anybody else finds no call under way. */
+    /* State knows before the call counts as ended: nobody finds the record without the object. */
     if (r >= 0 && is_gone(outcome, step))
         drop(operation, node, true);
     calls_end(calls, id);
@@ -185,15 +116,17 @@ static int send(struct operation *operation, struct node *node, struct runtime_s
     return r;
 }
 
-/* After a conflict: what is there may be another object by now, or nobody's to delete. 1: nothing
- * is to be done any more. */
+/* After a conflict: another object may have the name by now, or the object is not ours any more.
+ * 1: nothing is to be done any more. */
 static int look_whether_it_is_ours(struct operation *operation, struct node *node,
                                    const struct record *record, struct error *error)
 {
     struct error problem = {0};
 
-    if (plan_anew(operation, node, record, &problem) < 0)
-        return problem.code == ERR_CONFLICT ? error->code : err_copy(error, &problem);
+    if (operation_plan_removal_anew(operation, node, record, &problem) < 0)
+        return problem.code == ERR_CONFLICT && !str_equal(problem.reason, PLAN_STALE)
+                   ? error->code
+                   : err_copy(error, &problem);
     return is_left(step_of(node)) ? 1 : error->code;
 }
 
@@ -208,7 +141,7 @@ static int look(struct operation *operation, struct node *node, const struct rec
     return r < 0 ? r : operation_ops(node)->read(session, &target, &call, outcome, error);
 }
 
-/* step: NULL where it is left alone. One without a uid found nothing there. */
+/* step: NULL if the object is left alone. A step without a uid: there is no object. */
 static enum walk_verdict forget(struct operation *operation, struct node *node,
                                 const struct runtime_step *step)
 {
@@ -226,8 +159,8 @@ static enum walk_verdict wait_for_end(struct node *node, struct walk_visit *visi
     return operation_park(node, visit);
 }
 
-/* Its object goes on under another id of the Spec. That may have become known only when that one
- * was applied: its planning failed at first, say. */
+/* The object goes on under another id of the Spec. This may be known only after that resource was
+ * applied, because it could not be planned at first. */
 static bool is_renamed(const struct operation *operation, const struct node *node,
                        const struct runtime_step *step)
 {
@@ -235,17 +168,16 @@ static bool is_renamed(const struct operation *operation, const struct node *nod
            strmap_get(&operation->applied_uids, step->uid);
 }
 
-/* Planned anew, it has to wait: it is planned once more, later. */
+/* The deletion was planned anew, and the runtime deferred it: it is planned once more, later. */
 static enum walk_verdict defer(struct node *node, const struct runtime_step *step,
                                struct walk_visit *visit, struct error *error)
 {
-    operation_set_deferred(step->reason, error);
+    operation_set_deferred(node, step->reason, error);
     node->needs_removal_plan = true;
     return operation_retry(node, visit, error);
 }
 
-/* The half of a replacement that takes the old object away, where the other half found that it does
- * not have to be replaced. */
+/* The old object of a replacement stays: the other half found that nothing has to be replaced. */
 static bool is_needless(const struct node *node)
 {
     const struct plan_change *change = operation_change(node);
@@ -297,24 +229,21 @@ enum walk_verdict operation_delete_step(struct operation *operation, struct node
     struct plan_change *change = operation_change(node);
     _cleanup_(record_unref_p) const struct record *record =
         ledger_get(operation->ledger, change->id, deposed_of(node));
-    bool is_unplanned = !change->resource && change->error && !node->step;
     int r;
 
     if (!record)
-        return WALK_DONE; /* it went with what it was in */
+        return WALK_DONE; /* the object that it was in took it along */
     if (change->error && !operation_may_heal(change->error)) {
         err_copy(error, change->error);
         return WALK_FAILED;
     }
     if (change->action == PLAN_DEFERRED) {
-        operation_set_deferred(change->reason, error);
+        operation_set_deferred(node, change->reason, error);
         return WALK_FAILED;
     }
     r = ledger_check(operation->ledger, error);
-    if (r >= 0 && (node->needs_removal_plan || is_unplanned))
-        r = plan_anew(operation, node, record, error);
-    if (r >= 0 && is_to_be_planned_anew(node))
-        r = plan_replacement_anew(operation, node, record, error);
+    if (r >= 0)
+        r = operation_due_removal(operation, node, record, error);
     if (r < 0)
         return operation_retry(node, visit, error);
     if (is_needless(node))

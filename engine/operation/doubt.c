@@ -1,5 +1,4 @@
 /* Creations whose outcome was never told. */
-#include "engine/base/str.h"
 #include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 
@@ -25,7 +24,8 @@ static int find(struct operation *operation, struct node *node, const struct rec
     return r < 0 ? r : operation_ops(node)->read(session, &target, &call, outcome, error);
 }
 
-/* What was found is ours, as it is. Where a secret went in, it is secret in what came out. */
+/* The object that was found is ours, and is recorded as it is. Values that were secret in the
+ * attributes are marked as secret in the result. */
 static int land_found(struct operation *operation, const struct record *record,
                       const struct runtime_outcome *outcome, const struct record **ret,
                       struct error *error)

@@ -1,13 +1,11 @@
 /* Making a resource, and what State is told before and after. */
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "engine/base/str.h"
 #include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 
 #define CALL_ID_SIZE 64
-/* ms that a call which has ended for us may still be at work on the other side. */
+/* ms that the other side may go on working for a call which we have given up. */
 #define EFFECT_GRACE 60000
 
 static bool is_blind(const struct node *node)
@@ -15,56 +13,28 @@ static bool is_blind(const struct node *node)
     return operation_ops(node)->flags & RUNTIME_CREATES_BLINDLY;
 }
 
-static enum ledger_when when_of(const struct node *node)
-{
-    return operation_ops(node)->flags & RUNTIME_IS_RECORDED ? LEDGER_NOW : LEDGER_SOON;
-}
-
-/* ---- The step ---- */
-
-static int plan_anew(struct operation *operation, struct node *node, struct error *error)
-{
-    const struct record *prior = ledger_get(operation->ledger, operation_change(node)->id, NULL);
-    struct planned planned = {0};
-    bool is_replaced = false;
-    int r = operation_settle_doubt(operation, node, &prior, error);
-
-    if (r >= 0)
-        r = operation_plan_one(operation, node, prior, true, &planned, error);
-
-    if (r >= 0) {
-        plan_step_free(node->step);
-        node->step = TAKE(planned.step);
-        node->needs_plan = false;
-        is_replaced = planned.action == PLAN_REPLACE && !node->is_delete_sent;
-    }
-    planned_done(&planned);
-    record_unref(prior);
-    if (is_replaced && operation_change(node)->action != PLAN_REPLACE)
-        return err_set(error, ERR_CONFLICT, "PlanStale",
-                       "it has to be replaced, which was not known when it was planned: the next "
-                       "plan does so");
-    return r;
-}
-
-int operation_due_step(struct operation *operation, struct node *node, struct runtime_step **ret,
-                       struct error *error)
-{
-    const struct plan_change *change = operation_change(node);
-    bool was_planned = change->step && !change->has_unknown;
-    int r = 0;
-
-    if (node->needs_plan || (!node->step && !was_planned))
-        r = plan_anew(operation, node, error);
-    if (r < 0)
-        return r;
-    *ret = node->step ? node->step : change->step;
-    return 0;
-}
-
 /* ---- Records ---- */
 
-/* What is recorded of it, whatever becomes of it. dependencies: the caller's reference. */
+/* A creation that is half of a replacement is recorded as the replacement: by this operation, or by
+ * an earlier one of the revision, which did not come to its end. */
+static enum plan_action done_by(const struct node *node, const struct runtime_step *step)
+{
+    const struct operation *operation = node->operation;
+    _cleanup_(record_unref_p) const struct record *known = NULL;
+
+    if (step->action != PLAN_CREATE)
+        return step->action;
+    if (operation_change(node)->action == PLAN_REPLACE)
+        return PLAN_REPLACE;
+    known = ledger_get(operation->ledger, operation_change(node)->id, NULL);
+    return known && known->status != RECORD_APPLIED && known->action == PLAN_REPLACE &&
+                   known->revision == operation->how.revision
+               ? PLAN_REPLACE
+               : PLAN_CREATE;
+}
+
+/* What State has of a resource whatever becomes of the call. dependencies: the caller's reference.
+ */
 static struct record describe(const struct node *node, const struct runtime_step *step,
                               const struct value *dependencies)
 {
@@ -76,7 +46,7 @@ static struct record describe(const struct node *node, const struct runtime_step
                            .extensions = step->extensions,
                            .dependencies = dependencies,
                            .revision = node->operation->how.revision,
-                           .action = step->action};
+                           .action = done_by(node, step)};
 }
 
 static int land(struct node *node, const struct record *like, struct error *error)
@@ -84,7 +54,7 @@ static int land(struct node *node, const struct record *like, struct error *erro
     _cleanup_(record_unref_p) const struct record *record = record_new(like);
     struct ledger_change change = {.put = record};
 
-    return ledger_land(node->operation->ledger, &change, 1, when_of(node), error);
+    return ledger_land(node->operation->ledger, &change, 1, operation_ledger_when(node), error);
 }
 
 /* ---- Before ---- */
@@ -97,12 +67,7 @@ static bool makes_room(const struct node *node, const struct runtime_step *step)
            !node->deposed;
 }
 
-static int64_t wall_clock(const struct operation *operation)
-{
-    return operation->config.clock->now(operation->config.clock);
-}
-
-/* ms that a call may take: a step without a limit has what is left of the operation's time. */
+/* ms that the call of a step may take: its own limit, or what is left of the operation's time. */
 static int64_t time_of(struct operation *operation, const struct runtime_step *step)
 {
     struct runtime_call call = operation_call(operation);
@@ -116,7 +81,7 @@ static int64_t time_of(struct operation *operation, const struct runtime_step *s
 static void mark_call(struct operation *operation, const struct node *node,
                       const struct runtime_step *step, char id[CALL_ID_SIZE], struct record *record)
 {
-    int64_t now = wall_clock(operation);
+    int64_t now = operation_wall_clock(operation);
 
     snprintf(id, CALL_ID_SIZE, "%lld-%lld-%u", (long long)operation->config.epoch, (long long)now,
              node->index);
@@ -126,17 +91,8 @@ static void mark_call(struct operation *operation, const struct node *node,
     record->call.until = now + time_of(operation, step) + EFFECT_GRACE;
 }
 
-/* The recorded object goes on under a name of its own, so that the id is free for another. */
-static struct ledger_change depose(struct operation *operation, struct node *node)
-{
-    struct record moved = *operation_change(node)->record;
-
-    node->deposed = operation_name_deposed(operation, node);
-    moved.deposed = node->deposed;
-    return (struct ledger_change){.put = record_new(&moved)};
-}
-
-/* Durable before the call. A world that can be asked what is ours was told by an intent. */
+/* Records that a create begins, durably, before it is sent. Where objects can be found again, the
+ * intent is there already. */
 static int record_begin(struct operation *operation, struct node *node,
                         const struct runtime_step *step, struct error *error)
 {
@@ -151,7 +107,7 @@ static int record_begin(struct operation *operation, struct node *node,
     int r;
 
     if (makes_room(node, step))
-        changes[n++] = depose(operation, node);
+        changes[n++] = (struct ledger_change){.put = operation_depose(operation, node)};
     if (is_blind(node) && step->action == PLAN_CREATE)
         mark_call(operation, node, step, call_id, &record);
     else if (known && !n)
@@ -165,56 +121,6 @@ static int record_begin(struct operation *operation, struct node *node,
 
 /* ---- After ---- */
 
-static void add_storable(struct value_builder *b, const struct value *value);
-
-static void add_members(struct value_builder *b, const struct value *object)
-{
-    for (size_t i = 0; i < value_count(object); i++) {
-        size_t length = 0;
-        const char *key = value_member_key(object, i, &length);
-
-        value_key_n(b, key, length);
-        add_storable(b, value_member(object, i));
-    }
-}
-
-static void add_items(struct value_builder *b, const struct value *array)
-{
-    for (size_t i = 0; i < value_count(array); i++)
-        add_storable(b, value_at(array, i));
-}
-
-static void add_storable(struct value_builder *b, const struct value *value)
-{
-    if (!value_has_unknown(value)) {
-        value_add(b, value);
-        return;
-    }
-    if (value_is(value, VALUE_UNKNOWN)) {
-        value_add_null(b);
-        return;
-    }
-    value_begin_like(b, value);
-    if (value_is(value, VALUE_OBJECT))
-        add_members(b, value);
-    else
-        add_items(b, value);
-    value_end(b);
-}
-
-const struct value *operation_storable(const struct value *value)
-{
-    _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
-    const struct value *storable = NULL;
-
-    if (!value_has_unknown(value))
-        return value_ref(value);
-    b = value_builder_new();
-    add_storable(b, value);
-    value_builder_finish(b, &storable, NULL);
-    return storable;
-}
-
 static void take_observation(struct record *record, const struct runtime_outcome *outcome,
                              bool is_authority)
 {
@@ -224,7 +130,7 @@ static void take_observation(struct record *record, const struct runtime_outcome
     record->memory = outcome->memory;
 }
 
-/* Where a secret went in, it is secret in what came out. */
+/* Values that are secret in the attributes are marked as secret in the result. */
 static int land_marked(struct node *node, struct record *record, struct error *error)
 {
     _cleanup_value_ const struct value *known = operation_storable(record->result);
@@ -244,16 +150,17 @@ static bool was_applied_before(const struct operation *operation, const struct n
     return known && known->status == RECORD_APPLIED;
 }
 
-/* An earlier call, whose answer was lost, may still take effect: its intent says so. */
+/* The intent says until when an earlier call, whose answer was lost, may take effect. */
 static bool may_still_land(const struct operation *operation, const struct node *node)
 {
     _cleanup_(record_unref_p) const struct record *known =
         ledger_get(operation->ledger, operation_change(node)->id, NULL);
 
-    return known && known->status == RECORD_INTENT && wall_clock(operation) < known->call.until;
+    return known && known->status == RECORD_INTENT &&
+           operation_wall_clock(operation) < known->call.until;
 }
 
-/* Nothing came of a create: State is as it was before. */
+/* A create changed nothing: State gets back what it had before. */
 static int land_nothing(struct operation *operation, struct node *node, struct error *error)
 {
     const struct plan_change *change = operation_change(node);
@@ -274,10 +181,10 @@ static int land_nothing(struct operation *operation, struct node *node, struct e
         changes[n++] = (struct ledger_change){.id = change->id, .deposed = node->deposed};
         node->deposed = NULL;
     }
-    return ledger_land(operation->ledger, changes, n, when_of(node), error);
+    return ledger_land(operation->ledger, changes, n, operation_ledger_when(node), error);
 }
 
-/* What the call did may be there, or may be yet: what was recorded before it stays. */
+/* The call may have taken effect, or may do so yet: the record from before it stays. */
 static int land_doubt(struct operation *operation, struct node *node,
                       const struct runtime_outcome *outcome, struct error *error)
 {
@@ -290,12 +197,12 @@ static int land_doubt(struct operation *operation, struct node *node,
     record = *known;
     if (outcome->until)
         record.call.until = outcome->until;
-    else if (record.call.until < wall_clock(operation) + EFFECT_GRACE)
-        record.call.until = wall_clock(operation) + EFFECT_GRACE;
+    else if (record.call.until < operation_wall_clock(operation) + EFFECT_GRACE)
+        record.call.until = operation_wall_clock(operation) + EFFECT_GRACE;
     return land(node, &record, error);
 }
 
-/* It failed, and something is there. */
+/* The call failed, and an object is there. */
 static int land_partial(struct operation *operation, struct node *node,
                         const struct runtime_step *step, const struct runtime_outcome *outcome,
                         struct error *error)
@@ -348,8 +255,8 @@ int operation_confirm(struct operation *operation, struct node *node,
 
 /* ---- The call ---- */
 
-/* What could not be stored yet is kept by the ledger, and nothing new begins: so the call counts.
- */
+/* An error of the ledger is not the call's: the ledger keeps what it could not store, and nothing
+ * new begins. */
 static int send(struct operation *operation, struct node *node, struct runtime_step *step,
                 struct runtime_outcome *outcome, struct error *error)
 {
@@ -357,6 +264,7 @@ static int send(struct operation *operation, struct node *node, struct runtime_s
     int r = operation_ops(node)->apply(step, &call, outcome, error);
 
     if (r < 0) {
+        node->is_in_doubt = node->is_in_doubt || outcome->certainty == OUTCOME_IN_DOUBT;
         land_failure(operation, node, step, outcome, NULL);
         return r;
     }

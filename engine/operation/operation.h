@@ -7,22 +7,23 @@
  *   operation_apply()   carries it out: intents into State, then step by step
  *
  * An operation has no thread: it is a task of the executor, and costs nothing
- * while it waits for the world. on_change tells whoever owns it that it is
- * planned, or has ended; how it goes on in between is there to be asked.
+ * while it waits for the world. on_change tells its owner that it is planned,
+ * or has ended. In between the owner can ask how it goes on.
  *
  *   NEW -> PLANNING -> PLANNED -> RUNNING <-> PARKED -> ENDED
  *
  * operation_cancel() ends it at once: nothing new begins, and what is not done
- * is CANCELLED. Calls in flight come to their end by themselves, and land in
- * the ledger; an operation that is planned meanwhile finds them there.
+ * is CANCELLED. Calls in flight come to their end by themselves, and their
+ * outcomes land in the ledger. An operation that is planned meanwhile finds
+ * them there.
  *
  * Killed at any point and begun again, an operation ends in the same place:
  * State is written before the first create and before deletes, and what it
  * says is checked against the world each time. Begun again under the same
  * revision, its time counts on.
  *
- * One that is parked may be freed for the memory that it holds, after a
- * ledger_flush(), and begun again later: that is the same, without a kill.
+ * A parked operation may be freed for its memory, after a ledger_flush(), and
+ * begun again later, as after a kill.
  *
  * Thread-safe. What is returned is borrowed, and as long as the operation
  * unless said otherwise.
@@ -32,6 +33,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/executor/executor.h"
+#include "engine/plan/approved.h"
 #include "engine/plan/plan.h"
 #include "engine/runtime.h"
 #include "engine/spec/spec.h"
@@ -53,19 +55,20 @@ struct operation_config {
     struct runtime *const *runtimes;
     size_t n_runtimes;
     const struct permit *permit; /* asked before every change; NULL: allowed */
-    struct runtime_scope scope;  /* copied; identity_leaves is the operation's own to say */
+    struct runtime_scope scope;  /* copied; identity_leaves is set by the operation */
     int64_t epoch;               /* of the leader */
     unsigned parallelism;        /* calls at once, of each runtime */
     int64_t timeout;             /* ms without progress, not counting calls in flight */
     struct cancel *cancel;       /* for operation_new() alone */
+    struct approved_plan *approved; /* what may be carried out; a reference is taken. NULL: all */
 
-    /* It is PLANNED, or ENDED. Posts and returns: it runs on the executor's threads, and must not call
-     * the operation. Not after operation_free(). May be NULL. */
+    /* It is PLANNED, or ENDED. Posts and returns: it runs on the executor's threads, and must not
+     * call the operation. Not after operation_free(). May be NULL. */
     void (*on_change)(void *arg);
-    /* It is PARKED, and holds about so many bytes; 0: it is not any more. Otherwise as on_change. */
+    /* It is PARKED, and holds about so many bytes; 0: it is not any more. Else as on_change. */
     void (*on_park)(void *arg, size_t bytes);
     void *arg;
-    /* A call has landed whose operation had been ended before: the Spec is worth a look. From any
+    /* A call has landed after its operation had ended: the Spec should be looked at. From any
      * thread, as long as the executor lives. May be NULL. */
     void (*on_landed)(void *arg, const struct spec_key *key);
     void *landed_arg;
@@ -73,10 +76,31 @@ struct operation_config {
 
 struct operation;
 
+/*
+ * With an approved plan nothing is done that it does not have. It is compared when the changes are
+ * planned: where any is stale, the operation is PLANNED with ERR_CONFLICT PlanStale, cannot be
+ * applied, and has changed nothing in the world. A step that has to be planned anew when it is due
+ * is compared again: then nothing new begins, what is under way comes to its end, and the operation
+ * ENDS with PlanStale.
+ *
+ * A plan that is to be approved is made without an approved plan: an operation that has one shows
+ * what it does not cover as deferred, and an approval of that would never cover it.
+ *
+ * What could not be planned when the plan was approved is not done: it is RESULT_DEFERRED with this
+ * reason, and so is the operation's error, if nothing worse happened. Another plan has to be
+ * approved for it.
+ */
+#define OPERATION_NEEDS_APPROVAL "ApprovalNeeded"
+
+/* The reason of a change that FAILED with ERR_CONFLICT, because it could not be looked at when it
+ * was planned, and has to be replaced. The operation has no steps for that; the next one has, and
+ * what was approved holds for it. */
+#define OPERATION_NEEDS_PLAN "PlanNeeded"
+
 /* Opens State, which blocks. Errors: ledger_open()'s. */
 int operation_new(const struct operation_config *config, struct operation **ret,
                   struct error *error);
-/* Cancels what is not ended; visits under way go on, and hold what they need. */
+/* Cancels the operation, unless it has ended. Visits under way go on, and hold what they need. */
 void operation_free(struct operation *operation);
 DEFINE_CLEANUP(struct operation *, operation_free)
 
@@ -86,8 +110,15 @@ struct ledger *operation_ledger(struct operation *operation);
  * has is to go. */
 void operation_plan(struct operation *operation, struct spec *spec);
 
-/* From PLANNED on; NULL: it could not be made. Problems of single resources are in their changes. */
+/* From PLANNED on; NULL: it could not be made. Problems of single resources are in their changes.
+ * Of a stale plan it is what would be done now. */
 const struct plan *operation_get_plan(struct operation *operation);
+
+/* Bytes that it holds, about. PLANNED. */
+size_t operation_memory(struct operation *operation);
+/* Bytes that an operation is likely to hold once it is planned, by the larger of what is wanted and
+ * what State has. spec: NULL, where all is to go; ledger: NULL, where it is not open yet. */
+size_t operation_estimate(const struct spec *spec, struct ledger *ledger);
 
 struct operation_apply {
     int64_t revision;
@@ -101,11 +132,11 @@ void operation_apply(struct operation *operation, const struct operation_apply *
 void operation_cancel(struct operation *operation, const char *reason);
 
 enum operation_phase operation_phase(struct operation *operation);
-/* Blocks until it is PLANNED or ENDED, whichever it is on its way to. For tests and command lines. */
+/* Blocks until it is PLANNED or ENDED, whichever is next. For tests and command lines. */
 enum operation_phase operation_wait(struct operation *operation);
 
-/* Of planning, when PLANNED; of the whole, when ENDED. 0: it succeeded. Else what stands for it in a
- * condition; the results tell of each. */
+/* When PLANNED: the error of planning; when ENDED: of the whole. 0: it succeeded. The error stands
+ * for all; the results tell of each change. */
 int operation_error(struct operation *operation, struct error *error);
 
 /* ---- Results ---- */
@@ -123,7 +154,9 @@ enum result_status {
 /* How it goes with one change of the plan. */
 struct operation_result {
     const struct plan_change *change;
-    enum plan_action action;  /* what was done, where that is another than was planned */
+    enum plan_action action;  /* what was done, perhaps not what was planned: by this operation, or
+                                 by an earlier one of the same revision, which was killed. Deletions
+                                 before a kill are not told: State has no record of them */
     enum result_status status;
     bool is_waiting;          /* PENDING: begun, and waiting for the world: error says for what */
     const struct error *error; /* why not; NULL: none */

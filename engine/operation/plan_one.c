@@ -1,7 +1,4 @@
 /* What is to be done to one resource. */
-#include <stdlib.h>
-
-#include "engine/base/str.h"
 #include "engine/operation/private.h"
 
 void planned_done(struct planned *planned)
@@ -24,7 +21,7 @@ static int ask(struct operation *operation, struct node *node, const struct runt
 
 /* ---- What leaves ---- */
 
-/* The object of a record that is to go. */
+/* Plans the deletion of a recorded object. */
 static int plan_removal(struct operation *operation, struct node *node, enum target_part part,
                         const struct record *record, const struct observation *hint,
                         struct runtime_step **ret, struct error *error)
@@ -35,7 +32,8 @@ static int plan_removal(struct operation *operation, struct node *node, enum tar
     return ask(operation, node, &target, hint, ret, error);
 }
 
-/* What was replaced goes even where what leaves stays. */
+/* With `prune` off, a resource that leaves the Spec stays in the world. An object that was replaced
+ * is deleted all the same. */
 static bool is_left_alone(const struct operation *operation, const struct record *record)
 {
     return operation->spec && !operation->spec->policy.prune && !record->deposed;
@@ -47,7 +45,7 @@ static int plan_leaving(struct operation *operation, struct node *node, const st
     int r;
 
     if (!record)
-        return 0; /* what it stood for was never made */
+        return 0; /* its object was never made */
     if (is_left_alone(operation, record)) {
         ret->action = PLAN_FORGET;
         return 0;
@@ -62,7 +60,7 @@ static int plan_leaving(struct operation *operation, struct node *node, const st
 
 /* ---- What is wanted ---- */
 
-/* It cannot become as wanted: the two halves of its replacement. */
+/* The object cannot be changed into what is wanted: plans the two halves of its replacement. */
 static int plan_replacement(struct operation *operation, struct node *node,
                             const struct runtime_target *target, struct planned *ret,
                             struct error *error)

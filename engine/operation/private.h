@@ -2,8 +2,27 @@
  * Shared by the files of this folder.
  *
  * An operation has two stages, planning and carrying out, and each is a walk:
- * over the Spec's resources (and what leaves), then over the steps. Its lock is
- * held for its own fields alone, never while a runtime or the ledger works.
+ * over the changes (the Spec's resources, and what leaves), then over the
+ * steps. Its lock is held for its own fields alone, never while a runtime or
+ * the ledger works.
+ *
+ * The files, in an order in which they can be read:
+ *
+ *   operation.c      the owner's functions
+ *   run.c            phases and stages: what the executor runs
+ *   session.c        sessions with runtimes
+ *   relate.c         the list of changes, and the edges among them
+ *   planning.c       a visit of the planning walk;  plan_one.c: one change;
+ *                    target.c, resolve.c: what a runtime is told of a resource
+ *   conclude_plan.c  what only the whole plan tells;  approved.c: whether it is
+ *                    what was approved
+ *   begin.c          what State has to know first;  records.c, head.c: how State
+ *                    is told
+ *   carry_out.c      a visit of a step;  apply_step.c, delete_step.c: the two
+ *                    kinds;  due.c: planned anew;  make.c: the call;  doubt.c:
+ *                    creates whose outcome is not known
+ *   results.c        what became of each change
+ *   memory.c         what it all holds
  */
 #ifndef ENGINE_OPERATION_PRIVATE_H
 #define ENGINE_OPERATION_PRIVATE_H
@@ -27,28 +46,31 @@ struct binding {
     struct error *error; /* why it could not be opened */
 };
 
-/* What is known of one change while the operation lives. Written by visits of its own, which are
- * one at a time; what others read is under the lock. */
+/* One change while the operation lives. Its visits, one at a time, write the fields. The fields
+ * that others read as well are under the lock. */
 struct node {
     struct operation *operation;
     uint32_t index;
+    unsigned failures;              /* in a row, of those that may heal */
     struct binding *binding;        /* NULL: no runtime of its type */
     struct observation hint;        /* of prefetch() */
     const struct value *attributes; /* as last resolved; a reference. Under the lock */
     const struct value *extensions; /* likewise */
     const struct value *live;       /* as last seen, whole; a reference. Under the lock */
     bool is_read;                   /* for references, at the moment. Under the lock */
-    bool lets_go;                   /* parked, and what depends on it goes on. Under the lock */
-    bool is_applied;                /* by this operation, or found as wanted */
+    bool lets_go;                   /* it is parked, and its dependents go on. Under the lock */
+    bool is_applied;                /* this operation applied it, or found it as wanted */
     bool is_delete_sent;
-    bool needs_plan;                /* what was planned does not hold any more, or was tried */
-    bool needs_removal_plan;        /* likewise, of the object that is to go */
-    unsigned failures;              /* in a row, that waiting may mend */
-    const char *deposed;            /* what its recorded object is called while it makes room; arena */
-    struct runtime_step *step;      /* owned: planned anew when it was due; NULL: as the plan has it */
-    struct runtime_step *removal;   /* likewise, of the object that a replacement takes away */
-    bool stays;                     /* planned anew, it does not have to be replaced */
-    const struct plan_change *content; /* a resource of the Spec that would go with it; or NULL */
+    bool is_in_doubt;               /* a call that makes it got no answer: it may have had effect */
+    bool needs_plan;                /* its step was tried, or does not hold any more */
+    bool needs_removal_plan;        /* likewise, for the step that deletes */
+    bool needs_approval;            /* it is DEFERRED, and the approved plan does not cover it */
+    bool is_compared_later;         /* with the approved plan: when it is planned anew */
+    bool stays;                     /* its old object stays: planned anew, it is not replaced */
+    const char *deposed;            /* the name that its old object got to make room; arena */
+    struct runtime_step *step;      /* owned: planned anew when it was due; NULL: the change's */
+    struct runtime_step *removal;   /* likewise, for the old object of a replacement */
+    const struct plan_change *content; /* a resource of the Spec that is in it; or NULL */
     struct runtime_subscription *subscription;
 };
 
@@ -72,18 +94,19 @@ struct operation {
     pthread_cond_t changed;
     enum operation_phase phase;
     enum stage stage;
-    size_t n_begun, n_done; /* of the pieces of work that come before a stage's walk */
+    size_t n_begun, n_done; /* pieces of work that come before the walk of the stage */
     struct error error;
+    struct error stale; /* that what is planned now is not what was approved; its code 0: it is */
 
     struct spec *spec; /* NULL: nothing is wanted */
     struct plan *plan;
-    bool is_planned; /* whole, and without an error of the whole */
+    bool is_planned; /* the plan is whole: it can be shown, stale or not */
     struct node *nodes; /* of the plan's changes */
     struct ledger_records records; /* when planning began */
     struct operation_results results; /* under the lock */
     struct step_change *step_changes; /* of each change: rank and last, from planning on */
     struct edges planned, recorded;   /* among changes: from the Spec, from State */
-    struct edges inside;              /* the node is in the dependency, and goes with it */
+    struct edges inside;              /* the node is in the dependency, and is deleted with it */
     struct ledger_records applied;    /* when everything was applied, before anything is deleted */
     struct strmap applied_uids;       /* of the Spec's resources among them */
 
@@ -92,18 +115,21 @@ struct operation {
     uint16_t *groups;
     struct walk *walk; /* of the stage */
     struct operation_apply how;
-    bool continues;        /* what another operation began under the same revision */
-    int64_t progressed_at; /* ms, monotonic; of what it continues, perhaps long before it began */
-    int64_t excused;       /* ms: the longest call since then that came to nothing; not counted */
-    int64_t active_at;     /* likewise; since then it has been at work itself: what calls have time from */
-    size_t memory;         /* what it holds, by operation_measure(), when so many changes had ended: */
+    bool continues;        /* another operation began under the same revision, and did not end */
+    bool counts_earlier;   /* results tell what earlier operations of the revision did, too */
+    int64_t progressed_at; /* ms, monotonic: the last progress; of one that it continues, too */
+    int64_t excused;       /* ms, not counted: the longest call since then that made no progress */
+    int64_t active_at;     /* ms, monotonic: at work last; calls have their time from then */
+    size_t memory;         /* what it holds, by operation_measure(), when so many had ended: */
     size_t n_measured;     /* SIZE_MAX: never */
     size_t n_ended, n_waiting;
     uint32_t waits_for; /* a change that waits, or STEP_NONE */
 };
 
-/* ---- operation.c ---- */
+/* ---- session.c ---- */
 
+void operation_make_bindings(struct operation *operation);
+void operation_free_bindings(struct operation *operation);
 int64_t operation_now(const struct operation *operation);
 /* Into the plan's arena, which visits share. */
 const char *operation_text(struct operation *operation, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -114,39 +140,60 @@ int operation_session(struct operation *operation, const struct node *node,
 const struct runtime_ops *operation_ops(const struct node *node);
 struct plan_change *operation_change(const struct node *node);
 
+/* ---- run.c ---- */
+
+/* The operation's task (executor.h). */
+struct task_answer operation_run(void *arg);
+/* The id of a change, for graphs; arg: the plan. */
+const char *operation_change_name(void *arg, uint32_t change);
+/* The walk over the steps. */
+void operation_begin_steps(struct operation *operation);
+/* All with the lock held. */
+void operation_set_phase(struct operation *operation, enum operation_phase phase);
+void operation_end_planning(struct operation *operation, const struct error *error);
+void operation_end(struct operation *operation, const struct error *error);
+
 /* ---- target.c ---- */
 
-/* What a runtime is told of a resource, as far as it is known: with its references resolved once
- * they are. Or of what leaves, as it is recorded. id and prior are borrowed. */
+/* What a runtime is told of a resource: with its references as far as they are resolved. A resource
+ * that leaves: as it is recorded. id and prior are borrowed. */
 struct runtime_target operation_target(struct node *node, const struct record *prior);
-/* An object that is recorded, and is to go. All is borrowed. */
+/* The target of a deletion. All is borrowed. */
 struct runtime_target operation_removal_target(const struct record *record);
 void operation_target_done(struct runtime_target *target); /* of operation_target() */
 #define _cleanup_target_ _cleanup_(operation_target_done)
 
 /* ---- relate.c: before planning ---- */
 
-/* Makes the plan's changes and nodes: the Spec's resources, then what leaves. */
+/* Makes the plan's changes and the nodes: for the Spec's resources, then for the records that
+ * leave. */
 void operation_list_changes(struct operation *operation);
-/* The Spec's resource that a record belongs to; NULL: it leaves. */
+/* The Spec's resource that a record belongs to; NULL: the record leaves. */
 const struct resource *operation_resource_of(const struct operation *operation,
                                              const struct record *record);
-/* What comes before what: the Spec's dependencies, the records', and the runtimes' relations. */
+/* Lists the edges: dependencies of the Spec and of the records, and what the runtimes relate. */
 int operation_relate(struct operation *operation, struct error *error);
 
 /* ---- planning.c ---- */
 
 /* A look at all targets of one runtime. */
 void operation_prefetch(struct operation *operation, struct binding *binding);
-/* The planning walk. ERR_INVALID CyclicDependency. */
-int operation_begin_planning(struct operation *operation, struct error *error);
 enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_visit *visit);
-/* What can be told only when all are planned, and the steps. */
+
+/* ---- conclude_plan.c ---- */
+
+/* What can be told only when all are planned: whether the approved plan holds, and the steps. */
 int operation_conclude_plan(struct operation *operation, struct error *error);
-/* The walk over the steps. */
-void operation_begin_steps(struct operation *operation);
 /* ERR_CONFLICT DeletionGuardTripped: it leaves, and a resource of the Spec would go with it. */
 int operation_guard_content(const struct node *node, struct error *error);
+
+/* ---- approved.c: nothing, where no approval is needed ---- */
+
+/* Before the steps are made: leaves out what the approved plan does not cover, and takes over the
+ * order of its replacements. */
+void operation_take_approved(struct operation *operation);
+/* With the steps: everything that would be done is what was approved. ERR_CONFLICT PlanStale. */
+int operation_check_approved(struct operation *operation, struct error *error);
 
 /* ---- plan_one.c ---- */
 
@@ -159,21 +206,22 @@ struct planned {
 };
 void planned_done(struct planned *planned);
 
-/* Plans one change with what is known now. prior: what State has of it, or NULL. is_due: all that it
- * comes after is applied. */
+/* Plans one change with what is known now. prior: what State has of the resource, or NULL. is_due:
+ * everything that it depends on is applied. */
 int operation_plan_one(struct operation *operation, struct node *node, const struct record *prior,
                        bool is_due, struct planned *ret, struct error *error);
-/* Plans, for a resource that is replaced, how its old object goes: ret->removal alone. */
+/* Plans only the deletion of the old object of a replacement: ret->removal. */
 int operation_plan_removal(struct operation *operation, struct node *node,
                            const struct record *old, struct planned *ret, struct error *error);
 
 /* ---- doubt.c ---- */
 
-/* Its creation was begun, and may still take effect. */
+/* The creation of the record's object was begun, and may still take effect. */
 bool operation_is_in_flight(const struct operation *operation, const struct record *record);
-/* Of a record whose creation was begun, and its outcome never told: what it is after a look. *record is
- * replaced; NULL: nothing is there. ERR_CONFLICT OutcomeUnknown: it may still be made, and is not
- * looked for yet; or it cannot be found, and the message says what a person has to do. */
+/* Settles a record whose creation was begun, and whose outcome was never told, by a look. *record
+ * is replaced; NULL: there is no object. ERR_CONFLICT OutcomeUnknown: the object may still be made,
+ * and is not looked for yet; or it cannot be found, and the message says what a person has to
+ * do. */
 int operation_settle_doubt(struct operation *operation, struct node *node,
                            const struct record **record, struct error *error);
 
@@ -184,74 +232,99 @@ int operation_settle_doubt(struct operation *operation, struct node *node,
 int operation_resolve(struct operation *operation, const struct value *value, bool is_due,
                       const struct value **ret, struct error *error);
 
+/* ---- records.c ---- */
+
+int64_t operation_wall_clock(const struct operation *operation);
+/* When what becomes of a node has to be durable. */
+enum ledger_when operation_ledger_when(const struct node *node);
+/* Array of the ids that a resource of the Spec comes after. */
+const struct value *operation_dependencies(const struct operation *operation, uint32_t change);
+/* A value that State can have: with null for what is not known, which nothing that was made should
+ * be any more. A reference; NULL stays NULL. */
+const struct value *operation_storable(const struct value *value);
+/* What State is told of a resource before it is made: the attributes as planned, or as written
+ * where the planned ones are not known yet. A reference. */
+const struct record *operation_intent(const struct node *node, enum plan_action action);
+/* The recorded object goes on under a name of its own, so that the id is free for another: its
+ * record, under that name. A reference. */
+const struct record *operation_depose(struct operation *operation, struct node *node);
+
 /* ---- begin.c ---- */
 
 /* Intents and what else State has to know before anything is changed. */
 int operation_record_intents(struct operation *operation, struct error *error);
-/* How a record is named that makes room for another of its id. */
-const char *operation_name_deposed(struct operation *operation, const struct node *node);
-/* Array of the ids that a resource of the Spec comes after. */
-const struct value *operation_dependencies(const struct operation *operation, uint32_t change);
-/* What an intent says of a resource: as planned, where that is known. A reference; or NULL. */
-const struct value *operation_intended(const struct value *planned, const struct value *written);
 
+/* ---- head.c ---- */
+
+enum moment { AT_BEGIN, AT_END, AT_SUCCESS };
+void operation_set_head(struct operation *operation, enum moment moment);
 /* ms without progress that an earlier operation under this revision, which did not come to its end,
  * had waited when it is continued now; negative: there was none. */
 int64_t operation_time_lost(struct operation *operation, int64_t revision);
-
+/* Whether an earlier operation of this Spec succeeded under this revision: it was killed after
+ * State was told, and before its owner was. */
+bool operation_was_done(struct operation *operation, int64_t revision);
 /* All steps have ended: State is told. The error: what stands for all that failed. */
 int operation_conclude(struct operation *operation, struct error *error);
 
 /* ---- carry_out.c ---- */
 
-/* *ret_is_progress: something was changed, or what was waited for has come to its end. What is found
- * as it was left is none, where an operation continues another: time would begin anew each time. */
+/* *ret_is_progress: something was changed, or something that was waited for has ended. Where an
+ * operation continues another, finding an object as that one left it is no progress: time would
+ * begin anew each time. */
 enum walk_verdict operation_step_visit(struct operation *operation, struct walk_visit *visit,
                                        bool *ret_is_progress);
 /* For walk_config. */
 void operation_on_end(void *arg, uint32_t step, enum walk_outcome outcome, uint32_t cause);
-/* What its result says was done, where that is not the whole of a replacement. */
+/* Sets the action that the result shows. That of a replacement stays, and so does that of a call
+ * whose answer was lost, if nothing is left to be done. */
 void operation_set_action(struct node *node, enum plan_action action);
-/* A step has ended: the barrier, or the other half of its change, may have waited for it alone.
- * Under the lock. */
+/* A step has ended: wakes the barrier and the other half of its change, which may have waited for
+ * it. Under the lock. */
 void operation_wake_waiting(struct operation *operation, uint32_t step);
 /* Parks the visit until the node's object changes, or for a while. */
 enum walk_verdict operation_park(struct node *node, struct walk_visit *visit);
-/* ERR_UNAVAILABLE Deferred. reason: of the runtime; or NULL. */
-int operation_set_deferred(const char *reason, struct error *error);
-/* An answer that is missing, or one that asks to try again: not a refusal. */
+/* ERR_UNAVAILABLE Deferred, or OPERATION_NEEDS_APPROVAL. reason: of the runtime; or NULL. */
+int operation_set_deferred(const struct node *node, const char *reason, struct error *error);
+/* No answer, or one that asks to try again; a refusal does not heal. */
 bool operation_may_heal(const struct error *error);
 /* Parks it after such an error; FAILED for others. */
 enum walk_verdict operation_retry(struct node *node, struct walk_visit *visit,
                                   const struct error *error);
 void operation_unsubscribe(struct node *node);
-/* What others' references see of it; what was secret when it was sent is secret in it. */
+/* Sets what references to the node see. Values that were secret in what was sent are marked. */
 void operation_set_live(struct node *node, const struct value *live);
 
 /* ---- memory.c ---- */
 
 /* Bytes that it holds, about. Under the lock, while no visit is under way. */
 size_t operation_measure(const struct operation *operation);
-/* The change has come to its end: what only its own visits need goes. By the last of them. */
+/* Frees what only the visits of a change need, by the last of them. */
 void operation_let_go(struct node *node);
+
+/* ---- due.c ---- */
+
+/* The step to be carried out now: as planned, or planned anew. ERR_CONFLICT PlanStale: it is not
+ * what was approved, and the operation ends. */
+int operation_due_step(struct operation *operation, struct node *node, struct runtime_step **ret,
+                       struct error *error);
+/* The same of an object that is to go: record is what State has of it. The step is the node's. */
+int operation_due_removal(struct operation *operation, struct node *node,
+                          const struct record *record, struct error *error);
+/* Plans anew how it goes. */
+int operation_plan_removal_anew(struct operation *operation, struct node *node,
+                                const struct record *record, struct error *error);
 
 /* ---- make.c ---- */
 
-/* The step to be carried out now: as planned, or planned anew. prior: what State has. */
-int operation_due_step(struct operation *operation, struct node *node, struct runtime_step **ret,
-                       struct error *error);
-/* Carries a step out that makes something, with what State has to know before and after. now: as
- * it is after that, the caller's to clean up. */
+/* Carries out a step that makes something, and tells State before and after. *ret_now: how the
+ * object is then; the caller cleans it up. */
 int operation_make(struct operation *operation, struct node *node, struct runtime_step *step,
                    struct observation *ret_now, struct error *error);
-/* State is told that it is as wanted. */
+/* Tells State that the resource is as wanted. */
 int operation_confirm(struct operation *operation, struct node *node,
                       const struct runtime_step *step, struct runtime_outcome *outcome,
                       struct error *error);
-
-/* A value that State can have: with null for what is not known, which nothing that was made should
- * be any more. A reference; NULL stays NULL. */
-const struct value *operation_storable(const struct value *value);
 
 /* ---- apply_step.c, delete_step.c ---- */
 
@@ -263,16 +336,22 @@ enum walk_verdict operation_delete_step(struct operation *operation, struct node
 /* ---- results.c: all under the lock ---- */
 
 void operation_init_results(struct operation *operation);
+/* What results tell of a change that is carried out by `action`. */
+enum plan_action operation_done_action(const struct operation *operation,
+                                       const struct plan_change *change, enum plan_action action);
 void operation_clear_results(struct operation *operation);
-/* A change is begun; it waits for the world, error says for what; it has come to its end. */
+/* A change begins; waits for the world (the error says what for); ends. */
 void operation_start_result(struct operation *operation, uint32_t change);
 void operation_wait_result(struct operation *operation, uint32_t change, const struct error *error);
 void operation_end_result(struct operation *operation, uint32_t change, enum result_status status,
                           const struct error *error);
-/* The walk's word for a step that ended without a verdict of its own visit. */
+/* A step has ended in the walk without a verdict of a visit of its own: skipped, or stopped. */
 void operation_end_step(struct operation *operation, uint32_t step, enum walk_outcome outcome,
                         uint32_t cause);
-/* All that did not come to their end are CANCELLED, for this error. */
+/* A change is not what was approved: it has FAILED, nothing new begins, and what has not begun is
+ * CANCELLED. Visits under way come to their end. Not under the lock. */
+void operation_end_stale(struct operation *operation, uint32_t change, const struct error *error);
+/* All changes that have not ended become CANCELLED, for this error. */
 void operation_abandon_results(struct operation *operation, const struct error *error);
 
 #endif

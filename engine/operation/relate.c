@@ -1,4 +1,4 @@
-/* From a Spec and State to a list of changes, and what comes before what among them. */
+/* Makes the list of changes from a Spec and State, and the edges among them. */
 #include <stdlib.h>
 
 #include "engine/base/mem.h"
@@ -90,7 +90,8 @@ static void add_dependencies(struct operation *operation)
     }
 }
 
-/* A record depends on ids: on the objects in force of each of them. */
+/* Records name their dependencies by id. An id stands for the object in force, not a deposed one.
+ */
 static void add_recorded(struct operation *operation)
 {
     const struct plan *plan = operation->plan;
@@ -171,7 +172,7 @@ static int relate_binding(struct operation *operation, struct binding *binding, 
     return r;
 }
 
-/* Nothing is to be done but to take away what goes last. */
+/* Only the resources that go last are left to be deleted. */
 static bool identity_leaves(const struct operation *operation)
 {
     const struct plan *plan = operation->plan;

@@ -1,6 +1,5 @@
 /* References: the values that resources take from others. */
 #include "engine/base/path.h"
-#include "engine/base/str.h"
 #include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 #include "engine/spec/ref.h"
@@ -36,7 +35,7 @@ static const struct value *live_of(struct node *node)
     return live;
 }
 
-/* One at a time for each node: what one read serves all. */
+/* A node is read by one thread at a time; the others wait, and take what that one read. */
 static void begin_reading(struct node *node)
 {
     struct operation *operation = node->operation;
@@ -57,7 +56,7 @@ static void end_reading(struct node *node)
     pthread_mutex_unlock(&node->operation->lock);
 }
 
-/* Of what is there already, and was not looked at whole yet. */
+/* Reads the whole object of a node: planning it may have needed only a part. */
 static int read_live(struct node *node, struct error *error)
 {
     struct operation *operation = node->operation;
@@ -101,7 +100,7 @@ static int refuse(const struct resolution *resolution, struct node *node, const 
                    ref->path);
 }
 
-/* Whether it may still get fields that it does not have. */
+/* Whether the resource is still to be changed, and may get fields that it does not have yet. */
 static bool is_to_change(const struct resolution *resolution, const struct node *node)
 {
     return !resolution->is_due &&

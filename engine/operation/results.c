@@ -7,12 +7,26 @@
 #include "engine/base/str.h"
 #include "engine/operation/private.h"
 
-/* Failures that one message names; the rest is counted. */
+/* A message names so many failures, and counts the rest. */
 #define NAMED_FAILURES 3
-/* Bytes of a message for what joins them, and says how many there are. */
+/* Bytes that a message keeps for the counts and for what joins the failures. */
 #define ROOM_BESIDE_FAILURES 160
 
 /* ---- Each ---- */
+
+/* An earlier operation of the same revision may have done it, and been killed or evicted before it
+ * could tell. One that came to its end has told. */
+enum plan_action operation_done_action(const struct operation *operation,
+                                       const struct plan_change *change, enum plan_action action)
+{
+    const struct record *record = change->record;
+
+    if (!operation->counts_earlier || !record || record->revision != operation->how.revision)
+        return action;
+    if (action == PLAN_UNCHANGED || (action == PLAN_CREATE && record->action == PLAN_REPLACE))
+        return record->action;
+    return action;
+}
 
 void operation_init_results(struct operation *operation)
 {
@@ -21,8 +35,11 @@ void operation_init_results(struct operation *operation)
     operation->results.items = NEW_ARRAY(struct operation_result, n + 1);
     operation->results.count = n;
     for (size_t i = 0; i < n; i++) {
-        operation->results.items[i].change = &operation->plan->changes[i];
-        operation->results.items[i].action = operation->plan->changes[i].action;
+        const struct plan_change *change = &operation->plan->changes[i];
+
+        operation->results.items[i].change = change;
+        operation->results.items[i].action =
+            operation_done_action(operation, change, change->action);
     }
 }
 
@@ -125,6 +142,16 @@ static void run_out_of_time(struct operation *operation, uint32_t change)
     operation_end_result(operation, change, RESULT_CANCELLED, &error);
 }
 
+/* The approved plan turned out to be stale before this change was done. */
+static void give_up(struct operation *operation, uint32_t change)
+{
+    struct error error = {0};
+
+    err_set(&error, ERR_CANCELLED, PLAN_STALE, "%s: the approved plan is stale",
+            operation->results.items[change].started ? "not waited for any more" : "not begun");
+    operation_end_result(operation, change, RESULT_CANCELLED, &error);
+}
+
 void operation_end_step(struct operation *operation, uint32_t step, enum walk_outcome outcome,
                         uint32_t cause)
 {
@@ -136,8 +163,22 @@ void operation_end_step(struct operation *operation, uint32_t step, enum walk_ou
         skip(operation, node, cause);
     else if (outcome == WALK_OUTCOME_TIMED_OUT)
         time_out(operation, node->change);
+    else if (outcome == WALK_OUTCOME_CANCELLED && operation->stale.code)
+        give_up(operation, node->change);
     else if (outcome == WALK_OUTCOME_CANCELLED && !cancel_fired(operation->cancel))
         run_out_of_time(operation, node->change);
+}
+
+void operation_end_stale(struct operation *operation, uint32_t change, const struct error *error)
+{
+    pthread_mutex_lock(&operation->lock);
+    operation_end_result(operation, change, RESULT_FAILED, error);
+    if (!operation->stale.code) {
+        err_copy(&operation->stale, error);
+        err_wrap(&operation->stale, "%s", operation->plan->changes[change].id);
+        walk_stop(operation->walk, false);
+    }
+    pthread_mutex_unlock(&operation->lock);
 }
 
 static void cancel(struct operation *operation, uint32_t change, const struct error *error)
@@ -201,7 +242,7 @@ void operation_progress(struct operation *operation, struct operation_progress *
     pthread_mutex_unlock(&operation->lock);
 }
 
-/* Any that waits: the last that was told of, or else the first. */
+/* A change that waits: the one that began to wait last, or else the first. */
 static const struct operation_result *find_waiting(const struct operation *operation)
 {
     if (operation->waits_for != STEP_NONE)
@@ -232,7 +273,7 @@ static bool is_failure(const struct operation_result *result)
     return result->status == RESULT_FAILED || result->status == RESULT_TIMED_OUT;
 }
 
-/* The first of them, as many as fit whole: a message may end in a command to be typed. */
+/* Names the first failures, as many as fit whole: a message may end in a command to be typed. */
 static size_t name_failures(const struct operation_results *results, struct buf *text)
 {
     size_t named = 0;
@@ -254,7 +295,8 @@ static size_t name_failures(const struct operation_results *results, struct buf 
 
 struct tally {
     size_t failed, skipped, cancelled, late, deferred;
-    const struct operation_result *worst; /* stands for the whole: what will not heal by waiting */
+    const struct operation_result
+        *worst; /* stands for all: one that waiting does not heal, if there is any */
 };
 
 static void count(const struct operation_results *results, struct tally *ret)
@@ -275,19 +317,39 @@ static void count(const struct operation_results *results, struct tally *ret)
     }
 }
 
-/* Nothing failed, and not all is done. */
+/* One that stands for all that are deferred: as long as there is one that the approval covers, it
+ * is not a new approval that they wait for. NULL: none is. */
+static const struct operation_result *find_deferred(const struct operation_results *results)
+{
+    const struct operation_result *found = NULL;
+
+    for (size_t i = 0; i < results->count; i++) {
+        const struct operation_result *result = &results->items[i];
+
+        if (result->status != RESULT_DEFERRED)
+            continue;
+        if (!str_equal(result->error->reason, OPERATION_NEEDS_APPROVAL))
+            return result;
+        if (!found)
+            found = result;
+    }
+    return found;
+}
+
+/* No change failed, and some are not done. */
 static int tell_unfinished(const struct operation_results *results, const struct tally *tally,
                            const char *what, struct error *error)
 {
     size_t left = tally->skipped + tally->cancelled + tally->deferred;
+    const struct operation_result *deferred = find_deferred(results);
 
     if (tally->cancelled)
         return err_set(error, tally->late ? ERR_TIMEOUT : ERR_CANCELLED,
                        tally->late ? "Timeout" : "Cancelled", "%s: %zu not done", what, left);
-    for (size_t i = 0; i < results->count; i++)
-        if (results->items[i].status == RESULT_DEFERRED)
-            return err_set(error, ERR_UNAVAILABLE, "Deferred", "%s: %zu not done yet: %s: %s", what,
-                           left, results->items[i].change->id, results->items[i].error->message);
+    if (deferred)
+        return err_set(error, ERR_UNAVAILABLE, deferred->error->reason,
+                       "%s: %zu not done yet: %s: %s", what, left, deferred->change->id,
+                       deferred->error->message);
     return err_set(error, ERR_CANCELLED, "Cancelled", "%s: %zu not done", what, left);
 }
 

@@ -128,8 +128,8 @@ static bool are_equal(const struct value *from, const struct value *to)
     return from && to && value_equal(from, to);
 }
 
-/* Positions shift: as soon as one item is sensitive on one side, any of the other's may be the
- * same secret. */
+/* Items may have moved: if one item of either list is sensitive, any item of the other list may be
+ * the same secret. */
 static void compare_arrays(struct comparison *comparison, const struct value *from,
                            const struct value *to)
 {

@@ -1,60 +1,226 @@
-#include <stdlib.h>
+#include "engine/plan/digest.h"
+
+#include <stdio.h>
 #include <string.h>
 
 #include "engine/base/json.h"
-#include "engine/base/mem.h"
-#include "engine/plan/plan.h"
+#include "engine/plan/unknown.h"
 
-static void add_value(struct hash *hash, const struct value *value)
+/* What a digest is made of. It is no digest where a value could not be written whole: two values
+ * may have the same beginning. */
+struct digest {
+    struct hash *hash;
+    bool is_cut;
+};
+
+static struct digest begin(struct digest_key key, const char *what)
+{
+    struct digest digest = {.hash = hash_new_keyed(key.data, key.length)};
+
+    hash_add_str(digest.hash, what);
+    return digest;
+}
+
+static void add_value(struct digest *digest, const struct value *value)
 {
     _cleanup_buf_ struct buf text = BUF_INIT;
 
     if (value)
         json_write(&text, value, JSON_CANONICAL);
-    hash_add_str(hash, text.data);
+    digest->is_cut = digest->is_cut || buf_overflowed(&text);
+    hash_add_str(digest->hash, text.data);
 }
 
-static void add_step(struct hash *hash, const struct runtime_step *step)
+/* False: there is none. */
+static bool end(struct digest *digest, char ret_hex[HASH_HEX_SIZE])
 {
-    hash_add_str(hash, step && step->uid ? step->uid : "");
-    add_value(hash, step ? step->before : NULL);
-    add_value(hash, step ? step->after : NULL);
+    hash_finish_hex(digest->hash, ret_hex);
+    hash_free(digest->hash);
+    return !digest->is_cut;
 }
 
-void plan_change_digest(const struct plan_change *change, const void *key, size_t key_length,
-                        char ret_hex[HASH_HEX_SIZE])
+static void add_object(struct digest *digest, const struct plan_change *change,
+                       const struct runtime_step *step)
 {
-    _cleanup_(hash_free_p) struct hash *hash = hash_new_keyed(key, key_length);
+    hash_add_str(digest->hash, change->id);
+    hash_add_str(digest->hash, change->type);
+    hash_add_str(digest->hash, step && step->uid ? step->uid : "");
+    add_value(digest, step ? step->before : NULL);
+}
 
-    hash_add_str(hash, change->id);
-    hash_add_str(hash, change->deposed ? change->deposed : "");
-    hash_add_str(hash, plan_action_name(change->action));
-    add_step(hash, change->step);
-    if (change->action == PLAN_REPLACE) {
-        hash_add_str(hash, change->create_first ? "create first" : "delete first");
-        add_step(hash, change->removal);
+/* ---- What is made ---- */
+
+enum part { PART_AFTER, PART_EXTENSIONS };
+
+static const char *const prefixes[] = {[PART_AFTER] = "/after", [PART_EXTENSIONS] = "/extensions"};
+
+static const struct value *part_of(const struct plan_change *change, enum part part)
+{
+    const struct runtime_step *step = change->step;
+
+    if (!step)
+        return NULL;
+    return part == PART_AFTER ? step->after : step->extensions;
+}
+
+static bool add_paths(struct value_builder *b, const struct value *value, const char *prefix)
+{
+    _cleanup_value_ const struct value *paths = unknown_paths(value);
+
+    for (size_t i = 0; i < value_count(paths); i++) {
+        _cleanup_buf_ struct buf path = BUF_INIT;
+        size_t length = 0;
+        const char *below = value_string_n(value_at(paths, i), &length);
+
+        buf_add_str(&path, prefix);
+        buf_add(&path, below, length);
+        value_add_string_n(b, path.data, path.length);
     }
-    hash_finish_hex(hash, ret_hex);
+    return value_count(paths) != 0;
 }
 
-static int compare(const void *a, const void *b)
+const struct value *digest_unknown(const struct plan_change *change)
 {
-    return memcmp(a, b, HASH_HEX_SIZE);
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *paths = NULL;
+    bool any = false;
+
+    value_begin_array(b);
+    for (enum part part = PART_AFTER; part <= PART_EXTENSIONS; part++)
+        any = add_paths(b, part_of(change, part), prefixes[part]) || any;
+    value_end_array(b);
+    value_builder_finish(b, &paths, NULL);
+    if (any)
+        return paths;
+    value_unref(paths);
+    return NULL;
 }
 
-void plan_digest(const struct plan *plan, const void *key, size_t key_length,
-                 char ret_hex[HASH_HEX_SIZE])
+/* The pointers that begin with the prefix, without it. A reference; NULL: there are no pointers. */
+static const struct value *paths_below(const struct value *pointers, const char *prefix)
 {
-    _cleanup_(hash_free_p) struct hash *hash = hash_new_keyed(key, key_length);
-    char(*digests)[HASH_HEX_SIZE] = mem_new_array(plan->n_changes + 1, HASH_HEX_SIZE);
-    size_t n = 0;
+    _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
+    const struct value *paths = NULL;
+    size_t skipped = strlen(prefix);
 
-    for (size_t i = 0; i < plan->n_changes; i++)
-        if (plan->changes[i].action != PLAN_UNCHANGED)
-            plan_change_digest(&plan->changes[i], key, key_length, digests[n++]);
-    qsort(digests, n, HASH_HEX_SIZE, compare);
-    for (size_t i = 0; i < n; i++)
-        hash_add_str(hash, digests[i]);
+    if (!pointers)
+        return NULL;
+    b = value_builder_new();
+    value_begin_array(b);
+    for (size_t i = 0; i < value_count(pointers); i++) {
+        size_t length = 0;
+        const char *path = value_string_n(value_at(pointers, i), &length);
+
+        if (path && length >= skipped && memcmp(path, prefix, skipped) == 0 &&
+            (length == skipped || path[skipped] == '/'))
+            value_add_string_n(b, path + skipped, length - skipped);
+    }
+    value_end_array(b);
+    value_builder_finish(b, &paths, NULL);
+    return paths;
+}
+
+/* has_unknown: set where anything is unknown. */
+static void add_part(struct digest *digest, const struct value *value, const struct value *unknown,
+                     const char *prefix, bool *has_unknown)
+{
+    _cleanup_value_ const struct value *paths = paths_below(unknown, prefix);
+    _cleanup_value_ const struct value *masked = unknown_mask(value, paths);
+
+    digest->is_cut = digest->is_cut || (value && !masked);
+    *has_unknown = *has_unknown || value_has_unknown(masked);
+    add_value(digest, masked);
+}
+
+/* Where values are unknown, the resource as the Spec has it says what they will be taken from. */
+static bool digest_made(const struct plan_change *change, const struct value *unknown,
+                        struct digest_key key, char ret_hex[HASH_HEX_SIZE])
+{
+    struct digest digest = begin(key, "made");
+    bool has_unknown = false;
+
+    add_object(&digest, change, change->step);
+    for (enum part part = PART_AFTER; part <= PART_EXTENSIONS; part++)
+        add_part(&digest, part_of(change, part), unknown, prefixes[part], &has_unknown);
+    if (has_unknown && change->resource) {
+        hash_add_str(digest.hash, "references");
+        add_value(&digest, change->resource->attributes);
+        add_value(&digest, change->resource->extensions);
+    }
+    return end(&digest, ret_hex);
+}
+
+/* ---- What is removed ---- */
+
+/* An object that is gone is only forgotten: that is another removal than its deletion. */
+static bool digest_removed(const struct plan_change *change, struct digest_key key,
+                           char ret_hex[HASH_HEX_SIZE])
+{
+    const struct runtime_step *step =
+        change->action == PLAN_REPLACE ? change->removal : change->step;
+    struct digest digest = begin(key, "removed");
+
+    add_object(&digest, change, step);
+    hash_add_str(digest.hash, step ? plan_action_name(step->action) : "");
+    add_value(&digest, step ? step->extensions : NULL);
+    return end(&digest, ret_hex);
+}
+
+/* ---- Changes ---- */
+
+static bool makes(enum plan_action action)
+{
+    return action == PLAN_CREATE || action == PLAN_ADOPT || action == PLAN_UPDATE ||
+           action == PLAN_REPLACE;
+}
+
+static bool removes(enum plan_action action)
+{
+    return action == PLAN_DELETE || action == PLAN_FORGET || action == PLAN_REPLACE;
+}
+
+bool digest_halves_of(const struct plan_change *change, const struct value *unknown,
+                      struct digest_key key, struct digest_halves *ret)
+{
+    struct digest_halves halves = {"", ""};
+
+    if (makes(change->action) && !digest_made(change, unknown, key, halves.made))
+        return false;
+    if (removes(change->action) && !digest_removed(change, key, halves.removed))
+        return false;
+    *ret = halves;
+    return true;
+}
+
+static void add_unknown(struct hash *hash, const struct value *pointers)
+{
+    char digits[32];
+
+    for (size_t i = 0; i < value_count(pointers); i++) {
+        size_t length = 0;
+        const char *path = value_string_n(value_at(pointers, i), &length);
+
+        snprintf(digits, sizeof(digits), "%zu", length); /* a path may have any bytes */
+        hash_add_str(hash, digits);
+        hash_add(hash, path, length);
+    }
+}
+
+void digest_change(const struct digest_parts *parts, struct digest_key key,
+                   char ret_hex[HASH_HEX_SIZE])
+{
+    _cleanup_(hash_free_p) struct hash *hash = hash_new_keyed(key.data, key.length);
+
+    hash_add_str(hash, "change");
+    hash_add_str(hash, parts->id);
+    hash_add_str(hash, parts->type);
+    hash_add_str(hash, plan_action_name(parts->action));
+    hash_add_str(hash, parts->leaves ? "leaves" : "");
+    hash_add_str(hash, parts->action != PLAN_REPLACE ? ""
+                       : parts->create_first         ? "create first"
+                                                     : "delete first");
+    hash_add_str(hash, parts->halves->made);
+    hash_add_str(hash, parts->halves->removed);
+    add_unknown(hash, parts->unknown);
     hash_finish_hex(hash, ret_hex);
-    free(digests);
 }

@@ -23,13 +23,13 @@ struct plan_change {
     enum plan_action action;
     bool create_first;                /* of REPLACE, as it is carried out */
     bool cannot_create_first;         /* of REPLACE: runtime.h */
-    bool has_unknown;                 /* its attributes hold values known only after apply: planned again when due */
+    bool has_unknown;                 /* of its attributes: it is planned again when it is due */
     const struct resource *resource;  /* borrowed from the Spec; NULL: it leaves */
     const struct record *record;      /* what State had when it was planned; a reference, or NULL */
     struct runtime_step *step;        /* owned; NULL: there is none (UNKNOWN, DEFERRED, an error) */
     struct runtime_step *removal;     /* owned; of REPLACE: of the object that goes */
     struct diff *diff;                /* owned: fields, redacted; NULL: none to show */
-    struct error *error;              /* owned: why it cannot be done, found while planning; NULL: it can */
+    struct error *error;              /* owned: why it cannot be done, as planned; or NULL */
     const char *reason;               /* of REPLACE, DEFERRED: why; in the arena, or NULL */
 };
 
@@ -54,14 +54,12 @@ void plan_summarise(const struct plan *plan, struct plan_summary *ret);
 /* Whether carrying it out would change nothing, in the world or in State. */
 bool plan_is_empty(const struct plan *plan);
 
-/*
- * The digest of one change: HMAC-SHA-256 with the key over action, id, uid,
- * and what is ours of the object before and after, in canonical JSON, with
- * what is not known yet as such. The plan's digest is one over those of its
- * changes, whatever their order; UNCHANGED ones do not count.
- */
-void plan_change_digest(const struct plan_change *change, const void *key, size_t key_length,
-                        char ret_hex[HASH_HEX_SIZE]);
+/* The reason of an error where a plan cannot be carried out any more: what was planned, or
+ * approved, is not what would be done now. */
+#define PLAN_STALE "PlanStale"
+
+/* One digest over those of all changes (digest.h), whatever their order. UNCHANGED ones do not
+ * count. What could not be planned counts as such. The same as approved_plan_digest(). */
 void plan_digest(const struct plan *plan, const void *key, size_t key_length,
                  char ret_hex[HASH_HEX_SIZE]);
 

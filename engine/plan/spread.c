@@ -31,7 +31,8 @@ void rows_init(struct rows *rows, uint32_t n_nodes, const struct graph_edge *con
         for (size_t e = 0; e < n_edges[list]; e++)
             rows->others[start[from_of(&edges[list][e], to_dependents)]++] =
                 to_of(&edges[list][e], to_dependents);
-    memmove(start + 1, start, n_nodes * sizeof(*start)); /* each was moved to the next's */
+    memmove(start + 1, start,
+            n_nodes * sizeof(*start)); /* each start was moved to that of the next row */
     start[0] = 0;
 }
 

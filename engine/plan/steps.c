@@ -41,8 +41,8 @@ static bool leaves(const struct step_change *change)
 
 /* ---- What follows from one change for others ---- */
 
-/* What x depends on is created first if x is. What it depended on counts, too: the old object goes
- * late, and what that needs goes after it. */
+/* If x is created first, so is what it depends on. This includes what it depended on before: the
+ * old object is deleted late, and what that one needs has to be there until then. */
 static void spread_create_first(const struct steps_input *input)
 {
     const struct graph_edge *const edges[2] = {input->planned, input->recorded};
@@ -62,7 +62,8 @@ static void spread_create_first(const struct steps_input *input)
         input->changes[i].create_first = first[i];
 }
 
-/* A replacement that deletes first needs the deletions of all that depended on the old object. */
+/* A replacement that deletes first waits for the deletion of everything that depended on its old
+ * object. */
 static void find_needed_gone(struct build *build)
 {
     const struct steps_input *input = build->input;
@@ -80,7 +81,7 @@ static void find_needed_gone(struct build *build)
     rows_done(&rows);
 }
 
-/* Where others wait for a deletion, it does not wait for what these may come before. */
+/* A deletion that others wait for does not wait for applies: they may come after those others. */
 static void settle_unknown(struct build *build)
 {
     const struct steps_input *input = build->input;
@@ -181,7 +182,8 @@ static int by_last(const void *a, const void *b, void *changes)
     return (x > y) - (x < y);
 }
 
-/* A chain, and everything else before it: few edges, however many there are. */
+/* The deletions that go last are a chain, and all other steps come before its first: this takes few
+ * edges, however many steps there are. */
 static void add_last(struct build *build)
 {
     const struct steps_input *input = build->input;
@@ -282,9 +284,9 @@ static bool create_all_first(const struct steps_input *input)
     return changed;
 }
 
-/* Dependencies that turned round close a circle where one of two replacements is deleted first: the
- * old object of the other waits for its dependents to be moved, and is itself in the way. An apply
- * that waits for no deletion is in no circle. */
+/* When a dependency between two replacements has turned round, and one of them deletes first, the
+ * steps form a circle: its old object cannot be deleted before the other is moved, which waits for
+ * the new object. Created first, an apply waits for no deletion, and there is no circle. */
 int steps_new(const struct steps_input *input, struct steps **ret, struct error *error)
 {
     _cleanup_free_ bool *has_unknown = NEW_ARRAY(bool, (size_t)input->n_changes + 1);

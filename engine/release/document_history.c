@@ -8,7 +8,7 @@
 #include "engine/state/compress.h"
 
 #define FORMAT        1
-#define REVISION_SIZE 24 /* bytes of one as text */
+#define REVISION_SIZE 24 /* bytes of a revision as text */
 
 struct document_history {
     struct release_history base;
@@ -19,7 +19,7 @@ struct document_history {
 
 struct record {
     struct release_head head;
-    int64_t written;            /* how often */
+    int64_t written;            /* count of writes */
     const struct value *status; /* a reference, or NULL */
 };
 
@@ -47,7 +47,7 @@ static int corrupt(struct error *error, const char *how)
     return err_set(error, ERR_CORRUPT, "ReleaseCorrupt", "the record is damaged: %s", how);
 }
 
-/* *ret: its key is `of`'s; the status is a reference. */
+/* *ret: borrows the key of `of`; its status is a reference. */
 static int decode(const struct document *document, const struct release_head *of,
                   struct record *ret, struct error *error)
 {
@@ -80,7 +80,7 @@ static int decode(const struct document *document, const struct release_head *of
 
 struct opened {
     struct store_file *file;
-    struct document document; /* as read */
+    struct document document; /* as it was read */
     char item[REVISION_SIZE];
 };
 
@@ -107,7 +107,7 @@ static int document_read(struct opened *opened, const struct store_call *call, s
     return opened->file->store->ops->read(opened->file, call, &opened->document, error);
 }
 
-/* Writes a record in place of what was seen. */
+/* Replaces the document that was read with a record. */
 static int document_put(struct opened *opened, const struct record *record,
                         const struct store_call *call, char **ret_version, struct error *error)
 {
@@ -125,7 +125,7 @@ static int document_put(struct opened *opened, const struct record *record,
     return r;
 }
 
-/* Adds which record it is about. */
+/* Copies the problem and adds the record's place to its message. */
 static int about(struct error *error, const struct error *problem, const struct release_head *head)
 {
     err_copy(error, problem);
@@ -165,7 +165,7 @@ static int history_create(struct release_history *base, const struct release_hea
     return r < 0 ? about(error, &problem, head) : 0;
 }
 
-/* The record, if it is as `version` says, and may be changed. */
+/* Checks that the record has this version and may be changed. */
 static int check(struct opened *opened, const struct release_head *of, const char *version,
                  const struct store_call *call, struct record *ret, struct error *error)
 {
@@ -284,7 +284,7 @@ static int find_revisions(struct release_history *base, const struct spec_key *s
     return r;
 }
 
-/* What is removed while it is read is passed over. */
+/* A record that is removed during the listing is skipped. */
 static int history_list(struct release_history *base, const struct spec_key *spec,
                         release_on_head *fn, void *arg, const struct store_call *call,
                         struct error *error)

@@ -1,12 +1,11 @@
 /*
- * A history in a store: engine/release/history.h.
+ * A history (engine/release/history.h) in a store.
  *
- * Each record is a document of its own (DOCUMENT_RELEASE, its item the revision), gzipped JSON in
- * the open part: its head, its status, and how often it was written. A version is a checksum of
- * that.
+ * Each record is a document (DOCUMENT_RELEASE, item: the revision). The open part is gzipped JSON:
+ * the head, the status, and a count of writes. A version is a checksum of the open part.
  *
- * What the store says of a document that is locked (ERR_CONFLICT StateLocked) or damaged
- * (ERR_CORRUPT) is passed on. One that is damaged can be removed, and nothing else.
+ * A locked document is ERR_CONFLICT StateLocked, a damaged one ERR_CORRUPT. A damaged record can
+ * only be removed.
  */
 #ifndef ENGINE_RELEASE_DOCUMENT_HISTORY_H
 #define ENGINE_RELEASE_DOCUMENT_HISTORY_H

@@ -6,7 +6,7 @@
 #include "engine/base/str.h"
 
 #define NAME_BYTES 253
-/* Hexadecimal digits that stand for the part of a name which was cut. */
+/* Hexadecimal digits of the hash that replaces the end of a long name. */
 #define NAME_HASH 10
 
 static const char *const operations[] = {
@@ -29,7 +29,7 @@ static const char *const phases[] = {
     [PHASE_CANCELLED] = "cancelled",
 };
 
-/* The phase in which an operation does its work; PHASE_NONE: a preview has none. */
+/* The phase in which each operation does its work; PHASE_NONE: a preview has none. */
 static const enum release_phase working[] = {
     [RELEASE_APPLY] = PHASE_APPLYING,
     [RELEASE_PREVIEW] = PHASE_NONE,
@@ -72,7 +72,7 @@ bool release_phase_is_terminal(enum release_phase phase)
     return phase == PHASE_SUCCEEDED || phase == PHASE_FAILED || phase == PHASE_CANCELLED;
 }
 
-/* Phases are in the order in which they follow each other; work is one of three. */
+/* The enum has the phases in their order. Each operation has one of the three working phases. */
 bool release_phase_may_follow(enum release_operation operation, enum release_phase from,
                               enum release_phase to)
 {

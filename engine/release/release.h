@@ -1,13 +1,14 @@
 /*
- * Releases: the phases that an operation goes through, and its revisions.
+ * Releases: the phases of an operation, and its revision.
  *
  *   generating -> previewing -> [awaitingApproval] -> applying | destroying | rollingBack
  *   -> succeeded | failed | cancelled
  *
- * A phase need not be written where it lasts too short to be seen; one that was
- * is not gone back to, and a terminal one is never left.
- * Revisions of a Spec count from 1, each is used once: the next is one more
- * than the highest that State or any Release knows.
+ * A short phase may be skipped. An operation never returns to an earlier phase, and never leaves a
+ * terminal one.
+ *
+ * The revisions of a Spec count from 1, and each is used once. The next revision is one more than
+ * the highest in State and in the history.
  */
 #ifndef ENGINE_RELEASE_RELEASE_H
 #define ENGINE_RELEASE_RELEASE_H
@@ -26,7 +27,7 @@ enum release_operation {
 };
 
 enum release_phase {
-    PHASE_NONE, /* not begun: the status is empty */
+    PHASE_NONE, /* the operation has not begun: its status is empty */
     PHASE_GENERATING,
     PHASE_PREVIEWING,
     PHASE_AWAITING_APPROVAL,
@@ -46,16 +47,16 @@ bool release_phase_is_terminal(enum release_phase phase);
 bool release_phase_may_follow(enum release_operation operation, enum release_phase from,
                               enum release_phase to);
 
-/* Larger ones are not exact in JSON as most programs read it. */
+/* Most JSON readers do not keep larger numbers exact. */
 #define RELEASE_REVISION_MAX (INT64_C(1) << 53)
 
 int64_t release_next_revision(int64_t highest_in_state, int64_t highest_release);
 bool release_revision_is_valid(int64_t revision);
-/* A revision as text: digits alone, as they are written. False: it is none. */
+/* Reads a revision from decimal digits, without sign or leading zeros. False: not a revision. */
 bool release_revision_parse(const char *text, int64_t *ret);
 
-/* "<spec>-<revision>", at most 253 bytes: a long Spec name is cut, and a hash of the whole
- * stands in for what was cut. In the arena. */
+/* "<spec>-<revision>", at most 253 bytes: in a long name, a hash of the whole Spec name replaces
+ * its end. Allocated in the arena. */
 const char *release_name(struct arena *arena, const char *spec_name, int64_t revision);
 
 #endif

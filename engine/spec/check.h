@@ -1,9 +1,10 @@
 /*
- * Checks of a Spec, while it is parsed: how they report, and those that a type of resources brings.
+ * Checks of a Spec during parsing: how a check reports problems, and the checks that a type of
+ * resources adds.
  *
- * A check reports what it finds and goes on; none ends the parsing. What holds for resources of
- * every type (ids, dependsOn, references) is checked in this folder. What only one type knows (that
- * an id fits the attributes, say) is checked by that type's spec_checks, which its runtime brings.
+ * A check reports each problem and goes on; no check ends the parsing. The files of this folder
+ * check the rules for resources of every type (ids, dependsOn, references). The runtime of a type
+ * provides spec_checks for the rules of its own type, such as that an id fits the attributes.
  */
 #ifndef ENGINE_SPEC_CHECK_H
 #define ENGINE_SPEC_CHECK_H
@@ -11,46 +12,50 @@
 #include "engine/spec/place.h"
 #include "engine/spec/spec.h"
 
-/* The reasons of problems. */
+/* Reasons of problems. */
 #define INVALID_SPEC      "InvalidSpec"
 #define CYCLIC_DEPENDENCY "CyclicDependency"
 #define UNSUPPORTED       "Unsupported"
 
 struct check {
-    const struct spec *spec;   /* its head and all ids are read before the first resource is checked */
-    struct problems *problems; /* NULL: nothing is reported */
-    const char *id;            /* of the resource at hand; NULL: none, or it has no good one */
-    struct arena scratch;      /* lives as long as the parsing */
+    const struct spec *spec;   /* the head and all ids are read before the first resource is checked
+                                  */
+    struct problems *problems; /* NULL: problems are not reported */
+    const char *id;            /* id of the resource that is being checked; NULL: none, or its id is
+                                  not valid */
+    struct arena scratch;      /* scratch memory until the end of parsing */
 };
 
 /*
- * What one type's resources are checked by: pure functions of one thread, without any I/O. Those of
- * one Spec share a state.
+ * The checks of one type of resources: pure functions without I/O, called by one thread. The checks
+ * of one Spec share a state.
  */
 struct spec_checks {
-    /* Before the first resource. arg: the type's. Returns the state. */
+    /* Called before the first resource. arg: spec_type.arg. Returns the state. */
     void *(*begin)(void *arg, struct check *check);
 
-    /* Each resource of the type, in the Spec's order: resources[index], at that place. */
+    /* Called for each resource of the type, in the Spec's order: resources[index], at that place.
+     * */
     void (*resource)(void *state, struct check *check, size_t index, const struct place *place);
 
-    /* A reference of any resource to a field of one of this type: its id and attributes may be
-     * wrong or missing. place: the reference's. May be NULL. */
+    /* May be NULL. Called for each reference to a resource of this type, whose id and attributes
+     * may be wrong or missing. place: where the reference stands. */
     void (*reference)(void *state, struct check *check, const struct resource *target,
                       const char *path, const struct place *place);
 
-    /* After the last resource: what can be told of all of them together. Frees the state. */
+    /* Called after the last resource, for checks of all resources together. Frees the state. */
     void (*end)(void *state, struct check *check);
 };
 
-/* A problem of the resource at hand. place NULL: no field of it. */
+/* Reports a problem of the current resource. place NULL: it concerns no single field. */
 void check_problem(struct check *check, const char *reason, const struct place *place,
                    const char *format, ...) PRINTF_LIKE(4, 5);
 
-/* Absent is NULL or null, as for the API server. */
+/* True for NULL and for JSON null, as in the API server. */
 bool check_is_absent(const struct value *value);
 
-/* A string that is not empty and holds no NUL; else it is reported, and NULL. */
+/* Returns the string if it is not empty and contains no NUL; otherwise reports a problem and
+ * returns NULL. */
 const char *check_text(struct check *check, const struct value *value, const struct place *place);
 
 #endif

@@ -9,10 +9,10 @@
 
 struct collect {
     struct parse *parse;
-    size_t index; /* of the resource at hand */
+    size_t index; /* index of the current resource */
 };
 
-/* Each once, whatever names it. */
+/* Adds a dependency, once, even if both dependsOn and a reference name it. */
 static void take(const struct collect *collect, const struct resource *target,
                  const struct place *place)
 {
@@ -62,7 +62,7 @@ static void take_reference(const struct collect *collect, const struct value *st
                            const struct place *place)
 {
     struct parse *parse = collect->parse;
-    struct error error; /* large, and set by what fails */
+    struct error error; /* not initialised: it is large, and a call that fails sets it */
     struct ref ref = {0};
     const char *text = "";
 

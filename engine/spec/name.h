@@ -1,5 +1,5 @@
 /*
- * A Spec's namespace and name as one word: for objects, labels and files that belong to it.
+ * A hash of a Spec's namespace and name: for the names of objects, labels and files of the Spec.
  */
 #ifndef ENGINE_SPEC_NAME_H
 #define ENGINE_SPEC_NAME_H

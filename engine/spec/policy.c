@@ -6,10 +6,10 @@
 #include "engine/spec/parse.h"
 
 #define MINUTE            INT64_C(60000)
-#define SHORTEST_DURATION 1000 /* ms, as the schema has it */
+#define SHORTEST_DURATION 1000 /* ms, as in the API's schema */
 
-/* unreadable: what a value that is there and no boolean counts as. A Spec with such a value is
- * refused; where only its deletion is left to do, less is deleted rather than more. */
+/* unreadable: the value that a field gets if it is set but not a boolean. A Spec with such a field
+ * is refused. If that Spec is being deleted, the value makes the deletion delete less. */
 static const struct {
     const char *name;
     size_t offset;
@@ -71,7 +71,7 @@ static int64_t read_duration(struct check *check, const struct value *fields, co
         check_problem(check, INVALID_SPEC, &place,
                       "\"%s\" is not a duration, such as 1h30m, 10m or 90s", text);
     else
-        check_problem(check, INVALID_SPEC, &place, "\"%s\" is too short: 1s is the least", text);
+        check_problem(check, INVALID_SPEC, &place, "\"%s\" is too short: at least 1s", text);
     return fallback;
 }
 

@@ -10,7 +10,7 @@
 
 #define UNSUPPORTED "Unsupported"
 
-/* Bytes of a field path that are kept, and room for "; and 12345678 more". */
+/* Bytes of a field path that are kept; room for "; and 12345678 more". */
 #define FIELD_SIZE 512
 #define TAIL_SIZE  40
 
@@ -34,8 +34,8 @@ static bool are_unsupported(const struct problems *problems)
     return true;
 }
 
-/* Where a problem goes; NULL: it is only counted. The first that is not Unsupported always
- * finds a place, since it decides the error's code. */
+/* Returns the slot for a problem; NULL: the problem is only counted. The first problem that is not
+ * Unsupported always gets a slot, because it decides the error's code. */
 static struct problem *room_for(struct problems *problems, const char *reason)
 {
     problems->total++;

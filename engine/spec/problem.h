@@ -1,8 +1,8 @@
 /*
- * All that is wrong with a Spec, collected and reported at once: each problem
- * with the resource's id and the field's path.
+ * A list of all problems of a Spec, to be reported at once. Each problem has the resource's id and
+ * the field's path.
  *
- * LIMIT_PROBLEMS are kept, the rest is counted.
+ * LIMIT_PROBLEMS are kept; further ones are only counted.
  */
 #ifndef ENGINE_SPEC_PROBLEM_H
 #define ENGINE_SPEC_PROBLEM_H
@@ -14,15 +14,15 @@
 
 struct problem {
     const char *reason;   /* "InvalidSpec", "CyclicDependency", "Unsupported" */
-    const char *resource; /* id, or NULL: the Spec as a whole */
+    const char *resource; /* the resource's id; NULL: the Spec as a whole */
     const char *field;    /* "resources[3].attributes.metadata.name", or NULL */
     const char *message;
 };
 
 struct problems {
     struct problem *items;
-    size_t count, capacity; /* kept */
-    size_t total;           /* found */
+    size_t count, capacity; /* of the problems that are kept */
+    size_t total;           /* problems that were found */
     struct arena arena;
 };
 
@@ -32,9 +32,9 @@ void problems_done(struct problems *problems);
 void problems_add(struct problems *problems, const char *reason, const char *resource,
                   const char *field, const char *format, ...) PRINTF_LIKE(5, 6);
 
-/* One error of them all: "3 problems: resource "a" (field): message; …; and 2
- * more". The reason is the first problem's. Code: ERR_UNSUPPORTED where all are
- * Unsupported, else ERR_INVALID. 0 where there are none. */
+/* Joins all problems into one error: "3 problems: resource "a" (field): message; …; and 2 more".
+ * The reason is that of the first problem. The code is ERR_UNSUPPORTED if all problems are
+ * Unsupported, else ERR_INVALID. Returns 0 if there are none. */
 int problems_to_error(const struct problems *problems, struct error *error);
 
 #endif

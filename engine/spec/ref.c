@@ -24,13 +24,13 @@ int ref_text(const struct value *value, const char **ret, struct error *error)
 
     if (strlen(text) != length)
         return err_set(error, ERR_INVALID, "InvalidReference",
-                       "the reference \"%s\" goes on after a NUL", text);
+                       "the reference \"%s\" contains a NUL", text);
     *ret = text;
     return 0;
 }
 
-/* The entry of the longest id that text begins with, up to a dot or its end. An id's bound
- * bounds the work for one reference, however long it is and however many dots it has. */
+/* Finds the longest id that the text begins with, followed by a dot or the end. The work is bounded
+ * by the longest id allowed, not by the length of the text or its number of dots. */
 static const struct strmap_entry *longest_id(const struct strmap *ids, const char *text)
 {
     size_t end = strnlen(text, LIMIT_ID_BYTES);

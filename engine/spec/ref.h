@@ -1,11 +1,10 @@
 /*
- * Implicit references: a string value `$kusion_path.<id>.<path>` stands for
- * the value at that path of another resource's live result.
+ * Implicit references: a string value `$kusion_path.<id>.<path>` stands for the value at that path
+ * in the live object of another resource.
  *
- * The id is the longest known one that the text goes on with, followed by a
- * dot or the end (example.com/v1:Widget:ns:x.spec.rules[0].host). List
- * indices are written [0] or .0. The whole string is the reference; one inside
- * a longer text is not.
+ * Ids may contain dots. The reference means the longest known id that is followed by a dot or by
+ * the end of the text (example.com/v1:Widget:ns:x.spec.rules[0].host). List indices are written [0]
+ * or .0. The reference must be the whole string; in the middle of a longer text it is plain text.
  */
 #ifndef ENGINE_SPEC_REF_H
 #define ENGINE_SPEC_REF_H
@@ -19,31 +18,31 @@
 #define REF_PREFIX "$kusion_path."
 
 struct ref {
-    void *target;     /* what `ids` holds for the id */
-    const char *id;   /* its key in `ids` */
-    const char *path; /* after the id's dot; "" : the whole result */
+    void *target;     /* the value of the id in `ids` */
+    const char *id;   /* the id, a key of `ids` */
+    const char *path; /* the text after the id's dot; "": the whole result */
 };
 
 bool ref_is(const struct value *value);
 
-/* ERR_NOT_FOUND (reason UnknownReference): no known id begins the text. ERR_INVALID: the
- * path is not well formed. */
+/* ERR_NOT_FOUND UnknownReference: the text begins with no known id. ERR_INVALID: the path is
+ * malformed. */
 int ref_parse(const char *text, const struct strmap *ids, struct ref *ret, struct error *error);
 
-/* Calls fn for each reference in a value, with its field path for people; fn's nonzero
- * ends the walk and is returned. */
+/* Calls fn for each reference in a value, with its field path for messages. If fn returns nonzero,
+ * the walk ends and returns that. */
 typedef int ref_visit(void *arg, const char *text, const char *field, struct error *error);
 int ref_each(const struct value *value, ref_visit *fn, void *arg, struct error *error);
 
-/* Gives the value that a reference stands for, sensitive where it comes from what is: *ret is a
- * reference, or stays NULL where the value is not known before apply. */
+/* Returns the value of a reference; it is sensitive if it was sensitive in the result. *ret is a
+ * reference, or stays NULL if the value is not known before apply. */
 typedef int ref_lookup(void *arg, const char *text, const struct value **ret, struct error *error);
 
 /*
- * Puts values for references. lookup gives each (an error ends it). One that is not known becomes
- * VALUE_UNKNOWN; one that is sensitive, or stands where the value is, is sensitive in the result.
- * What a reference brings is not looked at for references. Without any, *ret is the value
- * itself, referenced.
+ * Replaces each reference in a value with the result of lookup(); an error of lookup() ends it. An
+ * unknown value becomes VALUE_UNKNOWN. A replaced value is sensitive if either the reference or the
+ * looked-up value was sensitive. References inside looked-up values are not resolved. Without any
+ * reference, *ret is a reference to the value itself.
  */
 int ref_resolve(const struct value *value, ref_lookup *lookup, void *arg, const struct value **ret,
                 struct error *error);

@@ -9,7 +9,8 @@ static const struct value *object_or_null(const struct value *value)
     return value_is(value, VALUE_OBJECT) ? value : NULL;
 }
 
-/* One pass: of the 100,000 entries of a large Spec each member is looked for. */
+/* Reads all members in one pass: looking up each member would be slow in a Spec of 100,000 entries.
+ * */
 struct entry entry_of(const struct value *value)
 {
     struct entry entry = {0};

@@ -1,8 +1,8 @@
 /*
- * A resource: one entry of a Spec's or a State's list, in Kusion's shape
- * {id, type, attributes, dependsOn, extensions}.
+ * A resource: one entry of the list in a Spec or a State, in Kusion's shape {id, type, attributes,
+ * dependsOn, extensions}.
  *
- * It borrows everything from the document that it was read from.
+ * It borrows everything from the document that contains the entry.
  */
 #ifndef ENGINE_SPEC_RESOURCE_H
 #define ENGINE_SPEC_RESOURCE_H
@@ -22,7 +22,7 @@ struct resource {
     size_t n_depends_on;
 };
 
-/* Reads one entry (which must be well formed: spec_parse() checks that). */
+/* Reads one entry, which must be well formed, as spec_parse() checks. */
 struct resource resource_of(struct arena *arena, const struct value *entry);
 
 #endif

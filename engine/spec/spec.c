@@ -7,8 +7,8 @@
 #include "engine/base/str.h"
 #include "engine/spec/parse.h"
 
-/* Types of Kusion and of this API: asked for where there is no runtime for them, they are no
- * mistake. */
+/* The types that Kusion and this API define. Without a runtime for one of them, the problem is
+ * Unsupported rather than a mistake in the Spec. */
 static const char *const types_of_kusion[] = {"Kubernetes", "Terraform"};
 
 /* ---- The Spec as a whole ---- */
@@ -123,7 +123,7 @@ static void check_is_object(struct check *check, const struct value *value, cons
                       check_is_absent(value) ? "" : value_type_name(value));
 }
 
-/* The id, if it is good and new. It names the resource in problems from here on. */
+/* Returns the id if it is valid and unique. From here on it names the resource in problems. */
 static const char *read_id(struct parse *parse, const struct value *value,
                            struct resource *resource, const struct place *place)
 {
@@ -143,13 +143,13 @@ static const char *read_id(struct parse *parse, const struct value *value,
     other = strmap_put(&parse->spec->by_id, id, resource);
     if (!other)
         return id;
-    strmap_put(&parse->spec->by_id, id, other); /* the first keeps it */
+    strmap_put(&parse->spec->by_id, id, other); /* the first resource keeps the id */
     check_problem(check, INVALID_SPEC, &at, "resources[%zu] has the same id",
                   spec_index(parse->spec, other));
     return NULL;
 }
 
-/* First of all resources: their ids, which dependencies name. */
+/* First pass: reads a resource's id. All ids must be known before dependencies are checked. */
 static void read_resource(struct parse *parse, const struct value *value, size_t index)
 {
     struct check *check = &parse->check;
@@ -177,7 +177,7 @@ static void check_by_type(struct parse *parse, size_t index, const struct place 
                                                      place);
 }
 
-/* Then all else, in one go for each resource: of a large Spec none is in the cache twice. */
+/* Second pass: checks everything else of a resource at once, while it is in the CPU's cache. */
 static void check_resource(struct parse *parse, const struct value *value, size_t index)
 {
     struct check *check = &parse->check;
@@ -198,7 +198,7 @@ static void check_resource(struct parse *parse, const struct value *value, size_
     parse_dependencies(parse, index, &place);
 }
 
-/* All resources, in two passes: their ids, then all else. */
+/* Reads and checks all resources, in two passes. */
 static void check_resources(struct parse *parse, const struct value *list)
 {
     const struct spec_type *types = parse->options->types;

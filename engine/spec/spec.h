@@ -1,15 +1,14 @@
 /*
- * A Spec, parsed and checked: the intention of its user, ready to be planned.
+ * A Spec, parsed and checked, ready to be planned.
  *
- * spec_parse() reads the whole custom resource (metadata, spec). It reports
- * every problem at once, and never acts on half of a Spec: ids are unique,
- * types are known, dependsOn names known ids and not itself, references name
- * known ids, and each resource is what its type's own checks (check.h) want.
- * Fields of the API that this version does not act on yet are problems of
- * reason Unsupported, so that none is silently ignored.
+ * spec_parse() reads the whole custom resource (metadata, spec) and reports all problems at once. A
+ * Spec with any problem is refused as a whole. Checks: ids are unique, types are known, dependsOn
+ * names known ids other than the resource's own, references name known ids, and each resource
+ * passes the checks of its type (check.h). Fields of the API that this version does not implement
+ * are problems with reason Unsupported; no field is silently ignored.
  *
- * Immutable after parsing. Defaults: api.md; they are applied here, not by the
- * schema, so that GitOps tools see no drift.
+ * Immutable after parsing. Defaults (api.md) are applied here and not by the API's schema, so
+ * GitOps tools see no drift.
  */
 #ifndef ENGINE_SPEC_SPEC_H
 #define ENGINE_SPEC_SPEC_H
@@ -21,7 +20,7 @@
 #include "engine/spec/resource.h"
 
 enum deletion_policy {
-    DELETION_MIRROR_PRUNE, /* as `prune` says */
+    DELETION_MIRROR_PRUNE, /* delete if `prune` is true */
     DELETION_DELETE,
     DELETION_WAIT_FOR_TERMINATION,
     DELETION_ORPHAN,
@@ -35,7 +34,7 @@ struct spec_policy {
     int64_t interval;          /* ms: 10 m */
     int64_t retry_interval;    /* ms: 30 s */
     int64_t timeout;           /* ms: 5 m */
-    const char *service_account; /* NULL: not named */
+    const char *service_account; /* NULL: not set */
 };
 
 struct spec {
@@ -50,17 +49,18 @@ struct spec {
     struct resource *resources; /* in the order written */
     size_t n_resources;
     struct strmap by_id; /* id -> struct resource * */
-    /* For each resource: what it depends on, explicit and by reference, each once; indices. */
+    /* The dependencies of each resource, as indices: from dependsOn and from references, without
+     * duplicates. */
     struct spec_dependencies {
         uint32_t *indices;
         size_t count;
     } *dependencies;
 };
 
-/* A type of resources that there is a runtime for. */
+/* A type of resources that has a runtime. */
 struct spec_type {
     const char *name;                 /* "Kubernetes" */
-    const struct spec_checks *checks; /* check.h: what only the type knows; NULL: nothing */
+    const struct spec_checks *checks; /* the type's own checks (check.h); NULL: none */
     void *arg;                        /* given to checks->begin() */
 };
 
@@ -69,16 +69,15 @@ struct spec_options {
     size_t n_types;
 };
 
-/* object is referenced. Returns 0; or what problems_to_error() gives, with all problems in
- * `problems` (initialised by the caller, who keeps it). */
+/* Takes a reference to object. Returns 0, or the error of problems_to_error() with all problems in
+ * `problems`, which the caller initialises and owns. */
 int spec_parse(const struct value *object, const struct spec_options *options, struct spec **ret,
                struct problems *problems, struct error *error);
 void spec_free(struct spec *spec);
 DEFINE_CLEANUP(struct spec *, spec_free)
 
-/* The policy alone, as far as it can be read: for deletion, when the rest may be broken. What
- * is there and cannot be read counts as what deletes less. service_account is borrowed from
- * object. */
+/* Reads the policy alone, for the deletion of a Spec whose other fields may be broken. A field that
+ * cannot be read gets the value that deletes less. service_account is borrowed from object. */
 void spec_policy_read(const struct value *object, struct spec_policy *ret);
 
 size_t spec_index(const struct spec *spec, const struct resource *resource);

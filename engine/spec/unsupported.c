@@ -2,16 +2,16 @@
 
 #include "engine/spec/parse.h"
 
-/* When a field asks for something: what it may be without that. */
+/* Values of an unsupported field that are accepted, because they ask for nothing. */
 enum unasked {
     IF_ABSENT,
     IF_EMPTY, /* an empty list or object */
     IF_FALSE,
-    IF_STANDARD, /* the one value that says what this version does anyway */
+    IF_STANDARD, /* the value that describes what this version does anyway */
 };
 
 static const struct {
-    const char *above; /* the object that the field is in, or NULL: the spec */
+    const char *above; /* the object that contains the field; NULL: the spec */
     const char *name;
     enum unasked unasked;
     const char *standard;

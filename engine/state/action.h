@@ -1,5 +1,5 @@
 /*
- * What a plan would do to a resource, or what was last done to it.
+ * The action that a plan has for a resource, or that the last operation carried out on it.
  */
 #ifndef ENGINE_STATE_ACTION_H
 #define ENGINE_STATE_ACTION_H
@@ -7,16 +7,18 @@
 #include <stdbool.h>
 
 enum plan_action {
-    PLAN_NONE,      /* neither wanted nor there */
-    PLAN_UNCHANGED, /* there, as wanted */
+    PLAN_NONE,      /* the object is not wanted and does not exist */
+    PLAN_UNCHANGED, /* the object exists, as wanted */
     PLAN_CREATE,
-    PLAN_ADOPT,     /* there, not in State: becomes ours */
+    PLAN_ADOPT,     /* the object exists but State has no record of it: it becomes ours */
     PLAN_UPDATE,
-    PLAN_REPLACE,   /* cannot become as wanted: deleted and created, in either order */
+    PLAN_REPLACE,   /* the object cannot be changed in place: it is deleted and created, in either
+                       order */
     PLAN_DELETE,
-    PLAN_FORGET,    /* leaves State; the world is not touched */
-    PLAN_DEFERRED,  /* cannot be planned before something else is done: a later plan has it */
-    PLAN_UNKNOWN,   /* could not be looked at: nothing is done */
+    PLAN_FORGET,    /* the record leaves State; the object is left alone */
+    PLAN_DEFERRED,  /* the resource can be planned only after another change: a later plan includes
+                       it */
+    PLAN_UNKNOWN,   /* the object could not be read: nothing is done */
 };
 
 const char *plan_action_name(enum plan_action action); /* "create" */

@@ -1,9 +1,8 @@
 /*
- * The calls that are under way for one Spec: by resource, one at a time.
+ * The calls in flight of one Spec: at most one for each resource.
  *
- * They outlive the operations that made them. An operation that is planned
- * while one is under way waits for it if it is short, and does the rest
- * without its resource if it is long. Thread-safe.
+ * A call may outlive the operation that made it. The next operation waits for a short call; if the
+ * call takes long, the operation leaves its resource out. Thread-safe.
  */
 #ifndef ENGINE_STATE_CALLS_H
 #define ENGINE_STATE_CALLS_H
@@ -14,12 +13,12 @@
 struct calls;
 
 struct calls *calls_new(void);
-void calls_free(struct calls *calls); /* when none is under way */
+void calls_free(struct calls *calls); /* when no call is in flight */
 
-/* False: there is one of this id already. now: ms, monotonic. */
+/* False: a call of this id is in flight already. now: ms, monotonic. */
 bool calls_begin(struct calls *calls, const char *id, int64_t now);
 void calls_end(struct calls *calls, const char *id);
-/* When it began; 0: there is none. */
+/* ms, monotonic: when the call began; 0: no call is in flight. */
 int64_t calls_since(struct calls *calls, const char *id);
 
 #endif

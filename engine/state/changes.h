@@ -1,9 +1,8 @@
 /*
- * Changes of records, in order: what waits to be stored, what a journal's
- * entry holds, what a told document holds.
+ * A list of record changes, in order. Unsaved changes, the entries of a journal and told documents
+ * all consist of such a list.
  *
- * A list owns what it names: a reference to each record that is put, a copy
- * of each name that is dropped.
+ * The list owns a reference to each record that it puts, and a copy of each name that it drops.
  */
 #ifndef ENGINE_STATE_CHANGES_H
 #define ENGINE_STATE_CHANGES_H
@@ -23,7 +22,7 @@ void changes_done(struct changes *changes); /* leaves an empty list */
 
 void changes_add(struct changes *changes, const struct ledger_change *change);
 
-/* The name of what a change puts or drops; borrowed from it. */
+/* The name of the record that a change puts or drops; borrowed from the change. */
 const char *change_id(const struct ledger_change *change);
 const char *change_deposed(const struct ledger_change *change);
 

@@ -7,7 +7,7 @@
 
 #define SENSITIVE "sensitive" /* the pointers to what is */
 
-/* NULL or an unknown inside: it cannot be stored. */
+/* NULL and values with VALUE_UNKNOWN inside cannot be stored. */
 static int storable_check(const struct value *value, struct error *error)
 {
     if (!value)
@@ -71,7 +71,8 @@ int state_encode(const struct state *state, struct document *ret, struct error *
     return value_compress(whole, &ret->open, error);
 }
 
-/* What the secret part has to be put in place. *ret is borrowed from it. */
+/* Checks that the secret part belongs to the open part. *ret, borrowed from it, are its values by
+ * pointer. */
 static int secret_check(const struct value *open, const struct value *secret,
                         const struct value **ret, struct error *error)
 {
@@ -83,10 +84,11 @@ static int secret_check(const struct value *open, const struct value *secret,
     if (r < 0)
         return r;
     if (!value_equal(value_get(open, "serial"), value_get(secret, "serial")))
-        return state_corrupt(error, "the open and the secret part are of different writes");
+        return state_corrupt(error, "the open part and the secret part come from different writes");
     pointers = keys_of(values);
     if (!value_is(values, VALUE_OBJECT) || !value_equal(pointers, value_get(open, SENSITIVE)))
-        return state_corrupt(error, "the secret part has not the values that the open one lacks");
+        return state_corrupt(
+            error, "the values of the secret part are not those that the open part lacks");
     *ret = values;
     return 0;
 }

@@ -1,21 +1,20 @@
 /*
  * State as bytes: gzipped JSON of format 2, in a document of two parts.
  *
- * The open part is State with null for all that is sensitive, and the JSON
- * pointers to it ("sensitive"); the secret part is what was there, by
- * pointer, and the serial. Neither holds a digest of the other's content: a digest
- * without a key would tell what a short secret is. What does not fit together
- * is ERR_CORRUPT, and so is a part that is missing.
+ * The open part is State as JSON in which every sensitive value is null, and a list of JSON
+ * pointers to these values ("sensitive"). The secret part holds the sensitive values by pointer,
+ * and the serial. Neither part holds a digest of the other: a digest without a key would reveal a
+ * short secret. Parts that do not belong together, or a missing part, are ERR_CORRUPT.
  *
- * A journal's entry holds the changes of one save: {format, serial, head (the
- * fields that changed), changes, sensitive}, and is secret as a whole.
- * Entries apply on top of the snapshot in their order; the serials leave no gap.
+ * An entry of the journal holds the changes of one save: {format, serial, head (the fields that
+ * changed), changes, sensitive}. The whole entry is secret. Entries apply to the snapshot in their
+ * order, and their serials leave no gap.
  *
- * A told document holds what became of one call: open, the call's id; secret,
- * changes.
+ * A told document holds the outcome of one call: the open part is the call's id, the secret part
+ * the changes.
  *
- * The same content is always the same bytes: a write of which the outcome is
- * not known is found again by comparing.
+ * Encoding is deterministic: equal content gives equal bytes. After a write with an unknown
+ * outcome, the ledger compares the stored bytes with its own.
  */
 #ifndef ENGINE_STATE_CODEC_H
 #define ENGINE_STATE_CODEC_H
@@ -23,18 +22,18 @@
 #include "engine/state/changes.h"
 #include "engine/state/compress.h"
 
-/* *ret: initialised, empty. ERR_TOO_LARGE; ERR_INTERNAL: something in it is unknown. */
+/* *ret: initialised, empty. ERR_TOO_LARGE; ERR_INTERNAL: State contains VALUE_UNKNOWN. */
 int state_encode(const struct state *state, struct document *ret, struct error *error);
-/* The snapshot with its entries. ERR_CORRUPT. */
+/* Reads the snapshot and applies its entries. ERR_CORRUPT. */
 int state_decode(const struct document *document, struct state **ret, struct error *error);
 
-/* What leads from the head `before` to `head`, whose serial it gets, and the changes. */
+/* An entry: the fields in which `head` differs from `before`, head's serial, and the changes. */
 int entry_encode(const struct state_head *before, const struct state_head *head,
                  const struct changes *changes, struct buf *ret, struct error *error);
 
 int told_encode(const char *call, const struct changes *changes, struct document *ret,
                 struct error *error);
-/* ERR_CORRUPT also where it is of another call. */
+/* ERR_CORRUPT, also if the document belongs to another call. */
 int told_decode(const struct document *document, const char *call, struct changes *ret,
                 struct error *error);
 

@@ -6,7 +6,7 @@
 #include "engine/base/limits.h"
 #include "engine/state/state_value.h"
 
-#define GZIP_WINDOW (15 + 16) /* zlib: the largest window, in gzip's frame */
+#define GZIP_WINDOW (15 + 16) /* zlib: the largest window, with a gzip header */
 #define PIECE_SIZE  16384
 
 static int too_large(struct error *error, const char *how)
@@ -29,7 +29,7 @@ static int deflate_all(z_stream *stream, struct buf *to)
     return r;
 }
 
-/* The frame holds neither a name nor a time. */
+/* The gzip header holds neither a name nor a time, so equal text gives equal bytes. */
 static int compress_text(const struct buf *text, struct buf *to, struct error *error)
 {
     z_stream stream = {.next_in = (unsigned char *)text->data, .avail_in = (unsigned)text->length};

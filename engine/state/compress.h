@@ -1,7 +1,6 @@
 /*
- * A value as gzipped JSON, for documents that are stored. The same value is
- * always the same bytes. What is sensitive loses its bit: the codec (codec.h)
- * is for what has any.
+ * A value as gzipped JSON, for stored documents. Equal values give equal bytes. The sensitive bit
+ * is lost: codec.h is for values that have it.
  */
 #ifndef ENGINE_STATE_COMPRESS_H
 #define ENGINE_STATE_COMPRESS_H

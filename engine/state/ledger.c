@@ -141,7 +141,7 @@ bool ledger_is_dirty(const struct ledger *ledger)
     return ledger->n_landed || ledger->batch || ledger->wants_write;
 }
 
-/* The mark that a change puts an end to: a call that was begun, and is now told of. */
+/* The begin mark that a change ends: the outcome of the marked call is known now. NULL: none. */
 static const struct record *ended_mark(const struct ledger *ledger,
                                        const struct ledger_change *change)
 {
@@ -171,7 +171,7 @@ static void add_landing(struct ledger *ledger, const struct ledger_change *chang
     change_apply(change, ledger->state);
 }
 
-/* What landed where it cannot be stored. */
+/* Writes told documents for landed outcomes that State cannot take. */
 static void tell_now(struct ledger *ledger)
 {
     if (!ledger_has_untold(ledger))
@@ -187,7 +187,7 @@ static bool may_wait(const struct ledger *ledger)
            (ledger->was_tried && ledger_clock(ledger) - ledger->tried_at < SAVE_INTERVAL);
 }
 
-/* fenced: why nothing may be stored; code 0: it may. */
+/* fenced: the permit's refusal; code 0: saving is allowed. */
 static int store_landed(struct ledger *ledger, enum ledger_when when, const struct error *fenced,
                         struct error *error)
 {

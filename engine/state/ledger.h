@@ -1,30 +1,32 @@
 /*
- * The ledger: the open State of one Spec, shared by all that work on it.
+ * The ledger is the open State of one Spec. All operations of that Spec in this process share it.
  *
- * Operations come and go; what a call did in the world lands here, whether
- * the operation that made the call is still there or not. A landing is never
- * dropped: where the store is down it stays in memory, and is tried again.
+ * An operation may end while one of its calls is still in flight. The outcome of the call is
+ * recorded in the ledger all the same; this is called landing. A landed outcome is never dropped:
+ * if the store is down, the outcome stays in memory and the save is retried.
  *
- *   ledger_begin()  before changes: intents and begin marks, durable when it
- *                   returns. Refused when fenced, and while something that
- *                   landed could not be stored.
- *   ledger_land()   after a change: what became of it. LEDGER_NOW: durable
- *                   when it returns 0; LEDGER_SOON: within a second or so,
- *                   with what lands meanwhile, or by ledger_flush().
+ *   ledger_begin()  before changes are sent: records intents and begin marks. They are durable
+ *                   when it returns 0. It fails if this process is fenced, or while a landed
+ *                   outcome could not be saved.
+ *   ledger_land()   after a change: records its outcome. LEDGER_NOW: durable when it returns 0.
+ *                   LEDGER_SOON: durable within about a second, together with other outcomes,
+ *                   or by ledger_flush().
  *
- * Changes of several threads share one write (group commit): whoever finds
- * nobody writing writes for all that wait. There is no thread of its own.
+ * Group commit: changes of several threads share one write. The first thread that finds no write
+ * under way writes for all threads that wait. The ledger has no thread of its own.
  *
- * A save replaces the document, or appends an entry with the records that
- * changed, where the store can and State is large. It swaps: if another
- * process wrote in between, the ledger is lost (ERR_CONFLICT StateConflict for
- * all that follows, until it is opened anew). A process that is fenced saves
- * nothing either. What lands for a begin mark then goes into a document of
- * its own (DOCUMENT_TOLD), with all that landed by the same call, which nobody
- * else writes, and which the next ledger_open() that finds the mark folds in.
+ * A save writes the whole document. If State is large and the store supports append, a save appends
+ * an entry with the changed records instead. Each save is a compare-and-swap. If another process
+ * wrote in between, this ledger is lost: all calls return ERR_CONFLICT StateConflict until the
+ * ledger is opened again. A fenced process cannot save either.
  *
- * The store is tried again for some seconds before anything fails, and a
- * write of which the outcome is not known is looked for first: it happens once.
+ * If an outcome that ends a begin mark cannot be saved because the ledger is lost or fenced, it is
+ * written to a document of its own (DOCUMENT_TOLD), with everything else that landed in the same
+ * ledger_land(). No other process writes that document. The next ledger_open() that finds the begin
+ * mark in State folds the document in.
+ *
+ * A save is retried for some seconds before a call fails. If the outcome of a write is not known,
+ * the ledger first reads the store to find out, so no write happens twice.
  *
  * Thread-safe. No lock is held while the store works.
  */
@@ -37,25 +39,27 @@
 #include "engine/state/state.h"
 #include "engine/store.h"
 
-/* ---- All that are open in this process, by Spec ---- */
+/* ---- The open ledgers of this process, by Spec ---- */
 
 struct ledgers_config {
     struct store *store; /* borrowed */
     const struct clock_source *clock;
-    const struct permit *permit; /* borrowed; NULL: everything is allowed */
+    const struct permit *permit; /* borrowed; NULL: always allowed */
 };
 
 struct ledgers;
 
 struct ledgers *ledgers_new(const struct ledgers_config *config);
-/* When nobody has one open. What could not be stored yet is tried once more. */
+/* Call it when no ledger is referenced any more. It tries once more to save what is not saved yet.
+ * */
 void ledgers_free(struct ledgers *ledgers);
 DEFINE_CLEANUP(struct ledgers *, ledgers_free)
 
-/* Tries once to store, or tell, what is not stored yet. How many ledgers still hold something. */
+/* Tries once to save (or to write to told documents) what is not saved yet. Returns how many
+ * ledgers still have unsaved outcomes. */
 size_t ledgers_retry(struct ledgers *ledgers);
-/* The same, of a process that ends: once it may not store anything any more, what it has told is
- * held no longer. 0: it has done all that it can. */
+/* The same, for a process that shuts down. Once the process is fenced, an outcome in a told
+ * document counts as saved. 0: nothing is left to do. */
 size_t ledgers_drain(struct ledgers *ledgers);
 
 /* ---- One ---- */
@@ -65,29 +69,29 @@ struct ledger;
 struct ledger_opening {
     struct spec_key key;
     const char *spec_uid;
-    int64_t epoch; /* of the leader that we are; 0: none */
+    int64_t epoch; /* of this process as the leader; 0: without leader election */
     struct cancel *cancel;
-    int64_t deadline; /* ms, monotonic; 0: the store's own */
+    int64_t deadline; /* ms, monotonic; 0: the store's default */
 };
 
 /*
- * The one that is open, or State from the store; one that does not exist is
- * empty. ERR_CORRUPT: it is damaged. ERR_CONFLICT StateOfLaterLeader,
- * StateLocked. ERR_UNAVAILABLE also where something that landed before cannot
- * be stored yet.
+ * Returns the open ledger of the Spec, or loads State from the store; a State that does not exist
+ * is empty. ERR_CORRUPT: State is damaged. ERR_CONFLICT StateOfLaterLeader, StateLocked.
+ * ERR_UNAVAILABLE also if an outcome that landed earlier still cannot be saved.
  */
 int ledger_open(struct ledgers *ledgers, const struct ledger_opening *opening, struct ledger **ret,
                 struct error *error);
 struct ledger *ledger_ref(struct ledger *ledger);
-/* With the last reference it is closed; with something that is not stored yet it stays open, until
- * ledgers_retry() or the next ledger_open() has stored it. Does not use the store but to close. */
+/* Dropping the last reference closes the ledger. A ledger with unsaved outcomes stays open until
+ * ledgers_retry() or the next ledger_open() has saved them. The only call of the store is to close
+ * the document. */
 void ledger_unref(struct ledger *ledger);
 DEFINE_CLEANUP(struct ledger *, ledger_unref)
 
-/* False: there is none in the store (yet). */
+/* False: the store has no State of this Spec yet. */
 bool ledger_is_stored(struct ledger *ledger);
-/* State was made under another uid of the Spec: a restored backup, say. Until the next
- * ledger_set_head() with our own. */
+/* The Spec in State has another uid: the Spec was restored from a backup, say. True until
+ * ledger_set_head() records the current uid. */
 bool ledger_is_inherited(struct ledger *ledger);
 
 /* The calls that are under way for the Spec. */
@@ -104,18 +108,19 @@ struct ledger_records {
 struct ledger_records ledger_records(struct ledger *ledger);
 void ledger_records_done(struct ledger_records *records);
 
-/* A copy of the head, in the arena (strings) and referenced by it (policy: borrowed from the
- * ledger until its next ledger_set_head). */
+/* A copy of the head. Its strings are in the arena; its policy is borrowed from the ledger, until
+ * the next ledger_set_head(). */
 void ledger_head(struct ledger *ledger, struct arena *arena, struct state_head *ret);
-/* Stored with the next change, or ledger_flush(); the Spec's name, serial and epoch are the
- * ledger's own. */
+/* Saved with the next change, or by ledger_flush(). The ledger ignores the Spec's name, the serial
+ * and the epoch in `head`: it keeps its own. */
 void ledger_set_head(struct ledger *ledger, const struct state_head *head);
 
-/* The operation that is under way, by the head's progressed_at, makes progress now. So does each
- * landing, which need not be told. Stored as the head is. */
+/* Sets the head's progressed_at to now, if an operation is under way. Each landing does the same.
+ * Saved as the head is. */
 void ledger_progress(struct ledger *ledger);
 
-/* One change of the records: put, or drop (put NULL) what is named. */
+/* One change of State: adds or replaces the record `put`; with put NULL, drops the record that id
+ * and deposed name. */
 struct ledger_change {
     const struct record *put; /* borrowed */
     const char *id, *deposed;
@@ -123,22 +128,22 @@ struct ledger_change {
 
 enum ledger_when { LEDGER_SOON, LEDGER_NOW };
 
-/* All or none of them, durable when it returns 0. n 0: State is written all the same, which proves
- * that nobody else works on it. What could not be begun is not in the records. */
+/* Records all changes or none; they are durable when it returns 0, and undone when it fails. n 0:
+ * writes State all the same, which proves that no other process writes it. */
 int ledger_begin(struct ledger *ledger, const struct ledger_change *changes, size_t n,
                  struct error *error);
-/* They are in the records when it returns, whatever it returns. An error says why they are not
- * stored yet. */
+/* The changes are in the ledger when it returns, also after an error. An error says why they are
+ * not saved yet. */
 int ledger_land(struct ledger *ledger, const struct ledger_change *changes, size_t n,
                 enum ledger_when when, struct error *error);
-/* Stores all that landed, and the head. */
+/* Saves all landed outcomes and the head. */
 int ledger_flush(struct ledger *ledger, struct error *error);
-/* 0; or why nothing may be begun: something that landed could not be stored, or the ledger is
- * lost. */
+/* Returns 0 if a change may begin. Otherwise the error says why not: a landed outcome could not be
+ * saved, or the ledger is lost. */
 int ledger_check(struct ledger *ledger, struct error *error);
 
-/* State goes from the store, with all of its records, and what was told. Also where there is none:
- * what killed writes left behind goes. */
+/* Removes State with all its records, and all told documents, from the store. If there is no State,
+ * it removes the leftovers of killed writes. */
 int ledger_remove(struct ledger *ledger, struct error *error);
 
 #endif

@@ -89,7 +89,8 @@ void batch_commit(struct ledger *ledger, struct batch *batch)
         ledger->n_entries = 0;
         ledger->wants_snapshot = ledger->wants_write = false;
     }
-    /* The records have nothing of it any more: only a snapshot puts that right. */
+    /* The changes of the failed begins were undone in the records, but the write happened after
+     * all. A new snapshot removes them from the store. */
     if (batch->is_withdrawn)
         ledger->wants_snapshot = ledger->wants_write = true;
 }
@@ -172,7 +173,7 @@ static int send(struct ledger *ledger, const struct batch *batch, struct error *
     return ops->write(ledger->file, &call, &batch->document, problem);
 }
 
-/* Settles what is in doubt, or sends it. */
+/* Finds out whether an earlier attempt was written; if not, sends the batch. */
 static enum batch_outcome try_once(struct ledger *ledger, struct batch *batch,
                                    struct error *problem)
 {
@@ -197,7 +198,7 @@ static enum batch_outcome try_once(struct ledger *ledger, struct batch *batch,
         batch_conflict(ledger, problem);
         return BATCH_LOST;
     }
-    /* A conflict may be with an earlier try that arrived late. */
+    /* After an unanswered attempt, a conflict may come from our own late write. */
     if (r == ERR_UNAVAILABLE || r == ERR_TIMEOUT || r == ERR_CONFLICT)
         batch->is_in_doubt = batch->was_in_doubt = true;
     return BATCH_FAILED;

@@ -1,19 +1,39 @@
 /*
- * The ledger from inside: one job a file.
+ * The inside of the ledger. Each file has one job:
  *
- *   ledgers.c        the table of open ledgers: opening once, closing
- *   ledger_load.c    State from the store
- *   ledger.c         records and head; beginning and landing
- *   ledger_save.c    group commit: one thread at a time stores what waits
- *   ledger_batch.c   one save: what is in it, how it is sent, whether it happened
+ *   ledgers.c        the table of open ledgers: each Spec's State is opened once
+ *   ledger_load.c    loads State from the store
+ *   ledger.c         the records and the head; ledger_begin() and ledger_land()
+ *   ledger_save.c    group commit: one thread at a time saves for all that wait
+ *   ledger_batch.c   one save: its content, the write, and whether the write happened
  *   ledger_told.c    told documents
- *   ledger_remove.c  State goes
+ *   ledger_remove.c  removes State
  *
- * Locks: ledgers.lock before ledger.lock. Neither is held while the store
- * works. What the store is asked for is up to the thread that has set
- * ledger.working; all others wait for it on ledger.changed.
+ * Locks: ledgers.lock is taken before ledger.lock. Neither is held while the store works. Only the
+ * thread that has set ledger.working (the working thread) uses the store; all other threads wait on
+ * ledger.changed.
  *
- * Tickets order what lands and what begins: each call gets the next number.
+ * Tickets: every begin and every landing gets the next ticket number. A save covers all tickets up
+ * to its own.
+ *
+ * The states of a ledger in the phase LEDGER_OPEN, while no thread works. `landed`, `in doubt` and
+ * `withdrawn` may hold at the same time.
+ *
+ *   state      flags           meaning                               ends with
+ *   saved      none of these   the store has all records; the head   a landing
+ *                              may differ (head_changed)
+ *   landed     n_landed        the records have outcomes that the    a save with their ticket
+ *                              store does not have
+ *   in doubt   batch           a save was sent and not answered      the next attempt, which first
+ *                                                                    reads the store
+ *   withdrawn  wants_write,    the store has changes of a begin      the next snapshot
+ *              wants_snapshot  that was answered with an error
+ *   lost       is_lost, no     another process changed State         nothing; the entry is freed
+ *              file            meanwhile                             when all is told
+ *
+ * A ledger is dirty in the states landed, in doubt and withdrawn, and, if it is lost, until its
+ * outcomes are told. It is closed when it has no references and is not dirty. The flag
+ * wants_snapshot alone means that the last entry was too long for the store.
  */
 #ifndef ENGINE_STATE_LEDGER_PRIVATE_H
 #define ENGINE_STATE_LEDGER_PRIVATE_H
@@ -23,33 +43,33 @@
 #include "engine/state/changes.h"
 #include "engine/state/codec.h"
 
-/* ms between two saves of what lands LEDGER_SOON, counted from the end of the last try. */
+/* ms between two saves of LEDGER_SOON outcomes, counted from the end of the last attempt. */
 #define SAVE_INTERVAL 1000
 
-/* For how long (ms) one call tries to store what cannot be stored at the moment, and how long it
- * waits between two tries: twice as long each time. */
+/* ms. One call retries a failed save for SAVE_PATIENCE. The pause between two attempts doubles,
+ * from SAVE_WAIT_FIRST up to SAVE_WAIT_MOST. */
 #define SAVE_PATIENCE   10000
 #define SAVE_WAIT_FIRST 100
 #define SAVE_WAIT_MOST  2000
 
-/* A State whose snapshot is larger (bytes, as encoded) is saved by appending entries: so many,
- * then it is written anew. */
+/* A State whose encoded snapshot is larger than SNAPSHOT_SMALL bytes is saved by appending entries.
+ * After SNAPSHOT_ENTRIES entries the next save writes a new snapshot. */
 #define SNAPSHOT_SMALL   (64u << 10)
 #define SNAPSHOT_ENTRIES 32
 
-/* What landed and is not stored yet: one change, already in the records. */
+/* One landed change that is not saved yet. It is in the records already. */
 struct landing {
     struct ledger_change change; /* owned, as in struct changes */
-    uint64_t ticket;             /* all changes of one ledger_land() have the same */
-    const struct record *mark;   /* the begin mark that it replaces, or NULL; a reference */
+    uint64_t ticket;             /* the same for all changes of one ledger_land() */
+    const struct record *mark;   /* a reference to the begin mark that this change ends, or NULL */
     bool told;
 };
 
-/* A ledger_begin() that waits, on its caller's stack. */
+/* A ledger_begin() that waits for its save. It lives on the caller's stack. */
 struct begin {
     const struct ledger_change *changes;
     size_t n;
-    const struct record **before; /* what the changes replaced, while they are in the records */
+    const struct record **before; /* the records that the changes replaced, for an undo */
     uint64_t ticket;
     bool is_applied, is_done;
     int r;
@@ -57,21 +77,22 @@ struct begin {
     struct begin *next;
 };
 
-/* One save, from the moment its content is fixed until it is known whether it happened. */
+/* One save: from fixing its content until it is known whether the write happened. */
 struct batch {
     bool is_entry;
-    struct state *state;    /* a snapshot's content; shares the records */
-    struct changes changes; /* an entry's */
+    struct state *state;    /* content of a snapshot; shares the ledger's records */
+    struct changes changes; /* content of an appended entry */
     struct state_head head;
-    uint64_t ticket; /* the last that is in it */
+    uint64_t ticket; /* the highest ticket that it covers */
     bool has_landings;
-    struct begin *begins; /* that wait for it */
-    bool is_withdrawn;    /* it had begins, which were told that it failed */
+    struct begin *begins; /* the begins that wait for this save */
+    bool is_withdrawn;    /* its begins were answered with an error, though the write may still
+                             happen */
     bool is_encoded;
     struct document document;
     struct buf entry;
-    bool is_in_doubt;  /* it was sent, and may have happened */
-    bool was_in_doubt; /* an earlier try may still arrive */
+    bool is_in_doubt;  /* it was sent, and may have been written */
+    bool was_in_doubt; /* an earlier attempt may still reach the store */
 };
 
 enum ledger_phase { LEDGER_LOADING, LEDGER_OPEN, LEDGER_CLOSING };
@@ -89,50 +110,51 @@ struct ledger {
 
     struct calls *calls;
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* `working` ended, a begin was answered */
-    pthread_cond_t never;   /* for waiting, which nobody cuts short */
+    pthread_cond_t changed; /* `working` became false, or a begin was answered */
+    pthread_cond_t never;   /* never signalled: for a pause of a fixed length */
     struct state *state;
-    char *spec_uid; /* of the last that opened it */
+    char *spec_uid; /* of the Spec, as the last ledger_open() gave it */
     int64_t epoch;
     bool is_lost;
-    struct error lost; /* why */
+    struct error lost; /* the error of all later calls */
 
-    /* What is stored. */
+    /* The content of the store. */
     bool is_stored;
     struct state_head saved;
     uint64_t saved_ticket;
     size_t snapshot_bytes, n_entries;
-    bool wants_snapshot; /* an entry would not do */
+    bool wants_snapshot; /* the next save has to be a snapshot */
 
-    /* What is not. */
+    /* Content that is not saved yet. */
     struct landing *landed;
     size_t n_landed, landed_capacity;
     struct begin *begins; /* oldest first */
-    struct batch *batch;  /* that is in doubt */
-    bool wants_write;     /* what is stored has something that was withdrawn */
+    struct batch *batch;  /* the save whose outcome is not known; NULL: none */
+    bool wants_write;     /* the store holds changes of a begin that failed; a new snapshot removes
+                             them */
     bool head_changed;
-    uint64_t tickets; /* given out */
-    char **told;      /* calls with a document that we wrote */
+    uint64_t tickets; /* the last ticket given out */
+    char **told;      /* ids of the calls whose told documents this ledger wrote */
     size_t n_told, told_capacity;
 
-    /* The store's work. */
+    /* The attempts to save. */
     bool working;
-    size_t patient; /* threads that wait, and would have it tried for some seconds */
-    struct store_file *file; /* this and the next: of the thread that works */
-    bool removal_in_doubt;   /* the document may be gone */
+    size_t patient; /* number of waiting threads that want SAVE_PATIENCE of retries */
+    struct store_file *file; /* used by the working thread alone, as is removal_in_doubt */
+    bool removal_in_doubt;   /* the document may have been removed */
     bool was_tried;
-    int64_t tried_at;      /* the end of the last try, monotonic */
-    uint64_t tries;        /* that ended */
-    uint64_t tried_ticket; /* all up to this waited when the last began */
-    struct error failure;  /* of the last; code 0: none */
+    int64_t tried_at;      /* ms, monotonic: the end of the last attempt */
+    uint64_t tries;        /* number of attempts that ended */
+    uint64_t tried_ticket; /* the highest ticket that waited when the last attempt began */
+    struct error failure;  /* error of the last attempt; code 0: it succeeded */
 };
 
 struct ledgers {
     struct ledgers_config config;
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* a phase */
-    struct strmap by_key;   /* those that are named */
-    struct ledger *all;     /* also those that are lost and have something to tell */
+    pthread_cond_t changed; /* a ledger's phase changed */
+    struct strmap by_key;   /* the ledgers with is_named */
+    struct ledger *all;     /* also lost ledgers that still have untold outcomes */
 };
 
 /* ---- ledgers.c ---- */
@@ -145,75 +167,79 @@ char *ledger_describe(const struct ledger *ledger, enum document_kind kind, cons
 
 /* ---- ledger_load.c ---- */
 
-/* *opening's store file and State into the ledger, which nobody else uses yet. */
+/* Opens the store's document and loads State into the ledger, which no other thread uses yet. */
 int ledger_load(struct ledger *ledger, const struct ledger_opening *opening, struct error *error);
-/* Whether the leader that opens may work on this State. With the lock. */
+/* ERR_CONFLICT StateOfLaterLeader if a later leader than `epoch` wrote State. With the lock. */
 int ledger_check_epoch(const struct ledger *ledger, int64_t epoch, struct error *error);
 
 /* ---- ledger.c ---- */
 
-/* Something landed that is neither stored nor told, or what is stored is to be put right. With the
- * lock. */
+/* An outcome is neither saved nor told, or the stored document needs a new snapshot. With the lock.
+ * */
 bool ledger_is_dirty(const struct ledger *ledger);
-/* As ledger_land(), of what was told: it is not told again. */
+/* As ledger_land(), for changes that were read from a told document. They are not told again. */
 int ledger_fold(struct ledger *ledger, const struct changes *changes, struct error *error);
 
 /* ---- ledger_save.c: with the lock, which is let go of while the store works ---- */
 
 struct store_call ledger_call(const struct ledger *ledger, enum permit_use use);
-/* Waits until nobody works, and works then; the end of it. */
+/* Waits until no thread works, then makes this thread the working one; ledger_work_end() ends that.
+ * */
 void ledger_work_begin(struct ledger *ledger);
 void ledger_work_end(struct ledger *ledger);
-/* Until what has the ticket, and all before it, is stored. */
+/* Returns when all tickets up to this one are saved. */
 int ledger_save(struct ledger *ledger, uint64_t ticket, int64_t patience, struct error *error);
-/* All that is not stored, if there is anything. */
+/* Saves all unsaved changes, if there are any. */
 int ledger_save_all(struct ledger *ledger, int64_t patience, struct error *error);
-/* Queues it, until it is answered. */
+/* Queues the begin, and waits until it is answered. */
 int ledger_save_begin(struct ledger *ledger, struct begin *begin, struct error *error);
-/* What landed up to a ticket is stored. */
+/* Drops the landings up to a ticket: they are saved. */
 void ledger_forget_landed(struct ledger *ledger, uint64_t ticket);
-/* Another process writes State. By the thread that works. */
+/* Marks the ledger as lost: another process writes State. Called by the working thread. */
 void ledger_lose(struct ledger *ledger, const struct error *why);
 
 /* ---- ledger_batch.c: by the thread that works ---- */
 
 enum batch_outcome {
     BATCH_STORED,
-    BATCH_FAILED, /* nothing was changed; or it is still in doubt (batch->is_in_doubt) */
-    BATCH_LOST,   /* State is another's now */
+    BATCH_FAILED, /* nothing was written; or the outcome is not known (batch->is_in_doubt) */
+    BATCH_LOST,   /* another process changed State */
 };
 
-/* All that waits. With the lock. */
+/* A batch of everything that waits to be saved. With the lock. */
 struct batch *batch_new(struct ledger *ledger);
 void batch_free(struct batch *batch);
-/* Without the lock. *problem is set unless it is stored. */
+/* Writes the batch, with retries. *problem is set unless the outcome is BATCH_STORED. Without the
+ * lock. */
 enum batch_outcome batch_run(struct ledger *ledger, struct batch *batch, int64_t patience,
                              struct error *problem);
-/* With the lock: it is stored. Its begins are left to the caller. */
+/* Notes that the batch is saved. The caller answers its begins. With the lock. */
 void batch_commit(struct ledger *ledger, struct batch *batch);
 
 enum stored {
-    STORED_BEFORE,  /* what we saved last, or nothing where we saved nothing */
-    STORED_BATCH,   /* what the batch wrote */
-    STORED_NOTHING, /* what we saved is gone */
+    STORED_BEFORE,  /* our last save; or no document, if we never saved */
+    STORED_BATCH,   /* the content of the batch */
+    STORED_NOTHING, /* no document, though we saved one */
     STORED_OTHER,   /* anything else */
 };
-/* What is in the store. Brings the file up to date. batch: NULL, or one that was sent. Without the
- * lock. Negative: it could not be read. */
+/* Reads the store and compares. Brings the file handle up to date. batch: NULL, or a batch that was
+ * sent. Negative: the read failed. Without the lock. */
 int batch_look(struct ledger *ledger, const struct batch *batch, struct error *error);
-/* The error of a State that another process changed; returns its code. */
+/* Sets ERR_CONFLICT StateConflict and returns it. */
 int batch_conflict(const struct ledger *ledger, struct error *error);
 
 /* ---- ledger_told.c: by the thread that works ---- */
 
 bool ledger_has_untold(const struct ledger *ledger); /* with the lock */
-/* With the lock, which is let go of. What could not be told stays. */
+/* Writes told documents for untold outcomes; those that cannot be written stay untold. Releases the
+ * lock meanwhile. */
 void ledger_tell(struct ledger *ledger, int64_t patience);
-/* With the lock, which is let go of: the documents that we wrote, of what is stored now. */
+/* Removes the told documents that this ledger wrote, once State has their outcomes. Releases the
+ * lock meanwhile. */
 void ledger_untell(struct ledger *ledger);
-/* Without the lock: what was told of State's begin marks is folded in. */
+/* Folds the told documents of State's begin marks into State. Without the lock. */
 int ledger_fold_told(struct ledger *ledger, const struct store_call *call, struct error *error);
-/* Without the lock: all told documents of the Spec. */
+/* Removes all told documents of the Spec. Without the lock. */
 int ledger_remove_told(struct ledger *ledger, struct error *error);
 
 #endif

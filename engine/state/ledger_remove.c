@@ -1,6 +1,6 @@
 #include "engine/state/ledger_private.h"
 
-/* Everything that it knew. With the lock. */
+/* Makes the ledger that of an empty State. With the lock. */
 static void empty(struct ledger *ledger)
 {
     struct state_head head;
@@ -35,7 +35,8 @@ static int try_once(struct ledger *ledger, const struct batch *batch, bool *ret_
     r = ledger->file->store->ops->remove(ledger->file, &call, problem);
     if (r != ERR_CONFLICT)
         return r;
-    /* In doubt, it may be with an earlier try that arrived late: it is looked at again. */
+    /* After an unanswered attempt, the conflict may come from our own late write: the caller looks
+     * again. */
     *ret_is_lost = !in_doubt;
     return batch_conflict(ledger, problem);
 }

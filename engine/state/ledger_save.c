@@ -33,7 +33,7 @@ static void landing_done(struct landing *landing)
     record_unref(landing->mark);
 }
 
-/* A document was written of it, and is to go. */
+/* Notes that the landing's told document is no longer needed. */
 static void note_told(struct ledger *ledger, const struct landing *landing)
 {
     ledger->told = mem_grow(ledger->told, ledger->n_told, &ledger->told_capacity, sizeof(char *));
@@ -56,7 +56,7 @@ void ledger_forget_landed(struct ledger *ledger, uint64_t ticket)
 
 /* ---- Begins ---- */
 
-/* Takes its changes out of the records again, where nothing else came in their place. */
+/* Undoes the begin's changes in the records, except where a later change replaced them. */
 static void undo(struct ledger *ledger, struct begin *begin)
 {
     for (size_t i = begin->n; begin->is_applied && i-- > 0;) {
@@ -72,7 +72,7 @@ static void undo(struct ledger *ledger, struct begin *begin)
     }
 }
 
-/* problem NULL: it is stored. */
+/* problem NULL: the begin is saved. */
 static void answer(struct ledger *ledger, struct begin *begin, const struct error *problem)
 {
     if (problem) {
@@ -85,7 +85,7 @@ static void answer(struct ledger *ledger, struct begin *begin, const struct erro
     begin->is_done = true;
 }
 
-/* The last first, so that of two changes of a record the older one is undone last. */
+/* Newest first: if two begins changed the same record, the undo restores the older content last. */
 static void answer_all(struct ledger *ledger, struct begin *begins, const struct error *problem)
 {
     if (!begins)
@@ -94,7 +94,7 @@ static void answer_all(struct ledger *ledger, struct begin *begins, const struct
     answer(ledger, begins, problem);
 }
 
-/* Those that wait and have a ticket up to this one. */
+/* Answers the waiting begins with tickets up to this one. */
 static void answer_waiting(struct ledger *ledger, uint64_t ticket, const struct error *problem)
 {
     struct begin *first = ledger->begins, **end = &ledger->begins;
@@ -125,10 +125,10 @@ void ledger_lose(struct ledger *ledger, const struct error *why)
     ledger->lost = *why;
     answer_waiting(ledger, UINT64_MAX, &ledger->lost);
     pthread_mutex_unlock(&ledger->lock);
-    if (file) /* its lock goes: State can be opened anew */
+    if (file) /* releases the store's lock, so that State can be opened again */
         file->store->ops->close(file);
     pthread_mutex_lock(&ledger->lock);
-    /* Before it is opened anew, which looks for what was told. */
+    /* Outcomes are told before is_lost is set: the next ledger_open() reads the told documents. */
     ledger_tell(ledger, SAVE_PATIENCE);
     ledger->is_lost = true;
     answer_waiting(ledger, UINT64_MAX, &ledger->lost);
@@ -137,7 +137,7 @@ void ledger_lose(struct ledger *ledger, const struct error *why)
         ledger_forget_landed(ledger, UINT64_MAX);
 }
 
-/* A batch that did not happen. True: what is left of it can be tried at once. */
+/* Takes back a batch that was not written. True: the rest of its content can be tried at once. */
 static bool give_back(struct ledger *ledger, struct batch *batch, const struct error *problem)
 {
     bool is_too_long = problem->code == ERR_TOO_LARGE && batch->is_entry;
@@ -158,7 +158,7 @@ static bool give_back(struct ledger *ledger, struct batch *batch, const struct e
     return again;
 }
 
-/* What is in doubt stays as it is, until the store says what became of it. */
+/* Keeps a batch whose outcome is not known: a later attempt looks in the store. */
 static void keep(struct ledger *ledger, struct batch *batch, const struct error *problem)
 {
     batch->is_withdrawn = batch->is_withdrawn || batch->begins;
@@ -166,7 +166,7 @@ static void keep(struct ledger *ledger, struct batch *batch, const struct error 
     ledger->batch = batch;
 }
 
-/* True: there is more that can be tried at once. */
+/* True: more content can be tried at once. */
 static bool save_one(struct ledger *ledger, int64_t patience, struct error *problem)
 {
     struct batch *batch = ledger->batch ? TAKE(ledger->batch) : batch_new(ledger);
@@ -201,7 +201,7 @@ static void work(struct ledger *ledger, int64_t patience)
 
     ledger_work_begin(ledger);
     if (ledger->patient)
-        patience = SAVE_PATIENCE; /* also for those that wait */
+        patience = SAVE_PATIENCE; /* some waiting thread wants the retries */
     do {
         err_clear(&problem);
         waiting = ledger->tickets;

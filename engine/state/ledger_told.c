@@ -15,7 +15,8 @@ static int told_open(const struct ledger *ledger, const char *id, const struct s
     return store->ops->open(store, &name, STORE_WRITE, call, ret, error);
 }
 
-/* A read, so that the file is up to date. 0 also where there is none. */
+/* Reads the document to bring the handle up to date. Returns 0 if it does not exist or is damaged,
+ * too. */
 static int refresh(struct store_file *file, const struct store_call *call, struct error *error)
 {
     struct document stored = DOCUMENT_INIT;
@@ -26,7 +27,8 @@ static int refresh(struct store_file *file, const struct store_call *call, struc
     return r == ERR_NOT_FOUND || r == ERR_CORRUPT || r >= 0 ? 0 : err_copy(error, &problem);
 }
 
-/* One that is there is ours, too: of a try that seemed to fail, or of what it said before. */
+/* A told document that exists already is our own: an earlier attempt wrote it, or it holds an
+ * earlier outcome. It is replaced. */
 static int write_once(const struct ledger *ledger, const char *id, const struct document *document,
                       struct error *problem)
 {
@@ -97,7 +99,7 @@ bool ledger_has_untold(const struct ledger *ledger)
     return false;
 }
 
-/* All that landed together with one change, as it is in the records now. */
+/* All changes with this ticket, as their records are now. */
 static void gather(const struct ledger *ledger, uint64_t ticket, struct changes *ret)
 {
     for (size_t i = 0; i < ledger->n_landed; i++) {
@@ -177,7 +179,7 @@ static int list_told(const struct ledger *ledger, const struct store_call *call,
     return store->ops->list(store, DOCUMENT_TOLD, &ledger->key, on_name, ret, call, error);
 }
 
-/* The begin marks of State, by call. */
+/* The begin marks of State, by call id. */
 static void find_marks(const struct ledger *ledger, struct strmap *ret)
 {
     const struct record *record;
@@ -234,7 +236,7 @@ static int fold_names(struct ledger *ledger, const struct strmap *marks, const s
     if (r >= 0 && changes.count)
         r = ledger_fold(ledger, &changes, error);
     changes_done(&changes);
-    /* What cannot be removed is found again, and says nothing new. */
+    /* A document that could not be removed does no harm: the next ledger_open() finds it again. */
     for (size_t i = 0; r >= 0 && i < names->count; i++)
         remove_one(ledger, names->items[i], call, NULL);
     return r;

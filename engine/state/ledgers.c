@@ -53,7 +53,7 @@ static struct ledger *entry_new(struct ledgers *ledgers, const struct ledger_ope
     return ledger;
 }
 
-/* The next ledger_open() does not find it. */
+/* Removes the ledger from the table: the next ledger_open() does not find it. */
 static void entry_hide(struct ledger *ledger)
 {
     if (ledger->is_named)
@@ -102,8 +102,8 @@ static void entry_free(struct ledger *ledger)
     free(ledger);
 }
 
-/* Gives the store's lock back before another thread opens the Spec again. The table's lock is let
- * go of meanwhile. */
+/* Closes the store's document before another thread may open the Spec again. Releases the table's
+ * lock meanwhile. */
 static void entry_close(struct ledger *ledger)
 {
     struct ledgers *ledgers = ledger->table;
@@ -127,7 +127,6 @@ static bool needs_work(struct ledger *ledger)
     return dirty;
 }
 
-/* One reference less. */
 static void entry_release(struct ledger *ledger)
 {
     if (--ledger->references == 0 && !needs_work(ledger))
@@ -169,7 +168,8 @@ static void wake_all(void *arg)
     pthread_mutex_unlock(&ledgers->lock);
 }
 
-/* Until a ledger that another thread opens or closes changed its phase. With the table's lock. */
+/* Waits until a ledger that another thread is opening or closing changes its phase. With the
+ * table's lock. */
 static int wait_for_phase(struct ledgers *ledgers, const struct ledger_opening *opening,
                           struct error *error)
 {
@@ -188,7 +188,7 @@ static int wait_for_phase(struct ledgers *ledgers, const struct ledger_opening *
     return 0;
 }
 
-/* With the table's lock, which is let go of while it is loaded. */
+/* With the table's lock, which is released while State is loaded. */
 static int load_new(struct ledgers *ledgers, const struct ledger_opening *opening,
                     const char *key_text, struct ledger **ret, struct error *error)
 {
@@ -218,7 +218,7 @@ static bool is_lost(struct ledger *ledger)
     return lost;
 }
 
-/* A ledger that others have open, or had. */
+/* Prepares a ledger that is open already for another user. */
 static int join(struct ledger *ledger, const struct ledger_opening *opening, bool is_first,
                 struct error *error)
 {
@@ -239,7 +239,7 @@ static int join(struct ledger *ledger, const struct ledger_opening *opening, boo
     return r;
 }
 
-/* With the table's lock, which is let go of. 0 and *ret NULL: it was lost. */
+/* With the table's lock, which is released meanwhile. 0 with *ret NULL: the ledger is lost. */
 static int join_open(struct ledger *ledger, const struct ledger_opening *opening,
                      struct ledger **ret, struct error *error)
 {
@@ -305,7 +305,7 @@ int ledger_open(struct ledgers *ledgers, const struct ledger_opening *opening, s
 
 /* ---- All ---- */
 
-/* Those that have something to store or tell; a reference each. */
+/* The ledgers with unsaved outcomes; a reference to each. */
 static struct ledger **dirty_ledgers(struct ledgers *ledgers, size_t *ret_count)
 {
     struct ledger **dirty = NULL;
@@ -324,8 +324,8 @@ static struct ledger **dirty_ledgers(struct ledgers *ledgers, size_t *ret_count)
     return dirty;
 }
 
-/* Once, without waiting. True: it still holds something. is_enough_told: what is told does not
- * count. */
+/* One attempt without waiting. True: unsaved outcomes are left. is_enough_told: an outcome in a
+ * told document counts as saved. */
 static bool retry_one(struct ledger *ledger, bool is_enough_told)
 {
     bool dirty;

@@ -7,9 +7,9 @@
 #include "engine/base/str.h"
 #include "engine/base/value_mark.h"
 
-/* A record as it is allocated: its strings follow it. */
+/* A record as allocated: its strings follow it in the same block. */
 struct shared_record {
-    struct record record; /* first */
+    struct record record; /* first member */
     atomic_size_t references;
     char strings[];
 };
@@ -19,7 +19,7 @@ static size_t room_for(const char *s)
     return s ? strlen(s) + 1 : 0;
 }
 
-/* The copy of a string; *next is the free room. */
+/* Copies a string to *next, the free room, and moves *next behind it. */
 static const char *place_string(char **next, const char *s)
 {
     size_t length = room_for(s);
@@ -85,7 +85,7 @@ void record_unref(const struct record *record)
     free(shared_of(record));
 }
 
-/* Equal, and secret in the same places. */
+/* Equal values, sensitive in the same places. */
 static bool same_value(const struct value *a, const struct value *b)
 {
     _cleanup_value_ const struct value *secret_a = NULL, *secret_b = NULL;
@@ -108,7 +108,6 @@ bool record_equal(const struct record *a, const struct record *b)
             same_value(a->dependencies, b->dependencies) && same_value(a->result, b->result) &&
             same_value(a->memory, b->memory) && str_equal(a->uid, b->uid) &&
             str_equal(a->footprint, b->footprint) && a->revision == b->revision &&
-            a->action == b->action && a->prevent_destroy == b->prevent_destroy &&
-            str_equal(a->call.id, b->call.id) && a->call.epoch == b->call.epoch &&
-            a->call.until == b->call.until);
+            a->action == b->action && str_equal(a->call.id, b->call.id) &&
+            a->call.epoch == b->call.epoch && a->call.until == b->call.until);
 }

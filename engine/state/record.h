@@ -1,22 +1,22 @@
 /*
- * A record: what State knows of one object in the world.
+ * A record: the knowledge that State has of one object.
  *
- * Immutable and reference-counted: a change is a new record in the place of
- * the old one, so that threads read records without locks, and a save writes
- * what was there when it began. What is secret of the values carries the
- * sensitive bit (value.h); memory is secret as a whole.
+ * Records are immutable and reference-counted. A change puts a new record in place of the old one,
+ * so threads read records without locks, and a save writes the records that were there when it
+ * began. Sensitive values carry the sensitive bit (value.h); memory is secret as a whole.
  *
- * Records are named by (id, deposed). An id may have several: the object in
- * force (deposed NULL), and objects that were replaced and are still to go.
+ * A record's name is (id, deposed). One id may have several records: that of the current object
+ * (deposed NULL), and those of replaced objects that are still to be deleted.
  *
- * The life of one object (seams: * is durable before it goes on):
- *   INTENT    recorded before the first create of an operation; whether its
- *             object was made is told by the world (a label, a name)
- *   CREATING  a call that creates was begun, in a world that cannot be asked
- *             whether it did: until it is told, or `call.until` has passed,
- *             it is under way; after that its outcome is in doubt
- *   APPLIED   there, as recorded
- *   TAINTED   there, but its creation did not come to its end: to be replaced
+ * The status of a record:
+ *
+ *   INTENT    A create is planned. The record is durable before the operation's first create. The
+ *             platform can be asked whether the object exists (by a label or a name).
+ *   CREATING  A create was begun on a platform that cannot be asked for the object. The record (the
+ *             begin mark) is durable before the create is sent. The create is in flight until its
+ *             outcome is recorded or `call.until` has passed; after that its outcome is in doubt.
+ *   APPLIED   The object exists, as recorded.
+ *   TAINTED   The object exists, but its creation did not complete: it has to be replaced.
  */
 #ifndef ENGINE_STATE_RECORD_H
 #define ENGINE_STATE_RECORD_H
@@ -31,35 +31,35 @@ enum record_status { RECORD_INTENT, RECORD_CREATING, RECORD_APPLIED, RECORD_TAIN
 
 /* The call that a CREATING record waits for. */
 struct record_call {
-    const char *id; /* unique, of the process that began it; NULL: none */
+    const char *id; /* unique; NULL: no call */
     int64_t epoch;  /* of the leader that began it */
-    int64_t until;  /* ms since 1970: it cannot have an effect after that; 0: not known */
+    int64_t until;  /* ms since 1970: the call cannot have an effect after that; 0: not known */
 };
 
 struct record {
     enum record_status status;
     const char *id, *type;
-    const char *deposed;              /* NULL: the object in force */
+    const char *deposed;              /* NULL: the current object */
     const struct value *attributes;   /* as applied, references resolved */
-    const struct value *extensions;   /* likewise, or NULL */
-    const struct value *dependencies; /* array of the ids that it comes after, or NULL */
-    const struct value *result;       /* as the runtime gave it, where State is the authority; or NULL */
-    const struct value *memory;       /* the runtime's own, opaque; or NULL */
-    const char *uid;                  /* of the object; NULL: not known */
-    const char *footprint;            /* a digest of what is ours of it, as the runtime gave it; or NULL */
-    int64_t revision;                 /* that changed it last */
-    enum plan_action action;          /* what that did */
-    bool prevent_destroy;             /* it is neither deleted nor replaced */
+    const struct value *extensions;   /* as applied, or NULL */
+    const struct value *dependencies; /* array of the ids that it depends on, or NULL */
+    const struct value *result;       /* the runtime's result, with RUNTIME_IS_RECORDED; or NULL */
+    const struct value *memory;       /* opaque data of the runtime; or NULL */
+    const char *uid;                  /* the live object's; NULL: not known */
+    const char *footprint;            /* the runtime's digest of the fields that we manage; or NULL
+                                         */
+    int64_t revision;                 /* the revision that last changed the record */
+    enum plan_action action;          /* the action of that revision */
     struct record_call call;
 };
 
-/* A copy of all that it points to, with one reference. */
+/* A deep copy of *like, with one reference. */
 const struct record *record_new(const struct record *like);
 const struct record *record_ref(const struct record *record);
 void record_unref(const struct record *record);
 DEFINE_CLEANUP(const struct record *, record_unref)
 
-/* The same content; records of State that was stored and read again are equal. */
+/* True for equal content. Storing and loading a record keeps it equal. */
 bool record_equal(const struct record *a, const struct record *b);
 
 #endif

@@ -5,24 +5,24 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
-/* A record's place in the order recorded. */
+/* A record's place in the order of adding. */
 struct place {
     const struct record *record;
     size_t index;
     size_t key_length;
-    char key[]; /* the id; with a deposed object's name after a NUL */
+    char key[]; /* the id; for a deposed object, a NUL and the deposed name follow */
 };
 
 struct state {
     struct state_head head;
-    struct place **places; /* NULL: dropped, until the next tidy() */
+    struct place **places; /* an entry is NULL where a record was dropped, until the next tidy() */
     size_t n_places, capacity;
-    struct strmap by_name; /* the same */
+    struct strmap by_name; /* the same places, by key */
 };
 
 /* ---- Names ---- */
 
-#define KEY_SIZE 256 /* longer ones are allocated */
+#define KEY_SIZE 256 /* bytes on the stack; longer keys are allocated */
 
 struct key {
     char small[KEY_SIZE];
@@ -140,7 +140,7 @@ size_t state_count(const struct state *state)
     return state->by_name.count;
 }
 
-/* Closes the gaps of what was dropped. */
+/* Closes the gaps that dropped records left. */
 static void tidy(struct state *state)
 {
     size_t count = 0;

@@ -22,14 +22,11 @@ static const struct value *call_to_value(const struct record_call *call)
 const struct value *record_to_value(const struct record *record)
 {
     _cleanup_value_ const struct value *call = call_to_value(&record->call);
-    _cleanup_value_ const struct value *prevents =
-        record->prevent_destroy ? value_pack("b", 1) : NULL;
-    _cleanup_value_ const struct value *own =
-        value_pack("{s:s, s:s?, s:v?, s:v?, s:s?, s:s?, s:I, s:s, s:v?, s:v?}", "status",
-                   statuses[record->status], "deposed", record->deposed, "result", record->result,
-                   "memory", record->memory, "uid", record->uid, "footprint", record->footprint,
-                   "revision", record->revision, "action", plan_action_name(record->action),
-                   "preventDestroy", prevents, "call", call);
+    _cleanup_value_ const struct value *own = value_pack(
+        "{s:s, s:s?, s:v?, s:v?, s:s?, s:s?, s:I, s:s, s:v?}", "status", statuses[record->status],
+        "deposed", record->deposed, "result", record->result, "memory", record->memory, "uid",
+        record->uid, "footprint", record->footprint, "revision", record->revision, "action",
+        plan_action_name(record->action), "call", call);
 
     if (!own)
         return NULL;
@@ -105,9 +102,8 @@ static int call_from_value(const struct value *value, struct record_call *ret, s
 
 static int own_from_value(const struct value *own, struct record *ret, struct error *error)
 {
-    static const char *const known[] = {"status",    "deposed",  "result", "memory",         "uid",
-                                        "footprint", "revision", "action", "preventDestroy", "call",
-                                        NULL};
+    static const char *const known[] = {"status",    "deposed",  "result", "memory", "uid",
+                                        "footprint", "revision", "action", "call",   NULL};
     int r = members_check(own, known, error);
 
     if (r >= 0)
@@ -124,7 +120,6 @@ static int own_from_value(const struct value *own, struct record *ret, struct er
         r = state_corrupt(error, "its action is none that this version knows");
     ret->result = value_get(own, "result");
     ret->memory = value_get(own, "memory");
-    ret->prevent_destroy = value_bool(value_get(own, "preventDestroy"), false);
     return r < 0 ? r : call_from_value(value_get(own, "call"), &ret->call, error);
 }
 

@@ -1,9 +1,9 @@
 /*
- * Records and heads as values, one by one: what a State and a journal's
- * entry consist of. For the files of this folder.
+ * Single records and heads as values: the parts of a State and of a journal's entry. For the files
+ * of this folder.
  *
- * Readers are strict: a member that is not known, missing, or of another type
- * is ERR_CORRUPT. A State that a newer version wrote is not half understood.
+ * Readers are strict: an unknown member, a missing one, or a wrong type is ERR_CORRUPT. A State
+ * that a newer version wrote is refused rather than read in part.
  */
 #ifndef ENGINE_STATE_STATE_VALUE_H
 #define ENGINE_STATE_STATE_VALUE_H
@@ -26,7 +26,7 @@ int members_check(const struct value *object, const char *const *names, struct e
 /* Required members. The string is borrowed; it holds no NUL and is not empty. */
 int member_text(const struct value *object, const char *key, const char **ret, struct error *error);
 int member_int(const struct value *object, const char *key, int64_t *ret, struct error *error);
-/* Optional ones: NULL, 0 where they are missing. */
+/* Optional members: NULL or 0 if missing. */
 int member_text_if(const struct value *object, const char *key, const char **ret,
                    struct error *error);
 int member_int_if(const struct value *object, const char *key, int64_t *ret, struct error *error);

@@ -6,7 +6,7 @@
 
 struct traced {
     struct store base;
-    struct store_ops ops; /* as the other has them: type, append or none */
+    struct store_ops ops; /* the traced store's type, and append only if it has it */
     struct store *store;
     const struct clock_source *clock;
 };
@@ -37,7 +37,7 @@ static struct span begin_file(const struct store_file *base, const char *call)
     return begin(base->store, call, ((const struct traced_file *)base)->document);
 }
 
-/* Gives r. */
+/* Logs the call, and returns r. */
 static int end(const struct span *span, size_t bytes, int r)
 {
     int64_t took = span->traced->clock->monotonic(span->traced->clock) - span->begun;

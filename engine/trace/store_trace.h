@@ -1,6 +1,6 @@
 /*
- * A store that logs each call of another, at debug level: what was called, of which document, how
- * many bytes, how long it took, and what came of it. Never what is in a document.
+ * A decorator that logs each call of another store, at debug level: the call, the document, the
+ * number of bytes, the duration and the result. It never logs the content of a document.
  */
 #ifndef ENGINE_TRACE_STORE_TRACE_H
 #define ENGINE_TRACE_STORE_TRACE_H
@@ -8,7 +8,7 @@
 #include "engine/base/clock.h"
 #include "engine/store.h"
 
-/* Takes the store over: it is freed with this one. clock: borrowed. */
+/* Owns the traced store, and frees it with itself. clock: borrowed. */
 struct store *store_trace_new(struct store *store, const struct clock_source *clock);
 
 #endif

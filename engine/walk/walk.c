@@ -43,9 +43,8 @@ struct node {
     uint32_t next;           /* in a queue, or on the stack of skip_dependents() */
     uint32_t missing;        /* dependencies that have neither ended DONE nor let go */
     unsigned visits;
-    uint32_t wakes_seen; /* walk->wakes, as its last visit began */
-    bool is_woken;       /* since then */
-    bool has_let_go;     /* of what depends on it; so has each that ended DONE */
+    bool is_woken;   /* since its last visit began */
+    bool has_let_go; /* of what depends on it; so has each that ended DONE */
 };
 
 struct walk {
@@ -57,7 +56,6 @@ struct walk {
     uint16_t n_groups;
     struct group *first_offer, *last_offer; /* groups of which a visit may begin, in turns */
     struct heap parked;
-    uint32_t wakes; /* of all nodes */
     uint32_t n_under_way, n_left;
     uint32_t n_ended[N_OUTCOMES];
     bool is_stopped;
@@ -225,7 +223,6 @@ static void begin(struct walk *walk, struct walk_visit *ret)
     walk->n_under_way++;
     node->phase = VISITED;
     node->is_woken = false;
-    node->wakes_seen = walk->wakes;
     *ret =
         (struct walk_visit){.node = number, .count = node->visits++, .retry_after = DEFAULT_RETRY};
     offer(walk, group);
@@ -260,7 +257,7 @@ static void park(struct walk *walk, const struct walk_visit *visit, int64_t now)
         end(walk, visit->node, walk->stopped_as, NO_NODE);
         return;
     }
-    if (node->is_woken || node->wakes_seen != walk->wakes) {
+    if (node->is_woken) {
         make_ready_again(walk, visit->node);
     } else {
         node->phase = PARKED;
@@ -316,20 +313,6 @@ bool walk_wake(struct walk *walk, uint32_t node)
     was_parked = was_parked && walk->first_offer;
     pthread_mutex_unlock(&walk->lock);
     return was_parked;
-}
-
-bool walk_wake_all(struct walk *walk)
-{
-    bool were_parked;
-
-    pthread_mutex_lock(&walk->lock);
-    were_parked = walk->parked.count;
-    walk->wakes++;
-    while (walk->parked.count)
-        make_ready_again(walk, first_parked(walk));
-    were_parked = were_parked && walk->first_offer;
-    pthread_mutex_unlock(&walk->lock);
-    return were_parked;
 }
 
 void walk_stop(struct walk *walk, bool time_is_up)

@@ -92,8 +92,6 @@ bool walk_end_visit(struct walk *walk, const struct walk_visit *visit, enum walk
 /* The node is visited again soon: at once if it is parked; after that, if it is being visited and
  * parks. Of other nodes: nothing. True: the node was parked, and there is a visit to begin now. */
 bool walk_wake(struct walk *walk, uint32_t node);
-/* The same for each node. */
-bool walk_wake_all(struct walk *walk);
 
 /* From now on no visit begins. time_is_up: TIMED_OUT for what had been visited. Only the first call
  * counts. Linear in nodes. */

@@ -1,4 +1,4 @@
-/* One file, and what is durable of it: private.h. */
+/* Reads and writes one file durably: private.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -97,7 +97,7 @@ int file_extend(const char *path, off_t at, const struct buf *bytes, struct erro
         return 0;
     r = file_error("writing", path, error);
     if (ftruncate(fd, at) < 0)
-        return r; /* the torn end is told from an entry when it is read */
+        return r; /* a read detects the torn end and drops it */
     return r;
 }
 

@@ -91,7 +91,7 @@ static bool parse_word(char **to, const char *rest)
     return *to != NULL;
 }
 
-/* rest: of the line, after its key. */
+/* rest: the line after its key. */
 static bool parse_line(struct head *head, const char *key, const char *rest)
 {
     if (str_equal(key, "kind"))

@@ -1,8 +1,10 @@
 /*
- * The frames of a journal: private.h. A frame is a line of a fixed length, the entry's bytes, and
- * a line's end. The line has the entry's length, its checksum (with the write's id and the
- * entry's index, so that no frame is taken for another), and a checksum of the line itself: so a
- * damaged length is not taken for a torn end.
+ * The frames of a journal: private.h.
+ *
+ * A frame is a line of fixed length, the entry's bytes, and a newline. The line has the entry's
+ * length, the entry's checksum, and a checksum of the line itself. The entry's checksum includes
+ * the write's id and the entry's index, so a frame cannot be mistaken for another. The line's
+ * checksum tells a damaged length from a torn end.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,7 +48,7 @@ void file_journal_frame(struct buf *to, const char *id, size_t index, const void
 
 enum framed { FRAME_WHOLE, FRAME_TORN, FRAME_DAMAGED };
 
-/* A line whose own checksum is right: *ret_length is the entry's. */
+/* Checks the line's own checksum. *ret_length: the entry's length. */
 static bool line_is_whole(const char *line, size_t *ret_length)
 {
     size_t checked = LENGTH_DIGITS + 1 + (HASH_HEX_SIZE - 1) + 1;
@@ -65,7 +67,7 @@ static bool line_is_whole(const char *line, size_t *ret_length)
     return true;
 }
 
-/* The frame at the beginning of `data`. After a power failure a torn end may be zeros. */
+/* Reads the frame at the beginning of `data`. After a power failure a torn end may be zeros. */
 static enum framed frame_at(const char *data, size_t size, const char *id, size_t index,
                             size_t *ret_length)
 {

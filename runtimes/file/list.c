@@ -1,4 +1,4 @@
-/* Lists of documents, from the heads that are there: private.h. */
+/* Lists documents, by their heads: private.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>

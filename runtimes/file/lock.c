@@ -1,7 +1,7 @@
 /*
- * The lock of a document: private.h. The file goes when the lock is given back, so that nothing
- * is left of a document that was removed. Whoever gets the lock of a file that was removed
- * meanwhile tries again.
+ * The lock of a document: private.h. The lock's file is deleted when the lock is released, so a
+ * removed document leaves no file behind. A process that locked a file which was deleted meanwhile
+ * tries again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "engine/base/str.h"
 #include "runtimes/file/private.h"
 
-#define ATTEMPTS 100 /* of those who give it back meanwhile */
+#define ATTEMPTS 100 /* attempts, if other processes release the lock meanwhile */
 
 static int locked(const char *path, struct error *error)
 {
@@ -27,7 +27,7 @@ static int locked(const char *path, struct error *error)
     return err_set(error, ERR_CONFLICT, "StateLocked", "%s is locked by %s", path, holder.data);
 }
 
-/* For people alone. */
+/* Writes the holder into the file, for messages alone. */
 static void say_who(int fd)
 {
     char host[256] = "?";
@@ -73,7 +73,7 @@ int file_lock_take(const struct place *place, int *ret_fd, struct error *error)
         }
         close(fd);
     }
-    return err_set(error, ERR_CONFLICT, "StateLocked", "%s is taken and given back all the time",
+    return err_set(error, ERR_CONFLICT, "StateLocked", "other processes keep taking the lock %s",
                    path);
 }
 

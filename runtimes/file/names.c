@@ -1,12 +1,12 @@
-/* Names of documents as names of files: private.h. */
+/* Maps names of documents to names of files: private.h. */
 #include <string.h>
 
 #include "engine/base/str.h"
 #include "runtimes/file/private.h"
 
-/* Of a name in a path, before what is added to it; a file system's limit is 255 bytes. */
+/* Bytes of a name before its suffixes; a file system's limit is 255. */
 #define MAX_NAME    180
-#define SHOWN       100 /* bytes of a name that is too long */
+#define SHOWN       100 /* bytes that are kept of a longer name */
 #define NAME_DIGITS 40  /* hexadecimal digits of its checksum */
 
 static bool is_safe(char c)
@@ -56,7 +56,7 @@ char *file_name_unescape(const char *word)
     return buf_take(&to);
 }
 
-/* As a file's name: prefix, and the text escaped, or as much as fits of it with a checksum. */
+/* A file's name: the prefix and the escaped text. A long text is cut and ends in a checksum. */
 static char *name_of(const char *prefix, const char *text)
 {
     _cleanup_free_ char *escaped = file_name_escape(text);

@@ -11,19 +11,21 @@
 #include "engine/base/str.h"
 #include "runtimes/file/private.h"
 
-#define MODE_OPEN     0644
-#define MODE_SECRET   0600
-#define JOURNAL_BYTES (32u << 20) /* then the document has to be written anew */
+#define MODE_OPEN   0644
+#define MODE_SECRET 0600
+#define JOURNAL_BYTES                                                        \
+    (32u << 20) /* a larger journal is ERR_TOO_LARGE: the document has to be \
+                   rewritten */
 
 struct file_document {
     struct store_file base;
-    struct document_name name; /* of the strings below */
+    struct document_name name; /* points to the strings below */
     char *namespace_name, *spec_name, *item;
     struct place place;
     enum store_mode mode;
     int lock; /* a file descriptor, -1: none */
-    /* As it was seen last. */
-    struct buf text; /* the head; empty: there is no document */
+    /* The document as this handle last saw it. */
+    struct buf text; /* the head's text; empty: there is no document */
     struct head head;
     size_t journal_length, n_entries;
     bool is_damaged;
@@ -49,7 +51,7 @@ static bool is_name(const struct document_name *a, const struct document_name *b
            str_equal(a->spec.namespace_name, b->spec.namespace_name);
 }
 
-/* What is missing of a document whose head is there is damage. */
+/* A missing file of an existing head is damage. */
 static int read_file(const char *path, struct buf *to, struct error *error)
 {
     struct error problem = {0};
@@ -97,7 +99,7 @@ static int read_journal(struct file_document *file, struct document *to, struct 
     return 0;
 }
 
-/* Of what file->text says. */
+/* Reads the parts that the head in file->text names. */
 static int read_all(struct file_document *file, struct document *to, struct error *error)
 {
     _cleanup_free_ char *path = file_place_path(&file->place, NULL, "head");
@@ -136,7 +138,8 @@ static int store_read(struct store_file *base, const struct store_call *call, st
 
     if (cancel_fired(call->cancel))
         return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call->cancel));
-    /* What is missing may have been removed by a write since the head was read. */
+    /* If a file is missing, another write may have removed it since the head was read: reads again.
+     * */
     for (;;) {
         struct document document = DOCUMENT_INIT;
         struct error problem = {0};
@@ -168,9 +171,10 @@ static int store_read(struct store_file *base, const struct store_call *call, st
 
 static int conflict(const struct file_document *file, struct error *error)
 {
-    return err_set(
-        error, ERR_CONFLICT, "StateConflict", "%s of %s/%s was changed by another meanwhile",
-        document_kind_name(file->name.kind), file->name.spec.namespace_name, file->name.spec.name);
+    return err_set(error, ERR_CONFLICT, "StateConflict",
+                   "%s of %s/%s was changed by another process meanwhile",
+                   document_kind_name(file->name.kind), file->name.spec.namespace_name,
+                   file->name.spec.name);
 }
 
 static int check_journal(const struct file_document *file, struct error *error)
@@ -194,7 +198,7 @@ static int check_journal(const struct file_document *file, struct error *error)
     return is_same ? 0 : conflict(file, error);
 }
 
-/* The lock does not tell: someone may have removed its file. */
+/* The lock alone is not enough: somebody may have deleted its file. */
 static int check_seen(const struct file_document *file, struct error *error)
 {
     _cleanup_free_ char *path = file_place_path(&file->place, NULL, "head");
@@ -208,7 +212,7 @@ static int check_seen(const struct file_document *file, struct error *error)
         return err_copy(error, &problem);
     if (!same_text(&now, &file->text))
         return conflict(file, error);
-    /* What is damaged may be replaced. */
+    /* A damaged document may be replaced. */
     return file->head.has_journal && !file->is_damaged ? check_journal(file, error) : 0;
 }
 
@@ -216,7 +220,7 @@ static int may_change(const struct file_document *file, const struct store_call 
                       struct error *error)
 {
     if (file->mode != STORE_WRITE)
-        return err_set(error, ERR_INVALID, NULL, "the document is open to be read only");
+        return err_set(error, ERR_INVALID, NULL, "the document is open for reading only");
     if (cancel_fired(call->cancel))
         return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call->cancel));
     return check_seen(file, error);
@@ -231,7 +235,7 @@ static void remove_file(const char *folder, const char *name)
     unlink(path);
 }
 
-/* Removes the document's files which its head, as it was seen, does not name. Best effort. */
+/* Removes the files of the document that the head does not name. Best effort. */
 static void sweep(const struct file_document *file)
 {
     _cleanup_free_ char *prefix = str_printf("%s.", file->place.stem);
@@ -252,7 +256,7 @@ static void sweep(const struct file_document *file)
         closedir(folder);
 }
 
-/* Renames a new head into place; *is_swapped: it may have happened, error or not. */
+/* Renames a new head into place. *is_swapped: the rename may have happened, even after an error. */
 static int swap_head(struct file_document *file, struct head *head, const struct store_call *call,
                      struct error *error)
 {
@@ -319,7 +323,7 @@ static int store_write(struct store_file *base, const struct store_call *call,
 
 /* ---- Appending ---- */
 
-/* The first entry: the head says from then on that there are entries. */
+/* Appends the first entry: the head is swapped to say that there is a journal. */
 static int append_first(struct file_document *file, const struct store_call *call,
                         const struct buf *frame, struct error *error)
 {
@@ -354,10 +358,10 @@ static int store_append(struct store_file *base, const struct store_call *call, 
         return err_set(error, ERR_NOT_FOUND, NULL, "there is no document to append to");
     if (file->is_damaged)
         return err_set(error, ERR_CORRUPT, FILE_CORRUPT,
-                       "the document is damaged: nothing can be appended");
+                       "the document is damaged: it can be rewritten, but not appended to");
     if (length > JOURNAL_BYTES || file->journal_length > JOURNAL_BYTES - length)
         return err_set(error, ERR_TOO_LARGE, NULL,
-                       "there is no room for another entry until the document is written anew");
+                       "there is no room for another entry until the document is rewritten");
     r = permit_ask(call->permit, call->use, error);
     if (r < 0)
         return r;
@@ -385,7 +389,8 @@ static int store_remove(struct store_file *base, const struct store_call *call, 
         r = permit_ask(call->permit, call->use, error);
     if (r < 0)
         return r;
-    /* The head first: from then on there is no document, whatever is left of it. */
+    /* The head is deleted first: from then on the document does not exist, whatever files are left.
+     * */
     if (file->text.length && unlink(path) < 0 && errno != ENOENT)
         return file_error("removing", path, error);
     r = file_sync_folder(file->place.folder, error);

@@ -1,31 +1,31 @@
 /*
- * Documents in files below one directory: engine/store.h.
+ * A store (engine/store.h) of documents in files below one directory.
  *
- * Each Spec has a folder, NAMESPACE/NAME; characters that are not safe in a
- * file's name are written %2F, names that are too long end in a checksum. A
- * document called STEM ("state", "plan-web-1") consists of
- *   STEM.head        text: what there is, with lengths and checksums
+ * Each Spec has a folder, NAMESPACE/NAME. Characters that are not safe in file names are escaped
+ * (%2F); a name that is too long is cut and ends in a checksum. A document with the name STEM
+ * ("state", "plan-web-1") consists of
+ *   STEM.head        text: the list of files, with lengths and checksums
  *   STEM.ID.open     the open part
  *   STEM.ID.secret   the secret part, if there is one (mode 0600)
  *   STEM.ID.journal  entries, if there are any (mode 0600)
- *   STEM.lock        while it is open to write: flock, and who holds it
- * ID is drawn for each write. A write makes new files, then renames a new head
- * into place: that is the swap. What the head does not name is garbage, which
- * the next write removes. Files and folders are synced before a call returns.
+ *   STEM.lock        while the document is open for writing: flock, and the process that holds it
+ * ID is random for each write. A write creates new files and then renames a new head into place;
+ * that rename is the swap. Files that the head does not name are garbage; the next write deletes
+ * them. Files and folders are synced before a call returns.
  *
- * An entry that a kill or a power failure tore off at the journal's end was
- * never acknowledged: it is dropped. What is damaged otherwise is ERR_CORRUPT.
- * That the last entries were cut off exactly between two of them cannot be told.
+ * A kill or a power failure can leave a torn entry at the journal's end. That entry was never
+ * acknowledged, and is dropped. All other damage is ERR_CORRUPT. One case cannot be detected: a
+ * journal that was cut exactly between two entries.
  *
- * The directory must be of a file system with flock() and atomic rename().
- * Calls do not wait, so deadlines are not looked at.
+ * The file system must support flock() and atomic rename(). Calls never wait, so deadlines are
+ * ignored.
  */
 #ifndef RUNTIMES_FILE_STORE_H
 #define RUNTIMES_FILE_STORE_H
 
 #include "engine/store.h"
 
-/* The directory is made when the first document is opened to be written. */
+/* Creates the directory when the first document is opened for writing. */
 struct store *file_store_new(const char *directory);
 
 #endif

@@ -4,17 +4,17 @@
 #include <limits.h>
 #include <time.h>
 
-/* A condition cannot be timed by CLOCK_BOOTTIME, and CLOCK_MONOTONIC stands still while the
- * machine sleeps: a wait is cut into slices, so that afterwards it is late by one at most. */
+/* pthread conditions cannot use CLOCK_BOOTTIME, and CLOCK_MONOTONIC stops while the machine sleeps.
+ * So a wait is cut into slices, and is late by at most one slice after a sleep. */
 #define WAIT_SLICE_MS 5000
 
 static int64_t clock_ms(clockid_t id)
 {
     struct timespec time;
-    int result = clock_gettime(id, &time);
+    int r = clock_gettime(id, &time);
 
-    assert(result == 0);
-    (void)result;
+    assert(r == 0);
+    (void)r;
     return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
@@ -58,7 +58,7 @@ static void system_wait(const struct clock_source *clock, pthread_cond_t *condit
     if (until <= now)
         return;
     left = until - now;
-    /* Both clocks drop what is below a millisecond: one more, so as not to wake just before. */
+    /* Both clocks are cut to ms, so 1 ms is added to avoid waking too early. */
     limit = monotonic_after((left < WAIT_SLICE_MS ? left : WAIT_SLICE_MS) + 1);
     pthread_cond_timedwait(condition, mutex, &limit);
 }

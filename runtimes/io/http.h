@@ -25,14 +25,14 @@
 struct http_loop;
 
 struct http_loop_config {
-    const char *name;           /* of the thread: "http", "watch" */
+    const char *name;           /* the thread's name: "http", "watch" */
     unsigned max_connections;   /* for each host; 0: 4 */
     unsigned max_streams;       /* on one HTTP/2 connection; 0: 100 */
 };
 
 int http_loop_new(const struct http_loop_config *config, struct http_loop **ret,
                   struct error *error);
-/* Ends all that runs on it with ERR_CANCELLED, then the thread. */
+/* Ends all requests and timers with ERR_CANCELLED, then the thread. */
 void http_loop_free(struct http_loop *loop);
 DEFINE_CLEANUP(struct http_loop *, http_loop_free)
 
@@ -41,7 +41,8 @@ struct http_client_config {
     const char *ca_pem;      /* trusted CAs, as PEM text; NULL: the system's */
     const char *cert_pem;    /* client certificate and its key, as PEM text; NULL: none */
     const char *key_pem;
-    const char *tls_server_name; /* verified instead of the address's host; NULL: none */
+    const char *tls_server_name; /* the server's name in its certificate, if it is not the address's
+                                    host; NULL: the address's host */
     const char *proxy_url;   /* NULL: none (the environment's variables are not read) */
     const char *user_agent;
     bool http1;              /* HTTP/1.1 only */
@@ -52,8 +53,11 @@ struct http_client;
 
 int http_client_new(struct http_loop *loop, const struct http_client_config *config,
                     struct http_client **ret, struct error *error);
-void http_client_free(struct http_client *client); /* after its requests are done */
+void http_client_free(struct http_client *client); /* call it after its requests have ended */
 DEFINE_CLEANUP(struct http_client *, http_client_free)
+/* Trusts these CAs from the next connection on; connections that were verified by other CAs are not
+ * reused. ca_pem: not NULL. Thread-safe. */
+void http_client_set_ca(struct http_client *client, const char *ca_pem);
 
 struct http_request {
     const char *method;          /* "GET", "PATCH" */
@@ -64,25 +68,27 @@ struct http_request {
     size_t body_length;
     int64_t timeout;             /* ms for all of it; 0: 30 s. Streams: of silence, 0: none */
     struct cancel *cancel;       /* may be NULL */
-    bool complete_once_sent;     /* cancel acts before it is sent, never after: the answer tells what
-                                    became of it */
+    bool complete_once_sent;     /* cancel stops the request only before it is sent; afterwards the
+                                    answer is waited for */
     size_t max_response;         /* bytes; 0: LIMIT_DOCUMENT_BYTES. Past it: ERR_TOO_LARGE */
 
     /*
-     * Asked on the loop's thread at the last moment before the request's bytes
-     * go out; anything but 0 ends the request unsent, with that code. This is
-     * where a leader's lease is checked.
+     * Called on the loop's thread, immediately before the request's bytes are sent. Anything but 0
+     * ends the request unsent, with that code. This is where the leader's Lease is checked.
      */
     int (*permit)(void *arg, struct error *error);
     void *permit_arg;
 
     /*
-     * If set, a 2xx body goes here as it arrives (loop's thread), instead of into
-     * the response. Not 0: ends the request with that code and error. Other
-     * statuses' bodies go into the response still.
+     * If set, receives a 2xx body as it arrives (on the loop's thread), instead of the response. A
+     * nonzero result ends the request with that code and error. Bodies of other statuses go into
+     * the response.
      */
     int (*on_body)(void *arg, const char *data, size_t length, struct error *error);
     void *on_body_arg;
+    /* Called with the status, before the body (on the loop's thread); or NULL. */
+    void (*on_status)(void *arg, int status);
+    void *on_status_arg;
 };
 
 struct http_response {
@@ -90,7 +96,7 @@ struct http_response {
     struct buf body;
     char *content_type;     /* without parameters, or NULL */
     int64_t retry_after;    /* ms, from Retry-After in seconds or as a date; -1: none */
-    bool sent;              /* false: certainly not sent, may be repeated whatever it was */
+    bool sent;              /* false: certainly not sent, so any request may be repeated */
 };
 
 #define HTTP_RESPONSE_INIT {.body = BUF_INIT, .retry_after = -1}
@@ -109,12 +115,11 @@ int http_do(struct http_client *client, const struct http_request *request,
             struct http_response *response, struct error *error);
 
 /*
- * Starts a request whose answer goes to callbacks, all on the loop's thread:
- * on_body as above, then on_end once (response borrowed, error NULL on any
- * HTTP status). All that the request points to must live until on_end, but the
- * headers, which are copied. http_stream_free() stops it: no callback runs
- * after it returns. It must not be called from a callback, but for a stream
- * whose on_end has returned: what follows it may put it away.
+ * Starts a request whose answer goes to callbacks, all on the loop's thread: on_body as above, then
+ * on_end once (response: borrowed; error: NULL for every HTTP status). Everything that the request
+ * points to must live until on_end, except the headers, which are copied. http_stream_free() stops
+ * the request: no callback runs after it returns. A callback must not call it, except for a stream
+ * whose on_end has returned.
  */
 struct http_stream;
 

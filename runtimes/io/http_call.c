@@ -71,7 +71,7 @@ static void copy_headers(struct http_call *call)
         add_header(call, request->headers[i]);
     if (call->client->host_header && !has_header(request, "Host:"))
         add_header(call, call->client->host_header);
-    /* curl would add these two. */
+    /* curl would add these headers itself. */
     if (!has_header(request, "Content-Type:"))
         add_header(call, "Content-Type:");
     add_header(call, "Expect:");
@@ -81,10 +81,10 @@ int call_init(struct http_call *call, struct http_client *client,
               const struct http_request *request, struct http_response *response,
               struct error *error)
 {
-    int result = check_request(request, error);
+    int r = check_request(request, error);
 
-    if (result < 0)
-        return result;
+    if (r < 0)
+        return r;
     call->client = client;
     call->request = *request;
     call->response = response;
@@ -100,7 +100,7 @@ void call_done(struct http_call *call)
     task_done(&call->task);
 }
 
-/* "GET 10.0.0.1:6443/api/v1/pods: …": no query, which may hold what is not for logs. */
+/* "GET 10.0.0.1:6443/api/v1/pods: …", without the query, which may contain private data. */
 static void name_request(struct http_call *call)
 {
     const struct http_request *request = &call->request;
@@ -127,7 +127,7 @@ static void leave_curl(struct http_call *call, CURLcode code)
 
     if (!handle)
         return;
-    /* Without an answer, a handle still has what its last request got. */
+    /* Without an answer, the handle still has the status of its previous request. */
     if (call->heard)
         http_response_read(call->response, handle);
     call->task.loop->calls--;
@@ -140,7 +140,7 @@ static void leave_curl(struct http_call *call, CURLcode code)
         curl_easy_cleanup(handle);
 }
 
-/* Ends a call that curl is not done with. */
+/* Ends a call that curl has not finished. */
 static void call_abort(struct http_call *call, bool quiet)
 {
     leave_curl(call, CURLE_ABORTED_BY_CALLBACK);
@@ -163,7 +163,7 @@ static void call_finish(struct task *task, CURLcode code)
     call_end(call, false);
 }
 
-/* A callback of ours refused to go on: what it said, or at least its code. */
+/* Keeps the error of a callback that ended the request, or at least its code. */
 static void keep_refusal(struct http_call *call, int code, const struct error *error)
 {
     if (error->code)
@@ -174,10 +174,9 @@ static void keep_refusal(struct http_call *call, int code, const struct error *e
 }
 
 /*
- * curl's last moment before the request's bytes: it has a connection, and will
- * write to it next. curl comes here a second time when it would, by itself,
- * repeat a request whose connection broke before an answer; that is not for
- * curl to decide.
+ * curl calls this when it has a connection, immediately before it sends the request's bytes. It
+ * calls this a second time if the connection broke before an answer and curl wants to repeat the
+ * request; that is refused, because the caller decides about repeats.
  */
 static int on_ready(void *arg, char *to, char *from, int to_port, int from_port)
 {
@@ -207,24 +206,37 @@ static void hear(struct http_call *call)
     call->heard = call->task.loop->heard = call->task.loop->now;
 }
 
+static long status_of(struct http_call *call)
+{
+    long status = 0;
+
+    curl_easy_getinfo(call->handle, CURLINFO_RESPONSE_CODE, &status);
+    return status;
+}
+
+/* An empty line ends the headers; those of 1xx are followed by others. */
 static size_t on_header(char *data, size_t size, size_t count, void *arg)
 {
     struct http_call *call = arg;
+    size_t length = size * count;
+    long status;
 
-    (void)data;
     hear(call);
-    return size * count;
+    if (!call->request.on_status || length > 2 || (*data != '\r' && *data != '\n'))
+        return length;
+    status = status_of(call);
+    if (status >= 200)
+        call->request.on_status(call->request.on_status_arg, (int)status);
+    return length;
 }
 
 static bool take_body(struct http_call *call, const char *data, size_t length)
 {
     struct buf *body = &call->response->body;
     struct error error = {0};
-    long status = 0;
     int code;
 
-    curl_easy_getinfo(call->handle, CURLINFO_RESPONSE_CODE, &status);
-    if (call->request.on_body && status / 100 == 2) {
+    if (call->request.on_body && status_of(call) / 100 == 2) {
         code = call->request.on_body(call->request.on_body_arg, data, length, &error);
         if (code != 0)
             keep_refusal(call, code, &error);

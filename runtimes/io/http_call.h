@@ -1,6 +1,5 @@
 /*
- * One request on the loop, from either side of http.h: who blocks in http_do()
- * and who has a stream.
+ * One request on the loop: of http_do(), whose caller blocks, or of a stream.
  */
 #ifndef RUNTIMES_IO_HTTP_CALL_H
 #define RUNTIMES_IO_HTTP_CALL_H
@@ -10,10 +9,10 @@
 struct http_call {
     struct task task;
     struct http_client *client;
-    struct http_request request; /* what it points to is borrowed, but the headers */
+    struct http_request request; /* its pointers are borrowed, except the headers */
     struct curl_slist *headers;
     struct http_response *response;
-    struct error error; /* what ended it, if anything but an answer did */
+    struct error error; /* the error that ended it, if there was no answer */
 
     http_on_end *on_end; /* streams only; may be NULL */
     void *on_end_arg;
@@ -23,7 +22,7 @@ struct http_call {
     CURL *handle; /* NULL: not begun */
     struct cancel_listener *listener;
     int64_t heard; /* when the last byte came */
-    bool asked;    /* curl is past the last moment before sending */
+    bool asked;    /* the permit was asked: curl may send from now on */
     char curl_error[CURL_ERROR_SIZE];
 };
 
@@ -31,8 +30,8 @@ struct http_call {
 int call_init(struct http_call *call, struct http_client *client,
               const struct http_request *request, struct http_response *response,
               struct error *error);
-/* Hands it to the loop. False: the loop ends, and the call's error says so. */
+/* Passes the call to the loop. False: the loop is ending; the call's error says so. */
 bool call_submit(struct http_call *call);
-void call_done(struct http_call *call); /* after its end, or instead of its submission */
+void call_done(struct http_call *call); /* after the call ended, or if it was not submitted */
 
 #endif

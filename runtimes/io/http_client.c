@@ -43,7 +43,24 @@ static CURLcode set_blob(CURL *handle, CURLoption option, char *pem)
 
 #define SET(option, value) (result = result ? result : curl_easy_setopt(handle, (option), (value)))
 
-static CURLcode set_tls(const struct http_client *client, CURL *handle)
+/* A handle keeps its CA until the client gets another one. Before curl reuses a connection, it
+ * compares the CA that verified the connection with that of the handle. */
+static CURLcode set_ca(struct http_client *client, CURL *handle, bool is_new)
+{
+    CURLcode result = CURLE_OK;
+
+    pthread_mutex_lock(&client->lock);
+    if (client->ca_pem && (is_new || client->has_other_ca)) {
+        /* Otherwise the system's CAs would be trusted, too. */
+        SET(CURLOPT_CAINFO, NULL);
+        SET(CURLOPT_CAPATH, NULL);
+        result = result ? result : set_blob(handle, CURLOPT_CAINFO_BLOB, client->ca_pem);
+    }
+    pthread_mutex_unlock(&client->lock);
+    return result;
+}
+
+static CURLcode set_tls(struct http_client *client, CURL *handle)
 {
     CURLcode result = CURLE_OK;
 
@@ -53,17 +70,12 @@ static CURLcode set_tls(const struct http_client *client, CURL *handle)
     SET(CURLOPT_HTTP_VERSION,
         (long)(client->http1 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS));
     SET(CURLOPT_PIPEWAIT, client->http1 ? 0L : 1L);
-    if (client->ca_pem) {
-        /* Else the system's would be trusted too. */
-        SET(CURLOPT_CAINFO, NULL);
-        SET(CURLOPT_CAPATH, NULL);
-    }
-    result = result ? result : set_blob(handle, CURLOPT_CAINFO_BLOB, client->ca_pem);
+    result = result ? result : set_ca(client, handle, true);
     result = result ? result : set_blob(handle, CURLOPT_SSLCERT_BLOB, client->cert_pem);
     return result ? result : set_blob(handle, CURLOPT_SSLKEY_BLOB, client->key_pem);
 }
 
-static CURLcode set_defaults(const struct http_client *client, CURL *handle)
+static CURLcode set_defaults(struct http_client *client, CURL *handle)
 {
     CURLcode result = CURLE_OK;
 
@@ -78,7 +90,7 @@ static CURLcode set_defaults(const struct http_client *client, CURL *handle)
     SET(CURLOPT_TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
     SET(CURLOPT_TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);
     SET(CURLOPT_SOCKOPTFUNCTION, set_socket);
-    /* Both given, so that curl does not look at the environment. */
+    /* Both options are set, so that curl ignores the environment. */
     SET(CURLOPT_PROXY, client->proxy_url ? client->proxy_url : "");
     SET(CURLOPT_NOPROXY, "");
     SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
@@ -91,14 +103,36 @@ static CURLcode set_defaults(const struct http_client *client, CURL *handle)
     return result ? result : set_tls(client, handle);
 }
 
+static CURL *make_handle(struct http_client *client)
+{
+    CURL *handle = curl_easy_init();
+
+    if (handle && set_defaults(client, handle) != CURLE_OK) {
+        curl_easy_cleanup(handle);
+        handle = NULL;
+    }
+    return handle;
+}
+
+void http_client_set_ca(struct http_client *client, const char *ca_pem)
+{
+    char *own = str_new(ca_pem);
+
+    pthread_mutex_lock(&client->lock);
+    free(client->ca_pem);
+    client->ca_pem = own;
+    client->has_other_ca = true;
+    pthread_mutex_unlock(&client->lock);
+}
+
 CURL *client_take_handle(struct http_client *client)
 {
     CURL *handle;
 
-    if (client->n_idle)
-        return client->idle[--client->n_idle];
-    handle = curl_easy_init();
-    if (handle && set_defaults(client, handle) != CURLE_OK) {
+    if (!client->n_idle)
+        return make_handle(client);
+    handle = client->idle[--client->n_idle];
+    if (client->tls && set_ca(client, handle, false) != CURLE_OK) {
         curl_easy_cleanup(handle);
         handle = NULL;
     }
@@ -113,7 +147,8 @@ void client_give_handle(struct http_client *client, CURL *handle)
         curl_easy_cleanup(handle);
 }
 
-/* What curl allocates is freed by curl_free(): one part of an address, as our own. NULL: none. */
+/* Copies one part of a URL, so that free() works for it (curl's own needs curl_free()). NULL: the
+ * part is missing. */
 static char *url_part(CURLU *url, CURLUPart part)
 {
     char *text, *copy;
@@ -136,8 +171,8 @@ static char *host_in_url(const char *host)
     return strchr(host, ':') && *host != '[' ? str_printf("[%s]", host) : str_new(host);
 }
 
-/* The certificate is verified against the host of the address that curl is given. So that is the
- * server's name, and the connection is led to where the server is. */
+/* curl verifies the certificate against the host of the URL. So the URL has the server's name, and
+ * CURLOPT_CONNECT_TO maps it to the real address. */
 static void set_server_name(struct http_client *client, const char *scheme, const char *port,
                             const char *name)
 {
@@ -186,26 +221,27 @@ static int read_address(struct http_client *client, const struct http_client_con
 {
     CURLU *url = curl_url();
     CURLUcode code;
-    int result;
+    int r;
 
     if (!url)
         abort();
     code = curl_url_set(url, CURLUPART_URL, config->base_url ? config->base_url : "", 0);
     if (code == CURLUE_OK)
-        result = read_parts(client, url, config->tls_server_name, error);
+        r = read_parts(client, url, config->tls_server_name, error);
     else
-        result = bad_address(error, "cannot be read");
+        r = bad_address(error, "cannot be read");
     curl_url_cleanup(url);
-    return result;
+    return r;
 }
 
 int http_client_new(struct http_loop *loop, const struct http_client_config *config,
                     struct http_client **ret, struct error *error)
 {
     _cleanup_(http_client_free_p) struct http_client *client = NEW(struct http_client);
-    int result;
+    int r;
 
     client->loop = loop_ref(loop);
+    pthread_mutex_init(&client->lock, NULL);
     client->ca_pem = str_new(config->ca_pem);
     client->cert_pem = str_new(config->cert_pem);
     client->key_pem = str_new(config->key_pem);
@@ -214,9 +250,9 @@ int http_client_new(struct http_loop *loop, const struct http_client_config *con
     client->http1 = config->http1;
     client->connect_timeout =
         config->connect_timeout > 0 ? config->connect_timeout : CONNECT_TIMEOUT_MS;
-    result = read_address(client, config, error);
-    if (result < 0)
-        return result;
+    r = read_address(client, config, error);
+    if (r < 0)
+        return r;
     *ret = TAKE(client);
     return 0;
 }
@@ -240,5 +276,6 @@ void http_client_free(struct http_client *client)
     free(client->proxy_url);
     free(client->user_agent);
     loop_unref(client->loop);
+    pthread_mutex_destroy(&client->lock);
     free(client);
 }

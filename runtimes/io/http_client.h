@@ -1,12 +1,13 @@
 /*
- * A client's defaults, and its easy handles: each has all that is the same for
- * every request (TLS, timeouts, the proxy) set once, and is used again and
- * again. Handles are taken and given back on the loop's thread.
+ * A client's defaults, and its curl easy handles. Each handle is set up once with the options that
+ * all requests share (TLS, timeouts, the proxy), and reused. The loop's thread takes handles and
+ * gives them back.
  */
 #ifndef RUNTIMES_IO_HTTP_CLIENT_H
 #define RUNTIMES_IO_HTTP_CLIENT_H
 
 #include <curl/curl.h>
+#include <pthread.h>
 
 #include "runtimes/io/http_loop.h"
 
@@ -18,8 +19,10 @@ struct http_client {
     char *prefix;      /* the base address's path, or "" */
     char *address;     /* "10.0.0.1:6443", for messages */
     char *host_header; /* "Host: 10.0.0.1:6443" where the origin names another host; else NULL */
-    struct curl_slist *connect_to; /* the same case: leads to the address */
+    struct curl_slist *connect_to; /* in the same case: maps the origin to the address */
+    pthread_mutex_t lock; /* of the CA */
     char *ca_pem;
+    bool has_other_ca; /* the CA changed since handles were made */
     char *cert_pem;
     char *key_pem;
     char *proxy_url;
@@ -32,7 +35,7 @@ struct http_client {
     size_t n_idle;
 };
 
-/* NULL: curl does not take what the client was configured with. */
+/* NULL: curl refuses the client's configuration. */
 CURL *client_take_handle(struct http_client *client);
 void client_give_handle(struct http_client *client, CURL *handle);
 

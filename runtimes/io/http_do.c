@@ -8,13 +8,13 @@ int http_do(struct http_client *client, const struct http_request *request,
             struct http_response *response, struct error *error)
 {
     struct http_call call = {.is_stream = false};
-    int result;
+    int r;
 
     assert(!loop_is_current(client->loop));
     http_response_done(response);
-    result = call_init(&call, client, request, response, error);
-    if (result < 0)
-        return result;
+    r = call_init(&call, client, request, response, error);
+    if (r < 0)
+        return r;
     if (call_submit(&call))
         task_wait(&call.task);
     if (call.error.code) {
@@ -34,27 +34,27 @@ int http_stream_new(struct http_client *client, const struct http_request *reque
                     http_on_end *on_end, void *arg, struct http_stream **ret, struct error *error)
 {
     struct http_stream *stream = NEW(struct http_stream);
-    int result;
+    int r;
 
     stream->response = (struct http_response)HTTP_RESPONSE_INIT;
     stream->call.is_stream = true;
     stream->call.on_end = on_end;
     stream->call.on_end_arg = arg;
-    result = call_init(&stream->call, client, request, &stream->response, error);
-    if (result < 0) {
+    r = call_init(&stream->call, client, request, &stream->response, error);
+    if (r < 0) {
         free(stream);
-        return result;
+        return r;
     }
     loop_ref(client->loop);
     if (call_submit(&stream->call)) {
         *ret = stream;
         return 0;
     }
-    result = err_copy(error, &stream->call.error);
+    r = err_copy(error, &stream->call.error);
     call_done(&stream->call);
     free(stream);
     loop_unref(client->loop);
-    return result;
+    return r;
 }
 
 void http_stream_free(struct http_stream *stream)

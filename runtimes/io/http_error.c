@@ -1,7 +1,7 @@
 #include "runtimes/io/http_error.h"
 
-/* What waiting does not mend. All else that curl reports is a connection that was not had, or
- * that broke off. */
+/* Errors that a retry does not help. All other errors of curl mean that a connection could not be
+ * made, or broke off. */
 static const struct {
     CURLcode curl;
     int code;

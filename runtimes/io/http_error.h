@@ -1,5 +1,5 @@
 /*
- * What curl says, as our errors.
+ * Converts curl's errors to struct error.
  */
 #ifndef RUNTIMES_IO_HTTP_ERROR_H
 #define RUNTIMES_IO_HTTP_ERROR_H

@@ -27,7 +27,7 @@
 
 static _Thread_local const struct http_loop *current;
 
-/* What curl answers here can only be that it was called wrongly, or has no memory. */
+/* curl fails here only if it was called wrongly or has no memory. */
 static void must(CURLMcode code)
 {
     if (code == CURLM_OK)
@@ -150,7 +150,7 @@ void task_end(struct task *task)
     pthread_mutex_unlock(&loop->lock);
 }
 
-/* The next task of the inbox and what it is told; NULL: the inbox is empty. */
+/* Takes the next task from the inbox, with its notices. NULL: the inbox is empty. */
 static struct task *next_noticed(struct http_loop *loop, unsigned *ret_notices)
 {
     struct task *task;
@@ -178,7 +178,7 @@ static void read_inbox(struct http_loop *loop)
         task->type->notice(task, notices);
 }
 
-/* Tells the tasks whose handles curl is done with. */
+/* Calls finish() of the tasks whose handles curl has finished. */
 static void collect(struct http_loop *loop)
 {
     CURLMsg *message;
@@ -217,7 +217,7 @@ static int sleep_limit(const struct http_loop *loop)
     return (int)(left < most ? left : most);
 }
 
-/* False: the loop is to end. */
+/* Sleeps until there is something to do. False: the loop has to end. */
 static bool rest(struct http_loop *loop)
 {
     int limit;
@@ -292,22 +292,22 @@ static CURLM *multi_new(const struct http_loop_config *config)
     return multi;
 }
 
-/* The thread takes no signals: they are for the main thread, and a broken connection under TLS
+/* Blocks all signals on this thread: the signal thread handles them, and a broken TLS connection
  * would raise SIGPIPE here. */
 static int start_thread(struct http_loop *loop)
 {
     pthread_attr_t attributes;
     sigset_t all, before;
-    int result;
+    int r;
 
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, THREAD_STACK_BYTES);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    result = pthread_create(&loop->thread, &attributes, run, loop);
+    r = pthread_create(&loop->thread, &attributes, run, loop);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
-    return result;
+    return r;
 }
 
 static void name_thread(const struct http_loop *loop, const char *name)
@@ -323,7 +323,7 @@ int http_loop_new(const struct http_loop_config *config, struct http_loop **ret,
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct http_loop *loop;
-    int result;
+    int r;
 
     pthread_once(&once, start_curl);
     loop = NEW(struct http_loop);
@@ -332,12 +332,12 @@ int http_loop_new(const struct http_loop_config *config, struct http_loop **ret,
     TAILQ_INIT(&loop->inbox);
     LIST_INIT(&loop->tasks);
     loop->multi = multi_new(config);
-    result = start_thread(loop);
-    if (result != 0) {
+    r = start_thread(loop);
+    if (r != 0) {
         curl_multi_cleanup(loop->multi);
         loop_unref(loop);
         return err_set(error, ERR_UNAVAILABLE, "ThreadNotStarted", "starting the HTTP thread: %s",
-                       strerrordesc_np(result));
+                       strerrordesc_np(r));
     }
     name_thread(loop, config->name);
     *ret = loop;

@@ -1,15 +1,13 @@
 /*
- * The loop's thread, as what runs on it sees it; http.h is for everybody else.
+ * The inside of the loop: for the code that runs on the loop's thread. All other code uses http.h.
  *
- * A task is whatever the loop has in hand: a request (http_call.c) or a timer
- * (http_timer.c). Any thread may give notice to a task: it is put into the
- * inbox, and the loop is woken if it sleeps. All else about tasks, and
- * curl_multi, belongs to the loop's thread alone.
+ * A task is a request (http_call.c) or a timer (http_timer.c). Any thread may send a notice to a
+ * task: the task is put into the inbox, and the loop is woken if it sleeps. Everything else about
+ * tasks, and curl_multi, belongs to the loop's thread alone.
  *
- * A task lives in its owner's memory. The owner may free it when it ended:
- * task_end() is the last that the loop does with it. Ends are waited for under
- * the loop's lock. The loop itself is counted: whoever may touch its lock
- * after http_loop_free() holds a reference.
+ * A task lives in its owner's memory. The owner may free it after it ended: task_end() is the
+ * loop's last access. Owners wait for the end under the loop's lock. The loop is reference-counted:
+ * code that may take the loop's lock after http_loop_free() holds a reference.
  */
 #ifndef RUNTIMES_IO_HTTP_LOOP_H
 #define RUNTIMES_IO_HTTP_LOOP_H
@@ -26,7 +24,7 @@
 enum task_notice {
     TASK_BEGIN = 1 << 0,  /* given by task_submit() */
     TASK_CANCEL = 1 << 1, /* its cancel fired */
-    TASK_STOP = 1 << 2,   /* its owner wants it back: no more callbacks */
+    TASK_STOP = 1 << 2,   /* its owner frees it: no more callbacks */
 };
 
 struct task;
@@ -76,20 +74,20 @@ struct http_loop {
     struct heap deadlines;
     int64_t now;    /* of system_clock.monotonic(), when the loop last woke */
     int64_t heard;  /* the same, when bytes of any answer last came */
-    unsigned calls; /* that curl has in hand */
+    unsigned calls; /* number of calls that curl is working on */
 };
 
 struct http_loop *loop_ref(struct http_loop *loop);
 void loop_unref(struct http_loop *loop);
 bool loop_is_current(const struct http_loop *loop);
-/* system_clock.monotonic() in so many ms; what would be past its end is its end. */
+/* The time in `ms` milliseconds, on system_clock.monotonic(); limited to its maximum. */
 int64_t loop_time_after(int64_t ms);
 
 void task_init(struct task *task, const struct task_type *type, struct http_loop *loop);
-/* Ends a task's memory; it has ended, or never was submitted. */
+/* Frees a task that has ended or was never submitted. */
 void task_done(struct task *task);
 
-/* False: the loop is closed, and will never know the task. */
+/* False: the loop is closed, and has not taken the task. */
 bool task_submit(struct task *task);
 void task_notify(struct task *task, enum task_notice notice);
 /* Blocks until the task ended. Not on the loop's thread. */

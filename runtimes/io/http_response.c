@@ -8,7 +8,7 @@
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
 
-/* Longer delays, and dates further away, are taken for this: nobody waits longer. */
+/* Longer delays are shortened to this. */
 #define LONGEST_RETRY_AFTER_MS (INT64_C(30) * 24 * 3600 * 1000)
 
 void http_response_done(struct http_response *response)

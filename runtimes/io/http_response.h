@@ -1,5 +1,5 @@
 /*
- * What is read of an answer's headers.
+ * Reads the status and headers of an answer.
  */
 #ifndef RUNTIMES_IO_HTTP_RESPONSE_H
 #define RUNTIMES_IO_HTTP_RESPONSE_H
@@ -8,7 +8,7 @@
 
 #include "runtimes/io/http.h"
 
-/* Of a Retry-After header's value, in ms from now (Unix ms); -1: neither seconds nor a date. */
+/* The delay of a Retry-After header, in ms from now (Unix ms); -1: neither seconds nor a date. */
 int64_t http_retry_after(const char *value, int64_t now);
 
 /* Status and headers of a handle's last answer. */

@@ -9,7 +9,8 @@ static uint64_t random_word(void)
     uint64_t word;
     ssize_t length;
 
-    /* As many bytes as these come whole, or not at all (a signal before the pool is ready). */
+    /* getrandom() returns so few bytes whole or not at all; a signal may interrupt it before the
+     * pool is ready. */
     do
         length = getrandom(&word, sizeof(word), 0);
     while (length < 0 && errno == EINTR);
@@ -24,7 +25,8 @@ uint64_t random_below(uint64_t bound)
 
     if (bound == 0)
         return 0;
-    /* 2^64 mod bound: so many of the lowest words would make some results likelier. */
+    /* 2^64 mod bound: this many of the lowest words are dropped, or some results would be more
+     * likely. */
     excess = -bound % bound;
     do
         word = random_word();

@@ -1,5 +1,5 @@
 /*
- * Jitter: so that many clients do not come back at the same moment.
+ * Random delays (jitter), so that many clients do not retry at the same moment.
  */
 #ifndef RUNTIMES_IO_RANDOM_H
 #define RUNTIMES_IO_RANDOM_H
@@ -9,8 +9,8 @@
 /* Uniform in [0, bound); 0 where bound is 0. Thread-safe. */
 uint64_t random_below(uint64_t bound);
 
-/* The delay before attempt n (from 0): base doubled n times, at most maximum,
- * and of that a random half to whole. ms. */
+/* The delay before attempt n (from 0), in ms: base doubled n times, at most maximum, and of that a
+ * random part between half and all. */
 int64_t backoff_delay(unsigned attempt, int64_t base, int64_t maximum);
 
 #endif

@@ -7,7 +7,8 @@
 
 struct search {
     const struct access_account *account;
-    struct strmap roles; /* "namespace/name", "/name" of the cluster: those of the bindings */
+    struct strmap roles; /* "namespace/name" of Roles, "/name" of ClusterRoles that the bindings
+                            refer to */
     struct arena arena;
 };
 
@@ -31,7 +32,7 @@ static bool is_account(const struct value *attributes, const struct access_accou
            str_equal(namespace_of(&object, account), account->namespace_name);
 }
 
-/* The account may be named as itself, as the user that it is, and by the groups that it is in. */
+/* A binding may name the account as a ServiceAccount, as its user name, or by one of its groups. */
 static bool names_account(struct search *search, const struct value *subject)
 {
     const struct access_account *account = search->account;

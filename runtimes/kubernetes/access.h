@@ -1,7 +1,7 @@
 /*
- * What carries the rights of the account that a Spec acts as: the ServiceAccount itself, the
- * bindings that name it, and the roles of these. An operation that removes them with that account's
- * rights does so last: after that it may have no rights any more.
+ * Finds the RBAC objects that give a Spec's service account its rights: the ServiceAccount itself,
+ * the bindings that name it, and their roles. An operation that acts as that account deletes these
+ * objects last, because it may have no rights afterwards.
  */
 #ifndef RUNTIMES_KUBERNETES_ACCESS_H
 #define RUNTIMES_KUBERNETES_ACCESS_H
@@ -11,15 +11,16 @@
 
 #include "engine/base/value.h"
 
-/* A ServiceAccount. Objects without a namespace count as of its own, as everywhere. */
+/* A ServiceAccount. An object without a namespace counts as in the account's namespace. */
 struct access_account {
-    const char *namespace_name, *name; /* name NULL: none */
+    const char *namespace_name, *name; /* name NULL: no account */
 };
 
 /*
- * Which of n objects these are, in the order in which they go: the account, which needs no rights
- * to be acted as; bindings; roles. (A binding that is left gives away rights, a role does not.)
- * attributes: each may be NULL. ret_nodes: room for n. Returns how many.
+ * Finds these objects among n, in the order of their deletion: the account (acting as it needs no
+ * ServiceAccount object), then the bindings, then the roles. A remaining binding gives away rights,
+ * a remaining role does not. attributes: each may be NULL. ret_nodes: room for n. Returns how many
+ * were found.
  */
 size_t access_find(const struct value *const *attributes, size_t n,
                    const struct access_account *account, uint32_t *ret_nodes);

@@ -1,17 +1,17 @@
 /* Server-side apply, for real and dry. */
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/pause.h"
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/step.h"
 
-/* No object has it, and for one that is to be made it is not looked at: so a create is refused
- * where there is one, which server-side apply would merge with otherwise. (Tried on 1.36.) */
+/* The resourceVersion of a create. No object has this version, and the API server ignores it if
+ * there is no object. So a create fails if the object exists; without it, server-side apply would
+ * merge. (Tried on 1.36.) */
 #define NO_VERSION "1"
 
-#define SERVED_LOOK 200 /* ms between two tries of what is served soon */
-#define MAX_TAKES   5   /* of an object that only its status, say, changes of */
+#define SERVED_LOOK 200 /* ms between two attempts while a new kind is not served yet */
+#define MAX_TAKES   5   /* attempts to update an object whose version keeps changing */
 
 /* ---- One request ---- */
 
@@ -20,15 +20,15 @@ struct patch {
     const struct runtime_call *call;
     const struct value *attributes;
     enum kube_apply_mode mode;
-    struct kube_expected expected; /* of TAKE */
+    struct kube_expected expected; /* for KUBE_APPLY_TAKE */
     bool dry_run;
 };
 
-static int place_for_writing(const struct patch *patch, struct kube_place *ret, struct error *error)
+static int place_for_writing(const struct patch *patch, struct kube_ref *ret, struct error *error)
 {
     struct object_ref ref = object_ref_of(patch->attributes);
     struct error problem = {0};
-    int r = kube_place_of(patch->session, patch->attributes, patch->call, ret, &problem);
+    int r = kube_ref_of(patch->session, patch->attributes, patch->call, ret, &problem);
 
     if (r == ERR_NOT_FOUND)
         return err_set(error, ERR_INVALID, "KindNotFound",
@@ -38,39 +38,28 @@ static int place_for_writing(const struct patch *patch, struct kube_place *ret, 
     return r < 0 ? err_copy(error, &problem) : 0;
 }
 
-static void write_path(const struct patch *patch, const struct kube_place *place, struct buf *to)
-{
-    _cleanup_free_ char *path = kube_place_path(place);
-
-    buf_add_str(to, path);
-    kube_path_query(to, "fieldManager", patch->session->field_manager);
-    kube_path_query(to, "fieldValidation", "Strict");
-    if (patch->mode == KUBE_APPLY_TAKE)
-        kube_path_query(to, "force", "true");
-    if (patch->dry_run)
-        kube_path_query(to, "dryRun", "All");
-}
-
 static int send(const struct patch *patch, const struct value **ret, enum certainty *ret_certainty,
                 struct error *error)
 {
     static const struct kube_expected none = {NULL, NO_VERSION};
     _cleanup_value_ const struct value *body = NULL;
-    _cleanup_buf_ struct buf path = BUF_INIT;
-    struct kube_place place;
-    struct kube_request request = {.method = "PATCH", .content_type = KUBE_APPLY_PATCH};
-    int r = place_for_writing(patch, &place, error);
+    struct kube_ref ref;
+    struct kube_request request = {.method = "PATCH",
+                                   .content_type = KUBE_APPLY_PATCH,
+                                   .field_manager = patch->session->field_manager,
+                                   .strict = true,
+                                   .force = patch->mode == KUBE_APPLY_TAKE,
+                                   .dry_run = patch->dry_run};
+    int r = place_for_writing(patch, &ref, error);
 
     if (r < 0)
         return r;
-    body = kube_object_prepare(patch->session, &place, patch->attributes,
+    body = kube_object_prepare(patch->session, &ref, patch->attributes,
                                patch->mode == KUBE_APPLY_CREATE ? &none : &patch->expected);
-    write_path(patch, &place, &path);
-    request.path = path.data;
     request.body = body;
     if (patch->dry_run)
-        return session_read(patch->session, &place, patch->call, &request, ret, error);
-    return session_change(patch->session, &place, patch->call, &request, ret, ret_certainty, error);
+        return session_read(patch->session, &ref, patch->call, &request, ret, error);
+    return session_change(patch->session, &ref, patch->call, &request, ret, ret_certainty, error);
 }
 
 int kube_dry_run(struct runtime_session *session, const struct value *attributes,
@@ -94,7 +83,7 @@ static bool is_not_served(const struct error *error)
     return str_equal(error->reason, "KindNotFound") || str_equal(error->reason, "NotServed");
 }
 
-/* False: there is no time, or no reason, to try once more. */
+/* Waits before the next attempt. False: another attempt is useless, or there is no time. */
 static bool wait_until_served(const struct patch *patch, const struct error *problem)
 {
     int64_t left;
@@ -103,13 +92,13 @@ static bool wait_until_served(const struct patch *patch, const struct error *pro
         session_time_left(patch->session, patch->call, &left, NULL) < 0 ||
         !pause_for(SERVED_LOOK, patch->call->cancel))
         return false;
-    kube_discovery_forget(patch->session->runtime->config.discovery,
+    kube_discovery_forget(patch->session->cluster.discovery,
                           object_ref_of(patch->attributes).api_version);
     return true;
 }
 
-/* Where it is not served, and a definition that was just made says that it will be: once more,
- * after a while. */
+/* Sends the patch. If its kind is not served yet but this session applied its CRD, tries again
+ * until it is. */
 static int send_when_served(const struct patch *patch, const struct value **ret,
                             enum certainty *ret_certainty, struct error *error)
 {
@@ -124,8 +113,8 @@ static int send_when_served(const struct patch *patch, const struct value **ret,
 
 /* ---- An object that changed since it was seen ---- */
 
-/* After a conflict of versions. 1: what was planned for holds still, and *ret_version is its
- * version now; 0: it does not. */
+/* After a conflict of resourceVersions. 1: the fields that we manage are as planned, and
+ * *ret_version is the new version; 0: they changed. */
 static int look_again(const struct kube_step *step, const struct runtime_call *call,
                       char **ret_version, struct error *error)
 {
@@ -143,7 +132,8 @@ static int look_again(const struct kube_step *step, const struct runtime_call *c
     return r;
 }
 
-/* Status updates change the version all the time, and are none of our business. */
+/* Updates the object at the version that was planned for. If only other fields changed since
+ * (status, say), tries again with the new version. */
 static int take(struct patch *patch, const struct kube_step *step, const struct value **ret,
                 enum certainty *ret_certainty, struct error *error)
 {
@@ -179,6 +169,8 @@ int kube_apply_object(const struct kube_step *step, const struct runtime_call *c
                       : take(&patch, step, &object, &certainty, error);
 
     kube_outcome_doubt(step->session, certainty, ret);
+    if (certainty != OUTCOME_NOT_SENT)
+        kube_note_applied(step->session, step->base.attributes);
     if (r < 0)
         return r;
     session_note_definition(step->session, step->base.attributes);

@@ -11,18 +11,20 @@
 #define KIND_MAX_BYTES 63
 #define OWN_GROUP      "api.kusion.io"
 
-/* Extensions that mean something, and not to a Kubernetes resource of this version. */
+/* Extensions of Kusion that Kubernetes resources do not support yet. */
 static const char *const extensions_of_later[] = {
     "kubeConfig",   "healthPolicy", "provider",
     "providerMeta", "resourceType", "kusionstack.io/import-id",
 };
 
-/* What the checks of one Spec share. */
+/* The state that the checks of one Spec share. */
 struct objects {
-    struct object_ref *refs; /* of each of the Spec's resources; name NULL: it has no good one */
+    struct object_ref *refs; /* one for each resource of the Spec; name NULL: it does not name a
+                                valid object */
     struct strmap versions;  /* kind -> its first apiVersion */
-    bool several_versions;   /* some kind has more */
-    bool namespace_left_out, own_namespace_written; /* in ids, where the object goes there */
+    bool several_versions;   /* some kind occurs with several apiVersions */
+    bool namespace_left_out, own_namespace_written; /* some ids leave out the Spec's own namespace;
+                                                       some write it */
 };
 
 /* ---- What names an object ---- */
@@ -62,7 +64,7 @@ static bool is_kind(const char *s)
     return length > 0 && length <= KIND_MAX_BYTES;
 }
 
-/* What any kind's name has to be, as one segment of a path. */
+/* A name that is valid for any kind, as one segment of a URL path. */
 static bool is_name(const char *s)
 {
     size_t length = 0;
@@ -73,7 +75,7 @@ static bool is_name(const char *s)
     return length <= NAME_MAX_BYTES && strcmp(s, ".") != 0 && strcmp(s, "..") != 0;
 }
 
-/* The text of a part of the identity, if it is good. */
+/* Reads one part of the identity; NULL if it is not valid. */
 static const char *read_part(struct check *check, const struct value *value,
                              const struct place *place, bool (*is_good)(const char *),
                              const char *what)
@@ -117,7 +119,8 @@ static bool read_object(struct check *check, const struct value *value, const st
     return false;
 }
 
-/* The runtime adds to them, so that the API server would not see what is wrong. */
+/* Checks labels and annotations here: the runtime adds its own to them, so the API server would not
+ * see the mistake. */
 static void check_marks(struct check *check, const struct value *metadata, const char *key,
                         const struct place *place)
 {
@@ -128,7 +131,7 @@ static void check_marks(struct check *check, const struct value *metadata, const
         read_object(check, marks, &at);
 }
 
-/* True if all of it is good. */
+/* True if every part is valid. */
 static bool read_identity(struct check *check, const struct value *attributes,
                           const struct place *place, struct object_ref *ret)
 {
@@ -169,15 +172,15 @@ static bool takes(const char **text, const char *part, char end)
     return true;
 }
 
-/* As object_ref_id() would make it, and without making it. */
+/* True if the id is what object_ref_id() would return, without building that string. */
 static bool is_id_of(const char *id, const struct object_ref *ref, const char *namespace_name)
 {
     return takes(&id, ref->api_version, ':') && takes(&id, ref->kind, ':') &&
            (!namespace_name || takes(&id, namespace_name, ':')) && takes(&id, ref->name, '\0');
 }
 
-/* Where the attributes name no namespace, the Spec's own may stand in the id or not: it is
- * where a namespaced object goes, and a cluster-scoped one goes nowhere. */
+/* If the attributes have no namespace, the id may contain the Spec's own namespace or leave it out:
+ * a namespaced object goes into the Spec's namespace, a cluster-scoped one into none. */
 static void check_id(struct check *check, const char *id, const struct object_ref *ref,
                      const struct place *place)
 {
@@ -192,7 +195,7 @@ static void check_id(struct check *check, const char *id, const struct object_re
 
 /* ---- Objects ---- */
 
-/* group, kind, namespace, name, each with its NUL. */
+/* The object's key: group, kind, namespace and name, each with its NUL. */
 static const char *identity_key(struct arena *arena, const struct object_ref *ref,
                                 const char *namespace_name, size_t *ret_length)
 {
@@ -211,7 +214,8 @@ static const char *identity_key(struct arena *arena, const struct object_ref *re
     return key;
 }
 
-/* Versions of a group are views of the same object, and so are ways to write its namespace. */
+/* Reports a second id for the same object. All versions of a group show the same object, so the key
+ * has no version. */
 static void check_object_is_new(struct check *check, const struct resource *resource,
                                 const struct object_ref *ref, struct strmap *objects)
 {
@@ -255,9 +259,8 @@ static void note_version(struct objects *objects, const struct object_ref *ref)
         objects->several_versions = true;
 }
 
-/* Ids are unique, and true to the attributes. Two of them can name one object only by different
- * versions of its kind, or where one writes the Spec's own namespace and the other leaves it out.
- */
+/* Notes whether two different ids can name one object at all: only if a kind occurs with several
+ * versions, or if the Spec's own namespace is written in one id and left out of another. */
 static void note_spelling(struct objects *objects, const struct check *check, const char *id,
                           const struct object_ref *ref)
 {
@@ -307,7 +310,7 @@ static bool has_first_step(const char *path, const char *step)
     return strncmp(path, step, length) == 0 && strchr(".[", path[length]);
 }
 
-/* The data is begun by these attributes, and has no such key. */
+/* True if these attributes set the data, and the data lacks the key. */
 static bool lacks_key(const struct value *attributes, const char *path)
 {
     size_t length = strcspn(path, ".["), reached = 0;
@@ -323,8 +326,8 @@ static bool is_string_data(struct check *check, const struct value *attributes, 
     return path_find(attributes, arena_printf(&check->scratch, "stringData%s", rest), NULL);
 }
 
-/* What can be told before anything is made: who begins the data of a ConfigMap or a Secret says
- * what is in it. All else may be filled in by the cluster, and is looked for there. */
+/* Checks a reference into the data of a ConfigMap or a Secret that the Spec itself writes. Other
+ * fields may be set by the cluster, and are looked up in the live object. */
 static void check_reference(void *state, struct check *check, const struct resource *target,
                             const char *path, const struct place *place)
 {

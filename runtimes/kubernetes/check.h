@@ -1,8 +1,10 @@
 /*
- * What a Spec's Kubernetes resources have to be beyond what holds for every type: ids are true to the
- * attributes (apiVersion, kind, name, and namespace where the attributes name one), no two name one
- * object, none is the Spec itself or its own Namespace, and a reference into data that the Spec
- * writes names a key that is there.
+ * Checks of Kubernetes resources in a Spec, beyond the rules for every type:
+ *
+ *   - An id fits the attributes (apiVersion, kind, name, and namespace if the attributes have one).
+ *   - No two ids name the same object.
+ *   - No resource is the Spec itself or the Spec's own Namespace.
+ *   - A reference into data that the Spec itself writes names an existing key.
  */
 #ifndef RUNTIMES_KUBERNETES_CHECK_H
 #define RUNTIMES_KUBERNETES_CHECK_H

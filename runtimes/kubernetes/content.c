@@ -6,18 +6,19 @@
 #include "engine/base/strmap.h"
 #include "runtimes/kubernetes/client/kinds.h"
 #include "runtimes/kubernetes/client/list.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/object_ref.h"
 
 struct look {
     struct runtime_session *session;
     const struct runtime_call *call;
     struct content *content;
-    const struct kube_kind *kind; /* that is listed */
+    const struct kube_kind *kind; /* the kind that is being listed */
     bool in_namespace;
-    const struct kube_kinds *kinds; /* all that are listed, in a namespace */
-    char *rights;                   /* how names of rights begin that hints gave; or NULL */
-    struct strmap found;            /* "Kind namespace/name": a list may show one twice */
+    const struct kube_kinds *kinds; /* all kinds that are listed in a namespace */
+    char *rights;                   /* prefix of the roles and bindings that our hints create; or
+                                       NULL */
+    struct strmap found;            /* keys of the objects counted so far: a list may return an
+                                       object twice */
     struct arena arena;
 };
 
@@ -45,7 +46,6 @@ void content_done(struct content *content)
 {
     buf_done(&content->foreign.text);
     buf_done(&content->refused.text);
-    buf_done(&content->refused_kinds);
     buf_done(&content->unknown.text);
 }
 
@@ -56,7 +56,8 @@ static bool is_kind(const struct kube_kind *kind, const char *group, const char 
     return str_equal(kind->kind, name) && api_group_is(kind->group_version, group);
 }
 
-/* Traces of what goes on. Nobody misses them, so that nobody needs to be allowed to list them. */
+/* Records of activity, which nobody misses. They are not listed, so no right to list them is
+ * needed. */
 static bool is_trace(const struct kube_kind *kind)
 {
     static const char *const kinds[][2] = {{"", "Event"},
@@ -70,7 +71,7 @@ static bool is_trace(const struct kube_kind *kind)
     return false;
 }
 
-/* What is in every namespace without anyone's doing. */
+/* Objects that the cluster creates in every namespace. */
 static bool is_furniture(const struct kube_kind *kind, const char *name)
 {
     static const struct {
@@ -86,7 +87,7 @@ static bool is_furniture(const struct kube_kind *kind, const char *name)
     return false;
 }
 
-/* Made from something else, which has no ownerReference to tell of it. */
+/* Objects that a controller derives from another object without setting an ownerReference. */
 static bool is_derived(const struct kube_kind *kind, const struct value *item)
 {
     static const struct {
@@ -113,7 +114,7 @@ static bool is_same_group(const char *a, const char *b)
     return length_a == length_b && strncmp(group_a, group_b, length_a) == 0;
 }
 
-/* Of a kind that is listed here, too, so that it is looked at itself. */
+/* The owner's kind is listed here, too, so the owner itself is counted. */
 static bool is_listed(const struct look *look, const struct value *owner)
 {
     const char *version = value_get_string(owner, "apiVersion");
@@ -126,7 +127,8 @@ static bool is_listed(const struct look *look, const struct value *owner)
     return false;
 }
 
-/* Its controller is counted in its stead. (One that is in no namespace is not.) */
+/* The object's controller is counted instead of it. A cluster-scoped controller is not counted
+ * here. */
 static bool has_controller(const struct look *look, const struct value *item)
 {
     const struct value *owners = value_path(item, "metadata", "ownerReferences", NULL);
@@ -137,7 +139,7 @@ static bool has_controller(const struct look *look, const struct value *item)
     return false;
 }
 
-/* Whoever followed our hints did not make something of their own here. */
+/* The object was created by a command of our hints. */
 static bool is_hinted(const struct look *look, const char *name)
 {
     return look->rights && str_has_prefix(name, look->rights) &&
@@ -184,47 +186,48 @@ static int on_item(void *arg, const struct value *item, struct error *error)
     return 0;
 }
 
-static void add_refused(struct content *content, const char *resource)
-{
-    buf_printf(&content->refused_kinds, "%s%s", content->refused.count ? "," : "", resource);
-    add_name(&content->refused, resource);
-}
-
-/* The server answered that it has no such kind, and does not know it by its own list. */
+/* The kind is gone: the server refused it as unknown, and its discovery no longer has it. */
 static bool has_vanished(const struct look *look)
 {
-    struct kube_discovery *discovery = look->session->runtime->config.discovery;
+    const struct kube_wait wait = session_wait(look->session, look->call);
+    struct kube_discovery *discovery = look->session->cluster.discovery;
     const struct kube_kind *kind;
 
     kube_discovery_forget(discovery, look->kind->group_version);
-    return kube_discovery_find(discovery, look->kind->group_version, look->kind->kind,
-                               look->call->cancel, &kind, NULL) == ERR_NOT_FOUND;
+    return kube_discovery_find(discovery, look->kind->group_version, look->kind->kind, &wait, &kind,
+                               NULL) == ERR_NOT_FOUND;
 }
 
-/* An error only where nothing more can be asked. */
+/* The call has no time left. */
+static bool is_over(const struct look *look)
+{
+    int64_t left;
+
+    return session_time_left(look->session, look->call, &left, NULL) < 0;
+}
+
+/* Errors: only if it was cancelled. */
 static int list_kind(struct look *look, const char *namespace_name, struct error *error)
 {
     struct runtime_session *session = look->session;
-    _cleanup_free_ char *path =
-        kube_path(look->kind->group_version, namespace_name, look->kind->plural, NULL, NULL);
     _cleanup_free_ char *resource = kube_kind_resource(look->kind);
     struct error problem = {0};
-    int r = kube_list(session->runtime->config.client,
-                      &(struct kube_list){.path = path,
+    int r = kube_list(session->cluster.client,
+                      &(struct kube_list){.ref = {look->kind, namespace_name, NULL, NULL},
                                           .metadata_only = true,
                                           .impersonate = session->impersonate,
                                           .for_tenant = true,
-                                          .cancel = look->call->cancel,
+                                          .wait = session_wait(session, look->call),
                                           .on_item = on_item,
                                           .arg = look},
                       NULL, &problem);
 
     if (r >= 0 || look->content->more)
         return 0;
-    if (r == ERR_CANCELLED)
+    if (r == ERR_CANCELLED || is_over(look))
         return err_copy(error, &problem);
     if (r == ERR_FORBIDDEN)
-        add_refused(look->content, resource);
+        add_name(&look->content->refused, resource);
     else if (!str_equal(problem.reason, "NotServed") || !has_vanished(look))
         add_name(&look->content->unknown,
                  arena_printf(&look->arena, "%s (%.120s)", resource, problem.message));
@@ -237,7 +240,6 @@ static void look_init(struct look *look, struct runtime_session *session,
     *look = (struct look){.session = session, .call = call, .content = content};
     buf_init(&content->foreign.text, 0);
     buf_init(&content->refused.text, 0);
-    buf_init(&content->refused_kinds, 0);
     buf_init(&content->unknown.text, 0);
     content->more = false;
     if (session->service_account)
@@ -255,8 +257,9 @@ int content_of_namespace(struct runtime_session *session, const char *name,
                          const struct runtime_call *call, struct content *ret, struct error *error)
 {
     struct kube_kinds kinds = {0};
+    const struct kube_wait wait = session_wait(session, call);
     struct look look;
-    int r = kube_kinds_read(session->runtime->config.client, call->cancel, &kinds, error);
+    int r = kube_kinds_read(session->cluster.client, &wait, &kinds, error);
 
     look_init(&look, session, call, ret);
     look.in_namespace = true;

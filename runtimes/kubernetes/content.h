@@ -1,10 +1,11 @@
 /*
- * What goes with a Namespace or a CustomResourceDefinition that is deleted, and is nobody's to take
- * but its maker's. Looked at as the Spec's service account, metadata only, page by page.
+ * Finds the objects that would be deleted with a Namespace or a CustomResourceDefinition and that
+ * belong to somebody else. It lists metadata only, page by page, as the Spec's service account.
  *
- * Not counted are: what carries this Spec's owner label; what is being deleted already; and, in a
- * Namespace, what the cluster makes there itself, what has a controller, or an account, or a Spec,
- * that is counted instead, and the rights that commands of our hints gave to this account.
+ * Not counted: objects with this Spec's owner label, and objects that are being deleted. In a
+ * Namespace also not counted: objects that the cluster creates in every namespace, objects whose
+ * owner (a controller, a ServiceAccount or a Spec) is counted instead, and the roles and bindings
+ * that the commands in our error messages create for this account.
  */
 #ifndef RUNTIMES_KUBERNETES_CONTENT_H
 #define RUNTIMES_KUBERNETES_CONTENT_H
@@ -12,7 +13,7 @@
 #include "engine/base/buf.h"
 #include "runtimes/kubernetes/session.h"
 
-/* How many are named, and how many counted before the rest is not looked at any more. */
+/* CONTENT_NAMED objects are named in messages. After CONTENT_COUNTED the listing stops. */
 #define CONTENT_NAMED   3
 #define CONTENT_COUNTED 100
 
@@ -23,13 +24,13 @@ struct content_names {
 
 struct content {
     struct content_names foreign; /* "Kind name" */
-    struct content_names refused; /* "secrets": kinds that may not be listed */
-    struct buf refused_kinds;     /* all of them: "secrets,roles.rbac.authorization.k8s.io" */
-    struct content_names unknown; /* "metrics.k8s.io/v1beta1": what does not answer */
-    bool more;                    /* there is more than was counted */
+    struct content_names refused; /* kinds that the account may not list: "secrets" */
+    struct content_names unknown; /* API groups that do not answer: "metrics.k8s.io/v1beta1" */
+    bool more;                    /* the listing stopped: there may be more */
 };
 
-/* An error only where the whole failed (cancelled, discovery). ret is the caller's to clean up. */
+/* Errors: only if the listing failed as a whole (cancelled, no discovery). The caller calls
+ * content_done() on *ret after an error, too. */
 int content_of_namespace(struct runtime_session *session, const char *name,
                          const struct runtime_call *call, struct content *ret, struct error *error);
 int content_of_definition(struct runtime_session *session, const struct value *definition,
@@ -37,7 +38,7 @@ int content_of_definition(struct runtime_session *session, const struct value *d
                           struct error *error);
 void content_done(struct content *content);
 
-/* Nothing is in the way, for certain. */
+/* True if it is certain that nothing of others would be deleted. */
 bool content_is_clear(const struct content *content);
 /* "ConfigMap a, Secret b, Secret c and 4 more" */
 void content_names_show(struct buf *to, const struct content_names *names);

@@ -1,75 +1,161 @@
 /*
- * Is there anything that defines a kind which the server does not serve?
+ * Finds out whether a kind that is not served is still defined.
  *
- * A kind that is not served may be one that was never defined, or one whose
- * definition is gone, and its objects with it. But it may also be out of
- * sight: a version with served: false, an aggregated API whose server is
- * away, an answer of discovery that lacks it for a moment. Then its objects
- * are there still, and must not be taken for gone.
+ * A kind may not be served because it was never defined, or because its CustomResourceDefinition
+ * was deleted; then it has no objects. But the kind may also be unavailable for other reasons: a
+ * version with served: false, an aggregated API whose server is down, a discovery answer that is
+ * incomplete for a moment. Then its objects still exist and must not be treated as deleted.
  */
+#include <string.h>
+
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/client/list.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/session.h"
 
-#define EXTENSIONS   "apiextensions.k8s.io/v1"
-#define REGISTRATION "apiregistration.k8s.io/v1"
-#define KNOWN_FOR    1000 /* ms that an answer counts: many targets ask the same at once */
-#define MAX_SEARCHES                                                                             \
-    8                 /* in that time for the Specs of one namespace: each lists all definitions \
-                       */
-#define MAX_NAMES 512 /* of definitions of one group; with more, one is taken to be there */
+#define KNOWN_FOR    1000  /* ms that an answer counts: many targets ask the same at once */
+#define LISTED_FOR   3000  /* ms that a list of all definitions counts, for all Specs */
+#define MAX_SEARCHES 8     /* in KNOWN_FOR for the Specs of one namespace */
+#define MAX_LISTED   20000 /* definitions of a cluster; with more, nothing is known of them */
+#define MAX_NAMES    512   /* of definitions of one group; with more, one is taken to be there */
+
+/* The names of all definitions of a cluster. Counted; it does not change. */
+struct definitions {
+    atomic_uint references;
+    const struct kube_client *client; /* of that cluster */
+    int64_t read_at;                  /* ms, monotonic: when they were asked for */
+    struct arena arena;
+    const char **names;
+    size_t count, capacity;
+};
 
 struct search {
     struct runtime_session *session;
     const struct runtime_call *call;
     struct object_ref ref;
-    char *suffix; /* ".x.io": how the names of the group's definitions end */
+    char *suffix; /* ".x.io": the suffix of the names of the group's CRDs */
     struct arena arena;
-    const char *names[MAX_NAMES];
-    size_t n_names;
 };
+
+/* ---- All definitions ---- */
+
+static void definitions_unref(struct definitions *definitions)
+{
+    if (!definitions || atomic_fetch_sub(&definitions->references, 1) > 1)
+        return;
+    arena_done(&definitions->arena);
+    free(definitions->names);
+    free(definitions);
+}
+DEFINE_CLEANUP(struct definitions *, definitions_unref)
 
 static int on_item(void *arg, const struct value *item, struct error *error)
 {
-    struct search *search = arg;
+    struct definitions *all = arg;
     const char *name = value_string(value_path(item, "metadata", "name", NULL));
 
-    if (!name || !str_has_suffix(name, search->suffix))
+    if (!name)
         return 0;
-    if (search->n_names == MAX_NAMES)
+    if (all->count == MAX_LISTED)
         return err_set(error, ERR_TOO_LARGE, "TooManyDefinitions",
-                       "more definitions end in \"%s\" than are looked at", search->suffix);
-    search->names[search->n_names++] = arena_str(&search->arena, name);
+                       "the cluster has more CustomResourceDefinitions than are looked at");
+    all->names = mem_grow(all->names, all->count, &all->capacity, sizeof(*all->names));
+    all->names[all->count++] = arena_str(&all->arena, name);
     return 0;
 }
 
-static int list_definitions(struct search *search, struct error *error)
+static int list_definitions(struct search *search, struct definitions **ret, struct error *error)
 {
-    _cleanup_free_ char *path =
-        kube_path(EXTENSIONS, NULL, "customresourcedefinitions", NULL, NULL);
-    struct kube_list list = {.path = path,
+    const struct clock_source *clock = search->session->runtime->config.clock;
+    _cleanup_(definitions_unref_p) struct definitions *all = NEW(struct definitions);
+    struct kube_list list = {.ref = {.kind = &kube_definitions},
                              .metadata_only = true,
                              .for_tenant = true,
-                             .cancel = search->call->cancel,
+                             .wait = session_wait(search->session, search->call),
                              .on_item = on_item,
-                             .arg = search};
-    int r = session_time_left(search->session, search->call, &list.timeout, error);
+                             .arg = all};
+    int r;
 
-    return r < 0 ? r : kube_list(search->session->runtime->config.client, &list, NULL, error);
+    all->references = 1;
+    all->client = search->session->cluster.client;
+    all->read_at = clock->monotonic(clock);
+    r = kube_list(search->session->cluster.client, &list, NULL, error);
+    if (r >= 0)
+        *ret = TAKE(all);
+    return r;
 }
 
-/* 1: there is none of that name; 0: *ret is it. */
-static int get(struct search *search, const char *group_version, const char *plural,
-               const char *kind, const char *name, const struct value **ret, struct error *error)
+void kube_note_applied(struct runtime_session *session, const struct value *attributes)
 {
-    _cleanup_free_ char *path = kube_path(group_version, NULL, plural, name, NULL);
+    struct kube_runtime *runtime = session->runtime;
+    const struct clock_source *clock = runtime->config.clock;
+    size_t length = 0;
+    const char *group = api_group(object_ref_of(attributes).api_version, &length);
+
+    if (!memchr(group, '.', length))
+        return; /* none of those that definitions bring */
+    pthread_mutex_lock(&runtime->lock);
+    runtime->applied_at = clock->monotonic(clock);
+    pthread_mutex_unlock(&runtime->lock);
+}
+
+/* Those that were listed a moment ago; NULL: none were. A reference. */
+static struct definitions *listed_definitions(const struct search *search)
+{
+    struct kube_runtime *runtime = search->session->runtime;
+    const struct clock_source *clock = runtime->config.clock;
+    struct definitions *all;
+
+    pthread_mutex_lock(&runtime->lock);
+    all = runtime->definitions;
+    if (all &&
+        (all->client != search->session->cluster.client || all->read_at <= runtime->applied_at ||
+         clock->monotonic(clock) - all->read_at >= LISTED_FOR))
+        all = NULL;
+    if (all)
+        atomic_fetch_add(&all->references, 1);
+    pthread_mutex_unlock(&runtime->lock);
+    return all;
+}
+
+static void share_definitions(struct kube_runtime *runtime, struct definitions *all)
+{
+    struct definitions *before;
+
+    atomic_fetch_add(&all->references, 1);
+    pthread_mutex_lock(&runtime->lock);
+    before = runtime->definitions;
+    runtime->definitions = all;
+    pthread_mutex_unlock(&runtime->lock);
+    definitions_unref(before);
+}
+
+/* Several may list them at once: none waits for another's request. */
+static int get_definitions(struct search *search, struct definitions **ret, struct error *error)
+{
+    struct definitions *all = listed_definitions(search);
+    int r = 0;
+
+    if (!all) {
+        r = list_definitions(search, &all, error);
+        if (r >= 0)
+            share_definitions(search->session->runtime, all);
+    }
+    if (r >= 0)
+        *ret = all;
+    return r;
+}
+
+/* ---- One definition ---- */
+
+/* 1: there is none of that name; 0: *ret is it. */
+static int get(struct search *search, const struct kube_kind *kind, const char *name,
+               const struct value **ret, struct error *error)
+{
     struct kube_request request = {.method = "GET",
-                                   .path = path,
-                                   .expect = kind,
+                                   .ref = {.kind = kind, .name = name},
                                    .for_tenant = true,
                                    .cancel = search->call->cancel};
     struct error problem = {0};
@@ -77,7 +163,7 @@ static int get(struct search *search, const char *group_version, const char *plu
 
     if (r < 0)
         return r;
-    r = kube_do(search->session->runtime->config.client, &request, ret, &problem);
+    r = kube_do(search->session->cluster.client, &request, ret, &problem);
     if (r == ERR_NOT_FOUND)
         return 1;
     return r < 0 ? err_copy(error, &problem) : 0;
@@ -94,13 +180,19 @@ static bool defines(const struct value *definition, const struct object_ref *ref
 /* 1: no CustomResourceDefinition defines it. */
 static int no_definition(struct search *search, struct error *error)
 {
-    int r = list_definitions(search, error);
+    _cleanup_(definitions_unref_p) struct definitions *all = NULL;
+    size_t n_looked_at = 0;
+    int r = get_definitions(search, &all, error);
 
-    for (size_t i = 0; r >= 0 && i < search->n_names; i++) {
+    for (size_t i = 0; r >= 0 && i < all->count; i++) {
         _cleanup_value_ const struct value *definition = NULL;
 
-        r = get(search, EXTENSIONS, "customresourcedefinitions", "CustomResourceDefinition",
-                search->names[i], &definition, error);
+        if (!str_has_suffix(all->names[i], search->suffix))
+            continue;
+        if (n_looked_at++ == MAX_NAMES)
+            return err_set(error, ERR_TOO_LARGE, "TooManyDefinitions",
+                           "more definitions end in \"%s\" than are looked at", search->suffix);
+        r = get(search, &kube_definitions, all->names[i], &definition, error);
         if (r == 0 && (!value_get(definition, "spec") || defines(definition, &search->ref)))
             return 0;
     }
@@ -115,24 +207,24 @@ static int no_server(struct search *search, struct error *error)
     const char *group = api_group(search->ref.api_version, &length);
     const char *name = arena_printf(&search->arena, "%s.%.*s", search->ref.api_version + length + 1,
                                     (int)length, group);
-    int r = get(search, REGISTRATION, "apiservices", "APIService", name, &service, error);
+    int r = get(search, &kube_api_services, name, &service, error);
 
     if (r != 0)
         return r;
-    /* The API server registers the groups of definitions itself, without a service. */
+    /* The API server registers the groups of CRDs itself, without a service. */
     return value_get(service, "spec") &&
            !value_is(value_path(service, "spec", "service", NULL), VALUE_OBJECT);
 }
 
 /* ---- What was found a moment ago ---- */
 
-/* Searches of one namespace since undefined_before. */
+/* The searches of one namespace since undefined_before. */
 struct searches {
     char *namespace_name;
     unsigned count;
 };
 
-void kube_forget_definitions(struct kube_runtime *runtime)
+static void forget(struct kube_runtime *runtime)
 {
     for (struct strmap_entry *e = NULL; (e = strmap_next(&runtime->undefined, e));)
         free((char *)(uintptr_t)e->key);
@@ -148,11 +240,17 @@ void kube_forget_definitions(struct kube_runtime *runtime)
     strmap_init(&runtime->searches);
 }
 
+void kube_free_definitions(struct kube_runtime *runtime)
+{
+    forget(runtime);
+    definitions_unref(runtime->definitions);
+}
+
 static void forget_old(struct kube_runtime *runtime, int64_t now)
 {
     if (now < runtime->undefined_before + KNOWN_FOR)
         return;
-    kube_forget_definitions(runtime);
+    forget(runtime);
     runtime->undefined_before = now;
 }
 
@@ -167,7 +265,8 @@ static bool was_found(struct kube_runtime *runtime, const char *key)
     return was_found;
 }
 
-/* A tenant's kinds that nothing defines cost the API server no more than so much. */
+/* Limits the searches for one namespace, so that a tenant's Specs with undefined kinds cannot
+ * overload the API server. */
 static int count_search(struct kube_runtime *runtime, const char *namespace_name,
                         struct error *error)
 {
@@ -189,7 +288,7 @@ static int count_search(struct kube_runtime *runtime, const char *namespace_name
     if (!is_too_many)
         return 0;
     return err_set(error, ERR_UNAVAILABLE, "TooManySearches",
-                   "too many kinds that are not served are looked for at once in namespace %s",
+                   "too many kinds of the Specs in namespace %s are not served: fix or remove them",
                    namespace_name);
 }
 
@@ -208,11 +307,12 @@ int kube_is_undefined(struct runtime_session *session, const struct value *attri
     struct search search = {.session = session, .call = call, .ref = object_ref_of(attributes)};
     size_t length = 0;
     const char *group = api_group(search.ref.api_version, &length);
-    _cleanup_free_ char *key = str_printf("%s.%s", search.ref.kind, search.ref.api_version);
+    _cleanup_free_ char *key = str_printf("%p %s.%s", (void *)session->cluster.client,
+                                          search.ref.kind, search.ref.api_version);
     int r;
 
     if (!length)
-        return 0; /* the core has no definitions, and loses no kind */
+        return 0; /* the core group has no CRDs, and never loses a kind */
     if (was_found(session->runtime, key))
         return 1;
     r = count_search(session->runtime, session->spec_namespace, error);

@@ -1,28 +1,29 @@
-/* Deletion: by uid, and not of what would take with it what is another's. */
+/* Deletes one object, by its uid. The guard refuses if objects of others would be deleted with it.
+ * */
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/step.h"
 
-/* What carries rights has nothing that depends on it, and whoever deletes it may be unable to look
- * at it afterwards: the answer has to say that it is gone. */
+/* RBAC objects and ServiceAccounts, which have no dependents. After their deletion the Spec's
+ * account may lack the right to read them, so the DELETE's answer must say whether the object is
+ * gone. */
 static bool carries_rights(const struct kube_kind *kind)
 {
     return api_group_is(kind->group_version, "rbac.authorization.k8s.io") ||
            (api_group_is(kind->group_version, "") && str_equal(kind->kind, "ServiceAccount"));
 }
 
-static int send(const struct kube_step *step, const struct kube_place *place,
+static int send(const struct kube_step *step, const struct kube_ref *ref,
                 const struct runtime_call *call, const struct value **ret,
                 enum certainty *ret_certainty, struct error *error)
 {
     _cleanup_value_ const struct value *body =
         value_pack("{s:s, s:s, s:{s:s}, s:s}", "apiVersion", "v1", "kind", "DeleteOptions",
                    "preconditions", "uid", step->uid, "propagationPolicy",
-                   carries_rights(place->kind) ? "Background" : "Foreground");
-    _cleanup_free_ char *path = kube_place_path(place);
-    struct kube_request request = {.method = "DELETE", .path = path, .body = body};
+                   carries_rights(ref->kind) ? "Background" : "Foreground");
+    struct kube_request request = {.method = "DELETE", .body = body};
 
-    return session_change(step->session, place, call, &request, ret, ret_certainty, error);
+    return session_change(step->session, ref, call, &request, ret, ret_certainty, error);
 }
 
 static bool is_status(const struct value *answer)
@@ -30,18 +31,19 @@ static bool is_status(const struct value *answer)
     return str_equal(value_get_string(answer, "kind"), "Status");
 }
 
-/* What has no finalizers is answered with a Status, or, of a ServiceAccount, as it was last; else
- * the answer is the object as it waits for them. */
-static bool is_gone(const struct kube_place *place, const struct value *answer)
+/* The answer to the DELETE of an object without finalizers is a Status, or (for a ServiceAccount)
+ * the object without deletionTimestamp. Otherwise the answer is the object, which waits for its
+ * finalizers. */
+static bool is_gone(const struct kube_ref *ref, const struct value *answer)
 {
-    return carries_rights(place->kind) &&
+    return carries_rights(ref->kind) &&
            (is_status(answer) || !value_path(answer, "metadata", "deletionTimestamp", NULL));
 }
 
-static void observe(const struct kube_step *step, const struct kube_place *place,
+static void observe(const struct kube_step *step, const struct kube_ref *ref,
                     const struct value *answer, struct observation *ret)
 {
-    if (is_gone(place, answer)) {
+    if (is_gone(ref, answer)) {
         *ret = (struct observation){.presence = PRESENCE_ABSENT};
         return;
     }
@@ -49,10 +51,10 @@ static void observe(const struct kube_step *step, const struct kube_place *place
         *ret = (struct observation){.presence = PRESENCE_PRESENT, .uid = str_new(step->uid)};
     else
         kube_observe_object(step->session, answer, true, ret);
-    ret->terminating = true; /* or gone already, which read() tells */
+    ret->terminating = true; /* it may be gone already; read() tells */
 }
 
-/* Absent, where the kind's definition is gone; else as it is. */
+/* Reads the object; it is absent if its kind is no longer defined. */
 static int look(const struct kube_step *step, const struct runtime_call *call,
                 struct runtime_outcome *ret, struct error *error)
 {
@@ -62,7 +64,7 @@ static int look(const struct kube_step *step, const struct runtime_call *call,
     return r;
 }
 
-static int delete (const struct kube_step *step, const struct kube_place *place,
+static int delete (const struct kube_step *step, const struct kube_ref *ref,
                    const struct runtime_call *call, struct runtime_outcome *ret,
                    struct error *error)
 {
@@ -72,7 +74,7 @@ static int delete (const struct kube_step *step, const struct kube_place *place,
     int r = kube_may_delete(step->session, step->identity, call, &problem);
 
     if (r >= 0)
-        r = send(step, place, call, &answer, &certainty, &problem);
+        r = send(step, ref, call, &answer, &certainty, &problem);
     kube_outcome_doubt(step->session, certainty, ret);
     if (r == ERR_NOT_FOUND) {
         kube_outcome_doubt(step->session, OUTCOME_KNOWN, ret);
@@ -81,14 +83,14 @@ static int delete (const struct kube_step *step, const struct kube_place *place,
     }
     if (r < 0)
         return err_copy(error, &problem);
-    observe(step, place, answer, &ret->now);
+    observe(step, ref, answer, &ret->now);
     return 0;
 }
 
 int kube_apply_removal(const struct kube_step *step, const struct runtime_call *call,
                        struct runtime_outcome *ret, struct error *error)
 {
-    struct kube_place place;
+    struct kube_ref ref;
     struct error problem = {0};
     int r;
 
@@ -96,9 +98,9 @@ int kube_apply_removal(const struct kube_step *step, const struct runtime_call *
     if (!step->uid)
         return err_set(error, ERR_INTERNAL, "UnknownIdentity", "it has no uid to delete it by");
     if (step->terminating)
-        return look(step, call, ret, error); /* nothing is to be sent any more */
-    r = kube_place_at_any_version(step->session, step->identity, call, &place, &problem);
+        return look(step, call, ret, error); /* its deletion was sent before */
+    r = kube_ref_at_any_version(step->session, step->identity, call, &ref, &problem);
     if (r == ERR_NOT_FOUND)
         return look(step, call, ret, error);
-    return r < 0 ? err_copy(error, &problem) : delete (step, &place, call, ret, error);
+    return r < 0 ? err_copy(error, &problem) : delete (step, &ref, call, ret, error);
 }

@@ -1,6 +1,5 @@
 #include "runtimes/kubernetes/documents.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "engine/base/mem.h"
@@ -9,92 +8,6 @@
 #include "runtimes/kubernetes/documents_private.h"
 
 #define OWN_DEADLINE 60000 /* ms */
-#define NAME_DIGITS  40
-
-/* ---- Names ---- */
-
-/* A part of a name, of which no other part can be made with a slash. */
-static void add_escaped(struct buf *to, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '/' || *text == '%')
-            buf_printf(to, "%%%02X", (unsigned)*text);
-        else
-            buf_add_char(to, *text);
-    }
-}
-
-void kube_document_name(const struct document_name *name, char ret[KUBE_DOCUMENT_NAME_SIZE])
-{
-    bool is_state = name->kind == DOCUMENT_STATE && !name->item;
-    _cleanup_buf_ struct buf text = BUF_INIT;
-    char hex[HASH_HEX_SIZE];
-
-    add_escaped(&text, name->spec.namespace_name);
-    buf_add_char(&text, '/');
-    add_escaped(&text, name->spec.name);
-    if (name->item) {
-        buf_add_char(&text, '/');
-        add_escaped(&text, name->item);
-    }
-    hash_hex(text.data, text.length, hex);
-    snprintf(ret, KUBE_DOCUMENT_NAME_SIZE, "kusion-%s%s%.*s",
-             is_state ? "" : document_kind_name(name->kind), is_state ? "" : "-", NAME_DIGITS, hex);
-}
-
-/* ---- Heads without garbage ---- */
-
-struct swept {
-    char *name, *version; /* of the head: if it is still that */
-};
-
-static void swept_free(struct swept *swept)
-{
-    if (!swept)
-        return;
-    free(swept->name);
-    free(swept->version);
-    free(swept);
-}
-
-static bool is_swept(const struct document_file *file)
-{
-    struct documents *store = (struct documents *)file->base.store;
-    const struct swept *swept;
-    bool known;
-
-    pthread_mutex_lock(&store->lock);
-    swept = strmap_get(&store->swept, file->head_name);
-    known = swept && str_equal(swept->version, file->seen.version);
-    pthread_mutex_unlock(&store->lock);
-    return known;
-}
-
-static void set_swept(const struct document_file *file, bool is_known)
-{
-    struct documents *store = (struct documents *)file->base.store;
-
-    pthread_mutex_lock(&store->lock);
-    swept_free(strmap_remove(&store->swept, file->head_name));
-    if (is_known) {
-        struct swept *swept = NEW(struct swept);
-
-        swept->name = str_new(file->head_name);
-        swept->version = str_new(file->seen.version);
-        strmap_put(&store->swept, swept->name, swept);
-    }
-    pthread_mutex_unlock(&store->lock);
-}
-
-void kube_document_moved(struct document_file *file, char *version)
-{
-    bool was_swept = is_swept(file);
-
-    free(file->seen.version);
-    file->seen.version = version;
-    if (was_swept)
-        set_swept(file, true);
-}
 
 /* ---- Calls ---- */
 
@@ -110,29 +23,23 @@ static int may_change(const struct document_file *file, const struct store_call 
                       struct error *error)
 {
     if (file->mode != STORE_WRITE)
-        return err_set(error, ERR_INVALID, NULL, "the document is open to be read only");
+        return err_set(error, ERR_INVALID, NULL, "the document is open for reading only");
     if (cancel_fired(call->cancel))
         return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call->cancel));
     return permit_ask(call->permit, call->use, error);
 }
 
-static void forget(struct document_file *file)
-{
-    kube_head_done(&file->seen);
-    kube_segments_done(&file->segments);
-    file->is_damaged = false;
-}
-
 /* ---- Reading ---- */
 
-/* Reads what a head says. A damaged document is seen as well: it may be replaced or removed. */
+/* Reads the parts that a head names. A damaged document counts as read: it may be replaced or
+ * removed. */
 static int read_head(const struct task *task, struct document_file *file,
                      const struct value *object, struct document *to, struct error *error)
 {
     struct head head = {0};
     int r = kube_head_parse(file, object, &head, error);
 
-    forget(file);
+    kube_document_forget(file);
     if (r < 0) {
         file->seen.version = str_new(kube_version_of(object));
         return r;
@@ -156,17 +63,19 @@ static int documents_read(struct store_file *base, const struct store_call *call
     const struct task task = task_of(file, call);
     _cleanup_free_ char *before = NULL;
 
-    /* What is missing may have been removed by a write since the head was read. */
+    /* If a chunk is missing, another write may have removed it since the head was read: reads
+     * again. */
     for (;;) {
         _cleanup_value_ const struct value *object = NULL;
         struct document document = DOCUMENT_INIT;
         struct error problem = {0};
-        int r = kube_object_get(&task, "configmaps", file->head_name, false, &object, &problem);
+        int r =
+            kube_object_get(&task, &kube_config_maps, file->head_name, false, &object, &problem);
 
         if (r == 0)
             r = read_head(&task, file, object, &document, &problem);
         else if (r == ERR_NOT_FOUND)
-            forget(file);
+            kube_document_forget(file);
         if (r == ERR_CORRUPT)
             file->is_damaged = true;
         if (r == 0) {
@@ -195,15 +104,16 @@ static int swap_head(const struct task *task, struct document_file *file, const 
 
     kube_draw_tag(tag);
     body = kube_head_body(file, head, open, tag, before);
-    r = kube_object_swap(
-        task,
-        &(struct swap){before ? "PUT" : "POST", "configmaps", file->head_name, body, before, tag},
-        ret_version, &problem);
+    r = kube_object_swap(task,
+                         &(struct swap){before ? "PUT" : "POST", &kube_config_maps, file->head_name,
+                                        body, before, tag},
+                         ret_version, &problem);
     return r == ERR_CONFLICT ? kube_document_conflict(file, problem.message, error)
                              : err_copy(error, &problem);
 }
 
-/* Of the head that was seen: its chunks but for those that stay, and its segments. */
+/* Adds the garbage that this write leaves: chunks of the head that was read, except those kept, and
+ * its segments. */
 static void add_seen(const struct document_file *file, const struct head *keep, struct garbage *to)
 {
     kube_garbage_add_chunks(file, &file->seen, keep, to);
@@ -211,18 +121,18 @@ static void add_seen(const struct document_file *file, const struct head *keep, 
         kube_garbage_add(to, PART_SECRET, file->segments.names[i]);
 }
 
-/* Chunks, head: gives the head as it is then, and what is left over, as far as that is known. */
+/* Writes the chunks and then the head. Returns the new head, and the known garbage. */
 static int write_parts(const struct task *task, struct document_file *file,
                        const struct document *document, struct head *head, struct garbage *garbage,
                        bool *ret_is_known, struct error *error)
 {
-    bool is_clean = is_swept(file);
+    bool is_clean = kube_document_is_swept(file);
     int r = kube_part_write(task, file, PART_OPEN, &document->open, head, error);
 
     if (r == 0)
         r = kube_part_write(task, file, PART_SECRET, &document->secret, head, error);
     if (r == 0 && file->seen.fields[HEAD_CHUNKED] && !is_clean)
-        kube_head_set(head, HEAD_CHUNKED, "true"); /* until they are known to be gone */
+        kube_head_set(head, HEAD_CHUNKED, "true"); /* until the chunks are known to be deleted */
     if (r == 0 && head->fields[HEAD_CHUNKED] && !is_clean)
         *ret_is_known = kube_garbage_find(task, file, head, garbage, NULL) == 0;
     else if (r == 0)
@@ -241,7 +151,8 @@ static int documents_write(struct store_file *base, const struct store_call *cal
     const struct task task = task_of(file, call);
     _cleanup_(kube_garbage_done) struct garbage garbage = {0};
     struct head head;
-    bool is_known = true, is_chunked = is_swept(file) || file->seen.fields[HEAD_CHUNKED];
+    bool is_known = true,
+         is_chunked = kube_document_is_swept(file) || file->seen.fields[HEAD_CHUNKED];
     int r = may_change(file, call, error);
 
     if (r < 0)
@@ -250,24 +161,24 @@ static int documents_write(struct store_file *base, const struct store_call *cal
     r = write_parts(&task, file, document, &head, &garbage, &is_known, error);
     if (r < 0) {
         kube_head_done(&head);
-        set_swept(file, false); /* chunks of this write may be left */
+        kube_document_set_swept(file, false); /* some chunks of this write may remain */
         return r;
     }
-    forget(file);
+    kube_document_forget(file);
     file->seen = head;
-    /* Best effort: the next write or remove goes over them again. */
+    /* Best effort: the next write or removal tries again. */
     if (kube_garbage_remove(&task, &garbage, NULL) < 0)
         is_known = false;
-    set_swept(file, is_known && (is_chunked || file->seen.fields[HEAD_CHUNKED]));
+    kube_document_set_swept(file, is_known && (is_chunked || file->seen.fields[HEAD_CHUNKED]));
     return 0;
 }
 
-/* There should be no document: there is none, or it is a conflict. */
+/* Expects that there is no document; ERR_CONFLICT if there is one. */
 static int expect_none(const struct task *task, const struct document_file *file,
                        struct error *error)
 {
     struct error problem = {0};
-    int r = kube_object_get(task, "configmaps", file->head_name, true, NULL, &problem);
+    int r = kube_object_get(task, &kube_config_maps, file->head_name, true, NULL, &problem);
 
     if (r == 0)
         return kube_document_conflict(file, "there is one now", error);
@@ -289,10 +200,10 @@ static int documents_append(struct store_file *base, const struct store_call *ca
     }
     if (file->is_damaged)
         return err_set(error, ERR_CORRUPT, DOCUMENT_CORRUPT,
-                       "the document is damaged: nothing can be appended");
+                       "the document is damaged: it can be rewritten, but not appended to");
     r = kube_journal_append(&task, file, bytes, length, error);
     if (r < 0)
-        set_swept(file, false);
+        kube_document_set_swept(file, false);
     return r;
 }
 
@@ -314,8 +225,8 @@ static int remove_head(const struct task *task, struct document_file *file, stru
     options = value_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "DeleteOptions",
                          "preconditions", "resourceVersion", version);
     r = kube_object_swap(
-        task, &(struct swap){"DELETE", "configmaps", file->head_name, options, version, NULL}, NULL,
-        &problem);
+        task, &(struct swap){"DELETE", &kube_config_maps, file->head_name, options, version, NULL},
+        NULL, &problem);
     return r == ERR_CONFLICT ? kube_document_conflict(file, problem.message, error)
                              : err_copy(error, &problem);
 }
@@ -330,47 +241,22 @@ static int documents_remove(struct store_file *base, const struct store_call *ca
 
     if (r < 0)
         return r;
-    if (is_swept(file))
+    if (kube_document_is_swept(file))
         add_seen(file, NULL, &garbage);
     else
         r = kube_garbage_find(&task, file, NULL, &garbage, error);
-    /* The head first: from then on there is no document, whatever is left of it. */
+    /* The head is deleted first: from then on the document does not exist, whatever garbage is
+     * left. */
     if (r == 0)
         r = remove_head(&task, file, error);
-    set_swept(file, false);
+    kube_document_set_swept(file, false);
     if (r < 0)
         return r;
-    forget(file);
+    kube_document_forget(file);
     return kube_garbage_remove(&task, &garbage, error);
 }
 
 /* ---- The rest of the table ---- */
-
-void kube_document_free(struct document_file *file)
-{
-    if (!file)
-        return;
-    forget(file);
-    free(file->namespace_name);
-    free(file->spec_name);
-    free(file->item);
-    free(file);
-}
-
-struct document_file *kube_document_new(struct documents *store, const struct document_name *name)
-{
-    struct document_file *file = NEW(struct document_file);
-
-    file->base.store = &store->base;
-    file->namespace_name = str_new(name->spec.namespace_name);
-    file->spec_name = str_new(name->spec.name);
-    file->item = str_new(name->item);
-    file->name =
-        (struct document_name){name->kind, {file->namespace_name, file->spec_name}, file->item};
-    file->segments = (struct segments){.entries = BUF_INIT};
-    kube_document_name(&file->name, file->head_name);
-    return file;
-}
 
 static int documents_open(struct store *base, const struct document_name *name,
                           enum store_mode mode, const struct store_call *call,
@@ -406,7 +292,7 @@ static void documents_free(struct store *base)
     if (!store)
         return;
     for (struct strmap_entry *e = NULL; (e = strmap_next(&store->swept, e));)
-        swept_free(e->value);
+        kube_swept_free(e->value);
     strmap_done(&store->swept);
     pthread_mutex_destroy(&store->lock);
     free(store->namespace_name);
@@ -431,7 +317,7 @@ struct store *kube_documents_new(const struct kube_documents_config *config)
     struct documents *store = NEW(struct documents);
 
     store->base.ops = &ops;
-    store->client = config->client;
+    store->client = config->cluster.client;
     store->namespace_name = str_new(config->namespace_name);
     pthread_mutex_init(&store->lock, NULL);
     strmap_init(&store->swept);

@@ -1,57 +1,33 @@
-/* The chunks of a document, and what is left over of it: documents_private.h. */
+/* The chunks of a document, and its garbage: documents_private.h. */
 #include <string.h>
 
+#include "engine/base/base64.h"
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/list.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/documents_private.h"
 
 #define KEY_BYTES "bytes" /* of a chunk's data */
-/* Hexadecimal digits of a part's checksum in its chunks' names: for people who compare. */
+/* Hexadecimal digits of the part's checksum in the names of its chunks, for people who compare
+ * them. */
 #define NAME_DIGITS 12
-/* An annotation of a chunk: of its own bytes, so that a damaged one can be named. */
+/* Annotation of a chunk: the checksum of its own bytes. It tells which chunk is damaged. */
 #define CHECKSUM "api.kusion.io/checksum"
 
 static const struct {
-    const char *plural, *kind, *field; /* of the chunks */
+    const struct kube_kind *kind; /* kind of the chunks: ConfigMap or Secret */
+    const char *field;
     enum head_field checksum, chunks, tag;
-    char suffix; /* in chunks' names */
+    char suffix; /* letter of the part in the chunks' names */
 } parts[PARTS] = {
-    [PART_OPEN] = {"configmaps", "ConfigMap", "binaryData", HEAD_CHECKSUM, HEAD_CHUNKS, HEAD_TAG,
-                   'o'},
-    [PART_SECRET] = {"secrets", "Secret", "data", HEAD_SECRET_CHECKSUM, HEAD_SECRET_CHUNKS,
+    [PART_OPEN] = {&kube_config_maps, "binaryData", HEAD_CHECKSUM, HEAD_CHUNKS, HEAD_TAG, 'o'},
+    [PART_SECRET] = {&kube_secrets, "data", HEAD_SECRET_CHECKSUM, HEAD_SECRET_CHUNKS,
                      HEAD_SECRET_TAG, 's'},
 };
 
-const char *kube_part_plural(enum part part)
-{
-    return parts[part].plural;
-}
-
-/* -1: what the head says is no number of chunks. */
-static int64_t chunks_of(const struct head *head, enum part part)
-{
-    const char *text = head->fields[parts[part].chunks];
-    int64_t count = 0;
-
-    if (!text)
-        return 0;
-    return str_to_int64(text, &count) && count >= 0 && count <= LIMIT_CHUNKS ? count : -1;
-}
-
-bool kube_head_has_chunks(const struct head *head, enum part part)
-{
-    return chunks_of(head, part) > 0;
-}
-
-bool kube_part_is_inline(const struct head *head, enum part part)
-{
-    return part == PART_OPEN && chunks_of(head, part) == 0;
-}
-
-/* What the names of all chunks of a part begin with; free(). */
+/* The prefix of the names of a part's chunks; free(). */
 static char *stem_of(const struct document_file *file, const struct head *head, enum part part)
 {
     const char *checksum = head->fields[parts[part].checksum], *tag = head->fields[parts[part].tag];
@@ -70,15 +46,15 @@ static int chunk_read(const struct task *task, enum part part, const char *name,
     struct error problem = {0};
     char actual[HASH_HEX_SIZE];
     const char *expected;
-    int r = kube_object_get(task, parts[part].plural, name, false, &object, &problem);
+    int r = kube_object_get(task, parts[part].kind, name, false, &object, &problem);
 
     if (r == ERR_NOT_FOUND)
         return err_set(error, ERR_CORRUPT, DOCUMENT_CORRUPT, "%s %s/%s is missing",
-                       parts[part].kind, task->store->namespace_name, name);
+                       parts[part].kind->kind, task->store->namespace_name, name);
     if (r < 0)
         return err_copy(error, &problem);
-    r = kube_object_bytes(task->store, object, parts[part].kind, parts[part].field, KEY_BYTES, to,
-                          error);
+    r = kube_object_bytes(task->store, object, parts[part].kind->kind, parts[part].field, KEY_BYTES,
+                          to, error);
     if (r < 0)
         return r;
     hash_hex(to->data + before, to->length - before, actual);
@@ -86,7 +62,7 @@ static int chunk_read(const struct task *task, enum part part, const char *name,
     if (!expected || str_equal(actual, expected))
         return 0;
     return err_set(error, ERR_CORRUPT, DOCUMENT_CORRUPT,
-                   "%s %s/%s is damaged: it does not match its checksum", parts[part].kind,
+                   "%s %s/%s is damaged: it does not match its checksum", parts[part].kind->kind,
                    task->store->namespace_name, name);
 }
 
@@ -94,7 +70,7 @@ static int chunks_read(const struct task *task, const struct document_file *file
                        const struct head *head, enum part part, struct buf *to, struct error *error)
 {
     _cleanup_free_ char *stem = stem_of(file, head, part);
-    int64_t count = chunks_of(head, part);
+    int64_t count = kube_head_chunks(head, part);
     int r = 0;
 
     for (int64_t i = 0; i < count && r == 0; i++) {
@@ -115,9 +91,9 @@ int kube_part_read(const struct task *task, const struct document_file *file,
 
     if (!checksum && part == PART_SECRET)
         return 0;
-    if (!checksum || chunks_of(head, part) < 0)
+    if (!checksum || kube_head_chunks(head, part) < 0)
         return kube_head_corrupt(file, "it does not say what there is", error);
-    if (kube_part_is_inline(head, part))
+    if (kube_head_is_inline(head, part))
         r = kube_object_bytes(task->store, object, "ConfigMap", "binaryData",
                               document_kind_name(file->name.kind), to, error);
     else
@@ -128,7 +104,7 @@ int kube_part_read(const struct task *task, const struct document_file *file,
     if (str_equal(actual, checksum) && !buf_overflowed(to))
         return 0;
     return kube_head_corrupt(file,
-                             kube_part_is_inline(head, part)
+                             kube_head_is_inline(head, part)
                                  ? "what it holds does not match its checksum"
                                  : "its chunks, or it itself, are: their checksums differ",
                              error);
@@ -149,9 +125,9 @@ static const struct value *chunk_body(const struct document_file *file, enum par
     hash_hex(bytes, length, checksum);
     metadata = kube_object_metadata(file, name, tag, NULL);
     text = value_pack("s", checksum);
-    return value_pack("{s:s, s:s, s:V, s:b, s:{s:s}}", "apiVersion", "v1", "kind", parts[part].kind,
-                      "metadata", value_with_path(metadata, at, 2, text), "immutable", 1,
-                      parts[part].field, KEY_BYTES, encoded.data);
+    return value_pack("{s:s, s:s, s:V, s:b, s:{s:s}}", "apiVersion", "v1", "kind",
+                      parts[part].kind->kind, "metadata", value_with_path(metadata, at, 2, text),
+                      "immutable", 1, parts[part].field, KEY_BYTES, encoded.data);
 }
 
 static int chunks_write(const struct task *task, const struct document_file *file, enum part part,
@@ -167,12 +143,12 @@ static int chunks_write(const struct task *task, const struct document_file *fil
             chunk_body(file, part, name, head->fields[parts[part].tag], bytes->data + at,
                        rest < LIMIT_CHUNK_BYTES ? rest : LIMIT_CHUNK_BYTES);
 
-        r = kube_object_create(task, parts[part].plural, body, error);
+        r = kube_object_create(task, parts[part].kind, body, error);
     }
     return r;
 }
 
-/* What the head says of a part of these bytes. */
+/* Sets a part's fields in the head. */
 static void set_part(struct head *head, enum part part, const char *checksum, size_t chunks,
                      const char *tag)
 {
@@ -201,7 +177,7 @@ int kube_part_write(const struct task *task, const struct document_file *file, e
         return 0;
     }
     hash_hex(bytes->data, bytes->length, checksum);
-    if (chunks && !file->is_damaged && kube_head_has_chunks(&file->seen, part) &&
+    if (chunks && !file->is_damaged && kube_head_chunks(&file->seen, part) > 0 &&
         str_equal(checksum, file->seen.fields[parts[part].checksum])) {
         set_part(head, part, checksum, chunks, file->seen.fields[parts[part].tag]);
         return 0;
@@ -233,7 +209,7 @@ void kube_garbage_add(struct garbage *to, enum part part, const char *name)
 struct search {
     struct garbage *found;
     enum part part;
-    const char *head_name, *keep; /* what the names to be kept begin with; NULL: none */
+    const char *head_name, *keep; /* prefix of the names to keep; NULL: none */
 };
 
 static int on_item(void *arg, const struct value *item, struct error *error)
@@ -251,20 +227,20 @@ static int on_item(void *arg, const struct value *item, struct error *error)
 static int find_of_part(const struct task *task, const struct document_file *file, enum part part,
                         const struct head *keep, struct garbage *found, struct error *error)
 {
-    _cleanup_free_ char *collection = kube_object_path(task->store, parts[part].plural, NULL);
     _cleanup_free_ char *selector = str_printf("%s=%s", KUBE_DOCUMENT_LABEL, file->head_name);
     _cleanup_free_ char *stem =
-        keep && kube_head_has_chunks(keep, part) ? stem_of(file, keep, part) : NULL;
+        keep && kube_head_chunks(keep, part) > 0 ? stem_of(file, keep, part) : NULL;
     struct search search = {found, part, file->head_name, stem};
-    _cleanup_buf_ struct buf path = BUF_INIT;
+    struct kube_list list = {
+        .ref = {parts[part].kind, task->store->namespace_name, NULL, NULL},
+        .selector = {.labels = selector},
+        .metadata_only = true,
+        .wait = {&system_clock, task->deadline, NULL},
+        .on_item = on_item,
+        .arg = &search,
+    };
 
-    buf_add_str(&path, collection);
-    kube_path_query(&path, "labelSelector", selector);
-    return kube_list(
-        task->store->client,
-        &(struct kube_list){
-            .path = path.data, .metadata_only = true, .on_item = on_item, .arg = &search},
-        NULL, error);
+    return kube_list(task->store->client, &list, NULL, error);
 }
 
 int kube_garbage_find(const struct task *task, const struct document_file *file,
@@ -288,10 +264,10 @@ void kube_garbage_add_chunks(const struct document_file *file, const struct head
 {
     for (int i = 0; i < PARTS; i++) {
         enum part part = (enum part)i;
-        int64_t count = chunks_of(of, part);
+        int64_t count = kube_head_chunks(of, part);
         _cleanup_free_ char *stem = stem_of(file, of, part), *kept = NULL;
 
-        if (keep && kube_head_has_chunks(keep, part))
+        if (keep && kube_head_chunks(keep, part) > 0)
             kept = stem_of(file, keep, part);
         for (int64_t k = 0; k < count && !str_equal(stem, kept); k++) {
             _cleanup_free_ char *name = str_printf("%s%lld", stem, (long long)k);
@@ -307,6 +283,6 @@ int kube_garbage_remove(const struct task *task, const struct garbage *garbage, 
 
     for (int part = 0; part < PARTS; part++)
         for (size_t i = 0; i < garbage->count[part] && r == 0; i++)
-            r = kube_object_delete(task, parts[part].plural, garbage->names[part][i], error);
+            r = kube_object_delete(task, parts[part].kind, garbage->names[part][i], error);
     return r;
 }

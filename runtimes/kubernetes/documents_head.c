@@ -1,9 +1,11 @@
 /* The head of a document: documents_private.h. */
+#include "engine/base/base64.h"
+#include "engine/base/limits.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/documents_private.h"
 
 #define FORMAT   "2"
-#define KEY_SELF "headChecksum" /* of all that the head says otherwise */
+#define KEY_SELF "headChecksum" /* checksum of the head's other fields */
 
 static const char *const keys[HEAD_FIELDS] = {
     [HEAD_FORMAT] = "format",
@@ -45,6 +47,21 @@ void kube_head_copy(struct head *to, const struct head *from)
         copy.fields[i] = str_new(from->fields[i]);
     kube_head_done(to);
     *to = copy;
+}
+
+int64_t kube_head_chunks(const struct head *head, enum part part)
+{
+    const char *text = head->fields[part == PART_OPEN ? HEAD_CHUNKS : HEAD_SECRET_CHUNKS];
+    int64_t count = 0;
+
+    if (!text)
+        return 0;
+    return str_to_int64(text, &count) && count >= 0 && count <= LIMIT_CHUNKS ? count : -1;
+}
+
+bool kube_head_is_inline(const struct head *head, enum part part)
+{
+    return part == PART_OPEN && kube_head_chunks(head, part) == 0;
 }
 
 int kube_head_corrupt(const struct document_file *file, const char *how, struct error *error)
@@ -126,7 +143,7 @@ const struct value *kube_head_body(const struct document_file *file, const struc
     _cleanup_buf_ struct buf text = BUF_INIT;
 
     data = fields_value(file, head);
-    if (kube_part_is_inline(head, PART_OPEN) && open->length) {
+    if (kube_head_is_inline(head, PART_OPEN) && open->length) {
         base64_encode(&text, open->data, open->length);
         bytes = value_pack("{s:s}", document_kind_name(file->name.kind), text.data);
     }

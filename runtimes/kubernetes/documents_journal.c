@@ -1,29 +1,21 @@
 /* The entries of a document, in a chain of segments: documents.h. */
 #include <string.h>
 
+#include "engine/base/base64.h"
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/documents_private.h"
 
-#define SEGMENT_BYTES (64u << 10) /* from then on the next one is begun */
+#define SEGMENT_BYTES                                                            \
+    (64u << 10) /* a segment of this size is full: the next entry begins another \
+                 */
 #define MOST_SEGMENTS 64
 
-#define SECRETS      "secrets"
-#define KEY_ENTRIES  "entries"  /* framed: "LENGTH\n", the bytes */
-#define KEY_NEXT     "next"     /* the name of the segment after it */
-#define KEY_CLOSED   "closed"   /* "true": a write that is to replace the entries closed it */
-#define KEY_CHECKSUM "checksum" /* of all that */
-
-void kube_segments_done(struct segments *segments)
-{
-    for (size_t i = 0; i < segments->count; i++)
-        free(segments->names[i]);
-    free(segments->names);
-    free(segments->version);
-    buf_done(&segments->entries);
-    *segments = (struct segments){.entries = BUF_INIT};
-}
+#define KEY_ENTRIES  "entries"  /* the entries, each as "LENGTH\n" and its bytes */
+#define KEY_NEXT     "next"     /* the name of the next segment */
+#define KEY_CLOSED   "closed"   /* "true": closed by a write that is about to replace the entries */
+#define KEY_CHECKSUM "checksum" /* checksum of the other keys */
 
 static void segments_add(struct segments *segments, const char *name)
 {
@@ -53,7 +45,7 @@ static int segment_corrupt(const struct task *task, const char *name, const char
                    task->store->namespace_name, name, how);
 }
 
-/* A text in a Secret's data; false: not base64. NULL: it is not there; free(). */
+/* Reads a text from a Secret's data; free(). *ret NULL: the key is missing. False: not base64. */
 static bool secret_text(const struct value *object, const char *key, char **ret)
 {
     size_t length = 0;
@@ -69,7 +61,7 @@ static bool secret_text(const struct value *object, const char *key, char **ret)
     return true;
 }
 
-/* Adds the entries of a segment to the document; false: they are not framed as they should be. */
+/* Adds the entries of a segment to the document. False: a frame is damaged. */
 static bool add_entries(const struct buf *framed, struct document *to)
 {
     for (size_t at = 0; at < framed->length;) {
@@ -91,7 +83,7 @@ static bool add_entries(const struct buf *framed, struct document *to)
     return true;
 }
 
-/* *ret_next: free(); NULL: it is the last. */
+/* *ret_next: the next segment's name; free(). NULL: this is the last. */
 static int segment_read(const struct task *task, const char *name, struct segments *segments,
                         struct document *to, char **ret_next, struct error *error)
 {
@@ -99,7 +91,7 @@ static int segment_read(const struct task *task, const char *name, struct segmen
     _cleanup_free_ char *next = NULL, *closed = NULL, *expected = NULL;
     struct error problem = {0};
     char actual[HASH_HEX_SIZE];
-    int r = kube_object_get(task, SECRETS, name, false, &object, &problem);
+    int r = kube_object_get(task, &kube_secrets, name, false, &object, &problem);
 
     if (r == ERR_NOT_FOUND)
         return segment_corrupt(task, name, "is missing", error);
@@ -188,7 +180,7 @@ static const struct value *segment_body(const struct document_file *file, const 
                       kube_object_metadata(file, name, tag, version), "data", data);
 }
 
-/* Swaps the last segment of the chain; what it is then goes into the file. */
+/* Swaps the last segment of the chain, and notes its new content in the file. */
 static int swap_last(const struct task *task, struct document_file *file, const struct buf *entries,
                      const char *next, bool is_closed, struct error *error)
 {
@@ -202,7 +194,8 @@ static int swap_last(const struct task *task, struct document_file *file, const 
 
     kube_draw_tag(tag);
     body = segment_body(file, name, data, tag, segments->version);
-    r = kube_object_swap(task, &(struct swap){"PUT", SECRETS, name, body, segments->version, tag},
+    r = kube_object_swap(task,
+                         &(struct swap){"PUT", &kube_secrets, name, body, segments->version, tag},
                          &version, &problem);
     if (r == ERR_CONFLICT)
         return kube_document_conflict(file, problem.message, error);
@@ -214,7 +207,7 @@ static int swap_last(const struct task *task, struct document_file *file, const 
     return 0;
 }
 
-/* Swaps the head alone: the first segment is `journal` then. */
+/* Swaps the head alone; `journal` becomes its first segment. */
 static int swap_head(const struct task *task, struct document_file *file, const char *journal,
                      struct error *error)
 {
@@ -228,10 +221,11 @@ static int swap_head(const struct task *task, struct document_file *file, const 
     kube_head_copy(&head, &file->seen);
     kube_head_set(&head, HEAD_JOURNAL, journal);
     kube_head_set(&head, HEAD_CHUNKED,
-                  "true"); /* segments are leftovers, too, of a write that dies */
+                  "true"); /* if a write is killed, its segments become garbage, too */
     body = kube_head_patch(file, &head, tag, file->seen.version);
     r = kube_object_swap(
-        task, &(struct swap){"PATCH", "configmaps", file->head_name, body, file->seen.version, tag},
+        task,
+        &(struct swap){"PATCH", &kube_config_maps, file->head_name, body, file->seen.version, tag},
         &version, &problem);
     if (r == ERR_CONFLICT)
         return kube_document_conflict(file, problem.message, error);
@@ -243,7 +237,7 @@ static int swap_head(const struct task *task, struct document_file *file, const 
     return 0;
 }
 
-/* A segment that no chain reaches yet, with one entry. *ret_version: free(). */
+/* Creates a segment with one entry, which no chain names yet. *ret_version: free(). */
 static int segment_create(const struct task *task, const struct document_file *file,
                           const struct buf *entry, char **ret_name, char **ret_version,
                           struct error *error)
@@ -257,14 +251,14 @@ static int segment_create(const struct task *task, const struct document_file *f
     name = str_printf("%s-%s-j", file->head_name, tag);
     data = segment_data(name, entry, NULL, false);
     body = segment_body(file, name, data, tag, NULL);
-    r = kube_object_swap(task, &(struct swap){"POST", SECRETS, name, body, NULL, tag}, ret_version,
-                         error);
+    r = kube_object_swap(task, &(struct swap){"POST", &kube_secrets, name, body, NULL, tag},
+                         ret_version, error);
     if (r == 0)
         *ret_name = TAKE(name);
     return r;
 }
 
-/* A new segment, then the swap that makes it one of the chain. */
+/* Creates a segment, then swaps the one before it (or the head) to name it. */
 static int append_segment(const struct task *task, struct document_file *file,
                           const struct buf *entry, struct error *error)
 {
@@ -274,7 +268,7 @@ static int append_segment(const struct task *task, struct document_file *file,
 
     if (segments->count >= MOST_SEGMENTS)
         return err_set(error, ERR_TOO_LARGE, NULL,
-                       "there is no room for another entry until the document is written anew");
+                       "there is no room for another entry until the document is rewritten");
     r = segment_create(task, file, entry, &name, &version, error);
     if (r < 0)
         return r;
@@ -282,7 +276,7 @@ static int append_segment(const struct task *task, struct document_file *file,
                         : swap_head(task, file, name, error);
     if (r < 0) {
         if (r != ERR_UNAVAILABLE && r != ERR_TIMEOUT)
-            kube_object_delete(task, SECRETS, name, NULL);
+            kube_object_delete(task, &kube_secrets, name, NULL);
         return r;
     }
     segments_add(segments, name);
@@ -323,7 +317,7 @@ int kube_journal_append(const struct task *task, struct document_file *file, con
 
 int kube_journal_close(const struct task *task, struct document_file *file, struct error *error)
 {
-    /* Without a version the chain is damaged: nobody can append to it anyway. */
+    /* Without a version the chain is damaged, and nobody can append to it. */
     if (!file->segments.version)
         return 0;
     return swap_last(task, file, &file->segments.entries, NULL, true, error);

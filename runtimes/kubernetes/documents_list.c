@@ -2,16 +2,15 @@
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/list.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/documents_private.h"
 
 struct listing {
     struct documents *store;
     enum document_kind kind;
-    struct strmap found; /* head's name to struct document_file, for its strings */
+    struct strmap found; /* head's name -> struct document_file, which owns the strings */
 };
 
-/* On the request loop's thread; an item may come twice. */
+/* Runs on the request loop's thread. A list may return an item twice. */
 static int on_item(void *arg, const struct value *item, struct error *error)
 {
     struct listing *listing = arg;
@@ -39,11 +38,9 @@ static int on_item(void *arg, const struct value *item, struct error *error)
     return 0;
 }
 
-static char *list_path(const struct documents *store, enum document_kind kind,
-                       const struct spec_key *spec)
+static char *heads_selector(enum document_kind kind, const struct spec_key *spec)
 {
-    _cleanup_free_ char *collection = kube_object_path(store, "configmaps", NULL);
-    _cleanup_buf_ struct buf path = BUF_INIT, selector = BUF_INIT;
+    struct buf selector = BUF_INIT;
 
     buf_printf(&selector, KUBE_KIND_LABEL "=%s", document_kind_name(kind));
     if (spec) {
@@ -52,9 +49,7 @@ static char *list_path(const struct documents *store, enum document_kind kind,
         kube_document_name(&(struct document_name){DOCUMENT_STATE, *spec, NULL}, name);
         buf_printf(&selector, "," KUBE_SPEC_LABEL "=%s", name);
     }
-    buf_add_str(&path, collection);
-    kube_path_query(&path, "labelSelector", selector.data);
-    return buf_take(&path);
+    return buf_take(&selector);
 }
 
 int kube_documents_list(struct store *base, enum document_kind kind, const struct spec_key *spec,
@@ -63,18 +58,16 @@ int kube_documents_list(struct store *base, enum document_kind kind, const struc
 {
     struct documents *store = (struct documents *)base;
     struct listing listing = {.store = store, .kind = kind};
-    _cleanup_free_ char *path = list_path(store, kind, spec);
-    int64_t left = call->deadline ? call->deadline - system_clock.monotonic(&system_clock) : 0;
+    _cleanup_free_ char *selector = heads_selector(kind, spec);
+    int64_t deadline = call->deadline ? call->deadline : CLOCK_FOREVER;
     int r;
 
-    if (call->deadline && left <= 0)
-        return err_set(error, ERR_TIMEOUT, NULL, "no time left for a request");
     strmap_init(&listing.found);
     r = kube_list(store->client,
-                  &(struct kube_list){.path = path,
+                  &(struct kube_list){.ref = {&kube_config_maps, store->namespace_name, NULL, NULL},
+                                      .selector = {.labels = selector},
                                       .metadata_only = true,
-                                      .cancel = call->cancel,
-                                      .timeout = left,
+                                      .wait = {&system_clock, deadline, call->cancel},
                                       .on_item = on_item,
                                       .arg = &listing},
                   NULL, error);

@@ -1,28 +1,25 @@
-/* One object of a document, and how it is swapped: documents_private.h. */
+/* One object of a document, and its compare-and-swap: documents_private.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/base/base64.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/random.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/pause.h"
 #include "runtimes/kubernetes/documents_private.h"
 
-#define WRITE_ANNOTATION "api.kusion.io/write" /* the tag of the last write of an object */
-#define BACKOFF_BASE     100                   /* ms */
-#define BACKOFF_MAXIMUM  5000
+#define WRITE_ANNOTATION                                                      \
+    "api.kusion.io/write"   /* annotation: the tag of the object's last write \
+                             */
+#define BACKOFF_BASE    100 /* ms */
+#define BACKOFF_MAXIMUM 5000
 
 void kube_draw_tag(char ret[TAG_SIZE])
 {
     snprintf(ret, TAG_SIZE, "%08" PRIx64 "%08" PRIx64, random_below(UINT64_C(1) << 32),
              random_below(UINT64_C(1) << 32));
-}
-
-char *kube_object_path(const struct documents *store, const char *plural, const char *name)
-{
-    return kube_path("v1", store->namespace_name, plural, name, NULL);
 }
 
 const char *kube_version_of(const struct value *object)
@@ -35,27 +32,25 @@ static int64_t time_left(const struct task *task)
     return task->deadline - system_clock.monotonic(&system_clock);
 }
 
-/* One request, with the call's permit. timeout: ms. */
-static int send(const struct task *task, const char *plural, struct kube_request request,
-                int64_t timeout, const struct value **ret, struct error *error)
+/* One request with the call's permit. name NULL: for the collection. timeout: ms. */
+static int send(const struct task *task, const struct kube_kind *kind, const char *name,
+                struct kube_request request, int64_t timeout, const struct value **ret,
+                struct error *error)
 {
     if (timeout <= 0)
         return err_set(error, ERR_TIMEOUT, NULL, "no time left for a request");
     request.timeout = timeout;
-    request.expect = str_equal(plural, "secrets") ? "Secret" : "ConfigMap";
+    request.ref = (struct kube_ref){kind, task->store->namespace_name, name, NULL};
     request.permit = task->call->permit;
     request.use = task->call->use;
     return kube_do(task->store->client, &request, ret, error);
 }
 
-int kube_object_get(const struct task *task, const char *plural, const char *name,
+int kube_object_get(const struct task *task, const struct kube_kind *kind, const char *name,
                     bool metadata_only, const struct value **ret, struct error *error)
 {
-    _cleanup_free_ char *path = kube_object_path(task->store, plural, name);
-
-    return send(task, plural,
+    return send(task, kind, name,
                 (struct kube_request){.method = "GET",
-                                      .path = path,
                                       .accept = metadata_only ? KUBE_METADATA : NULL,
                                       .cancel = task->call->cancel},
                 time_left(task), ret, error);
@@ -87,49 +82,45 @@ int kube_object_bytes(const struct documents *store, const struct value *object,
     const struct value *member = value_path(object, field, key, NULL);
     const char *text = value_string_n(member, &length);
 
-    /* An empty one may come back as null, or not at all: checksums tell whether it should. */
+    /* The API server may return empty data as null, or leave it out; the checksums tell whether
+     * that is right. */
     if ((!member || value_is(member, VALUE_NULL)) || (text && base64_decode(to, text, length)))
         return 0;
     return err_set(error, ERR_CORRUPT, DOCUMENT_CORRUPT,
-                   "%s %s/%s is damaged: what it holds cannot be read", kind, store->namespace_name,
+                   "%s %s/%s is damaged: its data cannot be read", kind, store->namespace_name,
                    value_string(value_path(object, "metadata", "name", NULL)));
 }
 
-int kube_object_create(const struct task *task, const char *plural, const struct value *body,
-                       struct error *error)
+int kube_object_create(const struct task *task, const struct kube_kind *kind,
+                       const struct value *body, struct error *error)
 {
-    _cleanup_free_ char *collection = kube_object_path(task->store, plural, NULL);
     const char *name = value_string(value_path(body, "metadata", "name", NULL));
     struct error problem = {0};
-    int r = send(task, plural,
-                 (struct kube_request){.method = "POST",
-                                       .path = collection,
-                                       .body = body,
-                                       .accept = KUBE_METADATA,
-                                       .idempotent = true},
+    int r = send(task, kind, NULL,
+                 (struct kube_request){
+                     .method = "POST", .body = body, .accept = KUBE_METADATA, .idempotent = true},
                  time_left(task), NULL, &problem);
 
-    /* The name is this write's own: an earlier attempt made it, whose answer was lost. */
+    /* The name is unique to this write: if the object exists, an earlier attempt without an answer
+     * created it. */
     if (r == 0 || r == ERR_EXISTS)
         return 0;
     err_copy(error, &problem);
-    err_wrap(error, "writing %s %s/%s", plural, task->store->namespace_name, name);
+    err_wrap(error, "writing %s %s/%s", kind->plural, task->store->namespace_name, name);
     return r;
 }
 
-int kube_object_delete(const struct task *task, const char *plural, const char *name,
+int kube_object_delete(const struct task *task, const struct kube_kind *kind, const char *name,
                        struct error *error)
 {
-    _cleanup_free_ char *path = kube_object_path(task->store, plural, name);
     struct error problem = {0};
-    int r = send(task, plural,
-                 (struct kube_request){.method = "DELETE", .path = path, .idempotent = true},
+    int r = send(task, kind, name, (struct kube_request){.method = "DELETE", .idempotent = true},
                  time_left(task), NULL, &problem);
 
     if (r == 0 || r == ERR_NOT_FOUND)
         return 0;
     err_copy(error, &problem);
-    err_wrap(error, "removing %s %s/%s", plural, task->store->namespace_name, name);
+    err_wrap(error, "removing %s %s/%s", kind->plural, task->store->namespace_name, name);
     return r;
 }
 
@@ -139,18 +130,16 @@ static int attempt(const struct task *task, const struct swap *swap, char **ret_
                    struct error *error)
 {
     bool is_new = str_equal(swap->method, "POST");
-    _cleanup_free_ char *path =
-        kube_object_path(task->store, swap->plural, is_new ? NULL : swap->name);
     _cleanup_value_ const struct value *answer = NULL;
     struct kube_request request = {
         .method = swap->method,
-        .path = path,
         .body = swap->body,
         .content_type = str_equal(swap->method, "PATCH") ? KUBE_MERGE_PATCH : NULL,
         .accept = swap->tag ? KUBE_METADATA : NULL,
     };
-    /* A request that hangs leaves time for a look. */
-    int r = send(task, swap->plural, request, time_left(task) * 3 / 4, &answer, error);
+    /* The request gets a part of the time, so that some is left to read the outcome. */
+    int r = send(task, swap->kind, is_new ? NULL : swap->name, request, time_left(task) * 3 / 4,
+                 &answer, error);
 
     if (r == 0 && ret_version)
         *ret_version = str_new(kube_version_of(answer));
@@ -159,14 +148,15 @@ static int attempt(const struct task *task, const struct swap *swap, char **ret_
 
 enum looked { LOOKED_DONE, LOOKED_NOT_YET, LOOKED_CHANGED, LOOKED_UNKNOWN };
 
-/* What became of an attempt without an answer. */
+/* Reads the object after an attempt without an answer, to learn the outcome. */
 static enum looked look(const struct task *task, const struct swap *swap, char **ret_version)
 {
-    const struct store_call quiet = {0}; /* the call's cancel acts before a change, not after */
+    const struct store_call quiet = {0}; /* the call's cancel stops a change before it is sent, not
+                                            this read */
     const struct task looking = {task->store, &quiet, task->deadline};
     _cleanup_value_ const struct value *object = NULL;
     const char *tag;
-    int r = kube_object_get(&looking, swap->plural, swap->name, true, &object, NULL);
+    int r = kube_object_get(&looking, swap->kind, swap->name, true, &object, NULL);
 
     if (r == ERR_NOT_FOUND && !swap->tag)
         return LOOKED_DONE;
@@ -204,7 +194,7 @@ static bool wait_for_another(const struct task *task, unsigned n)
 int kube_object_swap(const struct task *task, const struct swap *swap, char **ret_version,
                      struct error *error)
 {
-    struct error doubt = {0}; /* why it is not known whether it happened */
+    struct error doubt = {0}; /* the error of the attempt whose outcome is not known */
 
     for (unsigned n = 0;; n++) {
         struct error problem = {0};
@@ -235,6 +225,6 @@ int kube_document_conflict(const struct document_file *file, const char *message
     const struct documents *store = (const struct documents *)file->base.store;
 
     return err_set(error, ERR_CONFLICT, DOCUMENT_CONFLICT,
-                   "ConfigMap %s/%s was changed by another meanwhile: %s", store->namespace_name,
-                   file->head_name, message);
+                   "ConfigMap %s/%s was changed by another process meanwhile: %s",
+                   store->namespace_name, file->head_name, message);
 }

@@ -1,17 +1,10 @@
-/* The guard of deletions: what would go with a Namespace or a CustomResourceDefinition. */
+/* The deletion guard: refuses to delete a Namespace or a CustomResourceDefinition that contains
+ * objects of others. */
 #include <string.h>
 
-#include "engine/base/hash.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/content.h"
 #include "runtimes/kubernetes/object_ref.h"
-
-/* Bytes of a message, so that a condition holds it whole with what it says before it: what was
- * being done, and to which resource. */
-#define MESSAGE_BYTES (ERROR_MESSAGE_SIZE - 224)
-
-/* What kubectl takes for the names of all kinds that are looked at, however many they are. */
-#define ALL_KINDS "$(kubectl api-resources --namespaced --verbs=list,delete -o name | paste -sd, -)"
 
 static bool is_let_go(const struct value *object)
 {
@@ -20,22 +13,9 @@ static bool is_let_go(const struct value *object)
                      "disabled");
 }
 
-static bool is_namespace(const struct kube_place *place)
+static bool is_namespace(const struct kube_ref *ref)
 {
-    return str_equal(place->kind->kind, "Namespace");
-}
-
-/* The kinds are part of the name: with others, later, it is another role. */
-static char *list_command(const struct runtime_session *session, const struct kube_place *place,
-                          const struct content *content, const char *resources)
-{
-    _cleanup_free_ char *which = NULL;
-    char digest[HASH_HEX_SIZE];
-
-    hash_hex(content->refused_kinds.data, content->refused_kinds.length, digest);
-    which = str_printf("list-%.8s", digest);
-    return session_role_command(session, which, "list", resources,
-                                is_namespace(place) ? place->name : NULL);
+    return str_equal(ref->kind->kind, "Namespace");
 }
 
 static void say_foreign(struct buf *to, const struct content *content)
@@ -45,20 +25,17 @@ static void say_foreign(struct buf *to, const struct content *content)
     buf_printf(to, "%s, not of this Spec; ", content->more ? " at least" : "");
 }
 
+/* Says which kinds could not be listed. The right to list them all is a broad one, so the message
+ * offers no command that gives it. */
 static void say_refused(struct buf *to, const struct runtime_session *session,
-                        const struct kube_place *place, const struct content *content,
-                        const char *resources)
+                        const struct content *content)
 {
     const char *account = session->service_account;
-    _cleanup_free_ char *command =
-        account ? list_command(session, place, content, resources) : NULL;
 
     buf_printf(to, "not known is what else it holds, since %s:%s may not list ",
                session->spec_namespace, account ? account : "the controller");
     content_names_show(to, &content->refused);
     buf_add_str(to, "; ");
-    if (command)
-        buf_printf(to, "to allow it: %s; ", command);
 }
 
 static void say_unknown(struct buf *to, const struct content *content)
@@ -68,9 +45,8 @@ static void say_unknown(struct buf *to, const struct content *content)
     buf_add_str(to, "; ");
 }
 
-/* Resources: those to be listed in the command. */
-static char *explain(const struct runtime_session *session, const struct kube_place *place,
-                     const struct content *content, const char *resources)
+static char *explain(const struct runtime_session *session, const struct kube_ref *ref,
+                     const struct content *content)
 {
     struct buf text = BUF_INIT;
 
@@ -78,37 +54,34 @@ static char *explain(const struct runtime_session *session, const struct kube_pl
     if (content->foreign.count)
         say_foreign(&text, content);
     if (content->refused.count)
-        say_refused(&text, session, place, content, resources);
+        say_refused(&text, session, content);
     if (content->unknown.count)
         say_unknown(&text, content);
     buf_printf(&text, "to delete it with all that it holds: kubectl annotate %s %s %s=disabled",
-               is_namespace(place) ? "namespace" : "crd", place->name,
-               KUBE_DELETION_GUARD_ANNOTATION);
+               is_namespace(ref) ? "namespace" : "crd", ref->name, KUBE_DELETION_GUARD_ANNOTATION);
     return buf_take(&text);
 }
 
-static int trip(const struct runtime_session *session, const struct kube_place *place,
+static int trip(const struct runtime_session *session, const struct kube_ref *ref,
                 const struct content *content, struct error *error)
 {
-    _cleanup_free_ char *exact = explain(session, place, content, content->refused_kinds.data);
-    _cleanup_free_ char *brief = explain(session, place, content, ALL_KINDS);
-    bool fits = strlen(exact) <= MESSAGE_BYTES || !is_namespace(place);
+    _cleanup_free_ char *why = explain(session, ref, content);
 
-    return err_set(error, ERR_CONFLICT, "DeletionGuardTripped", "%s", fits ? exact : brief);
+    return err_set(error, ERR_CONFLICT, "DeletionGuardTripped", "%s", why);
 }
 
-static int look_into(struct runtime_session *session, const struct kube_place *place,
+static int look_into(struct runtime_session *session, const struct kube_ref *ref,
                      const struct value *object, const struct runtime_call *call,
                      struct error *error)
 {
     struct content content = {0};
-    int r = is_namespace(place) ? content_of_namespace(session, place->name, call, &content, error)
-                                : content_of_definition(session, object, call, &content, error);
+    int r = is_namespace(ref) ? content_of_namespace(session, ref->name, call, &content, error)
+                              : content_of_definition(session, object, call, &content, error);
 
     if (r < 0)
         err_wrap(error, "looking at what would go with it");
     else if (!content_is_clear(&content))
-        r = trip(session, place, &content, error);
+        r = trip(session, ref, &content, error);
     content_done(&content);
     return r;
 }
@@ -116,26 +89,22 @@ static int look_into(struct runtime_session *session, const struct kube_place *p
 int kube_may_delete(struct runtime_session *session, const struct value *attributes,
                     const struct runtime_call *call, struct error *error)
 {
-    const struct object_ref ref = object_ref_of(attributes);
-    bool is_guarded = object_ref_is_namespace(&ref) || object_ref_is_definition(&ref);
+    const struct object_ref named = object_ref_of(attributes);
+    bool is_guarded = object_ref_is_namespace(&named) || object_ref_is_definition(&named);
     _cleanup_value_ const struct value *object = NULL;
-    _cleanup_free_ char *path = NULL;
-    struct kube_place place;
+    struct kube_ref ref;
     struct kube_request request = {.method = "GET"};
     struct error problem = {0};
     int r;
 
     if (!is_guarded || is_let_go(attributes))
         return 0;
-    r = kube_place_at_any_version(session, attributes, call, &place, &problem);
-    if (r >= 0) {
-        path = kube_place_path(&place);
-        request.path = path;
-        r = session_read(session, &place, call, &request, &object, &problem);
-    }
+    r = kube_ref_at_any_version(session, attributes, call, &ref, &problem);
+    if (r >= 0)
+        r = session_read(session, &ref, call, &request, &object, &problem);
     if (r == ERR_NOT_FOUND)
         return 0;
     if (r < 0)
         return err_copy(error, &problem);
-    return is_let_go(object) ? 0 : look_into(session, &place, object, call, error);
+    return is_let_go(object) ? 0 : look_into(session, &ref, object, call, error);
 }

@@ -39,7 +39,8 @@ static void judge(const struct value *object, const struct object_ref *ref, stru
         by_conditions(object, ret);
 }
 
-/* A custom resource cannot be made before its definition is established. */
+/* Custom resources cannot be created before their CRD is established, so dependents of a CRD must
+ * wait. */
 void kube_health(const struct value *object, struct health *ret)
 {
     const struct object_ref ref = object_ref_of(object);

@@ -1,11 +1,10 @@
 /*
- * Is a live object as its Spec wants it? The rules of kstatus (sigs.k8s.io/cli-utils), as a table by
- * kind.
+ * The health of live objects, by the rules of kstatus (sigs.k8s.io/cli-utils).
  *
- * First, for all kinds: a deletionTimestamp means TERMINATING, an observedGeneration behind the
- * generation PROGRESSING. Then the kind's rule (health_rules.c). Kinds without one go by their
- * conditions: Reconciling=True, Stalled=True, Ready. An object without any of these is CURRENT once
- * it exists.
+ * Rules for all kinds come first: an object with a deletionTimestamp is TERMINATING; one whose
+ * observedGeneration is older than its generation is PROGRESSING. Then the rule of the kind applies
+ * (health_rules.c). A kind without a rule goes by its conditions Reconciling, Stalled and Ready. An
+ * object without any of these is CURRENT as soon as it exists.
  */
 #ifndef RUNTIMES_KUBERNETES_HEALTH_H
 #define RUNTIMES_KUBERNETES_HEALTH_H

@@ -15,7 +15,7 @@ static void current(struct health *ret)
     health_set(ret, HEALTH_CURRENT, "Resource is current");
 }
 
-/* "Available: 1/3": true, and nothing set, where enough are. */
+/* Sets PROGRESSING with a message such as "Available: 1/3" if have < want. */
 static bool is_short(struct health *ret, const char *what, int64_t have, int64_t want)
 {
     if (have >= want)
@@ -24,7 +24,7 @@ static bool is_short(struct health *ret, const char *what, int64_t have, int64_t
     return true;
 }
 
-/* Controllers that have not written an observedGeneration yet have not looked at all. */
+/* The controller has not written an observedGeneration, so it has not seen the object yet. */
 static bool is_unobserved(const struct value *object, struct health *ret)
 {
     if (value_path(object, "status", "observedGeneration", NULL))
@@ -175,8 +175,8 @@ static void service(const struct value *object, struct health *ret)
         current(ret);
 }
 
-/* Most storage classes bind a claim only when a Pod needs it (WaitForFirstConsumer), and the claim
- * does not say which kind it is of. */
+/* An unbound claim. Most storage classes bind a claim only when a Pod uses it
+ * (WaitForFirstConsumer), and the claim does not say whether its class does. */
 static void unbound(struct health *ret)
 {
     health_set(ret, HEALTH_PROGRESSING, "not Bound yet");

@@ -1,4 +1,4 @@
-/* The rules by kind; health.c asks them after what holds for all kinds. */
+/* The health rules of single kinds. health.c applies them after the rules for all kinds. */
 #ifndef RUNTIMES_KUBERNETES_HEALTH_RULES_H
 #define RUNTIMES_KUBERNETES_HEALTH_RULES_H
 
@@ -8,7 +8,7 @@
 
 typedef void health_rule(const struct value *object, struct health *ret);
 
-/* NULL: the kind has no rule of its own. */
+/* The rule of a kind; NULL: it has none. */
 health_rule *health_rule_of(const struct object_ref *ref);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a rule reads, and how it says what it found. */
+/* Helpers of health rules: read fields and conditions, set the result. */
 #ifndef RUNTIMES_KUBERNETES_HEALTH_SET_H
 #define RUNTIMES_KUBERNETES_HEALTH_SET_H
 
@@ -7,7 +7,7 @@
 
 void health_set(struct health *health, enum health_status status, const char *format, ...)
     PRINTF_LIKE(3, 4);
-/* The condition's status, or "" ; its message in *ret_message (may be NULL). */
+/* Returns the condition's status, or "". *ret_message (may be NULL) is its message. */
 const char *health_condition(const struct value *object, const char *type,
                              const char **ret_message);
 

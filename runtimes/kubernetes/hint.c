@@ -1,4 +1,10 @@
-/* What would give a right that is missing, ready to be typed. */
+/*
+ * Hints: the kubectl command that grants a missing right, for error messages.
+ *
+ * The person who types the command trusts the operator, but perhaps not the author of the Spec. So
+ * a command grants only the refused verb on the refused kind, in the Spec's own namespace. For all
+ * other rights the message only says who can grant them.
+ */
 #include <string.h>
 
 #include "engine/base/hash.h"
@@ -6,14 +12,11 @@
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/session.h"
 
-#define VERBS "get,list,watch,create,patch,delete"
-#define ALLOW "; to allow it: "
-
-/* Bytes of each of the two parts of a name, and of the digest that a long one ends in. */
+/* Bytes of each of the two parts of a name, and of the digest that ends a long name. */
 #define PART_BYTES   80
 #define DIGEST_BYTES 16
 
-/* Bytes that are left to the API server's words, at least. */
+/* The message keeps at least so many bytes of the API server's own text. */
 #define LEAST_WORDS 128
 
 char *kube_kind_resource(const struct kube_kind *kind)
@@ -36,8 +39,8 @@ static char *shorten(const char *part)
     return str_printf("%.*s-%.*s", PART_BYTES - DIGEST_BYTES - 1, part, DIGEST_BYTES, digest);
 }
 
-/* Colons part it, as in Kubernetes' own "system:…": no namespace, account or kind has one in its
- * name, so that what is made for one of them is never in the way of another. */
+/* The parts of the name are separated by colons, as in "system:…". Namespaces, accounts and kinds
+ * cannot contain colons, so names of different Specs never collide. */
 char *session_rights_name(const struct runtime_session *session, const char *which)
 {
     _cleanup_free_ char *account =
@@ -49,96 +52,87 @@ char *session_rights_name(const struct runtime_session *session, const char *whi
 
 /* ---- Commands ---- */
 
-static bool is_in(const char *const *list, size_t n, const char *s)
+/* The refused verb, if it is one that the operator's requests use; else NULL. */
+static const char *refused_verb(const char *words)
 {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(list[i], s) == 0)
-            return true;
-    return false;
+    static const char *const verbs[] = {"get", "list", "watch", "create", "patch", "delete"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+        if (str_has_prefix(words, verbs[i]) && words[strlen(verbs[i])] == ' ')
+            return verbs[i];
+    return NULL;
 }
 
-/* The role that every cluster has which lets one write a kind; NULL: none does. */
-static const char *role_for(const struct kube_kind *kind)
+static char *role_command(const struct runtime_session *session, const char *verb,
+                          const char *resource)
 {
-    static const char *const edited[] = {"apps/",   "autoscaling/",       "batch/",
-                                         "policy/", "networking.k8s.io/", "coordination.k8s.io/"};
-    static const char *const not_edited[] = {"endpoints",           "limitranges",
-                                             "resourcequotas",      "podtemplates",
-                                             "controllerrevisions", "leasecandidates"};
-    bool is_covered = !strchr(kind->group_version, '/');
-
-    if (str_has_prefix(kind->group_version, "rbac.authorization.k8s.io/"))
-        return "admin";
-    for (size_t i = 0; i < ARRAY_SIZE(edited); i++)
-        is_covered = is_covered || str_has_prefix(kind->group_version, edited[i]);
-    return is_covered && !is_in(not_edited, ARRAY_SIZE(not_edited), kind->plural) ? "edit" : NULL;
-}
-
-char *session_role_command(const struct runtime_session *session, const char *which,
-                           const char *verbs, const char *resources, const char *namespace_name)
-{
-    const char *role = namespace_name ? "role" : "clusterrole";
+    _cleanup_free_ char *which = str_printf("%s-%s", verb, resource);
     _cleanup_free_ char *name = session_rights_name(session, which);
-    _cleanup_free_ char *in =
-        namespace_name ? str_printf(" --namespace=%s", namespace_name) : str_new("");
+    const char *in = session->spec_namespace;
 
-    return str_printf("kubectl create %s %s --verb=%s --resource=%s%s && "
-                      "kubectl create %sbinding %s --%s=%s --serviceaccount=%s:%s%s",
-                      role, name, verbs, resources, in, role, name, role, name,
-                      session->spec_namespace, session->service_account, in);
-}
-
-static char *binding_command(const struct runtime_session *session, const char *role,
-                             const char *namespace_name)
-{
-    _cleanup_free_ char *name = session_rights_name(session, role);
-
-    return str_printf("kubectl create rolebinding %s --clusterrole=%s --serviceaccount=%s:%s "
+    return str_printf("kubectl create role %s --verb=%s --resource=%s --namespace=%s && "
+                      "kubectl create rolebinding %s --role=%s --serviceaccount=%s:%s "
                       "--namespace=%s",
-                      name, role, session->spec_namespace, session->service_account,
-                      namespace_name);
+                      name, verb, resource, in, name, name, in, session->service_account, in);
 }
 
-static char *command_for(const struct runtime_session *session, const struct kube_place *place)
+/* Namespaces of the control plane: a right to write in them amounts to full control of the cluster.
+ * */
+static bool is_system(const char *namespace_name)
 {
-    const char *role = place->namespace_name ? role_for(place->kind) : NULL;
-    _cleanup_free_ char *resource = kube_kind_resource(place->kind);
+    return str_has_prefix(namespace_name, "kube-");
+}
 
-    return role ? binding_command(session, role, place->namespace_name)
-                : session_role_command(session, resource, VERBS, resource, place->namespace_name);
+/* Returns the hint. refused: "patch resource …", from the API server's message. */
+static char *way_out(const struct runtime_session *session, const struct kube_ref *ref,
+                     const char *refused)
+{
+    const char *in = ref->namespace_name, *verb = refused_verb(refused);
+    _cleanup_free_ char *resource = kube_kind_resource(ref->kind), *command = NULL;
+
+    if (!in)
+        return str_new("; it is in no namespace: such a right is the cluster administrators' to "
+                       "give");
+    if (!str_equal(in, session->spec_namespace) || is_system(in) || !verb)
+        return str_printf("; such a right in namespace %s is its owners' to give", in);
+    command = role_command(session, verb, resource);
+    return str_printf("; to allow it: %s", command);
 }
 
 /* ---- Errors ---- */
 
-/* A quota, an admission webhook, a privilege that one may not grant: those are refusals that no
- * role takes away. The API server's words for a right that is missing are its own. */
-static bool is_about_rights(const struct runtime_session *session, const struct error *error)
+/* Finds the refused request in an error; NULL: the error is not a missing right. Quotas, admission
+ * webhooks and privilege escalation are refused in other words, and no role would help. */
+static const char *find_refused(const struct runtime_session *session, const struct error *error)
 {
     _cleanup_free_ char *words = NULL;
+    const char *found;
 
     if (error->code != ERR_FORBIDDEN || !session->service_account)
-        return false;
+        return NULL;
     words = str_printf("User \"%s\" cannot ", session->impersonate);
-    return strstr(error->message, words) != NULL;
+    found = strstr(error->message, words);
+    return found ? found + strlen(words) : NULL;
 }
 
-/* The words are shortened rather than the command, which is of no use in part. */
-static size_t room_for_words(const char *command)
+/* The API server's text is shortened rather than the command, which is useless in part. */
+static size_t room_for_words(const char *way)
 {
-    size_t taken = strlen(ALLOW) + strlen(command);
+    size_t taken = strlen(way);
 
     return taken + LEAST_WORDS < ERROR_MESSAGE_SIZE ? ERROR_MESSAGE_SIZE - taken : LEAST_WORDS;
 }
 
-void session_add_hint(const struct runtime_session *session, const struct kube_place *place,
+void session_add_hint(const struct runtime_session *session, const struct kube_ref *ref,
                       struct error *error)
 {
-    _cleanup_free_ char *command = NULL;
+    const char *refused = find_refused(session, error);
+    _cleanup_free_ char *way = NULL;
     char words[ERROR_MESSAGE_SIZE];
 
-    if (!is_about_rights(session, error))
+    if (!refused)
         return;
-    command = command_for(session, place);
-    str_copy(words, room_for_words(command), error->message);
-    err_set(error, ERR_FORBIDDEN, "AccessDenied", "%s" ALLOW "%s", words, command);
+    way = way_out(session, ref, refused);
+    str_copy(words, room_for_words(way), error->message);
+    err_set(error, ERR_FORBIDDEN, "AccessDenied", "%s%s", words, way);
 }

@@ -7,8 +7,8 @@
 
 /* ---- Versions ---- */
 
-/* A version is the object's uid and resourceVersion; one that has ended says so, too: it is not
- * written any more. */
+/* A version is the object's uid and resourceVersion, and ENDED if the phase is terminal: such a
+ * record never changes. */
 #define ENDED " ended"
 
 static char *version_of(const struct value *object, enum release_phase phase)
@@ -18,8 +18,8 @@ static char *version_of(const struct value *object, enum release_phase phase)
                       release_phase_is_terminal(phase) ? ENDED : "");
 }
 
-/* Takes a version apart: *ret_uid is to be freed, the other borrows from it. False: it has ended.
- */
+/* Splits a version: the caller frees *ret_uid; the resourceVersion borrows from it. False: the
+ * record is in a terminal phase. */
 static bool version_split(const char *version, char **ret_uid, const char **ret_resource_version)
 {
     char *space;
@@ -41,7 +41,7 @@ static int absent(struct error *error)
     return err_set(error, ERR_NOT_FOUND, NULL, "there is no such record");
 }
 
-/* ERR_NOT_FOUND: there is none, or what has its name is none. */
+/* ERR_NOT_FOUND: there is no object of that name, or it is not a record. */
 static int get_record(const struct history_task *task, const struct value **ret,
                       struct error *error)
 {
@@ -98,7 +98,6 @@ static int history_create(struct release_history *base, const struct release_hea
 {
     _cleanup_(kube_history_end) struct history_task task = {0};
     _cleanup_value_ const struct value *body = NULL, *object = NULL;
-    _cleanup_free_ char *path = NULL;
     struct error problem = {0};
     int r;
 
@@ -106,8 +105,7 @@ static int history_create(struct release_history *base, const struct release_hea
     if (!task.name)
         return err_set(error, ERR_INVALID, NULL, "%lld is no revision", (long long)head->revision);
     body = new_object(&task, head);
-    path = kube_history_path(&task, NULL, NULL);
-    r = kube_history_carry_out(&task, &(struct history_change){"POST", path, body, judge_create},
+    r = kube_history_carry_out(&task, &(struct history_change){"POST", NULL, body, judge_create},
                                &object, &problem);
     if (r < 0)
         return kube_history_about(&task, &problem, error);
@@ -157,7 +155,7 @@ static int judge_update(const struct history_task *task, const struct history_ch
 static int put_status(const struct history_task *task, const struct value *status, char **version,
                       struct error *error)
 {
-    _cleanup_free_ char *uid = NULL, *path = kube_history_path(task, task->name, "status");
+    _cleanup_free_ char *uid = NULL;
     _cleanup_value_ const struct value *body = NULL, *object = NULL;
     const char *resource_version = NULL;
     int r;
@@ -167,7 +165,7 @@ static int put_status(const struct history_task *task, const struct value *statu
     if (!version_split(*version, &uid, &resource_version))
         return err_set(error, ERR_CONFLICT, "ReleaseEnded", "it has ended");
     body = status_body(task, uid, resource_version, status);
-    r = kube_history_carry_out(task, &(struct history_change){"PUT", path, body, judge_update},
+    r = kube_history_carry_out(task, &(struct history_change){"PUT", "status", body, judge_update},
                                &object, error);
     if (r < 0)
         return r;
@@ -190,7 +188,7 @@ static int history_update(struct release_history *base, const struct release_rec
 
 /* ---- Load and list ---- */
 
-/* A task of its own for each revision. */
+/* Loads one revision, with a task of its own. */
 static int load_one(struct release_history *base, const struct spec_key *spec, int64_t revision,
                     const struct store_call *call, struct release_record **ret, char **ret_version,
                     struct error *error)
@@ -211,14 +209,14 @@ static int load_one(struct release_history *base, const struct spec_key *spec, i
                             &record->head.operation);
     record->head.phase = kube_history_phase(object);
     record->own_generation = value_int(value_path(object, "metadata", "generation", NULL), 1);
-    if (record->head.phase != PHASE_NONE) /* else it says only that nothing was written */
+    if (record->head.phase != PHASE_NONE) /* an empty status counts as none */
         record->status = value_ref(value_get(object, "status"));
     *ret_version = version_of(object, record->head.phase);
     *ret = record;
     return 0;
 }
 
-/* The newest that is still there. */
+/* Loads the newest record that still exists. */
 static int load_newest(struct release_history *base, const struct spec_key *spec,
                        const struct store_call *call, struct release_record **ret,
                        char **ret_version, struct error *error)
@@ -264,14 +262,12 @@ static int history_list(struct release_history *base, const struct spec_key *spe
 static int remove_object(const struct history_task *task, const struct value *object,
                          struct error *error)
 {
-    _cleanup_free_ char *path = kube_history_path(task, task->name, NULL);
     _cleanup_value_ const struct value *options =
         value_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "DeleteOptions",
                    "preconditions", "uid", kube_history_metadata(object, "uid"));
 
     return kube_history_send(task,
                              (struct kube_request){.method = "DELETE",
-                                                   .path = path,
                                                    .body = options,
                                                    .idempotent = true,
                                                    .cancel = task->call->cancel,
@@ -309,11 +305,11 @@ static const struct release_history_ops ops = {
     .remove = history_remove,
 };
 
-struct release_history *kube_history_new(struct kube_client *client)
+struct release_history *kube_history_new(const struct kube_cluster *cluster)
 {
     struct kube_history *history = NEW(struct kube_history);
 
     history->base.ops = &ops;
-    history->client = client;
+    history->client = cluster->client;
     return &history->base;
 }

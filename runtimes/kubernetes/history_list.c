@@ -3,8 +3,9 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/list.h"
-#include "runtimes/kubernetes/client/path.h"
+#include "runtimes/kubernetes/group.h"
 #include "runtimes/kubernetes/history_private.h"
 
 void kube_history_heads_done(struct history_heads *heads)
@@ -21,7 +22,7 @@ static bool is_named_by(const struct spec_key *spec, int64_t revision, const cha
     return is;
 }
 
-/* On the request loop's thread; an item may come twice. */
+/* Runs on the request loop's thread. A list may return an item twice. */
 static int on_item(void *arg, const struct value *item, struct error *error)
 {
     struct history_heads *heads = arg;
@@ -61,25 +62,16 @@ int kube_history_find(struct release_history *base, const struct spec_key *spec,
                       const struct store_call *call, struct history_heads *ret, struct error *error)
 {
     _cleanup_(kube_history_end) struct history_task task = {0};
-    _cleanup_free_ char *collection = NULL, *field = str_printf("spec.specRef.name=%s", spec->name);
-    _cleanup_buf_ struct buf path = BUF_INIT;
-    int64_t left;
+    _cleanup_free_ char *field = str_printf("spec.specRef.name=%s", spec->name);
     int r;
 
     kube_history_begin(&task, base, spec, 0, call);
     *ret = (struct history_heads){.spec = spec};
-    left = kube_history_time_left(&task);
-    if (left <= 0)
-        return err_set(error, ERR_TIMEOUT, NULL, "no time left for a request");
-    collection = kube_history_path(&task, NULL, NULL);
-    buf_add_str(&path, collection);
-    kube_path_query(&path, "fieldSelector", field);
-    kube_path_query(&path, "labelSelector", KUBE_GENERATED_LABEL "=true");
     r = kube_list(task.client,
-                  &(struct kube_list){.path = path.data,
+                  &(struct kube_list){.ref = {&kube_releases, spec->namespace_name, NULL, NULL},
+                                      .selector = {KUBE_GENERATED_LABEL "=true", field},
                                       .metadata_only = true,
-                                      .cancel = call->cancel,
-                                      .timeout = left,
+                                      .wait = {&system_clock, task.deadline, call->cancel},
                                       .on_item = on_item,
                                       .arg = ret},
                   NULL, error);

@@ -2,7 +2,6 @@
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/random.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/pause.h"
 #include "runtimes/kubernetes/group.h"
 #include "runtimes/kubernetes/history_private.h"
@@ -47,11 +46,12 @@ int kube_history_send(const struct history_task *task, struct kube_request reque
     request.timeout = timeout;
     request.permit = task->call->permit;
     request.use = task->call->use;
-    request.expect = "Release";
+    request.ref.kind = &kube_releases;
+    request.ref.namespace_name = task->namespace_name;
+    request.ref.name = str_equal(request.method, "POST") ? NULL : task->name;
     return kube_do(task->client, &request, ret, error);
 }
 
-/* Adds which Release it is about. */
 int kube_history_about(const struct history_task *task, const struct error *problem,
                        struct error *error)
 {
@@ -61,18 +61,10 @@ int kube_history_about(const struct history_task *task, const struct error *prob
     return problem->code;
 }
 
-char *kube_history_path(const struct history_task *task, const char *name, const char *subresource)
-{
-    return kube_path(API_GROUP_VERSION, task->namespace_name, "releases", name, subresource);
-}
-
 int kube_history_get(const struct history_task *task, struct cancel *cancel,
                      const struct value **ret, struct error *error)
 {
-    _cleanup_free_ char *path = kube_history_path(task, task->name, NULL);
-
-    return kube_history_send(task,
-                             (struct kube_request){.method = "GET", .path = path, .cancel = cancel},
+    return kube_history_send(task, (struct kube_request){.method = "GET", .cancel = cancel},
                              kube_history_time_left(task), ret, error);
 }
 
@@ -126,7 +118,8 @@ static bool is_decided(int r)
     return !is_unknown(r) && r != ERR_EXISTS && r != ERR_CONFLICT;
 }
 
-/* The call's cancel acts before a change, not after. *ret: the object, if it happened. */
+/* Reads the object after a change; the call's cancel is ignored here. *ret: the object, if the
+ * change was made. */
 static int look(const struct history_task *task, const struct history_change *change, bool in_doubt,
                 bool *ret_happened, const struct value **ret, struct error *error)
 {
@@ -154,22 +147,21 @@ static int attempt(const struct history_task *task, const struct history_change 
 {
     const struct kube_request request = {
         .method = change->method,
-        .path = change->path,
+        .ref = {.subresource = change->subresource},
         .body = change->body,
         .accept = KUBE_METADATA,
         .cancel = task->call->cancel,
         .complete_once_sent = true,
     };
 
-    /* A request that hangs leaves time for a look. */
+    /* The request gets a part of the time, so that some is left to read the outcome. */
     return kube_history_send(task, request, kube_history_time_left(task) * 3 / 4, ret, error);
 }
 
-/* Tries until it is known whether it happened. *ret: the object then. */
 int kube_history_carry_out(const struct history_task *task, const struct history_change *change,
                            const struct value **ret, struct error *error)
 {
-    struct error doubt = {0}; /* why it is not known whether it happened */
+    struct error doubt = {0}; /* the error of the attempt whose outcome is not known */
 
     for (unsigned n = 0;; n++) {
         struct error problem = {0}, answer = {0};

@@ -1,4 +1,4 @@
-/* What the files of the history share: history.h. */
+/* Declarations that the files of the history share: history.h. */
 #ifndef RUNTIMES_KUBERNETES_HISTORY_PRIVATE_H
 #define RUNTIMES_KUBERNETES_HISTORY_PRIVATE_H
 
@@ -16,14 +16,14 @@ struct kube_history {
 
 /* ---- history_object.c: a call, and one Release ---- */
 
-/* A call of the history, with what all of its requests need. */
+/* One call of the history, with the data that all its requests need. */
 struct history_task {
     struct kube_client *client;
     const struct store_call *call;
     int64_t deadline; /* ms, monotonic */
     const char *namespace_name, *spec;
     int64_t revision;
-    const char *name; /* of the Release; NULL: the revision is none */
+    const char *name; /* name of the Release; NULL: the revision is not valid */
     struct arena arena;
 };
 void kube_history_begin(struct history_task *task, struct release_history *history,
@@ -31,43 +31,42 @@ void kube_history_begin(struct history_task *task, struct release_history *histo
                         const struct store_call *call);
 void kube_history_end(struct history_task *task);
 
-/* Adds which Release it is about. */
+/* Copies the problem and adds the name of the Release. */
 int kube_history_about(const struct history_task *task, const struct error *problem,
                        struct error *error);
 
-/* free() */
-char *kube_history_path(const struct history_task *task, const char *name, const char *subresource);
 /* ms */
 int64_t kube_history_time_left(const struct history_task *task);
-/* One request, with the call's permit. timeout: ms. */
+/* One request for the task's Release (a POST: for the collection), with the call's permit. timeout:
+ * ms. */
 int kube_history_send(const struct history_task *task, struct kube_request request, int64_t timeout,
                       const struct value **ret, struct error *error);
-/* Whatever has the name of the task's Release. */
+/* Reads the object that has the name of the task's Release, whether it is a record or not. */
 int kube_history_get(const struct history_task *task, struct cancel *cancel,
                      const struct value **ret, struct error *error);
 
-/* A change of which a look at the object tells what became of it. */
+/* A change whose outcome a read of the object tells. */
 struct history_change {
-    const char *method, *path;
+    const char *method, *subresource;
     const struct value *body;
-    /* *ret_happened: by this change (only in doubt: an answer was lost), else it has not yet.
-     * Errors: it will not any more. object: NULL: there is none. */
+    /* Judges the object that was read (NULL: it does not exist). *ret_happened: this change was
+     * made; else it may still be made. Errors: it cannot be made any more. */
     int (*judge)(const struct history_task *task, const struct history_change *change,
                  const struct value *object, bool in_doubt, bool *ret_happened,
                  struct error *error);
 };
-/* Tries until it is known whether it happened. *ret: the object then, or its metadata. */
+/* Retries the change until its outcome is known. *ret: the object afterwards, or its metadata. */
 int kube_history_carry_out(const struct history_task *task, const struct history_change *change,
                            const struct value **ret, struct error *error);
 
 /* ---- What an object says ---- */
 
-/* A string of its metadata; one of its annotations; or NULL. */
+/* A string of the metadata, or an annotation; NULL: missing. */
 const char *kube_history_metadata(const struct value *object, const char *key);
 const char *kube_history_annotation(const struct value *object, const char *key);
 /* Is it the record of the task's revision? */
 bool kube_history_is_record(const struct history_task *task, const struct value *object);
-/* Of the Spec; 0: it does not say. */
+/* The Spec's generation; 0: missing. */
 int64_t kube_history_generation(const struct value *object);
 enum release_phase kube_history_phase(const struct value *object);
 

@@ -1,4 +1,4 @@
-/* Objects as they are sent, and what is seen of those that are there. */
+/* Builds the objects that are sent, and observations from the objects that are read. */
 #include "engine/base/hash.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
@@ -57,14 +57,13 @@ const struct value *kube_object_mark(const struct value *object)
 }
 
 const struct value *kube_object_prepare(const struct runtime_session *session,
-                                        const struct kube_place *place,
-                                        const struct value *attributes,
+                                        const struct kube_ref *ref, const struct value *attributes,
                                         const struct kube_expected *expected)
 {
     const struct value *object = kube_object_project(attributes);
 
-    if (place->namespace_name)
-        object = with_string(object, "namespace", NULL, place->namespace_name);
+    if (ref->namespace_name)
+        object = with_string(object, "namespace", NULL, ref->namespace_name);
     else if (value_path(object, "metadata", "namespace", NULL))
         object = without(object, "metadata", "namespace", NULL);
     if (expected->uid)
@@ -75,9 +74,9 @@ const struct value *kube_object_prepare(const struct runtime_session *session,
     return with_string(object, "annotations", KUBE_SPEC_ANNOTATION, session->spec);
 }
 
-/* Whose it is, by its marks: a label or an annotation that is there. */
+/* Labels and annotations that tell an object's owner. */
 static const struct {
-    const char *part, *key, *value; /* value: NULL: any */
+    const char *part, *key, *value; /* value NULL: any value */
 } others[] = {
     {"labels", "app.kubernetes.io/managed-by", "Helm"},
     {"labels", "kustomize.toolkit.fluxcd.io/name", NULL},
@@ -104,8 +103,8 @@ static enum kube_owner owner_of(const struct runtime_session *session, const str
     return OWNER_NONE;
 }
 
-/* The digest of the fields that are ours: the same through changes of status, another as soon as
- * someone takes a field. NULL: none is ours. */
+/* The digest of our managed fields. Changes of status do not change it; another manager that takes
+ * a field does. NULL: no field is ours. */
 static char *footprint_of(const struct runtime_session *session, const struct value *object)
 {
     const struct value *entries = value_path(object, "metadata", "managedFields", NULL);
@@ -152,6 +151,16 @@ const struct kube_detail *kube_detail_of(const struct observation *observation)
     return observation->presence == PRESENCE_PRESENT ? observation->detail : NULL;
 }
 
+/* Without who manages which of its fields: of a small object that is more than all else of it, and
+ * results are kept for as long as something waits. */
+static const struct value *result_of(const struct value *object)
+{
+    static const char *const managed[] = {"metadata", "managedFields"};
+    _cleanup_value_ const struct value *marked = kube_object_mark(object);
+
+    return value_copy_without(marked, managed, ARRAY_SIZE(managed));
+}
+
 void kube_observe_object(const struct runtime_session *session, const struct value *object,
                          bool whole, struct observation *ret)
 {
@@ -160,7 +169,7 @@ void kube_observe_object(const struct runtime_session *session, const struct val
         .terminating = value_path(object, "metadata", "deletionTimestamp", NULL) != NULL,
         .uid = str_new(value_string(value_path(object, "metadata", "uid", NULL))),
         .footprint = footprint_of(session, object),
-        .result = whole ? kube_object_mark(object) : NULL,
+        .result = whole ? result_of(object) : NULL,
         .detail = detail_new(session, object),
         .detail_free = detail_free,
     };

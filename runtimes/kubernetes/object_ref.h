@@ -1,5 +1,5 @@
 /*
- * What names a Kubernetes object, and its id in a Spec: "apiVersion:Kind[:namespace]:name".
+ * The name of a Kubernetes object, and its id in a Spec: "apiVersion:Kind[:namespace]:name".
  */
 #ifndef RUNTIMES_KUBERNETES_OBJECT_REF_H
 #define RUNTIMES_KUBERNETES_OBJECT_REF_H
@@ -10,7 +10,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/value.h"
 
-/* Borrowed from the attributes; NULL where they have none. */
+/* Borrowed from the attributes; a missing field is NULL. */
 struct object_ref {
     const char *api_version, *kind, *namespace_name, *name;
 };
@@ -20,12 +20,13 @@ struct object_ref object_ref_of(const struct value *attributes);
 /* In the arena. */
 const char *object_ref_id(struct arena *arena, const struct object_ref *ref);
 
-/* Of that kind, in any version of that group; "": the core group. */
+/* True if the object is of this kind and group, in any version; "": the core group. */
 bool object_ref_is(const struct object_ref *ref, const char *group, const char *kind);
 bool object_ref_is_namespace(const struct object_ref *ref);
 bool object_ref_is_definition(const struct object_ref *ref); /* a CustomResourceDefinition */
 
-/* "apps" of "apps/v1", "" of "v1"; length in *ret_length, not terminated. */
+/* The group of an apiVersion: "apps" for "apps/v1", "" for "v1". Not NUL-terminated; the length is
+ * in *ret_length. */
 const char *api_group(const char *api_version, size_t *ret_length);
 bool api_group_is(const char *api_version, const char *group);
 

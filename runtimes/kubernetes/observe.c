@@ -1,14 +1,14 @@
-/* Looks at what is there: one, or many at once. */
+/* Reads live objects: one, or many with one list. */
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
 #include "runtimes/kubernetes/client/list.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/session.h"
 
 /* ---- One ---- */
 
-/* Absent only where nothing defines the kind; else the error says that it is not served. */
+/* The kind is not served. The object is absent if the kind is not defined at all; otherwise it is
+ * an error. */
 static int look_for_definition(struct runtime_session *session, const struct value *attributes,
                                const struct runtime_call *call, const struct error *not_served,
                                struct observation *ret, struct error *error)
@@ -19,22 +19,21 @@ static int look_for_definition(struct runtime_session *session, const struct val
         return r;
     if (r == 0)
         return err_set(error, ERR_UNAVAILABLE, "NotServed",
-                       "whether it is there is not known: %s, though something defines it",
-                       not_served->message);
+                       "it cannot be read: %s, though its kind is defined", not_served->message);
     *ret = (struct observation){.presence = PRESENCE_ABSENT};
     return 0;
 }
 
-/* The kind may have gone since the place was found. problem: what the GET came to. */
+/* The kind may have been removed since discovery. problem: the error of the GET. */
 static int look_again(struct runtime_session *session, const struct value *attributes,
                       const struct runtime_call *call, const struct error *problem,
                       struct observation *ret, struct error *error)
 {
     struct error not_served = {0};
-    struct kube_place place;
+    struct kube_ref ref;
 
     if (str_equal(problem->reason, "NotServed") &&
-        kube_place_at_any_version(session, attributes, call, &place, &not_served) == ERR_NOT_FOUND)
+        kube_ref_at_any_version(session, attributes, call, &ref, &not_served) == ERR_NOT_FOUND)
         return look_for_definition(session, attributes, call, &not_served, ret, error);
     return err_copy(error, problem);
 }
@@ -42,19 +41,17 @@ static int look_again(struct runtime_session *session, const struct value *attri
 int kube_look(struct runtime_session *session, const struct value *attributes, bool whole,
               const struct runtime_call *call, struct observation *ret, struct error *error)
 {
-    _cleanup_free_ char *path = NULL;
     _cleanup_value_ const struct value *object = NULL;
     struct kube_request request = {.method = "GET", .accept = whole ? NULL : KUBE_METADATA};
-    struct kube_place place;
+    struct kube_ref ref;
     struct error problem = {0};
-    int r = kube_place_at_any_version(session, attributes, call, &place, &problem);
+    int r = kube_ref_at_any_version(session, attributes, call, &ref, &problem);
 
     if (r == ERR_NOT_FOUND)
         return look_for_definition(session, attributes, call, &problem, ret, error);
     if (r < 0)
         return err_copy(error, &problem);
-    request.path = path = kube_place_path(&place);
-    r = session_read(session, &place, call, &request, &object, &problem);
+    r = session_read(session, &ref, call, &request, &object, &problem);
     if (r == ERR_NOT_FOUND)
         *ret = (struct observation){.presence = PRESENCE_ABSENT};
     else if (r < 0)
@@ -80,16 +77,16 @@ int kube_read(struct runtime_session *session, const struct runtime_target *targ
 /* Targets of one kind in one namespace. */
 struct group {
     struct runtime_session *session;
-    struct strmap by_name; /* name -> its observation */
+    struct strmap by_name; /* name -> observation */
 };
 
 struct placed {
-    struct kube_place place;
+    struct kube_ref ref;
     struct observation *seen;
     size_t index;
 };
 
-static bool is_same_group(const struct kube_place *a, const struct kube_place *b)
+static bool is_same_group(const struct kube_ref *a, const struct kube_ref *b)
 {
     return a->kind == b->kind && str_equal(a->namespace_name, b->namespace_name);
 }
@@ -105,12 +102,13 @@ static int on_item(void *arg, const struct value *item, struct error *error)
         return 0;
     if (!value_get_string(metadata, "uid"))
         return err_set(error, ERR_INTERNAL, "UnexpectedAnswer", "an object without a uid");
-    observation_done(seen); /* a list that begins again shows it twice */
+    observation_done(seen); /* a list that was restarted returns an object twice */
     kube_observe_object(group->session, item, false, seen);
     return 0;
 }
 
-/* What a whole list does not show is absent. After one that broke off nothing is known. */
+/* After a complete list, the objects that it did not contain are absent. After an incomplete one,
+ * they are unknown. */
 static void conclude(struct group *group, bool is_whole)
 {
     for (struct strmap_entry *e = NULL; (e = strmap_next(&group->by_name, e));) {
@@ -123,48 +121,44 @@ static void conclude(struct group *group, bool is_whole)
     }
 }
 
-/* One list. Of two targets that name one object the second stays unknown. */
+/* Lists one kind in one namespace. If two targets name one object, the second stays unknown. */
 static void observe_group(struct runtime_session *session, const struct runtime_call *call,
                           const struct placed *members, size_t n)
 {
-    const struct kube_place *place = &members[0].place;
-    _cleanup_free_ char *path = kube_path(place->kind->group_version, place->namespace_name,
-                                          place->kind->plural, NULL, NULL);
+    const struct kube_ref *ref = &members[0].ref;
     struct group group = {session, STRMAP_INIT};
-    struct kube_list list = {.path = path,
+    struct kube_list list = {.ref = {ref->kind, ref->namespace_name, NULL, NULL},
                              .metadata_only = true,
                              .impersonate = session->impersonate,
                              .for_tenant = true,
-                             .cancel = call->cancel,
+                             .wait = session_wait(session, call),
                              .on_item = on_item,
                              .arg = &group};
 
-    if (session_time_left(session, call, &list.timeout, NULL) < 0)
-        return;
     for (size_t i = 0; i < n; i++)
-        if (!strmap_get(&group.by_name, members[i].place.name))
-            strmap_put(&group.by_name, members[i].place.name, members[i].seen);
-    conclude(&group, kube_list(session->runtime->config.client, &list, NULL, NULL) >= 0);
+        if (!strmap_get(&group.by_name, members[i].ref.name))
+            strmap_put(&group.by_name, members[i].ref.name, members[i].seen);
+    conclude(&group, kube_list(session->cluster.client, &list, NULL, NULL) >= 0);
     strmap_done(&group.by_name);
 }
 
 static int compare_placed(const void *a, const void *b)
 {
     const struct placed *x = a, *y = b;
-    const char *in_x = x->place.namespace_name ? x->place.namespace_name : "";
-    const char *in_y = y->place.namespace_name ? y->place.namespace_name : "";
+    const char *in_x = x->ref.namespace_name ? x->ref.namespace_name : "";
+    const char *in_y = y->ref.namespace_name ? y->ref.namespace_name : "";
     int order;
 
-    if (x->place.kind != y->place.kind)
-        return (uintptr_t)x->place.kind < (uintptr_t)y->place.kind ? -1 : 1;
+    if (x->ref.kind != y->ref.kind)
+        return (uintptr_t)x->ref.kind < (uintptr_t)y->ref.kind ? -1 : 1;
     order = str_compare(&in_x, &in_y);
     if (order)
         return order;
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Those that are alone of their kind and namespace are left to plan(), which looks at them whole.
- */
+/* A target that is the only one of its kind and namespace is left to plan(), which reads it whole.
+ * */
 int kube_prefetch(struct runtime_session *session, const struct runtime_target *targets, size_t n,
                   const struct runtime_call *call, struct observation *ret, struct error *error)
 {
@@ -175,14 +169,14 @@ int kube_prefetch(struct runtime_session *session, const struct runtime_target *
     if (r < 0)
         return r;
     for (size_t i = 0; i < n; i++)
-        if (kube_place_at_any_version(session, target_identity(&targets[i]), call,
-                                      &all[count].place, NULL) >= 0) {
+        if (kube_ref_at_any_version(session, target_identity(&targets[i]), call, &all[count].ref,
+                                    NULL) >= 0) {
             all[count].seen = &ret[i];
             all[count++].index = i;
         }
     qsort(all, count, sizeof(*all), compare_placed);
     for (size_t first = 0, end; first < count; first = end) {
-        for (end = first + 1; end < count && is_same_group(&all[first].place, &all[end].place);)
+        for (end = first + 1; end < count && is_same_group(&all[first].ref, &all[end].ref);)
             end++;
         if (end - first > 1)
             observe_group(session, call, all + first, end - first);

@@ -1,4 +1,4 @@
-/* What is to be done to an object that is wanted. */
+/* Plans the change of an object that the Spec wants. */
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/step.h"
@@ -18,24 +18,24 @@ static int check_owner(const struct runtime_target *target, const struct observa
     if (owner == OWNER_OTHER && !str_equal(recorded, seen->uid))
         return err_set(error, ERR_CONFLICT, "ConflictDetected",
                        "it exists and is managed by another tool (Helm, Flux, Argo CD or an "
-                       "applyset): adoptionPolicy AdoptIfUnowned leaves it alone");
+                       "applyset): remove it from one of the two");
     if (seen->terminating)
         return err_set(error, ERR_UNAVAILABLE, "Terminating",
-                       "it is being deleted; it is made again when it is gone");
+                       "it is being deleted; it is created again afterwards");
     return 0;
 }
 
 /* ---- Looking ---- */
 
-/* A kind that is not served, of which nothing is recorded: nothing of ours is there, and a create
- * cannot touch what is another's. Its definition may be part of the same Spec. */
+/* The kind is not served and State has no record of the object. The object counts as absent: its
+ * CRD may be part of the same Spec, and a create never overwrites an existing object. */
 static bool is_of_new_kind(struct runtime_session *session, const struct runtime_target *target,
                            const struct runtime_call *call)
 {
-    struct kube_place place;
+    struct kube_ref ref;
 
-    return !target->prior && kube_place_at_any_version(session, target->attributes, call, &place,
-                                                       NULL) == ERR_NOT_FOUND;
+    return !target->prior &&
+           kube_ref_at_any_version(session, target->attributes, call, &ref, NULL) == ERR_NOT_FOUND;
 }
 
 static int look(struct runtime_session *session, const struct runtime_target *target,
@@ -64,7 +64,7 @@ static const struct value *replace(const struct value *taken, const char *const 
     return next;
 }
 
-/* What a dry-run makes up, and a real create would choose otherwise. */
+/* Fields to which the server assigns another value at each create become unknown. */
 static const struct value *forget_allocated(const struct value *taken,
                                             const struct value *attributes)
 {
@@ -78,7 +78,7 @@ static const struct value *forget_allocated(const struct value *taken,
     return taken;
 }
 
-/* What it is to be made in, or by, is not there yet: it may come by the same plan. */
+/* The Namespace or the CRD of the object does not exist yet. The same plan may create it. */
 static bool waits_for_another(const struct error *error)
 {
     return str_equal(error->reason, "NamespaceNotFound") ||
@@ -120,7 +120,7 @@ static int plan_create(struct runtime_session *session, const struct runtime_tar
 
 /* ---- What is there ---- */
 
-/* Everything that an apply would look at is as it was when it was applied last. */
+/* True if neither the Spec nor our managed fields changed since the last apply. */
 static bool is_as_recorded(const struct runtime_target *target, const struct observation *seen)
 {
     const struct record *prior = target->prior;
@@ -143,7 +143,7 @@ static struct runtime_step *plan_unchanged(struct runtime_session *session,
     return &step->base;
 }
 
-/* What is seen of it after the change: what is not asked for is the server's to tell. */
+/* The result after the change. The status is unknown, because the server sets it. */
 static const struct value *expect(const struct kube_step *step, const struct value *changed)
 {
     static const char *const status[] = {"status"};
@@ -155,7 +155,7 @@ static const struct value *expect(const struct kube_step *step, const struct val
     return replace(value_ref(changed), status, 1);
 }
 
-/* changed: what a dry-run gives; NULL: there was none. */
+/* changed: the object from the dry-run; NULL: there was no dry-run. */
 static struct runtime_step *plan_update(struct runtime_session *session,
                                         const struct runtime_target *target,
                                         const struct observation *seen, const struct value *changed)
@@ -206,8 +206,8 @@ static int plan_present(struct runtime_session *session, const struct runtime_ta
 
 /* ---- All of them ---- */
 
-/* A hint suffices where it says that nothing is to be done, or that nothing is there: a create that
- * meets an object is refused. */
+/* A hint is enough if the object is as recorded, or if it is absent: a create fails if the object
+ * exists after all. */
 static bool is_enough(const struct runtime_target *target, const struct observation *hint)
 {
     if (!hint || hint->presence == PRESENCE_UNKNOWN)

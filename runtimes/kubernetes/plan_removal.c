@@ -1,8 +1,8 @@
-/* What is to be done to an object that is to go. */
+/* Plans the deletion of an object that the Spec no longer wants. */
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/step.h"
 
-/* It is in the Spec's namespace, which is being deleted: it goes with that, whoever may see it. */
+/* The object is in the Spec's own namespace, which is being deleted with all its objects. */
 static bool goes_with_namespace(struct runtime_session *session, const struct value *identity,
                                 const struct runtime_call *call)
 {
@@ -10,8 +10,8 @@ static bool goes_with_namespace(struct runtime_session *session, const struct va
            kube_is_in_namespace(session, identity, session->spec_namespace, call);
 }
 
-/* Only what is certainly ours: the object that was applied, or, where its uid is not known (an
- * intent) or State came from elsewhere, one that carries our label. */
+/* True if the object is certainly ours. Its uid is the recorded one and no other Spec's label is on
+ * it; or it has our label. If State is inherited, both are needed. */
 static bool is_ours(const struct runtime_session *session, const struct record *prior,
                     const struct observation *seen)
 {
@@ -23,7 +23,7 @@ static bool is_ours(const struct runtime_session *session, const struct record *
     return is_same && !session->is_inherited && owner != OWNER_SPEC;
 }
 
-/* A create of it was sent and not answered: the API server may carry it out yet. */
+/* A create was sent and not answered: the API server may still carry it out. */
 static int check_doubt(const struct runtime_session *session, const struct record *prior,
                        struct error *error)
 {
@@ -33,8 +33,8 @@ static int check_doubt(const struct runtime_session *session, const struct recor
     if (prior->status == RECORD_APPLIED || left <= 0)
         return 0;
     return err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
-                   "a request to create it was not answered, and may be carried out yet: it is "
-                   "looked for again in %lld s",
+                   "a request to create it was not answered and may still be carried out: the "
+                   "next look is in %lld s",
                    (long long)(left + 999) / 1000);
 }
 
@@ -66,7 +66,8 @@ static int plan_seen(struct runtime_session *session, const struct runtime_targe
     return r;
 }
 
-/* A list may be old: what it does not show is asked for by its name before it is forgotten. */
+/* A list may be out of date: an object that it does not contain is read by name before its record
+ * is dropped. */
 static bool is_enough(const struct observation *hint)
 {
     return hint && hint->presence == PRESENCE_PRESENT;
@@ -81,8 +82,8 @@ int kube_plan_removal(struct runtime_session *session, const struct runtime_targ
     int r;
 
     if (!target->prior)
-        return err_set(error, ERR_INTERNAL, "UnknownIdentity", "%s is to go, and is not recorded",
-                       target->id);
+        return err_set(error, ERR_INTERNAL, "UnknownIdentity",
+                       "%s is to be deleted, but State has no record of it", target->id);
     if (goes_with_namespace(session, identity, call)) {
         *ret = &kube_step_new(session, PLAN_FORGET, target)->base;
         return 0;

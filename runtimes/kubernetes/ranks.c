@@ -2,7 +2,7 @@
 
 #include "engine/base/cleanup.h"
 
-/* Kusion's order of kinds (kusion.md). A kind's place here is its rank. */
+/* Kusion's order of kinds (kusion.md). The index of a kind is its rank. */
 static const struct {
     const char *group, *kind;
 } kinds[] = {
@@ -31,7 +31,7 @@ static const struct {
     {"admissionregistration.k8s.io", "MutatingWebhookConfiguration"},
 };
 
-/* Deployment's: it is in the table. */
+/* The rank of Deployment, which is in the table. */
 static uint16_t rank_of_others(void)
 {
     static const struct object_ref deployment = {.api_version = "apps/v1", .kind = "Deployment"};

@@ -1,4 +1,4 @@
-/* The kinds' default order. */
+/* The default order of kinds. */
 #ifndef RUNTIMES_KUBERNETES_RANKS_H
 #define RUNTIMES_KUBERNETES_RANKS_H
 
@@ -6,7 +6,7 @@
 
 #include "runtimes/kubernetes/object_ref.h"
 
-/* A kind's place in the default order; kinds that are not in the table come with Deployment. */
+/* The place of a kind in the default order; unknown kinds rank with Deployment. */
 uint16_t kind_rank(const struct object_ref *ref);
 
 #endif

@@ -11,9 +11,9 @@
 #include "runtimes/kubernetes/session.h"
 
 struct search {
-    struct object_ref *refs;   /* of each target; name NULL: it names no object */
-    struct strmap namespaces;  /* name -> its ref */
-    struct strmap definitions; /* "group/Kind" -> the CustomResourceDefinition's ref */
+    struct object_ref *refs;   /* one for each target; name NULL: it names no object */
+    struct strmap namespaces;  /* name -> object_ref */
+    struct strmap definitions; /* "group/Kind" -> object_ref of its CustomResourceDefinition */
     struct arena keys;
 };
 
@@ -62,14 +62,15 @@ static const struct object_ref *definition_of(struct search *search, const struc
     return strmap_get_n(&search->definitions, key, (size_t)length);
 }
 
-/* ClusterRoles and their bindings are in no Namespace, whatever their metadata say. */
+/* ClusterRoles and ClusterRoleBindings are cluster-scoped, even if their metadata have a namespace.
+ * */
 static enum relation_kind relation_to_namespace(const struct object_ref *ref)
 {
     return str_has_prefix(ref->kind, "Cluster") ? RELATION_AFTER : RELATION_IN;
 }
 
-/* Neither Namespaces nor definitions live in a namespace, whatever their metadata say, nor are they
- * defined by an object. */
+/* Namespaces and CustomResourceDefinitions live in nothing, even if their metadata have a
+ * namespace. */
 static void add_relations(struct search *search, size_t i, struct relations *ret)
 {
     const struct object_ref *ref = &search->refs[i], *other = NULL;

@@ -1,7 +1,7 @@
 /*
- * What the API itself demands of the order among objects: a namespaced object is in its Namespace,
- * a custom resource in its CustomResourceDefinition; the kinds' default order; and the rights of
- * the Spec's service account, which go last (access.h).
+ * The order that the Kubernetes API demands: a namespaced object lives in its Namespace, a custom
+ * resource in its CustomResourceDefinition. Also the default order of kinds, and the objects that
+ * give the Spec's service account its rights, which are deleted last (access.h).
  */
 #ifndef RUNTIMES_KUBERNETES_RELATE_H
 #define RUNTIMES_KUBERNETES_RELATE_H
@@ -9,7 +9,7 @@
 #include "engine/graph/relations.h"
 #include "engine/runtime.h"
 
-/* runtime_ops.relate. Of two targets that are the same object, the first is what others are in. */
+/* runtime_ops.relate. If two targets are the same Namespace or CRD, others live in the first. */
 int kube_relate(struct runtime *runtime, const struct runtime_scope *scope,
                 const struct runtime_target *targets, size_t n, struct relations *ret,
                 struct error *error);

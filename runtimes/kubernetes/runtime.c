@@ -71,10 +71,12 @@ struct runtime *kube_runtime_new(const struct kube_runtime_config *config)
 
     runtime->base.ops = &kube_runtime_ops;
     runtime->config = *config;
-    runtime->watches = watches_new(config->client);
+    runtime->applied_at = INT64_MIN;
+    runtime->watches = watches_new();
     pthread_mutex_init(&runtime->lock, NULL);
     strmap_init(&runtime->undefined);
     strmap_init(&runtime->searches);
+    strmap_init(&runtime->accounts);
     return &runtime->base;
 }
 
@@ -85,7 +87,8 @@ void kube_runtime_free(struct runtime *base)
     if (!runtime)
         return;
     watches_free(runtime->watches);
-    kube_forget_definitions(runtime);
+    kube_free_definitions(runtime);
+    kube_forget_accounts(runtime);
     pthread_mutex_destroy(&runtime->lock);
     free(runtime);
 }

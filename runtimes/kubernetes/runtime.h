@@ -1,37 +1,35 @@
 /*
- * The Kubernetes runtime: engine/runtime.h over server-side apply.
+ * The Kubernetes runtime: implements engine/runtime.h with server-side apply.
  *
- * Each Spec applies under a field manager of its own ("kusion-operator-" and a hash), so that
- * two Specs which claim the same object conflict on the owner label instead of
- * overwriting each other. Every request on a user's behalf impersonates the
- * Spec's service account.
+ * Each Spec has its own field manager ("kusion-operator-" and a hash). If two Specs want the same
+ * object, the second gets a conflict on the owner label and does not overwrite the object. Every
+ * request for a Spec impersonates the Spec's service account.
  *
- * An object is known by its name, whose it is by a label, and which it is by
- * its uid. Absent is what the API server says is not there (404, with a
- * Status that names it), and what is of a kind that nothing defines; a kind
- * that is only not served is an error.
+ * An object is found by its name. Its owner label says to which Spec it belongs, and its uid tells
+ * it from an earlier object of that name. An object is absent if the API server answers 404 with a
+ * Status that names the object, or if no API defines its kind. A kind that is defined but not
+ * served is an error.
  */
 #ifndef RUNTIMES_KUBERNETES_RUNTIME_H
 #define RUNTIMES_KUBERNETES_RUNTIME_H
 
 #include "engine/base/clock.h"
 #include "engine/runtime.h"
-#include "runtimes/kubernetes/client/client.h"
-#include "runtimes/kubernetes/client/discovery.h"
+#include "runtimes/kubernetes/client/cluster.h"
 
 #define KUBE_RUNTIME_TYPE "Kubernetes"
 
-#define KUBE_OWNER_LABEL     "api.kusion.io/owner" /* spec_hash_name() of the Spec that has it */
+#define KUBE_OWNER_LABEL     "api.kusion.io/owner" /* the owning Spec, as spec_hash_name() */
 #define KUBE_SPEC_ANNOTATION "api.kusion.io/spec"  /* "namespace/name" */
-/* "disabled", on a Namespace or CustomResourceDefinition, in the Spec or on the live object: it is
- * deleted without a look at what goes with it. */
+/* "disabled" on a Namespace or CustomResourceDefinition (in the Spec or on the live object) turns
+ * the deletion guard off for it. */
 #define KUBE_DELETION_GUARD_ANNOTATION "api.kusion.io/deletion-guard"
 
 struct kube_runtime_config {
-    struct kube_client *client;
-    struct kube_discovery *discovery;
+    struct kube_cluster cluster;
     const struct clock_source *clock;
-    bool act_as_controller; /* sessions without a service account are allowed */
+    bool act_as_controller; /* Specs without a service account are allowed: the controller acts as
+                               itself */
 };
 
 struct runtime *kube_runtime_new(const struct kube_runtime_config *config);

@@ -1,14 +1,13 @@
-/* Sessions: for whom requests are made, and what was learnt on the way. */
+/* Sessions: the identity of requests, and answers that later requests use again. */
 #include <stdio.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/spec/name.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/session.h"
 
-#define SERVED_WITHIN 10000 /* ms after a definition was seen */
+#define SERVED_WITHIN 10000 /* ms: a kind is served at most this long after its CRD was seen */
 
 /* ---- Lifetime ---- */
 
@@ -17,7 +16,7 @@ const char *kube_service_account(const struct value *identity)
     return value_get_string(identity, "serviceAccountName");
 }
 
-/* Whose objects are, by their label, and whose their fields, by the manager. */
+/* Sets the owner label and the field manager of the Spec. */
 static void name_owner(struct runtime_session *session, const struct spec_key *key)
 {
     char owner[SPEC_HASH_NAME_SIZE];
@@ -37,6 +36,7 @@ static struct runtime_session *session_new(struct kube_runtime *runtime,
     *session = (struct runtime_session){
         .references = 1,
         .runtime = runtime,
+        .cluster = runtime->config.cluster,
         .spec_namespace = str_new(key->namespace_name),
         .spec = str_printf("%s/%s", key->namespace_name, key->name),
         .service_account = str_new(kube_service_account(scope->identity)),
@@ -87,67 +87,6 @@ void session_unref(struct runtime_session *session)
     strmap_done(&session->defined);
     pthread_mutex_destroy(&session->lock);
     free(session);
-}
-
-/* ---- The account ---- */
-
-static int look_up_account(struct runtime_session *session, const struct runtime_call *call,
-                           struct error *error)
-{
-    _cleanup_free_ char *path =
-        kube_path("v1", session->spec_namespace, "serviceaccounts", session->service_account, NULL);
-    struct kube_request request = {
-        .method = "GET",
-        .path = path,
-        .expect = "ServiceAccount",
-        .accept = KUBE_METADATA,
-        .cancel = call->cancel,
-    };
-    struct error problem = {0};
-    int r = session_time_left(session, call, &request.timeout, error);
-
-    if (r < 0)
-        return r;
-    r = kube_do(session->runtime->config.client, &request, NULL, &problem);
-    if (r == ERR_NOT_FOUND)
-        return err_set(error, ERR_INVALID, "ServiceAccountNotFound",
-                       "the Spec acts as the service account \"%s\", which is not there: kubectl "
-                       "create serviceaccount %s --namespace=%s",
-                       session->service_account, session->service_account, session->spec_namespace);
-    return r < 0 ? err_copy(error, &problem) : 0;
-}
-
-/* Whether it is known already; then *ret_code is what it came to. */
-static bool is_account_known(struct runtime_session *session, int *ret_code, struct error *error)
-{
-    bool is_known;
-
-    pthread_mutex_lock(&session->lock);
-    is_known = session->is_account_known;
-    *ret_code = is_known && session->account_error ? err_copy(error, session->account_error) : 0;
-    pthread_mutex_unlock(&session->lock);
-    return is_known;
-}
-
-int session_check_account(struct runtime_session *session, const struct runtime_call *call,
-                          struct error *error)
-{
-    struct error problem = {0};
-    int r;
-
-    if (!session->service_account || session->terminating || session->identity_leaves)
-        return 0;
-    if (is_account_known(session, &r, error))
-        return r;
-    /* Several may ask at once, at first: none waits for another's request. */
-    r = look_up_account(session, call, &problem);
-    pthread_mutex_lock(&session->lock);
-    if (!session->is_account_known && (r >= 0 || r == ERR_INVALID)) {
-        session->is_account_known = true;
-        session->account_error = r < 0 ? err_new(&problem) : NULL;
-    }
-    pthread_mutex_unlock(&session->lock);
-    return r < 0 ? err_copy(error, &problem) : 0;
 }
 
 /* ---- Definitions that were seen ---- */

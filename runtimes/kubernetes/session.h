@@ -1,14 +1,12 @@
 /*
- * What the files of the runtime share: its sessions, where objects are, and
- * requests for them.
+ * Declarations that the files of this runtime share: sessions, references to objects, and requests.
  *
- * A session is counted: the engine's hold, each step and each subscription
- * keep it. It has no cancel and no deadline of its own; each call brings
- * them. Reads end with the call's cancel and deadline. A change is sent with
- * complete_once_sent (client.h): once it is on its way its outcome is waited
- * for, a minute at most.
+ * A session is reference-counted: the engine, each step and each subscription hold a reference. The
+ * session has no cancel and no deadline of its own; each call brings them. Reads end at the call's
+ * cancel or deadline. Changes are sent with complete_once_sent (client.h): after the request was
+ * sent, the runtime waits up to a minute for its outcome.
  *
- * Thread-safe. The session's lock is never held while a server is asked.
+ * Thread-safe. The session's lock is not held during requests.
  */
 #ifndef RUNTIMES_KUBERNETES_SESSION_H
 #define RUNTIMES_KUBERNETES_SESSION_H
@@ -22,34 +20,40 @@
 #define FIELD_MANAGER_SIZE 64
 
 struct watches;
+struct definitions;
 
 struct kube_runtime {
     struct runtime base;
     struct kube_runtime_config config;
     struct watches *watches;
 
-    pthread_mutex_t lock;     /* of these */
-    struct strmap undefined;  /* "Kind.group": no definition brings it; keys are owned */
-    struct strmap searches;   /* by namespace of Specs: searches for definitions; owned */
-    int64_t undefined_before; /* ms, monotonic: what is in there was seen since then */
+    pthread_mutex_t lock;            /* of these */
+    struct strmap undefined;         /* of a kind: no definition brings it; keys are owned */
+    struct strmap searches;          /* by namespace of Specs: searches for definitions; owned */
+    int64_t undefined_before;        /* ms, monotonic: what is in there was seen since then */
+    struct definitions *definitions; /* as they were listed last; NULL: not yet */
+    int64_t applied_at;              /* ms, monotonic: kube_note_applied() */
+    struct strmap accounts;          /* user names of service accounts that are there; keys are owned */
+    int64_t accounts_since;          /* ms, monotonic: seen since then */
 };
 
 struct runtime_session {
     atomic_uint references;
     struct kube_runtime *runtime;
+    struct kube_cluster cluster; /* the cluster of its objects */
     char *spec_namespace;
     char *spec; /* "namespace/name" */
     char *owner;
     char *service_account; /* NULL: the controller itself */
-    char *impersonate;     /* a user name, or NULL */
+    char *impersonate;     /* the user name to impersonate, or NULL */
     char field_manager[FIELD_MANAGER_SIZE];
-    bool thorough, terminating, identity_leaves, is_inherited; /* runtime_scope */
+    bool thorough, terminating, identity_leaves, is_inherited; /* as in runtime_scope */
 
     pthread_mutex_t lock;        /* of these */
-    struct strmap defined;       /* "Kind.group" of the CRDs that it applied or read */
-    int64_t definition_seen;     /* ms, monotonic: when, the last time */
-    bool is_account_known;       /* it was looked up */
-    struct error *account_error; /* what that gave; NULL: it is there */
+    struct strmap defined;       /* "Kind.group" of the CRDs that this session applied or read */
+    int64_t definition_seen;     /* ms, monotonic: when it last did so */
+    bool is_account_known;       /* the service account was looked up */
+    struct error *account_error; /* the result of the lookup; NULL: the account exists */
 };
 
 /* ---- session.c ---- */
@@ -60,128 +64,126 @@ int session_open(struct runtime *runtime, const struct runtime_scope *scope,
 struct runtime_session *session_ref(struct runtime_session *session);
 void session_unref(struct runtime_session *session);
 
-/* The service account that a scope's identity names; NULL: none. Borrowed from it. */
+/* The service account in a scope's identity, borrowed; NULL: none. */
 const char *kube_service_account(const struct value *identity);
-
-/* Whether the account that the session acts as is there: looked up once, if at all. ERR_INVALID
- * ServiceAccountNotFound. */
-int session_check_account(struct runtime_session *session, const struct runtime_call *call,
-                          struct error *error);
 
 /* Of what was just applied or read: a CRD brings a kind, which is served a moment after it is
  * established. */
 void session_note_definition(struct runtime_session *session, const struct value *attributes);
-/* The kind of these attributes is one of those, and may be served any moment. */
+/* True if the kind of these attributes belongs to such a CRD and may be served soon. */
 bool session_expects_kind(struct runtime_session *session, const struct value *attributes);
 
-/* ---- place.c ---- */
+/* ---- account.c ---- */
 
-/* The attributes that name a target's object: as asked for, or as recorded. NULL: there are none.
- */
+/* Whether the account that the session acts as is there: looked up once, if at all, and for the
+ * Specs of a few seconds together. ERR_INVALID ServiceAccountNotFound. */
+int session_check_account(struct runtime_session *session, const struct runtime_call *call,
+                          struct error *error);
+void kube_forget_accounts(struct kube_runtime *runtime);
+
+/* ---- reference.c ---- */
+
+/* The attributes that name a target's object: the desired or the recorded ones. NULL: there are
+ * none. */
 const struct value *target_identity(const struct runtime_target *target);
 
-/* Where a target is: its kind, and its namespace (the Spec's own where it names none). Borrowed
- * from the attributes, the session and the discovery. */
-struct kube_place {
-    const struct kube_kind *kind;
-    const char *namespace_name; /* NULL: of the cluster */
-    const char *name;
-};
-
-/* ERR_NOT_FOUND KindNotServed: no such kind. */
-int kube_place_of(struct runtime_session *session, const struct value *attributes,
-                  const struct runtime_call *call, struct kube_place *ret, struct error *error);
-/* The same object, where its version is not served any more, through another of its group. */
-int kube_place_at_any_version(struct runtime_session *session, const struct value *attributes,
-                              const struct runtime_call *call, struct kube_place *ret,
-                              struct error *error);
-/* The same without asking the server. False: not known. */
-bool kube_place_if_known(struct runtime_session *session, const struct value *attributes,
-                         struct kube_place *ret);
+/* The reference to an object: its kind, its namespace (by default the Spec's own), its name. Borrowed
+ * from the attributes, the session and the discovery. ERR_NOT_FOUND KindNotServed. */
+int kube_ref_of(struct runtime_session *session, const struct value *attributes,
+                const struct runtime_call *call, struct kube_ref *ret, struct error *error);
+/* The same; if its version is no longer served, through another version of its group. */
+int kube_ref_at_any_version(struct runtime_session *session, const struct value *attributes,
+                            const struct runtime_call *call, struct kube_ref *ret,
+                            struct error *error);
+/* The same, from what is known without a request. False: not known. */
+bool kube_ref_if_known(struct runtime_session *session, const struct value *attributes,
+                       struct kube_ref *ret);
 bool kube_is_in_namespace(struct runtime_session *session, const struct value *attributes,
                           const char *namespace_name, const struct runtime_call *call);
-char *kube_place_path(const struct kube_place *place);
+
+/* ---- request.c ---- */
 
 /*
- * A read of one object, or a dry-run, as the Spec's service account. Errors of missing rights say
- * what would mend them. ERR_UNAVAILABLE UnexpectedAnswer: what was answered is not the object of
- * that place.
+ * A read or a dry-run of one object, as the Spec's service account. It completes `request`. An
+ * error of missing rights includes a hint (hint.c). ERR_UNAVAILABLE UnexpectedAnswer: the answer is
+ * not the requested object.
  */
-int session_read(struct runtime_session *session, const struct kube_place *place,
+int session_read(struct runtime_session *session, const struct kube_ref *ref,
                  const struct runtime_call *call, struct kube_request *request,
                  const struct value **ret, struct error *error);
-/* The same of a change. *ret_certainty is set on errors, too: KNOWN where it was done, NOT_SENT
- * where nothing was changed. */
-int session_change(struct runtime_session *session, const struct kube_place *place,
+/* The same for a change. *ret_certainty is set after errors, too: KNOWN if the change was made,
+ * NOT_SENT if nothing was changed. */
+int session_change(struct runtime_session *session, const struct kube_ref *ref,
                    const struct runtime_call *call, struct kube_request *request,
                    const struct value **ret, enum certainty *ret_certainty, struct error *error);
+/* As long as the call may take. */
+struct kube_wait session_wait(const struct runtime_session *session,
+                              const struct runtime_call *call);
 /* ms that a read may take, in *ret. ERR_TIMEOUT: none are left. */
 int session_time_left(const struct runtime_session *session, const struct runtime_call *call,
                       int64_t *ret, struct error *error);
 
 /* ---- hint.c ---- */
 
-/* Adds to an error of a right that is missing what would give it, ready to be typed; the reason is
- * AccessDenied then. */
-void session_add_hint(const struct runtime_session *session, const struct kube_place *place,
+/* If the error is a missing right: adds the command that grants it, or says who can grant it, and
+ * sets the reason AccessDenied. */
+void session_add_hint(const struct runtime_session *session, const struct kube_ref *ref,
                       struct error *error);
-/* Makes a role that allows the verbs on the resources ("pods,roles.rbac.authorization.k8s.io"), and
- * binds it to the service account; in the whole cluster where there is no namespace. */
-char *session_role_command(const struct runtime_session *session, const char *which,
-                           const char *verbs, const char *resources, const char *namespace_name);
-/* What roles and bindings are called that commands of hints make. All names of one service account
- * begin with that for "". */
+/* The name of roles and bindings in the commands of hints. All names of one service account begin
+ * with the name for which = "". */
 char *session_rights_name(const struct runtime_session *session, const char *which);
-/* "widgets.example.com", as kubectl calls a kind. */
+/* "widgets.example.com": a kind as kubectl names it. */
 char *kube_kind_resource(const struct kube_kind *kind);
 
 /* ---- object.c ---- */
 
-/* What an object that is sent names beyond its attributes, so that it meets that object alone. */
+/* Preconditions of a change: the request fails for any other object. */
 struct kube_expected {
     const char *uid;     /* NULL: any */
     const char *version; /* NULL: any */
 };
 
-/* The object to send: attributes, namespace, owner's marks, without what the server fills in. */
+/* The object to send: the attributes, the namespace and the owner's marks, without fields that the
+ * server sets. */
 const struct value *kube_object_prepare(const struct runtime_session *session,
-                                        const struct kube_place *place,
+                                        const struct kube_ref *ref,
                                         const struct value *attributes,
                                         const struct kube_expected *expected);
 
-/* Without status, what the server fills in, and kubectl's copy of what it applied last, secrets
- * too. */
+/* The object without status, fields that the server sets, and kubectl's last-applied annotation
+ * (which may hold secrets). */
 const struct value *kube_object_project(const struct value *object);
 
-/* What is secret by its nature made sensitive: of a Secret its content, and kubectl's copy of that.
- * A reference; NULL stays NULL. */
+/* Marks values that are secret by nature as sensitive: the data of a Secret, and its copy in
+ * kubectl's last-applied annotation. Returns a reference; NULL stays NULL. */
 const struct value *kube_object_mark(const struct value *object);
 
-/* Whose an object is, by its marks. */
+/* The owner of an object, by its labels and annotations. */
 enum kube_owner {
-    OWNER_NONE,  /* nobody's */
+    OWNER_NONE,  /* no owner */
     OWNER_SELF,  /* this Spec's */
     OWNER_SPEC,  /* another Spec's */
     OWNER_OTHER, /* another tool's */
 };
 
-/* The `detail` of an observation of what is there: what plan() has to know of it. */
+/* observation.detail of an existing object, for plan(). */
 struct kube_detail {
     enum kube_owner owner;
     char *version; /* resourceVersion */
 };
 
-/* Of what is there; else NULL. */
+/* The detail of an existing object; NULL: it is absent. */
 const struct kube_detail *kube_detail_of(const struct observation *observation);
 
-/* From an object or its metadata. `whole`: keep it, marked. */
+/* Makes an observation from an object or its metadata. whole: keeps the object as result, secrets
+ * marked. */
 void kube_observe_object(const struct runtime_session *session, const struct value *object,
                          bool whole, struct observation *ret);
 
 /* ---- observe.c ---- */
 
-/* A look at the object of these attributes: present or absent; else the error says why it cannot
- * be seen. */
+/* Reads the object that these attributes name: present or absent; an error says why it cannot be
+ * read. */
 int kube_look(struct runtime_session *session, const struct value *attributes, bool whole,
               const struct runtime_call *call, struct observation *ret, struct error *error);
 
@@ -193,18 +195,21 @@ int kube_read(struct runtime_session *session, const struct runtime_target *targ
 /* ---- definition.c ---- */
 
 /*
- * Of a kind that is not served: 1: nothing defines it, and so it has no objects; 0: something does,
- * or may: an aggregated API whose server is away, a version that is not served. Asked as the
- * controller. Negative: not to be known.
+ * For a kind that is not served. 1: the kind is not defined, so it has no objects. 0: it is, or may
+ * be, defined: an aggregated API whose server is down, or a version that is not served. Negative:
+ * the lookup failed. The requests are made as the controller.
  */
 int kube_is_undefined(struct runtime_session *session, const struct value *attributes,
                       const struct runtime_call *call, struct error *error);
-/* Frees what is known of definitions. With the runtime's lock, or at its end. */
-void kube_forget_definitions(struct kube_runtime *runtime);
+/* An object of these attributes was applied: if a definition brings its kind, that may be newer than
+ * the last list of them, which does not tell any more what is not defined. */
+void kube_note_applied(struct runtime_session *session, const struct value *attributes);
+/* Frees what is known of definitions, at the runtime's end. */
+void kube_free_definitions(struct kube_runtime *runtime);
 
 /* ---- guard.c ---- */
 
-/* Whether an object may be deleted: nothing that is not this Spec's would go with it. */
+/* Checks that deleting an object would not delete objects of others with it. */
 int kube_may_delete(struct runtime_session *session, const struct value *attributes,
                     const struct runtime_call *call, struct error *error);
 

@@ -1,10 +1,10 @@
-/* What plans and applies of all kinds of steps share. */
+/* Steps: functions for creates, updates and deletions alike. */
 #include "runtimes/kubernetes/step.h"
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
-#define EFFECT_TIME 60000 /* ms that the API server goes on with a request at most */
+#define EFFECT_TIME 60000 /* ms. The API server works on a request at most this long */
 
 struct kube_step *kube_step_new(struct runtime_session *session, enum plan_action action,
                                 const struct runtime_target *target)
@@ -14,7 +14,7 @@ struct kube_step *kube_step_new(struct runtime_session *session, enum plan_actio
     *step = (struct kube_step){
         .base = {.ops = session->runtime->base.ops,
                  .action = action,
-                 .cannot_create_first = true, /* its name names one object */
+                 .cannot_create_first = true, /* two objects cannot have one name */
                  .attributes = kube_object_mark(target->attributes),
                  .extensions = value_ref(target->extensions)},
         .session = session_ref(session),

@@ -1,10 +1,10 @@
 /*
- * Steps: what is to be done to one object. plan() looks, compares and makes
- * one; apply() carries it out.
+ * Steps: the change of one object. plan() reads the object, compares and makes a step; apply()
+ * carries the step out.
  *
- * A change meets the object that it was planned for, or none: a create is
- * refused where there is an object of that name, an update names the uid and
- * the version that were seen, a deletion the uid.
+ * A change applies only to the object that was planned for. A create fails if an object of that
+ * name exists. An update has the observed uid and resourceVersion as preconditions, a deletion the
+ * uid.
  */
 #ifndef RUNTIMES_KUBERNETES_STEP_H
 #define RUNTIMES_KUBERNETES_STEP_H
@@ -15,7 +15,7 @@ struct kube_step {
     struct runtime_step base;        /* first member; its strings and values are the step's own */
     struct runtime_session *session; /* a reference */
     const struct value *identity;    /* the attributes that name the object; a reference */
-    char *uid, *version, *footprint; /* of the object as it was seen; NULL: not there */
+    char *uid, *version, *footprint; /* of the observed object; NULL: it was absent */
     enum kube_owner owner;           /* likewise */
     bool terminating;                /* likewise */
 };
@@ -35,16 +35,16 @@ struct kube_step *kube_step_new(struct runtime_session *session, enum plan_actio
 void kube_step_free(struct runtime_step *step);
 DEFINE_CLEANUP(struct runtime_step *, kube_step_free)
 
-/* The object as it was seen. */
+/* Copies the observed object's identity into the step. */
 void kube_step_see(struct kube_step *step, const struct observation *seen);
 
-/* Of a change that failed: until when it may land still. */
+/* Sets the outcome's certainty; for IN_DOUBT, the time until which the change may still happen. */
 void kube_outcome_doubt(const struct runtime_session *session, enum certainty certainty,
                         struct runtime_outcome *ret);
 
 /* ---- plan.c, plan_removal.c ---- */
 
-/* plan() of a target that is wanted; of one that is to go. */
+/* plan() of a wanted target, and of a deletion. */
 int kube_plan_object(struct runtime_session *session, const struct runtime_target *target,
                      const struct observation *hint, const struct runtime_call *call,
                      struct runtime_step **ret, struct error *error);
@@ -55,16 +55,16 @@ int kube_plan_removal(struct runtime_session *session, const struct runtime_targ
 /* ---- apply.c, delete.c ---- */
 
 enum kube_apply_mode {
-    KUBE_APPLY_CREATE, /* refused where there is one */
-    KUBE_APPLY_TAKE,   /* others' fields are taken over */
+    KUBE_APPLY_CREATE, /* fails if the object exists */
+    KUBE_APPLY_TAKE,   /* takes over fields of other managers */
 };
 
-/* A server-side apply that changes nothing; what it would give, marked. */
+/* A server-side apply with dryRun. *ret: the resulting object, secrets marked. */
 int kube_dry_run(struct runtime_session *session, const struct value *attributes,
                  enum kube_apply_mode mode, const struct runtime_call *call,
                  const struct value **ret, struct error *error);
 
-/* apply() of a CREATE, ADOPT or UPDATE; of a DELETE. */
+/* apply() of CREATE, ADOPT or UPDATE, and of DELETE. */
 int kube_apply_object(const struct kube_step *step, const struct runtime_call *call,
                       struct runtime_outcome *ret, struct error *error);
 int kube_apply_removal(const struct kube_step *step, const struct runtime_call *call,

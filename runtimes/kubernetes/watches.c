@@ -10,10 +10,10 @@
 #include "runtimes/kubernetes/client/watch.h"
 #include "runtimes/kubernetes/session.h"
 
-/* A watch holds some 150 bytes for each object of its collection, and service accounts to watch as
- * cost a tenant nothing. */
+/* Limits: a watch holds some 150 bytes for each object of its collection, and a tenant can create
+ * any number of service accounts to watch as. */
 #define MAX_WATCHES      512
-#define MAX_OF_NAMESPACE 64 /* of Specs */
+#define MAX_OF_NAMESPACE 64 /* watches for the Specs of one namespace */
 
 struct runtime_subscription {
     struct runtime_session *session; /* a reference */
@@ -24,15 +24,15 @@ struct runtime_subscription {
 
     /* Under the lock. */
     bool is_gone;
-    unsigned n_due; /* callbacks that run, or are about to */
+    unsigned n_due; /* callbacks that run or are about to run */
     LIST_ENTRY(runtime_subscription) all;
 };
 
-/* One watch, of those that share it. In the map as long as it has subscribers. */
+/* A watch that several subscriptions share. It is in the map as long as it has subscribers. */
 struct shared {
     struct watches *in;
-    char *key;            /* "user path" */
-    char *spec_namespace; /* of the first that asked for it */
+    char *key;            /* "client user path" */
+    char *spec_namespace; /* of the first Spec that asked for it */
     LIST_HEAD(, runtime_subscription) subscribers;
     size_t n_subscribers;
     bool is_synced;
@@ -41,19 +41,18 @@ struct shared {
 };
 
 struct watches {
-    struct kube_client *client;
-    pthread_mutex_t lock;      /* of all; not held in callbacks, nor while a watch ends */
-    pthread_cond_t has_called; /* a callback returned */
+    pthread_mutex_t lock;      /* guards everything; not held in callbacks, nor while a watch ends
+                                */
+    pthread_cond_t has_called; /* signalled when a callback returned */
     struct strmap by_key;
 };
 
 /* ---- Lifetime ---- */
 
-struct watches *watches_new(struct kube_client *client)
+struct watches *watches_new(void)
 {
     struct watches *watches = NEW(struct watches);
 
-    watches->client = client;
     pthread_mutex_init(&watches->lock, NULL);
     pthread_cond_init(&watches->has_called, NULL);
     strmap_init(&watches->by_key);
@@ -92,8 +91,8 @@ static void shared_free(struct shared *shared)
 
 /* ---- Events ---- */
 
-/* Those of that name, or (NULL) all: each is kept from going away until it was called. With the
- * lock. */
+/* The subscriptions of that name, or (NULL) all. n_due keeps each of them until its callback has
+ * run. With the lock. */
 static struct runtime_subscription **take_due(struct shared *shared, const char *name,
                                               size_t *ret_count)
 {
@@ -140,7 +139,7 @@ static struct runtime_subscription **take_event(struct shared *shared, enum kube
         return NULL;
     default:
         shared->is_refused = false;
-        /* What the first list shows has not changed. */
+        /* The objects of the first list have not changed. */
         return shared->is_synced && name ? take_due(shared, name, ret_count) : NULL;
     }
 }
@@ -177,8 +176,8 @@ static bool is_full(const struct watches *watches, const char *spec_namespace)
     return watches->by_key.count >= MAX_WATCHES || count >= MAX_OF_NAMESPACE;
 }
 
-/* With the lock, which keeps events away until all is in place. */
-static int share(struct watches *watches, const char *key, const char *path,
+/* With the lock: events wait until the watch is complete. */
+static int share(struct watches *watches, const char *key, const struct kube_ref *ref,
                  const struct runtime_session *session, struct shared **ret, struct error *error)
 {
     struct shared *shared = NEW(struct shared);
@@ -187,8 +186,8 @@ static int share(struct watches *watches, const char *key, const char *path,
     *shared = (struct shared){
         .in = watches, .key = str_new(key), .spec_namespace = str_new(session->spec_namespace)};
     LIST_INIT(&shared->subscribers);
-    r = kube_watch_new(watches->client,
-                       &(struct kube_watch_config){.path = path,
+    r = kube_watch_new(session->cluster.client,
+                       &(struct kube_watch_config){.ref = *ref,
                                                    .metadata_only = true,
                                                    .impersonate = session->impersonate,
                                                    .for_tenant = true,
@@ -205,24 +204,28 @@ static int share(struct watches *watches, const char *key, const char *path,
 }
 
 /* With the lock. */
-static int join(struct watches *watches, const char *path, struct runtime_subscription *new,
-                struct error *error)
+static int join(struct watches *watches, const struct kube_ref *ref,
+                struct runtime_subscription *new, struct error *error)
 {
     const char *impersonate = new->session->impersonate;
-    _cleanup_free_ char *key = str_printf("%s %s", impersonate ? impersonate : "", path);
+    _cleanup_free_ char *path = kube_path(&(struct kube_request){.ref = *ref});
+    _cleanup_free_ char *key = str_printf("%p %s %s", (void *)new->session->cluster.client,
+                                          impersonate ? impersonate : "", path);
     struct shared *shared = strmap_get(&watches->by_key, key);
     int r = 0;
 
     if (!shared && is_full(watches, new->session->spec_namespace))
-        r = err_set(error, ERR_UNAVAILABLE, "TooManyWatches", "as much is watched as may be");
+        r = err_set(error, ERR_UNAVAILABLE, "TooManyWatches",
+                    "there are too many watches: the object is polled");
     else if (!shared)
-        r = share(watches, key, path, new->session, &shared, error);
+        r = share(watches, key, ref, new->session, &shared, error);
     else if (shared->is_refused)
-        r = err_set(error, ERR_FORBIDDEN, "AccessDenied", "it may not be watched");
+        r = err_set(error, ERR_FORBIDDEN, "AccessDenied",
+                    "the API server refuses the watch: the object is polled");
     if (r < 0)
         return r;
     new->shared = shared;
-    new->n_due = shared->is_synced; /* the call that says so is due */
+    new->n_due = shared->is_synced; /* its "active" callback is due */
     LIST_INSERT_HEAD(&shared->subscribers, new, all);
     shared->n_subscribers++;
     return 0;
@@ -241,20 +244,20 @@ int kube_subscribe(struct runtime_session *session, const struct runtime_target 
 {
     struct watches *watches = session->runtime->watches;
     struct runtime_subscription *new;
-    _cleanup_free_ char *path = NULL;
-    struct kube_place place;
+    struct kube_ref ref;
+    struct kube_ref collection;
     bool is_in_force;
     int r;
 
-    if (!kube_place_if_known(session, target_identity(target), &place))
-        return err_set(error, ERR_UNAVAILABLE, "KindNotKnown", "its kind was not read yet");
-    path =
-        kube_path(place.kind->group_version, place.namespace_name, place.kind->plural, NULL, NULL);
+    if (!kube_ref_if_known(session, target_identity(target), &ref))
+        return err_set(error, ERR_UNAVAILABLE, "KindNotKnown",
+                       "its kind is not in the discovery cache");
+    collection = (struct kube_ref){ref.kind, ref.namespace_name, NULL, NULL};
     new = NEW(struct runtime_subscription);
     *new = (struct runtime_subscription){
-        .session = session_ref(session), .name = str_new(place.name), .on_event = fn, .arg = arg};
+        .session = session_ref(session), .name = str_new(ref.name), .on_event = fn, .arg = arg};
     pthread_mutex_lock(&watches->lock);
-    r = join(watches, path, new, error);
+    r = join(watches, &collection, new, error);
     is_in_force = new->n_due;
     pthread_mutex_unlock(&watches->lock);
     if (r < 0) {
@@ -267,7 +270,8 @@ int kube_subscribe(struct runtime_session *session, const struct runtime_target 
     return 0;
 }
 
-/* With the lock. The watch, if nobody is left; to be freed without the lock. */
+/* With the lock. Returns the watch if this was its last subscription; the caller frees it without
+ * the lock. */
 static struct shared *leave(struct watches *watches, struct runtime_subscription *subscription)
 {
     struct shared *shared = subscription->shared;

@@ -329,8 +329,8 @@ class TestLife:
     def test_notes(self, chart):
         said = chart.install().stdout
         assert "--clusterrole=edit --serviceaccount=team-a:default" in said
-        assert "those of every other ServiceAccount of that\nnamespace" in said
-        assert "every object of them, stay when" in said
+        assert "those of all its\nother ServiceAccounts" in said
+        assert "all Specs and Releases, stay when" in said
         assert "\n\n\n" not in said.partition("NOTES:")[2]
 
     def test_two_releases_in_one_cluster(self, chart):

@@ -53,7 +53,7 @@ class TestFile:
                 continue
             if path[:1] == ("commonMetadata",):
                 continue
-            if "by default" not in node["description"].lower():
+            if "default: " not in node["description"].lower():
                 silent.append(path)
         assert silent == []
 
@@ -119,9 +119,9 @@ class TestServed:
     @pytest.mark.parametrize(
         "field, says",
         [
-            ("spec.spec.resources.dependsOn", "healthy, before this one is applied"),
-            ("spec.spec.interval", "10m by default"),
-            ("spec.spec.approval.approvedPlan", "waits again"),
+            ("spec.spec.resources.dependsOn", "healthy before this resource is applied"),
+            ("spec.spec.interval", "Default: 10m."),
+            ("spec.spec.approval.approvedPlan", "needs a new approval"),
             ("spec.status.policy.serviceAccountName", "acts as itself"),
             ("release.spec.operation", "changes nothing"),
             ("release.status.results.fields.from", "redacted"),

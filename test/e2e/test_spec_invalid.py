@@ -109,7 +109,7 @@ def test_a_service_account_without_rights(controlled, tenant):
     spec = Spec(controlled, tenant).apply([config_map("a", tenant)], serviceAccountName="weak")
     ready = spec.wait("False")
     assert ready["reason"] == "AccessDenied"
-    assert "kubectl create rolebinding" in ready["message"]
+    assert "kubectl create role kusion:" in ready["message"]
     assert f"--serviceaccount={tenant}:weak" in ready["message"]
     spec.wait_event("AccessDenied", type="Warning")
     assert made(controlled, tenant) == []

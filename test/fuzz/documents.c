@@ -22,6 +22,7 @@
 #include "engine/base/path.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/client/list.h"
+#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/pause.h"
 #include "test/fuzz/fuzz.h"
 
@@ -186,14 +187,15 @@ static int fault(const struct kube_request *request, bool *ret_lost)
         server.is_killed = true;
     *ret_lost = how == 'a' || how == 'K';
     if (how == 'l')
-        server.late = (struct late){str_new(request->method), str_new(request->path),
-                                    value_ref(request->body)};
+        server.late =
+            (struct late){str_new(request->method), kube_path(request), value_ref(request->body)};
     return *ret_lost;
 }
 
 int __wrap_kube_do(struct kube_client *client, const struct kube_request *request,
                    const struct value **ret, struct error *error)
 {
+    _cleanup_free_ char *path = kube_path(request);
     const struct value *answer = NULL;
     struct object *object;
     bool is_lost = false;
@@ -204,7 +206,7 @@ int __wrap_kube_do(struct kube_client *client, const struct kube_request *reques
         return unavailable(error);
     run_late();
     if (strcmp(request->method, "GET") == 0) {
-        object = find(request->path);
+        object = find(path);
         if (!object)
             return err_set(error, ERR_NOT_FOUND, NULL, "not there");
         if (ret)
@@ -213,7 +215,7 @@ int __wrap_kube_do(struct kube_client *client, const struct kube_request *reques
     }
     if (!fault(request, &is_lost))
         return unavailable(error);
-    r = run(request->method, request->path, request->body, &answer);
+    r = run(request->method, path, request->body, &answer);
     if (r == 0 && ret && !is_lost)
         *ret = value_ref(answer);
     value_unref(answer);
@@ -225,20 +227,20 @@ int __wrap_kube_do(struct kube_client *client, const struct kube_request *reques
 int __wrap_kube_list(struct kube_client *client, const struct kube_list *list,
                      char **ret_resource_version, struct error *error)
 {
-    const char *query = strchr(list->path, '?'), *head = strstr(list->path, "%3D");
-    size_t length = query ? (size_t)(query - list->path) : 0;
+    _cleanup_free_ char *path = kube_path(&(struct kube_request){.ref = list->ref});
+    const char *head = strchr(list->selector.labels, '=');
 
     (void)client;
     (void)ret_resource_version;
-    must(query && head);
+    must(head);
     if (server.is_killed)
         return unavailable(error);
     run_late();
     for (size_t i = 0; i < server.n_objects; i++)
-        if (server.objects[i].value && strncmp(server.objects[i].path, list->path, length) == 0 &&
+        if (server.objects[i].value && str_has_prefix(server.objects[i].path, path) &&
             str_equal(value_string(value_path(server.objects[i].value, "metadata", "labels",
                                               KUBE_DOCUMENT_LABEL, NULL)),
-                      head + 3))
+                      head + 1))
             must(list->on_item(list->arg, server.objects[i].value, error) == 0);
     return 0;
 }

@@ -8,8 +8,8 @@
 #include "engine/base/value_mark.h"
 #include "test/runtime/things.h"
 
-#define LOOK   20    /* ms between two looks whether a create may end */
-#define GRACE  10000 /* ms that an apply takes at most beside its delay */
+#define LOOK   20    /* ms between two checks whether a create may end */
+#define GRACE  10000 /* ms that an apply takes at most, beyond its delay */
 #define MICROS 1000
 
 struct cloud {
@@ -25,7 +25,7 @@ struct cloud_step {
     struct runtime_step base;
     const char *directory; /* the runtime's, which lives longer */
     char *name;
-    const struct value *thing; /* as it was when this was planned; NULL: none */
+    const struct value *thing; /* the thing as of the plan; NULL: none */
 };
 
 static const struct runtime_ops cloud_ops;
@@ -70,7 +70,7 @@ static const struct value *secretly(const struct value *taken)
     return secret;
 }
 
-/* What references see of a thing, and what State has of it. */
+/* The result of a thing: for references and State. */
 static const struct value *whole(const struct value *thing)
 {
     const struct value *all = mark_password(value_get(thing, "attributes"));
@@ -85,7 +85,7 @@ static const struct value *whole(const struct value *thing)
     return all;
 }
 
-/* As it will be; thing: the one that is updated, NULL: a new one. */
+/* The thing after the change. thing: the one to update; NULL: a new one. */
 static const struct value *planned(const struct value *thing, const struct value *attributes)
 {
     const struct value *all = mark_password(attributes);
@@ -132,7 +132,7 @@ static void close_session(struct runtime_session *session)
 
 /* ---- Looks ---- */
 
-/* The thing that a record's memory is of; absent is no error. *ret: a reference, or NULL. */
+/* Reads the thing that a record's memory names; it may be absent. *ret: a reference, or NULL. */
 static int find(const struct runtime_session *session, const struct record *prior,
                 const struct value **ret, struct error *error)
 {
@@ -303,7 +303,7 @@ static int write_thing(const struct cloud_step *step, const char *id,
     return r;
 }
 
-/* What became of it, unless the answer is lost. */
+/* Sets the outcome, unless the fault "lost" is set. */
 static int answer(const struct cloud_step *step, const char *verb, const struct value *thing,
                   struct runtime_outcome *ret, struct error *error)
 {

@@ -1,27 +1,27 @@
 /*
- * A second runtime, of the type "Cloud": for tests of the operator, in test builds alone
- * (KUSION_TEST_RUNTIME). It has all that Kubernetes has not, as clouds have it:
+ * A second runtime, of the type "Cloud", for tests of the operator. Only test builds have it
+ * (KUSION_TEST_RUNTIME). It has the traits of cloud APIs that Kubernetes does not have:
  *
- *   - A thing is found by an id that its creation gives, and that only State keeps, in the
- *     runtime's memory. Two creates make two things. Memory that comes back altered is an error.
- *   - `id`, `address`, `secret` and `revision` are known after apply alone. An update changes
- *     `revision`, a replacement all of them. `secret` is one, and so is the attribute `password`.
- *   - Another `fixed` makes a thing replaced, deleted first; another `swapped`, created first. All
- *     other attributes are updated in place.
- *   - A create blocks for its `delay` ("120s"), the file `hurry` ends that early. A call that was
- *     begun is not cancelled. A process that is killed meanwhile leaves a thing behind.
- *   - A thing that was not made to its end is tainted.
- *   - With something unknown in `extensions`, nothing can be planned: it is deferred.
+ *   - A create assigns an id to the thing, and the thing is found only by that id, which State
+ *     keeps in the runtime's memory. Two creates make two things. Altered memory is an error.
+ *   - `id`, `address`, `secret` and `revision` are known only after apply. An update changes
+ *     `revision`, a replacement all of them. `secret` and the attribute `password` are sensitive.
+ *   - A changed `fixed` replaces a thing, old one deleted first; a changed `swapped` replaces it, new
+ *     one created first. All other attributes are updated in place.
+ *   - A create blocks for its `delay` ("120s"); the file `hurry` ends that early. A call that has
+ *     begun is not cancelled. If the process is killed meanwhile, the thing is left behind.
+ *   - A thing whose creation did not complete is tainted.
+ *   - A resource with unknown values in `extensions` is deferred.
  *
  * Things live in a directory, which tests read and write:
  *
- *   things/<id>.json   one each: id, name, attributes, revision, status
- *   log                a line for each that was done: "begin db", "create db", "update db", "delete
- *                      db"; db is what follows the last colon of the resource's id
- *   faults/<name>      what goes wrong with a resource of that name: "refused" (nothing is sent),
+ *   things/<id>.json   one thing each: id, name, attributes, revision, status
+ *   log                a line for each call: "begin db", "create db", "update db", "delete db"; the
+ *                      name is the text after the last colon of the resource's id
+ *   faults/<name>      the fault of the resource of that name: "refused" (nothing is sent),
  *                      "partial" (a create fails with an object), "half" (an update changes only
- *                      `x` and fails), "lost" (it happens, and its answer is lost)
- *   hurry              creates do not take their time
+ *                      `x` and fails), "lost" (the call is made, and its answer is lost)
+ *   hurry              creates do not wait for their delay
  */
 #ifndef TEST_RUNTIME_CLOUD_H
 #define TEST_RUNTIME_CLOUD_H
@@ -31,9 +31,10 @@
 #define CLOUD_DIRECTORY "KUSION_TEST_CLOUD" /* the environment variable that names the directory \
                                              */
 
-struct connection; /* controller/connection.h: to the API server, which is not asked for anything */
+struct connection; /* controller/connection.h: the connection to the API server, which is not used
+                      */
 
-/* Where the environment names no directory, no session can be opened. */
+/* If the environment variable is not set, sessions cannot be opened. */
 struct runtime *cloud_runtime_new(const struct connection *connection);
 
 #endif

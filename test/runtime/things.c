@@ -106,7 +106,7 @@ void things_log(const char *directory, const char *verb, const char *name)
     int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, MODE_LOG);
 
     if (fd < 0 || write(fd, line, strlen(line)) < 0)
-        abort(); /* tests go by it */
+        abort(); /* tests rely on the log */
     close(fd);
 }
 

@@ -15,19 +15,19 @@
 /* Makes what the directory has to have. */
 int things_init(const char *directory, struct error *error);
 
-/* Another one at each call. */
+/* Returns a new id at each call. */
 int thing_new_id(char ret[THING_ID_SIZE], struct error *error);
 
 /* ERR_NOT_FOUND: there is none. */
 int thing_read(const char *directory, const char *id, const struct value **ret,
                struct error *error);
 int thing_write(const char *directory, const struct value *thing, struct error *error);
-/* It is no error if it is not there. */
+/* Returns 0 if the thing does not exist, too. */
 int thing_remove(const char *directory, const char *id, struct error *error);
 
 void things_log(const char *directory, const char *verb, const char *name);
 bool things_hurry(const char *directory);
-/* Whether that is what goes wrong with the resource of that name. */
+/* True if the resource of that name has this fault. */
 bool things_have_fault(const char *directory, const char *name, const char *fault);
 
 #endif

@@ -12,7 +12,9 @@
 #include "runtimes/io/random.h"
 #include "runtimes/kubernetes/client/api_error.h"
 #include "runtimes/kubernetes/client/identity.h"
+#include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/pause.h"
+#include "runtimes/kubernetes/client/trust.h"
 
 #define DEFAULT_TIMEOUT 60000 /* ms */
 #define BACKOFF_BASE    100
@@ -23,6 +25,7 @@ struct kube_client {
     struct http_client *control, *control_watches;
     struct http_loop *watch_loop, *control_watch_loop;
     struct kube_identity *identity;
+    struct kube_trust *trust;
     int (*guard)(void *arg, struct error *error);
     void *guard_arg;
     atomic_uint_fast64_t reads, dry_runs, writes, retries;
@@ -45,7 +48,7 @@ int kube_client_new(const struct kube_client_config *config, struct kube_client 
         .user_agent = config->user_agent,
         .http1 = config->http1,
     };
-    int rc;
+    int r;
 
     client->watch_loop = config->watches;
     client->control_watch_loop =
@@ -53,16 +56,17 @@ int kube_client_new(const struct kube_client_config *config, struct kube_client 
     client->guard = config->guard;
     client->guard_arg = config->guard_arg;
     client->identity = kube_identity_new(server, &system_clock);
-    rc = http_client_new(config->requests, &http, &client->requests, error);
-    if (rc == 0)
-        rc = http_client_new(config->watches, &http, &client->watches, error);
-    if (rc == 0)
-        rc = http_client_new(config->control ? config->control : config->requests, &http,
-                             &client->control, error);
-    if (rc == 0)
-        rc = http_client_new(client->control_watch_loop, &http, &client->control_watches, error);
-    if (rc < 0)
-        return rc;
+    client->trust = kube_trust_new(server, &system_clock);
+    r = http_client_new(config->requests, &http, &client->requests, error);
+    if (r == 0)
+        r = http_client_new(config->watches, &http, &client->watches, error);
+    if (r == 0)
+        r = http_client_new(config->control ? config->control : config->requests, &http,
+                            &client->control, error);
+    if (r == 0)
+        r = http_client_new(client->control_watch_loop, &http, &client->control_watches, error);
+    if (r < 0)
+        return r;
     *ret = TAKE(client);
     return 0;
 }
@@ -76,6 +80,7 @@ void kube_client_free(struct kube_client *client)
     http_client_free(client->control);
     http_client_free(client->control_watches);
     kube_identity_free(client->identity);
+    kube_trust_free(client->trust);
     free(client);
 }
 
@@ -102,6 +107,26 @@ struct http_loop *kube_client_watch_loop(struct kube_client *client, bool for_te
 static struct http_client *http_of(struct kube_client *client, const struct kube_request *request)
 {
     return request->impersonate || request->for_tenant ? client->requests : client->control;
+}
+
+/* ---- Whom we trust ---- */
+
+static void trust_ca(void *arg, const char *pem)
+{
+    struct kube_client *client = arg;
+
+    http_client_set_ca(client->requests, pem);
+    http_client_set_ca(client->watches, pem);
+    http_client_set_ca(client->control, pem);
+    http_client_set_ca(client->control_watches, pem);
+}
+
+bool kube_client_doubt_ca(struct kube_client *client, const struct error *failure, unsigned version)
+{
+    if (!str_equal(failure->reason, "TLSVerification"))
+        return false;
+    kube_trust_look(client->trust, true, trust_ca, client);
+    return kube_trust_version(client->trust) != version;
 }
 
 /* ---- Identity ---- */
@@ -133,13 +158,14 @@ int kube_client_identity(struct kube_client *client, const char *impersonate, ch
 {
     char *authorization = NULL, **headers;
     size_t count = 0;
-    int rc;
+    int r;
 
     if (impersonate && !is_header_value(impersonate))
         return err_set(error, ERR_INVALID, "InvalidUser", "that is no user to act for");
-    rc = kube_identity_header(client->identity, &authorization, error);
-    if (rc < 0)
-        return rc;
+    kube_trust_look(client->trust, false, trust_ca, client);
+    r = kube_identity_header(client->identity, &authorization, error);
+    if (r < 0)
+        return r;
     headers = NEW_ARRAY(char *, 2);
     if (authorization)
         headers[count++] = authorization;
@@ -157,14 +183,14 @@ struct exchange {
     struct kube_client *client;
     const struct kube_request *request;
     struct buf body;
-    char *name;           /* of the object that the path names, or NULL */
-    char *namespace_name; /* in which the path is, or NULL */
-    bool is_mutating;     /* by its method */
+    char *path;
+    bool is_mutating; /* by its method */
     bool is_dry_run;
     bool is_apply;
     bool is_repeatable;
     bool is_begun;      /* on_body was called */
     bool has_new_token; /* a 401 was answered with another token, once */
+    bool has_new_ca;    /* a server that could not be verified, with another CA, once */
     bool is_in_doubt;   /* an attempt may have been carried out */
     int64_t deadline;
 };
@@ -179,86 +205,6 @@ static bool is_one_of(const char *method, const char *const *methods)
     return false;
 }
 
-static bool asks_for_dry_run(const char *path)
-{
-    const char *query = strchr(path, '?');
-
-    while (query) {
-        size_t length = strcspn(++query, "&");
-
-        if (length == strlen("dryRun=All") && memcmp(query, "dryRun=All", length) == 0)
-            return true;
-        query = strchr(query, '&');
-    }
-    return false;
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-struct segment {
-    const char *text;
-    size_t length;
-};
-
-static bool segment_is(const struct segment *segment, const char *text)
-{
-    return segment->length == strlen(text) && memcmp(segment->text, text, segment->length) == 0;
-}
-
-static char *decode_segment(const struct segment *segment)
-{
-    _cleanup_buf_ struct buf decoded = BUF_INIT;
-    const char *text = segment->text;
-
-    for (size_t i = 0; i < segment->length; i++) {
-        int high = text[i] == '%' && i + 2 < segment->length ? hex_digit(text[i + 1]) : -1;
-        int low = high >= 0 ? hex_digit(text[i + 2]) : -1;
-
-        if (low >= 0) {
-            buf_add_char(&decoded, (char)(high * 16 + low));
-            i += 2;
-        } else {
-            buf_add_char(&decoded, text[i]);
-        }
-    }
-    return buf_take(&decoded);
-}
-
-/*
- * The object that a path names, NULL for a collection; *ret_namespace: the namespace that it is in,
- * left alone where it is in none:
- *   /api/v1[/namespaces/NS]/PLURAL[/NAME[/SUBRESOURCE]], /apis/G/V…
- * A Namespace itself is /api/v1/namespaces/NAME.
- */
-static char *name_in_path(const char *path, char **ret_namespace)
-{
-    struct segment segments[8];
-    size_t count = 0, at;
-
-    for (const char *next = path; *next == '/' && count < ARRAY_SIZE(segments); count++) {
-        segments[count].text = next + 1;
-        segments[count].length = strcspn(next + 1, "/?");
-        next = segments[count].text + segments[count].length;
-    }
-    if (count == 0)
-        return NULL;
-    at = segment_is(&segments[0], "apis") ? 3 : 2; /* where the plural is, or "namespaces" */
-    if (count > at + 2 && segment_is(&segments[at], "namespaces") &&
-        !(count == at + 3 &&
-          (segment_is(&segments[at + 2], "status") || segment_is(&segments[at + 2], "finalize")))) {
-        *ret_namespace = decode_segment(&segments[at + 1]);
-        at += 2;
-    }
-    return count > at + 1 ? decode_segment(&segments[at + 1]) : NULL;
-}
-
 static void exchange_init(struct exchange *exchange, struct kube_client *client,
                           const struct kube_request *request)
 {
@@ -270,9 +216,9 @@ static void exchange_init(struct exchange *exchange, struct kube_client *client,
     if (request->body)
         json_write(&exchange->body, request->body,
                    exchange->is_apply ? JSON_FOR_YAML : JSON_COMPACT);
-    exchange->name = name_in_path(request->path, &exchange->namespace_name);
+    exchange->path = kube_path(request);
     exchange->is_mutating = !is_one_of(request->method, reads);
-    exchange->is_dry_run = exchange->is_mutating && asks_for_dry_run(request->path);
+    exchange->is_dry_run = exchange->is_mutating && request->dry_run;
     exchange->is_repeatable = !exchange->is_mutating || exchange->is_dry_run || request->idempotent;
     exchange->deadline = system_clock.monotonic(&system_clock) + timeout;
 }
@@ -280,8 +226,7 @@ static void exchange_init(struct exchange *exchange, struct kube_client *client,
 static void exchange_done(struct exchange *exchange)
 {
     buf_done(&exchange->body);
-    free(exchange->name);
-    free(exchange->namespace_name);
+    free(exchange->path);
 }
 
 static int pass_body(void *arg, const char *data, size_t length, struct error *error)
@@ -343,7 +288,7 @@ static int attempt(struct exchange *exchange, int64_t timeout, struct http_respo
     const char *headers[4];
     struct http_request http = {
         .method = request->method,
-        .path = request->path,
+        .path = exchange->path,
         .headers = headers,
         .body = request->body ? exchange->body.data : NULL,
         .body_length = exchange->body.length,
@@ -355,10 +300,10 @@ static int attempt(struct exchange *exchange, int64_t timeout, struct http_respo
     };
     char **identity;
     size_t n_identity;
-    int rc = kube_client_identity(client, request->impersonate, &identity, &n_identity, error);
+    int r = kube_client_identity(client, request->impersonate, &identity, &n_identity, error);
 
-    if (rc < 0)
-        return rc;
+    if (r < 0)
+        return r;
     set_permit(exchange, &http);
     accept = str_printf("Accept: %s", request->accept ? request->accept : KUBE_JSON);
     headers[http.n_headers++] = accept;
@@ -369,25 +314,24 @@ static int attempt(struct exchange *exchange, int64_t timeout, struct http_respo
     }
     for (size_t i = 0; i < n_identity; i++)
         headers[http.n_headers++] = identity[i];
-    rc = http_do(http_of(client, request), &http, response, error);
-    if (rc == 0 || response->sent)
+    r = http_do(http_of(client, request), &http, response, error);
+    if (r == 0 || response->sent)
         count(exchange);
     free_headers(identity, n_identity);
-    return rc;
+    return r;
 }
 
 /* What an attempt without an answer means. */
 static enum verdict judge_failure(const struct exchange *exchange,
-                                  const struct http_response *response, int *rc,
-                                  struct error *error)
+                                  const struct http_response *response, int *r, struct error *error)
 {
-    if (*rc != ERR_UNAVAILABLE || exchange->is_begun)
+    if (*r != ERR_UNAVAILABLE || exchange->is_begun)
         return VERDICT_DONE;
     if (!response->sent || exchange->is_repeatable)
         return VERDICT_RETRY;
-    *rc = err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
-                  "%s: the connection broke before the answer: it may have been done or not",
-                  exchange->request->method);
+    *r = err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
+                 "%s: the connection broke before the answer: it may have been done or not",
+                 exchange->request->method);
     return VERDICT_DONE;
 }
 
@@ -395,93 +339,95 @@ static enum verdict judge_failure(const struct exchange *exchange,
 static int parse_answer(const struct http_response *response, const struct value **ret,
                         struct error *error)
 {
-    int rc;
+    int r;
 
     if (response->body.length == 0) {
         *ret = NULL;
         return 0;
     }
-    rc = json_read(response->body.data, response->body.length, ret, error);
-    if (rc == ERR_TOO_LARGE) {
+    r = json_read(response->body.data, response->body.length, ret, error);
+    if (r == ERR_TOO_LARGE) {
         err_wrap(error, "the API server's answer");
-        return rc;
+        return r;
     }
-    if (rc < 0)
+    if (r < 0)
         return err_set(error, ERR_UNAVAILABLE, "UnexpectedAnswer",
                        "the API server's answer is not JSON");
     return 0;
 }
 
-static bool is_object(const struct exchange *exchange, const char *name, const struct value *answer)
+/* The name of the object that the answer has to be; NULL: the answer is no object. */
+static const char *expected_name(const struct kube_request *request)
+{
+    if (request->path || !request->ref.kind->kind)
+        return NULL;
+    if (request->ref.name)
+        return request->ref.name;
+    return value_string(value_path(request->body, "metadata", "name", NULL));
+}
+
+static bool is_object(const struct kube_ref *ref, const char *name, const struct value *answer)
 {
     const struct value *metadata = value_get(answer, "metadata");
     const char *kind = value_get_string(answer, "kind");
     const char *uid = value_get_string(metadata, "uid");
-    const char *in = exchange->namespace_name;
+    const char *in = ref->namespace_name;
 
-    return (str_equal(kind, exchange->request->expect) ||
-            str_equal(kind, "PartialObjectMetadata")) &&
-           name && str_equal(value_get_string(metadata, "name"), name) &&
+    return (str_equal(kind, ref->kind->kind) || str_equal(kind, "PartialObjectMetadata")) &&
+           str_equal(value_get_string(metadata, "name"), name) &&
            (!in || str_equal(value_get_string(metadata, "namespace"), in)) && uid && *uid;
 }
 
 /* Of a deletion: an object without finalizers is answered with a Status that names it. */
-static bool is_deletion(const struct exchange *exchange, const struct value *answer)
+static bool is_deletion(const struct kube_request *request, const char *name,
+                        const struct value *answer)
 {
-    const char *name = value_get_string(value_get(answer, "details"), "name");
-
-    return str_equal(exchange->request->method, "DELETE") &&
+    return str_equal(request->method, "DELETE") &&
            str_equal(value_get_string(answer, "kind"), "Status") &&
-           str_equal(value_get_string(answer, "status"), "Success") && name &&
-           str_equal(name, exchange->name);
+           str_equal(value_get_string(answer, "status"), "Success") &&
+           str_equal(value_get_string(value_get(answer, "details"), "name"), name);
 }
 
 /* An answer of 200 may come from anything between us and the API server, and be of anything. */
-static int check_answer(const struct exchange *exchange, const struct value *answer,
-                        struct error *error)
+static int check_answer(const struct kube_request *request, const char *name,
+                        const struct value *answer, struct error *error)
 {
-    const struct kube_request *request = exchange->request;
-    const char *name = exchange->name;
-
-    if (!request->expect)
-        return 0;
-    if (!name)
-        name = value_string(value_path(request->body, "metadata", "name", NULL));
-    if (is_object(exchange, name, answer) || is_deletion(exchange, answer))
+    if (!name || is_object(&request->ref, name, answer) || is_deletion(request, name, answer))
         return 0;
     return err_set(error, ERR_UNAVAILABLE, "UnexpectedAnswer",
                    "%s: the answer is not the object that was asked for (%s %s)", request->method,
-                   request->expect, name ? name : "");
+                   request->ref.kind->kind, name);
 }
 
-static int read_answer(const struct exchange *exchange, const struct http_response *response,
+static int read_answer(const struct kube_request *request, const struct http_response *response,
                        const struct value **ret, struct error *error)
 {
     _cleanup_value_ const struct value *answer = NULL;
-    int rc;
+    const char *name = expected_name(request);
+    int r;
 
-    if (exchange->request->on_body || (!ret && !exchange->request->expect))
+    if (request->on_body || (!ret && !name))
         return 0;
-    rc = parse_answer(response, &answer, error);
-    if (rc >= 0)
-        rc = check_answer(exchange, answer, error);
-    if (rc >= 0 && ret)
+    r = parse_answer(response, &answer, error);
+    if (r >= 0)
+        r = check_answer(request, name, answer, error);
+    if (r >= 0 && ret)
         *ret = TAKE(answer);
-    return rc;
+    return r;
 }
 
-/* What an answer means; *rc and error are set by it. */
+/* What an answer means; *r and error are set by it. */
 static enum verdict judge_answer(struct exchange *exchange, const struct http_response *response,
-                                 const struct value **ret, int *rc, struct error *error)
+                                 const struct value **ret, int *r, struct error *error)
 {
     int status = response->status;
 
     if (status >= 200 && status < 300) {
-        *rc = read_answer(exchange, response, ret, error);
+        *r = read_answer(exchange->request, response, ret, error);
         return VERDICT_DONE;
     }
-    *rc = api_error_from_response(exchange->request->method, exchange->name, exchange->is_apply,
-                                  response, error);
+    *r = api_error_from_response(exchange->request->method, exchange->request->ref.name,
+                                 exchange->is_apply, response, error);
     if (status == 401 && !exchange->has_new_token &&
         kube_identity_rotates(exchange->client->identity)) {
         exchange->has_new_token = true;
@@ -490,14 +436,14 @@ static enum verdict judge_answer(struct exchange *exchange, const struct http_re
     }
     if (status == 429)
         return VERDICT_RETRY;
-    if (*rc == ERR_UNAVAILABLE && exchange->is_repeatable &&
+    if (*r == ERR_UNAVAILABLE && exchange->is_repeatable &&
         (status == 500 || status == 502 || status == 503 || status == 504))
         return VERDICT_RETRY;
     return VERDICT_DONE;
 }
 
 /* Waits before attempt n + 1; false: there is no time for another. */
-static bool wait_to_retry(const struct exchange *exchange, unsigned n, int64_t retry_after, int *rc,
+static bool wait_to_retry(const struct exchange *exchange, unsigned n, int64_t retry_after, int *r,
                           struct error *error)
 {
     struct cancel *cancel = cancel_of(exchange);
@@ -509,20 +455,20 @@ static bool wait_to_retry(const struct exchange *exchange, unsigned n, int64_t r
         return false;
     if (pause_for(delay, cancel))
         return true;
-    *rc = err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(cancel));
+    *r = err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(cancel));
     return false;
 }
 
-/* After an attempt. rc: what it came to. */
-static void note_doubt(struct exchange *exchange, const struct http_response *response, int rc)
+/* After an attempt. r: what it came to. */
+static void note_doubt(struct exchange *exchange, const struct http_response *response, int r)
 {
     int status = response->status;
 
     if (status / 100 == 2)
-        exchange->is_in_doubt = rc < 0; /* carried out, but what came of it cannot be read */
+        exchange->is_in_doubt = r < 0; /* carried out, but what came of it cannot be read */
     else if (!status)
         exchange->is_in_doubt = exchange->is_in_doubt || response->sent;
-    else if (rc == ERR_UNAVAILABLE && (status >= 500 || status == 408))
+    else if (r == ERR_UNAVAILABLE && (status >= 500 || status == 408))
         exchange->is_in_doubt = true;
 }
 
@@ -532,22 +478,27 @@ static int64_t time_left(const struct exchange *exchange)
 }
 
 static enum verdict try(struct exchange *exchange, int64_t left, struct http_response *response,
-                        const struct value **ret, int *rc, struct error *error)
+                        const struct value **ret, int *r, struct error *error)
 {
     int64_t began = system_clock.monotonic(&system_clock);
     bool is_to_complete = exchange->request->complete_once_sent;
     bool was_in_doubt = exchange->is_in_doubt;
+    unsigned ca = kube_trust_version(exchange->client->trust);
     enum verdict verdict;
 
-    *rc = attempt(exchange, is_to_complete && left < DEFAULT_TIMEOUT ? DEFAULT_TIMEOUT : left,
-                  response, error);
-    if (*rc < 0) {
+    *r = attempt(exchange, is_to_complete && left < DEFAULT_TIMEOUT ? DEFAULT_TIMEOUT : left,
+                 response, error);
+    if (*r < 0) {
         response->status = 0;
-        verdict = judge_failure(exchange, response, rc, error);
+        verdict = judge_failure(exchange, response, r, error);
+        if (!exchange->has_new_ca && kube_client_doubt_ca(exchange->client, error, ca)) {
+            exchange->has_new_ca = true;
+            verdict = VERDICT_RETRY_AT_ONCE;
+        }
     } else {
-        verdict = judge_answer(exchange, response, ret, rc, error);
+        verdict = judge_answer(exchange, response, ret, r, error);
     }
-    note_doubt(exchange, response, *rc);
+    note_doubt(exchange, response, *r);
     if (!was_in_doubt && is_beyond_cancel(exchange) && exchange->deadline < began + DEFAULT_TIMEOUT)
         exchange->deadline = began + DEFAULT_TIMEOUT;
     return verdict;
@@ -558,7 +509,7 @@ int kube_do(struct kube_client *client, const struct kube_request *request,
 {
     _cleanup_(exchange_done) struct exchange exchange;
     struct error why = {0};
-    int rc = 0;
+    int r = 0;
 
     exchange_init(&exchange, client, request);
     for (unsigned n = 0;; n++) {
@@ -567,27 +518,27 @@ int kube_do(struct kube_client *client, const struct kube_request *request,
         enum verdict verdict;
 
         if (left <= 0) {
-            rc = rc < 0 ? rc : err_set(&why, ERR_TIMEOUT, "Timeout", "no time left for a request");
+            r = r < 0 ? r : err_set(&why, ERR_TIMEOUT, "Timeout", "no time left for a request");
             break;
         }
-        verdict = try(&exchange, left, &response, ret, &rc, &why);
+        verdict = try(&exchange, left, &response, ret, &r, &why);
         if (verdict == VERDICT_DONE ||
             (verdict == VERDICT_RETRY &&
-             !wait_to_retry(&exchange, n, response.retry_after, &rc, &why)))
+             !wait_to_retry(&exchange, n, response.retry_after, &r, &why)))
             break;
         atomic_fetch_add(&client->retries, 1);
-        log_debug("a request is sent again", "method", request->method, "path", request->path,
+        log_debug("a request is sent again", "method", request->method, "path", exchange.path,
                   "reason", why.reason, "error", why.message, NULL);
     }
     if (request->ret_in_doubt)
         *request->ret_in_doubt = exchange.is_in_doubt;
-    return rc < 0 ? err_copy(error, &why) : 0;
+    return r < 0 ? err_copy(error, &why) : 0;
 }
 
-int kube_get(struct kube_client *client, const char *path, const char *kind, struct cancel *cancel,
+int kube_get(struct kube_client *client, struct kube_ref ref, struct cancel *cancel,
              const struct value **ret, struct error *error)
 {
-    struct kube_request request = {.method = "GET", .path = path, .expect = kind, .cancel = cancel};
+    struct kube_request request = {.method = "GET", .ref = ref, .cancel = cancel};
 
     return kube_do(client, &request, ret, error);
 }

@@ -9,7 +9,8 @@
  * are not 2xx become errors by api_error.h.
  *
  * Identity: the client's own (config.h; a token file is read again when it
- * changed, and after a 401), and on a user's behalf by impersonation.
+ * changed, and after a 401), and on a user's behalf by impersonation. The CA's
+ * file is read again, too, when the server cannot be verified any more (trust.h).
  *
  * Every mutating request passes the guard (leader election), or a permit of
  * its own, at the last moment before it is sent. Thread-safe.
@@ -26,6 +27,7 @@
 #include "engine/base/value.h"
 #include "runtimes/io/http.h"
 #include "runtimes/kubernetes/client/config.h"
+#include "runtimes/kubernetes/client/ref.h"
 
 struct kube_client;
 
@@ -58,17 +60,34 @@ DEFINE_CLEANUP(struct kube_client *, kube_client_free)
 #define KUBE_METADATA      "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 #define KUBE_METADATA_LIST "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
+/*
+ * What is zero is not asked for. Where ref names an object (or the body does, of a POST), the
+ * answer has to be that object: whole or its metadata, of that kind, with a uid; of a DELETE it
+ * may be a Status that names it. Anything else is ERR_UNAVAILABLE UnexpectedAnswer.
+ */
 struct kube_request {
     const char *method;
-    const char *path;         /* "/api/v1/namespaces/a/configmaps/b?…"; see path.h */
+    struct kube_ref ref; /* what it is for; of a POST: the collection */
+    /* Instead of ref, as it is sent: of what is no object ("/apis"). Of ref only the name counts
+     * then: a 404 has to name it. */
+    const char *path;
     const struct value *body; /* NULL: none */
     const char *content_type; /* NULL: application/json */
     const char *accept;       /* NULL: application/json */
-    /* The kind of the object that a 2xx answers with, whole or its metadata: the one that path (of
-     * a collection: body) names, with a uid. A DELETE may be answered with a Status that names it.
-     * Anything else is ERR_UNAVAILABLE UnexpectedAnswer. NULL: what is answered is not looked at.
-     */
-    const char *expect;
+
+    /* Of changes. */
+    bool dry_run;
+    bool force;                /* an apply takes fields that others have */
+    bool strict;               /* fields that the kind does not have are an error */
+    const char *field_manager;
+
+    /* Of collections. */
+    struct kube_selector selector;
+    unsigned limit;               /* items of a page */
+    const char *continue_token;   /* the page after the one that gave it */
+    unsigned watch_seconds;       /* it is a watch, that the server ends after so long */
+    const char *resource_version; /* a watch goes on from there; a read is of that, or newer */
+
     const char *impersonate;     /* a user name ("system:serviceaccount:ns:name"), or NULL */
     bool for_tenant;             /* on a tenant's behalf, though in our name: see the loops */
     bool idempotent;             /* may be sent again when its outcome is unknown */
@@ -95,8 +114,8 @@ struct kube_request {
 int kube_do(struct kube_client *client, const struct kube_request *request,
             const struct value **ret, struct error *error);
 
-/* GET of an object, for short. kind: as kube_request.expect. */
-int kube_get(struct kube_client *client, const char *path, const char *kind, struct cancel *cancel,
+/* GET of an object, for short. */
+int kube_get(struct kube_client *client, struct kube_ref ref, struct cancel *cancel,
              const struct value **ret, struct error *error);
 
 /* How many requests were sent since start, by verb class; for tests and metrics. */
@@ -114,5 +133,9 @@ int kube_client_identity(struct kube_client *client, const char *impersonate, ch
                          size_t *ret_count, struct error *error);
 /* After a 401: the token is read again. */
 void kube_client_forget_token(struct kube_client *client);
+/* After a failure: a CA that could not verify the server is read again. version: that was tried with;
+ * true: there is another one by now. */
+bool kube_client_doubt_ca(struct kube_client *client, const struct error *failure,
+                          unsigned version);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/base/hash.h"
+#include "engine/base/base64.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/value.h"
@@ -24,6 +24,7 @@ void kube_config_free(struct kube_config *config)
         return;
     free(config->server);
     free(config->ca_pem);
+    free(config->ca_file);
     free(config->cert_pem);
     secret_free(config->key_pem);
     secret_free(config->token);
@@ -86,9 +87,17 @@ static int named(const struct value *root, const char *list, const char *kind, c
 
 /* ---- Values that stand inside, or in a file beside ---- */
 
-static char *beside(const char *folder, const char *file)
+/* The path of a file that a field names. folder NULL: there are no files. */
+static int beside(const char *folder, const char *field, const char *file, char **ret,
+                  struct error *error)
 {
-    return file[0] == '/' ? str_new(file) : str_printf("%s/%s", folder, file);
+    if (!folder)
+        return err_set(error, ERR_UNSUPPORTED, "UnsupportedConfig",
+                       "%s names a file, which only a kubeconfig that is a file itself may do: "
+                       "put in what is in \"%s\"",
+                       field, file);
+    *ret = file[0] == '/' ? str_new(file) : str_printf("%s/%s", folder, file);
+    return 0;
 }
 
 /* Base64 over one or several lines, as kubectl takes it. */
@@ -105,13 +114,14 @@ static bool decode_lines(const char *data, struct buf *to)
     return is_base64 && strlen(to->data) == to->length;
 }
 
+/* ret_file (may be NULL): where it was read from, if it was a file. */
 static int pem_of(const struct value *object, const char *field, const char *folder, char **ret,
-                  struct error *error)
+                  char **ret_file, struct error *error)
 {
     _cleanup_free_ char *data_field = str_printf("%s-data", field), *path = NULL;
     _cleanup_buf_ struct buf decoded = BUF_INIT;
     const char *data = text_of(object, data_field), *file = text_of(object, field);
-    int rc;
+    int r;
 
     if (data) {
         if (!decode_lines(data, &decoded))
@@ -121,11 +131,15 @@ static int pem_of(const struct value *object, const char *field, const char *fol
     }
     if (!file)
         return 0;
-    path = beside(folder, file);
-    rc = file_read_text(path, ret, error);
-    if (rc < 0)
+    r = beside(folder, field, file, &path, error);
+    if (r < 0)
+        return r;
+    r = file_read_text(path, ret, error);
+    if (r < 0)
         err_wrap(error, "%s", field);
-    return rc;
+    else if (ret_file)
+        *ret_file = TAKE(path);
+    return r;
 }
 
 /* ---- Cluster ---- */
@@ -164,17 +178,18 @@ static int read_server(const struct value *cluster, struct kube_config *config, 
 static int read_cluster(const struct value *cluster, const char *folder, struct kube_config *config,
                         struct error *error)
 {
-    int rc;
+    int r;
 
     if (value_bool(value_get(cluster, "insecure-skip-tls-verify"), false))
         return unsupported(error, "insecure-skip-tls-verify",
                            "give the server's CA as certificate-authority-data");
-    rc = read_server(cluster, config, error);
-    if (rc < 0)
-        return rc;
+    r = read_server(cluster, config, error);
+    if (r < 0)
+        return r;
     config->tls_server_name = str_new(text_of(cluster, "tls-server-name"));
     config->proxy_url = str_new(text_of(cluster, "proxy-url"));
-    return pem_of(cluster, "certificate-authority", folder, &config->ca_pem, error);
+    return pem_of(cluster, "certificate-authority", folder, &config->ca_pem, &config->ca_file,
+                  error);
 }
 
 /* ---- User ---- */
@@ -211,24 +226,23 @@ static int read_user(const struct value *user, const char *folder, struct kube_c
                      struct error *error)
 {
     const char *token = text_of(user, "token"), *token_file = text_of(user, "tokenFile");
-    int rc = refuse_programs(user, error);
+    int r = refuse_programs(user, error);
 
-    if (rc < 0)
-        return rc;
-    rc = pem_of(user, "client-certificate", folder, &config->cert_pem, error);
-    if (rc < 0)
-        return rc;
-    rc = pem_of(user, "client-key", folder, &config->key_pem, error);
-    if (rc < 0)
-        return rc;
+    if (r < 0)
+        return r;
+    r = pem_of(user, "client-certificate", folder, &config->cert_pem, NULL, error);
+    if (r < 0)
+        return r;
+    r = pem_of(user, "client-key", folder, &config->key_pem, NULL, error);
+    if (r < 0)
+        return r;
     if (!config->cert_pem != !config->key_pem)
         return invalid(error, "client-certificate and client-key go together: %s is missing",
                        config->cert_pem ? "client-key" : "client-certificate");
     /* As in kubectl, the file wins: what stands inside was there before it rotated. */
     if (token_file)
-        config->token_file = beside(folder, token_file);
-    else
-        config->token = str_new(token);
+        return beside(folder, "tokenFile", token_file, &config->token_file, error);
+    config->token = str_new(token);
     return 0;
 }
 
@@ -240,7 +254,7 @@ static int read_config(const struct value *root, const char *context_name, const
     const struct value *context, *cluster, *user = NULL;
     const char *cluster_name, *user_name, *namespace_name;
     _cleanup_buf_ struct buf names = BUF_INIT;
-    int rc;
+    int r;
 
     if (!context_name)
         context_name = text_of(root, "current-context");
@@ -248,28 +262,28 @@ static int read_config(const struct value *root, const char *context_name, const
         add_names(&names, value_get(root, "contexts"));
         return invalid(error, "no current-context (contexts: %s)", names.data);
     }
-    rc = named(root, "contexts", "context", context_name, &context, error);
-    if (rc < 0)
-        return rc;
+    r = named(root, "contexts", "context", context_name, &context, error);
+    if (r < 0)
+        return r;
     cluster_name = text_of(context, "cluster");
     if (!cluster_name)
         return invalid(error, "context \"%s\" names no cluster", context_name);
-    rc = named(root, "clusters", "cluster", cluster_name, &cluster, error);
-    if (rc < 0)
-        return rc;
+    r = named(root, "clusters", "cluster", cluster_name, &cluster, error);
+    if (r < 0)
+        return r;
     user_name = text_of(context, "user");
-    if (user_name && (rc = named(root, "users", "user", user_name, &user, error)) < 0)
-        return rc;
+    if (user_name && (r = named(root, "users", "user", user_name, &user, error)) < 0)
+        return r;
 
-    rc = read_cluster(cluster, folder, config, error);
-    if (rc < 0) {
+    r = read_cluster(cluster, folder, config, error);
+    if (r < 0) {
         err_wrap(error, "cluster \"%s\"", cluster_name);
-        return rc;
+        return r;
     }
-    rc = read_user(user, folder, config, error);
-    if (rc < 0) {
+    r = read_user(user, folder, config, error);
+    if (r < 0) {
         err_wrap(error, "user \"%s\"", user_name ? user_name : "");
-        return rc;
+        return r;
     }
     namespace_name = text_of(context, "namespace");
     config->namespace_name = str_new(namespace_name ? namespace_name : "default");
@@ -304,26 +318,34 @@ static char *folder_of(const char *path)
     return str_new_n(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
+int kube_config_read(const char *text, size_t length, const char *folder, const char *context,
+                     struct kube_config **ret, struct error *error)
+{
+    _cleanup_(kube_config_free_p) struct kube_config *config = NEW(struct kube_config);
+    _cleanup_value_ const struct value *root = NULL;
+    int r = yaml_read(text, length, &root, error);
+
+    if (r == 0)
+        r = read_config(root, context, folder, config, error);
+    if (r < 0)
+        return r;
+    *ret = TAKE(config);
+    return 0;
+}
+
 int kube_config_load(const char *path, const char *context, struct kube_config **ret,
                      struct error *error)
 {
-    _cleanup_(kube_config_free_p) struct kube_config *config = NEW(struct kube_config);
     _cleanup_free_ char *chosen = path ? str_new(path) : default_path();
     _cleanup_free_ char *folder = folder_of(chosen), *text = NULL;
-    _cleanup_value_ const struct value *root = NULL;
-    int rc = file_read_text(chosen, &text, error);
+    int r = file_read_text(chosen, &text, error);
 
-    if (rc < 0) {
+    if (r < 0) {
         err_wrap(error, "kubeconfig");
-        return rc;
+        return r;
     }
-    rc = yaml_read(text, strlen(text), &root, error);
-    if (rc == 0)
-        rc = read_config(root, context, folder, config, error);
-    if (rc < 0) {
+    r = kube_config_read(text, strlen(text), folder, context, ret, error);
+    if (r < 0)
         err_wrap(error, "kubeconfig %s", chosen);
-        return rc;
-    }
-    *ret = TAKE(config);
-    return 0;
+    return r;
 }

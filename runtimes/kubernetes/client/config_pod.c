@@ -34,27 +34,27 @@ static int pod_server(char **ret, struct error *error)
 int kube_config_in_cluster(const char *folder, struct kube_config **ret, struct error *error)
 {
     _cleanup_(kube_config_free_p) struct kube_config *config = NEW(struct kube_config);
-    _cleanup_free_ char *ca_file = NULL, *namespace_file = NULL, *token = NULL;
-    int rc;
+    _cleanup_free_ char *namespace_file = NULL, *token = NULL;
+    int r;
 
     if (!folder)
         folder = POD_FOLDER;
-    rc = pod_server(&config->server, error);
-    if (rc < 0)
-        return rc;
+    r = pod_server(&config->server, error);
+    if (r < 0)
+        return r;
 
     config->token_file = in_folder(folder, "token");
-    rc = file_read_word(config->token_file, &token, error);
-    if (rc < 0) {
+    r = file_read_word(config->token_file, &token, error);
+    if (r < 0) {
         err_wrap(error, "the pod's ServiceAccount token");
-        return rc;
+        return r;
     }
 
-    ca_file = in_folder(folder, "ca.crt");
-    rc = file_read_text(ca_file, &config->ca_pem, error);
-    if (rc < 0) {
+    config->ca_file = in_folder(folder, "ca.crt");
+    r = file_read_text(config->ca_file, &config->ca_pem, error);
+    if (r < 0) {
         err_wrap(error, "the cluster's CA");
-        return rc;
+        return r;
     }
 
     namespace_file = in_folder(folder, "namespace");

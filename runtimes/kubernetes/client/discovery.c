@@ -6,7 +6,6 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
-#include "runtimes/kubernetes/client/path.h"
 
 #define REFRESH_AFTER 1000 /* ms: how old an answer may be that says no */
 
@@ -18,7 +17,9 @@ struct record {
 
 struct group {
     char *group_version;
-    pthread_mutex_t mutex; /* of all below; held while the server is asked */
+    unsigned n_users; /* calls that have it; with used_at under the discovery's lock */
+    int64_t used_at;
+    pthread_mutex_t asking_lock; /* of all below; held while the server is asked */
     pthread_mutex_t
         lock;            /* of changes of kinds and is_read, for what does not ask; not held then */
     struct strmap kinds; /* of struct kube_kind, by kind */
@@ -30,10 +31,10 @@ struct group {
 struct kube_discovery {
     struct kube_client *client;
     const struct clock_source *clock;
-    pthread_mutex_t mutex; /* of groups */
-    struct strmap groups;  /* which stay */
+    pthread_mutex_t lock; /* of groups */
+    struct strmap groups; /* those with records stay */
 
-    pthread_mutex_t list_mutex; /* of all below; held while the server is asked */
+    pthread_mutex_t list_lock; /* of all below; held while the server is asked */
     const struct value
         *list; /* of groups and their versions, as the server last gave it; NULL: not yet */
     int64_t list_read_at;
@@ -48,8 +49,8 @@ struct kube_discovery *kube_discovery_new(struct kube_client *client,
 
     discovery->client = client;
     discovery->clock = clock;
-    pthread_mutex_init(&discovery->mutex, NULL);
-    pthread_mutex_init(&discovery->list_mutex, NULL);
+    pthread_mutex_init(&discovery->lock, NULL);
+    pthread_mutex_init(&discovery->list_lock, NULL);
     strmap_init(&discovery->groups);
     return discovery;
 }
@@ -68,7 +69,7 @@ static void group_free(struct group *group)
         next = record->next;
         record_free(record);
     }
-    pthread_mutex_destroy(&group->mutex);
+    pthread_mutex_destroy(&group->asking_lock);
     pthread_mutex_destroy(&group->lock);
     free(group->group_version);
     free(group);
@@ -82,27 +83,78 @@ void kube_discovery_free(struct kube_discovery *discovery)
         group_free(e->value);
     strmap_done(&discovery->groups);
     value_unref(discovery->list);
-    pthread_mutex_destroy(&discovery->list_mutex);
-    pthread_mutex_destroy(&discovery->mutex);
+    pthread_mutex_destroy(&discovery->list_lock);
+    pthread_mutex_destroy(&discovery->lock);
     free(discovery);
 }
 
-static struct group *group_of(struct kube_discovery *discovery, const char *group_version)
+/* ---- The groups that are remembered ---- */
+
+/* Of those whose records nobody can have, the one that was asked for longest ago; or NULL. */
+static struct group *oldest_absent(const struct kube_discovery *discovery)
+{
+    struct group *oldest = NULL;
+
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&discovery->groups, e));) {
+        struct group *group = e->value;
+
+        if (!group->n_users && !group->records && (!oldest || group->used_at < oldest->used_at))
+            oldest = group;
+    }
+    return oldest;
+}
+
+static struct group *add_group(struct kube_discovery *discovery, const char *group_version)
+{
+    struct group *group = NEW(struct group), *gone = NULL;
+
+    if (discovery->groups.count >= KUBE_DISCOVERY_GROUPS)
+        gone = oldest_absent(discovery);
+    if (gone)
+        group_free(strmap_remove(&discovery->groups, gone->group_version));
+    group->group_version = str_new(group_version);
+    pthread_mutex_init(&group->asking_lock, NULL);
+    pthread_mutex_init(&group->lock, NULL);
+    strmap_init(&group->kinds);
+    strmap_put(&discovery->groups, group->group_version, group);
+    return group;
+}
+
+/* For a call, which gives it back. NULL: it is not remembered, and not to be made. */
+static struct group *take_group(struct kube_discovery *discovery, const char *group_version,
+                                bool is_made)
 {
     struct group *group;
 
-    pthread_mutex_lock(&discovery->mutex);
+    pthread_mutex_lock(&discovery->lock);
     group = strmap_get(&discovery->groups, group_version);
-    if (!group) {
-        group = NEW(struct group);
-        group->group_version = str_new(group_version);
-        pthread_mutex_init(&group->mutex, NULL);
-        pthread_mutex_init(&group->lock, NULL);
-        strmap_init(&group->kinds);
-        strmap_put(&discovery->groups, group->group_version, group);
+    if (!group && is_made)
+        group = add_group(discovery, group_version);
+    if (group) {
+        group->n_users++;
+        group->used_at = discovery->clock->monotonic(discovery->clock);
     }
-    pthread_mutex_unlock(&discovery->mutex);
+    pthread_mutex_unlock(&discovery->lock);
     return group;
+}
+
+static void give_back(struct kube_discovery *discovery, struct group *group)
+{
+    pthread_mutex_lock(&discovery->lock);
+    group->n_users--;
+    pthread_mutex_unlock(&discovery->lock);
+}
+
+static int ask(struct kube_discovery *discovery, struct kube_request request,
+               const struct kube_wait *wait, const struct value **ret, struct error *error)
+{
+    int r = kube_wait_left(wait, &request.timeout, error);
+
+    if (r < 0)
+        return r;
+    request.method = "GET";
+    request.cancel = wait->cancel;
+    return kube_do(discovery->client, &request, ret, error);
 }
 
 /* ---- Reading one group and version ---- */
@@ -179,13 +231,14 @@ static int take_resources(struct group *group, const struct value *answer, struc
 
 /* ---- The list of groups and versions ---- */
 
-static int read_list(struct kube_discovery *discovery, struct cancel *cancel, struct error *error)
+static int read_list(struct kube_discovery *discovery, const struct kube_wait *wait,
+                     struct error *error)
 {
     _cleanup_value_ const struct value *answer = NULL;
-    int rc = kube_get(discovery->client, "/apis", NULL, cancel, &answer, error);
+    int r = ask(discovery, (struct kube_request){.path = "/apis"}, wait, &answer, error);
 
-    if (rc < 0)
-        return rc;
+    if (r < 0)
+        return r;
     if (!str_equal(value_get_string(answer, "kind"), "APIGroupList") ||
         value_count(value_get(answer, "groups")) == 0)
         return err_set(error, ERR_INTERNAL, "UnexpectedAnswer",
@@ -196,19 +249,19 @@ static int read_list(struct kube_discovery *discovery, struct cancel *cancel, st
 }
 
 /* The list's groups, not older than so many ms. A reference. */
-static int get_list(struct kube_discovery *discovery, int64_t age, struct cancel *cancel,
+static int get_list(struct kube_discovery *discovery, int64_t age, const struct kube_wait *wait,
                     const struct value **ret, struct error *error)
 {
     int64_t now = discovery->clock->monotonic(discovery->clock);
-    int rc = 0;
+    int r = 0;
 
-    pthread_mutex_lock(&discovery->list_mutex);
+    pthread_mutex_lock(&discovery->list_lock);
     if (!discovery->list || now - discovery->list_read_at >= age)
-        rc = read_list(discovery, cancel, error);
-    if (rc >= 0)
+        r = read_list(discovery, wait, error);
+    if (r >= 0)
         *ret = value_ref(value_get(discovery->list, "groups"));
-    pthread_mutex_unlock(&discovery->list_mutex);
-    return rc;
+    pthread_mutex_unlock(&discovery->list_lock);
+    return r;
 }
 
 /*
@@ -216,12 +269,12 @@ static int get_list(struct kube_discovery *discovery, int64_t age, struct cancel
  * said by its own list of them. 0: it has none; else: unknown.
  */
 static int confirm_absence(struct kube_discovery *discovery, const struct group *group,
-                           struct cancel *cancel, struct error *error)
+                           const struct kube_wait *wait, struct error *error)
 {
     _cleanup_value_ const struct value *groups = NULL;
-    int rc = get_list(discovery, 0, cancel, &groups, error);
+    int r = get_list(discovery, 0, wait, &groups, error);
 
-    for (size_t i = 0; rc >= 0 && i < value_count(groups); i++) {
+    for (size_t i = 0; r >= 0 && i < value_count(groups); i++) {
         const struct value *versions = value_get(value_at(groups, i), "versions");
 
         for (size_t j = 0; j < value_count(versions); j++)
@@ -231,31 +284,31 @@ static int confirm_absence(struct kube_discovery *discovery, const struct group 
                                "the API server lists %s, but does not serve it yet",
                                group->group_version);
     }
-    return rc;
+    return r;
 }
 
-static int read_group(struct kube_discovery *discovery, struct group *group, struct cancel *cancel,
-                      struct error *error)
+static int read_group(struct kube_discovery *discovery, struct group *group,
+                      const struct kube_wait *wait, struct error *error)
 {
     _cleanup_value_ const struct value *answer = NULL;
-    _cleanup_free_ char *path = kube_path(group->group_version, NULL, NULL, NULL, NULL);
+    const struct kube_kind all = {.group_version = group->group_version};
     struct error why = {0};
-    int rc = kube_get(discovery->client, path, NULL, cancel, &answer, &why);
+    int r = ask(discovery, (struct kube_request){.ref = {.kind = &all}}, wait, &answer, &why);
 
-    if (rc == ERR_UNAVAILABLE && strcmp(why.reason, "NotServed") == 0 &&
+    if (r == ERR_UNAVAILABLE && strcmp(why.reason, "NotServed") == 0 &&
         strchr(group->group_version, '/')) {
-        rc = confirm_absence(discovery, group, cancel, error);
-        if (rc < 0)
-            return rc;
+        r = confirm_absence(discovery, group, wait, error);
+        if (r < 0)
+            return r;
         pthread_mutex_lock(&group->lock);
         clear_kinds(group);
         pthread_mutex_unlock(&group->lock);
-    } else if (rc < 0) {
+    } else if (r < 0) {
         return err_copy(error, &why);
     } else {
-        rc = take_resources(group, answer, error);
-        if (rc < 0)
-            return rc;
+        r = take_resources(group, answer, error);
+        if (r < 0)
+            return r;
     }
     set_read(group, true);
     group->read_at = discovery->clock->monotonic(discovery->clock);
@@ -265,17 +318,18 @@ static int read_group(struct kube_discovery *discovery, struct group *group, str
 /* ---- Questions ---- */
 
 static int find_in_group(struct kube_discovery *discovery, struct group *group, const char *kind,
-                         struct cancel *cancel, const struct kube_kind **ret, struct error *error)
+                         const struct kube_wait *wait, const struct kube_kind **ret,
+                         struct error *error)
 {
     const struct kube_kind *found = group->is_read ? strmap_get(&group->kinds, kind) : NULL;
     int64_t now = discovery->clock->monotonic(discovery->clock);
 
     if (!found && (!group->is_read || now - group->read_at >= REFRESH_AFTER)) {
-        int rc = read_group(discovery, group, cancel, error);
+        int r = read_group(discovery, group, wait, error);
 
-        if (rc < 0) {
+        if (r < 0) {
             err_wrap(error, "discovery of %s", group->group_version);
-            return rc;
+            return r;
         }
         found = strmap_get(&group->kinds, kind);
     }
@@ -287,16 +341,17 @@ static int find_in_group(struct kube_discovery *discovery, struct group *group, 
 }
 
 int kube_discovery_find(struct kube_discovery *discovery, const char *group_version,
-                        const char *kind, struct cancel *cancel, const struct kube_kind **ret,
-                        struct error *error)
+                        const char *kind, const struct kube_wait *wait,
+                        const struct kube_kind **ret, struct error *error)
 {
-    struct group *group = group_of(discovery, group_version);
-    int rc;
+    struct group *group = take_group(discovery, group_version, true);
+    int r;
 
-    pthread_mutex_lock(&group->mutex);
-    rc = find_in_group(discovery, group, kind, cancel, ret, error);
-    pthread_mutex_unlock(&group->mutex);
-    return rc;
+    pthread_mutex_lock(&group->asking_lock);
+    r = find_in_group(discovery, group, kind, wait, ret, error);
+    pthread_mutex_unlock(&group->asking_lock);
+    give_back(discovery, group);
+    return r;
 }
 
 static const struct value *versions_of(const struct value *groups, const char *name, size_t length)
@@ -311,29 +366,29 @@ static const struct value *versions_of(const struct value *groups, const char *n
 }
 
 int kube_discovery_find_any(struct kube_discovery *discovery, const char *group_version,
-                            const char *kind, struct cancel *cancel, const struct kube_kind **ret,
-                            struct error *error)
+                            const char *kind, const struct kube_wait *wait,
+                            const struct kube_kind **ret, struct error *error)
 {
     const char *slash = strchr(group_version, '/');
     _cleanup_value_ const struct value *groups = NULL;
     const struct value *versions;
     struct error absent = {0};
-    int rc = kube_discovery_find(discovery, group_version, kind, cancel, ret, &absent);
+    int r = kube_discovery_find(discovery, group_version, kind, wait, ret, &absent);
 
-    if (rc != ERR_NOT_FOUND || !slash)
-        return rc < 0 ? err_copy(error, &absent) : rc;
-    rc = get_list(discovery, REFRESH_AFTER, cancel, &groups, error);
-    if (rc < 0)
-        return rc;
+    if (r != ERR_NOT_FOUND || !slash)
+        return r < 0 ? err_copy(error, &absent) : r;
+    r = get_list(discovery, REFRESH_AFTER, wait, &groups, error);
+    if (r < 0)
+        return r;
     versions = versions_of(groups, group_version, (size_t)(slash - group_version));
     for (size_t i = 0; i < value_count(versions); i++) {
         const char *version = value_get_string(value_at(versions, i), "groupVersion");
 
         if (!version || strcmp(version, group_version) == 0)
             continue;
-        rc = kube_discovery_find(discovery, version, kind, cancel, ret, error);
-        if (rc != ERR_NOT_FOUND)
-            return rc;
+        r = kube_discovery_find(discovery, version, kind, wait, ret, error);
+        if (r != ERR_NOT_FOUND)
+            return r;
     }
     return err_copy(error, &absent);
 }
@@ -341,20 +396,26 @@ int kube_discovery_find_any(struct kube_discovery *discovery, const char *group_
 const struct kube_kind *kube_discovery_known(struct kube_discovery *discovery,
                                              const char *group_version, const char *kind)
 {
-    struct group *group = group_of(discovery, group_version);
+    struct group *group = take_group(discovery, group_version, false);
     const struct kube_kind *found;
 
+    if (!group)
+        return NULL;
     pthread_mutex_lock(&group->lock);
     found = group->is_read ? strmap_get(&group->kinds, kind) : NULL;
     pthread_mutex_unlock(&group->lock);
+    give_back(discovery, group);
     return found;
 }
 
 void kube_discovery_forget(struct kube_discovery *discovery, const char *group_version)
 {
-    struct group *group = group_of(discovery, group_version);
+    struct group *group = take_group(discovery, group_version, false);
 
-    pthread_mutex_lock(&group->mutex);
+    if (!group)
+        return;
+    pthread_mutex_lock(&group->asking_lock);
     set_read(group, false);
-    pthread_mutex_unlock(&group->mutex);
+    pthread_mutex_unlock(&group->asking_lock);
+    give_back(discovery, group);
 }

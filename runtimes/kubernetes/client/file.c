@@ -57,10 +57,10 @@ int file_read_word(const char *path, char **ret, struct error *error)
 {
     _cleanup_free_ char *text = NULL;
     const char *start, *end;
-    int rc = file_read_text(path, &text, error);
+    int r = file_read_text(path, &text, error);
 
-    if (rc < 0)
-        return rc;
+    if (r < 0)
+        return r;
     start = text;
     while (isspace((unsigned char)*start))
         start++;

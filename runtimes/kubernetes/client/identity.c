@@ -14,7 +14,7 @@ struct kube_identity {
     const struct clock_source *clock;
     char *token_file;
 
-    pthread_mutex_t mutex; /* of all below */
+    pthread_mutex_t lock; /* of all below */
     char *token;
     bool stale;
     struct stat seen; /* of the file that token was read from */
@@ -29,7 +29,7 @@ struct kube_identity *kube_identity_new(const struct kube_config *config,
     identity->clock = clock;
     identity->token_file = str_new(config->token_file);
     identity->token = config->token_file ? NULL : str_new(config->token);
-    pthread_mutex_init(&identity->mutex, NULL);
+    pthread_mutex_init(&identity->lock, NULL);
     return identity;
 }
 
@@ -47,7 +47,7 @@ void kube_identity_free(struct kube_identity *identity)
         return;
     set_token(identity, NULL);
     free(identity->token_file);
-    pthread_mutex_destroy(&identity->mutex);
+    pthread_mutex_destroy(&identity->lock);
     free(identity);
 }
 
@@ -76,13 +76,13 @@ static int reread(struct kube_identity *identity, struct error *error)
 {
     _cleanup_free_ char *token = NULL;
     struct stat now = {0};
-    int rc;
+    int r;
 
     if (stat(identity->token_file, &now) == 0 && is_fresh(identity, &now))
         return 0;
-    rc = file_read_word(identity->token_file, &token, error);
-    if (rc < 0)
-        return identity->token ? 0 : rc;
+    r = file_read_word(identity->token_file, &token, error);
+    if (r < 0)
+        return identity->token ? 0 : r;
     if (!is_token(token))
         return err_set(error, ERR_INVALID, "InvalidToken", "%s does not hold a token",
                        identity->token_file);
@@ -96,28 +96,28 @@ static int reread(struct kube_identity *identity, struct error *error)
 int kube_identity_header(struct kube_identity *identity, char **ret, struct error *error)
 {
     struct error why = {0};
-    int rc = 0;
+    int r = 0;
 
-    pthread_mutex_lock(&identity->mutex);
+    pthread_mutex_lock(&identity->lock);
     if (identity->token_file)
-        rc = reread(identity, &why);
-    if (rc == 0 && identity->token && !is_token(identity->token))
-        rc = err_set(&why, ERR_INVALID, "InvalidToken",
-                     "the token holds blanks or other "
-                     "characters that no token has");
-    if (rc == 0)
+        r = reread(identity, &why);
+    if (r == 0 && identity->token && !is_token(identity->token))
+        r = err_set(&why, ERR_INVALID, "InvalidToken",
+                    "the token holds blanks or other "
+                    "characters that no token has");
+    if (r == 0)
         *ret = identity->token ? str_printf("Authorization: Bearer %s", identity->token) : NULL;
-    pthread_mutex_unlock(&identity->mutex);
-    if (rc < 0)
+    pthread_mutex_unlock(&identity->lock);
+    if (r < 0)
         return err_set(error, ERR_UNAUTHENTICATED, "TokenUnreadable", "%s", why.message);
     return 0;
 }
 
 void kube_identity_forget(struct kube_identity *identity)
 {
-    pthread_mutex_lock(&identity->mutex);
+    pthread_mutex_lock(&identity->lock);
     identity->stale = true;
-    pthread_mutex_unlock(&identity->mutex);
+    pthread_mutex_unlock(&identity->lock);
 }
 
 bool kube_identity_rotates(const struct kube_identity *identity)

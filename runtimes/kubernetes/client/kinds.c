@@ -79,8 +79,8 @@ static int take_groups(struct reading *reading, const struct value *answer, stru
     return 0;
 }
 
-int kube_kinds_read(struct kube_client *client, struct cancel *cancel, struct kube_kinds *ret,
-                    struct error *error)
+int kube_kinds_read(struct kube_client *client, const struct kube_wait *wait,
+                    struct kube_kinds *ret, struct error *error)
 {
     static const char *const paths[] = {"/api", "/apis"};
     struct reading reading = {{0}, STRMAP_INIT};
@@ -89,9 +89,11 @@ int kube_kinds_read(struct kube_client *client, struct cancel *cancel, struct ku
     for (size_t i = 0; i < ARRAY_SIZE(paths) && r >= 0; i++) {
         _cleanup_value_ const struct value *answer = NULL;
         struct kube_request request = {
-            .method = "GET", .path = paths[i], .accept = AGGREGATED, .cancel = cancel};
+            .method = "GET", .path = paths[i], .accept = AGGREGATED, .cancel = wait->cancel};
 
-        r = kube_do(client, &request, &answer, error);
+        r = kube_wait_left(wait, &request.timeout, error);
+        if (r >= 0)
+            r = kube_do(client, &request, &answer, error);
         if (r >= 0)
             r = take_groups(&reading, answer, error);
     }

@@ -18,8 +18,8 @@ struct kube_kinds {
     struct arena arena;
 };
 
-int kube_kinds_read(struct kube_client *client, struct cancel *cancel, struct kube_kinds *ret,
-                    struct error *error);
+int kube_kinds_read(struct kube_client *client, const struct kube_wait *wait,
+                    struct kube_kinds *ret, struct error *error);
 void kube_kinds_done(struct kube_kinds *kinds);
 
 #endif

@@ -4,11 +4,9 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/client/path.h"
 
-#define GROUP_VERSION "coordination.k8s.io/v1"
-#define MAX_ROUNDS    3 /* read and write, when others write between */
-#define NEVER         INT64_MIN
+#define MAX_ROUNDS 3 /* read and write, when others write between */
+#define NEVER      INT64_MIN
 
 /* 2024-01-01, in seconds since 1970: leaseTransitions has 32 bits. */
 #define EPOCH_OF_EPOCHS 1704067200
@@ -18,7 +16,6 @@ struct lease {
     const struct clock_source *clock;
     char *namespace_name, *name, *identity;
     int64_t duration;
-    char *collection, *path;
 
     /* Of the thread that takes steps. */
     const struct value *ours; /* the object as we wrote it last; NULL: to be read */
@@ -27,7 +24,7 @@ struct lease {
 
     _Atomic int64_t held_until; /* monotonic; NEVER: not ours */
     _Atomic int64_t epoch;
-    pthread_mutex_t mutex; /* of holder */
+    pthread_mutex_t lock; /* of holder */
     char *holder;
 };
 
@@ -42,10 +39,8 @@ struct lease *lease_new(struct kube_client *client, const struct clock_source *c
     lease->name = str_new(config->name);
     lease->identity = str_new(config->identity);
     lease->duration = config->duration;
-    lease->collection = kube_path(GROUP_VERSION, config->namespace_name, "leases", NULL, NULL);
-    lease->path = kube_path(GROUP_VERSION, config->namespace_name, "leases", config->name, NULL);
     atomic_store(&lease->held_until, NEVER);
-    pthread_mutex_init(&lease->mutex, NULL);
+    pthread_mutex_init(&lease->lock, NULL);
     return lease;
 }
 
@@ -58,10 +53,8 @@ void lease_free(struct lease *lease)
     free(lease->namespace_name);
     free(lease->name);
     free(lease->identity);
-    free(lease->collection);
-    free(lease->path);
     free(lease->holder);
-    pthread_mutex_destroy(&lease->mutex);
+    pthread_mutex_destroy(&lease->lock);
     free(lease);
 }
 
@@ -101,10 +94,10 @@ static void observe(struct lease *lease, const struct value *object)
         lease->seen_at = now(lease);
     }
     atomic_store(&lease->epoch, transitions_of(object));
-    pthread_mutex_lock(&lease->mutex);
+    pthread_mutex_lock(&lease->lock);
     free(lease->holder);
     lease->holder = str_new(holder_of(object));
-    pthread_mutex_unlock(&lease->mutex);
+    pthread_mutex_unlock(&lease->lock);
 }
 
 static bool may_be_alive(const struct lease *lease, const struct value *object)
@@ -123,9 +116,9 @@ static const struct value *with_spec(const struct lease *lease, const struct val
 
     if (object)
         return value_with(object, "spec", spec);
-    return value_pack("{s:s, s:s, s:{s:s, s:s}, s:v}", "apiVersion", GROUP_VERSION, "kind", "Lease",
-                      "metadata", "name", lease->name, "namespace", lease->namespace_name, "spec",
-                      owned);
+    return value_pack("{s:s, s:s, s:{s:s, s:s}, s:v}", "apiVersion", kube_leases.group_version,
+                      "kind", "Lease", "metadata", "name", lease->name, "namespace",
+                      lease->namespace_name, "spec", owned);
 }
 
 /* A Lease that is made anew counts on from any before it, of which nothing may be left but the
@@ -173,20 +166,19 @@ static int lease_request(struct lease *lease, const char *method, const struct v
     bool is_create = strcmp(method, "POST") == 0;
     struct kube_request request = {
         .method = method,
-        .path = is_create ? lease->collection : lease->path,
+        .ref = {&kube_leases, lease->namespace_name, is_create ? NULL : lease->name, NULL},
         .body = body,
-        .expect = "Lease",
         /* A repeated write is refused by name or by resourceVersion, and then read. */
         .idempotent = true,
         .unguarded = true,
         .timeout = lease->duration / 3,
         .cancel = cancel,
     };
-    int rc = kube_do(lease->client, &request, ret, error);
+    int r = kube_do(lease->client, &request, ret, error);
 
-    if (rc < 0)
+    if (r < 0)
         err_wrap(error, "lease %s/%s", lease->namespace_name, lease->name);
-    return rc;
+    return r;
 }
 
 static void keep_ours(struct lease *lease, const struct value *object)
@@ -208,13 +200,13 @@ static int write_us(struct lease *lease, const struct value *object, struct canc
     _cleanup_value_ const struct value *body = held_by_us(lease, object), *written = NULL;
     int64_t start = now(lease);
     struct error why = {0};
-    int rc = lease_request(lease, object ? "PUT" : "POST", body, cancel, &written, &why);
+    int r = lease_request(lease, object ? "PUT" : "POST", body, cancel, &written, &why);
 
-    if (rc < 0)
+    if (r < 0)
         keep_ours(lease, NULL);
-    if (rc == ERR_EXISTS || rc == ERR_NOT_FOUND) /* made or deleted by another since it was read */
+    if (r == ERR_EXISTS || r == ERR_NOT_FOUND) /* made or deleted by another since it was read */
         return err_set(error, ERR_CONFLICT, "Conflict", "%s", why.message);
-    if (rc < 0)
+    if (r < 0)
         return err_copy(error, &why);
     observe(lease, written);
     keep_ours(lease, TAKE(written));
@@ -233,12 +225,12 @@ static int read_and_write(struct lease *lease, struct cancel *cancel, bool *ret_
                           struct error *error)
 {
     _cleanup_value_ const struct value *object = NULL;
-    int rc = lease_request(lease, "GET", NULL, cancel, &object, error);
+    int r = lease_request(lease, "GET", NULL, cancel, &object, error);
 
-    if (rc == ERR_NOT_FOUND)
+    if (r == ERR_NOT_FOUND)
         return write_us(lease, NULL, cancel, error);
-    if (rc < 0)
-        return rc;
+    if (r < 0)
+        return r;
     observe(lease, object);
     if (*holder_of(object) && !str_equal(holder_of(object), lease->identity) &&
         may_be_alive(lease, object)) {
@@ -273,13 +265,13 @@ int lease_acquire(struct lease *lease, struct cancel *cancel, struct error *erro
     _cleanup_value_ const struct value *ours = value_ref(lease->ours);
     struct error why = {0};
     bool is_held = false;
-    int rc = ERR_CONFLICT;
+    int r = ERR_CONFLICT;
 
     if (ours)
-        rc = write_us(lease, ours, cancel, &why);
-    for (unsigned n = 0; n < MAX_ROUNDS && rc == ERR_CONFLICT && !is_held; n++)
-        rc = read_and_write(lease, cancel, &is_held, &why);
-    return rc < 0 ? err_copy(error, &why) : 0;
+        r = write_us(lease, ours, cancel, &why);
+    for (unsigned n = 0; n < MAX_ROUNDS && r == ERR_CONFLICT && !is_held; n++)
+        r = read_and_write(lease, cancel, &is_held, &why);
+    return r < 0 ? err_copy(error, &why) : 0;
 }
 
 void lease_release(struct lease *lease)
@@ -311,8 +303,8 @@ char *lease_holder(struct lease *lease)
 {
     char *holder;
 
-    pthread_mutex_lock(&lease->mutex);
+    pthread_mutex_lock(&lease->lock);
     holder = str_new(lease->holder ? lease->holder : "");
-    pthread_mutex_unlock(&lease->mutex);
+    pthread_mutex_unlock(&lease->lock);
     return holder;
 }

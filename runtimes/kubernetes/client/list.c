@@ -15,45 +15,56 @@ static int add_to_page(void *arg, const char *data, size_t length, struct error 
     return list_page_add(arg, data, length, error);
 }
 
-static int get_page(struct kube_client *client, const struct kube_list *list, const char *path,
+/* Which page of a list. */
+struct slice {
+    unsigned limit;    /* 0: all in one */
+    const char *token; /* NULL: the first */
+};
+
+static int get_page(struct kube_client *client, const struct kube_list *list, struct slice slice,
                     struct list_page *page, struct error *error)
 {
     struct kube_request request = {
         .method = "GET",
-        .path = path,
+        .ref = list->ref,
+        .selector = list->selector,
+        .limit = slice.limit,
+        .continue_token = slice.token,
         .accept = list->metadata_only ? KUBE_METADATA_LIST : KUBE_JSON,
         .impersonate = list->impersonate,
         .for_tenant = list->for_tenant,
-        .timeout = list->timeout,
-        .cancel = list->cancel,
+        .cancel = list->wait.cancel,
         .on_body = add_to_page,
         .on_body_arg = page,
     };
-    int rc = kube_do(client, &request, NULL, error);
+    int r = kube_wait_left(&list->wait, &request.timeout, error);
 
-    return rc < 0 ? rc : list_page_end(page, error);
+    if (r >= 0)
+        r = kube_do(client, &request, NULL, error);
+    return r < 0 ? r : list_page_end(page, error);
 }
 
 /* A page that broke off after it began is asked for again here: kube_do() cannot take back
  * the items that were given. */
 static int get_whole_page(struct kube_client *client, const struct kube_list *list,
-                          const char *path, struct list_page *page, struct error *error)
+                          struct slice slice, struct list_page *page, struct error *error)
 {
     for (unsigned n = 0;; n++) {
         struct error why = {0};
         bool is_begun;
-        int rc;
+        int r;
 
         list_page_init(page, list->on_item, list->arg);
-        rc = get_page(client, list, path, page, &why);
+        r = get_page(client, list, slice, page, &why);
         is_begun = page->is_begun;
-        if (rc == 0)
+        if (r == 0)
             return 0;
         list_page_done(page);
-        if (rc != ERR_UNAVAILABLE || !is_begun || n + 1 == MAX_PAGE_ATTEMPTS)
+        if (r != ERR_UNAVAILABLE || !is_begun || n + 1 == MAX_PAGE_ATTEMPTS)
             return err_copy(error, &why);
-        if (!pause_for(backoff_delay(n, BACKOFF_BASE, BACKOFF_MAXIMUM), list->cancel))
-            return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(list->cancel));
+        if (!pause_for(backoff_delay(n, BACKOFF_BASE, BACKOFF_MAXIMUM), list->wait.cancel))
+            return err_set(error, ERR_CANCELLED, "Cancelled", "%s",
+                           cancel_reason(list->wait.cancel));
     }
 }
 
@@ -64,12 +75,11 @@ static int list_all(struct kube_client *client, const struct kube_list *list, un
     _cleanup_free_ char *token = NULL;
 
     for (;;) {
-        _cleanup_free_ char *path = list_page_path(list->path, limit, token);
         _cleanup_(list_page_done) struct list_page page = {0};
-        int rc = get_whole_page(client, list, path, &page, error);
+        int r = get_whole_page(client, list, (struct slice){limit, token}, &page, error);
 
-        if (rc < 0)
-            return rc;
+        if (r < 0)
+            return r;
         if (!page.next) {
             *ret_resource_version = TAKE(page.resource_version);
             return 0;
@@ -84,12 +94,12 @@ int kube_list(struct kube_client *client, const struct kube_list *list, char **r
 {
     _cleanup_free_ char *version = NULL;
     struct error why = {0};
-    int rc = ERR_GONE;
+    int r = ERR_GONE;
 
     /* What changes too fast for its pages is asked for in one, at last. */
-    for (unsigned n = 0; n < MAX_RESTARTS && rc == ERR_GONE; n++)
-        rc = list_all(client, list, n + 1 < MAX_RESTARTS ? KUBE_LIST_PAGE : 0, &version, &why);
-    if (rc < 0)
+    for (unsigned n = 0; n < MAX_RESTARTS && r == ERR_GONE; n++)
+        r = list_all(client, list, n + 1 < MAX_RESTARTS ? KUBE_LIST_PAGE : 0, &version, &why);
+    if (r < 0)
         return err_copy(error, &why);
     if (ret_resource_version)
         *ret_resource_version = TAKE(version);

@@ -8,16 +8,17 @@
 
 #include "engine/base/json.h"
 #include "runtimes/kubernetes/client/client.h"
+#include "runtimes/kubernetes/client/wait.h"
 
 #define KUBE_LIST_PAGE 500
 
 struct kube_list {
-    const char *path;        /* of the collection, with selectors if any */
+    struct kube_ref ref; /* the collection */
+    struct kube_selector selector;
     bool metadata_only;      /* items are PartialObjectMetadata */
     const char *impersonate; /* or NULL */
     bool for_tenant;         /* as of kube_request */
-    struct cancel *cancel;
-    int64_t timeout;        /* ms for each page; 0: 60 s */
+    struct kube_wait wait;   /* for all pages */
     json_on_value *on_item; /* on the request loop's thread: quick, no waiting */
     void *arg;
 };

@@ -1,30 +1,14 @@
 #include "runtimes/kubernetes/client/list_page.h"
 
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/client/path.h"
-
-char *list_page_path(const char *collection, unsigned limit, const char *token)
-{
-    _cleanup_buf_ struct buf path = BUF_INIT;
-    char number[16];
-
-    buf_add_str(&path, collection);
-    if (limit) {
-        snprintf(number, sizeof(number), "%u", limit);
-        kube_path_query(&path, "limit", number);
-    }
-    if (token)
-        kube_path_query(&path, "continue", token);
-    return buf_take(&path);
-}
 
 static int pass_item(void *arg, const struct value *item, struct error *error)
 {
     struct list_page *page = arg;
-    int rc = page->on_item(page->arg, item, error);
+    int r = page->on_item(page->arg, item, error);
 
-    page->is_refused = rc < 0;
-    return rc;
+    page->is_refused = r < 0;
+    return r;
 }
 
 static int take_metadata(void *arg, const struct value *rest, struct error *error)
@@ -60,13 +44,13 @@ void list_page_done(struct list_page *page)
 int list_page_add(struct list_page *page, const char *data, size_t length, struct error *error)
 {
     struct error why = {0};
-    int rc = json_stream_add(page->stream, data, length, &why);
+    int r = json_stream_add(page->stream, data, length, &why);
 
     page->is_begun = true;
-    if (rc == ERR_INVALID && !page->is_refused)
+    if (r == ERR_INVALID && !page->is_refused)
         return err_set(error, ERR_INTERNAL, "UnexpectedAnswer",
                        "the API server's list cannot be read: %s", why.message);
-    return rc < 0 ? err_copy(error, &why) : 0;
+    return r < 0 ? err_copy(error, &why) : 0;
 }
 
 int list_page_end(struct list_page *page, struct error *error)

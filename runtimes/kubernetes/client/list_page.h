@@ -1,6 +1,6 @@
 /*
- * One page of a list, as list.h and watch.h both read it: its path, and its
- * body as it arrives.
+ * The body of one page of a list as it arrives, as list.h and watch.h both
+ * read it.
  */
 #ifndef RUNTIMES_KUBERNETES_CLIENT_LIST_PAGE_H
 #define RUNTIMES_KUBERNETES_CLIENT_LIST_PAGE_H
@@ -18,9 +18,6 @@ struct list_page {
     char *resource_version; /* of the list; NULL until the end of the page */
     char *next;             /* continue token; NULL: the last page */
 };
-
-/* The request's path; free() it. limit: 0: none. token: NULL: the first page. */
-char *list_page_path(const char *collection, unsigned limit, const char *token);
 
 void list_page_init(struct list_page *page, json_on_value *on_item, void *arg);
 void list_page_done(struct list_page *page);

@@ -1,6 +1,9 @@
 #include "runtimes/kubernetes/client/path.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "engine/base/buf.h"
 
 static void add_encoded(struct buf *to, const char *text, size_t length)
 {
@@ -46,36 +49,82 @@ static void add_string(struct buf *to, const char *text)
     add_segment(to, text, strlen(text));
 }
 
-char *kube_path(const char *group_version, const char *namespace_name, const char *plural,
-                const char *name, const char *subresource)
+static void add_ref(struct buf *to, const struct kube_ref *ref)
 {
-    _cleanup_buf_ struct buf path = BUF_INIT;
-    const char *slash = strchr(group_version, '/');
+    const char *group_version = ref->kind->group_version, *slash = strchr(group_version, '/');
 
-    buf_add_str(&path, slash ? "/apis" : "/api");
+    buf_add_str(to, slash ? "/apis" : "/api");
     if (slash) {
-        add_segment(&path, group_version, (size_t)(slash - group_version));
-        add_string(&path, slash + 1);
+        add_segment(to, group_version, (size_t)(slash - group_version));
+        add_string(to, slash + 1);
     } else {
-        add_string(&path, group_version);
+        add_string(to, group_version);
     }
-    if (namespace_name) {
-        buf_add_str(&path, "/namespaces");
-        add_string(&path, namespace_name);
+    if (ref->namespace_name) {
+        buf_add_str(to, "/namespaces");
+        add_string(to, ref->namespace_name);
     }
-    if (plural)
-        add_string(&path, plural);
-    if (name)
-        add_string(&path, name);
-    if (subresource)
-        add_string(&path, subresource);
-    return buf_take(&path);
+    if (ref->kind->plural)
+        add_string(to, ref->kind->plural);
+    if (ref->name)
+        add_string(to, ref->name);
+    if (ref->subresource)
+        add_string(to, ref->subresource);
 }
 
-void kube_path_query(struct buf *path, const char *key, const char *value)
+/* ---- The query ---- */
+
+struct query {
+    struct buf *to;
+    char separator;
+};
+
+/* value NULL: it is not asked for. */
+static void add_param(struct query *query, const char *key, const char *value)
 {
-    buf_add_char(path, strchr(path->data, '?') ? '&' : '?');
-    add_encoded(path, key, strlen(key));
-    buf_add_char(path, '=');
-    add_encoded(path, value, strlen(value));
+    if (!value)
+        return;
+    buf_add_char(query->to, query->separator);
+    query->separator = '&';
+    buf_add_str(query->to, key);
+    buf_add_char(query->to, '=');
+    add_encoded(query->to, value, strlen(value));
+}
+
+static void add_flag(struct query *query, const char *key, const char *value, bool is_set)
+{
+    add_param(query, key, is_set ? value : NULL);
+}
+
+static void add_number(struct query *query, const char *key, unsigned number)
+{
+    char text[16];
+
+    snprintf(text, sizeof(text), "%u", number);
+    add_flag(query, key, text, number > 0);
+}
+
+char *kube_path(const struct kube_request *request)
+{
+    struct buf path = BUF_INIT;
+    struct query query = {&path, '?'};
+    bool is_watch = request->watch_seconds > 0;
+
+    if (request->path)
+        buf_add_str(&path, request->path);
+    else
+        add_ref(&path, &request->ref);
+    add_param(&query, "fieldManager", request->field_manager);
+    add_flag(&query, "fieldValidation", "Strict", request->strict);
+    add_flag(&query, "force", "true", request->force);
+    add_flag(&query, "dryRun", "All", request->dry_run);
+    add_param(&query, "fieldSelector", request->selector.fields);
+    add_param(&query, "labelSelector", request->selector.labels);
+    add_number(&query, "limit", request->limit);
+    add_param(&query, "continue", request->continue_token);
+    add_flag(&query, "watch", "1", is_watch);
+    add_flag(&query, "allowWatchBookmarks", "true", is_watch);
+    add_param(&query, "resourceVersion", request->resource_version);
+    add_number(&query, "timeoutSeconds", request->watch_seconds);
+    return buf_take(&path);
 }

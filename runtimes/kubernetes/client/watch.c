@@ -32,7 +32,9 @@
 
 struct kube_watch {
     struct kube_client *client;
-    char *path, *impersonate;
+    const struct kube_kind *kind;
+    char *namespace_name, *labels, *fields; /* of the collection; or NULL */
+    char *impersonate;
     bool for_tenant;
     bool metadata_only;
     void (*on_event)(void *arg, enum kube_watch_event event, const struct value *object,
@@ -41,7 +43,7 @@ struct kube_watch {
 
     /* The loop's thread against kube_watch_free(). What has ended cannot be freed by its own
      * callback, and goes when the one after it is followed by another. */
-    pthread_mutex_t mutex; /* of these */
+    pthread_mutex_t lock; /* of these */
     bool is_stopping;
     struct http_stream *stream, *ended_stream;
     struct http_timer *timer, *ended_timer;
@@ -54,7 +56,8 @@ struct kube_watch {
     char *token;   /* of the list's next page; NULL: the first */
     char *version; /* to watch from; NULL: to be listed */
     bool is_synced;
-    bool has_shown; /* the watch that runs has shown something */
+    bool has_failed; /* that was said, and nothing else since */
+    bool has_shown;  /* the watch that runs has shown something */
     int64_t started_at;
     unsigned failures; /* in a row */
 };
@@ -99,12 +102,12 @@ static int take_event(void *arg, const struct value *value, struct error *error)
 {
     struct kube_watch *watch = arg;
     struct watch_event event;
-    int rc = watch_event_read(value, &event, error);
+    int r = watch_event_read(value, &event, error);
 
-    if (rc >= 0 && event.type == WATCH_EVENT_UPSERT)
-        rc = take_object(watch, event.object, error);
-    if (rc < 0)
-        return rc;
+    if (r >= 0 && event.type == WATCH_EVENT_UPSERT)
+        r = take_object(watch, event.object, error);
+    if (r < 0)
+        return r;
     if (event.type == WATCH_EVENT_DELETED) {
         known_remove(&watch->known, event.object);
         give_deleted(watch, event.object);
@@ -113,6 +116,24 @@ static int take_event(void *arg, const struct value *value, struct error *error)
     watch->has_shown = true;
     watch->failures = 0;
     return 0;
+}
+
+/* An error was said: now it works. */
+static void say_it_works(struct kube_watch *watch)
+{
+    if (!watch->has_failed)
+        return;
+    watch->has_failed = false;
+    watch->on_event(watch->arg, KUBE_WATCH_WORKS, NULL, NULL);
+}
+
+/* A watch may be silent for minutes: that it was granted is enough. */
+static void on_status(void *arg, int status)
+{
+    struct kube_watch *watch = arg;
+
+    if (watch->events && status / 100 == 2)
+        say_it_works(watch);
 }
 
 static int on_body(void *arg, const char *data, size_t length, struct error *error)
@@ -126,20 +147,6 @@ static int on_body(void *arg, const char *data, size_t length, struct error *err
 
 /* ---- Requests ---- */
 
-static char *watch_path(const struct kube_watch *watch, unsigned seconds)
-{
-    _cleanup_buf_ struct buf path = BUF_INIT;
-    char number[16];
-
-    snprintf(number, sizeof(number), "%u", seconds);
-    buf_add_str(&path, watch->path);
-    kube_path_query(&path, "watch", "1");
-    kube_path_query(&path, "allowWatchBookmarks", "true");
-    kube_path_query(&path, "resourceVersion", watch->version);
-    kube_path_query(&path, "timeoutSeconds", number);
-    return buf_take(&path);
-}
-
 static const char *accept_header(const struct kube_watch *watch)
 {
     if (!watch->metadata_only)
@@ -147,8 +154,23 @@ static const char *accept_header(const struct kube_watch *watch)
     return watch->version ? "Accept: " KUBE_METADATA : "Accept: " KUBE_METADATA_LIST;
 }
 
-/* Makes ready for a list's page or a watch, as the state asks; the path and how long it may
- * be silent. */
+/* A list's page or a watch, as the state asks. */
+static char *next_path(const struct kube_watch *watch, unsigned watch_seconds)
+{
+    struct kube_request request = {.ref = {watch->kind, watch->namespace_name, NULL, NULL},
+                                   .selector = {watch->labels, watch->fields}};
+
+    if (watch->version) {
+        request.watch_seconds = watch_seconds;
+        request.resource_version = watch->version;
+    } else {
+        request.limit = KUBE_LIST_PAGE;
+        request.continue_token = watch->token;
+    }
+    return kube_path(&request);
+}
+
+/* Makes ready for the next request: its path, and how long it may be silent. */
 static char *begin(struct kube_watch *watch, int64_t *ret_silence)
 {
     unsigned seconds = WATCH_SECONDS + (unsigned)random_below(WATCH_SECONDS / 2 + 1);
@@ -158,26 +180,30 @@ static char *begin(struct kube_watch *watch, int64_t *ret_silence)
     if (watch->version) {
         watch->events = json_stream_new(take_event, watch);
         *ret_silence = (int64_t)seconds * 1000 + WATCH_SILENCE;
-        return watch_path(watch, seconds);
+        return next_path(watch, seconds);
     }
     if (!watch->token)
         known_begin_list(&watch->known);
     list_page_init(&watch->page, take_object, watch);
     *ret_silence = LIST_SILENCE;
-    return list_page_path(watch->path, KUBE_LIST_PAGE, watch->token);
+    return next_path(watch, 0);
 }
 
-/* Mutex held. */
+/* With the lock. */
 static int start_stream(struct kube_watch *watch, struct error *error)
 {
-    struct http_request request = {.method = "GET", .on_body = on_body, .on_body_arg = watch};
+    struct http_request request = {.method = "GET",
+                                   .on_body = on_body,
+                                   .on_body_arg = watch,
+                                   .on_status = on_status,
+                                   .on_status_arg = watch};
     const char *headers[4] = {accept_header(watch)};
     char **identity, *path;
     size_t n_identity;
-    int rc = kube_client_identity(watch->client, watch->impersonate, &identity, &n_identity, error);
+    int r = kube_client_identity(watch->client, watch->impersonate, &identity, &n_identity, error);
 
-    if (rc < 0)
-        return rc;
+    if (r < 0)
+        return r;
     path = begin(watch, &request.timeout);
     free(watch->request_path);
     watch->request_path = path;
@@ -189,12 +215,12 @@ static int start_stream(struct kube_watch *watch, struct error *error)
         headers[1 + i] = identity[i];
     http_stream_free(watch->ended_stream);
     watch->ended_stream = TAKE(watch->stream);
-    rc = http_stream_new(kube_client_watch_http(watch->client, watch->for_tenant), &request, on_end,
-                         watch, &watch->stream, error);
+    r = http_stream_new(kube_client_watch_http(watch->client, watch->for_tenant), &request, on_end,
+                        watch, &watch->stream, error);
     for (size_t i = 0; i < n_identity; i++)
         free(identity[i]);
     free(identity);
-    return rc;
+    return r;
 }
 
 static void on_timer(void *arg)
@@ -209,18 +235,19 @@ static void start_later(struct kube_watch *watch)
 
     if (watch->failures < MAX_FAILURES)
         watch->failures++;
-    pthread_mutex_lock(&watch->mutex);
+    pthread_mutex_lock(&watch->lock);
     if (!watch->is_stopping) {
         http_timer_free(watch->ended_timer);
         watch->ended_timer = TAKE(watch->timer);
         watch->timer = http_timer_new(kube_client_watch_loop(watch->client, watch->for_tenant),
                                       delay, on_timer, watch);
     }
-    pthread_mutex_unlock(&watch->mutex);
+    pthread_mutex_unlock(&watch->lock);
 }
 
 static void fail(struct kube_watch *watch, const struct error *why)
 {
+    watch->has_failed = true;
     watch->on_event(watch->arg, KUBE_WATCH_ERROR, NULL, why);
     start_later(watch);
 }
@@ -228,13 +255,13 @@ static void fail(struct kube_watch *watch, const struct error *why)
 static void start(struct kube_watch *watch)
 {
     struct error why = {0};
-    int rc = 0;
+    int r = 0;
 
-    pthread_mutex_lock(&watch->mutex);
+    pthread_mutex_lock(&watch->lock);
     if (!watch->is_stopping)
-        rc = start_stream(watch, &why);
-    pthread_mutex_unlock(&watch->mutex);
-    if (rc < 0)
+        r = start_stream(watch, &why);
+    pthread_mutex_unlock(&watch->lock);
+    if (r < 0)
         fail(watch, &why);
 }
 
@@ -261,6 +288,7 @@ static void page_ended(struct kube_watch *watch)
     list_page_done(&watch->page);
     if (watch->version) {
         known_end_list(&watch->known, give_deleted, watch);
+        say_it_works(watch);
         if (!watch->is_synced)
             watch->on_event(watch->arg, KUBE_WATCH_SYNCED, NULL, NULL);
         watch->is_synced = true;
@@ -305,7 +333,7 @@ static void on_end(void *arg, const struct http_response *response, const struct
     else if (response->status / 100 != 2)
         api_error_from_response("GET", NULL, false, response, &why);
     json_stream_free(TAKE(watch->events));
-    log_debug(was_watch ? "a watch ended" : "a list ended", "path", watch->path, "reason",
+    log_debug(was_watch ? "a watch ended" : "a list ended", "path", watch->request_path, "reason",
               why.code ? why.reason : NULL, "error", why.code ? why.message : NULL, NULL);
 
     if (why.code == ERR_CANCELLED) { /* the loop ends */
@@ -319,6 +347,7 @@ static void on_end(void *arg, const struct http_response *response, const struct
     list_page_done(&watch->page);
     if (why.code == ERR_UNAUTHENTICATED)
         kube_client_forget_token(watch->client);
+    kube_client_doubt_ca(watch->client, &why, 0);
     if (why.code == ERR_GONE) { /* a matter of course: nothing to report */
         list_again(watch);
         start_later(watch);
@@ -335,24 +364,27 @@ int kube_watch_new(struct kube_client *client, const struct kube_watch_config *c
                    struct kube_watch **ret, struct error *error)
 {
     struct kube_watch *watch = NEW(struct kube_watch);
-    int rc;
+    int r;
 
     watch->client = client;
-    watch->path = str_new(config->path);
+    watch->kind = config->ref.kind;
+    watch->namespace_name = str_new(config->ref.namespace_name);
+    watch->labels = str_new(config->selector.labels);
+    watch->fields = str_new(config->selector.fields);
     watch->impersonate = str_new(config->impersonate);
     watch->for_tenant = config->for_tenant || config->impersonate;
     watch->metadata_only = config->metadata_only;
     watch->on_event = config->on_event;
     watch->arg = config->arg;
-    pthread_mutex_init(&watch->mutex, NULL);
+    pthread_mutex_init(&watch->lock, NULL);
     known_init(&watch->known);
 
-    pthread_mutex_lock(&watch->mutex);
-    rc = start_stream(watch, error);
-    pthread_mutex_unlock(&watch->mutex);
-    if (rc < 0) {
+    pthread_mutex_lock(&watch->lock);
+    r = start_stream(watch, error);
+    pthread_mutex_unlock(&watch->lock);
+    if (r < 0) {
         kube_watch_free(watch);
-        return rc;
+        return r;
     }
     *ret = watch;
     return 0;
@@ -362,9 +394,9 @@ void kube_watch_free(struct kube_watch *watch)
 {
     if (!watch)
         return;
-    pthread_mutex_lock(&watch->mutex);
+    pthread_mutex_lock(&watch->lock);
     watch->is_stopping = true;
-    pthread_mutex_unlock(&watch->mutex);
+    pthread_mutex_unlock(&watch->lock);
     /* Nothing new is started now: each of these waits for its callback to return. */
     http_stream_free(watch->stream);
     http_timer_free(watch->timer);
@@ -374,11 +406,13 @@ void kube_watch_free(struct kube_watch *watch)
     list_page_done(&watch->page);
     json_stream_free(watch->events);
     known_done(&watch->known);
-    pthread_mutex_destroy(&watch->mutex);
+    pthread_mutex_destroy(&watch->lock);
     free(watch->request_path);
     free(watch->token);
     free(watch->version);
-    free(watch->path);
+    free(watch->namespace_name);
+    free(watch->labels);
+    free(watch->fields);
     free(watch->impersonate);
     free(watch);
 }

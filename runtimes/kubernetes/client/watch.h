@@ -21,10 +21,12 @@ enum kube_watch_event {
     KUBE_WATCH_DELETED, /* the last that was seen of the object: its metadata at least */
     KUBE_WATCH_SYNCED,  /* the first list is complete (object: NULL); once */
     KUBE_WATCH_ERROR,   /* failed, and will be tried again (object: NULL, error set) */
+    KUBE_WATCH_WORKS,   /* after errors: the server lists or watches again (object: NULL) */
 };
 
 struct kube_watch_config {
-    const char *path; /* of the collection, with selectors if any; copied */
+    struct kube_ref ref; /* the collection; copied, but for its kind */
+    struct kube_selector selector; /* copied */
     bool metadata_only;
     const char *impersonate; /* copied; or NULL */
     bool for_tenant;         /* as of kube_request */

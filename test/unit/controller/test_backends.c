@@ -30,9 +30,9 @@ static void opens_the_store_that_the_flag_names(void)
         int r;
 
         harness_start(&harness, NULL, 0, NULL);
-        connection.client = harness.client;
+        connection.cluster.client = harness.client;
         connection.state_namespace = state_namespace;
-        connection.discovery = kube_discovery_new(harness.client, NULL);
+        connection.cluster.discovery = kube_discovery_new(harness.client, NULL);
         r = backends_init(&backends, &connection, &error);
         EXPECT_INT(r, rows[i].type ? 0 : ERR_INVALID, rows[i].backend);
         EXPECT_STR(error.reason, rows[i].type ? "" : "InvalidFlag", rows[i].backend);
@@ -42,7 +42,7 @@ static void opens_the_store_that_the_flag_names(void)
                    rows[i].backend);
         EXPECT_STR(backends.runtimes[0]->ops->type, "Kubernetes", "a runtime");
         backends_done(&backends);
-        kube_discovery_free(connection.discovery);
+        kube_discovery_free(connection.cluster.discovery);
         harness_stop(&harness, false);
     }
 }

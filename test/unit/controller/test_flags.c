@@ -93,6 +93,7 @@ static const struct {
 } durations[] = {
     {"--drain-timeout", offsetof(struct flags, drain_timeout), 25000, "25s"},
     {"--max-timeout", offsetof(struct flags, max_timeout), 86400000, "24h"},
+    {"--blind-timeout", offsetof(struct flags, blind_timeout), 120000, "2m"},
 };
 
 static const struct {

@@ -1,6 +1,7 @@
 #include "controller/preflight.h"
 
 #include "engine/base/str.h"
+#include "runtimes/kubernetes/group.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"
 #include "test/unit/suite.h"
 
@@ -9,6 +10,8 @@
 #define STATUS(code, reason)                                               \
     "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"message\":\"so it is\"," \
     "\"reason\":\"" reason "\",\"code\":" #code "}"
+
+static const struct kube_ref specs = {.kind = &kube_specs};
 
 static void waits_for_an_answer(void)
 {
@@ -93,7 +96,7 @@ static void refuses_a_selector_that_the_api_server_does(void)
 
         step.expect = "GET " SPECS "&limit=1 ";
         harness_start(&harness, &step, 1, NULL);
-        EXPECT_INT(preflight_selector(harness.client, SPECS, "a===b", NULL, &error),
+        EXPECT_INT(preflight_selector(harness.client, specs, "a===b", NULL, &error),
                    rows[i].expected, rows[i].note);
         EXPECT_STR(error.message, rows[i].message, rows[i].note);
         harness_stop(&harness, true);
@@ -105,7 +108,7 @@ static void asks_nothing_without_a_selector(void)
     struct harness harness;
 
     harness_start(&harness, NULL, 0, NULL);
-    EXPECT_INT(preflight_selector(harness.client, SPECS, NULL, NULL, NULL), 0, "none");
+    EXPECT_INT(preflight_selector(harness.client, specs, NULL, NULL, NULL), 0, "none");
     harness_stop(&harness, true);
 }
 

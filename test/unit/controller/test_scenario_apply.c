@@ -1,4 +1,6 @@
 /* A Spec's life, by what is there at the end and how often it was written. */
+#include <unistd.h>
+
 #include "engine/base/str.h"
 #include "test/unit/controller/scene.h"
 
@@ -9,6 +11,7 @@ static void makes_what_is_new(void)
     struct scene scene = {0};
 
     scene_begin(&scene);
+    api_server_mark(scene.server);
     scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
     scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
     scene_expect_quiet(&scene);
@@ -17,6 +20,76 @@ static void makes_what_is_new(void)
     EXPECT_INT(api_server_size(scene.server, RELEASES), 1, "one Release");
     EXPECT_WRITES(&scene, "apply configmaps, apply specs, create configmaps, create releases, "
                           "update configmaps, update releases/status, update specs/status");
+    EXPECT_INT(api_server_count(scene.server, "get", "/apis/api.kusion.io/*"), 1, "the Spec alone");
+    EXPECT_INT(api_server_count(scene.server, "list", RELEASES), 0, "it has none");
+    EXPECT_INT(api_server_count(scene.server, "get", "/api/v1/*"), 3, "account, State and object");
+    scene_end(&scene);
+}
+
+/* There was another Spec of that name, or a Release that a person made has the name of the first.
+ */
+static void the_first_release_takes_no_name_that_is_taken(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    api_server_delete(scene.server, WEB);
+    scene_expect_gone(&scene, WEB);
+    scene_spec(&scene, "web", "", CONFIGMAP("b", "1"));
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    scene_expect_quiet(&scene);
+    EXPECT_DATA(&scene, "b", "1");
+    EXPECT_PHASE(&scene, "web", 1, "succeeded");
+    EXPECT_PHASE(&scene, "web", 2, "succeeded");
+    EXPECT_PHASE(&scene, "web", 3, "succeeded");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 3, "apply, destroy, apply");
+    scene_end(&scene);
+}
+
+/* The first Release is made unseen: killed then, the next process finds it, though Releases of an
+ * earlier Spec of the name are newer. */
+static void a_first_release_is_taken_up_again(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    api_server_delete(scene.server, WEB);
+    scene_expect_gone(&scene, WEB);
+    scene_expect_quiet(&scene);
+    api_server_delete(scene.server, RELEASES "/web-1");
+    api_server_mark(scene.server);
+    api_server_cut_after(scene.server, 4);
+    scene_spec(&scene, "web", "", CONFIGMAP("b", "1"));
+    scene_expect_cut(&scene);
+    scene_kill(&scene);
+    api_server_mend(scene.server);
+    scene_start(&scene);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    scene_expect_quiet(&scene);
+    EXPECT_PHASE(&scene, "web", 1, "succeeded");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 2, "an earlier destroy, and this apply");
+    scene_end(&scene);
+}
+
+/* What the watch brought is not there any more: another API server, or a Spec that was made anew.
+ */
+static void a_spec_that_cannot_be_read_as_it_came_is_read_as_it_is(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    api_server_rule(
+        scene.server,
+        &(struct api_rule){
+            .verb = "get", .path = WEB, .times = 1, .fault = API_ANSWER, .status = 410});
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_DATA(&scene, "a", "1");
+    EXPECT_INT(api_server_count(scene.server, "get", WEB), 2, "once more");
     scene_end(&scene);
 }
 
@@ -207,6 +280,32 @@ static void a_new_generation_ends_the_old_one(void)
     scene_end(&scene);
 }
 
+/* A call of the first generation takes so long that the second leaves its resource out, and lands
+ * while the second still waits for something: then that round is followed by another at once. */
+static void what_landed_meanwhile_is_looked_at_at_once(void)
+{
+    struct scene scene = {0};
+    unsigned rule;
+
+    scene_begin(&scene);
+    rule = api_server_rule(scene.server, &(struct api_rule){.verb = "apply",
+                                                            .path = CONFIGMAPS "/a",
+                                                            .times = 1,
+                                                            .fault = API_HOLD_AFTER});
+    scene_spec(&scene, "web", "\"retryInterval\":\"10m\",", CONFIGMAP("a", "1"));
+    EXPECT(api_server_wait_hits(scene.server, rule, 1), "it hangs");
+    sleep(6); /* longer than a plan waits for a call */
+    scene_spec(&scene, "web", "\"retryInterval\":\"10m\",",
+               CONFIGMAP("a", "2") "," DEPLOYMENT("slow", "1"));
+    scene_expect_there(&scene, DEPLOYMENTS "/slow");
+    api_server_release(scene.server, rule);
+    scene_expect_quiet(&scene);
+    scene_roll_out(&scene, "slow");
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_DATA(&scene, "a", "2");
+    scene_end(&scene);
+}
+
 /* What was sent when the newer generation came goes on by itself: the old Release names it. */
 static void the_old_one_names_the_calls_that_go_on(void)
 {
@@ -279,10 +378,13 @@ static void refuses_what_is_wrong(void)
     scene_end(&scene);
 }
 
-SUITE(scenario_apply, TEST(makes_what_is_new), TEST(a_look_at_what_is_well_writes_nothing),
-      TEST(changes_what_changed_alone), TEST(mends_what_others_changed),
-      TEST(prunes_what_left_the_spec), TEST(tries_again_what_failed),
-      TEST(makes_nothing_without_the_finalizer), TEST(does_nothing_while_suspended),
-      TEST(two_specs_do_not_share), TEST(a_new_generation_ends_the_old_one),
+SUITE(scenario_apply, TEST(makes_what_is_new), TEST(the_first_release_takes_no_name_that_is_taken),
+      TEST(a_first_release_is_taken_up_again),
+      TEST(a_spec_that_cannot_be_read_as_it_came_is_read_as_it_is),
+      TEST(a_look_at_what_is_well_writes_nothing), TEST(changes_what_changed_alone),
+      TEST(mends_what_others_changed), TEST(prunes_what_left_the_spec),
+      TEST(tries_again_what_failed), TEST(makes_nothing_without_the_finalizer),
+      TEST(does_nothing_while_suspended), TEST(two_specs_do_not_share),
+      TEST(a_new_generation_ends_the_old_one), TEST(what_landed_meanwhile_is_looked_at_at_once),
       TEST(the_old_one_names_the_calls_that_go_on), TEST(takes_over_what_it_lost_the_record_of),
       TEST(refuses_what_is_wrong))

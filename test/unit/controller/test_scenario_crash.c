@@ -12,7 +12,19 @@ struct change {
     const char *before; /* the Spec's resources; NULL: there is none */
     const char *after;  /* NULL: it is deleted */
     unsigned writes;    /* at least so many are to be killed after */
+    /* What Ready says. NULL: depends on when it was killed: an update that was not recorded yet
+     * counts as unchanged. */
+    const char *told;
 };
+
+static void expect_told(struct scene *scene, const char *told)
+{
+    _cleanup_value_ const struct value *web = api_server_get(scene->server, WEB);
+    const struct value *conditions = value_path(web, "status", "conditions", NULL);
+
+    /* Ready is the first. */
+    EXPECT_STR(value_get_string(value_at(conditions, 0), "message"), told, "told");
+}
 
 static void make_change(struct scene *scene, const struct change *change)
 {
@@ -41,6 +53,8 @@ static void expect_outcome(struct scene *scene, const struct change *change, con
     EXPECT_INT(api_server_size(scene->server, RELEASES), change->before ? 2 : 1,
                "one for each generation");
     EXPECT_PHASE(scene, "web", change->before ? 2 : 1, "succeeded");
+    if (change->told)
+        expect_told(scene, change->told);
     a = api_server_get(scene->server, CONFIGMAPS "/a");
     if (uid)
         EXPECT_STR(value_string(value_path(a, "metadata", "uid", NULL)), uid, "the same object");
@@ -79,10 +93,10 @@ static bool run_once(const struct change *change, unsigned n)
 static void survives_kills(void)
 {
     static const struct change changes[] = {
-        {"create", NULL, BOTH, 8},
-        {"update", BOTH, CONFIGMAP("a", "2") "," CONFIGMAP("b", "1"), 4},
-        {"prune", BOTH, CONFIGMAP("a", "1"), 4},
-        {"delete", BOTH, NULL, 4},
+        {"create", NULL, BOTH, 8, "revision 1: 2 created"},
+        {"update", BOTH, CONFIGMAP("a", "2") "," CONFIGMAP("b", "1"), 4, NULL},
+        {"prune", BOTH, CONFIGMAP("a", "1"), 4, NULL},
+        {"delete", BOTH, NULL, 4, NULL},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {

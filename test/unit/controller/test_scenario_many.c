@@ -1,4 +1,5 @@
 /* Several Specs, several processes, and what people ask of Releases. */
+#include "engine/base/buf.h"
 #include "engine/base/str.h"
 #include "test/unit/controller/scene.h"
 
@@ -54,6 +55,109 @@ static void waiting_costs_no_threads(void)
     EXPECT(threads_of(scene.pid) < before + MOST, "no thread for each");
     scene_end(&scene);
 }
+
+/* ---- Memory ---- */
+
+/* Makes a Spec of so many ConfigMaps, "NAME-0" and on. */
+static void make_large(struct scene *scene, const char *name, unsigned count)
+{
+    _cleanup_buf_ struct buf resources = BUF_INIT;
+
+    for (unsigned i = 0; i < count; i++)
+        buf_printf(&resources,
+                   "%s{\"id\":\"v1:ConfigMap:team:%s-%u\",\"type\":\"Kubernetes\",\"attributes\":{"
+                   "\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"%s-%u\","
+                   "\"namespace\":\"team\"}}}",
+                   i ? "," : "", name, i, name, i);
+    scene_spec(scene, name, "", resources.data);
+}
+
+/* How often the Spec of the object that is applied, say, is another than that of the one before. */
+static unsigned count_turns(struct scene *scene, const char *verb)
+{
+    _cleanup_free_ char *log = api_server_log(scene->server);
+    char last[64] = "", now[64], *rest = NULL;
+    size_t length = strlen(verb);
+    unsigned turns = 0;
+
+    for (char *line = strtok_r(log, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        if (strncmp(line, verb, length) != 0 ||
+            sscanf(line + length, " " CONFIGMAPS "/%63[a-z]-", now) != 1)
+            continue;
+        turns += !str_equal(last, now);
+        str_copy(last, sizeof(last), now);
+    }
+    return turns;
+}
+
+/* Each of them needs more than there is: they run one by one, the oldest first, and all of them do.
+ */
+static void operations_wait_for_memory(void)
+{
+    enum { SPECS_AT_ONCE = 20, OBJECTS = 30 };
+    struct scene scene = {.flags = "--operation-memory=1Ki"};
+
+    scene_begin(&scene);
+    for (unsigned i = 0; i < SPECS_AT_ONCE; i++) {
+        const char name[] = {'s', (char)('a' + i), '\0'};
+
+        make_large(&scene, name, OBJECTS);
+    }
+    for (unsigned i = 0; i < SPECS_AT_ONCE; i++) {
+        const char name[] = {'s', (char)('a' + i), '\0'};
+
+        scene_expect_ready(&scene, name, "True", "ReconciliationSucceeded");
+    }
+    EXPECT_INT(api_server_size(scene.server, CONFIGMAPS), SPECS_AT_ONCE * OBJECTS, "all of them");
+    EXPECT_INT(count_turns(&scene, "apply"), SPECS_AT_ONCE, "one by one");
+    scene_end(&scene);
+}
+
+/* The same of deletions, which have no Spec to be estimated by: State tells what they hold. There
+ * is room for one that waits for its objects to go. */
+static void deletions_wait_for_memory(void)
+{
+    enum { SPECS_AT_ONCE = 8, OBJECTS = 30 };
+    struct scene scene = {.flags = "--operation-memory=160Ki"};
+
+    scene_begin(&scene);
+    for (unsigned i = 0; i < SPECS_AT_ONCE; i++) {
+        const char name[] = {'s', (char)('a' + i), '\0'};
+
+        make_large(&scene, name, OBJECTS);
+        scene_expect_ready(&scene, name, "True", "ReconciliationSucceeded");
+    }
+    scene_expect_quiet(&scene);
+    api_server_mark(scene.server);
+    for (unsigned i = 0; i < SPECS_AT_ONCE; i++) {
+        _cleanup_free_ char *path = str_printf(SPECS "/s%c", 'a' + i);
+
+        api_server_delete(scene.server, path);
+    }
+    for (unsigned i = 0; i < SPECS_AT_ONCE; i++) {
+        _cleanup_free_ char *path = str_printf(SPECS "/s%c", 'a' + i);
+
+        scene_expect_gone(&scene, path);
+    }
+    EXPECT_INT(api_server_size(scene.server, CONFIGMAPS), 0, "none of them");
+    EXPECT_INT(count_turns(&scene, "delete"), SPECS_AT_ONCE, "one by one");
+    scene_end(&scene);
+}
+
+/* One that waits for the world gives way: it is evicted, and holds nobody up. */
+static void what_is_parked_keeps_no_room(void)
+{
+    struct scene scene = {.flags = "--operation-memory=1Ki"};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "slow", "", DEPLOYMENT("slow", "1"));
+    scene_expect_there(&scene, DEPLOYMENTS "/slow");
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    scene_end(&scene);
+}
+
+/* ---- Processes and people ---- */
 
 /* Waits until a Release is in that phase. */
 static const struct value *expect_phase(struct scene *scene, const char *path, const char *phase)
@@ -189,6 +293,7 @@ static void what_is_evicted_runs_out_of_time(void)
     scene_end(&scene);
 }
 
-SUITE(scenario_many, TEST(waiting_costs_no_threads), TEST(previews),
+SUITE(scenario_many, TEST(waiting_costs_no_threads), TEST(operations_wait_for_memory),
+      TEST(deletions_wait_for_memory), TEST(what_is_parked_keeps_no_room), TEST(previews),
       TEST(goes_on_without_its_release), TEST(ends_without_the_lease),
       TEST(what_is_evicted_goes_on), TEST(what_is_evicted_runs_out_of_time))

@@ -144,7 +144,7 @@ static int may_change(const struct memory_file *file, const struct store_call *c
                       struct error *error)
 {
     if (file->mode != STORE_WRITE)
-        return err_set(error, ERR_INVALID, NULL, "the document is open to be read only");
+        return err_set(error, ERR_INVALID, NULL, "the document is open for reading only");
     if (cancel_fired(call->cancel))
         return err_set(error, ERR_CANCELLED, NULL, "%s", cancel_reason(call->cancel));
     return permit_ask(call->permit, call->use, error);

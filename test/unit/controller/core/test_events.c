@@ -26,11 +26,11 @@ struct fixture {
 };
 
 static void wait_really(const struct clock_source *clock, pthread_cond_t *condition,
-                        pthread_mutex_t *mutex, int64_t until)
+                        pthread_mutex_t *lock, int64_t until)
 {
     (void)clock;
     (void)until;
-    system_clock.wait(&system_clock, condition, mutex, system_clock.monotonic(&system_clock) + 5);
+    system_clock.wait(&system_clock, condition, lock, system_clock.monotonic(&system_clock) + 5);
 }
 
 static void fixture_start(struct fixture *fixture, const struct fake_step *steps, size_t n_steps)

@@ -2,6 +2,7 @@
 
 #include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "runtimes/kubernetes/group.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"
 #include "test/unit/suite.h"
 
@@ -64,6 +65,8 @@ static void expect_sent(struct harness *harness, const struct row *row)
 
 static void changes_the_list_alone(void)
 {
+    static const struct kube_ref ref = {&kube_specs, "ns", "a", NULL};
+
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         const struct row *row = &rows[i];
         struct fake_step step = {.expect = row->adds ? "PATCH " PATH
@@ -79,9 +82,9 @@ static void changes_the_list_alone(void)
         harness_start(&harness, &step, row->sent ? 1 : 0, NULL);
         EXPECT_INT(json_read_str(row->metadata, &metadata, NULL), 0, row->note);
         if (row->adds)
-            rc = finalizer_add(harness.client, PATH, "Spec", &metadata, NULL, &error);
+            rc = finalizer_add(harness.client, &ref, &metadata, NULL, &error);
         else
-            rc = finalizer_remove(harness.client, PATH, "Spec", metadata, NULL, &error);
+            rc = finalizer_remove(harness.client, &ref, metadata, NULL, &error);
         EXPECT_INT(rc, row->expected, row->note);
         EXPECT_INT(error.code, row->expected, row->note);
         if (row->adds && str_equal(row->answer, ANSWER))

@@ -21,7 +21,7 @@
 
 struct changes {
     struct harness harness;
-    pthread_mutex_t mutex;
+    pthread_mutex_t lock;
     struct buf text;
 };
 
@@ -43,13 +43,13 @@ static void on_change(void *arg, const char *key, const struct informer_object *
 {
     struct changes *changes = arg;
 
-    pthread_mutex_lock(&changes->mutex);
+    pthread_mutex_lock(&changes->lock);
     buf_printf(&changes->text, "%s ", key);
     describe(&changes->text, old);
     buf_add_char(&changes->text, '>');
     describe(&changes->text, now);
     buf_add_char(&changes->text, ' ');
-    pthread_mutex_unlock(&changes->mutex);
+    pthread_mutex_unlock(&changes->lock);
 }
 
 static const struct row {
@@ -81,9 +81,9 @@ static bool has_ended(struct changes *changes)
 {
     bool result;
 
-    pthread_mutex_lock(&changes->mutex);
+    pthread_mutex_lock(&changes->lock);
     result = strstr(changes->text.data, "ns/end") != NULL;
-    pthread_mutex_unlock(&changes->mutex);
+    pthread_mutex_unlock(&changes->lock);
     return result;
 }
 
@@ -93,10 +93,11 @@ static void follow(const struct row *row)
     _cleanup_free_ char *events =
         str_printf("%s%s", row->events, EVENT("ADDED", OBJECT("end", "e", 1, "")));
     const struct fake_step steps[] = {
-        {.expect = "GET /c?limit=500 ", .status = 200, .body = list},
-        {.expect = "GET /c?watch=1&", .status = 200, .body = events, .end = FAKE_HOLD}};
-    struct changes changes = {.text = BUF_INIT, .mutex = PTHREAD_MUTEX_INITIALIZER};
-    struct informer_config config = {.path = "/c", .on_change = on_change, .arg = &changes};
+        {.expect = "GET /api/v1/c?limit=500 ", .status = 200, .body = list},
+        {.expect = "GET /api/v1/c?watch=1&", .status = 200, .body = events, .end = FAKE_HOLD}};
+    struct changes changes = {.text = BUF_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct informer_config config = {
+        .ref = {.kind = &harness_things}, .on_change = on_change, .arg = &changes};
     _cleanup_free_ char *expected = str_printf("%sns/end ->e.1 ", row->expected), *head = NULL;
     struct informer *informer;
 
@@ -123,8 +124,9 @@ static void tells_what_counts(void)
 static void is_not_synced_without_a_list(void)
 {
     static const struct fake_step step = {.status = 200, .body = "{", .end = FAKE_HOLD};
-    struct changes changes = {.text = BUF_INIT, .mutex = PTHREAD_MUTEX_INITIALIZER};
-    struct informer_config config = {.path = "/c", .on_change = on_change, .arg = &changes};
+    struct changes changes = {.text = BUF_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct informer_config config = {
+        .ref = {.kind = &harness_things}, .on_change = on_change, .arg = &changes};
     struct informer *informer;
 
     harness_start(&changes.harness, &step, 1, NULL);
@@ -156,9 +158,11 @@ static void tells_why_it_is_not_synced(void)
     for (size_t i = 0; i < ARRAY_SIZE(outages); i++) {
         struct fake_step step = {
             .status = outages[i].status, .body = outages[i].body, .repeat = true};
-        struct changes changes = {.text = BUF_INIT, .mutex = PTHREAD_MUTEX_INITIALIZER};
-        struct informer_config config = {
-            .path = "/c", .on_change = on_change, .arg = &changes, .absent = outages[i].absent};
+        struct changes changes = {.text = BUF_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+        struct informer_config config = {.ref = {.kind = &harness_things},
+                                         .on_change = on_change,
+                                         .arg = &changes,
+                                         .absent = outages[i].absent};
         _cleanup_buf_ struct buf why = BUF_INIT;
         struct informer *informer;
 

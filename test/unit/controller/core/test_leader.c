@@ -54,12 +54,12 @@ static void on_stopped(void *arg)
 
 /* Waits are real and short; what is measured is the test's to set. */
 static void short_wait(const struct clock_source *clock, pthread_cond_t *condition,
-                       pthread_mutex_t *mutex, int64_t until)
+                       pthread_mutex_t *lock, int64_t until)
 {
     (void)clock;
     (void)until;
     atomic_fetch_add(&waits, 1);
-    system_clock.wait(&system_clock, condition, mutex, system_clock.monotonic(&system_clock) + 2);
+    system_clock.wait(&system_clock, condition, lock, system_clock.monotonic(&system_clock) + 2);
 }
 
 static void fixture_start(struct fixture *fixture, const struct fake_step *steps, size_t n_steps)

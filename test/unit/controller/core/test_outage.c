@@ -11,6 +11,23 @@ static void expect(struct outage *outage, const char *what, const char *note)
     EXPECT_INT(outage_is(outage, NULL), what != NULL, note);
 }
 
+static void tells_how_long_it_lasts(void)
+{
+    struct error error = {.code = ERR_UNAVAILABLE, .reason = "Unavailable"};
+    struct outage outage;
+
+    outage_init(&outage, "nothing is known yet");
+    EXPECT_INT(outage_lasts(&outage, 500), 0, "nothing failed");
+    outage_goes_on(&outage, &error, 1000);
+    outage_goes_on(&outage, &error, 3000);
+    EXPECT_INT(outage_lasts(&outage, 3500), 2500, "since the first failure");
+    outage_ends(&outage);
+    EXPECT_INT(outage_lasts(&outage, 4000), 0, "over");
+    outage_goes_on(&outage, &error, 5000);
+    EXPECT_INT(outage_lasts(&outage, 5001), 1, "another");
+    outage_done(&outage);
+}
+
 static void lasts_until_it_ends(void)
 {
     struct outage outage;
@@ -61,4 +78,5 @@ static void is_logged_when_it_is_new_and_every_minute(void)
     outage_done(&outage);
 }
 
-SUITE(outage, TEST(lasts_until_it_ends), TEST(is_logged_when_it_is_new_and_every_minute))
+SUITE(outage, TEST(tells_how_long_it_lasts), TEST(lasts_until_it_ends),
+      TEST(is_logged_when_it_is_new_and_every_minute))

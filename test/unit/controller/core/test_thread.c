@@ -5,9 +5,9 @@
 #include "engine/base/cleanup.h"
 #include "test/unit/suite.h"
 
-/* It waits for the mutex, so that it is there to be looked at. */
+/* It waits for the lock, so that it is there to be looked at. */
 struct waiter {
-    pthread_mutex_t mutex;
+    pthread_mutex_t lock;
     bool ran;
 };
 
@@ -15,9 +15,9 @@ static void *run(void *arg)
 {
     struct waiter *waiter = arg;
 
-    pthread_mutex_lock(&waiter->mutex);
+    pthread_mutex_lock(&waiter->lock);
     waiter->ran = true;
-    pthread_mutex_unlock(&waiter->mutex);
+    pthread_mutex_unlock(&waiter->lock);
     return waiter;
 }
 
@@ -43,17 +43,17 @@ static void starts_a_thread_of_its_name_and_size(void)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        struct waiter waiter = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+        struct waiter waiter = {.lock = PTHREAD_MUTEX_INITIALIZER};
         char name[THREAD_NAME_SIZE] = "";
         void *returned = NULL;
         pthread_t thread;
 
-        pthread_mutex_lock(&waiter.mutex);
+        pthread_mutex_lock(&waiter.lock);
         thread = thread_start(rows[i].name, run, &waiter);
         pthread_getname_np(thread, name, sizeof(name));
         EXPECT_STR(name, rows[i].expected, "name");
         EXPECT_INT(stack_of(thread), THREAD_STACK_BYTES, rows[i].name);
-        pthread_mutex_unlock(&waiter.mutex);
+        pthread_mutex_unlock(&waiter.lock);
         pthread_join(thread, &returned);
         EXPECT(waiter.ran && returned == &waiter, rows[i].name);
     }

@@ -15,9 +15,9 @@ struct fixture {
 };
 
 static void never_wait(const struct clock_source *clock, pthread_cond_t *condition,
-                       pthread_mutex_t *mutex, int64_t until)
+                       pthread_mutex_t *lock, int64_t until)
 {
-    (void)clock, (void)condition, (void)mutex, (void)until;
+    (void)clock, (void)condition, (void)lock, (void)until;
     fprintf(stderr, "a key that should be ready is not\n");
     abort();
 }

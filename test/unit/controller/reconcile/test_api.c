@@ -2,6 +2,7 @@
 
 #include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "runtimes/kubernetes/client/path.h"
 #include "test/unit/controller/reconcile/scene.h"
 #include "test/unit/suite.h"
 
@@ -31,17 +32,23 @@ static void takes_keys_apart(void)
 
 static void knows_where_its_kinds_are(void)
 {
-    static const struct spec_key web = {"team", "web"}, web_1 = {"team", "web-1"},
-                                 all = {"team", NULL};
-    _cleanup_free_ char *spec = api_spec_path(&web, NULL);
-    _cleanup_free_ char *status = api_spec_path(&web, "status");
-    _cleanup_free_ char *releases = api_release_path(&all, NULL);
-    _cleanup_free_ char *release = api_release_path(&web_1, NULL);
+    static const struct spec_key web = {"team", "web"}, web_1 = {"team", "web-1"};
+    static const struct {
+        struct kube_ref (*of)(const struct spec_key *key, const char *subresource);
+        const struct spec_key *key;
+        const char *subresource, *path;
+    } rows[] = {
+        {api_spec_ref, &web, NULL, SPEC},
+        {api_spec_ref, &web, "status", SPEC "/status"},
+        {api_release_ref, &web_1, NULL, "/apis/api.kusion.io/v1/namespaces/team/releases/web-1"},
+    };
 
-    EXPECT_STR(spec, SPEC, "a Spec");
-    EXPECT_STR(status, SPEC "/status", "its status");
-    EXPECT_STR(releases, "/apis/api.kusion.io/v1/namespaces/team/releases", "Releases");
-    EXPECT_STR(release, "/apis/api.kusion.io/v1/namespaces/team/releases/web-1", "a Release");
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct kube_request request = {.ref = rows[i].of(rows[i].key, rows[i].subresource)};
+        _cleanup_free_ char *path = kube_path(&request);
+
+        EXPECT_STR(path, rows[i].path, rows[i].path);
+    }
 }
 
 static void knows_what_is_being_deleted(void)
@@ -117,7 +124,7 @@ static int put_status(struct scene *scene, const struct value **metadata)
     _cleanup_value_ const struct value *status = scene_value("{\"a\":1}");
 
     struct api_status write = {
-        .path = SPEC "/status", .kind = "Spec", .status = status, .is_final = is_final};
+        .ref = {&kube_specs, "team", "web", "status"}, .status = status, .is_final = is_final};
 
     value_assign(metadata, value_get(object, "metadata"));
     return api_put_status(&scene->context, &write, metadata, &scene->error);

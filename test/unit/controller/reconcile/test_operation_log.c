@@ -146,12 +146,25 @@ static void begins_a_retry_quietly(void)
     fixture_stop(&fixture);
 }
 
+static void counts_evictions_apart(void)
+{
+    struct fixture fixture;
+
+    fixture_start(&fixture, RELEASE_APPLY);
+    operation_log_eviction(&fixture.run);
+    expect_line("info", "operation evicted\"," APPLY, "evicted");
+    expect_metric(&fixture, "kusion_operation_evictions_total{operation=\"apply\"} 1\n");
+    EXPECT(!fixture.run.log.is_ended, "it goes on");
+    fixture_stop(&fixture);
+}
+
 static void counts_nothing_without_metrics(void)
 {
     struct fixture fixture;
 
     fixture_start(&fixture, RELEASE_APPLY);
     fixture.context.metrics = NULL;
+    operation_log_eviction(&fixture.run);
     operation_log_success(&fixture.run, "");
     fixture_stop(&fixture);
 }
@@ -168,4 +181,5 @@ static void knows_the_reasons_that_it_counts_by(void)
 
 SUITE(operation_log, TEST(tells_of_both_ends),
       TEST(tells_of_a_failure_at_the_level_that_it_deserves), TEST(begins_a_retry_quietly),
-      TEST(counts_nothing_without_metrics), TEST(knows_the_reasons_that_it_counts_by))
+      TEST(counts_evictions_apart), TEST(counts_nothing_without_metrics),
+      TEST(knows_the_reasons_that_it_counts_by))

@@ -143,12 +143,12 @@ static const struct {
     struct object_version now;
     bool is_outdated;
 } tellings[] = {
-    {"as it was read", {"u", 3, false}, false},
-    {"as it was before that", {"u", 2, false}, false},
-    {"a newer generation", {"u", 4, false}, true},
-    {"it is being deleted", {"u", 3, true}, true},
-    {"it is gone", {NULL, 0, false}, true},
-    {"another of its name", {"v", 1, false}, true},
+    {"as it was read", {"u", 3, false, NULL}, false},
+    {"as it was before that", {"u", 2, false, NULL}, false},
+    {"a newer generation", {"u", 4, false, NULL}, true},
+    {"it is being deleted", {"u", 3, true, NULL}, true},
+    {"it is gone", {NULL, 0, false, NULL}, true},
+    {"another of its name", {"v", 1, false, NULL}, true},
 };
 
 static void what_is_superseded_is_cancelled_at_once(void)
@@ -177,7 +177,7 @@ static void what_is_superseded_is_cancelled_at_once(void)
  * for which the change has put the key into the queue, finds it. */
 static void what_comes_while_it_is_begun_is_not_lost(void)
 {
-    struct object_version newer = {"u", 4, false};
+    struct object_version newer = {"u", 4, false, NULL};
     struct fixture fixture;
     struct attempt *attempt;
 
@@ -198,7 +198,7 @@ static void what_comes_while_it_is_begun_is_not_lost(void)
 
 static void remembers_that_it_was_asked_for(void)
 {
-    struct object_version same = {"u", 3, false};
+    struct object_version same = {"u", 3, false, NULL};
     struct fixture fixture;
     struct attempt *attempt;
 
@@ -269,7 +269,35 @@ static void previews_are_bounded(void)
     fixture_stop(&fixture);
 }
 
+/* However short it was away: its operation was cancelled then. */
+static void what_left_for_a_moment_is_outdated(void)
+{
+    struct fixture fixture;
+    struct attempt *attempt;
+    const struct object_version here = {"u", 3, false, NULL}, other = {"v", 1, false, NULL},
+                                gone = {0};
+
+    fixture_start(&fixture);
+    operations_tell(fixture.operations, "ns/a", &here, false);
+    attempt = begin(&fixture, "ns/a");
+    EXPECT(attempt_is_listed(attempt) && !attempt_has_left(attempt), "listed");
+    operations_tell(fixture.operations, "ns/a", &gone, false);
+    EXPECT(!attempt_is_listed(attempt) && attempt_has_left(attempt), "left");
+    EXPECT_INT(operation_wait(attempt->operation), OPERATION_ENDED, "cancelled");
+    operations_tell(fixture.operations, "ns/a", &here, false);
+    EXPECT(attempt_is_listed(attempt) && attempt_has_left(attempt), "back");
+    EXPECT(attempt_is_outdated(attempt), "and begun anew");
+    operations_tell(fixture.operations, "ns/a", &gone, false);
+    operations_tell(fixture.operations, "ns/a", &other, false);
+    EXPECT(!attempt_has_left(attempt) && attempt_is_outdated(attempt), "deleted, and another came");
+    attempt_end(attempt);
+    read_it(attempt);
+    EXPECT(!attempt_is_outdated(attempt), "read anew");
+    operations_leave(attempt);
+    fixture_stop(&fixture);
+}
+
 SUITE(operations, TEST(an_attempt_lives_with_its_operation), TEST(what_is_planned_is_looked_at),
       TEST(what_is_superseded_is_cancelled_at_once), TEST(what_comes_while_it_is_begun_is_not_lost),
       TEST(remembers_that_it_was_asked_for), TEST(previews_are_bounded),
-      TEST(at_the_end_nothing_begins_any_more))
+      TEST(at_the_end_nothing_begins_any_more), TEST(what_left_for_a_moment_is_outdated))

@@ -19,11 +19,11 @@ static void reads_addresses(void)
 {
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct address address = {.port = -1};
-        int rc = address_parse(rows[i].text, &address, NULL);
+        int r = address_parse(rows[i].text, &address, NULL);
 
-        EXPECT_INT(rc, rows[i].port < 0 ? ERR_INVALID : 0, rows[i].text);
+        EXPECT_INT(r, rows[i].port < 0 ? ERR_INVALID : 0, rows[i].text);
         EXPECT_INT(address.port, rows[i].port, rows[i].text);
-        if (rc == 0) {
+        if (r == 0) {
             EXPECT_STR(address.host, rows[i].host, rows[i].text);
             EXPECT_INT(address.is_v6, rows[i].is_v6, rows[i].text);
         }

@@ -53,45 +53,4 @@ static void keeps_fields_apart(void)
     EXPECT(strcmp(one, other) != 0, "ab c, a bc");
 }
 
-static void codes_base64(void)
-{
-    static const struct {
-        const char *plain, *coded;
-    } rows[] = {
-        {"", ""},
-        {"f", "Zg=="},
-        {"fo", "Zm8="},
-        {"foo", "Zm9v"},
-        {"foob", "Zm9vYg=="},
-        {"fooba", "Zm9vYmE="},
-        {"foobar", "Zm9vYmFy"},
-        {"\xfb\xff\xbf", "+/+/"},
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        _cleanup_buf_ struct buf coded = BUF_INIT, plain = BUF_INIT;
-
-        base64_encode(&coded, rows[i].plain, strlen(rows[i].plain));
-        EXPECT_STR(coded.data, rows[i].coded, rows[i].plain);
-        EXPECT(base64_decode(&plain, rows[i].coded, strlen(rows[i].coded)), rows[i].coded);
-        EXPECT_STR(plain.data, rows[i].plain, rows[i].coded);
-    }
-}
-
-static void refuses_what_is_not_base64(void)
-{
-    static const char *const rows[] = {"Z",    "Zg",   "Zg=",  "Zg===",    "Zh==",
-                                       "Zm9=", "====", "Z===", "Zg==Zg==", "Zm\n9v",
-                                       "Zm9-", "=Zg=", "Zm 9"};
-
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        _cleanup_buf_ struct buf plain = BUF_INIT;
-
-        buf_add_str(&plain, "before");
-        EXPECT(!base64_decode(&plain, rows[i], strlen(rows[i])), rows[i]);
-        EXPECT_STR(plain.data, "before", rows[i]);
-    }
-}
-
-SUITE(hash, TEST(hashes_known_vectors), TEST(hashes_with_a_key), TEST(keeps_fields_apart),
-      TEST(codes_base64), TEST(refuses_what_is_not_base64))
+SUITE(hash, TEST(hashes_known_vectors), TEST(hashes_with_a_key), TEST(keeps_fields_apart))

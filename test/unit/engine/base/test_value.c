@@ -392,7 +392,37 @@ static void tells_its_memory(void)
     value_unref(large);
 }
 
-SUITE(value, TEST(getters_accept_anything), TEST(reads_whole_numbers), TEST(compares_by_meaning),
+static void copies_without_a_member(void)
+{
+    static const char *const path[] = {"metadata", "managedFields"};
+    static const struct {
+        const char *from, *to;
+    } rows[] = {
+        {"{\"metadata\":{\"name\":\"a\",\"managedFields\":[{\"x\":1}]},\"n\":[1.10,true,null,\"s\"]"
+         "}",
+         "{\"metadata\":{\"name\":\"a\"},\"n\":[1.10,true,null,\"s\"]}"},
+        {"{\"managedFields\":{\"metadata\":{}},\"metadata\":\"none\"}",
+         "{\"managedFields\":{\"metadata\":{}},\"metadata\":\"none\"}"},
+        {"[{\"metadata\":{\"managedFields\":[]}}]", "[{\"metadata\":{\"managedFields\":[]}}]"},
+        {"{}", "{}"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *from = NULL, *copy = NULL;
+        _cleanup_free_ char *text = NULL;
+
+        EXPECT_INT(json_read_str(rows[i].from, &from, NULL), 0, rows[i].from);
+        copy = value_copy_without(from, path, ARRAY_SIZE(path));
+        text = json_to_str(copy);
+        EXPECT_STR(text, rows[i].to, rows[i].from);
+        EXPECT(value_memory(copy) && value_memory(copy) <= value_memory(from),
+               "a document of its own");
+    }
+    EXPECT(!value_copy_without(NULL, path, 2), "nothing");
+}
+
+SUITE(value, TEST(copies_without_a_member), TEST(getters_accept_anything),
+      TEST(reads_whole_numbers), TEST(compares_by_meaning),
       TEST(keeps_order_and_finds_in_large_objects), TEST(refuses_a_key_twice),
       TEST(outlives_what_it_shares), TEST(survives_long_histories), TEST(shares_many),
       TEST(bounds_depth_and_size), TEST(refuses_what_is_no_number), TEST(packs),

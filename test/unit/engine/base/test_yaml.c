@@ -156,8 +156,8 @@ static void refuses_what_is_not_yaml(void)
         {"a: x\n b: \001\n", "line 2, column 5: a control character, which YAML does not allow"},
         {"a: \xc2\x80\n", "line 1, column 4: a control character, which YAML does not allow"},
         {"a: \x7f\n", "line 1, column 4: a control character, which YAML does not allow"},
-        {"", "0 YAML documents, and not one"},
-        {"a: 1\n---\nb: 1\n", "2 YAML documents, and not one"},
+        {"", "0 YAML documents instead of one"},
+        {"a: 1\n---\nb: 1\n", "2 YAML documents instead of one"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

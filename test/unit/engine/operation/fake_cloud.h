@@ -100,7 +100,7 @@ char *fake_cloud_text(const struct fake_cloud *cloud);
 /* The id of the thing that a record's memory is of; NULL: it has none. Borrowed. */
 const char *fake_cloud_id(const struct record *record);
 
-/* ---- For fake_cloud_ops.c; with the world's lock held ---- */
+/* ---- For fake_cloud_ops.c and fake_cloud_plan.c; with the world's lock held ---- */
 
 extern const struct runtime_ops fake_cloud_ops;
 

@@ -1,4 +1,4 @@
-/* The table of the runtime of things. fake_objects.h has a session of its own. */
+/* The table of the runtime of things. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,29 +7,13 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/spec/ref.h"
-#include "test/unit/engine/operation/fake_cloud.h"
-
-const struct value *fake_without_marks(const struct value *value);
+#include "test/unit/engine/operation/fake_cloud_private.h"
 
 #define LOOKS_OF_LINGERING 3
-#define STEP_ALIVE         0x57e9
-
-struct runtime_session {
-    struct fake_cloud *cloud;
-    unsigned refs;
-};
-
-struct cloud_step {
-    struct runtime_step base;
-    unsigned alive; /* STEP_ALIVE */
-    struct runtime_session *session;
-    char *id, *object, *thing_id; /* object: which of the resource's, for calls */
-    bool is_sent;
-};
 
 /* ---- Memory: values that are easily altered on the way ---- */
 
-static const struct value *memory_new(const char *id, unsigned serial)
+const struct value *fake_cloud_memory(const char *id, unsigned serial)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     _cleanup_free_ char *seal = str_printf("%s#%u", id, serial);
@@ -68,7 +52,7 @@ static void check_memory(struct fake_cloud *cloud, const struct record *record)
 
     if (!memory)
         return;
-    given = memory_new(value_get_string(memory, "id"), (unsigned)serial);
+    given = fake_cloud_memory(value_get_string(memory, "id"), (unsigned)serial);
     if (!value_equal(memory, given) ||
         !str_equal(value_number(value_get(memory, "number")), "12345678901234567890.10"))
         fake_world_lie(cloud->world, "the memory of %s is not what was given", record->id);
@@ -109,7 +93,7 @@ static bool can_be_found(const struct fake_cloud *cloud, const struct runtime_ta
 }
 
 /* A resource may have several, one call about each at a time. */
-static char *object_of(const struct runtime_target *target)
+char *fake_cloud_object(const struct runtime_target *target)
 {
     const char *deposed = target->prior ? target->prior->deposed : NULL;
 
@@ -156,9 +140,9 @@ static void close_session(struct runtime_session *session)
     pthread_mutex_unlock(&world->lock);
 }
 
-static struct cloud_step *step_new(struct runtime_session *session,
-                                   const struct runtime_target *target, enum plan_action action,
-                                   const struct fake_thing *thing)
+struct cloud_step *fake_cloud_step_new(struct runtime_session *session,
+                                       const struct runtime_target *target, enum plan_action action,
+                                       const struct fake_thing *thing)
 {
     struct cloud_step *step = NEW(struct cloud_step);
 
@@ -167,7 +151,7 @@ static struct cloud_step *step_new(struct runtime_session *session,
     session->refs++;
     session->cloud->steps++;
     step->id = str_new(target->id);
-    step->object = object_of(target);
+    step->object = fake_cloud_object(target);
     step->thing_id = str_new(thing ? thing->id : NULL);
     step->base = (struct runtime_step){
         .ops = &fake_cloud_ops,
@@ -208,7 +192,7 @@ static void free_step(struct runtime_step *base)
 
 /* ---- Looks ---- */
 
-static const struct value *whole(const struct fake_thing *thing)
+const struct value *fake_cloud_whole(const struct fake_thing *thing)
 {
     _cleanup_free_ char *address = str_printf("addr-%s", thing->name),
                         *secret = str_printf("hunter-%s", thing->name);
@@ -227,12 +211,13 @@ static void look(const struct fake_thing *thing, struct observation *ret)
     *ret = (struct observation){.presence = PRESENCE_ABSENT};
     if (!thing)
         return;
-    *ret = (struct observation){
-        .presence = PRESENCE_PRESENT, .terminating = thing->terminating, .result = whole(thing)};
+    *ret = (struct observation){.presence = PRESENCE_PRESENT,
+                                .terminating = thing->terminating,
+                                .result = fake_cloud_whole(thing)};
 }
 
-static int look_at(struct fake_cloud *cloud, const struct runtime_target *target,
-                   struct fake_thing **ret, struct error *error)
+int fake_cloud_look_at(struct fake_cloud *cloud, const struct runtime_target *target,
+                       struct fake_thing **ret, struct error *error)
 {
     unsigned faults = fake_cloud_faults(cloud, target->id);
     struct fake_thing *thing = thing_of(cloud, target);
@@ -255,7 +240,7 @@ static int read_one(struct runtime_session *session, const struct runtime_target
                     const struct runtime_call *call, struct runtime_outcome *ret,
                     struct error *error)
 {
-    _cleanup_free_ char *object = object_of(target);
+    _cleanup_free_ char *object = fake_cloud_object(target);
     struct fake_cloud *cloud = session->cloud;
     struct fake_thing *thing = NULL;
     int r;
@@ -268,12 +253,12 @@ static int read_one(struct runtime_session *session, const struct runtime_target
         if (text && strstr(text, REF_PREFIX))
             fake_world_lie(cloud->world, "a read of %s with extensions %s", target->id, text);
         r = can_be_found(cloud, target)
-                ? look_at(cloud, target, &thing, error)
+                ? fake_cloud_look_at(cloud, target, &thing, error)
                 : err_set(error, ERR_UNSUPPORTED, "CannotBeFound", "nobody knows its id");
         if (r >= 0) {
             ret->certainty = OUTCOME_KNOWN;
             look(thing, &ret->now);
-            ret->memory = thing ? memory_new(thing->id, ++cloud->next_serial) : NULL;
+            ret->memory = thing ? fake_cloud_memory(thing->id, ++cloud->next_serial) : NULL;
         }
         fake_world_leave(cloud->world);
     }
@@ -302,168 +287,6 @@ static int health(struct runtime_session *session, const struct runtime_target *
     }
     fake_world_leave(session->cloud->world);
     return 0;
-}
-
-/* ---- Plan ---- */
-
-static bool differs(const struct fake_thing *thing, const struct value *attributes, const char *key)
-{
-    const struct value *is = value_get(thing->attributes, key),
-                       *wanted = value_get(attributes, key);
-
-    return is && wanted ? !value_equal(is, wanted) : is != wanted;
-}
-
-/* As it will be: what is computed is known where it stays as it is. */
-static const struct value *planned(const struct fake_thing *thing, const struct value *attributes)
-{
-    _cleanup_value_ const struct value *now = thing ? whole(thing) : NULL,
-                                       *unknown = value_pack("u"),
-                                       *secret = value_sensitive(unknown);
-
-    return value_pack("{s:v?, s:v?, s:v?, s:v?, s:v, s:v, s:v, s:u}", "x",
-                      value_get(attributes, "x"), "fixed", value_get(attributes, "fixed"),
-                      "swapped", value_get(attributes, "swapped"), "ref",
-                      value_get(attributes, "ref"), "id", now ? value_get(now, "id") : unknown,
-                      "address", now ? value_get(now, "address") : unknown, "secret",
-                      now ? value_get(now, "secret") : secret, "rev");
-}
-
-static enum plan_action decide(const struct fake_thing *thing, const struct runtime_target *target,
-                               bool *ret_create_first)
-{
-    const struct value *attributes = target->attributes;
-    bool fixed, swapped;
-
-    if (!attributes)
-        return thing ? PLAN_DELETE : PLAN_FORGET;
-    if (!thing)
-        return PLAN_CREATE;
-    fixed = differs(thing, attributes, "fixed");
-    swapped = differs(thing, attributes, "swapped");
-    *ret_create_first = swapped && !fixed;
-    if (fixed || swapped || target->prior->status == RECORD_TAINTED)
-        return PLAN_REPLACE;
-    if (differs(thing, attributes, "x") || differs(thing, attributes, "ref"))
-        return PLAN_UPDATE;
-    return PLAN_UNCHANGED;
-}
-
-static bool is_recorded(const struct fake_thing *thing, const struct runtime_target *target)
-{
-    _cleanup_value_ const struct value *now = whole(thing);
-    const struct record *prior = target->prior;
-
-    return prior->status == RECORD_APPLIED && prior->result && value_equal(prior->result, now) &&
-           value_equal(prior->attributes, target->attributes);
-}
-
-static struct cloud_step *plan_thing(struct runtime_session *session,
-                                     const struct runtime_target *target,
-                                     const struct fake_thing *thing)
-{
-    bool create_first = false;
-    enum plan_action action = decide(thing, target, &create_first);
-    struct cloud_step *step = step_new(session, target, action, thing);
-
-    step->base.create_first = create_first;
-    step->base.cannot_create_first =
-        action == PLAN_REPLACE && fake_cloud_faults(session->cloud, target->id) & CLOUD_SINGLE;
-    step->base.before = thing ? whole(thing) : NULL;
-    if (action == PLAN_UNCHANGED) {
-        step->base.after = whole(thing);
-        step->base.is_unrecorded = !is_recorded(thing, target);
-        if (step->base.is_unrecorded)
-            step->base.memory = memory_new(thing->id, ++session->cloud->next_serial);
-    } else if (target->attributes) {
-        step->base.after = planned(action == PLAN_UPDATE ? thing : NULL, target->attributes);
-    }
-    step->base.result = value_ref(step->base.after);
-    if (action == PLAN_REPLACE)
-        step->base.reason = target->prior->status == RECORD_TAINTED ? "it was not made to its end"
-                            : create_first                          ? "swapped cannot be changed"
-                                                                    : "fixed cannot be changed";
-    return step;
-}
-
-/* The engine alone deals with what was begun, and not told. */
-static void check_target(struct fake_cloud *cloud, const struct runtime_target *target)
-{
-    const struct record *prior = target->prior;
-
-    if (prior && prior->status != RECORD_APPLIED && prior->status != RECORD_TAINTED)
-        fake_world_lie(cloud->world, "a plan of %s, of which nobody knows whether it is there",
-                       target->id);
-    if (target->part == TARGET_NEW && prior)
-        fake_world_lie(cloud->world, "a plan of %s anew with what there was", target->id);
-    if (target->part == TARGET_OLD && target->attributes)
-        fake_world_lie(cloud->world, "a plan of the old %s with what is wanted", target->id);
-}
-
-static void block_plan(struct fake_cloud *cloud, const char *id)
-{
-    while (fake_cloud_faults(cloud, id) & CLOUD_PLAN_BLOCKS && !cloud->world->dead) {
-        cloud->blocked++;
-        pthread_cond_wait(&cloud->world->changed, &cloud->world->lock);
-        cloud->blocked--;
-    }
-}
-
-static int plan_it(struct runtime_session *session, const struct runtime_target *target,
-                   struct runtime_step **ret, struct error *error)
-{
-    struct fake_cloud *cloud = session->cloud;
-    struct fake_thing *thing = NULL;
-    struct cloud_step *step;
-    unsigned faults;
-    int r;
-
-    check_target(cloud, target);
-    if (!target->attributes && !target->prior)
-        fake_world_lie(cloud->world, "a plan of %s with nothing wanted and nothing there",
-                       target->id);
-    if (target->attributes && (value_has_unknown(target->extensions) ||
-                               fake_cloud_faults(cloud, target->id) & CLOUD_DEFERS)) {
-        step = step_new(session, target, PLAN_DEFERRED, NULL);
-        step->base.reason = "its region is not known yet";
-        *ret = &step->base;
-        return 0;
-    }
-    faults = fake_cloud_faults(cloud, target->id);
-    if (target->part == TARGET_OLD && faults & CLOUD_OLD_FAILS)
-        return err_set(error, ERR_UNAVAILABLE, "503", "old");
-    block_plan(cloud, target->id);
-    if (!target->attributes && faults & CLOUD_DEFERS_REMOVAL &&
-        fake_cloud_try(cloud, target->id) > 1) {
-        step = step_new(session, target, PLAN_DEFERRED, NULL);
-        *ret = &step->base;
-        return 0;
-    }
-    r = look_at(cloud, target, &thing, error);
-    if (r >= 0)
-        *ret = &plan_thing(session, target, thing)->base;
-    return r;
-}
-
-static int plan(struct runtime_session *session, const struct runtime_target *target,
-                const struct observation *hint, const struct runtime_call *call,
-                struct runtime_step **ret, struct error *error)
-{
-    _cleanup_free_ char *object = object_of(target);
-    struct fake_world *world = session->cloud->world;
-    int r;
-
-    (void)call;
-    fake_world_call(world, object);
-    r = fake_world_enter(world, error);
-    if (r >= 0) {
-        if (hint && hint->presence != PRESENCE_UNKNOWN)
-            fake_world_lie(world, "a hint for %s that was never given", target->id);
-        r = plan_it(session, target, ret, error);
-        fake_world_leave(world);
-    }
-    fake_world_return(world, object);
-    return r;
 }
 
 /* ---- Apply. With the world's lock, which ends with the step. ---- */
@@ -516,7 +339,7 @@ static int answer(struct fake_cloud *cloud, const struct cloud_step *step,
     const char *verb = step->base.action == PLAN_CREATE   ? "create"
                        : step->base.action == PLAN_UPDATE ? "update"
                                                           : "delete";
-    const struct value *memory = thing ? memory_new(thing->id, ++cloud->next_serial) : NULL;
+    const struct value *memory = thing ? fake_cloud_memory(thing->id, ++cloud->next_serial) : NULL;
     struct observation now;
     int r;
 
@@ -685,7 +508,7 @@ const struct runtime_ops fake_cloud_ops = {
     .open = open_session,
     .close = close_session,
     .read = read_one,
-    .plan = plan,
+    .plan = fake_cloud_plan,
     .step_free = free_step,
     .apply = apply,
     .health = health,

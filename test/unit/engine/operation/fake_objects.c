@@ -274,6 +274,14 @@ void fake_drift(struct fake_objects *objects, const char *name, const char *x)
     object->attributes = value_with_path(before, path, 2, value);
 }
 
+void fake_touch(struct fake_objects *objects, const char *name)
+{
+    struct fake_object *object = fake_find(objects, name);
+
+    if (object)
+        object->version++;
+}
+
 static int by_name(const void *a, const void *b)
 {
     const struct fake_object *const *x = a, *const *y = b;

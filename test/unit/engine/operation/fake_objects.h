@@ -108,6 +108,9 @@ void fake_drop(struct fake_objects *objects, const char *name);
 /* Someone changes its data.x. */
 void fake_drift(struct fake_objects *objects, const char *name, const char *x);
 
+/* Someone changes what is not ours of it. */
+void fake_touch(struct fake_objects *objects, const char *name);
+
 /* By name: "a=1 b@addr-a c~": data.x, data.ref, and ~ nobody's, ^ another Spec's, ! another
  * tool's, - terminating. */
 char *fake_objects_text(const struct fake_objects *objects);

@@ -2,12 +2,15 @@
 
 #include <unistd.h>
 
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/plan/approved_value.h"
 #include "test/unit/suite.h"
 
 #define PATIENCE 20000 /* ms, real */
 #define THREADS  4
+#define PLAN_KEY "a key"
 
 /* ---- Whatever happens, and whenever: what we made is found in State ---- */
 
@@ -115,6 +118,7 @@ void stage_done(struct stage *stage)
 
     if (stage->executor)
         stage_end_process(stage);
+    value_unref(stage->approved);
     fake_store_done(&stage->store);
     fake_objects_done(&stage->objects);
     fake_cloud_done(&stage->cloud);
@@ -372,8 +376,16 @@ void run_begin(struct run *run, struct stage *stage)
         .landed_arg = stage,
     };
 
+    _cleanup_(approved_plan_unref_p) struct approved_plan *approved = NULL;
+
     *run = (struct run){.stage = stage};
     forget_texts(stage);
+    if (stage->approved)
+        EXPECT_INT(approved_plan_from_value(stage->approved, PLAN_KEY, strlen(PLAN_KEY),
+                                            value_get_string(stage->approved, "digest"), &approved,
+                                            NULL),
+                   0, "the approved plan is read again");
+    config.approved = approved;
     run->code = operation_new(&config, &run->operation, &stage->error);
     if (run->code < 0)
         return;
@@ -512,6 +524,41 @@ static int do_it(struct stage *stage, const char *spec, enum deed deed)
     if (is_own)
         stage_end_process(stage);
     return r;
+}
+
+void stage_automate(struct stage *stage)
+{
+    value_assign(&stage->approved, NULL);
+}
+
+/* As text, and without anything of this process: as a store would keep it. */
+static const struct value *store_approved(const struct plan *plan)
+{
+    _cleanup_(approved_plan_unref_p) struct approved_plan *approved =
+        approved_plan_new(plan, PLAN_KEY, strlen(PLAN_KEY));
+    _cleanup_value_ const struct value *value = approved_plan_to_value(approved);
+    _cleanup_free_ char *text = json_to_str(value);
+    const struct value *stored = NULL;
+
+    EXPECT_INT(json_read_str(text, &stored, NULL), 0, "a text");
+    return stored;
+}
+
+void stage_approve(struct stage *stage, const char *spec)
+{
+    struct run run;
+
+    stage_automate(stage);
+    stage_begin_process(stage);
+    run_begin(&run, stage);
+    run_plan(&run, spec);
+    EXPECT_INT(run.code, 0, stage->error.message);
+    stage->approved = store_approved(operation_get_plan(run.operation));
+    operation_cancel(run.operation, "Approving");
+    err_clear(&stage->error);
+    stage->running = NULL;
+    operation_free(run.operation);
+    stage_end_process(stage);
 }
 
 int stage_plan(struct stage *stage, const char *spec)

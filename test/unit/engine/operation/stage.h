@@ -39,6 +39,7 @@ struct stage {
     bool namespace_terminating, thorough, verify;
     bool may_forget;  /* State need not name all that we made */
     int64_t revision; /* of the last apply or destroy; counted up */
+    const struct value *approved; /* the approved plan, as it is stored; NULL: none is needed */
 
     struct ledgers *ledgers; /* of the process that runs; NULL: none does */
     struct executor *executor;
@@ -73,6 +74,12 @@ void stage_use_threads(struct stage *stage, unsigned parallelism);
 int stage_apply(struct stage *stage, const char *spec);
 int stage_plan(struct stage *stage, const char *spec);
 int stage_destroy(struct stage *stage);
+
+/* Plans, and approves what is planned: all that follows has to conform to it. spec NULL: destroy. */
+void stage_approve(struct stage *stage, const char *spec);
+/* No approval is needed any more. */
+void stage_automate(struct stage *stage);
+
 int stage_orphan(struct stage *stage);
 
 /* No process is killed any more, no operation cancelled or evicted, no save refused. */

@@ -128,6 +128,43 @@ static void what_is_tried_again_has_its_own_time(void)
     }
 }
 
+static void expect_actions(struct run *run, enum plan_action a, enum plan_action b)
+{
+    struct operation_results results;
+
+    EXPECT_INT(run_wait(run), OPERATION_ENDED, "ended");
+    operation_results(run->operation, &results);
+    EXPECT_INT(results.count, 2, "a and b");
+    EXPECT_STR(plan_action_name(results.items[0].action), plan_action_name(a), "a");
+    EXPECT_STR(plan_action_name(results.items[1].action), plan_action_name(b), "b");
+    operation_results_done(&results);
+    EXPECT_INT(run_end(run), 0, "succeeded");
+}
+
+/* What its revision did counts, whichever process did it. */
+static void its_results_tell_what_was_done_before(void)
+{
+    for (int is_restart = 0; is_restart < 2; is_restart++) {
+        _cleanup_stage_ struct stage stage;
+        struct run run;
+
+        set_up(&stage);
+        begin(&run, &stage, "a=1 b=1");
+        run_evict(&run);
+        let_go_on(&stage, is_restart);
+        begin(&run, &stage, "a=1 b=1");
+        fake_fault(&stage.objects, "a", 0);
+        stage.world.pace = FAKE_CLOCK_PACES;
+        expect_actions(&run, PLAN_CREATE, PLAN_CREATE);
+        run_begin(&run, &stage);
+        run_plan(&run, "a=1 b=2");
+        run_apply(&run);
+        EXPECT_INT(stage.revision, 2, "the next");
+        expect_actions(&run, PLAN_UNCHANGED, PLAN_UPDATE);
+        stage_end_process(&stage);
+    }
+}
+
 static void says_what_it_holds(void)
 {
     enum { MANY = 50 };
@@ -159,4 +196,4 @@ static void says_what_it_holds(void)
 
 SUITE(operation_evict, TEST(its_time_counts_on), TEST(late_is_not_too_late_for_what_goes_on),
       TEST(its_time_counts_from_the_last_landing), TEST(what_is_tried_again_has_its_own_time),
-      TEST(says_what_it_holds))
+      TEST(its_results_tell_what_was_done_before), TEST(says_what_it_holds))

@@ -9,9 +9,9 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "engine/base/str.h"
 #include "engine/operation/operation.h"
 #include "test/unit/engine/operation/doubt.h"
+#include "test/unit/engine/operation/ending.h"
 #include "test/unit/engine/operation/stage.h"
 #include "test/unit/suite.h"
 
@@ -64,43 +64,6 @@ static int go(struct stage *stage, const struct scenario *scenario)
     return scenario->spec ? stage_apply(stage, scenario->spec) : stage_destroy(stage);
 }
 
-/* How it ends without being disturbed, and in how many steps. */
-struct ending {
-    char objects[256], cloud[256], state[256];
-    unsigned steps, objects_made, things_made;
-};
-
-/* Records are in the order in which they came to be, which is another after a kill. */
-static void show_state(struct stage *stage, char *ret, size_t size)
-{
-    _cleanup_free_ char *text = str_new(stage_state(stage));
-    const char *words[16];
-    size_t n = 0, length = 0;
-
-    for (char *at = text; *at && n < ARRAY_SIZE(words);) {
-        words[n++] = at;
-        at += strcspn(at, " ");
-        if (*at)
-            *at++ = '\0';
-    }
-    qsort(words, n, sizeof(*words), str_compare);
-    ret[0] = '\0';
-    for (size_t i = 0; i < n; i++)
-        length += (size_t)snprintf(ret + length, size - length, "%s ", words[i]);
-}
-
-static struct ending ending_of(struct stage *stage)
-{
-    struct ending ending = {.steps = stage->world.steps,
-                            .objects_made = stage->objects.creates,
-                            .things_made = stage->cloud.creates};
-
-    snprintf(ending.objects, sizeof(ending.objects), "%s", stage_objects(stage));
-    snprintf(ending.cloud, sizeof(ending.cloud), "%s", stage_cloud(stage));
-    show_state(stage, ending.state, sizeof(ending.state));
-    return ending;
-}
-
 static struct ending undisturbed(const struct scenario *scenario)
 {
     _cleanup_stage_ struct stage stage;
@@ -110,17 +73,10 @@ static struct ending undisturbed(const struct scenario *scenario)
     return ending_of(&stage);
 }
 
-/* cleared: things whose creation was in doubt, and that a person took away. */
 static void expect_ending(struct stage *stage, const struct scenario *scenario,
                           const struct ending *ending, unsigned cleared, const char *note)
 {
-    struct ending now = ending_of(stage);
-
-    EXPECT_STR(now.objects, ending->objects, note);
-    EXPECT_STR(now.cloud, ending->cloud, note);
-    EXPECT_STR(now.state, ending->state, note);
-    EXPECT_INT(now.objects_made, ending->objects_made, note);
-    EXPECT_INT(now.things_made, ending->things_made + cleared, note);
+    ending_expect(stage, ending, cleared, note);
     if (!scenario->spec)
         return;
     EXPECT_INT(stage_plan(stage, scenario->spec), 0, note);

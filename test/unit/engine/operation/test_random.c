@@ -2,7 +2,8 @@
  * Lives of Specs, at random, over both worlds in one graph: they change, and resources fail, are
  * killed, cancelled, evicted while they are parked, lost and changed by others on the way. In the
  * end, left in peace (and what is in doubt cleared up), all is as the last Spec has it; and after a
- * destroy nothing is left.
+ * destroy nothing is left. Where a plan was approved, and nobody but us changes anything, the
+ * approval holds.
  *
  * KUSION_TEST_LIVES is how many, KUSION_TEST_SEED the first one's seed (hack/soak random).
  */
@@ -113,12 +114,12 @@ static void meddle(struct stage *stage, const char *name)
         fake_drift(&stage->objects, name, "drift");
 }
 
-static void let_something_happen(struct stage *stage)
+/* The process, or the store. */
+static void interrupt_at_random(struct stage *stage)
 {
-    const char *name = random_name();
     unsigned when = 1 + (unsigned)rand() % 14;
 
-    switch (rand() % 10) {
+    switch (rand() % 7) {
     case 0:
         stage->world.kill_at = when;
         break;
@@ -134,16 +135,22 @@ static void let_something_happen(struct stage *stage)
     case 4:
         stage->store.lose_at = when / 3;
         break;
-    case 5:
-        meddle(stage, name);
-        break;
-    case 6:
-    case 7:
-        stage->evict_at = 1 + when / 3;
-        break;
     default:
-        fault_at_random(stage, name);
+        stage->evict_at = 1 + when / 3;
     }
+}
+
+static void let_something_happen(struct stage *stage)
+{
+    const char *name = random_name();
+    int what = rand() % 10;
+
+    if (what < 7)
+        interrupt_at_random(stage);
+    else if (what == 7)
+        meddle(stage, name);
+    else
+        fault_at_random(stage, name);
 }
 
 static void leave_in_peace(struct stage *stage)
@@ -205,6 +212,39 @@ static void live(unsigned seed, unsigned parallelism)
     EXPECT_STR(stage.world.lies.data, "", note);
 }
 
+/* One approval serves until all is done, however often the operation is interrupted: it is never
+ * stale, since nobody else changes anything. */
+static void live_approved(unsigned seed, unsigned parallelism)
+{
+    _cleanup_stage_ struct stage stage;
+    char before[256], spec[256], note[600];
+
+    srand(seed);
+    stage_init(&stage);
+    stage_use_threads(&stage, parallelism);
+    stage.world.step_takes = 400;
+    random_spec(before, sizeof(before));
+    random_spec(spec, sizeof(spec));
+    snprintf(note, sizeof(note), "approved, seed %u: from %s to %s", seed, before, spec);
+    EXPECT_INT(stage_apply(&stage, before), 0, note);
+    stage_approve(&stage, spec);
+    for (int i = 1 + rand() % 6; i > 0; i--) {
+        interrupt_at_random(&stage);
+        if (rand() % 2)
+            stage.world.kill_at = 1 + (unsigned)rand() % 14;
+        stage_apply(&stage, spec);
+        EXPECT(strcmp(stage.error.reason, "PlanStale") != 0, note);
+        EXPECT(strcmp(stage.error.reason, OPERATION_NEEDS_APPROVAL) != 0, note);
+        stage_calm(&stage);
+        if (rand() % 2)
+            doubt_clear(&stage);
+    }
+    leave_in_peace(&stage);
+    EXPECT_INT(stage_apply(&stage, spec), 0, note);
+    EXPECT_STR(stage.error.message, "", note);
+    expect_as_new(&stage, spec, note);
+}
+
 static unsigned number_of(const char *variable, const char *otherwise)
 {
     const char *text = getenv(variable);
@@ -221,4 +261,13 @@ static void all_is_well_in_the_end(void)
         live(seed, seed % 8 ? 1 : 4);
 }
 
-SUITE(operation_random, TEST(all_is_well_in_the_end))
+static void an_approval_holds_to_the_end(void)
+{
+    unsigned first = number_of("KUSION_TEST_SEED", SEED);
+    unsigned lives = number_of("KUSION_TEST_LIVES", LIVES);
+
+    for (unsigned seed = first; seed - first < lives; seed++)
+        live_approved(seed, seed % 8 ? 1 : 4);
+}
+
+SUITE(operation_random, TEST(all_is_well_in_the_end), TEST(an_approval_holds_to_the_end))

@@ -1,4 +1,8 @@
+#include <stdio.h>
+
+#include "engine/base/str.h"
 #include "engine/operation/operation.h"
+#include "test/unit/engine/operation/doubt.h"
 #include "test/unit/engine/operation/stage.h"
 #include "test/unit/suite.h"
 
@@ -91,5 +95,97 @@ static void tells_what_was_done(void)
     EXPECT_STR(stage.actions.data, "adopt a; create b", "done");
 }
 
+/* The object is planned anew then, and found as it should be. */
+static void tells_what_was_done_though_the_answer_is_lost(void)
+{
+    static const char *const rows[][2] = {
+        {"a=1", "create a"}, {"a=2", "update a"}, {"a=2", "unchanged a"}};
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        fake_fault(&stage.objects, "a", FAKE_LOST);
+        EXPECT_INT(stage_apply(&stage, rows[i][0]), 0, stage.error.message);
+        EXPECT_STR(stage.actions.data, rows[i][1], "done");
+    }
+}
+
+/* Killed wherever, and begun again under the same revision. Of creations State has an intent; an
+ * update whose save was lost is not told. */
+static void tells_what_was_done_before_a_kill(void)
+{
+    bool is_killed = true;
+
+    for (unsigned n = 1; is_killed; n++) {
+        _cleanup_stage_ struct stage stage;
+        char note[32];
+
+        snprintf(note, sizeof(note), "killed after step %u", n);
+        stage_init(&stage);
+        EXPECT_INT(stage_apply(&stage, "u=1"), 0, "applied");
+        stage.world.kill_at = n;
+        is_killed = stage_apply(&stage, "a=1 b=1 u=1") < 0;
+        EXPECT(is_killed || n > 4, "each step was reached");
+        stage_calm(&stage);
+        stage.revision -= is_killed;
+        EXPECT_INT(stage_apply(&stage, "a=1 b=1 u=1"), 0, stage.error.message);
+        EXPECT_STR(stage.actions.data,
+                   is_killed ? "create a; create b; unchanged u"
+                             : "unchanged a; unchanged b; unchanged u",
+                   note);
+    }
+}
+
+/* A replacement that is created first: after a kill its old object is a change by itself. Once that
+ * is gone, nothing tells of its deletion. State has nothing of a creation in doubt that a person
+ * has cleared up. */
+static void tells_of_a_replacement_before_a_kill(void)
+{
+    bool is_killed = true;
+
+    for (unsigned n = 1; is_killed; n++) {
+        _cleanup_stage_ struct stage stage;
+        bool was_in_doubt;
+        char note[32];
+
+        snprintf(note, sizeof(note), "killed after step %u", n);
+        stage_init(&stage);
+        EXPECT_INT(stage_apply(&stage, "Cloud/d=1~k"), 0, "applied");
+        stage.world.kill_at = n;
+        is_killed = stage_apply(&stage, "Cloud/d=1~l") < 0;
+        EXPECT(is_killed || n > 4, "each step was reached");
+        if (!is_killed)
+            break;
+        stage_calm(&stage);
+        was_in_doubt = doubt_is_left(&stage);
+        doubt_clear(&stage);
+        stage.revision--;
+        EXPECT_INT(stage_apply(&stage, "Cloud/d=1~l"), 0, stage.error.message);
+        EXPECT(str_has_prefix(stage.actions.data, was_in_doubt ? "create d" : "replace d"), note);
+    }
+}
+
+/* A revision that failed is tried again under its number: that attempt has told what it did. So has
+ * the Spec of this name that left its State behind. */
+static void tells_nothing_of_what_was_told(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    fake_fault(&stage.objects, "b", FAKE_REFUSED);
+    EXPECT_INT(stage_apply(&stage, "a=1 b=1:a"), ERR_FORBIDDEN, "b is refused");
+    EXPECT_STR(stage.actions.data, "create a; create b", "told");
+    stage.revision--;
+    EXPECT_INT(stage_apply(&stage, "a=1 c=1"), 0, stage.error.message);
+    EXPECT_STR(stage.actions.data, "unchanged a; create c", "another attempt");
+    stage.spec_uid = "spec-2";
+    stage.revision--;
+    EXPECT_INT(stage_apply(&stage, "a=1 c=1"), 0, stage.error.message);
+    EXPECT(stage.inherited, "State is another Spec's");
+    EXPECT_STR(stage.actions.data, "unchanged a; unchanged c", "another Spec");
+}
+
 SUITE(operation_results, TEST(results_tell_of_each), TEST(tells_what_it_waits_for),
-      TEST(names_failures_whole), TEST(tells_what_was_done))
+      TEST(names_failures_whole), TEST(tells_what_was_done),
+      TEST(tells_what_was_done_though_the_answer_is_lost), TEST(tells_what_was_done_before_a_kill),
+      TEST(tells_of_a_replacement_before_a_kill), TEST(tells_nothing_of_what_was_told))

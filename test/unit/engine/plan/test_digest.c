@@ -1,4 +1,8 @@
+#include <stdlib.h>
+#include <string.h>
+
 #include "engine/base/json.h"
+#include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/plan/plan.h"
 #include "test/unit/suite.h"
@@ -20,6 +24,7 @@ struct row {
     const char *uid, *before, *after;
     bool create_first;
     const char *removed; /* uid of the object that is replaced */
+    bool is_gone;        /* … which is only forgotten */
 };
 
 static const struct value *value_of(const char *text)
@@ -45,11 +50,14 @@ static struct runtime_step *step_of(const char *uid, const char *before, const c
 static void fill(struct plan_change *change, const struct row *row)
 {
     change->id = row->id;
+    change->type = "Test";
     change->action = row->action;
     change->create_first = row->create_first;
     change->step = step_of(row->uid, row->before, row->after);
     if (row->removed)
         change->removal = step_of(row->removed, NULL, NULL);
+    if (row->removed)
+        change->removal->action = row->is_gone ? PLAN_FORGET : PLAN_DELETE;
 }
 
 static void digest_of(const struct row *rows, size_t n, const char *key, char ret[HASH_HEX_SIZE])
@@ -62,15 +70,16 @@ static void digest_of(const struct row *rows, size_t n, const char *key, char re
     plan_free(plan);
 }
 
-static const struct row first = {"",    "a", PLAN_UPDATE, "u1", "{\"x\":1}", "{\"x\":2,\"y\":3}",
-                                 false, NULL};
+static const struct row first = {"",    "a",  PLAN_UPDATE, "u1", "{\"x\":1}", "{\"x\":2,\"y\":3}",
+                                 false, NULL, false};
 
 static void is_the_same_for_the_same_plan(void)
 {
     static const struct row rows[] = {
-        {"order of keys", "a", PLAN_UPDATE, "u1", "{\"x\":1}", "{\"y\":3,\"x\":2}", false, NULL},
+        {"order of keys", "a", PLAN_UPDATE, "u1", "{\"x\":1}", "{\"y\":3,\"x\":2}", false, NULL,
+         false},
         {"spelling of numbers", "a", PLAN_UPDATE, "u1", "{\"x\":1.0}", "{\"x\":2,\"y\":3}", false,
-         NULL},
+         NULL, false},
     };
     char one[HASH_HEX_SIZE], other[HASH_HEX_SIZE];
 
@@ -84,19 +93,22 @@ static void is_the_same_for_the_same_plan(void)
 static void tells_plans_apart(void)
 {
     static const struct row rows[] = {
-        {"id", "b", PLAN_UPDATE, "u1", "{\"x\":1}", "{\"x\":2,\"y\":3}", false, NULL},
-        {"action", "a", PLAN_ADOPT, "u1", "{\"x\":1}", "{\"x\":2,\"y\":3}", false, NULL},
-        {"another object", "a", PLAN_UPDATE, "u2", "{\"x\":1}", "{\"x\":2,\"y\":3}", false, NULL},
-        {"live", "a", PLAN_UPDATE, "u1", "{\"x\":0}", "{\"x\":2,\"y\":3}", false, NULL},
-        {"desired", "a", PLAN_UPDATE, "u1", "{\"x\":1}", "{\"x\":2,\"y\":4}", false, NULL},
-        {"not known", "a", PLAN_UPDATE, "u1", "{\"x\":1}", "?", false, NULL},
+        {"id", "b", PLAN_UPDATE, "u1", "{\"x\":1}", "{\"x\":2,\"y\":3}", false, NULL, false},
+        {"action", "a", PLAN_ADOPT, "u1", "{\"x\":1}", "{\"x\":2,\"y\":3}", false, NULL, false},
+        {"another object", "a", PLAN_UPDATE, "u2", "{\"x\":1}", "{\"x\":2,\"y\":3}", false, NULL,
+         false},
+        {"live", "a", PLAN_UPDATE, "u1", "{\"x\":0}", "{\"x\":2,\"y\":3}", false, NULL, false},
+        {"desired", "a", PLAN_UPDATE, "u1", "{\"x\":1}", "{\"x\":2,\"y\":4}", false, NULL, false},
+        {"not known", "a", PLAN_UPDATE, "u1", "{\"x\":1}", "?", false, NULL, false},
         {"text of what is not known", "a", PLAN_UPDATE, "u1", "{\"x\":1}",
-         "\"(known after apply)\"", false, NULL},
-        {"replaced", "a", PLAN_REPLACE, "u1", "{\"x\":1}", "{\"x\":2,\"y\":3}", false, "u0"},
+         "\"(known after apply)\"", false, NULL, false},
+        {"replaced", "a", PLAN_REPLACE, "u1", "{\"x\":1}", "{\"x\":2,\"y\":3}", false, "u0", false},
         {"replaced, the new one first", "a", PLAN_REPLACE, "u1", "{\"x\":1}", "{\"x\":2,\"y\":3}",
-         true, "u0"},
+         true, "u0", false},
         {"replaced, another object", "a", PLAN_REPLACE, "u1", "{\"x\":1}", "{\"x\":2,\"y\":3}",
-         true, "u9"},
+         true, "u9", false},
+        {"replaced, the old one is gone", "a", PLAN_REPLACE, "u1", "{\"x\":1}", "{\"x\":2,\"y\":3}",
+         true, "u9", true},
     };
     char digests[ARRAY_SIZE(rows) + 2][HASH_HEX_SIZE];
 
@@ -109,11 +121,38 @@ static void tells_plans_apart(void)
             EXPECT(strcmp(digests[i], digests[k]) != 0, rows[k < ARRAY_SIZE(rows) ? k : 0].note);
 }
 
+/* An object within objects, as deep as values get. Owned by the caller: JSON text. */
+static char *nested(const char *leaf)
+{
+    struct buf text = BUF_INIT;
+
+    for (unsigned i = 0; i < LIMIT_DEPTH; i++)
+        buf_add_str(&text, "{\"x\":");
+    buf_printf(&text, "\"%s\"", leaf);
+    for (unsigned i = 0; i < LIMIT_DEPTH; i++)
+        buf_add_char(&text, '}');
+    return buf_take(&text);
+}
+
+static void tells_apart_what_differs_deep_down(void)
+{
+    _cleanup_free_ char *one = nested("one"), *other = nested("other");
+    const struct row rows[] = {
+        {"one", "a", PLAN_CREATE, NULL, NULL, one, false, NULL, false},
+        {"other", "a", PLAN_CREATE, NULL, NULL, other, false, NULL, false},
+    };
+    char digests[2][HASH_HEX_SIZE];
+
+    digest_of(&rows[0], 1, "key", digests[0]);
+    digest_of(&rows[1], 1, "key", digests[1]);
+    EXPECT(strcmp(digests[0], digests[1]) != 0, "the leaf");
+}
+
 /* The Spec's order is no part of what is approved; nor is what stays as it is. */
 static void counts_changes_in_any_order(void)
 {
-    const struct row unchanged = {"", "z", PLAN_UNCHANGED, "u3", NULL, NULL, false, NULL};
-    const struct row other = {"", "b", PLAN_CREATE, NULL, NULL, "{\"x\":1}", false, NULL};
+    const struct row unchanged = {"", "z", PLAN_UNCHANGED, "u3", NULL, NULL, false, NULL, false};
+    const struct row other = {"", "b", PLAN_CREATE, NULL, NULL, "{\"x\":1}", false, NULL, false};
     const struct row plans[][3] = {
         {first, other, unchanged}, {other, unchanged, first}, {unchanged, first, other}};
     char one[HASH_HEX_SIZE], another[HASH_HEX_SIZE], two[HASH_HEX_SIZE];
@@ -128,4 +167,4 @@ static void counts_changes_in_any_order(void)
 }
 
 SUITE(plan_digest, TEST(is_the_same_for_the_same_plan), TEST(tells_plans_apart),
-      TEST(counts_changes_in_any_order))
+      TEST(tells_apart_what_differs_deep_down), TEST(counts_changes_in_any_order))

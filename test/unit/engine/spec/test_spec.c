@@ -78,7 +78,7 @@ static void reports_the_head(void)
          "InvalidSpec|-|resources|must be a list, and is of type object\n"},
         {SPEC("\"resources\":[],\"interval\":\"soon\",\"timeout\":\"\",\"retryInterval\":\"10ms\""),
          "InvalidSpec|-|interval|\"soon\" is not a duration, such as 1h30m, 10m or 90s\n"
-         "InvalidSpec|-|retryInterval|\"10ms\" is too short: 1s is the least\n"
+         "InvalidSpec|-|retryInterval|\"10ms\" is too short: at least 1s\n"
          "InvalidSpec|-|timeout|must not be empty\n"},
         {SPEC("\"resources\":[],\"prune\":\"no\",\"deletionPolicy\":\"Keep\",\"project\":1"),
          "InvalidSpec|-|project|must be a string, and is of type number\n"

@@ -59,7 +59,6 @@ const struct record *full_record(const char *id)
                                        .footprint = "f",
                                        .revision = INT64_MAX,
                                        .action = PLAN_DEFERRED,
-                                       .prevent_destroy = true,
                                        .call = {"call-1", 7, 1790000000000}});
 }
 

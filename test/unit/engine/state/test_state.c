@@ -153,8 +153,8 @@ static void has_kusions_shape(void)
                "{\"kubeConfig\":\"" SECRET "\"},\"record\":{\"status\":\"tainted\",\"deposed\":"
                "\"d1\",\"result\":{\"password\":{\"deep\":[\"" SECRET "\"]},\"at\":null},"
                "\"memory\":{\"private\":\"" SECRET "\"},\"uid\":\"u-1\",\"footprint\":\"f\","
-               "\"revision\":9223372036854775807,\"action\":\"deferred\",\"preventDestroy\":true,"
-               "\"call\":{\"id\":\"call-1\",\"epoch\":7,\"until\":1790000000000}}}]}",
+               "\"revision\":9223372036854775807,\"action\":\"deferred\",\"call\":{\"id\":\"call-"
+               "1\",\"epoch\":7,\"until\":1790000000000}}}]}",
                "text");
 }
 

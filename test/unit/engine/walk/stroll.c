@@ -197,17 +197,6 @@ void stroll_wake(struct stroll *stroll, uint32_t node)
     EXPECT_INT(walk_wake(stroll->walk, node), was_parked && any_may_begin(stroll), "wake");
 }
 
-void stroll_wake_all(struct stroll *stroll)
-{
-    bool were_parked = false;
-
-    for (uint32_t i = 0; i < stroll->config.n; i++) {
-        were_parked = were_parked || is_parked(stroll, i);
-        wake_in_model(stroll, i);
-    }
-    EXPECT_INT(walk_wake_all(stroll->walk), were_parked && any_may_begin(stroll), "wake all");
-}
-
 void stroll_stop(struct stroll *stroll, bool time_is_up)
 {
     if (!stroll->is_stopped) {

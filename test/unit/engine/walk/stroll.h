@@ -63,7 +63,6 @@ void stroll_run(struct stroll *stroll, unsigned seed);
 
 /* For `during` and `when_stuck`: of walk and model. */
 void stroll_wake(struct stroll *stroll, uint32_t node);
-void stroll_wake_all(struct stroll *stroll);
 void stroll_stop(struct stroll *stroll, bool time_is_up);
 
 /* "0 2 1 0": nodes, as their visits began. */

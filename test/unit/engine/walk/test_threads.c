@@ -38,6 +38,12 @@ static enum walk_verdict visit(struct crew *crew, struct walk_visit *visit)
     return node % 50 == 49 ? WALK_FAILED : WALK_DONE;
 }
 
+static void wake_all(struct crew *crew)
+{
+    for (uint32_t i = 0; i < NODES; i++)
+        walk_wake(crew->walk, i);
+}
+
 static void *work(void *arg)
 {
     struct crew *crew = arg;
@@ -49,7 +55,7 @@ static void *work(void *arg)
         if (state == WALK_VISIT)
             walk_end_visit(crew->walk, &next, visit(crew, &next), now);
         else if (state == WALK_WAITING && due == CLOCK_FOREVER)
-            walk_wake_all(crew->walk);
+            wake_all(crew);
         else
             sched_yield();
     return NULL;

@@ -71,12 +71,6 @@ static void wake_itself_twice(struct stroll *s, uint32_t node)
     stroll_wake(s, node);
 }
 
-static void wake_all_at_once(struct stroll *s, uint32_t node)
-{
-    (void)node;
-    stroll_wake_all(s);
-}
-
 static void wake_each(struct stroll *s, uint32_t node)
 {
     (void)node;
@@ -89,7 +83,7 @@ static void a_wake_during_a_visit_is_not_lost(void)
     static const struct {
         const char *note;
         void (*during)(struct stroll *s, uint32_t node);
-    } rows[] = {{"itself", wake_itself_twice}, {"all", wake_all_at_once}, {"each", wake_each}};
+    } rows[] = {{"itself", wake_itself_twice}, {"each", wake_each}};
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
         for (unsigned parallelism = 1; parallelism <= 3; parallelism++) {
@@ -110,38 +104,33 @@ static void a_wake_is_used_up(void)
     struct walk_visit visit;
     int64_t due;
 
-    for (int all = 0; all < 2; all++) {
-        stroll_init(&stroll, &(struct stroll_config){.n = 1});
-        walk_next(stroll.walk, 0, &visit, &due);
-        EXPECT(!(all ? walk_wake_all(stroll.walk) : walk_wake(stroll.walk, 0)), "under way");
-        EXPECT(walk_end_visit(stroll.walk, &visit, WALK_PARKED, 0), "again at once");
-        EXPECT_INT(walk_next(stroll.walk, 0, &visit, &due), WALK_VISIT, "again");
-        EXPECT(!walk_end_visit(stroll.walk, &visit, WALK_PARKED, 0), "parked");
-        EXPECT_INT(walk_next(stroll.walk, 0, &visit, &due), WALK_WAITING, "parked");
-        EXPECT(all ? walk_wake_all(stroll.walk) : walk_wake(stroll.walk, 0), "woken");
-        EXPECT(!(all ? walk_wake_all(stroll.walk) : walk_wake(stroll.walk, 0)), "woken before");
-        EXPECT_INT(walk_next(stroll.walk, 0, &visit, &due), WALK_VISIT, "again");
-        walk_end_visit(stroll.walk, &visit, WALK_PARKED, 0);
-        EXPECT_INT(walk_next(stroll.walk, 0, &visit, &due), WALK_WAITING, "parked");
-        stroll_done(&stroll);
-    }
+    stroll_init(&stroll, &(struct stroll_config){.n = 1});
+    walk_next(stroll.walk, 0, &visit, &due);
+    EXPECT(!walk_wake(stroll.walk, 0), "under way");
+    EXPECT(walk_end_visit(stroll.walk, &visit, WALK_PARKED, 0), "again at once");
+    EXPECT_INT(walk_next(stroll.walk, 0, &visit, &due), WALK_VISIT, "again");
+    EXPECT(!walk_end_visit(stroll.walk, &visit, WALK_PARKED, 0), "parked");
+    EXPECT_INT(walk_next(stroll.walk, 0, &visit, &due), WALK_WAITING, "parked");
+    EXPECT(walk_wake(stroll.walk, 0), "woken");
+    EXPECT(!walk_wake(stroll.walk, 0), "woken before");
+    EXPECT_INT(walk_next(stroll.walk, 0, &visit, &due), WALK_VISIT, "again");
+    walk_end_visit(stroll.walk, &visit, WALK_PARKED, 0);
+    EXPECT_INT(walk_next(stroll.walk, 0, &visit, &due), WALK_WAITING, "parked");
+    stroll_done(&stroll);
 }
 
 /* Waking is for what is parked: nothing else is visited for it. */
 static void a_wake_of_what_is_not_parked_is_nothing(void)
 {
     static const struct graph_edge edges[] = {{3, 2}};
-    static void (*const wakes[])(struct stroll *, uint32_t) = {wake_each, wake_all_at_once};
 
-    for (size_t i = 0; i < ARRAY_SIZE(wakes); i++) {
-        stroll_init(&stroll, &(struct stroll_config){.n = 4, .edges = edges, .n_edges = 1});
-        stroll.plan[0].during = stroll.plan[1].during = stroll.plan[3].during = wakes[i];
-        stroll.plan[2].fails = true;
-        stroll_run(&stroll, 0);
-        EXPECT_STR(stroll_order(&stroll), "0 1 2", "order");
-        EXPECT_INT(stroll.counts.skipped, 1, "3 stays skipped");
-        stroll_done(&stroll);
-    }
+    stroll_init(&stroll, &(struct stroll_config){.n = 4, .edges = edges, .n_edges = 1});
+    stroll.plan[0].during = stroll.plan[1].during = stroll.plan[3].during = wake_each;
+    stroll.plan[2].fails = true;
+    stroll_run(&stroll, 0);
+    EXPECT_STR(stroll_order(&stroll), "0 1 2", "order");
+    EXPECT_INT(stroll.counts.skipped, 1, "3 stays skipped");
+    stroll_done(&stroll);
 }
 
 /* ---- Stopping ---- */

@@ -117,9 +117,6 @@ static void disturb(struct stroll *s, uint32_t node)
         stroll_wake(s, other);
         break;
     case 3:
-        stroll_wake_all(s);
-        break;
-    case 4:
         if (rand() % 20 == 0)
             stroll_stop(s, rand() % 2);
         break;

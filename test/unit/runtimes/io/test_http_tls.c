@@ -193,5 +193,42 @@ static void shows_its_certificate(void)
     tls_fixture_done(&fixture);
 }
 
-SUITE(http_tls, TEST(verifies_the_server), TEST(names_the_host_and_the_server),
-      TEST(shows_its_certificate))
+/* A connection that another CA verified is not used again; handles that are idle have the new one.
+ */
+static void trusts_another_ca_from_then_on(void)
+{
+    static const struct http_request request = {.method = "GET", .path = "/", .timeout = 10000};
+    struct tls_fixture fixture = {.pid = 0};
+    struct http_response response = HTTP_RESPONSE_INIT;
+    struct http_client *client;
+    _cleanup_free_ char *url = NULL, *both = NULL;
+
+    tls_fixture_init(&fixture);
+    url = str_printf("https://127.0.0.1:%d", fixture.open_port);
+    both = str_printf("%s%s", fixture.other, fixture.ca);
+    const struct {
+        const char *note, *ca;
+        int code;
+    } rows[] = {{"another", fixture.other, ERR_INVALID},
+                {"its own", fixture.ca, 0},
+                {"again", fixture.ca, 0},
+                {"another again", fixture.other, ERR_INVALID},
+                {"both", both, 0}};
+    struct http_client_config config = {.base_url = url, .ca_pem = fixture.ca};
+
+    CU_ASSERT_FATAL(http_client_new(fixture.loop, &config, &client, NULL) == 0);
+    EXPECT_INT(http_do(client, &request, &response, NULL), 0, "at first");
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct error error = {0};
+
+        http_client_set_ca(client, rows[i].ca);
+        EXPECT_INT(http_do(client, &request, &response, &error), rows[i].code, rows[i].note);
+        EXPECT_STR(error.reason, rows[i].code ? "TLSVerification" : "", error.message);
+    }
+    http_client_free(client);
+    http_response_done(&response);
+    tls_fixture_done(&fixture);
+}
+
+SUITE(http_tls, TEST(trusts_another_ca_from_then_on), TEST(verifies_the_server),
+      TEST(names_the_host_and_the_server), TEST(shows_its_certificate))

@@ -12,7 +12,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
-#define MAX_REQUESTS 256
+#define MAX_REQUESTS 2048
 #define MAX_HELD     16
 
 struct fake_server {
@@ -118,8 +118,8 @@ static void answer(struct fake_server *server, int fd, const struct fake_step *s
         close(fd);
 }
 
-/* Records the request, and gives the step that it takes. */
-static const struct fake_step *take_step(struct fake_server *server, char *request)
+/* The step that a request takes; NULL: there is none left. */
+static const struct fake_step *take_step(struct fake_server *server)
 {
     const struct fake_step *step = NULL;
 
@@ -129,12 +129,17 @@ static const struct fake_step *take_step(struct fake_server *server, char *reque
         if (!step->repeat)
             server->next_step++;
     }
-    if (server->count < MAX_REQUESTS)
-        server->requests[server->count++] = request;
-    else
-        free(request);
     pthread_mutex_unlock(&server->mutex);
     return step;
+}
+
+static void keep(struct fake_server *server, char *request)
+{
+    pthread_mutex_lock(&server->mutex);
+    if (server->count < MAX_REQUESTS)
+        server->requests[server->count++] = TAKE(request);
+    pthread_mutex_unlock(&server->mutex);
+    free(request);
 }
 
 static void serve(struct fake_server *server, int fd)
@@ -147,11 +152,12 @@ static void serve(struct fake_server *server, int fd)
         close(fd);
         return;
     }
-    step = take_step(server, request);
+    step = take_step(server);
     if (!step)
         add_problem(server, "a request past the end of the script", request);
     else if (step->expect && !str_has_prefix(request, step->expect))
         add_problem(server, step->expect, request);
+    keep(server, request);
     if (step && step->delay)
         usleep(step->delay * 1000);
     answer(server, fd, step ? step : &refused);

@@ -68,7 +68,8 @@ int live_do(struct live *live, const char *method, const char *path, const char 
     _cleanup_free_ char *where = live_text(live, path);
     _cleanup_free_ char *text = body ? live_text(live, body) : NULL;
     _cleanup_value_ const struct value *value = NULL;
-    struct kube_request request = {.method = method, .path = where, .idempotent = true};
+    struct kube_request request = {
+        .method = method, .path = where, .ref = {.name = harness_name(where)}, .idempotent = true};
 
     if (text)
         EXPECT_INT(json_read_str(text, &value, NULL), 0, text);

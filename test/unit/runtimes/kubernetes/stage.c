@@ -16,8 +16,8 @@ void stage_start(struct stage *stage, struct kube_client *client, const struct f
         harness_start(&stage->harness, steps, n_steps, NULL);
         client = stage->harness.client;
     }
-    config.client = client;
-    config.discovery = stage->discovery = kube_discovery_new(client, config.clock);
+    config.cluster.client = client;
+    config.cluster.discovery = stage->discovery = kube_discovery_new(client, config.clock);
     stage->runtime = kube_runtime_new(&config);
 }
 

@@ -157,7 +157,7 @@ static void applies_or_says_why_not(void)
          {DISCOVERY, {.expect = PATCH, .status = 403, .body = DENIED}},
          ERR_FORBIDDEN,
          "AccessDenied",
-         "; to allow it: kubectl create rolebinding kusion:team:deployer:edit ",
+         "; to allow it: kubectl create role kusion:team:deployer:patch-configmaps ",
          OUTCOME_NOT_SENT},
         {"a namespace that is going",
          MAP("a"),
@@ -376,11 +376,11 @@ static void nothing_is_sent_that_may_not_be(void)
         size_t row = i / ARRAY_SIZE(actions);
         struct runtime_outcome outcome = {0};
         struct runtime_step *step;
-        struct kube_place place;
+        struct kube_ref place;
         struct call call;
 
         call_begin(&call, steps, 1, MAP("a"));
-        EXPECT_INT(kube_place_of(call.session, call.attributes, &stage_call, &place, NULL), 0,
+        EXPECT_INT(kube_ref_of(call.session, call.attributes, &stage_call, &place, NULL), 0,
                    "discovery");
         step = call_step(&call, actions[i % ARRAY_SIZE(actions)]);
         EXPECT_INT(kube_apply(step, &rows[row].call, &outcome, NULL), rows[row].code, "refused");

@@ -2,16 +2,15 @@
 #include "test/unit/runtimes/kubernetes/stage.h"
 #include "test/unit/suite.h"
 
-#define DENIED "x is forbidden: User \"system:serviceaccount:team:deployer\" cannot patch it"
-#define ALLOW  DENIED "; to allow it: "
-#define OURS   "kusion:team:deployer:"
-#define TO     " --serviceaccount=team:deployer"
-#define BIND(role, namespace) \
-    "kubectl create rolebinding " OURS role " --clusterrole=" role TO " --namespace=" namespace
-#define MAKE(role, resource, in)                                         \
-    "kubectl create " role " " OURS resource                             \
-    " --verb=get,list,watch,create,patch,delete --resource=" resource in \
-    " && kubectl create " role "binding " OURS resource " --" role "=" OURS resource TO in
+#define DENIED  "x is forbidden: User \"system:serviceaccount:team:deployer\" cannot patch it"
+#define ALLOW   DENIED "; to allow it: "
+#define OURS    "kusion:team:deployer:"
+#define TO      " --serviceaccount=team:deployer"
+#define IN_TEAM " --namespace=team"
+#define MAKE(verb, resource)                                                                      \
+    "kubectl create role " OURS verb "-" resource " --verb=" verb " --resource=" resource IN_TEAM \
+    " && kubectl create rolebinding " OURS verb "-" resource " --role=" OURS verb                 \
+    "-" resource TO IN_TEAM
 
 static void says_what_would_give_the_right(void)
 {
@@ -19,29 +18,31 @@ static void says_what_would_give_the_right(void)
         struct kube_kind kind;
         const char *namespace_name, *message;
     } rows[] = {
-        {{"v1", "ConfigMap", "configmaps", true}, "team", ALLOW BIND("edit", "team")},
-        {{"apps/v1", "Deployment", "deployments", true}, "prod", ALLOW BIND("edit", "prod")},
-        {{"rbac.authorization.k8s.io/v1", "RoleBinding", "rolebindings", true},
+        {{"v1", "ConfigMap", "configmaps", true}, "team", ALLOW MAKE("patch", "configmaps")},
+        {{"apps/v1", "Deployment", "deployments", true},
          "team",
-         ALLOW BIND("admin", "team")},
-        /* Those that no role of every cluster lets one write. */
-        {{"v1", "ResourceQuota", "resourcequotas", true},
-         "team",
-         ALLOW MAKE("role", "resourcequotas", " --namespace=team")},
+         ALLOW MAKE("patch", "deployments.apps")},
         {{"example.com/v1", "Widget", "widgets", true},
          "team",
-         ALLOW MAKE("role", "widgets.example.com", " --namespace=team")},
+         ALLOW MAKE("patch", "widgets.example.com")},
+        /* What is not the Spec's own is not the author's to be given. */
+        {{"v1", "ConfigMap", "configmaps", true},
+         "prod",
+         DENIED "; such a right in namespace prod is its owners' to give"},
+        {{"v1", "Secret", "secrets", true},
+         "kube-system",
+         DENIED "; such a right in namespace kube-system is its owners' to give"},
         {{"v1", "Namespace", "namespaces", false},
          NULL,
-         ALLOW MAKE("clusterrole", "namespaces", "")},
-        {{"rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", false},
+         DENIED "; it is in no namespace: such a right is the cluster administrators' to give"},
+        {{"rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "clusterrolebindings", false},
          NULL,
-         ALLOW MAKE("clusterrole", "clusterroles.rbac.authorization.k8s.io", "")},
+         DENIED "; it is in no namespace: such a right is the cluster administrators' to give"},
     };
     struct runtime_session session = stage_session();
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        struct kube_place place = {&rows[i].kind, rows[i].namespace_name, "x"};
+        struct kube_ref place = {&rows[i].kind, rows[i].namespace_name, "x", NULL};
         struct error error = {0};
 
         err_set(&error, ERR_FORBIDDEN, "Forbidden", DENIED);
@@ -50,6 +51,50 @@ static void says_what_would_give_the_right(void)
         EXPECT_STR(error.reason, "AccessDenied", rows[i].kind.kind);
         EXPECT_INT(error.code, ERR_FORBIDDEN, rows[i].kind.kind);
     }
+}
+
+/* Whatever was refused, and whatever the author called things. */
+static void gives_one_verb_or_none(void)
+{
+    static const struct {
+        const char *verb;
+        bool is_given;
+    } rows[] = {
+        {"get", true},   {"list", true},   {"watch", true},        {"create", true},
+        {"patch", true}, {"delete", true}, {"impersonate", false}, {"escalate", false},
+        {"bind", false}, {"*", false},     {"get,list", false},    {"deletecollection", false},
+        {"", false},
+    };
+    static const struct kube_kind kind = {"v1", "ConfigMap", "configmaps", true};
+    struct runtime_session session = stage_session();
+    struct kube_ref place = {&kind, "team", "x", NULL};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_free_ char *verb = str_printf(" --verb=%s --resource=configmaps ", rows[i].verb);
+        struct error error = {0};
+
+        err_set(&error, ERR_FORBIDDEN, "Forbidden",
+                "x is forbidden: User \"system:serviceaccount:team:deployer\" cannot %s resource "
+                "\"configmaps\"",
+                rows[i].verb);
+        session_add_hint(&session, &place, &error);
+        EXPECT_INT(strstr(error.message, verb) != NULL, rows[i].is_given, error.message);
+        EXPECT_INT(strstr(error.message, "kubectl") != NULL, rows[i].is_given, error.message);
+        EXPECT(!strstr(error.message, "clusterrole"), error.message);
+    }
+}
+
+static void the_systems_own_namespaces_get_none(void)
+{
+    static const struct kube_kind kind = {"v1", "Secret", "secrets", true};
+    struct runtime_session session = stage_session();
+    struct kube_ref place = {&kind, "kube-system", "x", NULL};
+    struct error error = {0};
+
+    session.spec_namespace = (char[]){"kube-system"};
+    err_set(&error, ERR_FORBIDDEN, "Forbidden", DENIED);
+    session_add_hint(&session, &place, &error);
+    EXPECT(!strstr(error.message, "kubectl"), error.message);
 }
 
 /* Names differ wherever the accounts or what is allowed differ. */
@@ -96,7 +141,7 @@ static void a_long_message_keeps_its_command(void)
 {
     static const struct kube_kind kind = {"example.com/v1", "Widget", "widgets", true};
     struct runtime_session session = stage_session();
-    struct kube_place place = {&kind, "team", "x"};
+    struct kube_ref place = {&kind, "team", "x", NULL};
     struct error error = {0};
 
     err_set(&error, ERR_FORBIDDEN, "Forbidden", "%s: %s", DENIED,
@@ -104,8 +149,7 @@ static void a_long_message_keeps_its_command(void)
                 SEVENTY SEVENTY);
     session_add_hint(&session, &place, &error);
     EXPECT(str_has_prefix(error.message, DENIED ": " TEN), error.message);
-    EXPECT(str_has_suffix(error.message, "…; to allow it: " MAKE("role", "widgets.example.com",
-                                                                 " --namespace=team")),
+    EXPECT(str_has_suffix(error.message, "…; to allow it: " MAKE("patch", "widgets.example.com")),
            error.message);
 }
 
@@ -129,7 +173,7 @@ static void gives_no_hint_that_would_not_help(void)
     };
     static const struct kube_kind kind = {"v1", "ConfigMap", "configmaps", true};
     struct runtime_session session = stage_session();
-    struct kube_place place = {&kind, "team", "x"};
+    struct kube_ref place = {&kind, "team", "x", NULL};
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct error error = {0};
@@ -145,7 +189,7 @@ static void the_controller_itself_gets_none(void)
 {
     static const struct kube_kind kind = {"v1", "ConfigMap", "configmaps", true};
     struct runtime_session session = stage_session();
-    struct kube_place place = {&kind, "team", "x"};
+    struct kube_ref place = {&kind, "team", "x", NULL};
     struct error error = {0};
 
     session.service_account = session.impersonate = NULL;
@@ -154,6 +198,7 @@ static void the_controller_itself_gets_none(void)
     EXPECT_STR(error.message, DENIED, "no account to bind");
 }
 
-SUITE(kube_hint, TEST(says_what_would_give_the_right), TEST(names_are_of_one_account_and_one_right),
+SUITE(kube_hint, TEST(says_what_would_give_the_right), TEST(gives_one_verb_or_none),
+      TEST(the_systems_own_namespaces_get_none), TEST(names_are_of_one_account_and_one_right),
       TEST(long_names_are_shortened_and_stay_apart), TEST(a_long_message_keeps_its_command),
       TEST(gives_no_hint_that_would_not_help), TEST(the_controller_itself_gets_none))

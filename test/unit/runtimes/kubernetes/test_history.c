@@ -28,7 +28,7 @@ static void begin(struct scene *scene)
 {
     *scene = (struct scene){.server = api_server_new()};
     api_client_start(&scene->client, scene->server, NULL, NULL);
-    scene->history = kube_history_new(scene->client.client);
+    scene->history = kube_history_new(&(struct kube_cluster){scene->client.client, NULL});
     api_server_create(scene->server, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":"
                                      "{\"name\":\"team\"}}");
 }
@@ -46,7 +46,7 @@ static struct release_history *attach(void *arg)
 {
     struct scene *scene = arg;
 
-    return kube_history_new(scene->client.client);
+    return kube_history_new(&(struct kube_cluster){scene->client.client, NULL});
 }
 
 static void lose_answer(void *arg, bool is_after)
@@ -74,7 +74,7 @@ static struct release_history *attach_live(void *arg)
 {
     struct live *live = arg;
 
-    return kube_history_new(live->harness.client);
+    return kube_history_new(&(struct kube_cluster){live->harness.client, NULL});
 }
 
 static bool serves_releases(void *arg)

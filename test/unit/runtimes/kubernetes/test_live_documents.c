@@ -31,7 +31,8 @@ static struct store *attach(void *arg)
 {
     struct live *live = arg;
 
-    return kube_documents_new(&(struct kube_documents_config){live->harness.client, live->space});
+    return kube_documents_new(
+        &(struct kube_documents_config){{live->harness.client, NULL}, live->space});
 }
 
 static void open_file(struct scene *scene)
@@ -150,13 +151,16 @@ static int add_name(void *arg, const struct value *item, struct error *error)
 static void list_names(struct live *live, const char *collection, const char *head,
                        struct names *ret)
 {
-    _cleanup_free_ char *where = live_text(live, collection);
-    _cleanup_free_ char *path = str_printf("%s?labelSelector=" KUBE_DOCUMENT_LABEL "%s%s", where,
-                                           head ? "%3D" : "", head ? head : "");
-    struct kube_list list = {.path = path, .on_item = add_name, .arg = ret};
+    _cleanup_free_ char *labels =
+        str_printf(KUBE_DOCUMENT_LABEL "%s%s", head ? "=" : "", head ? head : "");
+    const struct kube_kind *kind = str_equal(collection, MAPS) ? &kube_config_maps : &kube_secrets;
+    struct kube_list list = {.ref = {kind, live->space, NULL, NULL},
+                             .selector = {.labels = labels},
+                             .on_item = add_name,
+                             .arg = ret};
 
     *ret = (struct names){0};
-    EXPECT_INT(kube_list(live->harness.client, &list, NULL, NULL), 0, path);
+    EXPECT_INT(kube_list(live->harness.client, &list, NULL, NULL), 0, labels);
 }
 
 static size_t count(struct scene *scene, const char *collection)

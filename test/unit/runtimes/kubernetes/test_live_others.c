@@ -102,8 +102,12 @@ static void acts_with_the_rights_of_the_account_alone(void)
         return;
     poor = stage_open(&world.stage, world.live.space, "web", "poor");
     thing_init(&thing, &world, MAP("a", "\"k\":\"1\""));
-    hint = live_text(&world.live, "; to allow it: kubectl create rolebinding kusion:@:poor:edit "
-                                  "--clusterrole=edit --serviceaccount=@:poor --namespace=@");
+    hint =
+        live_text(&world.live, "; to allow it: kubectl create role kusion:@:poor:patch-configmaps "
+                               "--verb=patch --resource=configmaps --namespace=@ && kubectl "
+                               "create rolebinding kusion:@:poor:patch-configmaps "
+                               "--role=kusion:@:poor:patch-configmaps "
+                               "--serviceaccount=@:poor --namespace=@");
 
     EXPECT_INT(thing_plan(&thing), 0, world.error.message);
     kube_step_free(TAKE(thing.step));

@@ -165,7 +165,7 @@ static bool is_not_served(void *arg)
 
     return thing_look(thing) == ERR_UNAVAILABLE &&
            str_equal(thing->world->error.reason, "NotServed") &&
-           strstr(thing->world->error.message, "something defines it");
+           strstr(thing->world->error.message, "its kind is defined");
 }
 
 static bool is_there(void *arg)

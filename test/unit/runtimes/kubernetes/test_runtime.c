@@ -89,6 +89,49 @@ static void looks_the_account_up_once(void)
     }
 }
 
+/* Sessions of other Specs, opened within a few seconds, know it; not that it is missing. */
+static void knows_the_account_for_a_while(void)
+{
+    static const struct {
+        const char *note;
+        struct fake_step steps[3];
+        int64_t later; /* ms */
+        int first, second;
+    } rows[] = {
+        {"there", {{LOOK_UP, .status = 200, .body = ACCOUNT}}, 4999, 0, 0},
+        {"there, a while ago",
+         {{LOOK_UP, .status = 200, .body = ACCOUNT},
+          {LOOK_UP, .status = 404, .body = MISSING("deployer")}},
+         5000,
+         0,
+         ERR_INVALID},
+        {"made meanwhile",
+         {{LOOK_UP, .status = 404, .body = MISSING("deployer")},
+          {LOOK_UP, .status = 200, .body = ACCOUNT}},
+         0,
+         ERR_INVALID,
+         0},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct runtime_session *other;
+        struct call call;
+
+        call_begin(&call, rows[i].steps, count_steps(rows[i].steps), MAP("a"));
+        ((struct kube_runtime *)call.stage.runtime)->accounts_since =
+            call.stage.clock.source.monotonic(&call.stage.clock.source);
+        call.session->is_account_known = false;
+        EXPECT_INT(session_check_account(call.session, &stage_call, NULL), rows[i].first,
+                   rows[i].note);
+        call.stage.clock.monotonic += rows[i].later;
+        other = stage_open(&call.stage, "team", "other", "deployer");
+        other->is_account_known = false;
+        EXPECT_INT(session_check_account(other, &stage_call, NULL), rows[i].second, rows[i].note);
+        call.stage.runtime->ops->close(other);
+        call_end(&call);
+    }
+}
+
 static void tells_health_by_what_was_seen(void)
 {
     _cleanup_value_ const struct value *object = stage_value(MAP("a"));
@@ -110,4 +153,4 @@ static void tells_health_by_what_was_seen(void)
 }
 
 SUITE(kube_runtime, TEST(opens_for_an_account_or_itself), TEST(looks_the_account_up_once),
-      TEST(tells_health_by_what_was_seen))
+      TEST(knows_the_account_for_a_while), TEST(tells_health_by_what_was_seen))

@@ -64,10 +64,10 @@ static bool is_told(struct listener *listener, int times)
 /* A runtime that knows the core's kinds. */
 static void begin(struct call *call, const struct fake_step *steps, size_t n_steps)
 {
-    struct kube_place place;
+    struct kube_ref place;
 
     call_begin(call, steps, n_steps, MAP("a"));
-    EXPECT_INT(kube_place_of(call->session, call->attributes, &stage_call, &place, NULL), 0,
+    EXPECT_INT(kube_ref_of(call->session, call->attributes, &stage_call, &place, NULL), 0,
                "discovery");
 }
 

@@ -44,6 +44,21 @@ void harness_start(struct harness *harness, const struct fake_step *steps, size_
     free(server.server);
 }
 
+const char *harness_name(const char *path)
+{
+    return strrchr(path, '/') + 1;
+}
+
+int harness_get(struct kube_client *client, const char *path, const struct value **ret,
+                struct error *error)
+{
+    struct kube_request request = {.method = "GET", .path = path};
+
+    return kube_do(client, &request, ret, error);
+}
+
+const struct kube_kind harness_things = {"v1", "Thing", "c", false};
+
 void harness_stop(struct harness *harness, bool is_finished)
 {
     kube_client_free(harness->client);
@@ -78,7 +93,7 @@ void fake_clock_init(struct fake_clock *clock)
     clock->step = 0;
     clock->source = (struct clock_source){.now = fake_now, .monotonic = fake_monotonic};
     atomic_store(&clock->now, 1767323045678); /* 2026-01-02T03:04:05.678Z */
-    atomic_store(&clock->monotonic, 1000000);
+    atomic_store(&clock->monotonic, FAKE_CLOCK_START);
 }
 
 char *harness_folder(void)

@@ -18,10 +18,19 @@ struct harness {
 void harness_start(struct harness *harness, const struct fake_step *steps, size_t n_steps,
                    const struct kube_client_config *to);
 void harness_connect(struct harness *harness, const struct kube_client_config *to);
+/* The last segment of a path. */
+const char *harness_name(const char *path);
+/* GET of a path as it is. */
+int harness_get(struct kube_client *client, const char *path, const struct value **ret,
+                struct error *error);
 /* Fails the test for what the script did not expect; is_finished: nor for what it still did. */
 void harness_stop(struct harness *harness, bool is_finished);
 
+/* A kind whose collection is /api/v1/c. */
+extern const struct kube_kind harness_things;
+
 /* A clock that tests set. */
+#define FAKE_CLOCK_START 1000000 /* ms, monotonic */
 struct fake_clock {
     struct clock_source source;
     _Atomic int64_t now, monotonic; /* ms */

@@ -4,6 +4,7 @@
 #include "engine/base/path.h"
 #include "engine/base/str.h"
 #include "test/unit/runtimes/kubernetes/client/api_server_client.h"
+#include "test/unit/runtimes/kubernetes/client/harness.h"
 #include "test/unit/suite.h"
 
 #define CMS   "/api/v1/namespaces/default/configmaps"
@@ -52,7 +53,8 @@ static void take(struct api_client *client, const struct step *step)
     static const char *const types[][2] = {{"MERGE", KUBE_MERGE_PATCH},
                                            {"APPLY", KUBE_APPLY_PATCH}};
     _cleanup_value_ const struct value *body = NULL, *answer = NULL;
-    struct kube_request request = {.method = step->how, .path = step->path};
+    struct kube_request request = {
+        .method = step->how, .path = step->path, .ref = {.name = harness_name(step->path)}};
     struct error error = {0};
     int r;
 

@@ -155,8 +155,10 @@ static void an_apply_of_what_is_not_there_creates(void)
     static const char body[] = "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\"}";
     struct desk desk;
     _cleanup_value_ const struct value *value = NULL;
-    struct kube_request request = {
-        .method = "PATCH", .path = CMS "/a?fieldManager=m", .content_type = KUBE_APPLY_PATCH};
+    struct kube_request request = {.method = "PATCH",
+                                   .path = CMS "/a",
+                                   .field_manager = "m",
+                                   .content_type = KUBE_APPLY_PATCH};
 
     begin(&desk);
     EXPECT_INT(json_read_str(body, &value, NULL), 0, body);
@@ -222,9 +224,11 @@ static void counts(void)
     make(&desk, "a", NULL, false);
     make(&desk, "b", NULL, false);
     make(&desk, "b", NULL, false);
-    kube_get(desk.client.client, CMS "/a", NULL, NULL, NULL, NULL);
+    kube_get(desk.client.client, (struct kube_ref){&kube_config_maps, "default", "a", NULL}, NULL,
+             NULL, NULL);
     kube_do(desk.client.client,
-            &(struct kube_request){.method = "DELETE", .path = CMS "/a?dryRun=All"}, NULL, NULL);
+            &(struct kube_request){.method = "DELETE", .path = CMS "/a", .dry_run = true}, NULL,
+            NULL);
     kube_do(desk.client.client, &(struct kube_request){.method = "DELETE", .path = CMS "/a"}, NULL,
             NULL);
     summary = api_server_write_summary(desk.server);

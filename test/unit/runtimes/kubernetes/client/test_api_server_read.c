@@ -33,24 +33,28 @@ static int note_name(void *arg, const struct value *item, struct error *error)
 
 static void lists(void)
 {
+    static const struct kube_kind nones = {"v1", "None", "nones", true};
     static const struct {
-        const char *path;
+        const char *note;
+        const struct kube_kind *kind;
+        const char *namespace_name;
+        struct kube_selector selector;
         bool metadata_only;
         int code;
         const char *names;
     } rows[] = {
-        {CMS, false, 0, "a b c "},
-        {CMS, true, 0, "a* b* c* "},
-        {"/api/v1/configmaps", false, 0, "a b c "},
-        {"/api/v1/namespaces/none/configmaps", false, 0, ""},
-        {CMS "?labelSelector=l%3D1", false, 0, "a b "},
-        {CMS "?labelSelector=l", false, 0, "a b "},
-        {CMS "?labelSelector=%21l", false, 0, "c "},
-        {CMS "?labelSelector=l%21%3D1", false, 0, "c "},
-        {CMS "?labelSelector=l%3D1%2Cm%3D2", false, 0, "b "},
-        {CMS "?fieldSelector=metadata.name%3Db", false, 0, "b "},
-        {CMS "?fieldSelector=data.x%3D1", false, ERR_INVALID, ""},
-        {"/api/v1/namespaces/default/nones", false, ERR_UNAVAILABLE, ""},
+        {"all", &kube_config_maps, "default", {0}, false, 0, "a b c "},
+        {"metadata", &kube_config_maps, "default", {0}, true, 0, "a* b* c* "},
+        {"in all namespaces", &kube_config_maps, NULL, {0}, false, 0, "a b c "},
+        {"in another namespace", &kube_config_maps, "none", {0}, false, 0, ""},
+        {"a label is", &kube_config_maps, "default", {.labels = "l=1"}, false, 0, "a b "},
+        {"a label", &kube_config_maps, "default", {.labels = "l"}, false, 0, "a b "},
+        {"no label", &kube_config_maps, "default", {.labels = "!l"}, false, 0, "c "},
+        {"a label is not", &kube_config_maps, "default", {.labels = "l!=1"}, false, 0, "c "},
+        {"both", &kube_config_maps, "default", {.labels = "l=1,m=2"}, false, 0, "b "},
+        {"a name", &kube_config_maps, "default", {.fields = "metadata.name=b"}, false, 0, "b "},
+        {"no field", &kube_config_maps, "default", {.fields = "data.x=1"}, false, ERR_INVALID, ""},
+        {"no kind", &nones, "default", {0}, false, ERR_UNAVAILABLE, ""},
     };
     _cleanup_(api_server_free_p) struct api_server *server = api_server_new();
     struct api_client client;
@@ -61,13 +65,14 @@ static void lists(void)
     api_client_start(&client, server, NULL, NULL);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         _cleanup_buf_ struct buf names = BUF_INIT;
-        struct kube_list list = {.path = rows[i].path,
+        struct kube_list list = {.ref = {rows[i].kind, rows[i].namespace_name, NULL, NULL},
+                                 .selector = rows[i].selector,
                                  .metadata_only = rows[i].metadata_only,
                                  .on_item = note_name,
                                  .arg = &names};
 
-        EXPECT_INT(kube_list(client.client, &list, NULL, NULL), rows[i].code, rows[i].path);
-        EXPECT_STR(names.data, rows[i].names, rows[i].path);
+        EXPECT_INT(kube_list(client.client, &list, NULL, NULL), rows[i].code, rows[i].note);
+        EXPECT_STR(names.data, rows[i].names, rows[i].note);
     }
     api_client_stop(&client);
 }
@@ -78,7 +83,8 @@ static void gives_pages(void)
     _cleanup_(value_unref_p) const struct value *last = NULL;
     _cleanup_buf_ struct buf names = BUF_INIT;
     struct api_client client;
-    struct kube_list list = {.path = CMS, .on_item = note_name, .arg = &names};
+    struct kube_list list = {
+        .ref = {&kube_config_maps, "default", NULL, NULL}, .on_item = note_name, .arg = &names};
     size_t count = 0;
 
     for (unsigned i = 0; i < KUBE_LIST_PAGE + 3; i++) {
@@ -155,7 +161,8 @@ static void shows_what_changes(void)
 {
     _cleanup_(api_server_free_p) struct api_server *server = api_server_new();
     struct seen seen = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, BUF_INIT};
-    struct kube_watch_config config = {.path = CMS "?labelSelector=l%3D1",
+    struct kube_watch_config config = {.ref = {&kube_config_maps, "default", NULL, NULL},
+                                       .selector = {.labels = "l=1"},
                                        .metadata_only = true,
                                        .on_event = on_event,
                                        .arg = &seen};
@@ -194,7 +201,8 @@ static void forgets_versions(void)
 {
     _cleanup_(api_server_free_p) struct api_server *server = api_server_new();
     struct seen seen = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, BUF_INIT};
-    struct kube_watch_config config = {.path = CMS, .on_event = on_event, .arg = &seen};
+    struct kube_watch_config config = {
+        .ref = {&kube_config_maps, "default", NULL, NULL}, .on_event = on_event, .arg = &seen};
     _cleanup_(kube_watch_free_p) struct kube_watch *watch = NULL;
     struct api_client client;
 
@@ -234,9 +242,9 @@ static void tells_its_kinds(void)
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         const struct kube_kind *kind = NULL;
 
-        EXPECT_INT(
-            kube_discovery_find(discovery, rows[i].group_version, rows[i].kind, NULL, &kind, NULL),
-            rows[i].code, rows[i].kind);
+        EXPECT_INT(kube_discovery_find(discovery, rows[i].group_version, rows[i].kind,
+                                       &(struct kube_wait){0}, &kind, NULL),
+                   rows[i].code, rows[i].kind);
         EXPECT_STR(kind ? kind->plural : NULL, rows[i].plural, rows[i].kind);
         EXPECT_INT(kind && kind->namespaced, rows[i].is_namespaced, rows[i].kind);
     }

@@ -52,7 +52,7 @@ static void sends_what_it_is_told(void)
     EXPECT(was_sent(&harness, 0, "\r\n\r\n{\"kind\":\"X\"}"), "body");
     EXPECT(was_sent(&harness, 0, "User-Agent: kusion-test"), "agent");
 
-    EXPECT_INT(kube_get(harness.client, "/api", NULL, NULL, &empty, &error), 0, error.message);
+    EXPECT_INT(harness_get(harness.client, "/api", &empty, &error), 0, error.message);
     EXPECT(empty == NULL, "an empty answer");
     EXPECT(!was_sent(&harness, 1, "Impersonate-User"), "ourselves again");
     EXPECT(!was_sent(&harness, 1, "Content-Type"), "no body, no type");
@@ -173,27 +173,34 @@ static void repeats_what_may_be_repeated(void)
     static const struct {
         const char *note;
         struct fake_step first;
-        const char *method, *path;
-        bool idempotent;
+        const char *method;
+        bool dry_run, idempotent;
         int code;
         const char *reason;
         size_t requests;
     } rows[] = {
-        {"GET 500", {.status = 500, .body = FAILED("InternalError")}, "GET", "/a", false, 0, "", 2},
-        {"GET 503", {.status = 503, .body = "busy"}, "GET", "/a", false, 0, "", 2},
-        {"GET broken",
-         {.status = 200, .body = "{\"a\":1}", .end = FAKE_BREAK},
+        {"GET 500",
+         {.status = 500, .body = FAILED("InternalError")},
          "GET",
-         "/a",
+         false,
          false,
          0,
          "",
          2},
-        {"GET dropped", {.end = FAKE_DROP}, "GET", "/a", false, 0, "", 2},
+        {"GET 503", {.status = 503, .body = "busy"}, "GET", false, false, 0, "", 2},
+        {"GET broken",
+         {.status = 200, .body = "{\"a\":1}", .end = FAKE_BREAK},
+         "GET",
+         false,
+         false,
+         0,
+         "",
+         2},
+        {"GET dropped", {.end = FAKE_DROP}, "GET", false, false, 0, "", 2},
         {"GET 403",
          {.status = 403, .body = FAILED("Forbidden")},
          "GET",
-         "/a",
+         false,
          false,
          ERR_FORBIDDEN,
          "Forbidden",
@@ -201,16 +208,16 @@ static void repeats_what_may_be_repeated(void)
         {"GET plain 404",
          {.status = 404, .body = "404 page not found", .type = "text/plain"},
          "GET",
-         "/a",
+         false,
          false,
          ERR_UNAVAILABLE,
          "NotServed",
          1},
-        {"POST 429", {.status = 429, .body = BUSY}, "POST", "/a", false, 0, "", 2},
+        {"POST 429", {.status = 429, .body = BUSY}, "POST", false, false, 0, "", 2},
         {"POST 500",
          {.status = 500, .body = FAILED("InternalError")},
          "POST",
-         "/a",
+         false,
          false,
          ERR_UNAVAILABLE,
          "InternalError",
@@ -218,26 +225,18 @@ static void repeats_what_may_be_repeated(void)
         {"POST dropped",
          {.end = FAKE_DROP},
          "POST",
-         "/a",
+         false,
          false,
          ERR_UNAVAILABLE,
          "OutcomeUnknown",
          1},
-        {"POST dropped, idempotent", {.end = FAKE_DROP}, "POST", "/a", true, 0, "", 2},
-        {"POST dropped, dry-run", {.end = FAKE_DROP}, "POST", "/a?dryRun=All", false, 0, "", 2},
-        {"POST dropped, nearly a dry-run",
-         {.end = FAKE_DROP},
-         "POST",
-         "/a?xdryRun=All",
-         false,
-         ERR_UNAVAILABLE,
-         "OutcomeUnknown",
-         1},
-        {"PATCH 504, idempotent", {.status = 504}, "PATCH", "/a", true, 0, "", 2},
+        {"POST dropped, idempotent", {.end = FAKE_DROP}, "POST", false, true, 0, "", 2},
+        {"POST dropped, dry-run", {.end = FAKE_DROP}, "POST", true, false, 0, "", 2},
+        {"PATCH 504, idempotent", {.status = 504}, "PATCH", false, true, 0, "", 2},
         {"GET no JSON",
          {.status = 200, .body = "<html>"},
          "GET",
-         "/a",
+         false,
          false,
          ERR_UNAVAILABLE,
          "UnexpectedAnswer",
@@ -246,8 +245,10 @@ static void repeats_what_may_be_repeated(void)
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct fake_step steps[] = {rows[i].first, {.status = 200, .body = "{}"}};
-        struct kube_request request = {
-            .method = rows[i].method, .path = rows[i].path, .idempotent = rows[i].idempotent};
+        struct kube_request request = {.method = rows[i].method,
+                                       .path = "/a",
+                                       .dry_run = rows[i].dry_run,
+                                       .idempotent = rows[i].idempotent};
         const struct value *answer = NULL;
         struct kube_client_stats stats;
         struct error error = {0};
@@ -271,46 +272,46 @@ static void repeats_what_may_be_repeated(void)
 /* An answer of 200 may come from anything between us and the API server. */
 static void takes_only_the_object_asked_for(void)
 {
-    static const char one[] = "/api/v1/namespaces/n/configmaps/a%2Db";
-    static const char status[] = "/apis/g/v1/namespaces/n/things/a-b/status?x=1";
-    static const char all[] = "/api/v1/namespaces/n/configmaps";
+    static const struct kube_ref one = {&kube_config_maps, "n", "a-b", NULL};
+    static const struct kube_ref status = {&kube_config_maps, "n", "a-b", "status"};
+    static const struct kube_ref all = {&kube_config_maps, "n", NULL, NULL};
     static const char gone[] =
         "{\"kind\":\"Status\",\"status\":\"Success\",\"details\":{\"name\":\"a-b\"}}";
     static const struct {
-        const char *note, *method, *path, *body;
+        const char *note, *method;
+        const struct kube_ref *ref;
+        const char *body;
         bool is_taken;
     } rows[] = {
-        {"it", "GET", one, OF("ConfigMap", "n", "a-b", "u"), true},
-        {"its metadata", "GET", one, OF("PartialObjectMetadata", "n", "a-b", "u"), true},
-        {"by a subresource", "PUT", status, OF("ConfigMap", "n", "a-b", "u"), true},
-        {"what was made", "POST", all, OF("ConfigMap", "n", "made", "u"), true},
-        {"what is being deleted", "DELETE", one, OF("ConfigMap", "n", "a-b", "u"), true},
-        {"what is deleted", "DELETE", one, gone, true},
-        {"nothing", "GET", one, "", false},
-        {"no fields", "GET", one, "{}", false},
-        {"null", "GET", one, "null", false},
-        {"another kind", "GET", one, OF("Secret", "n", "a-b", "u"), false},
-        {"another name", "GET", one, OF("ConfigMap", "n", "b", "u"), false},
-        {"another namespace", "GET", one, OF("ConfigMap", "m", "a-b", "u"), false},
-        {"no uid", "GET", one, OF("ConfigMap", "n", "a-b", ""), false},
-        {"another was made", "POST", all, OF("ConfigMap", "n", "b", "u"), false},
-        {"a Status of no deletion", "GET", one, gone, false},
-        {"a page", "GET", one, "<html>", false},
+        {"it", "GET", &one, OF("ConfigMap", "n", "a-b", "u"), true},
+        {"its metadata", "GET", &one, OF("PartialObjectMetadata", "n", "a-b", "u"), true},
+        {"by a subresource", "PUT", &status, OF("ConfigMap", "n", "a-b", "u"), true},
+        {"what was made", "POST", &all, OF("ConfigMap", "n", "made", "u"), true},
+        {"what is being deleted", "DELETE", &one, OF("ConfigMap", "n", "a-b", "u"), true},
+        {"what is deleted", "DELETE", &one, gone, true},
+        {"nothing", "GET", &one, "", false},
+        {"no fields", "GET", &one, "{}", false},
+        {"null", "GET", &one, "null", false},
+        {"another kind", "GET", &one, OF("Secret", "n", "a-b", "u"), false},
+        {"another name", "GET", &one, OF("ConfigMap", "n", "b", "u"), false},
+        {"another namespace", "GET", &one, OF("ConfigMap", "m", "a-b", "u"), false},
+        {"no uid", "GET", &one, OF("ConfigMap", "n", "a-b", ""), false},
+        {"another was made", "POST", &all, OF("ConfigMap", "n", "b", "u"), false},
+        {"a Status of no deletion", "GET", &one, gone, false},
+        {"a page", "GET", &one, "<html>", false},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         const struct fake_step step = {.status = 200, .body = rows[i].body};
         _cleanup_value_ const struct value *answer = NULL, *body = NULL;
         bool in_doubt = false;
-        struct kube_request request = {.method = rows[i].method,
-                                       .path = rows[i].path,
-                                       .expect = "ConfigMap",
-                                       .ret_in_doubt = &in_doubt};
+        struct kube_request request = {
+            .method = rows[i].method, .ref = *rows[i].ref, .ret_in_doubt = &in_doubt};
         struct error error = {0};
         struct harness harness;
 
         body = value_pack("{s:{s:s}}", "metadata", "name", "made");
-        if (rows[i].path == all)
+        if (rows[i].ref == &all)
             request.body = body;
         harness_start(&harness, &step, 1, NULL);
         EXPECT_INT(kube_do(harness.client, &request, &answer, &error),
@@ -423,23 +424,21 @@ static void reads_a_token_file_again(void)
     struct harness harness;
 
     harness_start(&harness, steps, ARRAY_SIZE(steps), &config);
-    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, NULL, &error), ERR_UNAUTHENTICATED,
-               "no file");
+    EXPECT_INT(harness_get(harness.client, "/a", NULL, &error), ERR_UNAUTHENTICATED, "no file");
     harness_write(folder, "token", "one\n");
-    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, NULL, &error), 0, error.message);
+    EXPECT_INT(harness_get(harness.client, "/a", NULL, &error), 0, error.message);
     EXPECT(was_sent(&harness, 0, "Bearer one\r\n"), "first");
     harness_write(folder, "token", "two\n");
-    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, NULL, &error), 0, error.message);
+    EXPECT_INT(harness_get(harness.client, "/a", NULL, &error), 0, error.message);
     EXPECT(was_sent(&harness, 1, "Bearer two\r\n"), "another file of the same size");
-    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, NULL, &error), 0, "401, once more, 200");
-    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, NULL, &error), ERR_UNAUTHENTICATED,
-               "401 twice");
+    EXPECT_INT(harness_get(harness.client, "/a", NULL, &error), 0, "401, once more, 200");
+    EXPECT_INT(harness_get(harness.client, "/a", NULL, &error), ERR_UNAUTHENTICATED, "401 twice");
     unlink(file);
-    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, NULL, &error), 0,
+    EXPECT_INT(harness_get(harness.client, "/a", NULL, &error), 0,
                "the last token while the file is away");
     EXPECT(was_sent(&harness, 6, "Bearer two\r\n"), "the last");
     harness_write(folder, "token", "a b\r\nX: y");
-    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, NULL, &error), ERR_UNAUTHENTICATED,
+    EXPECT_INT(harness_get(harness.client, "/a", NULL, &error), ERR_UNAUTHENTICATED,
                "what would be two headers");
     harness_stop(&harness, true);
     harness_remove(folder);
@@ -453,7 +452,7 @@ static void does_not_repeat_a_401_of_a_fixed_token(void)
     struct harness harness;
 
     harness_start(&harness, steps, 1, &config);
-    EXPECT_INT(kube_get(harness.client, "/a", NULL, NULL, NULL, NULL), ERR_UNAUTHENTICATED, "once");
+    EXPECT_INT(harness_get(harness.client, "/a", NULL, NULL), ERR_UNAUTHENTICATED, "once");
     harness_stop(&harness, true);
 }
 
@@ -514,18 +513,17 @@ static void asks_the_requests_own_permit(void)
 static void asks_the_guard_before_it_changes_anything(void)
 {
     static const struct {
-        const char *method, *path;
-        bool unguarded;
+        const char *method;
+        bool dry_run, unguarded;
         int code;
     } rows[] = {
-        {"POST", "/a", false, ERR_FENCED},
-        {"PUT", "/a", false, ERR_FENCED},
-        {"PATCH", "/a?fieldManager=x", false, ERR_FENCED},
-        {"DELETE", "/a", false, ERR_FENCED},
-        {"PATCH", "/a?x=dryRun=All", false, ERR_FENCED},
-        {"PATCH", "/a?x=1&dryRun=All", false, 0},
-        {"PUT", "/a", true, 0},
-        {"GET", "/a", false, 0},
+        {"POST", false, false, ERR_FENCED},
+        {"PUT", false, false, ERR_FENCED},
+        {"PATCH", false, false, ERR_FENCED},
+        {"DELETE", false, false, ERR_FENCED},
+        {"PATCH", true, false, 0},
+        {"PUT", false, true, 0},
+        {"GET", false, false, 0},
     };
     static const struct fake_step steps[] = {{.status = 200, .repeat = true}};
     atomic_int asked = 0;
@@ -535,12 +533,14 @@ static void asks_the_guard_before_it_changes_anything(void)
 
     harness_start(&harness, steps, 1, &config);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        struct kube_request request = {
-            .method = rows[i].method, .path = rows[i].path, .unguarded = rows[i].unguarded};
+        struct kube_request request = {.method = rows[i].method,
+                                       .path = "/a",
+                                       .dry_run = rows[i].dry_run,
+                                       .unguarded = rows[i].unguarded};
 
-        EXPECT_INT(kube_do(harness.client, &request, NULL, NULL), rows[i].code, rows[i].path);
+        EXPECT_INT(kube_do(harness.client, &request, NULL, NULL), rows[i].code, rows[i].method);
     }
-    EXPECT_INT(asked, 5, "how often it was asked");
+    EXPECT_INT(asked, 4, "how often it was asked");
     EXPECT_INT(fake_server_count(harness.server), 3, "what got through");
     kube_client_stats(harness.client, &stats);
     EXPECT_INT(stats.writes, 1, "the unguarded PUT");
@@ -570,24 +570,27 @@ static void retries_refused_connections(void)
     harness_stop(&harness, true);
 }
 
-/* ERR_NOT_FOUND needs the name that the path asks for. */
-static void compares_the_name_in_the_path(void)
+/* ERR_NOT_FOUND needs the name that was asked for. */
+static void compares_the_name_that_was_asked_for(void)
 {
+    static const struct kube_kind deployments = {"apps/v1", "Deployment", "deployments", true};
+    static const struct kube_kind roles = {"r/v1", "ClusterRole", "clusterroles", false};
+    static const struct kube_kind group = {.group_version = "apps/v1"};
     static const struct {
-        const char *path, *name, *kind;
+        const char *note;
+        struct kube_ref ref;
+        const char *name, *kind;
         int code;
     } rows[] = {
-        {"/api/v1/namespaces/a/configmaps/b?x=y", "b", "configmaps", ERR_NOT_FOUND},
-        {"/api/v1/namespaces/a/configmaps/b/status", "b", "configmaps", ERR_NOT_FOUND},
-        {"/api/v1/namespaces/a", "a", "namespaces", ERR_NOT_FOUND},
-        {"/api/v1/namespaces/a/status", "a", "namespaces", ERR_NOT_FOUND},
-        {"/api/v1/nodes/n1", "n1", "nodes", ERR_NOT_FOUND},
-        {"/apis/r/v1/clusterroles/system%3Anode", "system:node", "clusterroles", ERR_NOT_FOUND},
-        {"/apis/apps/v1/namespaces/a/deployments/b", "b", "deployments", ERR_NOT_FOUND},
-        {"/apis/apps/v1/namespaces/a/deployments/b", "a", "deployments", ERR_UNAVAILABLE},
-        {"/apis/apps/v1/namespaces/a/deployments", "deployments", "deployments", ERR_UNAVAILABLE},
-        {"/api/v1/namespaces/a/configmaps", "a", "namespaces", ERR_INVALID},
-        {"/apis/apps/v1", "v1", "x", ERR_UNAVAILABLE},
+        {"it", {&kube_config_maps, "a", "b", NULL}, "b", "configmaps", ERR_NOT_FOUND},
+        {"its status", {&kube_config_maps, "a", "b", "status"}, "b", "configmaps", ERR_NOT_FOUND},
+        {"a Namespace", {&kube_namespaces, NULL, "a", NULL}, "a", "namespaces", ERR_NOT_FOUND},
+        {"encoded", {&roles, NULL, "s:n", NULL}, "s:n", "clusterroles", ERR_NOT_FOUND},
+        {"of a group", {&deployments, "a", "b", NULL}, "b", "deployments", ERR_NOT_FOUND},
+        {"another", {&deployments, "a", "b", NULL}, "a", "deployments", ERR_UNAVAILABLE},
+        {"all", {&deployments, "a", NULL, NULL}, "deployments", "deployments", ERR_UNAVAILABLE},
+        {"in no namespace", {&kube_config_maps, "a", NULL, NULL}, "a", "namespaces", ERR_INVALID},
+        {"a group", {.kind = &group}, "v1", "x", ERR_UNAVAILABLE},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -599,8 +602,8 @@ static void compares_the_name_in_the_path(void)
         struct harness harness;
 
         harness_start(&harness, steps, 1, NULL);
-        EXPECT_INT(kube_get(harness.client, rows[i].path, NULL, NULL, NULL, NULL), rows[i].code,
-                   rows[i].path);
+        EXPECT_INT(kube_get(harness.client, rows[i].ref, NULL, NULL, NULL), rows[i].code,
+                   rows[i].note);
         harness_stop(&harness, true);
     }
 }
@@ -712,4 +715,4 @@ SUITE(kube_client, TEST(sends_what_it_is_told), TEST(tenants_do_not_hold_up_our_
       TEST(does_not_repeat_a_401_of_a_fixed_token), TEST(asks_the_guard_before_it_changes_anything),
       TEST(asks_the_requests_own_permit), TEST(tells_whether_it_may_have_been_done),
       TEST(what_was_sent_is_beyond_a_cancel), TEST(retries_refused_connections),
-      TEST(compares_the_name_in_the_path))
+      TEST(compares_the_name_that_was_asked_for))

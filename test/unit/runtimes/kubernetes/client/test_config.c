@@ -127,6 +127,53 @@ static void refuses_what_it_cannot_honour(void)
     harness_remove(folder);
 }
 
+/* A kubeconfig that is no file is somebody else's: what it names is not to be given away. */
+static void reads_no_files_for_a_text(void)
+{
+    static const struct {
+        const char *text, *context;
+        int code;
+        const char *says;
+    } rows[] = {
+        {whole, NULL, 0, NULL},
+        {whole, "bare", 0, NULL},
+        {whole, "two", ERR_UNSUPPORTED, "certificate-authority names a file"},
+        {whole, "lost", ERR_INVALID, "nowhere"},
+        {USER("tokenFile: token"), NULL, ERR_UNSUPPORTED, "tokenFile names a file"},
+        {USER("tokenFile: /var/run/secrets/token"), NULL, ERR_UNSUPPORTED,
+         "/var/run/secrets/token"},
+        {USER("client-certificate: a.pem, client-key: b.pem"), NULL, ERR_UNSUPPORTED, "a.pem"},
+        {USER("token: abc"), NULL, 0, NULL},
+        {"{", NULL, ERR_INVALID, "line"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct kube_config *config = NULL;
+        struct error error = {0};
+
+        EXPECT_INT(kube_config_read(rows[i].text, strlen(rows[i].text), NULL, rows[i].context,
+                                    &config, &error),
+                   rows[i].code, rows[i].text);
+        if (rows[i].says)
+            EXPECT(strstr(error.message, rows[i].says) != NULL, error.message);
+        EXPECT_INT(config != NULL, rows[i].code == 0, rows[i].text);
+        kube_config_free(config);
+    }
+}
+
+static void counts_files_of_a_text_from_a_folder(void)
+{
+    static const char text[] = USER("tokenFile: token") "and more that is not read";
+    struct kube_config *config = NULL;
+    struct error error = {0};
+
+    EXPECT_INT(
+        kube_config_read(text, strlen(USER("tokenFile: token")), "/folder", NULL, &config, &error),
+        0, error.message);
+    EXPECT_STR(config->token_file, "/folder/token", "from the folder");
+    kube_config_free(config);
+}
+
 static void names_the_missing_cluster(void)
 {
     char *folder = harness_folder();
@@ -202,5 +249,6 @@ static void reads_a_pods_files(void)
 }
 
 SUITE(kube_config, TEST(reads_contexts), TEST(refuses_what_it_cannot_honour),
+      TEST(reads_no_files_for_a_text), TEST(counts_files_of_a_text_from_a_folder),
       TEST(names_the_missing_cluster), TEST(takes_the_first_file_of_the_environment),
       TEST(reads_a_pods_files))

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "engine/base/str.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"
 #include "test/unit/suite.h"
 
@@ -21,6 +22,7 @@ struct fixture {
     struct harness harness;
     struct fake_clock clock;
     struct kube_discovery *discovery;
+    struct kube_wait wait; /* of what asks */
     struct error error;
 };
 
@@ -42,7 +44,8 @@ static int find(struct fixture *fixture, const char *group_version, const char *
                 const struct kube_kind **ret)
 {
     fixture->error = (struct error){0};
-    return kube_discovery_find(fixture->discovery, group_version, kind, NULL, ret, &fixture->error);
+    return kube_discovery_find(fixture->discovery, group_version, kind, &fixture->wait, ret,
+                               &fixture->error);
 }
 
 static void finds_kinds(void)
@@ -161,6 +164,69 @@ static void forgets(void)
     fixture_stop(&fixture);
 }
 
+/* What tenants write is not remembered without an end; what the server has is. */
+static void forgets_groups_that_are_not_there(void)
+{
+    static const struct fake_step steps[] = {
+        {.expect = "GET /apis/x/v1 ", .status = 200, .body = RESOURCES(RESOURCE("as", "A", true))},
+        {.expect = "GET /apis/g", .status = 200, .body = RESOURCES(""), .repeat = true},
+    };
+    const struct kube_kind *kind = NULL, *same = NULL;
+    struct fixture fixture;
+
+    fixture_start(&fixture, steps, ARRAY_SIZE(steps));
+    EXPECT_INT(find(&fixture, "x/v1", "A", &kind), 0, "the first, and so the oldest");
+    for (int i = 0; i < KUBE_DISCOVERY_GROUPS; i++) {
+        _cleanup_free_ char *group_version = str_printf("g%d/v1", i);
+
+        atomic_fetch_add(&fixture.clock.monotonic, 1);
+        find(&fixture, group_version, "A", &same);
+        find(&fixture, group_version, "A", &same); /* remembered */
+        EXPECT(!kube_discovery_known(fixture.discovery, "never/asked", "A"), "nor is it made");
+    }
+    EXPECT_INT(fake_server_count(fixture.harness.server), KUBE_DISCOVERY_GROUPS + 1, "each once");
+    find(&fixture, "g1/v1", "A", &same);
+    EXPECT_INT(fake_server_count(fixture.harness.server), KUBE_DISCOVERY_GROUPS + 1, "known yet");
+    find(&fixture, "g0/v1", "A", &same);
+    EXPECT_INT(fake_server_count(fixture.harness.server), KUBE_DISCOVERY_GROUPS + 2, "forgotten");
+    EXPECT_INT(find(&fixture, "x/v1", "A", &same), 0, "never forgotten");
+    EXPECT(kind == same, "its record stays");
+    fixture_stop(&fixture);
+}
+
+/* What asks has only so much time. */
+static void waits_no_longer_than_it_may(void)
+{
+    static const struct {
+        const char *note;
+        struct fake_step steps[2];
+        size_t n_steps, asked;
+        int64_t left;
+    } rows[] = {
+        {"the kinds of a group are slow", {{.status = 200, .delay = 1500}}, 1, 1, 300},
+        {"the list of groups is slow",
+         {{.status = 404, .body = "404 page not found", .type = "text/plain"},
+          {.expect = "GET /apis ", .status = 200, .delay = 1500}},
+         2,
+         2,
+         300},
+        {"no time at all", {{.status = 200}}, 0, 0, 0},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct kube_kind *kind = NULL;
+        struct fixture fixture;
+
+        fixture_start(&fixture, rows[i].steps, rows[i].n_steps);
+        fixture.wait = (struct kube_wait){
+            .clock = &fixture.clock.source,
+            .deadline = fixture.clock.source.monotonic(&fixture.clock.source) + rows[i].left};
+        EXPECT_INT(find(&fixture, "x/v1", "A", &kind), ERR_TIMEOUT, rows[i].note);
+        EXPECT_INT(fake_server_count(fixture.harness.server), rows[i].asked, rows[i].note);
+        fixture_stop(&fixture);
+    }
+}
+
 static void *find_many(void *arg)
 {
     struct fixture *fixture = arg;
@@ -168,7 +234,8 @@ static void *find_many(void *arg)
     intptr_t found = 0;
 
     for (int i = 0; i < 50; i++)
-        found += kube_discovery_find(fixture->discovery, "x/v1", "A", NULL, &kind, NULL) == 0;
+        found +=
+            kube_discovery_find(fixture->discovery, "x/v1", "A", &fixture->wait, &kind, NULL) == 0;
     return (void *)found;
 }
 
@@ -195,4 +262,5 @@ static void asks_once_for_many_threads(void)
 }
 
 SUITE(kube_discovery, TEST(finds_kinds), TEST(looks_again_for_a_new_kind),
-      TEST(tells_absent_from_unknown), TEST(forgets), TEST(asks_once_for_many_threads))
+      TEST(tells_absent_from_unknown), TEST(forgets), TEST(forgets_groups_that_are_not_there),
+      TEST(waits_no_longer_than_it_may), TEST(asks_once_for_many_threads))

@@ -1,5 +1,6 @@
 #include "runtimes/kubernetes/client/kinds.h"
 
+#include "runtimes/io/clock.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"
 #include "test/unit/suite.h"
 
@@ -22,7 +23,7 @@ static char *read_all(const char *core, const char *groups, int *ret_code, struc
     struct buf text = BUF_INIT;
 
     harness_start(&harness, steps, groups ? 2 : 1, NULL);
-    *ret_code = kube_kinds_read(harness.client, NULL, &kinds, error);
+    *ret_code = kube_kinds_read(harness.client, &(struct kube_wait){0}, &kinds, error);
     for (size_t i = 0; i < kinds.count; i++)
         buf_printf(&text, "%s%s %s %s", i ? "; " : "", kinds.items[i].group_version,
                    kinds.items[i].plural, kinds.items[i].kind);
@@ -93,4 +94,32 @@ static void refuses_other_answers(void)
     }
 }
 
-SUITE(kube_kinds, TEST(reads_what_can_be_in_a_namespace), TEST(refuses_other_answers))
+static void waits_no_longer_than_it_may(void)
+{
+    static const char all[] = ALL(GROUP("apps", VERSION("v1", "Current", "")));
+    static const struct {
+        const char *note;
+        struct fake_step steps[2];
+        size_t asked;
+    } rows[] = {
+        {"the core is slow", {{.status = 200, .body = all, .delay = 1500}}, 1},
+        {"the groups are slow",
+         {{.status = 200, .body = all}, {.status = 200, .body = all, .delay = 1500}},
+         2},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct kube_wait wait = {.clock = &system_clock};
+        struct kube_kinds kinds = {0};
+        struct harness harness;
+
+        harness_start(&harness, rows[i].steps, rows[i].asked, NULL);
+        wait.deadline = system_clock.monotonic(&system_clock) + 400;
+        EXPECT_INT(kube_kinds_read(harness.client, &wait, &kinds, NULL), ERR_TIMEOUT, rows[i].note);
+        EXPECT_INT(fake_server_count(harness.server), rows[i].asked, rows[i].note);
+        harness_stop(&harness, true);
+    }
+}
+
+SUITE(kube_kinds, TEST(reads_what_can_be_in_a_namespace), TEST(refuses_other_answers),
+      TEST(waits_no_longer_than_it_may))

@@ -1,6 +1,7 @@
 #include "runtimes/kubernetes/client/list.h"
 
 #include "engine/base/str.h"
+#include "runtimes/io/clock.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"
 #include "test/unit/suite.h"
 
@@ -33,7 +34,7 @@ static void reads_lists(void)
         const char *names;
     } rows[] = {
         {"one page",
-         {{.expect = "GET /c?labelSelector=x&limit=500 ",
+         {{.expect = "GET /api/v1/c?labelSelector=x&limit=500 ",
            .status = 200,
            .body = PAGE("", ITEM("a") "," ITEM("b"))}},
          1,
@@ -42,10 +43,10 @@ static void reads_lists(void)
         {"no items", {{.status = 200, .body = PAGE("", "")}}, 1, 0, ""},
         {"pages",
          {{.status = 200, .body = PAGE("t/+1", ITEM("a"))},
-          {.expect = "GET /c?labelSelector=x&limit=500&continue=t%2F%2B1 ",
+          {.expect = "GET /api/v1/c?labelSelector=x&limit=500&continue=t%2F%2B1 ",
            .status = 200,
            .body = PAGE("t2", ITEM("b"))},
-          {.expect = "GET /c?labelSelector=x&limit=500&continue=t2 ",
+          {.expect = "GET /api/v1/c?labelSelector=x&limit=500&continue=t2 ",
            .status = 200,
            .body = PAGE("", ITEM("c"))}},
          3,
@@ -53,10 +54,10 @@ static void reads_lists(void)
          "a b c "},
         {"an expired token starts again",
          {{.status = 200, .body = PAGE("t1", ITEM("a"))},
-          {.expect = "GET /c?labelSelector=x&limit=500&continue=t1 ",
+          {.expect = "GET /api/v1/c?labelSelector=x&limit=500&continue=t1 ",
            .status = 410,
            .body = EXPIRED},
-          {.expect = "GET /c?labelSelector=x&limit=500 ",
+          {.expect = "GET /api/v1/c?labelSelector=x&limit=500 ",
            .status = 200,
            .body = PAGE("", ITEM("a") "," ITEM("b"))}},
          3,
@@ -67,17 +68,19 @@ static void reads_lists(void)
           {.status = 410, .body = EXPIRED},
           {.status = 200, .body = PAGE("t1", ITEM("a"))},
           {.status = 410, .body = EXPIRED},
-          {.expect = "GET /c?labelSelector=x HTTP", .status = 200, .body = PAGE("", ITEM("b"))}},
+          {.expect = "GET /api/v1/c?labelSelector=x HTTP",
+           .status = 200,
+           .body = PAGE("", ITEM("b"))}},
          5,
          0,
          "a a b "},
         {"a page that breaks off is asked for again",
          {{.status = 200, .body = PAGE("t1", ITEM("a"))},
-          {.expect = "GET /c?labelSelector=x&limit=500&continue=t1 ",
+          {.expect = "GET /api/v1/c?labelSelector=x&limit=500&continue=t1 ",
            .status = 200,
            .body = PAGE("", ITEM("b") "," ITEM("c")),
            .end = FAKE_BREAK},
-          {.expect = "GET /c?labelSelector=x&limit=500&continue=t1 ",
+          {.expect = "GET /api/v1/c?labelSelector=x&limit=500&continue=t1 ",
            .status = 200,
            .body = PAGE("", ITEM("d"))}},
          3,
@@ -101,7 +104,10 @@ static void reads_lists(void)
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         _cleanup_buf_ struct buf names = BUF_INIT;
         _cleanup_free_ char *version = NULL;
-        struct kube_list list = {.path = "/c?labelSelector=x", .on_item = note_name, .arg = &names};
+        struct kube_list list = {.ref = {.kind = &harness_things},
+                                 .selector = {.labels = "x"},
+                                 .on_item = note_name,
+                                 .arg = &names};
         const char *star = strchr(rows[i].names, '*');
         struct error error = {0};
         struct harness harness;
@@ -124,7 +130,7 @@ static void asks_for_metadata_alone(void)
 {
     static const struct fake_step steps[] = {{.status = 200, .body = PAGE("", "")}};
     _cleanup_buf_ struct buf names = BUF_INIT;
-    struct kube_list list = {.path = "/c",
+    struct kube_list list = {.ref = {.kind = &harness_things},
                              .metadata_only = true,
                              .impersonate = "u",
                              .on_item = note_name,
@@ -141,4 +147,27 @@ static void asks_for_metadata_alone(void)
     harness_stop(&harness, true);
 }
 
-SUITE(kube_list, TEST(reads_lists), TEST(asks_for_metadata_alone))
+/* The deadline is that of all pages. */
+static void waits_no_longer_than_it_may(void)
+{
+    static const struct fake_step steps[] = {
+        {.status = 200, .body = PAGE("t1", ITEM("a")), .delay = 300},
+        {.status = 200, .body = PAGE("t2", ITEM("b")), .delay = 300},
+        {.status = 200, .body = PAGE("", ITEM("c")), .delay = 300},
+    };
+    _cleanup_buf_ struct buf names = BUF_INIT;
+    struct kube_list list = {.ref = {.kind = &harness_things},
+                             .wait = {.clock = &system_clock},
+                             .on_item = note_name,
+                             .arg = &names};
+    struct harness harness;
+
+    harness_start(&harness, steps, ARRAY_SIZE(steps), NULL);
+    list.wait.deadline = system_clock.monotonic(&system_clock) + 450;
+    EXPECT_INT(kube_list(harness.client, &list, NULL, NULL), ERR_TIMEOUT, names.data);
+    EXPECT_STR(names.data, "a ", "the second came too late");
+    harness_stop(&harness, false);
+}
+
+SUITE(kube_list, TEST(reads_lists), TEST(asks_for_metadata_alone),
+      TEST(waits_no_longer_than_it_may))

@@ -11,7 +11,6 @@
 #include "runtimes/kubernetes/client/discovery.h"
 #include "runtimes/kubernetes/client/lease.h"
 #include "runtimes/kubernetes/client/list.h"
-#include "runtimes/kubernetes/client/path.h"
 #include "test/unit/runtimes/kubernetes/client/watch_log.h"
 #include "test/unit/runtimes/kubernetes/live.h"
 #include "test/unit/runtimes/kubernetes/tcp_proxy.h"
@@ -24,9 +23,9 @@
 #define GROUP      "@.kusion-live-test.example.com"
 #define LABEL      "kusion-live-test" /* of all maps of a test, and of no other */
 
-static char *map_path(const struct live *live, const char *name)
+static struct kube_ref map_ref(const struct live *live, const char *name)
 {
-    return kube_path("v1", live->space, "configmaps", name, NULL);
+    return (struct kube_ref){&kube_config_maps, live->space, name, NULL};
 }
 
 static const struct value *config_map(const struct live *live, const char *name, const char *text)
@@ -39,9 +38,10 @@ static const struct value *config_map(const struct live *live, const char *name,
 static int send_map(struct live *live, const char *method, const char *name, const char *text,
                     struct error *error)
 {
-    _cleanup_free_ char *path = map_path(live, strcmp(method, "POST") == 0 ? NULL : name);
+    bool is_create = strcmp(method, "POST") == 0;
     _cleanup_value_ const struct value *body = text ? config_map(live, name, text) : NULL;
-    struct kube_request request = {.method = method, .path = path, .body = body};
+    struct kube_request request = {
+        .method = method, .ref = map_ref(live, is_create ? NULL : name), .body = body};
 
     return kube_do(live->harness.client, &request, NULL, error);
 }
@@ -69,7 +69,7 @@ static void *get_often(void *arg)
     intptr_t failed = 0;
 
     for (int i = 0; i < 20; i++)
-        failed += kube_get(arg, "/api/v1", NULL, NULL, NULL, NULL) != 0;
+        failed += harness_get(arg, "/api/v1", NULL, NULL) != 0;
     return (void *)failed;
 }
 
@@ -110,6 +110,37 @@ static void sends_all_on_one_connection(void)
     live_stop(&live);
 }
 
+/* The CA's file is replaced while the client lives: requests go on. */
+static void reads_a_ca_that_was_rotated(void)
+{
+    char path[] = "/tmp/kusion-live-ca-XXXXXX";
+    struct kube_client_config config = {0};
+    struct harness harness = {0};
+    struct kube_config own;
+    struct error error = {0};
+    struct live live;
+    FILE *file;
+
+    if (!live_start(&live))
+        return;
+    close(mkstemp(path));
+    own = *live.config;
+    own.ca_pem = NULL; /* the system's CAs do not know it */
+    own.ca_file = path;
+    config.config = &own;
+    harness_connect(&harness, &config);
+    EXPECT_INT(harness_get(harness.client, "/api", NULL, &error), ERR_INVALID,
+               "not before there is one that knows it");
+    file = fopen(path, "w");
+    fputs(live.config->ca_pem, file);
+    fclose(file);
+    error = (struct error){0};
+    EXPECT_INT(harness_get(harness.client, "/api", NULL, &error), 0, error.message);
+    harness_stop(&harness, true);
+    unlink(path);
+    live_stop(&live);
+}
+
 static void verifies_the_server(void)
 {
     struct kube_config strange = {0};
@@ -123,8 +154,7 @@ static void verifies_the_server(void)
     strange = *live.config;
     strange.ca_pem = NULL; /* the system's CAs do not know it */
     harness_connect(&harness, &config);
-    EXPECT_INT(kube_get(harness.client, "/api", NULL, NULL, NULL, &error), ERR_INVALID,
-               error.message);
+    EXPECT_INT(harness_get(harness.client, "/api", NULL, &error), ERR_INVALID, error.message);
     EXPECT_STR(error.reason, "TLSVerification", error.message);
     harness_stop(&harness, true);
 
@@ -132,7 +162,7 @@ static void verifies_the_server(void)
     strange.cert_pem = strange.key_pem = strange.token = strange.token_file = NULL;
     harness = (struct harness){0};
     harness_connect(&harness, &config);
-    error.code = kube_get(harness.client, "/api/v1/secrets", NULL, NULL, NULL, &error);
+    error.code = harness_get(harness.client, "/api/v1/secrets", NULL, &error);
     EXPECT(error.code == ERR_UNAUTHENTICATED || error.code == ERR_FORBIDDEN,
            "nobody without the certificate");
     harness_stop(&harness, true);
@@ -141,19 +171,18 @@ static void verifies_the_server(void)
 
 /* ---- Writing ---- */
 
-static int apply(struct live *live, const char *path, const struct value *body, bool dry_run,
+static int apply(struct live *live, struct kube_ref ref, const struct value *body, bool dry_run,
                  const struct value **ret, struct error *error)
 {
-    _cleanup_buf_ struct buf full = BUF_INIT;
-    struct kube_request request = {
-        .method = "PATCH", .body = body, .content_type = KUBE_APPLY_PATCH, .idempotent = true};
+    struct kube_request request = {.method = "PATCH",
+                                   .ref = ref,
+                                   .body = body,
+                                   .content_type = KUBE_APPLY_PATCH,
+                                   .field_manager = "kusion-test",
+                                   .force = true,
+                                   .dry_run = dry_run,
+                                   .idempotent = true};
 
-    buf_add_str(&full, path);
-    kube_path_query(&full, "fieldManager", "kusion-test");
-    kube_path_query(&full, "force", "true");
-    if (dry_run)
-        kube_path_query(&full, "dryRun", "All");
-    request.path = full.data;
     return kube_do(live->harness.client, &request, ret, error);
 }
 
@@ -165,19 +194,19 @@ static const char *metadata(const struct value *object, const char *key)
 static void applies_and_changes_nothing_twice(void)
 {
     _cleanup_value_ const struct value *body = NULL, *first = NULL, *second = NULL, *dry = NULL;
-    _cleanup_free_ char *path = NULL;
     struct kube_client_stats stats;
     struct error error = {0};
+    struct kube_ref ref;
     struct live live;
 
     if (!live_start(&live))
         return;
-    path = map_path(&live, "applied");
+    ref = map_ref(&live, "applied");
     body = config_map(&live, "applied", "x");
-    EXPECT_INT(apply(&live, path, body, true, &dry, &error), 0, error.message);
-    EXPECT_INT(kube_get(live.harness.client, path, NULL, NULL, NULL, &error), ERR_NOT_FOUND, "dry");
-    EXPECT_INT(apply(&live, path, body, false, &first, &error), 0, error.message);
-    EXPECT_INT(apply(&live, path, body, false, &second, &error), 0, error.message);
+    EXPECT_INT(apply(&live, ref, body, true, &dry, &error), 0, error.message);
+    EXPECT_INT(kube_get(live.harness.client, ref, NULL, NULL, &error), ERR_NOT_FOUND, "dry");
+    EXPECT_INT(apply(&live, ref, body, false, &first, &error), 0, error.message);
+    EXPECT_INT(apply(&live, ref, body, false, &second, &error), 0, error.message);
     EXPECT_STR(metadata(second, "resourceVersion"), metadata(first, "resourceVersion"), "no-op");
     kube_client_stats(live.harness.client, &stats);
     EXPECT_INT(stats.dry_runs, 1, "counted apart");
@@ -188,17 +217,16 @@ static void applies_and_changes_nothing_twice(void)
 static void deletes_only_what_was_meant(void)
 {
     _cleanup_value_ const struct value *wrong = NULL, *right = NULL, *object = NULL;
-    _cleanup_free_ char *path = NULL;
     struct kube_request request = {.method = "DELETE", .idempotent = true};
     struct error error = {0};
     struct live live;
 
     if (!live_start(&live))
         return;
-    request.path = path = map_path(&live, "doomed");
+    request.ref = map_ref(&live, "doomed");
     EXPECT_INT(send_map(&live, "POST", "doomed", "x", &error), 0, error.message);
     EXPECT_INT(send_map(&live, "POST", "doomed", "x", &error), ERR_EXISTS, "twice");
-    EXPECT_INT(kube_get(live.harness.client, path, NULL, NULL, &object, &error), 0, error.message);
+    EXPECT_INT(kube_get(live.harness.client, request.ref, NULL, &object, &error), 0, error.message);
     request.body = wrong = value_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind",
                                       "DeleteOptions", "preconditions", "uid", "not-this-one");
     EXPECT_INT(kube_do(live.harness.client, &request, NULL, &error), ERR_CONFLICT, error.message);
@@ -212,7 +240,7 @@ static void deletes_only_what_was_meant(void)
 
 static void acts_for_others(void)
 {
-    _cleanup_free_ char *user = NULL, *path = NULL;
+    _cleanup_free_ char *user = NULL;
     struct kube_request request = {.method = "GET"};
     struct error error = {0};
     struct live live;
@@ -220,7 +248,7 @@ static void acts_for_others(void)
     if (!live_start(&live))
         return;
     user = str_printf("system:serviceaccount:%s:nobody", live.space);
-    request.path = path = map_path(&live, NULL);
+    request.ref = map_ref(&live, NULL);
     EXPECT_INT(kube_do(live.harness.client, &request, NULL, &error), 0, error.message);
     request.impersonate = user;
     EXPECT_INT(kube_do(live.harness.client, &request, NULL, &error), ERR_FORBIDDEN, "no rights");
@@ -231,26 +259,40 @@ static void acts_for_others(void)
 static void names_what_the_server_refuses(void)
 {
     static const struct {
-        const char *note, *plural, *group_version, *text;
+        const char *note;
+        struct kube_kind kind;
+        const char *text;
         int code;
         const char *reason, *says;
     } rows[] = {
-        {"a field that is not in the schema", "configmaps", "v1",
+        {"a field that is not in the schema",
+         {"v1", "ConfigMap", "configmaps", true},
          "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"x\"},\"dada\":{}}",
-         ERR_INVALID, "InvalidSchema", "dada"},
-        {"a value of another type", "pods", "v1",
+         ERR_INVALID,
+         "InvalidSchema",
+         "dada"},
+        {"a value of another type",
+         {"v1", "Pod", "pods", true},
          "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"x\"},\"spec\":{"
          "\"containers\":[{\"name\":\"a\",\"image\":\"b\",\"env\":[{\"name\":\"A\",\"value\":"
          "5550123}]}]}}",
-         ERR_INVALID, "InvalidSchema", "env"},
-        {"a value that is not allowed", "services", "v1",
+         ERR_INVALID,
+         "InvalidSchema",
+         "env"},
+        {"a value that is not allowed",
+         {"v1", "Service", "services", true},
          "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"x\"},\"spec\":{"
          "\"type\":\"s3cret\",\"ports\":[{\"port\":5550123}]}}",
-         ERR_INVALID, "Invalid", "spec.type: Unsupported value: (redacted)"},
-        {"a kind that is not there", "widgets", "nowhere.example.com/v1",
+         ERR_INVALID,
+         "Invalid",
+         "spec.type: Unsupported value: (redacted)"},
+        {"a kind that is not there",
+         {"nowhere.example.com/v1", "Widget", "widgets", true},
          "{\"apiVersion\":\"nowhere.example.com/v1\",\"kind\":\"Widget\",\"metadata\":{\"name\":"
          "\"x\"}}",
-         ERR_UNAVAILABLE, "NotServed", "404"},
+         ERR_UNAVAILABLE,
+         "NotServed",
+         "404"},
     };
     struct live live;
 
@@ -258,12 +300,11 @@ static void names_what_the_server_refuses(void)
         return;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         _cleanup_value_ const struct value *body = NULL;
-        _cleanup_free_ char *path =
-            kube_path(rows[i].group_version, live.space, rows[i].plural, "x", NULL);
+        const struct kube_ref ref = {&rows[i].kind, live.space, "x", NULL};
         struct error error = {0};
 
         CU_ASSERT_EQUAL(json_read_str(rows[i].text, &body, NULL), 0);
-        EXPECT_INT(apply(&live, path, body, false, NULL, &error), rows[i].code, rows[i].note);
+        EXPECT_INT(apply(&live, ref, body, false, NULL, &error), rows[i].code, rows[i].note);
         EXPECT_STR(error.reason, rows[i].reason, error.message);
         EXPECT(strstr(error.message, rows[i].says) != NULL, error.message);
         EXPECT(!strstr(error.message, "s3cret") && !strstr(error.message, "5550123"),
@@ -276,15 +317,14 @@ static void tells_a_missing_namespace_from_a_missing_object(void)
 {
     struct live live, nowhere = {.space = (char *)(uintptr_t) "no-such-namespace"};
     _cleanup_value_ const struct value *body = config_map(&nowhere, "x", "x");
-    _cleanup_free_ char *path = map_path(&nowhere, "x");
+    const struct kube_ref ref = map_ref(&nowhere, "x");
     struct error error = {0};
 
     if (!live_start(&live))
         return;
-    EXPECT_INT(apply(&live, path, body, false, NULL, &error), ERR_INVALID, "nowhere to put it");
+    EXPECT_INT(apply(&live, ref, body, false, NULL, &error), ERR_INVALID, "nowhere to put it");
     EXPECT_STR(error.reason, "NamespaceNotFound", error.message);
-    EXPECT_INT(kube_get(live.harness.client, path, NULL, NULL, NULL, &error), ERR_NOT_FOUND,
-               "absent");
+    EXPECT_INT(kube_get(live.harness.client, ref, NULL, NULL, &error), ERR_NOT_FOUND, "absent");
     live_stop(&live);
 }
 
@@ -357,7 +397,7 @@ static int count_item(void *arg, const struct value *item, struct error *error)
 
 static void lists_in_constant_memory(void)
 {
-    _cleanup_free_ char *path = NULL, *version = NULL;
+    _cleanup_free_ char *version = NULL;
     struct kube_list list = {.on_item = count_item};
     struct kube_client_stats before, after;
     struct error error = {0};
@@ -368,7 +408,7 @@ static void lists_in_constant_memory(void)
     if (!live_start(&live))
         return;
     make_many(&live);
-    list.path = path = map_path(&live, NULL);
+    list.ref = map_ref(&live, NULL);
     list.arg = &count;
     EXPECT_INT(kube_list(live.harness.client, &list, NULL, &error), 0, error.message); /* warm */
     kube_client_stats(live.harness.client, &before);
@@ -396,7 +436,7 @@ static void lists_in_constant_memory(void)
 
 static void follows_through_broken_connections(void)
 {
-    _cleanup_free_ char *maps = NULL, *path = NULL, *text = NULL;
+    _cleanup_free_ char *text = NULL;
     struct kube_watch_config config = {.on_event = watch_log_event, .metadata_only = true};
     struct kube_client_config to = {0};
     struct kube_config through = {0};
@@ -423,8 +463,8 @@ static void follows_through_broken_connections(void)
     harness_connect(&harness, &to);
     watch_log_init(&log);
     config.arg = &log;
-    maps = map_path(&live, NULL);
-    config.path = path = str_printf("%s?labelSelector=" LABEL, maps);
+    config.ref = map_ref(&live, NULL);
+    config.selector.labels = LABEL;
 
     EXPECT_INT(send_map(&live, "POST", "a", "1", &error), 0, error.message);
     EXPECT_INT(kube_watch_new(harness.client, &config, &watch, &error), 0, error.message);
@@ -470,8 +510,8 @@ struct search {
 
 static int find(struct search *search)
 {
-    return kube_discovery_find(search->discovery, search->group_version, "Widget", NULL,
-                               &search->kind, &search->error);
+    return kube_discovery_find(search->discovery, search->group_version, "Widget",
+                               &(struct kube_wait){0}, &search->kind, &search->error);
 }
 
 static bool is_found(void *arg)
@@ -498,11 +538,13 @@ static void discovers_a_kind_that_just_came(void)
     discovery = kube_discovery_new(live.harness.client, &system_clock);
     search.discovery = discovery;
     search.group_version = live_text(&live, GROUP "/v1");
-    EXPECT_INT(kube_discovery_find(discovery, "v1", "Namespace", NULL, &kind, &error), 0,
-               error.message);
+    EXPECT_INT(
+        kube_discovery_find(discovery, "v1", "Namespace", &(struct kube_wait){0}, &kind, &error), 0,
+        error.message);
     EXPECT(!kind->namespaced, "cluster-scoped");
-    EXPECT_INT(kube_discovery_find(discovery, "apps/v1", "Deployment", NULL, &kind, &error), 0,
-               error.message);
+    EXPECT_INT(kube_discovery_find(discovery, "apps/v1", "Deployment", &(struct kube_wait){0},
+                                   &kind, &error),
+               0, error.message);
     EXPECT_STR(kind->plural, "deployments", "");
     EXPECT_INT(find(&search), ERR_NOT_FOUND, search.error.message);
     EXPECT_STR(search.error.reason, "KindNotServed", search.error.message);
@@ -558,8 +600,8 @@ static void hands_a_lease_over(void)
 }
 
 SUITE(live, TEST(sends_all_on_one_connection), TEST(verifies_the_server),
-      TEST(applies_and_changes_nothing_twice), TEST(deletes_only_what_was_meant),
-      TEST(acts_for_others), TEST(names_what_the_server_refuses),
+      TEST(reads_a_ca_that_was_rotated), TEST(applies_and_changes_nothing_twice),
+      TEST(deletes_only_what_was_meant), TEST(acts_for_others), TEST(names_what_the_server_refuses),
       TEST(tells_a_missing_namespace_from_a_missing_object), TEST(lists_in_constant_memory),
       TEST(follows_through_broken_connections), TEST(discovers_a_kind_that_just_came),
       TEST(hands_a_lease_over))

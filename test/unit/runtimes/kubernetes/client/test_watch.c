@@ -20,9 +20,9 @@
 #define FAILED(code, reason) \
     "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"reason\":\"" reason "\",\"code\":" #code "}"
 
-#define GET_LIST  "GET /c?limit=500 "
-#define GET_NEXT  "GET /c?limit=500&continue="
-#define GET_WATCH "GET /c?watch=1&allowWatchBookmarks=true&resourceVersion="
+#define GET_LIST  "GET /api/v1/c?limit=500 "
+#define GET_NEXT  "GET /api/v1/c?limit=500&continue="
+#define GET_WATCH "GET /api/v1/c?watch=1&allowWatchBookmarks=true&resourceVersion="
 
 #define AB LIST("77", "", OBJECT("a", "1", "70") "," OBJECT("b", "2", "71"))
 #define QUIET(version)                                                                   \
@@ -105,7 +105,7 @@ static const struct script {
       {.expect = GET_LIST, .status = 200, .body = AB},
       QUIET("77")}},
     {"a page that fails is asked for again",
-     "U a E ServiceUnavailable U b S ",
+     "U a E ServiceUnavailable U b W S ",
      4,
      {{.expect = GET_LIST, .status = 200, .body = LIST("77", "t", OBJECT("a", "1", "1"))},
       {.expect = GET_NEXT "t ", .status = 503, .body = FAILED(503, "ServiceUnavailable")},
@@ -121,20 +121,20 @@ static const struct script {
        .body = LIST("99", "", OBJECT("a", "one", "90") "," OBJECT("b", "2", "71"))},
       QUIET("99")}},
     {"no right to list",
-     "E Forbidden E Forbidden S ",
+     "E Forbidden E Forbidden W S ",
      4,
      {{.expect = GET_LIST, .status = 403, .body = FAILED(403, "Forbidden")},
       {.expect = GET_LIST, .status = 403, .body = FAILED(403, "Forbidden")},
       {.expect = GET_LIST, .status = 200, .body = LIST("5", "", "")},
       QUIET("5")}},
     {"a kind that is not served yet",
-     "E NotServed S ",
+     "E NotServed W S ",
      3,
      {{.expect = GET_LIST, .status = 404, .body = "404 page not found", .type = "text/plain"},
       {.expect = GET_LIST, .status = 200, .body = LIST("5", "", "")},
       QUIET("5")}},
     {"no right to watch",
-     "S E Forbidden U c ",
+     "S E Forbidden W U c ",
      3,
      {{.expect = GET_LIST, .status = 200, .body = LIST("5", "", "")},
       {.expect = GET_WATCH "5&", .status = 403, .body = FAILED(403, "Forbidden")},
@@ -143,7 +143,7 @@ static const struct script {
        .end = FAKE_HOLD,
        .body = EVENT("ADDED", OBJECT("c", "3", "78"))}}},
     {"an error inside a watch that is not 410",
-     "S E InternalError ",
+     "S E InternalError W ",
      3,
      {{.expect = GET_LIST, .status = 200, .body = LIST("5", "", "")},
       {.expect = GET_WATCH "5&",
@@ -151,7 +151,7 @@ static const struct script {
        .body = EVENT("ERROR", FAILED(500, "InternalError"))},
       QUIET("5")}},
     {"what is no event",
-     "S E UnexpectedAnswer ",
+     "S E UnexpectedAnswer W ",
      3,
      {{.expect = GET_LIST, .status = 200, .body = LIST("5", "", "")},
       {.expect = GET_WATCH "5&", .status = 200, .body = "{\"hello\":\"world\"}"},
@@ -166,7 +166,8 @@ static const struct script {
 
 static void play(const struct script *script)
 {
-    struct kube_watch_config config = {.path = "/c", .on_event = watch_log_event};
+    struct kube_watch_config config = {.ref = {.kind = &harness_things},
+                                       .on_event = watch_log_event};
     struct kube_watch *watch = NULL;
     _cleanup_free_ char *text = NULL;
     struct error error = {0};
@@ -201,8 +202,10 @@ static void tells_who_is_gone(void)
         {.status = 200, .body = LIST("99", "", OBJECT("a", "1", "70"))},
         QUIET("99"),
     };
-    struct kube_watch_config config = {
-        .path = "/c", .metadata_only = true, .impersonate = "u", .on_event = watch_log_event};
+    struct kube_watch_config config = {.ref = {.kind = &harness_things},
+                                       .metadata_only = true,
+                                       .impersonate = "u",
+                                       .on_event = watch_log_event};
     struct kube_watch *watch = NULL;
     const struct value *metadata;
     struct harness harness;
@@ -246,7 +249,8 @@ static void takes_a_new_token_after_a_401(void)
     _cleanup_free_ char *file = str_printf("%s/token", folder), *request = NULL;
     struct kube_config rotating = {.token_file = file};
     struct kube_client_config to = {.config = &rotating};
-    struct kube_watch_config config = {.path = "/c", .on_event = watch_log_event};
+    struct kube_watch_config config = {.ref = {.kind = &harness_things},
+                                       .on_event = watch_log_event};
     struct kube_watch *watch = NULL;
     struct harness harness;
     struct watch_log log;
@@ -260,7 +264,7 @@ static void takes_a_new_token_after_a_401(void)
     EXPECT_INT(kube_watch_new(harness.client, &config, &watch, NULL), 0, "");
     EXPECT(watch_log_wait(&log, "E Unauthorized "), "told");
     harness_write(folder, "token", "two");
-    EXPECT(watch_log_wait(&log, "E Unauthorized S "), "goes on");
+    EXPECT(watch_log_wait(&log, "E Unauthorized W S "), "goes on");
     kube_watch_free(watch);
     request = fake_server_request(harness.server, 1);
     EXPECT(strstr(request, "Bearer two\r\n") != NULL, request);
@@ -278,7 +282,8 @@ static void stops_at_any_moment(void)
         {.status = 200, .body = EVENT("ADDED", OBJECT("c", "3", "78")), .repeat = true}};
 
     for (unsigned i = 0; i < 20; i++) {
-        struct kube_watch_config config = {.path = "/c", .on_event = watch_log_event};
+        struct kube_watch_config config = {.ref = {.kind = &harness_things},
+                                           .on_event = watch_log_event};
         struct kube_watch *watch = NULL;
         struct harness harness;
         struct watch_log log;

@@ -34,6 +34,9 @@ static void add_event(struct watch_log *log, enum kube_watch_event event,
     case KUBE_WATCH_SYNCED:
         buf_add_str(&log->text, "S ");
         break;
+    case KUBE_WATCH_WORKS:
+        buf_add_str(&log->text, "W ");
+        break;
     case KUBE_WATCH_ERROR:
         buf_printf(&log->text, "E %s ", error->reason);
         break;

@@ -1,5 +1,5 @@
 /*
- * What a watch said, as text that a test can wait for: "U a D b S E Forbidden ".
+ * What a watch said, as text that a test can wait for: "U a D b S E Forbidden W ".
  */
 #ifndef TEST_UNIT_RUNTIMES_KUBERNETES_CLIENT_WATCH_LOG_H
 #define TEST_UNIT_RUNTIMES_KUBERNETES_CLIENT_WATCH_LOG_H

@@ -1,0 +1,183 @@
+/*
+ * The step that is due: as it was planned, or planned anew. A step is applied once, so what was
+ * tried and failed is planned again before it is tried again. So is what was planned with values
+ * that are known only now. Whatever is planned anew must be what was approved.
+ */
+#include "engine/operation/private.h"
+
+/* ---- What was approved ---- */
+
+/* Takes what a check of the approved plan says: where the plan is stale, the operation ends. */
+static int heed(struct operation *operation, const struct node *node, int verdict,
+                struct error *error)
+{
+    if (verdict == CONFORMS)
+        return 0;
+    if (verdict == NOT_COVERED)
+        verdict =
+            err_set(error, ERR_CONFLICT, PLAN_STALE,
+                    "it would be changed now, and could not be planned when the plan was approved");
+    operation_end_stale(operation, node->index, error);
+    return verdict;
+}
+
+/* In which order a resource is replaced. Others follow suit, so the plan's order holds. Where the
+ * plan has no replacement, because the resource could not be looked at, the approved one does. */
+static bool creates_first(const struct operation *operation, const struct plan_change *change)
+{
+    return change->action == PLAN_REPLACE
+               ? change->create_first
+               : approved_plan_creates_first(operation->config.approved, change);
+}
+
+static int check_planned(struct operation *operation, const struct node *node,
+                         const struct record *prior, const struct planned *planned,
+                         struct error *error)
+{
+    const struct approved_plan *approved = operation->config.approved;
+    struct plan_change now = *operation_change(node);
+    struct error problem = {0};
+
+    if (!approved)
+        return 0;
+    now.create_first = creates_first(operation, &now);
+    now.action = planned->action;
+    now.record = prior;
+    now.step = planned->step;
+    now.removal = planned->removal;
+    now.error = NULL;
+    return heed(operation, node, approved_plan_check(approved, &now, &problem), &problem) < 0
+               ? err_copy(error, &problem)
+               : 0;
+}
+
+static int check_removal(struct operation *operation, const struct node *node,
+                         const struct planned *planned, struct error *error)
+{
+    const struct approved_plan *approved = operation->config.approved;
+    struct error problem = {0};
+    int verdict;
+
+    if (!approved)
+        return 0;
+    verdict =
+        approved_plan_check_removal(approved, operation_change(node), planned->removal, &problem);
+    return heed(operation, node, verdict, &problem) < 0 ? err_copy(error, &problem) : 0;
+}
+
+/* Puts a step that was planned anew in the place of an earlier one. */
+static void take(struct runtime_step **to, struct runtime_step **planned)
+{
+    plan_step_free(*to);
+    *to = TAKE(*planned);
+}
+
+/* ---- What is wanted ---- */
+
+static int plan_wanted(struct operation *operation, struct node *node, const struct record *prior,
+                       struct planned *ret, struct error *error)
+{
+    int r = operation_plan_one(operation, node, prior, true, ret, error);
+
+    return r < 0 ? r : check_planned(operation, node, prior, ret, error);
+}
+
+static int plan_anew(struct operation *operation, struct node *node, struct error *error)
+{
+    const struct record *prior = ledger_get(operation->ledger, operation_change(node)->id, NULL);
+    struct planned planned = {0};
+    bool is_replaced = false;
+    int r = operation_settle_doubt(operation, node, &prior, error);
+
+    if (r >= 0)
+        r = plan_wanted(operation, node, prior, &planned, error);
+    if (r >= 0) {
+        take(&node->step, &planned.step);
+        node->needs_plan = false;
+        is_replaced = planned.action == PLAN_REPLACE && !node->is_delete_sent;
+    }
+    planned_done(&planned);
+    record_unref(prior);
+    if (is_replaced && operation_change(node)->action != PLAN_REPLACE)
+        return err_set(error, ERR_CONFLICT, OPERATION_NEEDS_PLAN,
+                       "it has to be replaced, which was not known when it was planned: the next "
+                       "plan does so");
+    return r;
+}
+
+int operation_due_step(struct operation *operation, struct node *node, struct runtime_step **ret,
+                       struct error *error)
+{
+    const struct plan_change *change = operation_change(node);
+    bool was_planned = change->step && !change->has_unknown;
+    int r = 0;
+
+    if (node->needs_plan || (!node->step && !was_planned))
+        r = plan_anew(operation, node, error);
+    if (r < 0)
+        return r;
+    *ret = node->step ? node->step : change->step;
+    return 0;
+}
+
+/* ---- What is to go ---- */
+
+int operation_plan_removal_anew(struct operation *operation, struct node *node,
+                                const struct record *record, struct error *error)
+{
+    bool is_old = operation_change(node)->resource != NULL;
+    struct planned planned = {0};
+    int r = is_old ? operation_plan_removal(operation, node, record, &planned, error)
+                   : operation_plan_one(operation, node, NULL, true, &planned, error);
+
+    if (r >= 0)
+        r = is_old ? check_removal(operation, node, &planned, error)
+                   : check_planned(operation, node, record, &planned, error);
+    if (r >= 0) {
+        if (is_old)
+            take(&node->removal, &planned.removal);
+        else
+            take(&node->step, &planned.step);
+        node->needs_removal_plan = false;
+    }
+    planned_done(&planned);
+    return r;
+}
+
+/* Whether it has to be replaced at all is known only when what it depends on is applied. */
+static bool is_replacement_due(const struct node *node)
+{
+    const struct plan_change *change = operation_change(node);
+
+    return change->action == PLAN_REPLACE && !change->create_first &&
+           node->operation->step_changes[node->index].has_unknown && !node->step;
+}
+
+static int plan_replacement_anew(struct operation *operation, struct node *node,
+                                 const struct record *record, struct error *error)
+{
+    struct planned planned = {0};
+    int r = plan_wanted(operation, node, record, &planned, error);
+
+    if (r >= 0) {
+        node->stays = planned.action != PLAN_REPLACE;
+        take(&node->step, &planned.step);
+        take(&node->removal, &planned.removal);
+    }
+    planned_done(&planned);
+    return r;
+}
+
+int operation_due_removal(struct operation *operation, struct node *node,
+                          const struct record *record, struct error *error)
+{
+    const struct plan_change *change = operation_change(node);
+    bool is_unplanned = !change->resource && change->error && !node->step;
+    int r = 0;
+
+    if (node->needs_removal_plan || is_unplanned)
+        r = operation_plan_removal_anew(operation, node, record, error);
+    if (r >= 0 && is_replacement_due(node))
+        r = plan_replacement_anew(operation, node, record, error);
+    return r;
+}

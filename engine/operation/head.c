@@ -1,0 +1,111 @@
+/* The head of State: whose it is, how far it has come; and the end of an operation, which it tells.
+ */
+#include "engine/operation/private.h"
+
+/* The policy is kept in State, too: a deletion needs it when the Spec cannot be read any more. */
+static const struct value *policy_of(const struct spec *spec)
+{
+    const struct value *fields = value_get(spec->source, "spec");
+
+    return value_pack("{s:v?, s:v?, s:v?, s:v?}", "deletionPolicy",
+                      value_get(fields, "deletionPolicy"), "prune", value_get(fields, "prune"),
+                      "suspend", value_get(fields, "suspend"), "serviceAccountName",
+                      value_get(fields, "serviceAccountName"));
+}
+
+static int64_t generation_of(const struct operation *operation)
+{
+    return operation->spec ? operation->spec->generation : 0;
+}
+
+int64_t operation_time_lost(struct operation *operation, int64_t revision)
+{
+    struct arena arena = ARENA_INIT;
+    struct state_head head;
+    int64_t lost;
+
+    ledger_head(operation->ledger, &arena, &head);
+    arena_done(&arena);
+    if (!head.progressed_at || head.revision != revision ||
+        head.generation != generation_of(operation))
+        return -1;
+    lost = operation_wall_clock(operation) - head.progressed_at;
+    return lost > 0 ? lost : 0;
+}
+
+bool operation_was_done(struct operation *operation, int64_t revision)
+{
+    struct arena arena = ARENA_INIT;
+    struct state_head head;
+
+    ledger_head(operation->ledger, &arena, &head);
+    arena_done(&arena);
+    return !ledger_is_inherited(operation->ledger) && head.applied_revision == revision &&
+           head.generation == generation_of(operation);
+}
+
+/* State may have been inherited from an earlier Spec of this name. It belongs to this Spec from the
+ * first success on: by then, all that was inherited is applied again, or gone. */
+void operation_set_head(struct operation *operation, enum moment moment)
+{
+    struct arena arena = ARENA_INIT;
+    _cleanup_value_ const struct value *policy = NULL;
+    struct state_head head;
+
+    ledger_head(operation->ledger, &arena, &head);
+    head.revision = operation->how.revision;
+    if (operation->spec) {
+        policy = policy_of(operation->spec);
+        head.policy = policy;
+    }
+    head.generation = generation_of(operation);
+    if (moment != AT_BEGIN)
+        head.progressed_at = 0;
+    else if (!operation->continues)
+        head.progressed_at = operation_wall_clock(operation);
+    if (moment == AT_SUCCESS) {
+        head.applied_revision = operation->how.revision;
+        head.spec_uid = operation->config.scope.spec_uid;
+    }
+    ledger_set_head(operation->ledger, &head);
+    arena_done(&arena);
+}
+
+/* ---- The end ---- */
+
+static int end_destroyed(struct operation *operation, struct error *error)
+{
+    int r = ledger_remove(operation->ledger, error);
+
+    if (r < 0)
+        err_wrap(error, "removing State");
+    return r;
+}
+
+/* Whatever else failed: this is why the operation came to its end. */
+static int set_stale(const struct operation *operation, struct error *error)
+{
+    const struct error *stale = &operation->stale;
+
+    return err_set(error, stale->code, stale->reason, "the approved plan is stale: %s",
+                   stale->message);
+}
+
+int operation_conclude(struct operation *operation, struct error *error)
+{
+    struct error save_error = {0};
+    int r;
+
+    pthread_mutex_lock(&operation->lock);
+    r = operation_results_error(&operation->results, operation->spec ? "apply" : "destroy", error);
+    if (operation->stale.code)
+        r = set_stale(operation, error);
+    pthread_mutex_unlock(&operation->lock);
+    if (r >= 0 && !operation->spec)
+        return end_destroyed(operation, error);
+    operation_set_head(operation, r >= 0 ? AT_SUCCESS : AT_END);
+    if (ledger_flush(operation->ledger, &save_error) >= 0)
+        return r;
+    err_wrap(&save_error, "saving State");
+    return err_copy(error, &save_error);
+}

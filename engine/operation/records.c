@@ -1,0 +1,145 @@
+/* Records: what State is told of a resource. */
+#include <stdio.h>
+
+#include "engine/base/value_mark.h"
+#include "engine/operation/private.h"
+
+int64_t operation_wall_clock(const struct operation *operation)
+{
+    return operation->config.clock->now(operation->config.clock);
+}
+
+enum ledger_when operation_ledger_when(const struct node *node)
+{
+    return node->binding && operation_ops(node)->flags & RUNTIME_IS_RECORDED ? LEDGER_NOW
+                                                                             : LEDGER_SOON;
+}
+
+/* ---- What goes into a record ---- */
+
+const struct value *operation_dependencies(const struct operation *operation, uint32_t change)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct graph *graph = operation->graph;
+    const struct value *ids = NULL;
+
+    value_begin_array(b);
+    for (uint32_t e = graph->dependency_start[change]; e < graph->dependency_start[change + 1]; e++)
+        value_add_string(b, operation->plan->changes[graph->dependencies[e]].id);
+    value_end_array(b);
+    value_builder_finish(b, &ids, NULL);
+    return ids;
+}
+
+static void add_storable(struct value_builder *b, const struct value *value);
+
+static void add_members(struct value_builder *b, const struct value *object)
+{
+    for (size_t i = 0; i < value_count(object); i++) {
+        size_t length = 0;
+        const char *key = value_member_key(object, i, &length);
+
+        value_key_n(b, key, length);
+        add_storable(b, value_member(object, i));
+    }
+}
+
+static void add_items(struct value_builder *b, const struct value *array)
+{
+    for (size_t i = 0; i < value_count(array); i++)
+        add_storable(b, value_at(array, i));
+}
+
+static void add_storable(struct value_builder *b, const struct value *value)
+{
+    if (!value_has_unknown(value)) {
+        value_add(b, value);
+        return;
+    }
+    if (value_is(value, VALUE_UNKNOWN)) {
+        value_add_null(b);
+        return;
+    }
+    value_begin_like(b, value);
+    if (value_is(value, VALUE_OBJECT))
+        add_members(b, value);
+    else
+        add_items(b, value);
+    value_end(b);
+}
+
+const struct value *operation_storable(const struct value *value)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
+    const struct value *storable = NULL;
+
+    if (!value_has_unknown(value))
+        return value_ref(value);
+    b = value_builder_new();
+    add_storable(b, value);
+    value_builder_finish(b, &storable, NULL);
+    return storable;
+}
+
+/* ---- Intents ---- */
+
+/* The attributes as planned. Where values are unknown, the attributes as written, with the
+ * references, and with what is secret marked. */
+static const struct value *intended(const struct value *planned, const struct value *written)
+{
+    return value_has_unknown(planned) ? value_mark_like(written, planned) : value_ref(planned);
+}
+
+const struct record *operation_intent(const struct node *node, enum plan_action action)
+{
+    const struct plan_change *change = operation_change(node);
+    _cleanup_value_ const struct value *dependencies =
+        operation_dependencies(node->operation, node->index);
+    _cleanup_value_ const struct value *attributes =
+        intended(change->step->attributes, change->resource->attributes);
+    _cleanup_value_ const struct value *extensions =
+        intended(change->step->extensions, change->resource->extensions);
+
+    return record_new(&(struct record){.status = RECORD_INTENT,
+                                       .id = change->id,
+                                       .type = change->type,
+                                       .attributes = attributes,
+                                       .extensions = extensions,
+                                       .dependencies = dependencies,
+                                       .revision = node->operation->how.revision,
+                                       .action = action});
+}
+
+/* ---- Deposed objects ---- */
+
+static bool is_taken(const struct operation *operation, const char *id, const char *deposed)
+{
+    const struct record *record = ledger_get(operation->ledger, id, deposed);
+
+    record_unref(record);
+    return record != NULL;
+}
+
+static const char *name_deposed(struct operation *operation, const struct node *node)
+{
+    const char *id = operation->plan->changes[node->index].id;
+    char name[24];
+    unsigned n = 1;
+
+    do
+        snprintf(name, sizeof(name), "d%u", n++);
+    while (is_taken(operation, id, name));
+    pthread_mutex_lock(&operation->lock);
+    id = arena_str(&operation->arena, name);
+    pthread_mutex_unlock(&operation->lock);
+    return id;
+}
+
+const struct record *operation_depose(struct operation *operation, struct node *node)
+{
+    struct record moved = *operation_change(node)->record;
+
+    node->deposed = name_deposed(operation, node);
+    moved.deposed = node->deposed;
+    return record_new(&moved);
+}

@@ -1,0 +1,306 @@
+/* How an operation runs, piece by piece: its phases and stages, and the walk of each stage. */
+#include <stdlib.h>
+
+#include "engine/base/mem.h"
+#include "engine/operation/private.h"
+
+/* ---- Phases. All with the lock held. ---- */
+
+static void tell_of_parking(struct operation *operation, bool is_parked)
+{
+    if (is_parked && operation->n_measured != operation->n_ended) {
+        operation->memory = operation_measure(operation);
+        operation->n_measured = operation->n_ended;
+    }
+    if (operation->config.on_park)
+        operation->config.on_park(operation->config.arg, is_parked ? operation->memory : 0);
+}
+
+void operation_set_phase(struct operation *operation, enum operation_phase phase)
+{
+    bool was_parked = operation->phase == OPERATION_PARKED;
+
+    if (operation->phase == phase)
+        return;
+    operation->phase = phase;
+    if (was_parked || phase == OPERATION_PARKED)
+        tell_of_parking(operation, !was_parked);
+    pthread_cond_broadcast(&operation->changed);
+    if ((phase == OPERATION_PLANNED || phase == OPERATION_ENDED) && operation->config.on_change)
+        operation->config.on_change(operation->config.arg);
+}
+
+void operation_end_planning(struct operation *operation, const struct error *error)
+{
+    operation->stage = STAGE_IDLE;
+    operation->is_planned = !error->code || operation->stale.code;
+    if (error->code)
+        err_copy(&operation->error, error);
+    operation_set_phase(operation, OPERATION_PLANNED);
+}
+
+void operation_end(struct operation *operation, const struct error *error)
+{
+    operation->stage = STAGE_IDLE;
+    err_clear(&operation->error);
+    if (error->code)
+        err_copy(&operation->error, error);
+    operation_set_phase(operation, OPERATION_ENDED);
+}
+
+/* ---- The walk of a stage ---- */
+
+const char *operation_change_name(void *arg, uint32_t change)
+{
+    const struct plan *plan = arg;
+
+    return plan->changes[change].id;
+}
+
+static uint16_t group_of(const struct operation *operation, const struct node *node)
+{
+    return node->binding ? (uint16_t)(node->binding - operation->bindings) : 0;
+}
+
+/* steps NULL: the graph's nodes are the plan's changes. */
+static void begin_walk(struct operation *operation, const struct graph *graph,
+                       const struct steps *steps)
+{
+    struct walk_config config = {.graph = graph,
+                                 .parallelism = operation->config.parallelism,
+                                 .n_groups = (uint16_t)operation->config.n_runtimes,
+                                 .arg = operation};
+    uint16_t *groups = NEW_ARRAY(uint16_t, (size_t)graph->n_nodes + 1);
+    struct walk *walk;
+
+    for (uint32_t i = 0; i < graph->n_nodes; i++) {
+        uint32_t change = steps ? steps->nodes[i].change : i;
+
+        if (change != STEP_NONE)
+            groups[i] = group_of(operation, &operation->nodes[change]);
+    }
+    config.groups = groups;
+    config.on_end = steps ? operation_on_end : NULL;
+    walk = walk_new(&config);
+    pthread_mutex_lock(&operation->lock);
+    walk_free(operation->walk);
+    free(operation->groups);
+    operation->walk = walk;
+    operation->groups = groups;
+    pthread_mutex_unlock(&operation->lock);
+}
+
+static int begin_planning_walk(struct operation *operation, struct error *error)
+{
+    uint32_t n = (uint32_t)operation->plan->n_changes;
+    _cleanup_free_ uint16_t *ranks = NEW_ARRAY(uint16_t, (size_t)n + 1);
+    int r;
+
+    for (uint32_t i = 0; i < n; i++)
+        ranks[i] = operation->step_changes[i].rank;
+    r = graph_new(n, operation->planned.items, operation->planned.count, ranks,
+                  operation_change_name, operation->plan, &operation->graph, error);
+    if (r >= 0)
+        begin_walk(operation, operation->graph, NULL);
+    return r;
+}
+
+void operation_begin_steps(struct operation *operation)
+{
+    begin_walk(operation, operation->steps->graph, operation->steps);
+}
+
+/* ---- Pieces of work ---- */
+
+static const struct task_answer RAN = {.ran = true};
+
+static void begin_planning(struct operation *operation)
+{
+    struct error error = {0};
+
+    pthread_mutex_unlock(&operation->lock);
+    begin_planning_walk(operation, &error);
+    pthread_mutex_lock(&operation->lock);
+    if (operation->phase == OPERATION_ENDED)
+        return;
+    if (error.code)
+        operation_end_planning(operation, &error);
+    else
+        operation->stage = STAGE_PLANNING;
+}
+
+/* Each runtime's look at all of its targets is a piece; the last one begins the walk. */
+static struct task_answer prefetch_one(struct operation *operation)
+{
+    size_t n = operation->config.n_runtimes;
+
+    if (operation->n_begun < n) {
+        struct binding *binding = &operation->bindings[operation->n_begun++];
+
+        pthread_mutex_unlock(&operation->lock);
+        operation_prefetch(operation, binding);
+        pthread_mutex_lock(&operation->lock);
+        operation->n_done++;
+    } else if (operation->n_begun == n && operation->n_done == n) {
+        operation->n_begun++;
+        begin_planning(operation);
+    } else {
+        return (struct task_answer){.due = CLOCK_FOREVER};
+    }
+    return RAN;
+}
+
+static struct task_answer begin_carrying_out(struct operation *operation)
+{
+    struct error error = {0};
+
+    if (operation->n_begun++)
+        return (struct task_answer){.due = CLOCK_FOREVER};
+    pthread_mutex_unlock(&operation->lock);
+    operation_record_intents(operation, &error);
+    pthread_mutex_lock(&operation->lock);
+    if (operation->phase == OPERATION_ENDED)
+        return RAN;
+    if (error.code) {
+        operation_abandon_results(operation, &error);
+        operation_end(operation, &error);
+        return RAN;
+    }
+    operation->stage = STAGE_CARRYING_OUT;
+    operation->active_at = operation_now(operation);
+    if (!operation->continues)
+        operation->progressed_at = operation->active_at;
+    return RAN;
+}
+
+/* ---- Visits ---- */
+
+/* The walk of a stage is over: every node has ended. */
+static void conclude(struct operation *operation)
+{
+    enum stage stage = operation->stage;
+    struct error error = {0};
+
+    operation->stage = STAGE_IDLE;
+    pthread_mutex_unlock(&operation->lock);
+    if (stage == STAGE_PLANNING)
+        operation_conclude_plan(operation, &error);
+    else
+        operation_conclude(operation, &error);
+    pthread_mutex_lock(&operation->lock);
+    if (operation->phase == OPERATION_ENDED)
+        return;
+    if (stage == STAGE_PLANNING) {
+        walk_free(TAKE(operation->walk)); /* the next one is over the steps */
+        operation_end_planning(operation, &error);
+    } else {
+        operation_end(operation, &error);
+    }
+}
+
+static enum walk_verdict visit(struct operation *operation, struct walk_visit *visit,
+                               enum stage stage, bool *ret_is_progress)
+{
+    enum walk_verdict verdict;
+
+    if (stage == STAGE_CARRYING_OUT)
+        return operation_step_visit(operation, visit, ret_is_progress);
+    verdict = operation_plan_visit(operation, visit);
+    *ret_is_progress = verdict != WALK_PARKED;
+    return verdict;
+}
+
+/* A call that took long does not count as time without progress. Only the longest one is excused,
+ * so that calls which fail again and again run out of time all the same. */
+static void excuse(struct operation *operation, int64_t took, bool is_progress)
+{
+    if (is_progress)
+        operation->excused = 0;
+    else if (took >= EXECUTOR_LONG_RUN && took > operation->excused)
+        operation->excused = took;
+}
+
+static void run_visit(struct operation *operation, struct walk_visit *at, enum stage stage)
+{
+    int64_t begun = operation_now(operation), now;
+    enum walk_verdict verdict;
+    bool was_ended, is_progress;
+
+    if (stage == STAGE_CARRYING_OUT)
+        operation_set_phase(operation, OPERATION_RUNNING);
+    pthread_mutex_unlock(&operation->lock);
+    verdict = visit(operation, at, stage, &is_progress);
+    now = operation_now(operation);
+    if (is_progress && stage == STAGE_CARRYING_OUT)
+        ledger_progress(operation->ledger);
+    pthread_mutex_lock(&operation->lock);
+    was_ended = operation->phase == OPERATION_ENDED;
+    if (is_progress)
+        operation->progressed_at = now;
+    excuse(operation, now - begun, is_progress);
+    if (is_progress || verdict != WALK_PARKED)
+        operation->active_at = now;
+    walk_end_visit(operation->walk, at, verdict, now);
+    if (stage == STAGE_CARRYING_OUT && verdict != WALK_PARKED)
+        operation_wake_waiting(operation, at->node);
+    if (was_ended && operation->config.on_landed)
+        operation->config.on_landed(operation->config.landed_arg, &operation->config.scope.key);
+}
+
+/* Nothing is under way: waits until a node is due, or until the operation is out of time. */
+static struct task_answer wait_for_world(struct operation *operation, int64_t due)
+{
+    int64_t deadline = operation->progressed_at + operation->excused + operation->config.timeout;
+
+    if (operation_now(operation) >= deadline) {
+        walk_stop(operation->walk, true);
+        return RAN;
+    }
+    if (operation->stage == STAGE_CARRYING_OUT)
+        operation_set_phase(operation, OPERATION_PARKED);
+    return (struct task_answer){.due = due < deadline ? due : deadline};
+}
+
+static struct task_answer walk_on(struct operation *operation)
+{
+    struct walk_visit visit;
+    int64_t due = CLOCK_FOREVER;
+
+    switch (walk_next(operation->walk, operation_now(operation), &visit, &due)) {
+    case WALK_VISIT:
+        run_visit(operation, &visit, operation->stage);
+        return RAN;
+    case WALK_OVER:
+        conclude(operation);
+        return RAN;
+    case WALK_WAITING:
+        return wait_for_world(operation, due);
+    case WALK_BUSY:
+        break;
+    }
+    return (struct task_answer){.due = due};
+}
+
+struct task_answer operation_run(void *arg)
+{
+    struct operation *operation = arg;
+    struct task_answer answer = {.due = CLOCK_FOREVER};
+
+    pthread_mutex_lock(&operation->lock);
+    switch (operation->stage) {
+    case STAGE_IDLE:
+        break;
+    case STAGE_PREFETCHING:
+        answer = prefetch_one(operation);
+        break;
+    case STAGE_BEGINNING:
+        answer = begin_carrying_out(operation);
+        break;
+    case STAGE_PLANNING:
+    case STAGE_CARRYING_OUT:
+        answer = walk_on(operation);
+        break;
+    }
+    pthread_mutex_unlock(&operation->lock);
+    return answer;
+}

@@ -1,0 +1,106 @@
+/* Runtimes as an operation uses them: a session with each, and how its calls are made. */
+#include <stdlib.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/operation/private.h"
+
+/* ---- Bindings ---- */
+
+void operation_make_bindings(struct operation *operation)
+{
+    operation->bindings = NEW_ARRAY(struct binding, operation->config.n_runtimes + 1);
+    for (size_t i = 0; i < operation->config.n_runtimes; i++) {
+        operation->bindings[i].runtime = operation->config.runtimes[i];
+        pthread_mutex_init(&operation->bindings[i].lock, NULL);
+    }
+}
+
+void operation_free_bindings(struct operation *operation)
+{
+    for (size_t i = 0; i < operation->config.n_runtimes; i++) {
+        struct binding *binding = &operation->bindings[i];
+
+        if (binding->session)
+            binding->runtime->ops->close(binding->session);
+        free(binding->error);
+        pthread_mutex_destroy(&binding->lock);
+    }
+    free(operation->bindings);
+}
+
+/* ---- Calls ---- */
+
+int64_t operation_now(const struct operation *operation)
+{
+    return operation->config.clock->monotonic(operation->config.clock);
+}
+
+const char *operation_text(struct operation *operation, const char *format, ...)
+{
+    va_list args;
+    const char *copy;
+
+    va_start(args, format);
+    _cleanup_free_ char *text = str_vprintf(format, args);
+    va_end(args);
+    pthread_mutex_lock(&operation->lock);
+    copy = arena_str(&operation->plan->arena, text);
+    pthread_mutex_unlock(&operation->lock);
+    return copy;
+}
+
+/* The deadline counts from when this operation was active last, not from the last progress: an
+ * operation that continues another may be late already, and its calls have their time all the same.
+ */
+struct runtime_call operation_call(struct operation *operation)
+{
+    struct runtime_call call = {.cancel = operation->cancel, .permit = operation->config.permit};
+
+    pthread_mutex_lock(&operation->lock);
+    call.deadline = operation->active_at + operation->excused + operation->config.timeout;
+    pthread_mutex_unlock(&operation->lock);
+    return call;
+}
+
+const struct runtime_ops *operation_ops(const struct node *node)
+{
+    return node->binding->runtime->ops;
+}
+
+struct plan_change *operation_change(const struct node *node)
+{
+    return &node->operation->plan->changes[node->index];
+}
+
+static void open_session(struct operation *operation, struct binding *binding)
+{
+    struct runtime_call call = operation_call(operation);
+    struct error error = {0};
+
+    binding->was_tried = true;
+    if (binding->runtime->ops->open(binding->runtime, &operation->config.scope, &call,
+                                    &binding->session, &error) < 0)
+        binding->error = err_new(&error);
+}
+
+int operation_session(struct operation *operation, const struct node *node,
+                      struct runtime_session **ret, struct error *error)
+{
+    struct binding *binding = node->binding;
+    int r = 0;
+
+    if (!binding)
+        return err_set(error, ERR_UNSUPPORTED, "Unsupported",
+                       "there is no runtime for the type \"%s\"",
+                       operation->plan->changes[node->index].type);
+    pthread_mutex_lock(&binding->lock);
+    if (!binding->was_tried)
+        open_session(operation, binding);
+    if (binding->session)
+        *ret = binding->session;
+    else
+        r = err_copy(error, binding->error);
+    pthread_mutex_unlock(&binding->lock);
+    return r;
+}

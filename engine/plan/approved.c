@@ -1,0 +1,365 @@
+#include "engine/plan/approved.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/plan/approved_private.h"
+
+/* ---- Making ---- */
+
+struct approved_plan *approved_plan_make(struct digest_key key, size_t n_steps)
+{
+    struct approved_plan *approved = NEW(struct approved_plan);
+    void *copy = mem_new(key.length + 1);
+
+    memcpy(copy, key.data, key.length);
+
+    approved->references = 1;
+    arena_init(&approved->arena);
+    approved->key = (struct digest_key){copy, key.length};
+    approved->steps = NEW_ARRAY(struct approved_step, n_steps + 1);
+    return approved;
+}
+
+static int compare_steps(const void *a, const void *b)
+{
+    const struct approved_step *x = a, *y = b;
+    int order = strcmp(x->id, y->id);
+
+    if (!order)
+        order = strcmp(x->type, y->type);
+    if (!order)
+        order = (x->action > y->action) - (x->action < y->action);
+    return order ? order : strcmp(x->halves.removed, y->halves.removed);
+}
+
+void approved_plan_sort(struct approved_plan *approved)
+{
+    qsort(approved->steps, approved->n_steps, sizeof(*approved->steps), compare_steps);
+}
+
+static bool is_planned(const struct plan_change *change)
+{
+    return !change->error && change->action != PLAN_DEFERRED && change->action != PLAN_UNKNOWN;
+}
+
+/* An adoption whose intent is recorded, and which was not carried out, is planned as an update. For
+ * an approval it is the adoption all the same. */
+static enum plan_action action_of(const struct plan_change *change)
+{
+    const struct record *record = change->record;
+
+    if (change->action == PLAN_UPDATE && record && record->status == RECORD_INTENT &&
+        record->action == PLAN_ADOPT)
+        return PLAN_ADOPT;
+    return change->action;
+}
+
+static void add_step(struct approved_plan *approved, const struct plan_change *change)
+{
+    struct approved_step *step = &approved->steps[approved->n_steps++];
+
+    *step = (struct approved_step){.id = arena_str(&approved->arena, change->id),
+                                   .type = arena_str(&approved->arena, change->type),
+                                   .leaves = !change->resource,
+                                   .action = PLAN_DEFERRED};
+    if (!is_planned(change) || !digest_halves_of(change, NULL, approved->key, &step->halves))
+        return;
+    step->action = action_of(change);
+    step->create_first = change->action == PLAN_REPLACE && change->create_first;
+    if (*step->halves.made)
+        step->unknown = digest_unknown(change);
+}
+
+struct approved_plan *approved_plan_new(const struct plan *plan, const void *key, size_t key_length)
+{
+    struct approved_plan *approved =
+        approved_plan_make((struct digest_key){key, key_length}, plan->n_changes);
+
+    for (size_t i = 0; i < plan->n_changes; i++) {
+        const struct plan_change *change = &plan->changes[i];
+
+        if (change->error || (change->action != PLAN_UNCHANGED && change->action != PLAN_NONE))
+            add_step(approved, change);
+    }
+    approved_plan_sort(approved);
+    return approved;
+}
+
+struct approved_plan *approved_plan_ref(struct approved_plan *approved)
+{
+    if (approved)
+        atomic_fetch_add(&approved->references, 1);
+    return approved;
+}
+
+void approved_plan_unref(struct approved_plan *approved)
+{
+    if (!approved || atomic_fetch_sub(&approved->references, 1) > 1)
+        return;
+    for (size_t i = 0; i < approved->n_steps; i++)
+        value_unref(approved->steps[i].unknown);
+    free(approved->steps);
+    arena_done(&approved->arena);
+    explicit_bzero((void *)(uintptr_t)approved->key.data, approved->key.length);
+    free((void *)(uintptr_t)approved->key.data);
+    free(approved);
+}
+
+size_t approved_plan_count(const struct approved_plan *approved)
+{
+    return approved->n_steps;
+}
+
+/* ---- The digest of the whole ---- */
+
+static void digest_step(const struct approved_plan *approved, const struct approved_step *step,
+                        char ret_hex[HASH_HEX_SIZE])
+{
+    const struct digest_parts parts = {.id = step->id,
+                                       .type = step->type,
+                                       .action = step->action,
+                                       .leaves = step->leaves,
+                                       .create_first = step->create_first,
+                                       .halves = &step->halves,
+                                       .unknown = step->unknown};
+
+    digest_change(&parts, approved->key, ret_hex);
+}
+
+static int compare_digests(const void *a, const void *b)
+{
+    return memcmp(a, b, HASH_HEX_SIZE);
+}
+
+void approved_plan_digest(const struct approved_plan *approved, char ret_hex[HASH_HEX_SIZE])
+{
+    _cleanup_(hash_free_p) struct hash *hash =
+        hash_new_keyed(approved->key.data, approved->key.length);
+    char(*digests)[HASH_HEX_SIZE] = mem_new_array(approved->n_steps + 1, HASH_HEX_SIZE);
+
+    for (size_t i = 0; i < approved->n_steps; i++)
+        digest_step(approved, &approved->steps[i], digests[i]);
+    qsort(digests, approved->n_steps, HASH_HEX_SIZE, compare_digests);
+    hash_add_str(hash, "plan");
+    for (size_t i = 0; i < approved->n_steps; i++)
+        hash_add_str(hash, digests[i]);
+    hash_finish_hex(hash, ret_hex);
+    free(digests);
+}
+
+void plan_digest(const struct plan *plan, const void *key, size_t key_length,
+                 char ret_hex[HASH_HEX_SIZE])
+{
+    _cleanup_(approved_plan_unref_p) struct approved_plan *approved =
+        approved_plan_new(plan, key, key_length);
+
+    approved_plan_digest(approved, ret_hex);
+}
+
+/* ---- Finding ---- */
+
+/* A resource's steps are one after another: where its id is in use for two objects (it has another
+ * type now, say, or what was replaced is still to go), it has several. NULL: that was the last. */
+static const struct approved_step *next_of(const struct approved_plan *approved,
+                                           const struct plan_change *change,
+                                           const struct approved_step *step)
+{
+    const struct approved_step *end = approved->steps + approved->n_steps;
+
+    for (; step < end && str_equal(step->id, change->id); step++)
+        if (str_equal(step->type, change->type))
+            return step;
+    return NULL;
+}
+
+static const struct approved_step *first_of(const struct approved_plan *approved,
+                                            const struct plan_change *change)
+{
+    size_t low = 0, high = approved->n_steps;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (strcmp(approved->steps[middle].id, change->id) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return next_of(approved, change, &approved->steps[low]);
+}
+
+bool approved_plan_creates_first(const struct approved_plan *approved,
+                                 const struct plan_change *change)
+{
+    const struct approved_step *step = first_of(approved, change);
+
+    for (; step; step = next_of(approved, change, step + 1))
+        if (step->action == PLAN_REPLACE)
+            return step->create_first;
+    return false;
+}
+
+/* ---- Comparing ---- */
+
+static const char *done_to(enum plan_action action)
+{
+    static const char *const words[] = {
+        [PLAN_CREATE] = "created",   [PLAN_ADOPT] = "adopted",  [PLAN_UPDATE] = "updated",
+        [PLAN_REPLACE] = "replaced", [PLAN_DELETE] = "deleted", [PLAN_FORGET] = "forgotten",
+    };
+
+    return words[action];
+}
+
+static int stale(struct error *error, const char *format, ...) PRINTF_LIKE(2, 3);
+
+static int stale(struct error *error, const char *format, ...)
+{
+    va_list args;
+    int r;
+
+    va_start(args, format);
+    r = err_set_v(error, ERR_CONFLICT, PLAN_STALE, format, args);
+    va_end(args);
+    return r;
+}
+
+/* step: the approved one that comes nearest; NULL: there is none. */
+static int refuse(const struct approved_step *step, enum plan_action action, struct error *error)
+{
+    if (!step)
+        return stale(error, "it would be %s, which the approved plan does not have",
+                     done_to(action));
+    if (action == PLAN_DELETE && step->action != PLAN_FORGET)
+        return stale(error, "it would be deleted, and is not as it was when that was approved");
+    if (step->action != action)
+        return stale(error, "it would be %s, and the approved plan has it %s", done_to(action),
+                     done_to(step->action));
+    if (action == PLAN_REPLACE)
+        return stale(error, "it would be replaced in another way than was approved");
+    return stale(error, "it would be %s in other fields, or with other values, than was approved",
+                 done_to(action));
+}
+
+enum extent { ALL_OF_IT, BUT_WHAT_IS_MADE };
+
+static bool is_same(const struct approved_plan *approved, const struct approved_step *step,
+                    const struct plan_change *change, enum plan_action action, enum extent extent)
+{
+    bool is_half = step->action == PLAN_REPLACE && action == PLAN_CREATE;
+    struct digest_halves now;
+
+    if (step->action != action && !is_half)
+        return false;
+    if (!digest_halves_of(change, step->unknown, approved->key, &now))
+        return false;
+    if (extent == ALL_OF_IT && !str_equal(now.made, step->halves.made))
+        return false;
+    return is_half || action != PLAN_REPLACE ||
+           (str_equal(now.removed, step->halves.removed) &&
+            change->create_first == step->create_first);
+}
+
+static int check_wanted(const struct approved_plan *approved, const struct plan_change *change,
+                        enum extent extent, struct error *error)
+{
+    const struct approved_step *step = first_of(approved, change);
+    enum plan_action action = action_of(change);
+
+    while (step && step->leaves)
+        step = next_of(approved, change, step + 1);
+    if (!step)
+        return refuse(NULL, action, error);
+    if (step->action == PLAN_DEFERRED)
+        return NOT_COVERED;
+    return is_same(approved, step, change, action, extent) ? CONFORMS : refuse(step, action, error);
+}
+
+/* Nothing in the world is touched when an object is forgotten: it may be, where its end was
+ * approved in any way. */
+static bool is_removal_approved(const struct approved_step *step, const struct plan_change *change,
+                                const struct digest_halves *now)
+{
+    bool is_half = step->action == PLAN_REPLACE && change->deposed;
+
+    if (change->action == PLAN_FORGET)
+        return is_half || (step->leaves && step->action != PLAN_DEFERRED);
+    return (is_half || step->action == PLAN_DELETE) &&
+           str_equal(now->removed, step->halves.removed);
+}
+
+static int check_leaving(const struct approved_plan *approved, const struct plan_change *change,
+                         struct error *error)
+{
+    const struct approved_step *step = first_of(approved, change), *other = NULL;
+    struct digest_halves now;
+    bool is_deferred = false;
+
+    if (!digest_halves_of(change, NULL, approved->key, &now))
+        now = (struct digest_halves){"", ""}; /* that is no approved step's */
+    for (; step; step = next_of(approved, change, step + 1)) {
+        if (is_removal_approved(step, change, &now))
+            return CONFORMS;
+        is_deferred = is_deferred || (step->leaves && step->action == PLAN_DEFERRED);
+        if (step->leaves || (step->action == PLAN_REPLACE && change->deposed))
+            other = step;
+    }
+    return is_deferred ? NOT_COVERED : refuse(other, change->action, error);
+}
+
+/* It is not there any more, or never was. */
+static bool is_gone(const struct plan_change *change)
+{
+    return change->action == PLAN_FORGET && change->step && !change->step->uid &&
+           change->step->action == PLAN_FORGET;
+}
+
+static bool was_planned(const struct approved_plan *approved, const struct plan_change *change)
+{
+    const struct approved_step *step = first_of(approved, change);
+    bool leaves = !change->resource;
+
+    for (; step; step = next_of(approved, change, step + 1))
+        if (step->action == PLAN_DEFERRED && step->leaves == leaves)
+            return false;
+    return true;
+}
+
+static int check(const struct approved_plan *approved, const struct plan_change *change,
+                 enum extent extent, struct error *error)
+{
+    if (!is_planned(change))
+        return was_planned(approved, change) ? CONFORMS : NOT_COVERED;
+    if (change->action == PLAN_UNCHANGED || change->action == PLAN_NONE || is_gone(change))
+        return CONFORMS;
+    return change->resource ? check_wanted(approved, change, extent, error)
+                            : check_leaving(approved, change, error);
+}
+
+int approved_plan_check(const struct approved_plan *approved, const struct plan_change *change,
+                        struct error *error)
+{
+    return check(approved, change, ALL_OF_IT, error);
+}
+
+int approved_plan_check_known(const struct approved_plan *approved,
+                              const struct plan_change *change, struct error *error)
+{
+    return check(approved, change, BUT_WHAT_IS_MADE, error);
+}
+
+int approved_plan_check_removal(const struct approved_plan *approved,
+                                const struct plan_change *change,
+                                const struct runtime_step *removal, struct error *error)
+{
+    struct plan_change deletion = {.id = change->id,
+                                   .type = change->type,
+                                   .deposed = "",
+                                   .action = removal->action,
+                                   .step = (struct runtime_step *)(uintptr_t)removal};
+
+    return approved_plan_check(approved, &deletion, error);
+}

@@ -1,0 +1,79 @@
+/*
+ * An approved plan: what somebody has agreed to, without any value of a resource.
+ *
+ * It has a step for each change that a plan makes: the action, keyed digests (digest.h), and the
+ * paths of what was unknown. It is taken from a plan, kept as a value (approved_value.h) in a
+ * Release or a store, and given to the operation that carries it out (operation.h), which may run
+ * in a later process.
+ *
+ * A change as it is planned now conforms to an approved plan
+ *   - if nothing is to be done any more: the operation was killed after the step, or the world came
+ *     round by itself;
+ *   - or if it has the action and the digest of its approved step, once the paths that were
+ *     unknown then are masked. One half of an approved replacement conforms as well, where the
+ *     other half is done.
+ * Everything else is stale: another action, other fields, another object, a change that the
+ * approved plan does not have.
+ *
+ * What could not be planned (deferred, an error, or a value past a bound of limits.h) is not
+ * covered by the approval: it needs another round, which is a plan that has it. That plan is made
+ * by an operation without an approved plan. One that has an approved plan shows as deferred what
+ * that does not cover.
+ *
+ * What a resource depends on is no part of an approval: that is the order of the steps, and no
+ * change of an object.
+ *
+ * Plans are comparable if they are made with the same key and the same `thorough` (runtime.h): both
+ * decide what is known of a creation.
+ *
+ * Immutable; threads share it by reference.
+ */
+#ifndef ENGINE_PLAN_APPROVED_H
+#define ENGINE_PLAN_APPROVED_H
+
+#include "engine/base/error.h"
+#include "engine/plan/plan.h"
+
+struct approved_plan;
+
+/* Takes what is there to approve from a plan that is whole, before it is carried out: what has been
+ * carried out is no longer in it. The key is copied. */
+struct approved_plan *approved_plan_new(const struct plan *plan, const void *key,
+                                        size_t key_length);
+struct approved_plan *approved_plan_ref(struct approved_plan *approved);
+void approved_plan_unref(struct approved_plan *approved);
+DEFINE_CLEANUP(struct approved_plan *, approved_plan_unref)
+
+/* plan_digest() of the plan that it was taken from. */
+void approved_plan_digest(const struct approved_plan *approved, char ret_hex[HASH_HEX_SIZE]);
+
+size_t approved_plan_count(const struct approved_plan *approved);
+
+enum conformity {
+    CONFORMS,    /* or there is nothing to be done */
+    NOT_COVERED, /* it could not be planned when the plan was approved */
+};
+
+/*
+ * Whether a change, as it is planned now, may be carried out: an enum conformity, or ERR_CONFLICT
+ * PlanStale with what is different, in words and without values. A change that cannot be planned
+ * now either conforms, or is NOT_COVERED: nothing is done about it.
+ */
+int approved_plan_check(const struct approved_plan *approved, const struct plan_change *change,
+                        struct error *error);
+/*
+ * The same where values are unknown now that were known when the plan was approved: all but what is
+ * made is compared. The rest is for approved_plan_check(), when they are known.
+ */
+int approved_plan_check_known(const struct approved_plan *approved,
+                              const struct plan_change *change, struct error *error);
+/* The same of the deletion of a resource's old object, which a replacement takes away. */
+int approved_plan_check_removal(const struct approved_plan *approved,
+                                const struct plan_change *change,
+                                const struct runtime_step *removal, struct error *error);
+
+/* Whether the approved plan replaces the resource, and makes the new object first. */
+bool approved_plan_creates_first(const struct approved_plan *approved,
+                                 const struct plan_change *change);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * What an approved plan consists of. For approved.c and approved_value.c.
+ */
+#ifndef ENGINE_PLAN_APPROVED_PRIVATE_H
+#define ENGINE_PLAN_APPROVED_PRIVATE_H
+
+#include <stdatomic.h>
+
+#include "engine/plan/approved.h"
+#include "engine/plan/digest.h"
+
+struct approved_step {
+    const char *id, *type;       /* in the arena */
+    enum plan_action action;     /* DEFERRED: it could not be planned, for whatever reason */
+    bool leaves;                 /* no resource of the Spec: an object that goes, or is forgotten */
+    bool create_first;           /* of REPLACE */
+    struct digest_halves halves;
+    const struct value *unknown; /* digest_unknown(); a reference; NULL: none */
+};
+
+struct approved_plan {
+    atomic_uint references;
+    struct arena arena;
+    struct digest_key key; /* owned */
+    struct approved_step *steps; /* sorted by id */
+    size_t n_steps;
+};
+
+/* Empty, with room for so many steps. */
+struct approved_plan *approved_plan_make(struct digest_key key, size_t n_steps);
+/* All steps are there. */
+void approved_plan_sort(struct approved_plan *approved);
+
+#endif

@@ -1,0 +1,241 @@
+#include "engine/plan/approved_value.h"
+
+#include <string.h>
+
+#include "engine/base/limits.h"
+#include "engine/base/str.h"
+#include "engine/plan/approved_private.h"
+
+/* ---- Writing ---- */
+
+static void add_text_if(struct value_builder *b, const char *key, const char *text)
+{
+    if (!*text)
+        return;
+    value_key(b, key);
+    value_add_string(b, text);
+}
+
+static void add_flag_if(struct value_builder *b, const char *key, bool flag)
+{
+    if (!flag)
+        return;
+    value_key(b, key);
+    value_add_bool(b, true);
+}
+
+static void add_step(struct value_builder *b, const struct approved_step *step)
+{
+    value_begin_object(b);
+    add_text_if(b, "id", step->id);
+    add_text_if(b, "type", step->type);
+    add_text_if(b, "action", plan_action_name(step->action));
+    add_flag_if(b, "leaves", step->leaves);
+    add_flag_if(b, "createFirst", step->create_first);
+    add_text_if(b, "made", step->halves.made);
+    add_text_if(b, "removed", step->halves.removed);
+    if (step->unknown) {
+        value_key(b, "unknown");
+        value_add(b, step->unknown);
+    }
+    value_end_object(b);
+}
+
+const struct value *approved_plan_to_value(const struct approved_plan *approved)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *value = NULL;
+    char digest[HASH_HEX_SIZE];
+
+    approved_plan_digest(approved, digest);
+    value_begin_object(b);
+    value_key(b, "format");
+    value_add_int(b, APPROVED_FORMAT);
+    add_text_if(b, "digest", digest);
+    value_key(b, "steps");
+    value_begin_array(b);
+    for (size_t i = 0; i < approved->n_steps; i++)
+        add_step(b, &approved->steps[i]);
+    value_end_array(b);
+    value_end_object(b);
+    value_builder_finish(b, &value, NULL);
+    return value;
+}
+
+/* ---- Reading ---- */
+
+static int corrupt(struct error *error, const char *how)
+{
+    return err_set(error, ERR_CORRUPT, "PlanCorrupt", "the approved plan is damaged: %s", how);
+}
+
+static int check_members(const struct value *object, const char *const *known, struct error *error)
+{
+    if (!value_is(object, VALUE_OBJECT))
+        return corrupt(error, "an object is missing");
+    for (size_t i = 0; i < value_count(object); i++) {
+        const char *const *name = known;
+        size_t length = 0;
+        const char *key = value_member_key(object, i, &length);
+
+        while (*name && (strlen(*name) != length || memcmp(*name, key, length) != 0))
+            name++;
+        if (!*name)
+            return corrupt(error, "it has a field that this version does not know");
+    }
+    return 0;
+}
+
+/* Not empty, and without NUL; NULL: it is missing, or no such text. */
+static const char *text_of(const struct value *object, const char *key)
+{
+    size_t length = 0;
+    const char *text = value_string_n(value_get(object, key), &length);
+
+    return text && length && strlen(text) == length ? text : NULL;
+}
+
+/* Lower-case hexadecimal, or missing: "". */
+static int read_digest(const struct value *object, const char *key, char ret_hex[HASH_HEX_SIZE],
+                       struct error *error)
+{
+    const char *text = text_of(object, key);
+
+    if (!value_get(object, key)) {
+        ret_hex[0] = '\0';
+        return 0;
+    }
+    if (!text || strlen(text) != HASH_HEX_SIZE - 1 ||
+        strspn(text, "0123456789abcdef") != HASH_HEX_SIZE - 1)
+        return corrupt(error, "a digest is none");
+    memcpy(ret_hex, text, HASH_HEX_SIZE);
+    return 0;
+}
+
+static int read_flag(const struct value *object, const char *key, bool *ret, struct error *error)
+{
+    const struct value *flag = value_get(object, key);
+
+    if (flag && !value_is(flag, VALUE_BOOL))
+        return corrupt(error, "a flag is none");
+    *ret = value_bool(flag, false);
+    return 0;
+}
+
+static int read_unknown(const struct value *object, struct approved_step *step, struct error *error)
+{
+    const struct value *unknown = value_get(object, "unknown");
+
+    if (!unknown)
+        return 0;
+    if (!value_is(unknown, VALUE_ARRAY) || !value_count(unknown))
+        return corrupt(error, "the unknown paths are no list");
+    for (size_t i = 0; i < value_count(unknown); i++) {
+        const char *path = value_string(value_at(unknown, i));
+
+        if (!path || (*path && *path != '/'))
+            return corrupt(error, "an unknown path is none");
+    }
+    step->unknown = value_ref(unknown);
+    return 0;
+}
+
+/* What an approved step of each action consists of. */
+static const struct shape {
+    bool is_step, leaves, stays, makes, removes;
+} shapes[] = {
+    [PLAN_NONE] = {0},
+    [PLAN_UNCHANGED] = {0},
+    [PLAN_CREATE] = {.is_step = true, .stays = true, .makes = true},
+    [PLAN_ADOPT] = {.is_step = true, .stays = true, .makes = true},
+    [PLAN_UPDATE] = {.is_step = true, .stays = true, .makes = true},
+    [PLAN_REPLACE] = {.is_step = true, .stays = true, .makes = true, .removes = true},
+    [PLAN_DELETE] = {.is_step = true, .leaves = true, .removes = true},
+    [PLAN_FORGET] = {.is_step = true, .leaves = true, .removes = true},
+    [PLAN_DEFERRED] = {.is_step = true, .leaves = true, .stays = true},
+    [PLAN_UNKNOWN] = {0},
+};
+
+static int check_shape(const struct approved_step *step, struct error *error)
+{
+    const struct shape *shape = &shapes[step->action];
+
+    if (!shape->is_step || !(step->leaves ? shape->leaves : shape->stays) ||
+        shape->makes != (*step->halves.made != '\0') ||
+        shape->removes != (*step->halves.removed != '\0') || (step->unknown && !shape->makes) ||
+        (step->create_first && step->action != PLAN_REPLACE))
+        return corrupt(error, "a step does not go with its action");
+    return 0;
+}
+
+static int read_step(struct approved_plan *approved, const struct value *value, struct error *error)
+{
+    static const char *const known[] = {"id",   "type",    "action",  "leaves", "createFirst",
+                                        "made", "removed", "unknown", NULL};
+    struct approved_step *step = &approved->steps[approved->n_steps++];
+    const char *id = text_of(value, "id"), *type = text_of(value, "type");
+    int r = check_members(value, known, error);
+
+    if (r >= 0 && (!id || strlen(id) > LIMIT_ID_BYTES || !type))
+        r = corrupt(error, "a step does not say what it is of");
+    if (r >= 0 && !plan_action_parse(text_of(value, "action"), &step->action))
+        r = corrupt(error, "an action is none that this version knows");
+    if (r >= 0)
+        r = read_flag(value, "leaves", &step->leaves, error);
+    if (r >= 0)
+        r = read_flag(value, "createFirst", &step->create_first, error);
+    if (r >= 0)
+        r = read_digest(value, "made", step->halves.made, error);
+    if (r >= 0)
+        r = read_digest(value, "removed", step->halves.removed, error);
+    if (r >= 0)
+        r = read_unknown(value, step, error);
+    if (r < 0)
+        return r;
+    step->id = arena_str(&approved->arena, id);
+    step->type = arena_str(&approved->arena, type);
+    return check_shape(step, error);
+}
+
+/* stored: the digest in the value; digest: the one that was approved. */
+static int check_digest(const struct approved_plan *approved, const char *stored,
+                        const char *digest, struct error *error)
+{
+    char now[HASH_HEX_SIZE];
+
+    approved_plan_digest(approved, now);
+    if (!str_equal(now, stored))
+        return corrupt(error, "its digest is another, or was made with another key");
+    if (!str_equal(now, digest))
+        return corrupt(error, "it is not the plan that was approved");
+    return 0;
+}
+
+int approved_plan_from_value(const struct value *value, const void *key, size_t key_length,
+                             const char *digest, struct approved_plan **ret, struct error *error)
+{
+    static const char *const known[] = {"format", "digest", "steps", NULL};
+    const struct value *steps = value_get(value, "steps");
+    _cleanup_(approved_plan_unref_p) struct approved_plan *approved = NULL;
+    int64_t format = value_int(value_get(value, "format"), 0);
+    int r = 0;
+
+    if (format > APPROVED_FORMAT)
+        return err_set(error, ERR_UNSUPPORTED, NULL,
+                       "the approved plan is of format %lld, which this version does not read",
+                       (long long)format);
+    if (format != APPROVED_FORMAT || !value_is(steps, VALUE_ARRAY))
+        return corrupt(error, "it is no such plan");
+    r = check_members(value, known, error);
+    approved = approved_plan_make((struct digest_key){key, key_length}, value_count(steps));
+    for (size_t i = 0; r >= 0 && i < value_count(steps); i++)
+        r = read_step(approved, value_at(steps, i), error);
+    if (r < 0)
+        return r;
+    approved_plan_sort(approved);
+    r = check_digest(approved, text_of(value, "digest"), digest, error);
+    if (r < 0)
+        return r;
+    *ret = TAKE(approved);
+    return 0;
+}

@@ -1,0 +1,52 @@
+/*
+ * Digests of changes: HMAC-SHA-256 with a key, so that nobody can guess a short secret from one.
+ *
+ * A change has up to two halves: what is made (created, adopted, updated) and what is removed. Each
+ * half has a digest over the resource's id and type, the uid of the object, what is ours of the
+ * object before and after, and the extensions, in canonical JSON, with what is unknown as such.
+ * Where a value is unknown, the attributes and extensions as the Spec has them count as well: they
+ * say which resource the value will be taken from.
+ *
+ * The digest of the change is over the action, the order of a replacement, the halves, and where
+ * values are unknown. What it depends on is no part of it: that is no change of an object. The
+ * halves of a replacement have the digests that a creation and a deletion by themselves would have:
+ * that is what a plan shows for them when the operation was killed in between.
+ */
+#ifndef ENGINE_PLAN_DIGEST_H
+#define ENGINE_PLAN_DIGEST_H
+
+#include "engine/plan/plan.h"
+
+/* Borrowed. */
+struct digest_key {
+    const void *data;
+    size_t length;
+};
+
+/* Of one change. Both are "" where there is no such half. */
+struct digest_halves {
+    char made[HASH_HEX_SIZE], removed[HASH_HEX_SIZE];
+};
+
+/* JSON pointers to what is unknown of what is made: "/after/spec/replicas" is a field of the
+ * object, "/extensions/region" one of the extensions. A reference; NULL: nothing is. */
+const struct value *digest_unknown(const struct plan_change *change);
+
+/* unknown: such pointers, to what counts as unknown; or NULL. False: a value of it is past a bound
+ * of limits.h, and cannot be digested. */
+bool digest_halves_of(const struct plan_change *change, const struct value *unknown,
+                      struct digest_key key, struct digest_halves *ret);
+
+/* What the digest of a change is made of. Borrowed. */
+struct digest_parts {
+    const char *id, *type;
+    enum plan_action action;
+    bool leaves;                 /* it is of no resource of the Spec */
+    bool create_first;           /* of REPLACE */
+    const struct digest_halves *halves;
+    const struct value *unknown; /* JSON pointers; or NULL */
+};
+void digest_change(const struct digest_parts *parts, struct digest_key key,
+                   char ret_hex[HASH_HEX_SIZE]);
+
+#endif

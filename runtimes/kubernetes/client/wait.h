@@ -1,0 +1,20 @@
+/*
+ * How long a caller waits for something that takes several requests. Zero: 60 s for each.
+ */
+#ifndef RUNTIMES_KUBERNETES_CLIENT_WAIT_H
+#define RUNTIMES_KUBERNETES_CLIENT_WAIT_H
+
+#include "engine/base/cancel.h"
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+
+struct kube_wait {
+    const struct clock_source *clock; /* NULL: there is no deadline */
+    int64_t deadline;                 /* ms, monotonic, by the clock; CLOCK_FOREVER: none */
+    struct cancel *cancel;            /* or NULL */
+};
+
+/* ms that the next request may take: what is left, 60 s at most. ERR_TIMEOUT: nothing is. */
+int kube_wait_left(const struct kube_wait *wait, int64_t *ret, struct error *error);
+
+#endif

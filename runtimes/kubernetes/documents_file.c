@@ -1,0 +1,138 @@
+/* An open document, and what earlier calls learnt about it: documents_private.h. */
+#include <stdio.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "runtimes/kubernetes/documents_private.h"
+
+#define NAME_DIGITS 40
+
+/* ---- Names ---- */
+
+/* Adds a text with slashes escaped, so that different parts never give the same name. */
+static void add_escaped(struct buf *to, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '/' || *text == '%')
+            buf_printf(to, "%%%02X", (unsigned)*text);
+        else
+            buf_add_char(to, *text);
+    }
+}
+
+void kube_document_name(const struct document_name *name, char ret[KUBE_DOCUMENT_NAME_SIZE])
+{
+    bool is_state = name->kind == DOCUMENT_STATE && !name->item;
+    _cleanup_buf_ struct buf text = BUF_INIT;
+    char hex[HASH_HEX_SIZE];
+
+    add_escaped(&text, name->spec.namespace_name);
+    buf_add_char(&text, '/');
+    add_escaped(&text, name->spec.name);
+    if (name->item) {
+        buf_add_char(&text, '/');
+        add_escaped(&text, name->item);
+    }
+    hash_hex(text.data, text.length, hex);
+    snprintf(ret, KUBE_DOCUMENT_NAME_SIZE, "kusion-%s%s%.*s",
+             is_state ? "" : document_kind_name(name->kind), is_state ? "" : "-", NAME_DIGITS, hex);
+}
+
+/* ---- Opened and closed ---- */
+
+void kube_segments_done(struct segments *segments)
+{
+    for (size_t i = 0; i < segments->count; i++)
+        free(segments->names[i]);
+    free(segments->names);
+    free(segments->version);
+    buf_done(&segments->entries);
+    *segments = (struct segments){.entries = BUF_INIT};
+}
+
+void kube_document_forget(struct document_file *file)
+{
+    kube_head_done(&file->seen);
+    kube_segments_done(&file->segments);
+    file->is_damaged = false;
+}
+
+void kube_document_free(struct document_file *file)
+{
+    if (!file)
+        return;
+    kube_document_forget(file);
+    free(file->namespace_name);
+    free(file->spec_name);
+    free(file->item);
+    free(file);
+}
+
+struct document_file *kube_document_new(struct documents *store, const struct document_name *name)
+{
+    struct document_file *file = NEW(struct document_file);
+
+    file->base.store = &store->base;
+    file->namespace_name = str_new(name->spec.namespace_name);
+    file->spec_name = str_new(name->spec.name);
+    file->item = str_new(name->item);
+    file->name =
+        (struct document_name){name->kind, {file->namespace_name, file->spec_name}, file->item};
+    file->segments = (struct segments){.entries = BUF_INIT};
+    kube_document_name(&file->name, file->head_name);
+    return file;
+}
+
+/* ---- Heads without garbage ---- */
+
+struct swept {
+    char *name, *version; /* of the head: valid while the head has this version */
+};
+
+void kube_swept_free(struct swept *swept)
+{
+    if (!swept)
+        return;
+    free(swept->name);
+    free(swept->version);
+    free(swept);
+}
+
+bool kube_document_is_swept(const struct document_file *file)
+{
+    struct documents *store = (struct documents *)file->base.store;
+    const struct swept *swept;
+    bool known;
+
+    pthread_mutex_lock(&store->lock);
+    swept = strmap_get(&store->swept, file->head_name);
+    known = swept && str_equal(swept->version, file->seen.version);
+    pthread_mutex_unlock(&store->lock);
+    return known;
+}
+
+void kube_document_set_swept(const struct document_file *file, bool is_known)
+{
+    struct documents *store = (struct documents *)file->base.store;
+
+    pthread_mutex_lock(&store->lock);
+    kube_swept_free(strmap_remove(&store->swept, file->head_name));
+    if (is_known) {
+        struct swept *swept = NEW(struct swept);
+
+        swept->name = str_new(file->head_name);
+        swept->version = str_new(file->seen.version);
+        strmap_put(&store->swept, swept->name, swept);
+    }
+    pthread_mutex_unlock(&store->lock);
+}
+
+void kube_document_moved(struct document_file *file, char *version)
+{
+    bool was_swept = kube_document_is_swept(file);
+
+    free(file->seen.version);
+    file->seen.version = version;
+    if (was_swept)
+        kube_document_set_swept(file, true);
+}

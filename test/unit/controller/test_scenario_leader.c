@@ -1,0 +1,183 @@
+/* Whether it may act, and whether it sees: the Lease, the watches, /readyz. */
+#include <arpa/inet.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "engine/base/buf.h"
+#include "engine/base/str.h"
+#include "test/unit/controller/scene.h"
+
+#define LEASES  "/apis/coordination.k8s.io/v1/namespaces/kusion-system/leases"
+#define LEASE   LEASES "/kusion-operator"
+#define WATCHED "/apis/api.kusion.io/v1/specs"
+
+/* ---- The Lease ---- */
+
+static char *holder(struct scene *scene)
+{
+    _cleanup_value_ const struct value *lease = api_server_get(scene->server, LEASE);
+    const char *name = value_string(value_path(lease, "spec", "holderIdentity", NULL));
+
+    return str_new(name ? name : "");
+}
+
+/* Without leader election: it makes way, and leaves the Lease to whoever took it. */
+static void makes_way_for_whoever_takes_the_lease(void)
+{
+    struct scene scene = {0};
+    _cleanup_free_ char *held_by = NULL;
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", DEPLOYMENT("slow", "1"));
+    scene_expect_there(&scene, DEPLOYMENTS "/slow");
+    api_server_create(
+        scene.server,
+        "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"namespace\":"
+        "\"kusion-system\",\"name\":\"kusion-operator\"},\"spec\":{\"holderIdentity\":\"other\","
+        "\"leaseDurationSeconds\":15,\"leaseTransitions\":1,\"renewTime\":"
+        "\"2026-01-01T00:00:00.000000Z\"}}");
+    scene_expect_ended(&scene);
+    held_by = holder(&scene);
+    EXPECT_STR(held_by, "other", "the Lease is not touched");
+    scene_end(&scene);
+}
+
+/* ---- The watches ---- */
+
+struct blindness {
+    unsigned list, watch;
+};
+
+static struct blindness blind(struct scene *scene, enum api_fault fault)
+{
+    struct blindness blindness = {
+        .list = api_server_rule(
+            scene->server, &(struct api_rule){.verb = "list", .path = WATCHED, .fault = fault}),
+        .watch = api_server_rule(
+            scene->server, &(struct api_rule){.verb = "watch", .path = WATCHED, .fault = fault}),
+    };
+
+    api_server_end_watches(scene->server);
+    return blindness;
+}
+
+static void heal(struct scene *scene, struct blindness blindness)
+{
+    api_server_release(scene->server, blindness.list);
+    api_server_release(scene->server, blindness.watch);
+}
+
+/* The Lease is renewed all the while; it is given up, so that another need not wait for it. */
+static void a_leader_that_is_blind_gives_up(void)
+{
+    struct scene scene = {.flags = "--leader-elect=true --blind-timeout=2s"};
+    _cleanup_free_ char *before = NULL, *after = NULL;
+    struct blindness blindness;
+
+    scene_begin(&scene);
+    before = holder(&scene);
+    EXPECT(*before, "it leads");
+    blindness = blind(&scene, API_DROP);
+    scene_expect_ended(&scene);
+    after = holder(&scene);
+    EXPECT_STR(after, "", "nobody's");
+    heal(&scene, blindness);
+    scene_start(&scene);
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_end(&scene);
+}
+
+/* Another process would be refused as well. */
+static void a_leader_that_is_refused_stays(void)
+{
+    struct scene scene = {.flags = "--leader-elect=true --blind-timeout=1s"};
+    struct blindness blindness;
+
+    scene_begin(&scene);
+    blindness = blind(&scene, API_FORBID);
+    EXPECT(api_server_wait_hits(scene.server, blindness.watch, 1), "refused");
+    sleep(3);
+    heal(&scene, blindness);
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_end(&scene);
+}
+
+/* ---- /readyz ---- */
+
+/* One that nobody listens on. */
+static int free_port(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof(address);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (bind(fd, (struct sockaddr *)&address, length) < 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &length) < 0)
+        abort();
+    close(fd);
+    return ntohs(address.sin_port);
+}
+
+/* What it answers, whole; "": it does not. */
+static char *readyz(int port)
+{
+    static const char request[] = "GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct buf answer = BUF_INIT;
+    char part[1024];
+
+    buf_add_str(&answer, "");
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+        send(fd, request, strlen(request), MSG_NOSIGNAL) > 0)
+        for (ssize_t n; (n = recv(fd, part, sizeof(part), 0)) > 0;)
+            buf_add(&answer, part, (size_t)n);
+    close(fd);
+    return buf_take(&answer);
+}
+
+static void expect_readyz(int port, const char *text)
+{
+    char *answer = readyz(port);
+
+    for (int ms = 0; ms < 20000 && !strstr(answer, text); ms += 50) {
+        free(answer);
+        usleep(50000);
+        answer = readyz(port);
+    }
+    EXPECT(strstr(answer, text), answer);
+    free(answer);
+}
+
+static void is_ready_only_while_it_sees(void)
+{
+    int port = free_port();
+    _cleanup_free_ char *flags =
+        str_printf("--blind-timeout=2s --health-bind-address=127.0.0.1:%d", port);
+    struct scene scene = {.flags = flags};
+    struct blindness blindness;
+
+    scene_begin(&scene);
+    expect_readyz(port, " 200 ");
+    blindness = blind(&scene, API_DROP);
+    expect_readyz(port, "watching specs: Unavailable: ");
+    heal(&scene, blindness);
+    expect_readyz(port, " 200 ");
+    /* A watch that resumes, and has nothing to show, is one that works. */
+    blindness = blind(&scene, API_DROP);
+    EXPECT(api_server_wait_hits(scene.server, blindness.watch, 1), "failed once");
+    heal(&scene, blindness);
+    scene_expect_quiet(&scene);
+    sleep(3);
+    expect_readyz(port, " 200 ");
+    scene_end(&scene);
+}
+
+SUITE(scenario_leader, TEST(makes_way_for_whoever_takes_the_lease),
+      TEST(a_leader_that_is_blind_gives_up), TEST(a_leader_that_is_refused_stays),
+      TEST(is_ready_only_while_it_sees))

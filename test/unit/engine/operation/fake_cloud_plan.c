@@ -1,0 +1,163 @@
+/* What the runtime of things plans. */
+#include "engine/base/str.h"
+#include "test/unit/engine/operation/fake_cloud_private.h"
+
+static bool differs(const struct fake_thing *thing, const struct value *attributes, const char *key)
+{
+    const struct value *is = value_get(thing->attributes, key),
+                       *wanted = value_get(attributes, key);
+
+    return is && wanted ? !value_equal(is, wanted) : is != wanted;
+}
+
+/* As it will be: what is computed is known where it stays as it is. */
+static const struct value *planned(const struct fake_thing *thing, const struct value *attributes)
+{
+    _cleanup_value_ const struct value *now = thing ? fake_cloud_whole(thing) : NULL,
+                                       *unknown = value_pack("u"),
+                                       *secret = value_sensitive(unknown);
+
+    return value_pack("{s:v?, s:v?, s:v?, s:v?, s:v, s:v, s:v, s:u}", "x",
+                      value_get(attributes, "x"), "fixed", value_get(attributes, "fixed"),
+                      "swapped", value_get(attributes, "swapped"), "ref",
+                      value_get(attributes, "ref"), "id", now ? value_get(now, "id") : unknown,
+                      "address", now ? value_get(now, "address") : unknown, "secret",
+                      now ? value_get(now, "secret") : secret, "rev");
+}
+
+static enum plan_action decide(const struct fake_thing *thing, const struct runtime_target *target,
+                               bool *ret_create_first)
+{
+    const struct value *attributes = target->attributes;
+    bool fixed, swapped;
+
+    if (!attributes)
+        return thing ? PLAN_DELETE : PLAN_FORGET;
+    if (!thing)
+        return PLAN_CREATE;
+    fixed = differs(thing, attributes, "fixed");
+    swapped = differs(thing, attributes, "swapped");
+    *ret_create_first = swapped && !fixed;
+    if (fixed || swapped || target->prior->status == RECORD_TAINTED)
+        return PLAN_REPLACE;
+    if (differs(thing, attributes, "x") || differs(thing, attributes, "ref"))
+        return PLAN_UPDATE;
+    return PLAN_UNCHANGED;
+}
+
+static bool is_recorded(const struct fake_thing *thing, const struct runtime_target *target)
+{
+    _cleanup_value_ const struct value *now = fake_cloud_whole(thing);
+    const struct record *prior = target->prior;
+
+    return prior->status == RECORD_APPLIED && prior->result && value_equal(prior->result, now) &&
+           value_equal(prior->attributes, target->attributes);
+}
+
+static struct cloud_step *plan_thing(struct runtime_session *session,
+                                     const struct runtime_target *target,
+                                     const struct fake_thing *thing)
+{
+    bool create_first = false;
+    enum plan_action action = decide(thing, target, &create_first);
+    struct cloud_step *step = fake_cloud_step_new(session, target, action, thing);
+
+    step->base.create_first = create_first;
+    step->base.cannot_create_first =
+        action == PLAN_REPLACE && fake_cloud_faults(session->cloud, target->id) & CLOUD_SINGLE;
+    step->base.before = thing ? fake_cloud_whole(thing) : NULL;
+    if (action == PLAN_UNCHANGED) {
+        step->base.after = fake_cloud_whole(thing);
+        step->base.is_unrecorded = !is_recorded(thing, target);
+        if (step->base.is_unrecorded)
+            step->base.memory = fake_cloud_memory(thing->id, ++session->cloud->next_serial);
+    } else if (target->attributes) {
+        step->base.after = planned(action == PLAN_UPDATE ? thing : NULL, target->attributes);
+    }
+    step->base.result = value_ref(step->base.after);
+    if (action == PLAN_REPLACE)
+        step->base.reason = target->prior->status == RECORD_TAINTED ? "it was not made to its end"
+                            : create_first                          ? "swapped cannot be changed"
+                                                                    : "fixed cannot be changed";
+    return step;
+}
+
+/* The engine alone deals with what was begun, and not told. */
+static void check_target(struct fake_cloud *cloud, const struct runtime_target *target)
+{
+    const struct record *prior = target->prior;
+
+    if (prior && prior->status != RECORD_APPLIED && prior->status != RECORD_TAINTED)
+        fake_world_lie(cloud->world, "a plan of %s, of which nobody knows whether it is there",
+                       target->id);
+    if (target->part == TARGET_NEW && prior)
+        fake_world_lie(cloud->world, "a plan of %s anew with what there was", target->id);
+    if (target->part == TARGET_OLD && target->attributes)
+        fake_world_lie(cloud->world, "a plan of the old %s with what is wanted", target->id);
+}
+
+static void block_plan(struct fake_cloud *cloud, const char *id)
+{
+    while (fake_cloud_faults(cloud, id) & CLOUD_PLAN_BLOCKS && !cloud->world->dead) {
+        cloud->blocked++;
+        pthread_cond_wait(&cloud->world->changed, &cloud->world->lock);
+        cloud->blocked--;
+    }
+}
+
+static int plan_it(struct runtime_session *session, const struct runtime_target *target,
+                   struct runtime_step **ret, struct error *error)
+{
+    struct fake_cloud *cloud = session->cloud;
+    struct fake_thing *thing = NULL;
+    struct cloud_step *step;
+    unsigned faults;
+    int r;
+
+    check_target(cloud, target);
+    if (!target->attributes && !target->prior)
+        fake_world_lie(cloud->world, "a plan of %s with nothing wanted and nothing there",
+                       target->id);
+    if (target->attributes && (value_has_unknown(target->extensions) ||
+                               fake_cloud_faults(cloud, target->id) & CLOUD_DEFERS)) {
+        step = fake_cloud_step_new(session, target, PLAN_DEFERRED, NULL);
+        step->base.reason = "its region is not known yet";
+        *ret = &step->base;
+        return 0;
+    }
+    faults = fake_cloud_faults(cloud, target->id);
+    if (target->part == TARGET_OLD && faults & CLOUD_OLD_FAILS)
+        return err_set(error, ERR_UNAVAILABLE, "503", "old");
+    block_plan(cloud, target->id);
+    if (!target->attributes && faults & CLOUD_DEFERS_REMOVAL &&
+        fake_cloud_try(cloud, target->id) > 1) {
+        step = fake_cloud_step_new(session, target, PLAN_DEFERRED, NULL);
+        *ret = &step->base;
+        return 0;
+    }
+    r = fake_cloud_look_at(cloud, target, &thing, error);
+    if (r >= 0)
+        *ret = &plan_thing(session, target, thing)->base;
+    return r;
+}
+
+int fake_cloud_plan(struct runtime_session *session, const struct runtime_target *target,
+                    const struct observation *hint, const struct runtime_call *call,
+                    struct runtime_step **ret, struct error *error)
+{
+    _cleanup_free_ char *object = fake_cloud_object(target);
+    struct fake_world *world = session->cloud->world;
+    int r;
+
+    (void)call;
+    fake_world_call(world, object);
+    r = fake_world_enter(world, error);
+    if (r >= 0) {
+        if (hint && hint->presence != PRESENCE_UNKNOWN)
+            fake_world_lie(world, "a hint for %s that was never given", target->id);
+        r = plan_it(session, target, ret, error);
+        fake_world_leave(world);
+    }
+    fake_world_return(world, object);
+    return r;
+}
