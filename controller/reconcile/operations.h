@@ -133,9 +133,11 @@ bool attempt_reserve_preview(struct attempt *attempt, const char *spec);
 /* ms after which one that waits for room looks whether there is any, unasked. */
 #define ROOM_INTERVAL 5000
 
-/* Whether the attempt's operation may be begun, which will hold so many bytes. False: it waits. */
+/* Reserves so many bytes for the attempt's operation, instead of what it had. False: there is no
+ * room, and the attempt waits. */
 bool attempt_reserve(struct attempt *attempt, size_t bytes, const struct clock_source *clock);
-/* The reconcile came to its end without an operation that waits for room: it keeps no turn. */
+/* For a reconcile that ended without an error: an attempt that waits no longer loses its turn. After
+ * an error it keeps the turn for the next try. */
 void attempt_give_up_turn(struct attempt *attempt);
 /* It is planned: what it holds is known better now. */
 void attempt_measure(struct attempt *attempt);

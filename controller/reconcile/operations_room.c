@@ -5,7 +5,7 @@
 /* A namespace has this part of the room for operations that run: a quarter. */
 #define NAMESPACE_SHARE 4
 
-/* ---- What is parked ---- */
+/* ---- Bytes that operations hold ---- */
 
 /* How much the attempt's operation holds now. Without any lock. */
 void operations_account(struct attempt *attempt, size_t bytes)
@@ -14,8 +14,6 @@ void operations_account(struct attempt *attempt, size_t bytes)
 
     atomic_fetch_add(&attempt->table->parked, bytes - before);
 }
-
-/* ---- What is parked ---- */
 
 static bool is_too_much(const struct operations *operations, size_t bytes)
 {
@@ -36,7 +34,9 @@ static size_t running_beside(const struct operations *operations, const struct a
     return bytes;
 }
 
-/* Whoever reconciles the key next chooses what goes, and who gets room. */
+/* ---- Operations that are parked ---- */
+
+/* The next reconcile of the key chooses which operation is evicted, and which attempt gets room. */
 void operations_on_park(void *arg, size_t bytes)
 {
     struct attempt *attempt = arg;
@@ -253,8 +253,6 @@ bool attempt_reserve_preview(struct attempt *attempt, const char *spec)
     pthread_mutex_unlock(&operations->lock);
     return is_free;
 }
-
-/* ---- Eviction ---- */
 
 /* ---- Eviction ---- */
 
