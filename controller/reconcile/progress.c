@@ -158,27 +158,34 @@ int progress_tell_rest(struct attempt *attempt, struct error *error)
     return r;
 }
 
-/* ---- Waiting for room ---- */
+/* ---- Waiting for memory ---- */
+
+/* Of a look at a Spec that is Ready nothing is said, nor of a retry. */
+static bool says_already_how_it_ended(const struct run *run)
+{
+    return run_says(run, "True", NULL) || run_says(run, "False", NULL);
+}
 
 int progress_put_off(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     struct run *run = &attempt->run;
-    const struct clock_source *clock = run->context->clock;
     struct run_status status = {
         .verdict = {"Unknown", "Progressing",
-                    "waiting for room: operations of other Specs hold the memory that there is for "
-                    "them (--operation-memory)",
+                    "waiting for memory: operations have reserved the budget, or this namespace's "
+                    "quarter of it (--operation-memory)",
                     PROGRESS_RECONCILING, NULL}};
-    bool is_deleting = api_is_deleting(run->object);
+    int64_t due = attempt->reservation.since + PROGRESS_FIRST;
+    bool is_due = now(attempt) >= due;
     int r = 0;
 
-    if (clock->monotonic(clock) >= attempt->waits_since + ROOM_INTERVAL &&
-        !attempt->says_it_waits) {
-        if (attempt->kind == ATTEMPT_NEW && !is_deleting)
-            r = run_write_status(run, &status, error);
-        attempt->says_it_waits = r >= 0;
-    }
+    if (says_already_how_it_ended(run))
+        attempt->wait_told_at = 0;
+    else if (is_due && (r = run_write_status(run, &status, error)) >= 0)
+        attempt->wait_told_at = 0;
+    else
+        attempt->wait_told_at = due;
+    *result = (struct reconcile_result){RECONCILE_WAITING,
+                                        attempt->wait_told_at && !is_due ? due - now(attempt) : 0};
     attempt_empty(attempt);
-    *result = (struct reconcile_result){RECONCILE_WAITING, ROOM_INTERVAL};
     return r;
 }

@@ -1,8 +1,8 @@
-/* Operations that are parked, and the memory that they hold: which of them go, and when they are
- * begun again. */
+/* Operations and the memory that they hold: which wait for it, which are evicted for it, and when
+ * these are begun again. */
 #include <unistd.h>
 
-#include "controller/reconcile/operations.h"
+#include "controller/reconcile/operations_private.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -128,8 +128,8 @@ static void fixture_start(struct fixture *fixture, size_t memory)
     fixture->ledgers =
         ledgers_new(&(struct ledgers_config){.store = fixture->store, .clock = &system_clock});
     fixture->executor = executor_new(&(struct executor_config){.clock = &system_clock});
-    fixture->operations = operations_new(
-        &(struct operations_config){.enqueue = enqueue, .arg = fixture, .memory = memory});
+    fixture->operations = operations_new(&(struct operations_config){
+        .enqueue = enqueue, .arg = fixture, .clock = &system_clock, .memory = memory});
 }
 
 static void fixture_stop(struct fixture *fixture)
@@ -179,12 +179,24 @@ static struct spec *spec_of(int resources)
     return spec;
 }
 
+/* Bytes that it holds while it is parked; 0: it is not. */
+static size_t parked(struct attempt *attempt)
+{
+    struct budget *budget = &attempt->table->budget;
+    size_t bytes;
+
+    pthread_mutex_lock(&budget->lock);
+    bytes = attempt->reservation.state == RESERVATION_PARKED ? attempt->reservation.parked : 0;
+    pthread_mutex_unlock(&budget->lock);
+    return bytes;
+}
+
 /* Until it is parked. */
 static void await_parked(struct attempt *attempt)
 {
-    for (int ms = 0; ms < PATIENCE && !attempt->parked; ms++)
+    for (int ms = 0; ms < PATIENCE && !parked(attempt); ms++)
         usleep(1000);
-    EXPECT(attempt->parked, "parked");
+    EXPECT(parked(attempt), "parked");
 }
 
 /* A reconcile that begins it, up to its end. timeout: of the Spec, ms. */
@@ -207,7 +219,7 @@ static struct attempt *begin(struct fixture *fixture, const char *key, int resou
 
     attempt_read(attempt, metadata);
     attempt->run.policy.timeout = timeout;
-    EXPECT_INT(attempt_open(attempt, &config, &error), 0, error.message);
+    EXPECT_INT(attempt_open(attempt, &config, NULL, &error), 0, error.message);
     operation_plan(attempt->operation, spec_of(resources));
     EXPECT_INT(operation_wait(attempt->operation), OPERATION_PLANNED, "planned");
     operation_apply(attempt->operation, &(struct operation_apply){1, true});
@@ -225,8 +237,8 @@ static void the_largest_goes(void)
     struct attempt *a, *b, *c;
 
     fixture_start(&fixture, 0);
-    small = begin(&fixture, "ns/a", 2, 600000)->parked;
-    large = begin(&fixture, "ns/b", 40, 600000)->parked;
+    small = parked(begin(&fixture, "ns/a", 2, 600000));
+    large = parked(begin(&fixture, "ns/b", 40, 600000));
     EXPECT(small && large > small, "it tells how much they hold");
     EXPECT(!attempt_is_chosen(operations_enter(fixture.operations, "ns/b")), "without a bound");
     fixture_stop(&fixture);
@@ -241,8 +253,8 @@ static void the_largest_goes(void)
     EXPECT(attempt_is_chosen(b) && !attempt_is_chosen(a) && !attempt_is_chosen(c), "the largest");
     operations_leave(operations_enter(fixture.operations, "ns/a"));
     EXPECT(!attempt_is_chosen(a), "one is enough");
-    attempt_evict(b, &system_clock);
-    EXPECT(!b->operation && !b->parked, "it holds nothing any more");
+    attempt_evict(b);
+    EXPECT(!b->operation && !parked(b), "it holds nothing any more");
     operations_leave(b);
     EXPECT(operations_enter(fixture.operations, "ns/b") == b, "and is not forgotten");
     fixture_stop(&fixture);
@@ -261,10 +273,10 @@ static void only_what_is_parked_goes(void)
     EXPECT(attempt_is_chosen(attempt), "parked");
     operations_stats(fixture.operations, &stats);
     EXPECT_INT(stats.parked, 1, "counted");
-    EXPECT_INT(stats.parked_bytes, attempt->parked, "with what it holds");
+    EXPECT_INT(stats.parked_bytes, parked(attempt), "with what it holds");
     EXPECT(!attempt_is_chosen(planned), "it has no operation");
     operation_cancel(attempt->operation, "Superseded");
-    EXPECT(!attempt->parked && !attempt_is_chosen(attempt), "not any more");
+    EXPECT(!parked(attempt) && !attempt_is_chosen(attempt), "not any more");
     operations_stats(fixture.operations, &stats);
     EXPECT_INT(stats.parked, 0, "nor counted");
     operations_leave(planned);
@@ -281,8 +293,8 @@ static void it_rests_longer_each_time(void)
         struct attempt *attempt = begin(&fixture, "ns/a", 2, 600000);
         int64_t left;
 
-        attempt_evict(attempt, &system_clock);
-        left = attempt_rests(attempt, &system_clock);
+        attempt_evict(attempt);
+        left = attempt_rests(attempt);
         EXPECT(left > rests[i] - 20000 && left <= rests[i], "about so long");
         operations_leave(attempt);
     }
@@ -298,8 +310,8 @@ static void it_does_not_rest_beyond_its_time(void)
 
     fixture_start(&fixture, 1);
     attempt = begin(&fixture, "ns/a", 2, 25000);
-    attempt_evict(attempt, &system_clock);
-    left = attempt_rests(attempt, &system_clock);
+    attempt_evict(attempt);
+    left = attempt_rests(attempt);
     EXPECT(left > 0 && left <= 25000, "its own time is shorter");
     operations_leave(attempt);
     fixture_stop(&fixture);
@@ -325,72 +337,116 @@ static void it_rests_no_more_when_something_changes(void)
 
         fixture_start(&fixture, 1);
         attempt = begin(&fixture, "ns/a", 2, 600000);
-        attempt_evict(attempt, &system_clock);
-        operations_tell(fixture.operations, "ns/a", &rows[i].now, rows[i].is_asked_for);
-        EXPECT(!!attempt_rests(attempt, &system_clock) == rows[i].rests, rows[i].note);
+        attempt_evict(attempt);
+        operations_observe(fixture.operations, "ns/a", &rows[i].now, rows[i].is_asked_for);
+        EXPECT(!!attempt_rests(attempt) == rows[i].rests, rows[i].note);
         operations_leave(attempt);
         fixture_stop(&fixture);
     }
 }
 
-/* ---- Room ---- */
+/* ---- Waiting for memory ---- */
 
+/* A reconcile of the key that asks for memory, up to its end. */
 static struct attempt *reserve(struct fixture *fixture, const char *key, size_t bytes,
                                bool expected)
 {
     struct attempt *attempt = operations_enter(fixture->operations, key);
 
-    EXPECT_INT(attempt_reserve(attempt, bytes, &system_clock), expected, key);
+    EXPECT_INT(operations_reserve(attempt, bytes), expected, key);
+    if (!expected)
+        operations_leave(attempt);
     return attempt;
 }
 
-/* The oldest goes first, though a smaller one would fit; and none waits for ever. */
-static void room_is_given_in_turns(void)
+static void expect_waiting(struct attempt *attempt, bool expected, const char *note)
+{
+    int64_t after = -1;
+
+    EXPECT_INT(attempt_waits_for_memory(attempt, &after), expected, note);
+    EXPECT_INT(after, expected ? 0 : -1, note);
+}
+
+/* Its key is put into the queue when it may begin, and not before that. */
+static void what_waits_is_woken_with_its_memory(void)
 {
     struct fixture fixture;
-    struct attempt *first, *large;
+    struct attempt *first, *large, *small;
 
     fixture_start(&fixture, 100);
     first = reserve(&fixture, "ns/first", 60, true);
     large = reserve(&fixture, "ns/large", 200, false);
-    operations_leave(large);
-    operations_leave(reserve(&fixture, "ns/small", 10, false));
+    small = reserve(&fixture, "ns/small", 10, false);
     EXPECT(!was_enqueued(&fixture, "ns/"), "there is none yet");
-    EXPECT(attempt_has_no_room(operations_enter(fixture.operations, "ns/large"), &system_clock),
-           "nothing got free");
-    EXPECT(attempt_has_no_room(operations_enter(fixture.operations, "ns/small"), &system_clock),
-           "another is older");
+    EXPECT(operations_enter(fixture.operations, "ns/large") == large, "it is not forgotten");
+    expect_waiting(large, true, "nothing got free");
+    operations_leave(large);
     attempt_end(first);
     operations_leave(first);
-    EXPECT(was_enqueued(&fixture, "ns/large "), "it is larger than all the room: it runs alone");
-    EXPECT(!attempt_has_no_room(large, &system_clock), "now");
-    EXPECT(attempt_reserve(large, 200, &system_clock), "alone");
-    operations_leave(reserve(&fixture, "ns/small", 10, false));
+    EXPECT(was_enqueued(&fixture, "ns/large "), "it is larger than the budget: it runs alone");
+    expect_waiting(small, true, "another is older");
+    expect_waiting(large, false, "it was granted");
+    EXPECT(operations_reserve(large, 200), "what it asked for");
     attempt_end(large);
     operations_leave(large);
     EXPECT(was_enqueued(&fixture, "ns/small "), "its turn");
     fixture_stop(&fixture);
 }
 
-/* What runs in one namespace, and does not come to its end, leaves room to the others. */
-static void a_namespace_has_its_share_of_the_room(void)
+/* The grant comes while the reconcile that asked in vain has not come to its end. */
+static void what_is_granted_meanwhile_stays(void)
 {
     struct fixture fixture;
-    struct attempt *first;
+    struct attempt *first, *attempt;
 
     fixture_start(&fixture, 100);
-    first = reserve(&fixture, "ns/first", 20, true);
-    operations_leave(reserve(&fixture, "ns/second", 10, false));
-    reserve(&fixture, "other/small", 10, true);
-    reserve(&fixture, "other/next", 15, true);
-    operations_leave(reserve(&fixture, "other/more", 1, false));
-    reserve(&fixture, "third/large", 50, true);
-    operations_leave(reserve(&fixture, "fourth/a", 10, false));
-    EXPECT(!was_enqueued(&fixture, "ns/") && !was_enqueued(&fixture, "fourth/"), "no room yet");
+    first = reserve(&fixture, "ns/first", 60, true);
+    attempt = operations_enter(fixture.operations, "ns/a");
+    EXPECT(!operations_reserve(attempt, 60), "no memory");
     attempt_end(first);
     operations_leave(first);
-    EXPECT(was_enqueued(&fixture, "ns/second "), "it waited first");
+    EXPECT(was_enqueued(&fixture, "ns/a "), "granted");
+    attempt_empty(attempt);
+    operations_leave(attempt);
+    reserve(&fixture, "other/b", 60, false);
+    expect_waiting(attempt, false, "it has it");
+    EXPECT(operations_reserve(attempt, 60), "and begins");
     fixture_stop(&fixture);
+}
+
+/* What it was granted goes to the next, if the reconcile has no use for it. */
+static void what_is_not_used_is_given_back(void)
+{
+    static const struct {
+        const char *note;
+        bool failed, keeps_its_turn;
+    } rows[] = {{"nothing to do any more", false, false}, {"an error", true, true}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct fixture fixture;
+        struct attempt *first, *attempt;
+
+        fixture_start(&fixture, 100);
+        first = reserve(&fixture, "ns/first", 60, true);
+        attempt = reserve(&fixture, "a/a", 60, false);
+        reserve(&fixture, "b/b", 60, false);
+        attempt_end(first);
+        operations_leave(first);
+        EXPECT(was_enqueued(&fixture, "a/a "), rows[i].note);
+        attempt = operations_enter(fixture.operations, "a/a");
+        expect_waiting(attempt, false, rows[i].note);
+        if (!rows[i].failed)
+            attempt_give_up_ticket(attempt);
+        operations_leave(attempt);
+        EXPECT(was_enqueued(&fixture, "b/b "), rows[i].note);
+        reserve(&fixture, "c/c", 60, false);
+        reserve(&fixture, "a/a", 60, false);
+        attempt = operations_enter(fixture.operations, "b/b");
+        attempt_end(attempt);
+        operations_leave(attempt);
+        EXPECT(was_enqueued(&fixture, rows[i].keeps_its_turn ? "a/a " : "c/c "), rows[i].note);
+        fixture_stop(&fixture);
+    }
 }
 
 /* The object is another: it is read again, and says anew what it needs. */
@@ -405,16 +461,42 @@ static void what_changes_does_not_wait(void)
     reserve(&fixture, "other/first", 60, true);
     attempt = operations_enter(fixture.operations, "ns/a");
     attempt_read(attempt, metadata);
-    EXPECT(!attempt_reserve(attempt, 60, &system_clock), "no room");
+    EXPECT(!operations_reserve(attempt, 60), "no memory");
     operations_leave(attempt);
-    operations_tell(fixture.operations, "ns/a", &(struct object_version){"u", 4, false, NULL},
-                    false);
-    EXPECT(!attempt_has_no_room(attempt, &system_clock), "a newer generation");
-    EXPECT(attempt_reserve(attempt, 40, &system_clock), "which needs less");
+    operations_observe(fixture.operations, "ns/a", &(struct object_version){"u", 4, false, NULL},
+                       false);
+    expect_waiting(attempt, false, "a newer generation");
+    EXPECT(operations_reserve(attempt, 40), "which needs less");
+    fixture_stop(&fixture);
+}
+
+/* An operation that does not come to be holds none of it: State may be larger than the Spec. */
+static void an_operation_reserves_before_it_is_opened(void)
+{
+    struct fixture fixture;
+    struct attempt *attempt, *first;
+    struct operation_config config = {.clock = &system_clock, .parallelism = 1};
+    struct error error = {0};
+
+    fixture_start(&fixture, 64 << 10);
+    config.executor = fixture.executor;
+    config.ledgers = fixture.ledgers;
+    first = reserve(&fixture, "other/first", 60 << 10, true);
+    attempt = operations_enter(fixture.operations, "ns/a");
+    config.scope = (struct runtime_scope){.key = attempt->object, .spec_uid = "u"};
+    EXPECT_INT(attempt_open(attempt, &config, NULL, &error), 1, "no memory");
+    EXPECT(!attempt->operation, "no operation");
+    operations_leave(attempt);
+    attempt_end(first);
+    EXPECT(was_enqueued(&fixture, "ns/a "), "granted");
+    expect_waiting(attempt, false, "it was granted");
+    EXPECT_INT(attempt_open(attempt, &config, NULL, &error), 0, error.message);
+    EXPECT(attempt->operation, "now");
     fixture_stop(&fixture);
 }
 
 SUITE(eviction, TEST(the_largest_goes), TEST(only_what_is_parked_goes),
       TEST(it_rests_longer_each_time), TEST(it_does_not_rest_beyond_its_time),
-      TEST(it_rests_no_more_when_something_changes), TEST(room_is_given_in_turns),
-      TEST(a_namespace_has_its_share_of_the_room), TEST(what_changes_does_not_wait))
+      TEST(it_rests_no_more_when_something_changes), TEST(what_waits_is_woken_with_its_memory),
+      TEST(what_is_granted_meanwhile_stays), TEST(what_is_not_used_is_given_back),
+      TEST(what_changes_does_not_wait), TEST(an_operation_reserves_before_it_is_opened))

@@ -34,8 +34,8 @@ static void fixture_start(struct fixture *fixture)
     fixture->ledgers =
         ledgers_new(&(struct ledgers_config){.store = fixture->store, .clock = &system_clock});
     fixture->executor = executor_new(&(struct executor_config){.clock = &system_clock});
-    fixture->operations =
-        operations_new(&(struct operations_config){.enqueue = enqueue, .arg = fixture});
+    fixture->operations = operations_new(
+        &(struct operations_config){.enqueue = enqueue, .arg = fixture, .clock = &system_clock});
 }
 
 static void fixture_stop(struct fixture *fixture)
@@ -75,7 +75,7 @@ static int open(struct fixture *fixture, struct attempt *attempt)
                                       .parallelism = 1,
                                       .timeout = 10000};
     struct error error = {0};
-    int r = attempt_open(attempt, &config, &error);
+    int r = attempt_open(attempt, &config, NULL, &error);
 
     EXPECT_INT(r, 0, error.message);
     return r;
@@ -162,7 +162,7 @@ static void what_is_superseded_is_cancelled_at_once(void)
         fixture_start(&fixture);
         attempt = begin(&fixture, "ns/a");
         other = begin(&fixture, "ns/b");
-        operations_tell(fixture.operations, "ns/a", &tellings[i].now, false);
+        operations_observe(fixture.operations, "ns/a", &tellings[i].now, false);
         EXPECT_INT(attempt_is_outdated(attempt), tellings[i].is_outdated, tellings[i].note);
         EXPECT_INT(operation_phase(attempt->operation), expected, tellings[i].note);
         operation_error(attempt->operation, &error);
@@ -183,7 +183,7 @@ static void what_comes_while_it_is_begun_is_not_lost(void)
 
     fixture_start(&fixture);
     attempt = operations_enter(fixture.operations, "ns/a");
-    operations_tell(fixture.operations, "ns/a", &newer, false);
+    operations_observe(fixture.operations, "ns/a", &newer, false);
     read_it(attempt);
     EXPECT_INT(open(&fixture, attempt), 0, "begun");
     operations_leave(attempt);
@@ -203,11 +203,11 @@ static void remembers_that_it_was_asked_for(void)
     struct attempt *attempt;
 
     fixture_start(&fixture);
-    operations_tell(fixture.operations, "ns/a", &same, true); /* nobody there: the queue knows */
+    operations_observe(fixture.operations, "ns/a", &same, true); /* nobody there: the queue knows */
     attempt = begin(&fixture, "ns/a");
     EXPECT(!attempt_is_asked_for(attempt), "not yet");
-    operations_tell(fixture.operations, "ns/a", &same, true);
-    operations_tell(fixture.operations, "ns/a", &same, false);
+    operations_observe(fixture.operations, "ns/a", &same, true);
+    operations_observe(fixture.operations, "ns/a", &same, false);
     EXPECT(attempt_is_asked_for(attempt), "once is enough");
     EXPECT(!attempt_is_outdated(attempt), "and it goes on");
     attempt_end(attempt);
@@ -278,17 +278,17 @@ static void what_left_for_a_moment_is_outdated(void)
                                 gone = {0};
 
     fixture_start(&fixture);
-    operations_tell(fixture.operations, "ns/a", &here, false);
+    operations_observe(fixture.operations, "ns/a", &here, false);
     attempt = begin(&fixture, "ns/a");
     EXPECT(attempt_is_listed(attempt) && !attempt_has_left(attempt), "listed");
-    operations_tell(fixture.operations, "ns/a", &gone, false);
+    operations_observe(fixture.operations, "ns/a", &gone, false);
     EXPECT(!attempt_is_listed(attempt) && attempt_has_left(attempt), "left");
     EXPECT_INT(operation_wait(attempt->operation), OPERATION_ENDED, "cancelled");
-    operations_tell(fixture.operations, "ns/a", &here, false);
+    operations_observe(fixture.operations, "ns/a", &here, false);
     EXPECT(attempt_is_listed(attempt) && attempt_has_left(attempt), "back");
     EXPECT(attempt_is_outdated(attempt), "and begun anew");
-    operations_tell(fixture.operations, "ns/a", &gone, false);
-    operations_tell(fixture.operations, "ns/a", &other, false);
+    operations_observe(fixture.operations, "ns/a", &gone, false);
+    operations_observe(fixture.operations, "ns/a", &other, false);
     EXPECT(!attempt_has_left(attempt) && attempt_is_outdated(attempt), "deleted, and another came");
     attempt_end(attempt);
     read_it(attempt);
