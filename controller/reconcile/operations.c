@@ -19,6 +19,7 @@ struct operations *operations_new(const struct operations_config *config)
                                                              .arg = config->arg});
     strmap_init(&operations->attempts);
     strmap_init(&operations->listed);
+    strmap_init(&operations->previews);
     strmap_init(&operations->landed);
     return operations;
 }
@@ -49,13 +50,13 @@ void attempt_empty(struct attempt *attempt)
     pthread_mutex_lock(&attempt->table->lock);
     operation = TAKE(attempt->operation);
     attempt->is_asked_for = false;
-    free(TAKE(attempt->preview_of));
+    operations_forget_preview(attempt);
     pthread_mutex_unlock(&attempt->table->lock);
     release_free(TAKE(attempt->release));
     run_done(&attempt->run);
     operation_free(operation);
-    operations_give_back(attempt);
     spec_free(TAKE(attempt->spec));
+    operations_give_back(attempt);
     attempt->kind = ATTEMPT_NEW;
     attempt->revision = 0;
     attempt->progress = (struct attempt_progress){0};
@@ -96,6 +97,7 @@ void operations_free(struct operations *operations)
     for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->attempts, e));)
         attempt_free(e->value);
     strmap_done(&operations->attempts);
+    strmap_done(&operations->previews);
     operations_free_listed(operations);
     operations_free_landings(operations);
     budget_done(&operations->budget);

@@ -30,8 +30,6 @@
 #ifndef CONTROLLER_RECONCILE_OPERATIONS_H
 #define CONTROLLER_RECONCILE_OPERATIONS_H
 
-#include <stdatomic.h>
-
 #include "controller/reconcile/budget.h"
 #include "controller/reconcile/progress.h"
 #include "controller/reconcile/run.h"
@@ -80,10 +78,10 @@ struct attempt {
     int64_t revision;
     char digest[HASH_HEX_SIZE]; /* of the plan */
     struct attempt_progress progress;
-    unsigned evictions;  /* in a row */
+    unsigned evictions;   /* in a row */
     bool waits;           /* the last time that it asked for memory there was none */
     int64_t wait_told_at; /* ms, monotonic: its status tells then that it waits; 0: never */
-    int64_t rests_until; /* ms, monotonic: evicted, it is begun again then; 0: it was not */
+    int64_t rests_until;  /* ms, monotonic: evicted, it is begun again then; 0: it was not */
 };
 
 /* ms before an operation that was evicted is begun again: the first time, and at most. */
@@ -109,8 +107,8 @@ DEFINE_CLEANUP(struct operations *, operations_free)
 
 /* The key's attempt, or a new one. NULL: the key is none. */
 struct attempt *operations_enter(struct operations *operations, const char *key);
-/* The attempt goes, unless it has an operation, rests, or has a ticket. What it has reserved goes
- * without an operation. */
+/* The attempt goes, unless it has an operation, rests, or has a ticket. Without an operation it gives
+ * back what it has reserved, unless that was granted since it asked. */
 void operations_leave(struct attempt *attempt);
 
 /* A Preview holds memory, and costs a tenant nothing: there are at most so many at once. */

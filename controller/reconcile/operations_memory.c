@@ -1,5 +1,6 @@
 /* What operations hold in memory: they reserve it before they begin, and are evicted for it. */
 #include "controller/reconcile/operations_private.h"
+#include "engine/base/mem.h"
 #include "engine/base/str.h"
 
 /* ---- Reservations ---- */
@@ -32,15 +33,14 @@ void attempt_measure(struct attempt *attempt)
 
 bool attempt_waits_for_memory(struct attempt *attempt, int64_t *ret_after)
 {
-    const struct operations *operations = attempt->table;
-    const struct clock_source *clock = operations->config.clock;
-    int64_t left = attempt->wait_told_at ? attempt->wait_told_at - clock->monotonic(clock) : 0;
+    const struct clock_source *clock = attempt->table->config.clock;
+    int64_t told_at = attempt->wait_told_at, now = clock->monotonic(clock);
+    bool is_to_be_told = told_at && now >= told_at;
 
-    attempt->waits = attempt->waits && (left > 0 || !attempt->wait_told_at) &&
-                     !attempt_is_outdated(attempt) &&
+    attempt->waits = attempt->waits && !is_to_be_told && !attempt_is_outdated(attempt) &&
                      budget_is_waiting(&attempt->table->budget, &attempt->reservation);
     if (attempt->waits)
-        *ret_after = left;
+        *ret_after = told_at ? told_at - now : 0;
     return attempt->waits;
 }
 
@@ -50,7 +50,6 @@ void attempt_give_up_ticket(struct attempt *attempt)
         budget_drop_ticket(&attempt->table->budget, &attempt->reservation);
 }
 
-/* on_park() of an operation */
 void operations_on_park(void *arg, size_t bytes)
 {
     struct attempt *attempt = arg;
@@ -60,28 +59,82 @@ void operations_on_park(void *arg, size_t bytes)
 
 /* ---- Previews ---- */
 
+/* Those of one namespace. */
+struct previews {
+    char *namespace_name;
+    const struct attempt *live[PREVIEWS_OF_NAMESPACE]; /* or NULL */
+    unsigned count;
+};
+
+static void previews_free(struct previews *previews)
+{
+    free(previews->namespace_name);
+    free(previews);
+}
+
+void operations_forget_preview(struct attempt *attempt)
+{
+    struct operations *operations = attempt->table;
+    struct previews *of_namespace;
+
+    if (!attempt->preview_of)
+        return;
+    free(TAKE(attempt->preview_of));
+    of_namespace = strmap_get(&operations->previews, attempt->object.namespace_name);
+    for (size_t i = 0; i < ARRAY_SIZE(of_namespace->live); i++)
+        if (of_namespace->live[i] == attempt)
+            of_namespace->live[i] = NULL;
+    if (--of_namespace->count)
+        return;
+    strmap_remove(&operations->previews, of_namespace->namespace_name);
+    previews_free(of_namespace);
+}
+
+/* A place for one more Preview of the Spec; NULL: as many of them live as may. */
+static const struct attempt **find_place(struct previews *of_namespace, const char *spec)
+{
+    const struct attempt **place = NULL;
+    size_t of_spec = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(of_namespace->live); i++) {
+        const struct attempt *other = of_namespace->live[i];
+
+        of_spec += other && str_equal(other->preview_of, spec);
+        if (!other)
+            place = &of_namespace->live[i];
+    }
+    return of_spec < PREVIEWS_OF_SPEC ? place : NULL;
+}
+
+static struct previews *previews_of(struct operations *operations, const char *namespace_name)
+{
+    struct previews *of_namespace = strmap_get(&operations->previews, namespace_name);
+
+    if (of_namespace)
+        return of_namespace;
+    of_namespace = NEW(struct previews);
+    of_namespace->namespace_name = str_new(namespace_name);
+    strmap_put(&operations->previews, of_namespace->namespace_name, of_namespace);
+    return of_namespace;
+}
+
 bool attempt_reserve_preview(struct attempt *attempt, const char *spec)
 {
     struct operations *operations = attempt->table;
-    size_t of_spec = 0, of_namespace = 0;
-    bool is_free;
+    struct previews *of_namespace;
+    const struct attempt **place;
 
     pthread_mutex_lock(&operations->lock);
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->attempts, e));) {
-        const struct attempt *other = e->value;
-
-        if (other == attempt || !other->preview_of ||
-            !str_equal(other->object.namespace_name, attempt->object.namespace_name))
-            continue;
-        of_namespace++;
-        of_spec += str_equal(other->preview_of, spec);
-    }
-    is_free = of_spec < PREVIEWS_OF_SPEC && of_namespace < PREVIEWS_OF_NAMESPACE;
-    free(TAKE(attempt->preview_of));
-    if (is_free)
+    operations_forget_preview(attempt);
+    of_namespace = previews_of(operations, attempt->object.namespace_name);
+    place = find_place(of_namespace, spec);
+    if (place) {
+        *place = attempt;
+        of_namespace->count++;
         attempt->preview_of = str_new(spec);
+    }
     pthread_mutex_unlock(&operations->lock);
-    return is_free;
+    return place;
 }
 
 /* ---- Eviction ---- */

@@ -1,6 +1,7 @@
 /*
  * Shared by the files of the table of operations: operations.c (attempts and their operations),
- * operations_watch.c (what is observed of a key), operations_memory.c (reservations, Previews, eviction).
+ * operations_watch.c (what is observed of a key), operations_memory.c (reservations of memory,
+ * Previews, eviction).
  */
 #ifndef CONTROLLER_RECONCILE_OPERATIONS_PRIVATE_H
 #define CONTROLLER_RECONCILE_OPERATIONS_PRIVATE_H
@@ -16,6 +17,7 @@ struct operations {
     struct strmap attempts;  /* by key */
     struct strmap listed;    /* by key: struct listed */
     const char *why_no_more; /* NULL: operations may be begun */
+    struct strmap previews;  /* by namespace: struct previews, of those that live */
     struct budget budget;    /* of memory; with a lock of its own */
 
     /* Taken last: calls land with the lock of their operation, which is cancelled with ours. */
@@ -37,9 +39,6 @@ void operations_on_landed(void *arg, const struct spec_key *spec);
 void operations_forget_landing(struct operations *operations, const char *key);
 void operations_free_landings(struct operations *operations);
 
-/* With the table's lock. */
-bool operations_is_outdated(const struct attempt *attempt);
-
 /* ---- operations_memory.c ---- */
 
 /* Reserves so many bytes for the attempt's operation. False: the attempt waits. */
@@ -48,6 +47,8 @@ bool operations_reserve(struct attempt *attempt, size_t bytes);
 void operations_give_back(struct attempt *attempt);
 /* The attempt reserves nothing, waits for nothing, and has no ticket. */
 void operations_stop_waiting(struct attempt *attempt);
+/* The attempt is no Preview any more. With the table's lock. */
+void operations_forget_preview(struct attempt *attempt);
 /* on_park() of an operation; arg: the attempt. */
 void operations_on_park(void *arg, size_t bytes);
 

@@ -65,7 +65,7 @@ static void version_copy(struct object_version *to, const struct object_version 
 }
 
 /* With the table's lock. */
-bool operations_is_outdated(const struct attempt *attempt)
+static bool is_outdated(const struct attempt *attempt)
 {
     const struct object_version *read = &attempt->read, *observed = &attempt->observed;
 
@@ -94,7 +94,7 @@ bool attempt_is_outdated(struct attempt *attempt)
     bool result;
 
     pthread_mutex_lock(&attempt->table->lock);
-    result = operations_is_outdated(attempt);
+    result = is_outdated(attempt);
     pthread_mutex_unlock(&attempt->table->lock);
     return result;
 }
@@ -161,7 +161,7 @@ void operations_observe(struct operations *operations, const char *key,
         version_copy(&attempt->observed, now);
         attempt->was_observed = true;
         attempt->is_asked_for = attempt->is_asked_for || is_asked_for;
-        if (attempt->operation && operations_is_outdated(attempt))
+        if (attempt->operation && is_outdated(attempt))
             operation_cancel(attempt->operation, "Superseded");
     }
     pthread_mutex_unlock(&operations->lock);

@@ -1,6 +1,5 @@
 #include "controller/reconcile/progress.h"
 
-#include "controller/reconcile/api.h"
 #include "controller/reconcile/operations.h"
 #include "controller/reconcile/report.h"
 #include "engine/base/str.h"
@@ -174,18 +173,16 @@ int progress_put_off(struct attempt *attempt, struct reconcile_result *result, s
                     "waiting for memory: operations have reserved the budget, or this namespace's "
                     "quarter of it (--operation-memory)",
                     PROGRESS_RECONCILING, NULL}};
-    int64_t due = attempt->reservation.since + PROGRESS_FIRST;
-    bool is_due = now(attempt) >= due;
+    int64_t due = attempt->reservation.since + PROGRESS_FIRST, left = due - now(attempt);
+    bool is_told = says_already_how_it_ended(run);
     int r = 0;
 
-    if (says_already_how_it_ended(run))
-        attempt->wait_told_at = 0;
-    else if (is_due && (r = run_write_status(run, &status, error)) >= 0)
-        attempt->wait_told_at = 0;
-    else
-        attempt->wait_told_at = due;
-    *result = (struct reconcile_result){RECONCILE_WAITING,
-                                        attempt->wait_told_at && !is_due ? due - now(attempt) : 0};
+    if (!is_told && left <= 0) {
+        r = run_write_status(run, &status, error);
+        is_told = r >= 0;
+    }
+    attempt->wait_told_at = is_told ? 0 : due;
+    *result = (struct reconcile_result){RECONCILE_WAITING, !is_told && left > 0 ? left : 0};
     attempt_empty(attempt);
     return r;
 }

@@ -1,5 +1,7 @@
 #include "controller/reconcile/progress.h"
 
+#include <stdatomic.h>
+
 #include "controller/reconcile/operations_private.h"
 #include "engine/base/str.h"
 #include "test/unit/controller/reconcile/scene.h"
