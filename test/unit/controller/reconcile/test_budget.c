@@ -1,5 +1,6 @@
 #include "controller/reconcile/budget.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 
 #include "engine/base/buf.h"
@@ -429,6 +430,60 @@ static void looks_are_few_where_shares_are_used_up(void)
     fixture_stop(&fixture);
 }
 
+/* ---- Threads ---- */
+
+#define THREADS 4
+#define TURNS   2000
+
+struct client {
+    struct fixture *fixture;
+    struct reservation *reservation;
+    pthread_t thread;
+    unsigned admitted, too_many;
+};
+
+/* Reserves, parks in every third turn, and gives back. */
+static void *reserve_many(void *arg)
+{
+    struct client *client = arg;
+    struct budget *budget = &client->fixture->budget;
+    struct reservation *reservation = client->reservation;
+    struct budget_stats stats;
+
+    for (unsigned turn = 0; turn < TURNS; turn++) {
+        budget_reserve(budget, reservation, 20 + turn % 30);
+        while (budget_is_waiting(budget, reservation))
+            sched_yield();
+        budget_stats(budget, &stats);
+        client->admitted += stats.reserved > 0;
+        client->too_many += stats.reserved > 100;
+        budget_measure(budget, reservation, 20);
+        if (turn % 3 == 0)
+            budget_park(budget, reservation, 50);
+        budget_give_back(budget, reservation);
+    }
+    return NULL;
+}
+
+static void threads_share_it(void)
+{
+    static const char *const keys[THREADS] = {"a/1", "a/2", "b/1", "c/1"};
+    struct client clients[THREADS];
+    struct fixture fixture;
+
+    fixture_start(&fixture, 100);
+    for (size_t i = 0; i < THREADS; i++)
+        clients[i] = (struct client){.fixture = &fixture, .reservation = find(&fixture, keys[i])};
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_create(&clients[i].thread, NULL, reserve_many, &clients[i]);
+    for (size_t i = 0; i < THREADS; i++) {
+        pthread_join(clients[i].thread, NULL);
+        EXPECT_INT(clients[i].admitted, TURNS, "each time");
+        EXPECT_INT(clients[i].too_many, 0, "within the budget");
+    }
+    fixture_stop(&fixture);
+}
+
 SUITE(budget, TEST(operations_are_admitted_in_order), TEST(without_a_bound_nothing_waits),
       TEST(only_as_many_are_chosen_as_need_be), TEST(looks_are_few_however_many_wait),
-      TEST(looks_are_few_where_shares_are_used_up))
+      TEST(looks_are_few_where_shares_are_used_up), TEST(threads_share_it))
