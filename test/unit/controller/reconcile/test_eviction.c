@@ -470,28 +470,64 @@ static void what_changes_does_not_wait(void)
     fixture_stop(&fixture);
 }
 
-/* An operation that does not come to be holds none of it: State may be larger than the Spec. */
-static void an_operation_reserves_before_it_is_opened(void)
+/* By the Spec first, and by State when it was opened: there may be memory for the one only. */
+static void an_operation_reserves_for_its_state(void)
+{
+    static const struct {
+        const char *note;
+        size_t beside; /* bytes that another has reserved */
+        bool has_memory;
+    } rows[] = {
+        {"for State, too", 20 << 10, true},
+        {"for the Spec only", 70 << 10, false},
+        {"not for the Spec", 100 << 10, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct fixture fixture;
+        struct attempt *attempt, *other;
+        struct operation_config config = {.clock = &system_clock, .parallelism = 1};
+        struct error error = {0};
+
+        fixture_start(&fixture, 100 << 10);
+        attempt = begin(&fixture, "ns/a", 40, 600000);
+        config.executor = fixture.executor;
+        config.ledgers = fixture.ledgers;
+        config.scope = (struct runtime_scope){.key = attempt->object, .spec_uid = "u"};
+        attempt_end(attempt);
+        other = reserve(&fixture, "other/b", rows[i].beside, true);
+        EXPECT_INT(attempt_open(attempt, &config, NULL, &error), rows[i].has_memory ? 0 : 1,
+                   rows[i].note);
+        EXPECT(!attempt->operation == !rows[i].has_memory, rows[i].note);
+        if (!attempt->operation) {
+            operations_leave(attempt);
+            attempt_end(other);
+            EXPECT(was_enqueued(&fixture, "ns/a "), "granted");
+            expect_waiting(attempt, false, rows[i].note);
+            EXPECT_INT(attempt_open(attempt, &config, NULL, &error), 0, error.message);
+            EXPECT(attempt->operation, "now");
+        }
+        fixture_stop(&fixture);
+    }
+}
+
+static void no_state_is_read_without_memory(void)
 {
     struct fixture fixture;
-    struct attempt *attempt, *first;
+    struct attempt *attempt;
     struct operation_config config = {.clock = &system_clock, .parallelism = 1};
     struct error error = {0};
+    size_t reads;
 
-    fixture_start(&fixture, 64 << 10);
+    fixture_start(&fixture, 100);
+    reserve(&fixture, "other/a", 100, true);
+    attempt = operations_enter(fixture.operations, "ns/a");
     config.executor = fixture.executor;
     config.ledgers = fixture.ledgers;
-    first = reserve(&fixture, "other/first", 60 << 10, true);
-    attempt = operations_enter(fixture.operations, "ns/a");
     config.scope = (struct runtime_scope){.key = attempt->object, .spec_uid = "u"};
-    EXPECT_INT(attempt_open(attempt, &config, NULL, &error), 1, "no memory");
-    EXPECT(!attempt->operation, "no operation");
-    operations_leave(attempt);
-    attempt_end(first);
-    EXPECT(was_enqueued(&fixture, "ns/a "), "granted");
-    expect_waiting(attempt, false, "it was granted");
-    EXPECT_INT(attempt_open(attempt, &config, NULL, &error), 0, error.message);
-    EXPECT(attempt->operation, "now");
+    reads = memory_count(fixture.medium, MEMORY_READ);
+    EXPECT_INT(attempt_open(attempt, &config, NULL, &error), 1, "it waits");
+    EXPECT_INT(memory_count(fixture.medium, MEMORY_READ), reads, "none is read");
     fixture_stop(&fixture);
 }
 
@@ -499,4 +535,5 @@ SUITE(eviction, TEST(the_largest_goes), TEST(only_what_is_parked_goes),
       TEST(it_rests_longer_each_time), TEST(it_does_not_rest_beyond_its_time),
       TEST(it_rests_no_more_when_something_changes), TEST(what_waits_is_woken_with_its_memory),
       TEST(what_is_granted_meanwhile_stays), TEST(what_is_not_used_is_given_back),
-      TEST(what_changes_does_not_wait), TEST(an_operation_reserves_before_it_is_opened))
+      TEST(what_changes_does_not_wait), TEST(an_operation_reserves_for_its_state),
+      TEST(no_state_is_read_without_memory))

@@ -85,7 +85,8 @@ static void says_that_it_waits_for_memory(void)
                                          .body = OBJECT("", "")};
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        const char *note = rows[i].note;
+        const char *note = rows[i].note, *message;
+        const struct value *ready;
         _cleanup_value_ const struct value *body = NULL;
         struct fixture fixture;
         struct reconcile_result result;
@@ -102,14 +103,11 @@ static void says_that_it_waits_for_memory(void)
         result = ask_in_vain(&fixture, rows[i].object);
         EXPECT_INT(result.after, 0, "it is woken");
         EXPECT(attempt_waits_for_memory(fixture.attempt, &after) && !after, note);
-        if (rows[i].is_told) {
-            const struct value *ready;
-
-            body = scene_body(&fixture.scene, 0);
-            ready = conditions_find(value_path(body, "status", "conditions", NULL), "Ready");
-            EXPECT_STR(value_get_string(ready, "reason"), "Progressing", note);
-            EXPECT(strstr(value_get_string(ready, "message"), "waiting for memory"), note);
-        }
+        body = rows[i].is_told ? scene_body(&fixture.scene, 0) : NULL;
+        ready = conditions_find(value_path(body, "status", "conditions", NULL), "Ready");
+        message = value_get_string(ready, "message");
+        EXPECT_STR(value_get_string(ready, "reason"), rows[i].is_told ? "Progressing" : NULL, note);
+        EXPECT_INT(message && strstr(message, "waiting for memory"), rows[i].is_told, note);
         fixture_stop(&fixture);
     }
 }
