@@ -144,7 +144,7 @@ static void leave_share(struct budget *budget, struct reservation *reservation)
         share_free(budget, share);
 }
 
-/* By size, and of the same size by ticket, as far as that has room beside it. */
+/* By size, and of the same size by ticket (by its lower bits, which begin again at 0). */
 static int64_t size_key(const struct reservation *reservation)
 {
     const uint64_t bits = 20, most = INT64_MAX >> bits;

@@ -1,30 +1,30 @@
 /*
- * A budget of memory, which the operations of a table share: admission by memory reservation.
+ * A budget of memory that the operations of a table share: admission by memory reservation.
  *
  * An operation reserves what it is likely to hold before it begins. If that does not fit, the
  * operation gets a ticket and waits. Memory that becomes free is granted to operations that wait:
- * each grant reserves the bytes, then wakes the key. So nothing has to ask again.
+ * a grant reserves the bytes, and wakes the key. So nothing that waits has to ask now and then.
  *
  * What fits: all reservations together within the budget, and those of one namespace within a
- * quarter of it. An operation that is larger is granted when nothing else is reserved, in its
- * namespace or at all.
+ * quarter of it. A larger operation is granted when nothing else is reserved: in its namespace, if
+ * it exceeds the quarter; at all, if it exceeds the budget.
  *
  * The order of admission:
- *   - The oldest comes first, by ticket. It does not count while its namespace has no quarter left
- *     for it: it holds up its own namespace only.
+ *   - The oldest comes first, by ticket. An operation that exceeds what its namespace has left of
+ *     its quarter is passed over: it holds up its own namespace only.
  *   - While the oldest does not fit, the smallest that fits may pass it.
- *   - An oldest that has waited for BUDGET_PATIENCE is not passed any more, until it is granted: the
- *     oldest of all by nothing, the oldest of a namespace by nothing of its namespace.
+ *   - An oldest that has waited for BUDGET_PATIENCE is not passed any more until it is granted. The
+ *     oldest of all holds up everything then; one that is passed over, its namespace.
  *
- * A parked operation waits for the world, not for us. It holds memory, but its reservation does not
- * count: it gives way. If parked operations and reservations together exceed the budget, the largest
- * parked operations are chosen to be evicted, and their keys are woken.
+ * A parked operation waits for the world. It holds memory, but its reservation does not count: it
+ * gives way. If parked operations and reservations together exceed the budget, the largest parked
+ * operations are chosen to be evicted, and their keys are woken.
  *
- * Waiting reservations are in heaps, two for each namespace (by ticket and by size), and namespaces
- * are in two heaps in turn (by their oldest and by their smallest, if it fits the quarter). Each
- * call takes O(log n), each grant and each eviction once more.
+ * Waiting reservations are in two heaps of their namespace, by ticket and by size. Namespaces in
+ * turn are in two heaps of the budget, by their oldest and by their smallest reservation, if that
+ * does not exceed the quarter. A call takes O(log n), and again for each grant and eviction.
  *
- * Thread-safe. The budget's lock is taken last, after the locks of the table and of an operation.
+ * Thread-safe. The budget's lock is taken last, after those of the table and of an operation.
  */
 #ifndef CONTROLLER_RECONCILE_BUDGET_H
 #define CONTROLLER_RECONCILE_BUDGET_H
@@ -52,14 +52,14 @@ struct budget_config {
 struct budget {
     struct budget_config config;
     pthread_mutex_t lock;
-    struct strmap shares;           /* by namespace: struct budget_share; those that have something */
-    size_t reserved;                /* bytes, of all that is RESERVED */
-    size_t parked, chosen;          /* bytes that parked operations hold; of them, chosen ones */
+    struct strmap shares;         /* by namespace: struct budget_share, where it is not empty */
+    size_t reserved;              /* bytes, of all that is RESERVED */
+    size_t parked, chosen;        /* bytes that parked operations hold; and chosen ones, of them */
     size_t n_parked, n_waiting;
-    struct heap oldest, smallest;   /* shares whose oldest or smallest has a quarter left */
-    struct heap evictable;          /* parked and not chosen, the largest first */
+    struct heap oldest, smallest; /* shares whose oldest or smallest does not exceed the quarter */
+    struct heap evictable;        /* parked and not chosen, the largest first */
     uint64_t last_ticket;
-    uint64_t looks; /* times that the size of a waiting reservation was compared, ever: for tests */
+    uint64_t looks; /* how often a waiting reservation was compared with the budget; for tests */
 };
 
 enum reservation_state {
@@ -87,8 +87,8 @@ void budget_init(struct budget *budget, const struct budget_config *config);
 /* All reservations are IDLE. */
 void budget_done(struct budget *budget);
 
-/* Reserves so many bytes. What is reserved already stays, and grows if need be. False: there is no
- * memory, and it waits; its key is woken when it is granted. It then is reserved, and asks again. */
+/* Reserves so many bytes; a reservation that exists grows to that, and does not shrink. False: there
+ * is no memory, and it waits. Its key is woken when it is RESERVED. */
 bool budget_reserve(struct budget *budget, struct reservation *reservation, size_t bytes);
 /* It is known how much it holds: its reservation becomes that, and its ticket is used up. */
 void budget_measure(struct budget *budget, struct reservation *reservation, size_t bytes);

@@ -19,8 +19,8 @@
  * attempt stays without an operation, and is begun again after a while, as if the process had been
  * restarted.
  *
- * What the watch reports of an object is passed on to the table (operations_observe). An operation of
- * an object that is not there any more in that generation is cancelled at once, and the next
+ * What the watch reports of an object is passed on to the table (operations_observe). An operation
+ * of an object that is not there any more in that generation is cancelled at once, and the next
  * reconcile finds it outdated. The table keeps which keys are listed. An object that left the watch
  * may be gone, or may be another controller's by now (--watch-label-selector).
  *
@@ -48,8 +48,8 @@ struct object_version {
     const char *uid; /* NULL: there is none */
     int64_t generation;
     bool is_deleting;
-    const char *new_version; /* the resourceVersion of an object that is new; NULL: it is not. Only of
-                                operations_observe() */
+    const char *new_version; /* the resourceVersion of an object that is new; NULL: it is not. Only
+                                of operations_observe() */
 };
 
 struct attempt {
@@ -57,7 +57,7 @@ struct attempt {
     char *key;              /* "namespace/name" */
     struct spec_key object; /* the same, taken apart */
     char *names;            /* what `object` borrows */
-    char *new_version;      /* of its object, which the watch has just brought; NULL: it is not new */
+    char *new_version; /* of its object, which the watch has just brought; NULL: it is not new */
 
     /* With the table's lock. */
     struct object_version read, observed; /* their uids are owned */
@@ -107,8 +107,8 @@ DEFINE_CLEANUP(struct operations *, operations_free)
 
 /* The key's attempt, or a new one. NULL: the key is none. */
 struct attempt *operations_enter(struct operations *operations, const char *key);
-/* The attempt goes, unless it has an operation, rests, or has a ticket. Without an operation it gives
- * back what it has reserved, unless that was granted since it asked. */
+/* The attempt goes, unless it has an operation, rests, or has a ticket. Without an operation it
+ * gives back what it has reserved, unless that was granted after it had asked in vain. */
 void operations_leave(struct attempt *attempt);
 
 /* A Preview holds memory, and costs a tenant nothing: there are at most so many at once. */
@@ -120,8 +120,8 @@ void operations_leave(struct attempt *attempt);
 bool attempt_reserve_preview(struct attempt *attempt, const char *spec);
 
 /* Whether the attempt waits for memory, and there is nothing to do meanwhile. *ret_after: ms until
- * there may be; 0: not before it is granted. False: it is to be begun, since memory was granted, the
- * object changed, or the status is to tell that it waits. */
+ * there may be; 0: not before it is granted. False: it is to be begun, since memory was granted,
+ * the object changed, or the status is to tell that it waits. */
 bool attempt_waits_for_memory(struct attempt *attempt, int64_t *ret_after);
 /* For a reconcile that ended without an error: an attempt that does not wait any more loses its
  * ticket. After an error it keeps the ticket for the next try. */
@@ -132,8 +132,8 @@ void attempt_measure(struct attempt *attempt);
 /* What the attempt acts on: metadata of the object that the key stands for. */
 void attempt_read(struct attempt *attempt, const struct value *metadata);
 /* Reserves memory for an operation, and opens it; its callbacks are the table's. The estimate is by
- * the Spec first (NULL: everything is to be deleted), then by State, too. 1: there is no memory: the
- * attempt waits, without an operation. Errors: operation_new()'s. */
+ * the Spec first (NULL: everything is to be deleted), then by State, too. 1: there is no memory,
+ * and the attempt waits without an operation. Errors: operation_new()'s. */
 int attempt_open(struct attempt *attempt, const struct operation_config *config,
                  const struct spec *spec, struct error *error);
 bool attempt_is_outdated(struct attempt *attempt);

@@ -1,5 +1,5 @@
-/* Operations and the memory that they hold: which wait for it, which are evicted for it, and when
- * these are begun again. */
+/* Operations that are parked, and the memory that they hold: which of them go, when they are begun
+ * again, and what their State makes them reserve. */
 #include <unistd.h>
 
 #include "controller/reconcile/operations_private.h"
@@ -345,130 +345,7 @@ static void it_rests_no_more_when_something_changes(void)
     }
 }
 
-/* ---- Waiting for memory ---- */
-
-/* A reconcile of the key that asks for memory, up to its end. */
-static struct attempt *reserve(struct fixture *fixture, const char *key, size_t bytes,
-                               bool expected)
-{
-    struct attempt *attempt = operations_enter(fixture->operations, key);
-
-    EXPECT_INT(operations_reserve(attempt, bytes), expected, key);
-    if (!expected)
-        operations_leave(attempt);
-    return attempt;
-}
-
-static void expect_waiting(struct attempt *attempt, bool expected, const char *note)
-{
-    int64_t after = -1;
-
-    EXPECT_INT(attempt_waits_for_memory(attempt, &after), expected, note);
-    EXPECT_INT(after, expected ? 0 : -1, note);
-}
-
-/* Its key is put into the queue when it may begin, and not before that. */
-static void what_waits_is_woken_with_its_memory(void)
-{
-    struct fixture fixture;
-    struct attempt *first, *large, *small;
-
-    fixture_start(&fixture, 100);
-    first = reserve(&fixture, "ns/first", 60, true);
-    large = reserve(&fixture, "ns/large", 200, false);
-    small = reserve(&fixture, "ns/small", 10, false);
-    EXPECT(!was_enqueued(&fixture, "ns/"), "there is none yet");
-    EXPECT(operations_enter(fixture.operations, "ns/large") == large, "it is not forgotten");
-    expect_waiting(large, true, "nothing got free");
-    operations_leave(large);
-    attempt_end(first);
-    operations_leave(first);
-    EXPECT(was_enqueued(&fixture, "ns/large "), "it is larger than the budget: it runs alone");
-    expect_waiting(small, true, "another is older");
-    expect_waiting(large, false, "it was granted");
-    EXPECT(operations_reserve(large, 200), "what it asked for");
-    attempt_end(large);
-    operations_leave(large);
-    EXPECT(was_enqueued(&fixture, "ns/small "), "its turn");
-    fixture_stop(&fixture);
-}
-
-/* The grant comes while the reconcile that asked in vain has not come to its end. */
-static void what_is_granted_meanwhile_stays(void)
-{
-    struct fixture fixture;
-    struct attempt *first, *attempt;
-
-    fixture_start(&fixture, 100);
-    first = reserve(&fixture, "ns/first", 60, true);
-    attempt = operations_enter(fixture.operations, "ns/a");
-    EXPECT(!operations_reserve(attempt, 60), "no memory");
-    attempt_end(first);
-    operations_leave(first);
-    EXPECT(was_enqueued(&fixture, "ns/a "), "granted");
-    attempt_empty(attempt);
-    operations_leave(attempt);
-    reserve(&fixture, "other/b", 60, false);
-    expect_waiting(attempt, false, "it has it");
-    EXPECT(operations_reserve(attempt, 60), "and begins");
-    fixture_stop(&fixture);
-}
-
-/* What it was granted goes to the next, if the reconcile has no use for it. */
-static void what_is_not_used_is_given_back(void)
-{
-    static const struct {
-        const char *note;
-        bool failed, keeps_its_turn;
-    } rows[] = {{"nothing to do any more", false, false}, {"an error", true, true}};
-
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        struct fixture fixture;
-        struct attempt *first, *attempt;
-
-        fixture_start(&fixture, 100);
-        first = reserve(&fixture, "ns/first", 60, true);
-        attempt = reserve(&fixture, "a/a", 60, false);
-        reserve(&fixture, "b/b", 60, false);
-        attempt_end(first);
-        operations_leave(first);
-        EXPECT(was_enqueued(&fixture, "a/a "), rows[i].note);
-        attempt = operations_enter(fixture.operations, "a/a");
-        expect_waiting(attempt, false, rows[i].note);
-        if (!rows[i].failed)
-            attempt_give_up_ticket(attempt);
-        operations_leave(attempt);
-        EXPECT(was_enqueued(&fixture, "b/b "), rows[i].note);
-        reserve(&fixture, "c/c", 60, false);
-        reserve(&fixture, "a/a", 60, false);
-        attempt = operations_enter(fixture.operations, "b/b");
-        attempt_end(attempt);
-        operations_leave(attempt);
-        EXPECT(was_enqueued(&fixture, rows[i].keeps_its_turn ? "a/a " : "c/c "), rows[i].note);
-        fixture_stop(&fixture);
-    }
-}
-
-/* The object is another: it is read again, and says anew what it needs. */
-static void what_changes_does_not_wait(void)
-{
-    struct fixture fixture;
-    struct attempt *attempt;
-    _cleanup_value_ const struct value *metadata =
-        value_pack("{s:s, s:i}", "uid", "u", "generation", 3);
-
-    fixture_start(&fixture, 100);
-    reserve(&fixture, "other/first", 60, true);
-    attempt = operations_enter(fixture.operations, "ns/a");
-    attempt_read(attempt, metadata);
-    EXPECT(!operations_reserve(attempt, 60), "no memory");
-    operations_leave(attempt);
-    operations_observe(fixture.operations, "ns/a", &(struct object_version){"u", 4, false, NULL},
-                       false);
-    expect_waiting(attempt, false, "a newer generation");
-    EXPECT(operations_reserve(attempt, 40), "which needs less");
-    fixture_stop(&fixture);
-}
+/* ---- Reservations ---- */
 
 /* By the Spec first, and by State when it was opened: there may be memory for the one only. */
 static void an_operation_reserves_for_its_state(void)
@@ -486,6 +363,7 @@ static void an_operation_reserves_for_its_state(void)
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct fixture fixture;
         struct attempt *attempt, *other;
+        int64_t after;
         struct operation_config config = {.clock = &system_clock, .parallelism = 1};
         struct error error = {0};
 
@@ -495,7 +373,8 @@ static void an_operation_reserves_for_its_state(void)
         config.ledgers = fixture.ledgers;
         config.scope = (struct runtime_scope){.key = attempt->object, .spec_uid = "u"};
         attempt_end(attempt);
-        other = reserve(&fixture, "other/b", rows[i].beside, true);
+        other = operations_enter(fixture.operations, "other/b");
+        EXPECT(operations_reserve(other, rows[i].beside), "nothing else is");
         EXPECT_INT(attempt_open(attempt, &config, NULL, &error), rows[i].has_memory ? 0 : 1,
                    rows[i].note);
         EXPECT(!attempt->operation == !rows[i].has_memory, rows[i].note);
@@ -503,7 +382,7 @@ static void an_operation_reserves_for_its_state(void)
             operations_leave(attempt);
             attempt_end(other);
             EXPECT(was_enqueued(&fixture, "ns/a "), "granted");
-            expect_waiting(attempt, false, rows[i].note);
+            EXPECT(!attempt_waits_for_memory(attempt, &after), rows[i].note);
             EXPECT_INT(attempt_open(attempt, &config, NULL, &error), 0, error.message);
             EXPECT(attempt->operation, "now");
         }
@@ -511,29 +390,6 @@ static void an_operation_reserves_for_its_state(void)
     }
 }
 
-static void no_state_is_read_without_memory(void)
-{
-    struct fixture fixture;
-    struct attempt *attempt;
-    struct operation_config config = {.clock = &system_clock, .parallelism = 1};
-    struct error error = {0};
-    size_t reads;
-
-    fixture_start(&fixture, 100);
-    reserve(&fixture, "other/a", 100, true);
-    attempt = operations_enter(fixture.operations, "ns/a");
-    config.executor = fixture.executor;
-    config.ledgers = fixture.ledgers;
-    config.scope = (struct runtime_scope){.key = attempt->object, .spec_uid = "u"};
-    reads = memory_count(fixture.medium, MEMORY_READ);
-    EXPECT_INT(attempt_open(attempt, &config, NULL, &error), 1, "it waits");
-    EXPECT_INT(memory_count(fixture.medium, MEMORY_READ), reads, "none is read");
-    fixture_stop(&fixture);
-}
-
 SUITE(eviction, TEST(the_largest_goes), TEST(only_what_is_parked_goes),
       TEST(it_rests_longer_each_time), TEST(it_does_not_rest_beyond_its_time),
-      TEST(it_rests_no_more_when_something_changes), TEST(what_waits_is_woken_with_its_memory),
-      TEST(what_is_granted_meanwhile_stays), TEST(what_is_not_used_is_given_back),
-      TEST(what_changes_does_not_wait), TEST(an_operation_reserves_for_its_state),
-      TEST(no_state_is_read_without_memory))
+      TEST(it_rests_no_more_when_something_changes), TEST(an_operation_reserves_for_its_state))
