@@ -87,8 +87,8 @@ void budget_init(struct budget *budget, const struct budget_config *config);
 /* All reservations are IDLE. */
 void budget_done(struct budget *budget);
 
-/* Reserves so many bytes; a reservation that exists grows to that, and does not shrink. False: there
- * is no memory, and it waits. Its key is woken when it is RESERVED. */
+/* Reserves so many bytes; a reservation that exists grows to that, and does not shrink. False:
+ * there is no memory, and it waits. Its key is woken when it is RESERVED. */
 bool budget_reserve(struct budget *budget, struct reservation *reservation, size_t bytes);
 /* It is known how much it holds: its reservation becomes that, and its ticket is used up. */
 void budget_measure(struct budget *budget, struct reservation *reservation, size_t bytes);
