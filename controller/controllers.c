@@ -94,8 +94,8 @@ static void on_change(void *arg, const char *key, const struct informer_object *
     if (now)
         version = (struct object_version){now->uid, now->generation, now->deleting,
                                           old ? NULL : now->new_version};
-    operations_tell(controller->operations, key, &version,
-                    old && now && !str_equal(old->trigger, now->trigger));
+    operations_observe(controller->operations, key, &version,
+                       old && now && !str_equal(old->trigger, now->trigger));
     workqueue_add(controller->queue, key);
 }
 
@@ -136,8 +136,8 @@ struct controllers *controllers_new(struct reconcile_context *context, struct me
         controller->all = controllers;
         controller->kind = kind;
         controller->queue = workqueue_new(&system_clock);
-        controller->operations = operations_new(
-            &(struct operations_config){.enqueue = enqueue, .arg = controller, .memory = memory});
+        controller->operations = operations_new(&(struct operations_config){
+            .enqueue = enqueue, .arg = controller, .clock = &system_clock, .memory = memory});
     }
     context->operations = controllers->of[SPECS].operations;
     context->previews = controllers->of[RELEASES].operations;

@@ -332,8 +332,7 @@ static int parse(struct attempt *attempt, struct error *error)
     return 0;
 }
 
-/* It goes on by itself. */
-/* 1: State is larger than the Spec, and there is no room for it. */
+/* It goes on by itself. 1: there is no memory for it. */
 static int begin_plan(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
@@ -342,13 +341,9 @@ static int begin_plan(struct attempt *attempt, struct error *error)
     int r;
 
     run_operation_config(run, &config, &identity);
-    r = attempt_open(attempt, &config, error);
-    if (r < 0)
+    r = attempt_open(attempt, &config, attempt->spec, error);
+    if (r)
         return r;
-    if (!attempt_reserve(attempt,
-                         operation_estimate(attempt->spec, operation_ledger(attempt->operation)),
-                         run->context->clock))
-        return 1;
     if (run_lacks_state(run, operation_ledger(attempt->operation)))
         run_event(run, EVENT_WARNING, "StateLost",
                   "State is gone: what the Spec names is taken over again, and what it does not "
@@ -388,8 +383,6 @@ int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct
         attempt->kind == ATTEMPT_NEW && !run_has_finalizer(run) && !run_last_attempted(run);
     if (parse(attempt, &failure) < 0)
         return apply_refused(attempt, &failure, result, error);
-    if (!attempt_reserve(attempt, operation_estimate(attempt->spec, NULL), run->context->clock))
-        return progress_put_off(attempt, result, error);
     if (begin_plan(attempt, &failure) > 0)
         return progress_put_off(attempt, result, error);
     r = add_finalizer(attempt, result, error);
