@@ -43,7 +43,7 @@ struct controller {
 
 struct controllers {
     struct reconcile_context *context;
-    struct metric *reconciles, *seconds, *depth, *parked, *parked_bytes;
+    struct metric *reconciles, *seconds, *depth, *oldest, *parked, *parked_bytes;
     struct controller of[KINDS];
 };
 
@@ -81,6 +81,15 @@ static struct reconcile_result reconcile(void *arg, const char *key, struct canc
     return result;
 }
 
+/* What has our finalizer when the process starts was begun before: it waits for what is new. */
+static enum workqueue_priority priority_of(const struct informer_object *old,
+                                           const struct informer_object *now)
+{
+    bool is_known = !old && now && !now->new_version && !now->deleting;
+
+    return is_known ? WORKQUEUE_RESYNC : WORKQUEUE_CHANGE;
+}
+
 static void on_change(void *arg, const char *key, const struct informer_object *old,
                       const struct informer_object *now)
 {
@@ -96,7 +105,7 @@ static void on_change(void *arg, const char *key, const struct informer_object *
                                           old ? NULL : now->new_version};
     operations_tell(controller->operations, key, &version,
                     old && now && !str_equal(old->trigger, now->trigger));
-    workqueue_add(controller->queue, key);
+    workqueue_add(controller->queue, key, priority_of(old, now));
 }
 
 /* An operation of it goes on. */
@@ -104,7 +113,7 @@ static void enqueue(void *arg, const char *key)
 {
     struct controller *controller = arg;
 
-    workqueue_add_first(controller->queue, key);
+    workqueue_add(controller->queue, key, WORKQUEUE_BEGUN);
 }
 
 /* ---- Lifetime ---- */
@@ -117,6 +126,9 @@ static void make_metrics(struct controllers *controllers, struct metrics *metric
     controllers->seconds = metrics_histogram(metrics, "controller_runtime_reconcile_time_seconds",
                                              "How long a reconcile took.", "controller", NULL);
     controllers->depth = metrics_gauge(metrics, "workqueue_depth", "Keys that wait.", "name", NULL);
+    controllers->oldest =
+        metrics_gauge(metrics, "kusion_workqueue_oldest_seconds",
+                      "How long the key that waits longest has waited.", "name", NULL);
     controllers->parked = metrics_gauge(metrics, "kusion_operations_parked",
                                         "Operations that wait for the world.", "controller", NULL);
     controllers->parked_bytes = metrics_gauge(metrics, "kusion_operations_parked_bytes",
@@ -243,6 +255,7 @@ void controllers_measure(struct controllers *controllers)
         workqueue_stats(controller->queue, &queue);
         operations_stats(controller->operations, &operations);
         metric_set(controllers->depth, (double)queue.depth, name, NULL);
+        metric_set(controllers->oldest, (double)queue.oldest / 1e3, name, NULL);
         metric_set(controllers->parked, (double)operations.parked, name, NULL);
         metric_set(controllers->parked_bytes, (double)operations.parked_bytes, name, NULL);
     }

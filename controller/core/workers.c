@@ -21,11 +21,11 @@ static void follow_up(struct workqueue *queue, const char *key, struct reconcile
         break;
     case RECONCILE_AFTER:
         workqueue_forget(queue, key);
-        workqueue_add_after(queue, key, result.after);
+        workqueue_add_after(queue, key, result.after, result.priority);
         break;
     case RECONCILE_WAITING:
         if (result.after > 0)
-            workqueue_add_after(queue, key, result.after);
+            workqueue_add_after(queue, key, result.after, WORKQUEUE_RETRY);
         break;
     }
 }

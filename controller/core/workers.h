@@ -19,7 +19,8 @@ struct reconcile_result {
         RECONCILE_WAITING, /* something is under way: again after so long, unless it tells before.
                               Neither a failure, nor the end of those before it */
     } kind;
-    int64_t after; /* ms, for AFTER and WAITING; 0, for WAITING: it tells */
+    int64_t after;                    /* ms, for AFTER and WAITING; 0, for WAITING: it tells */
+    enum workqueue_priority priority; /* for AFTER */
 };
 
 struct workers_config {

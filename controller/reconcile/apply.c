@@ -27,13 +27,14 @@ static void let_go(struct attempt *attempt, int r)
     attempt_end(attempt);
 }
 
-static int look_again_after(struct attempt *attempt, int64_t interval, int r,
+static int look_again_after(struct attempt *attempt, int64_t interval,
+                            enum workqueue_priority priority, int r,
                             struct reconcile_result *result)
 {
-    bool is_asked_for = attempt_is_asked_for(attempt);
-
+    *result = (struct reconcile_result){RECONCILE_AFTER, interval, priority};
+    if (attempt_is_asked_for(attempt))
+        *result = (struct reconcile_result){RECONCILE_AFTER, 0, WORKQUEUE_CHANGE};
     let_go(attempt, r);
-    *result = (struct reconcile_result){RECONCILE_AFTER, is_asked_for ? 0 : interval};
     return r;
 }
 
@@ -158,7 +159,7 @@ static int end_badly(struct attempt *attempt, const struct error *failure,
         r = failed(attempt, failure, results, error);
         if (attempt_has_seen_landing(attempt)) /* what it waited for may be there */
             after = 0;
-        return look_again_after(attempt, after, r, result);
+        return look_again_after(attempt, after, WORKQUEUE_RETRY, r, result);
     }
     operation_log_failure(&attempt->run, failure, false);
     if (failure->code == ERR_CANCELLED && attempt->operation && attempt_is_outdated(attempt))
@@ -196,7 +197,7 @@ int apply_ended(struct attempt *attempt, struct reconcile_result *result, struct
         r = end_badly(attempt, &failure, results.count ? &results : NULL, result, error);
     } else {
         r = succeeded(attempt, &results, error);
-        r = look_again_after(attempt, attempt->run.policy.interval, r, result);
+        r = look_again_after(attempt, attempt->run.policy.interval, WORKQUEUE_RESYNC, r, result);
     }
     operation_results_done(&results);
     return r;
@@ -222,7 +223,7 @@ static int tell_untold(struct attempt *attempt, struct reconcile_result *result,
     int r = run_write_status(run, &status, error);
 
     run_status_done(&status);
-    return look_again_after(attempt, run->policy.interval, r, result);
+    return look_again_after(attempt, run->policy.interval, WORKQUEUE_RESYNC, r, result);
 }
 
 /* ---- The Release to work under ---- */
@@ -417,7 +418,7 @@ static int idle(struct attempt *attempt, struct reconcile_result *result)
 {
     log_debug("nothing to do", "namespace", attempt->object.namespace_name, "spec",
               attempt->object.name, NULL);
-    return look_again_after(attempt, attempt->run.policy.interval, 0, result);
+    return look_again_after(attempt, attempt->run.policy.interval, WORKQUEUE_RESYNC, 0, result);
 }
 
 /* The Spec is Ready, and stays so: State has to say that its Release was begun. Else, killed after

@@ -179,6 +179,6 @@ int progress_put_off(struct attempt *attempt, struct reconcile_result *result, s
         attempt->says_it_waits = r >= 0;
     }
     attempt_empty(attempt);
-    *result = (struct reconcile_result){RECONCILE_WAITING, ROOM_INTERVAL};
+    *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = ROOM_INTERVAL};
     return r;
 }

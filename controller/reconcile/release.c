@@ -185,13 +185,13 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     if (attempt->release->operation != RELEASE_PREVIEW)
         return refuse(attempt, error);
     if (!attempt_reserve_preview(attempt, run->subject.key.name)) {
-        *result = (struct reconcile_result){RECONCILE_WAITING, ROOM_LOOK};
+        *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = ROOM_LOOK};
         return 0;
     }
     r = begin_plan(attempt, &problem);
     if (r > 0) {
         attempt_empty(attempt);
-        *result = (struct reconcile_result){RECONCILE_WAITING, ROOM_LOOK};
+        *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = ROOM_LOOK};
         return 0;
     }
     return r < 0 ? fail(attempt, &problem, error) : 0;
@@ -240,7 +240,7 @@ static int go_on(struct attempt *attempt, struct reconcile_result *result, struc
     if (phase == OPERATION_PLANNED || phase == OPERATION_ENDED)
         return planned(attempt, error);
     r = progress_tell(attempt, &after, error);
-    *result = (struct reconcile_result){RECONCILE_WAITING, after};
+    *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
     return r;
 }
 
@@ -254,7 +254,7 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
         planned(attempt, NULL);
     }
     if (!attempt->operation && attempt_has_no_room(attempt, context->clock)) {
-        *result = (struct reconcile_result){RECONCILE_WAITING, ROOM_INTERVAL};
+        *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = ROOM_INTERVAL};
         return 0;
     }
     if (!attempt->operation) {

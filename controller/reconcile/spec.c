@@ -149,7 +149,7 @@ static int go_on(struct attempt *attempt, struct reconcile_result *result, struc
         return is_destroy ? deletion_ended(attempt, result, error)
                           : apply_ended(attempt, result, error);
     r = progress_tell(attempt, &after, error);
-    *result = (struct reconcile_result){RECONCILE_WAITING, after};
+    *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
     return r;
 }
 
@@ -205,11 +205,11 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
         return go_on(attempt, result, error);
     rests = attempt_rests(attempt, context->clock);
     if (rests) {
-        *result = (struct reconcile_result){RECONCILE_WAITING, rests};
+        *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = rests};
         return 0;
     }
     if (attempt_has_no_room(attempt, context->clock)) {
-        *result = (struct reconcile_result){RECONCILE_WAITING, ROOM_INTERVAL};
+        *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = ROOM_INTERVAL};
         return 0;
     }
     attempt->run.context = context;

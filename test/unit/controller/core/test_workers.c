@@ -60,7 +60,7 @@ static void fixture_start(struct fixture *fixture)
 
     config.queue = fixture->queue = workqueue_new(&system_clock);
     fixture->workers = workers_new(&config);
-    workqueue_add(fixture->queue, "ns/a");
+    workqueue_add(fixture->queue, "ns/a", WORKQUEUE_CHANGE);
 }
 
 static void fixture_stop(struct fixture *fixture)
@@ -151,7 +151,7 @@ static void what_tells_of_itself_is_not_looked_at_before(void)
     wait_for(&fixture.runs, 1);
     wait_until_idle(&fixture, &stats);
     EXPECT_INT((long long)stats.delayed, 0, "nothing waits");
-    workqueue_add(fixture.queue, "ns/a");
+    workqueue_add(fixture.queue, "ns/a", WORKQUEUE_CHANGE);
     wait_for(&fixture.runs, 2);
     fixture_stop(&fixture);
 }
@@ -187,7 +187,7 @@ static void as_many_are_at_work_as_there_are_to_be(void)
     for (int i = 0; i < 12; i++) {
         _cleanup_free_ char *key = str_printf("ns/%d", i);
 
-        workqueue_add(queue, key);
+        workqueue_add(queue, key, WORKQUEUE_CHANGE);
     }
     wait_for(&crowd.ended, 12);
     EXPECT_INT(crowd.most_at_work, 3, "at once");
