@@ -17,7 +17,9 @@ static void follow_up(struct workqueue *queue, const char *key, struct reconcile
         workqueue_forget(queue, key);
         break;
     case RECONCILE_RETRY:
-        workqueue_add_rate_limited(queue, key);
+        if (result.is_new_failure)
+            workqueue_forget(queue, key);
+        workqueue_add_rate_limited(queue, key, result.after ? result.after : RETRY_AFTER);
         break;
     case RECONCILE_AFTER:
         workqueue_forget(queue, key);

@@ -194,7 +194,16 @@ void workqueue_add_after(struct workqueue *queue, const char *key, int64_t delay
     pthread_mutex_unlock(&queue->lock);
 }
 
-void workqueue_add_rate_limited(struct workqueue *queue, const char *key)
+/* ms before the next try of one that has failed so often before. */
+static int64_t retry_delay(unsigned failures, int64_t first)
+{
+    int64_t most = first > WORKQUEUE_RETRY_MAXIMUM ? first : WORKQUEUE_RETRY_MAXIMUM;
+    int64_t delay = backoff_delay(failures, first, most);
+
+    return delay > first ? delay : first;
+}
+
+void workqueue_add_rate_limited(struct workqueue *queue, const char *key, int64_t first)
 {
     pthread_mutex_lock(&queue->lock);
     if (!queue->is_shut_down) {
@@ -202,9 +211,7 @@ void workqueue_add_rate_limited(struct workqueue *queue, const char *key)
 
         queue->retries++;
         prioritize(queue, item, WORKQUEUE_RETRY);
-        make_ready_after(
-            queue, item,
-            backoff_delay(item->failures++, WORKQUEUE_RETRY_BASE, WORKQUEUE_RETRY_MAXIMUM));
+        make_ready_after(queue, item, retry_delay(item->failures++, first));
     }
     pthread_mutex_unlock(&queue->lock);
 }

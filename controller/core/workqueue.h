@@ -17,9 +17,9 @@
  * Every eighth turn goes to the key that has been ready for the longest time,
  * so no priority starves.
  *
- * Failures are counted for each key until they are forgotten; the delay grows
- * with them (1 s doubled each time, at most 5 min, of that a random half to
- * whole). Thread-safe.
+ * Failures are counted for each key until they are forgotten. The delay grows
+ * with them: it doubles each time, up to 5 min, and of that a random half to
+ * whole is taken. Thread-safe.
  */
 #ifndef CONTROLLER_CORE_WORKQUEUE_H
 #define CONTROLLER_CORE_WORKQUEUE_H
@@ -29,7 +29,6 @@
 
 #include "engine/base/clock.h"
 
-#define WORKQUEUE_RETRY_BASE    1000   /* ms */
 #define WORKQUEUE_RETRY_MAXIMUM 300000 /* ms */
 
 /* Higher ones first. Begun work goes first: else a thousand new keys would all be begun before the
@@ -51,8 +50,9 @@ void workqueue_free(struct workqueue *queue); /* when nobody is in it any more *
 void workqueue_add(struct workqueue *queue, const char *key, enum workqueue_priority priority);
 void workqueue_add_after(struct workqueue *queue, const char *key, int64_t delay_ms,
                          enum workqueue_priority priority);
-/* After the delay of its failures, of which this is one; WORKQUEUE_RETRY. */
-void workqueue_add_rate_limited(struct workqueue *queue, const char *key);
+/* After the delay of its failures, of which this is one; WORKQUEUE_RETRY. first: ms, the delay of
+ * the first failure, and the smallest of all. */
+void workqueue_add_rate_limited(struct workqueue *queue, const char *key, int64_t first);
 void workqueue_forget(struct workqueue *queue, const char *key); /* its failures, not the key */
 
 /* Blocks; the key is the caller's to free() and to say done of. NULL: shut down. */

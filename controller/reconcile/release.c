@@ -283,9 +283,9 @@ struct reconcile_result reconcile_release(void *arg, const char *key, struct can
         log_error("reconciling a Release failed", "namespace", attempt->object.namespace_name,
                   "release", attempt->object.name, "reason", error.reason, "error", error.message,
                   NULL);
-        result.kind = RECONCILE_RETRY;
+        result = (struct reconcile_result){.kind = RECONCILE_RETRY};
     } else if (r < 0) {
-        result.kind = RECONCILE_DONE;
+        result = (struct reconcile_result){.kind = RECONCILE_DONE};
     } else {
         attempt_give_up_turn(attempt);
     }

@@ -238,10 +238,11 @@ struct reconcile_result reconcile_spec(void *arg, const char *key, struct cancel
         return result;
     r = reconcile(attempt, context, cancel, &result, &error);
     if (r == ERR_CANCELLED) {
-        result.kind = RECONCILE_DONE; /* a newer generation is on its way */
+        result = (struct reconcile_result){
+            .kind = RECONCILE_DONE}; /* a newer generation is on its way */
     } else if (r < 0) {
         log_failure(attempt, &error);
-        result.kind = RECONCILE_RETRY;
+        result = (struct reconcile_result){.kind = RECONCILE_RETRY};
     } else {
         attempt_give_up_turn(attempt);
     }

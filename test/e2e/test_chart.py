@@ -44,6 +44,8 @@ EVERYTHING = [
     "--set=controller.concurrent=8",
     "--set=controller.operationMemory=128Mi",
     "--set=controller.maxTimeout=2h",
+    "--set=controller.minInterval=1m",
+    "--set=controller.minRetryInterval=15s",
     "--set=controller.logLevel=debug",
     "--set=controller.logFormat=text",
     "--set=controller.extraArgs[0]=--no-cross-namespace-refs",
@@ -145,6 +147,8 @@ class TestRendered:
             "--concurrent=8",
             "--operation-memory=128Mi",
             "--max-timeout=2h",
+            "--min-interval=1m",
+            "--min-retry-interval=15s",
             "--no-cross-namespace-refs",
         ]
         assert {p["name"]: p["containerPort"] for p in container["ports"]} == {

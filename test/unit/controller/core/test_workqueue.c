@@ -142,7 +142,7 @@ static void waits_for_the_earliest_time(void)
 /* Fails once, and says how long the key was kept back at most and at least. */
 static void expect_backoff(struct fixture *fixture, int64_t least, int64_t most, const char *note)
 {
-    workqueue_add_rate_limited(fixture->queue, "a");
+    workqueue_add_rate_limited(fixture->queue, "a", 1000);
     pass(fixture, least - 1);
     expect_next(fixture, "", note);
     pass(fixture, most - least + 1);
@@ -156,18 +156,18 @@ static void backs_off_until_it_is_forgotten(void)
     struct workqueue_stats stats;
 
     fixture_start(&fixture);
-    expect_backoff(&fixture, 500, 1000, "first");
+    expect_backoff(&fixture, 1000, 1000, "first");
     expect_backoff(&fixture, 1000, 2000, "second");
     expect_backoff(&fixture, 2000, 4000, "third");
     for (unsigned i = 0; i < 40; i++) {
-        workqueue_add_rate_limited(fixture.queue, "a");
+        workqueue_add_rate_limited(fixture.queue, "a", 1000);
         workqueue_add(fixture.queue, "a", WORKQUEUE_CHANGE);
         expect_next(&fixture, "a", "at once");
         workqueue_done(fixture.queue, "a");
     }
     expect_backoff(&fixture, 150000, 300000, "the longest");
     workqueue_forget(fixture.queue, "a");
-    expect_backoff(&fixture, 500, 1000, "as the first");
+    expect_backoff(&fixture, 1000, 1000, "as the first");
     workqueue_stats(fixture.queue, &stats);
     EXPECT_INT((long long)stats.retries, 45, "retries");
     workqueue_forget(fixture.queue, "never seen");
@@ -184,7 +184,7 @@ static void does_nothing_after_a_shut_down(void)
     EXPECT_STR(workqueue_get(fixture.queue), NULL, "though one is ready");
     workqueue_add(fixture.queue, "b", WORKQUEUE_CHANGE);
     workqueue_add_after(fixture.queue, "c", 1, WORKQUEUE_CHANGE);
-    workqueue_add_rate_limited(fixture.queue, "d");
+    workqueue_add_rate_limited(fixture.queue, "d", 1000);
     workqueue_done(fixture.queue, "b");
     expect_stats(&fixture, 1, 0, 0, "what was there before");
     workqueue_free(fixture.queue);
