@@ -15,6 +15,8 @@
 #define ABSENT_CRDS                                                                          \
     "the API server does not serve " API_GROUP_VERSION ": are the CRDs installed? (kubectl " \
     "apply --server-side -f crds/)"
+/* ms. A reconcile returns within a minute or two, though the API server answers nothing. */
+#define STUCK_TIMEOUT 600000
 /* Previews that people ask for: reconciles at once. */
 #define RELEASE_WORKERS 2
 
@@ -43,7 +45,7 @@ struct controller {
 
 struct controllers {
     struct reconcile_context *context;
-    struct metric *reconciles, *seconds, *depth, *parked, *parked_bytes;
+    struct metric *reconciles, *seconds, *depth, *oldest, *parked, *parked_bytes;
     struct controller of[KINDS];
 };
 
@@ -81,6 +83,15 @@ static struct reconcile_result reconcile(void *arg, const char *key, struct canc
     return result;
 }
 
+/* What has our finalizer when the process starts was begun before: it waits for what is new. */
+static enum workqueue_priority priority_of(const struct informer_object *old,
+                                           const struct informer_object *now)
+{
+    bool is_known = !old && now && !now->new_version && !now->deleting;
+
+    return is_known ? WORKQUEUE_RESYNC : WORKQUEUE_CHANGE;
+}
+
 static void on_change(void *arg, const char *key, const struct informer_object *old,
                       const struct informer_object *now)
 {
@@ -96,7 +107,7 @@ static void on_change(void *arg, const char *key, const struct informer_object *
                                           old ? NULL : now->new_version};
     operations_observe(controller->operations, key, &version,
                        old && now && !str_equal(old->trigger, now->trigger));
-    workqueue_add(controller->queue, key);
+    workqueue_add(controller->queue, key, priority_of(old, now));
 }
 
 /* An operation of it goes on. */
@@ -104,7 +115,7 @@ static void enqueue(void *arg, const char *key)
 {
     struct controller *controller = arg;
 
-    workqueue_add_first(controller->queue, key);
+    workqueue_add(controller->queue, key, WORKQUEUE_BEGUN);
 }
 
 /* ---- Lifetime ---- */
@@ -117,6 +128,9 @@ static void make_metrics(struct controllers *controllers, struct metrics *metric
     controllers->seconds = metrics_histogram(metrics, "controller_runtime_reconcile_time_seconds",
                                              "How long a reconcile took.", "controller", NULL);
     controllers->depth = metrics_gauge(metrics, "workqueue_depth", "Keys that wait.", "name", NULL);
+    controllers->oldest =
+        metrics_gauge(metrics, "kusion_workqueue_oldest_seconds",
+                      "How long the key that waits longest has waited.", "name", NULL);
     controllers->parked = metrics_gauge(metrics, "kusion_operations_parked",
                                         "Operations that wait for the world.", "controller", NULL);
     controllers->parked_bytes = metrics_gauge(metrics, "kusion_operations_parked_bytes",
@@ -232,6 +246,21 @@ int64_t controllers_blind_for(struct controllers *controllers)
     return longest;
 }
 
+bool controllers_are_stuck(struct controllers *controllers, struct buf *why)
+{
+    for (enum kind kind = 0; kind < KINDS; kind++) {
+        struct workqueue_stats queue;
+
+        workqueue_stats(controllers->of[kind].queue, &queue);
+        if (queue.stuck < STUCK_TIMEOUT)
+            continue;
+        buf_printf(why, "%s wait, and none was reconciled for %lld s", kinds[kind].kind->plural,
+                   (long long)queue.stuck / 1000);
+        return true;
+    }
+    return false;
+}
+
 void controllers_measure(struct controllers *controllers)
 {
     for (enum kind kind = 0; kind < KINDS; kind++) {
@@ -243,6 +272,7 @@ void controllers_measure(struct controllers *controllers)
         workqueue_stats(controller->queue, &queue);
         operations_stats(controller->operations, &operations);
         metric_set(controllers->depth, (double)queue.depth, name, NULL);
+        metric_set(controllers->oldest, (double)queue.oldest / 1e3, name, NULL);
         metric_set(controllers->parked, (double)operations.parked, name, NULL);
         metric_set(controllers->parked_bytes, (double)operations.parked_bytes, name, NULL);
     }

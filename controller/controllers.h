@@ -30,6 +30,8 @@ DEFINE_CLEANUP(struct controllers *, controllers_free)
 /* Between start and stop. False: the first lists are not complete, or a watch has failed for longer
  * than patience (ms); appends why. */
 bool controllers_are_ready(struct controllers *controllers, int64_t patience, struct buf *why_not);
+/* Keys wait, and no worker has taken one for ten minutes: no worker comes back. */
+bool controllers_are_stuck(struct controllers *controllers, struct buf *why);
 /* Between start and stop. ms for which one of the watches has failed, and another process might do
  * better; 0: none. */
 int64_t controllers_blind_for(struct controllers *controllers);

@@ -8,18 +8,24 @@
 #ifndef CONTROLLER_CORE_WORKERS_H
 #define CONTROLLER_CORE_WORKERS_H
 
+#include <stdbool.h>
+
 #include "controller/core/workqueue.h"
 #include "engine/base/cancel.h"
+
+#define RETRY_AFTER 1000 /* ms */
 
 struct reconcile_result {
     enum {
         RECONCILE_DONE,    /* until something changes; failures are forgotten */
-        RECONCILE_RETRY,   /* again, later each time */
+        RECONCILE_RETRY,   /* again, later each time; `after` is the first delay */
         RECONCILE_AFTER,   /* again after so long; failures are forgotten */
         RECONCILE_WAITING, /* something is under way: again after so long, unless it tells before.
                               Neither a failure, nor the end of those before it */
     } kind;
-    int64_t after; /* ms, for AFTER and WAITING; 0, for WAITING: it tells */
+    int64_t after; /* ms. 0: of WAITING, it tells; of RETRY, RETRY_AFTER */
+    bool is_new_failure; /* for RETRY: the failures before it were others, and are forgotten */
+    enum workqueue_priority priority; /* for AFTER */
 };
 
 struct workers_config {

@@ -71,8 +71,7 @@ static int hold(struct attempt *attempt, struct error *failure,
 
     tell_way_out(failure);
     operation_log_failure(run, failure, run_says_already(run, failure));
-    *result = (struct reconcile_result){
-        RECONCILE_AFTER, attempt_has_seen_landing(attempt) ? 0 : run->policy.retry_interval};
+    attempt_retry(attempt, failure, result);
     if (failure->code == ERR_CANCELLED || failure->code == ERR_FENCED)
         r = err_copy(error, failure);
     else

@@ -190,6 +190,19 @@ int attempt_open(struct attempt *attempt, const struct operation_config *config,
     return 0;
 }
 
+void attempt_retry(struct attempt *attempt, const struct error *failure,
+                   struct reconcile_result *ret)
+{
+    const struct run *run = &attempt->run;
+
+    if (attempt_has_seen_landing(attempt)) /* what it waited for may be there */
+        *ret = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_RETRY};
+    else
+        *ret = (struct reconcile_result){.kind = RECONCILE_RETRY,
+                                         .after = run->policy.retry_interval,
+                                         .is_new_failure = !run_says_already(run, failure)};
+}
+
 /* ---- For everybody ---- */
 
 void operations_stats(struct operations *operations, struct operations_stats *ret)

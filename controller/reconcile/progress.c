@@ -182,7 +182,8 @@ int progress_put_off(struct attempt *attempt, struct reconcile_result *result, s
         is_told = r >= 0;
     }
     attempt->wait_told_at = is_told ? 0 : due;
-    *result = (struct reconcile_result){RECONCILE_WAITING, !is_told && left > 0 ? left : 0};
+    *result = (struct reconcile_result){.kind = RECONCILE_WAITING,
+                                        .after = !is_told && left > 0 ? left : 0};
     attempt_empty(attempt);
     return r;
 }

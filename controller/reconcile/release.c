@@ -181,13 +181,13 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     if (attempt->release->operation != RELEASE_PREVIEW)
         return refuse(attempt, error);
     if (!attempt_reserve_preview(attempt, run->subject.key.name)) {
-        *result = (struct reconcile_result){RECONCILE_WAITING, PREVIEW_LOOK};
+        *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = PREVIEW_LOOK};
         return 0;
     }
     r = begin_plan(attempt, &problem);
     if (r > 0) {
         attempt_empty(attempt);
-        *result = (struct reconcile_result){RECONCILE_WAITING, 0};
+        *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = 0};
         return 0;
     }
     return r < 0 ? fail(attempt, &problem, error) : 0;
@@ -236,7 +236,7 @@ static int go_on(struct attempt *attempt, struct reconcile_result *result, struc
     if (phase == OPERATION_PLANNED || phase == OPERATION_ENDED)
         return planned(attempt, error);
     r = progress_tell(attempt, &after, error);
-    *result = (struct reconcile_result){RECONCILE_WAITING, after};
+    *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
     return r;
 }
 
@@ -251,7 +251,7 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
         planned(attempt, NULL);
     }
     if (!attempt->operation && attempt_waits_for_memory(attempt, &after)) {
-        *result = (struct reconcile_result){RECONCILE_WAITING, after};
+        *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
         return 0;
     }
     if (!attempt->operation) {
@@ -280,9 +280,9 @@ struct reconcile_result reconcile_release(void *arg, const char *key, struct can
         log_error("reconciling a Release failed", "namespace", attempt->object.namespace_name,
                   "release", attempt->object.name, "reason", error.reason, "error", error.message,
                   NULL);
-        result.kind = RECONCILE_RETRY;
+        result = (struct reconcile_result){.kind = RECONCILE_RETRY};
     } else if (r < 0) {
-        result.kind = RECONCILE_DONE;
+        result = (struct reconcile_result){.kind = RECONCILE_DONE};
     } else {
         attempt_give_up_ticket(attempt);
     }

@@ -149,7 +149,7 @@ static int go_on(struct attempt *attempt, struct reconcile_result *result, struc
         return is_destroy ? deletion_ended(attempt, result, error)
                           : apply_ended(attempt, result, error);
     r = progress_tell(attempt, &after, error);
-    *result = (struct reconcile_result){RECONCILE_WAITING, after};
+    *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
     return r;
 }
 
@@ -205,7 +205,7 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
         return go_on(attempt, result, error);
     after = attempt_rests(attempt);
     if (after || attempt_waits_for_memory(attempt, &after)) {
-        *result = (struct reconcile_result){RECONCILE_WAITING, after};
+        *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
         return 0;
     }
     attempt->run.context = context;
@@ -234,10 +234,11 @@ struct reconcile_result reconcile_spec(void *arg, const char *key, struct cancel
         return result;
     r = reconcile(attempt, context, cancel, &result, &error);
     if (r == ERR_CANCELLED) {
-        result.kind = RECONCILE_DONE; /* a newer generation is on its way */
+        result = (struct reconcile_result){
+            .kind = RECONCILE_DONE}; /* a newer generation is on its way */
     } else if (r < 0) {
         log_failure(attempt, &error);
-        result.kind = RECONCILE_RETRY;
+        result = (struct reconcile_result){.kind = RECONCILE_RETRY};
     } else {
         attempt_give_up_ticket(attempt);
     }

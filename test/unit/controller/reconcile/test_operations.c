@@ -3,6 +3,7 @@
 #include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
+#include "test/unit/controller/reconcile/scene.h"
 #include "test/unit/engine/memory_store.h"
 #include "test/unit/suite.h"
 
@@ -446,7 +447,44 @@ static void no_state_is_read_without_memory(void)
     fixture_stop(&fixture);
 }
 
-SUITE(operations, TEST(an_attempt_lives_with_its_operation), TEST(what_is_planned_is_looked_at),
+/* ---- The next try ---- */
+
+static void a_retry_is_later_for_the_same_failure(void)
+{
+    static const struct reconcile_context context;
+    struct fixture fixture;
+    struct attempt *attempt;
+    struct reconcile_result result;
+    struct error failure = {0};
+    struct release_subject subject = {.generation = 3};
+
+    fixture_start(&fixture);
+    attempt = begin(&fixture, "ns/a");
+    err_set(&failure, ERR_INVALID, "InvalidSpec", "it is not valid");
+    attempt->run = (struct run){
+        .context = &context,
+        .subject = subject,
+        .policy.retry_interval = 7000,
+        .object = scene_value("{\"status\":{\"observedGeneration\":3,\"conditions\":[{"
+                              "\"type\":\"Ready\",\"status\":\"False\",\"reason\":\"InvalidSpec\","
+                              "\"message\":\"it is not valid\"}]}}")};
+    attempt_retry(attempt, &failure, &result);
+    EXPECT_INT(result.kind, RECONCILE_RETRY, "the same");
+    EXPECT_INT(result.after, 7000, "retryInterval");
+    EXPECT(!result.is_new_failure, "the status has it already");
+    attempt->run.subject.generation = 4;
+    attempt_retry(attempt, &failure, &result);
+    EXPECT(result.is_new_failure, "of another generation");
+    operations_on_landed(fixture.operations, &attempt->object);
+    attempt_retry(attempt, &failure, &result);
+    EXPECT_INT(result.kind, RECONCILE_AFTER, "a call has landed");
+    EXPECT_INT(result.after, 0, "at once");
+    operations_leave(attempt);
+    fixture_stop(&fixture);
+}
+
+SUITE(operations, TEST(a_retry_is_later_for_the_same_failure),
+      TEST(an_attempt_lives_with_its_operation), TEST(what_is_planned_is_looked_at),
       TEST(what_is_superseded_is_cancelled_at_once), TEST(what_comes_while_it_is_begun_is_not_lost),
       TEST(remembers_that_it_was_asked_for), TEST(previews_are_bounded),
       TEST(at_the_end_nothing_begins_any_more), TEST(what_left_for_a_moment_is_outdated),
