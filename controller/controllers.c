@@ -45,7 +45,8 @@ struct controller {
 
 struct controllers {
     struct reconcile_context *context;
-    struct metric *reconciles, *seconds, *depth, *oldest, *parked, *parked_bytes;
+    struct metric *reconciles, *seconds, *depth, *oldest;
+    struct metric *parked, *parked_bytes, *waiting, *reserved_bytes;
     struct controller of[KINDS];
 };
 
@@ -135,6 +136,11 @@ static void make_metrics(struct controllers *controllers, struct metrics *metric
                                         "Operations that wait for the world.", "controller", NULL);
     controllers->parked_bytes = metrics_gauge(metrics, "kusion_operations_parked_bytes",
                                               "Memory that they hold.", "controller", NULL);
+    controllers->waiting = metrics_gauge(metrics, "kusion_operations_waiting",
+                                         "Operations that wait for memory.", "controller", NULL);
+    controllers->reserved_bytes =
+        metrics_gauge(metrics, "kusion_operations_reserved_bytes",
+                      "Memory that running operations have reserved.", "controller", NULL);
 }
 
 struct controllers *controllers_new(struct reconcile_context *context, struct metrics *metrics,
@@ -275,5 +281,7 @@ void controllers_measure(struct controllers *controllers)
         metric_set(controllers->oldest, (double)queue.oldest / 1e3, name, NULL);
         metric_set(controllers->parked, (double)operations.parked, name, NULL);
         metric_set(controllers->parked_bytes, (double)operations.parked_bytes, name, NULL);
+        metric_set(controllers->waiting, (double)operations.waiting, name, NULL);
+        metric_set(controllers->reserved_bytes, (double)operations.reserved_bytes, name, NULL);
     }
 }

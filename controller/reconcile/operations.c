@@ -210,7 +210,10 @@ void operations_stats(struct operations *operations, struct operations_stats *re
     struct budget_stats memory;
 
     budget_stats(&operations->budget, &memory);
-    *ret = (struct operations_stats){memory.n_parked, memory.parked};
+    *ret = (struct operations_stats){.parked = memory.n_parked,
+                                     .parked_bytes = memory.parked,
+                                     .waiting = memory.n_waiting,
+                                     .reserved_bytes = memory.reserved};
 }
 
 void operations_cancel(struct operations *operations, const char *reason)

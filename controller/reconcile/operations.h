@@ -171,6 +171,8 @@ void operations_observe(struct operations *operations, const char *key,
                         const struct object_version *now, bool is_asked_for);
 struct operations_stats {
     size_t parked, parked_bytes; /* operations that wait for the world, and what they hold */
+    size_t waiting;              /* for memory */
+    size_t reserved_bytes;       /* by those that run */
 };
 void operations_stats(struct operations *operations, struct operations_stats *ret);
 
