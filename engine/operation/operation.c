@@ -194,6 +194,7 @@ void operation_cancel(struct operation *operation, const char *reason)
         operation_abandon_results(operation, &error);
         operation_end(operation, &error);
     }
+    pthread_cond_broadcast(&operation->changed); /* visits that wait for another thread's call */
     pthread_mutex_unlock(&operation->lock);
 }
 

@@ -37,13 +37,13 @@
 #include "engine/state/calls.h"
 #include "engine/walk/walk.h"
 
-/* A runtime, and this operation's session with it: opened at first use. */
+/* A runtime, and this operation's session with it. The first thread that needs the session opens
+ * it. All fields but `runtime` are under the operation's lock. */
 struct binding {
     struct runtime *runtime;
-    pthread_mutex_t lock; /* of these */
-    struct runtime_session *session;
-    bool was_tried;
-    struct error *error; /* why it could not be opened */
+    bool is_opening;                 /* a thread is in the runtime's open() */
+    struct runtime_session *session; /* NULL: not open */
+    struct error *error;             /* of open(), which failed; or NULL */
 };
 
 /* One change while the operation lives. Its visits, one at a time, write the fields. The fields
@@ -134,7 +134,12 @@ int64_t operation_now(const struct operation *operation);
 /* Into the plan's arena, which visits share. */
 const char *operation_text(struct operation *operation, const char *format, ...) PRINTF_LIKE(2, 3);
 struct runtime_call operation_call(struct operation *operation);
-/* The session of a node's runtime, opened if it was not. */
+/* Waits until another thread has reset *is_busy, and broadcast `changed`. Under the lock.
+ * ERR_CANCELLED: the operation was cancelled meanwhile. ERR_TIMEOUT: the deadline passed. */
+int operation_wait_while(struct operation *operation, const bool *is_busy, int64_t deadline,
+                         struct error *error);
+/* The session of a node's runtime, opened if it was not. A thread that finds another one opening it
+ * waits, as operation_wait_while() does. */
 int operation_session(struct operation *operation, const struct node *node,
                       struct runtime_session **ret, struct error *error);
 const struct runtime_ops *operation_ops(const struct node *node);

@@ -71,6 +71,8 @@ struct fake_cloud {
     size_t n_faults;
     unsigned next_id, next_serial;
     unsigned creates, updates, deletes, reads;
+    unsigned opens;           /* calls of open() */
+    unsigned open_blocks;     /* this call of open() does not answer before it is 0 again; 0: none */
     unsigned sessions, steps; /* that are there */
     unsigned blocked;         /* calls that wait for the test */
     int64_t takes;            /* ms: of each apply */
@@ -84,6 +86,8 @@ void fake_cloud_done(struct fake_cloud *cloud); /* tells what was leaked */
 
 /* Wakes what is blocked by CLOUD_BLOCKS where that is not among the faults any more. */
 void fake_cloud_fault(struct fake_cloud *cloud, const char *name, unsigned faults);
+/* The n-th call of open() does not answer before this is set to 0. */
+void fake_cloud_block_open(struct fake_cloud *cloud, unsigned n);
 /* Until a call is blocked, or some real seconds have passed: false. */
 bool fake_cloud_await_blocked(struct fake_cloud *cloud);
 
