@@ -142,6 +142,9 @@ int operation_wait_while(struct operation *operation, const bool *is_busy, int64
  * waits, as operation_wait_while() does. */
 int operation_session(struct operation *operation, const struct node *node,
                       struct runtime_session **ret, struct error *error);
+/* Reads the target's object with the node's session. ret: as of runtime_ops.read(). */
+int operation_read(struct node *node, const struct runtime_target *target,
+                   struct runtime_outcome *ret, struct error *error);
 const struct runtime_ops *operation_ops(const struct node *node);
 struct plan_change *operation_change(const struct node *node);
 

@@ -61,16 +61,11 @@ static void end_reading(struct node *node)
 /* Reads the whole object of a node: planning it may have needed only a part. */
 static int read_live(struct node *node, struct error *error)
 {
-    struct operation *operation = node->operation;
-    const struct plan_change *change = &operation->plan->changes[node->index];
+    const struct plan_change *change = operation_change(node);
     _cleanup_target_ struct runtime_target target = operation_target(node, change->record);
-    struct runtime_call call = operation_call(operation);
     struct runtime_outcome outcome = {0};
-    struct runtime_session *session;
-    int r = operation_session(operation, node, &session, error);
+    int r = operation_read(node, &target, &outcome, error);
 
-    if (r >= 0)
-        r = operation_ops(node)->read(session, &target, &call, &outcome, error);
     if (r >= 0 && outcome.now.presence != PRESENCE_PRESENT)
         r = err_set(error, ERR_NOT_FOUND, "DependencyNotReady", "%s is not there", change->id);
     if (r >= 0)

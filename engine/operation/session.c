@@ -132,3 +132,13 @@ int operation_session(struct operation *operation, const struct node *node,
     pthread_mutex_unlock(&operation->lock);
     return r;
 }
+
+int operation_read(struct node *node, const struct runtime_target *target,
+                   struct runtime_outcome *ret, struct error *error)
+{
+    struct runtime_call call = operation_call(node->operation);
+    struct runtime_session *session;
+    int r = operation_session(node->operation, node, &session, error);
+
+    return r < 0 ? r : operation_ops(node)->read(session, target, &call, ret, error);
+}
