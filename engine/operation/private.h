@@ -44,6 +44,7 @@ struct binding {
     bool is_opening;                 /* a thread is in the runtime's open() */
     struct runtime_session *session; /* NULL: not open */
     struct error *error;             /* of open(), which failed; or NULL */
+    int64_t failed_at;               /* ms, monotonic */
 };
 
 /* One change while the operation lives. Its visits, one at a time, write the fields. The fields
@@ -139,7 +140,8 @@ struct runtime_call operation_call(struct operation *operation);
 int operation_wait_while(struct operation *operation, const bool *is_busy, int64_t deadline,
                          struct error *error);
 /* The session of a node's runtime, opened if it was not. A thread that finds another one opening it
- * waits, as operation_wait_while() does. */
+ * waits, as operation_wait_while() does. An error that may heal is kept for a second, then open()
+ * is tried again. */
 int operation_session(struct operation *operation, const struct node *node,
                       struct runtime_session **ret, struct error *error);
 /* Reads the target's object with the node's session. ret: as of runtime_ops.read(). */

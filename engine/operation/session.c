@@ -5,6 +5,8 @@
 #include "engine/base/str.h"
 #include "engine/operation/private.h"
 
+#define REOPEN_AFTER 1000 /* ms, from one open() that failed to the next */
+
 /* ---- Bindings ---- */
 
 void operation_make_bindings(struct operation *operation)
@@ -103,11 +105,19 @@ static void open_session(struct operation *operation, struct binding *binding,
                                     &error);
     pthread_mutex_lock(&operation->lock);
     binding->is_opening = false;
-    if (r < 0)
-        binding->error = err_new(&error);
-    else
-        binding->session = session;
+    binding->failed_at = operation_now(operation);
+    free(binding->error);
+    binding->error = r < 0 ? err_new(&error) : NULL;
+    binding->session = session;
     pthread_cond_broadcast(&operation->changed);
+}
+
+static bool is_open_due(const struct operation *operation, const struct binding *binding)
+{
+    if (!binding->error)
+        return !binding->session;
+    return operation_may_heal(binding->error) &&
+           operation_now(operation) >= binding->failed_at + REOPEN_AFTER;
 }
 
 int operation_session(struct operation *operation, const struct node *node,
@@ -123,7 +133,7 @@ int operation_session(struct operation *operation, const struct node *node,
                        operation->plan->changes[node->index].type);
     pthread_mutex_lock(&operation->lock);
     r = operation_wait_while(operation, &binding->is_opening, call.deadline, error);
-    if (r >= 0 && !binding->session && !binding->error)
+    if (r >= 0 && is_open_due(operation, binding))
         open_session(operation, binding, &call);
     if (r >= 0 && binding->session)
         *ret = binding->session;

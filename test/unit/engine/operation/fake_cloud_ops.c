@@ -119,6 +119,10 @@ static int open_session(struct runtime *base, const struct runtime_scope *scope,
         pthread_cond_wait(&cloud->world->changed, &cloud->world->lock);
         cloud->blocked--;
     }
+    if (number <= cloud->open_failures) {
+        fake_world_leave(cloud->world);
+        return err_set(error, ERR_UNAVAILABLE, "CloudBusy", "cannot be reached");
+    }
     *ret = NEW(struct runtime_session);
     **ret = (struct runtime_session){cloud, 1};
     cloud->sessions++;

@@ -114,5 +114,19 @@ static void the_deadline_of_a_call_ends_its_wait(void)
     stage_done(&stage);
 }
 
+/* Without that, everything would wait for this runtime until it is out of time. */
+static void a_runtime_that_was_away_is_opened_later(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    stage.cloud.open_failures = 3;
+    EXPECT_INT(stage_apply(&stage, SPEC), 0, stage.error.message);
+    EXPECT_STR(stage.planned.data, "d!CloudBusy; e!CloudBusy; create a", "planned");
+    EXPECT_STR(stage_cloud(&stage), "d=1 e=1", "made");
+    EXPECT_INT(stage.cloud.opens, 4, "not once for each visit");
+}
+
 SUITE(operation_session, TEST(one_thread_opens_a_session), TEST(another_operation_opens_its_own),
-      TEST(a_cancelled_operation_does_not_wait), TEST(the_deadline_of_a_call_ends_its_wait))
+      TEST(a_cancelled_operation_does_not_wait), TEST(the_deadline_of_a_call_ends_its_wait),
+      TEST(a_runtime_that_was_away_is_opened_later))
