@@ -176,12 +176,6 @@ void operation_results_done(struct operation_results *results);
 int operation_results_error(const struct operation_results *results, const char *what,
                             struct error *error);
 
-/* Changes that have ended, and those that wait. Constant time. */
-struct operation_progress {
-    size_t total, ended, waiting;
-};
-void operation_progress(struct operation *operation, struct operation_progress *ret);
-
 /* Something that is waited for, for messages: "web: 1/3 replicas" into the
  * buffer, cut. False: nothing is. */
 bool operation_waits_for(struct operation *operation, char *ret, size_t size);

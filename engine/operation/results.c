@@ -233,15 +233,6 @@ void operation_results_done(struct operation_results *results)
     *results = (struct operation_results){0};
 }
 
-void operation_progress(struct operation *operation, struct operation_progress *ret)
-{
-    pthread_mutex_lock(&operation->lock);
-    *ret = (struct operation_progress){.total = operation->results.count,
-                                       .ended = operation->n_ended,
-                                       .waiting = operation->n_waiting};
-    pthread_mutex_unlock(&operation->lock);
-}
-
 /* A change that waits: the one that began to wait last, or else the first. */
 static const struct operation_result *find_waiting(const struct operation *operation)
 {
