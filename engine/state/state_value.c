@@ -63,12 +63,13 @@ const struct value *state_to_value(const struct state *state)
 
     if (!resources)
         return NULL;
-    return value_pack("{s:i, s:{s:s, s:s, s:s?}, s:I, s:I, s:I, s:v?, s:I, s:I, s:v?, s:v}",
+    return value_pack("{s:i, s:{s:s, s:s, s:s?}, s:I, s:I, s:I, s:v?, s:s?, s:I, s:I, s:v?, s:v}",
                       "format", STATE_FORMAT, "spec", "namespace", head->spec_namespace, "name",
                       head->spec_name, "uid", head->spec_uid, "revision", head->revision,
                       "appliedRevision", head->applied_revision, "generation", head->generation,
-                      "progressedAt", progressed, "epoch", head->epoch, "serial",
-                      (int64_t)head->serial, "policy", head->policy, "resources", resources);
+                      "progressedAt", progressed, "operationUid", head->operation_uid, "epoch",
+                      head->epoch, "serial", (int64_t)head->serial, "policy", head->policy,
+                      "resources", resources);
 }
 
 /* ---- Reading ---- */
@@ -172,6 +173,8 @@ static int head_from_value(const struct value *value, struct state_head *ret, st
     if (r >= 0 && value_get(value, "progressedAt"))
         r = member_int(value, "progressedAt", &ret->progressed_at, error);
     if (r >= 0)
+        r = member_text_if(value, "operationUid", &ret->operation_uid, error);
+    if (r >= 0)
         r = member_int(value, "epoch", &ret->epoch, error);
     if (r >= 0)
         r = member_int(value, "serial", &serial, error);
@@ -200,9 +203,9 @@ static int add_record(struct state *state, const struct value *value, size_t ind
 
 int state_from_value(const struct value *value, struct state **ret, struct error *error)
 {
-    static const char *const known[] = {"format",     "spec",         "revision", "appliedRevision",
-                                        "generation", "progressedAt", "epoch",    "serial",
-                                        "policy",     "resources",    NULL};
+    static const char *const known[] = {
+        "format",       "spec",  "revision", "appliedRevision", "generation", "progressedAt",
+        "operationUid", "epoch", "serial",   "policy",          "resources",  NULL};
     const struct value *resources = value_get(value, "resources");
     _cleanup_(state_free_p) struct state *state = NULL;
     struct state_head head = {0};
