@@ -35,7 +35,7 @@ static int land_found(struct operation *operation, const struct record *record,
 
     found.status = RECORD_APPLIED;
     found.uid = outcome->now.uid;
-    found.footprint = outcome->now.footprint;
+    found.fields_digest = outcome->now.fields_digest;
     found.result = result;
     found.memory = memory;
     found.call = (struct record_call){0};

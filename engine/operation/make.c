@@ -125,7 +125,7 @@ static void take_observation(struct record *record, const struct runtime_outcome
                              bool is_authority)
 {
     record->uid = outcome->now.uid;
-    record->footprint = outcome->now.footprint;
+    record->fields_digest = outcome->now.fields_digest;
     record->result = is_authority ? outcome->now.result : NULL;
     record->memory = outcome->memory;
 }

@@ -25,7 +25,7 @@ const struct value *record_to_value(const struct record *record)
     _cleanup_value_ const struct value *own = value_pack(
         "{s:s, s:s?, s:v?, s:v?, s:s?, s:s?, s:I, s:s, s:v?}", "status", statuses[record->status],
         "deposed", record->deposed, "result", record->result, "memory", record->memory, "uid",
-        record->uid, "footprint", record->footprint, "revision", record->revision, "action",
+        record->uid, "fieldsDigest", record->fields_digest, "revision", record->revision, "action",
         plan_action_name(record->action), "call", call);
 
     if (!own)
@@ -101,10 +101,19 @@ static int call_from_value(const struct value *value, struct record_call *ret, s
     return r < 0 ? r : member_int(value, "until", &ret->until, error);
 }
 
+/* The field was called "footprint" before. */
+static int fields_digest_from_value(const struct value *own, const char **ret, struct error *error)
+{
+    const char *key = value_get(own, "footprint") ? "footprint" : "fieldsDigest";
+
+    return member_text_if(own, key, ret, error);
+}
+
 static int own_from_value(const struct value *own, struct record *ret, struct error *error)
 {
-    static const char *const known[] = {"status",    "deposed",  "result", "memory", "uid",
-                                        "footprint", "revision", "action", "call",   NULL};
+    static const char *const known[] = {"status", "deposed",      "result",    "memory",
+                                        "uid",    "fieldsDigest", "footprint", "revision",
+                                        "action", "call",         NULL};
     int r = members_check(own, known, error);
 
     if (r >= 0)
@@ -114,7 +123,7 @@ static int own_from_value(const struct value *own, struct record *ret, struct er
     if (r >= 0)
         r = member_text_if(own, "uid", &ret->uid, error);
     if (r >= 0)
-        r = member_text_if(own, "footprint", &ret->footprint, error);
+        r = fields_digest_from_value(own, &ret->fields_digest, error);
     if (r >= 0)
         r = member_int(own, "revision", &ret->revision, error);
     if (r >= 0 && !plan_action_parse(value_get_string(own, "action"), &ret->action))

@@ -11,7 +11,7 @@
  *   - what was not made to its end has to be replaced
  *   - calls may take long, fail half way, or end in doubt
  *   - where `extensions` have something unknown, nothing can be planned: it is deferred
- *   - there is no bulk look, nothing to subscribe to, no uid, no footprint
+ *   - there is no bulk look, nothing to subscribe to, no uid, no digest of fields
  *
  * What it does goes into the world's log as "create d", "update d", "delete d". Faults are set for
  * a name and stay until they are set anew. It checks what it is given, and how: fake_world_lie().
