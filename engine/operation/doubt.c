@@ -1,4 +1,4 @@
-/* Creations whose outcome was never told. */
+/* Creations whose outcome was never recorded. */
 #include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 

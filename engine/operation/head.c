@@ -1,4 +1,4 @@
-/* The head of State: whose it is, how far it has come; and the end of an operation, which it tells.
+/* The head of State: its Spec, and the progress of an operation. The end of an operation writes it.
  */
 #include "engine/base/str.h"
 #include "engine/operation/private.h"

@@ -1,4 +1,4 @@
-/* Making a resource, and what State is told before and after. */
+/* Making a resource, and recording it in State before and after. */
 #include <stdio.h>
 
 #include "engine/base/value_mark.h"
@@ -150,7 +150,7 @@ static bool was_applied_before(const struct operation *operation, const struct n
     return known && known->status == RECORD_APPLIED;
 }
 
-/* The intent says until when an earlier call, whose answer was lost, may take effect. */
+/* The intent has the time until which an earlier call, whose answer was lost, may take effect. */
 static bool may_still_land(const struct operation *operation, const struct node *node)
 {
     _cleanup_(record_unref_p) const struct record *known =

@@ -113,7 +113,7 @@ void operation_free(struct operation *operation)
     if (!operation)
         return;
     pthread_mutex_lock(&operation->lock);
-    operation->config.on_change = NULL; /* the owner is told nothing any more */
+    operation->config.on_change = NULL; /* the owner is not notified any more */
     operation->config.on_park = NULL;
     pthread_mutex_unlock(&operation->lock);
     operation_cancel(operation, "Abandoned");
