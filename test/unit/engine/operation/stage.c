@@ -435,6 +435,35 @@ void run_cancel(struct run *run, const char *reason)
         operation_cancel(run->operation, reason);
 }
 
+static void count_results(const struct run *run, size_t *ret_ended, size_t *ret_waiting)
+{
+    struct operation_results results;
+
+    *ret_ended = *ret_waiting = 0;
+    operation_results(run->operation, &results);
+    for (size_t i = 0; i < results.count; i++) {
+        *ret_ended += results.items[i].status != RESULT_PENDING;
+        *ret_waiting += results.items[i].is_waiting;
+    }
+    operation_results_done(&results);
+}
+
+size_t run_count_ended(const struct run *run)
+{
+    size_t ended, waiting;
+
+    count_results(run, &ended, &waiting);
+    return ended;
+}
+
+size_t run_count_waiting(const struct run *run)
+{
+    size_t ended, waiting;
+
+    count_results(run, &ended, &waiting);
+    return waiting;
+}
+
 void run_evict(struct run *run)
 {
     struct stage *stage = run->stage;

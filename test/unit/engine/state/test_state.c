@@ -3,6 +3,7 @@
 
 #include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/state/state_value.h"
 #include "test/unit/engine/state/records.h"
 #include "test/unit/suite.h"
 
@@ -152,7 +153,7 @@ static void has_kusions_shape(void)
                "{\"~\":\"" SECRET "\"}}]},\"dependsOn\":[\"v1:Namespace:a\",\"x\"],\"extensions\":"
                "{\"kubeConfig\":\"" SECRET "\"},\"record\":{\"status\":\"tainted\",\"deposed\":"
                "\"d1\",\"result\":{\"password\":{\"deep\":[\"" SECRET "\"]},\"at\":null},"
-               "\"memory\":{\"private\":\"" SECRET "\"},\"uid\":\"u-1\",\"footprint\":\"f\","
+               "\"memory\":{\"private\":\"" SECRET "\"},\"uid\":\"u-1\",\"fieldsDigest\":\"f\","
                "\"revision\":9223372036854775807,\"action\":\"deferred\",\"call\":{\"id\":\"call-"
                "1\",\"epoch\":7,\"until\":1790000000000}}}]}",
                "text");
@@ -174,6 +175,18 @@ static void comes_back_from_its_value(void)
     value = state_to_value(state);
     EXPECT_INT(state_from_value(value, &back, NULL), 0, "read");
     expect_same_state(state, back, "the same");
+}
+
+/* A field's name of an earlier version. */
+static void reads_the_old_name_of_the_fields_digest(void)
+{
+    _cleanup_(record_unref_p) const struct record *record = NULL;
+    _cleanup_value_ const struct value *value =
+        json("{\"id\":\"a\",\"type\":\"t\",\"attributes\":{},\"record\":{\"status\":\"applied\","
+             "\"footprint\":\"f\",\"revision\":1,\"action\":\"create\"}}");
+
+    EXPECT_INT(record_from_value(value, &record, NULL), 0, "read");
+    EXPECT_STR(record->fields_digest, "f", "as it is called now");
 }
 
 #define HEAD                                                                      \
@@ -252,4 +265,5 @@ static void what_is_no_state_is_damage(void)
 
 SUITE(state, TEST(keeps_the_order_recorded), TEST(names_records_by_id_and_deposed),
       TEST(a_copy_is_its_own), TEST(drops_by_the_records_own_name), TEST(dropping_all_is_linear),
-      TEST(has_kusions_shape), TEST(comes_back_from_its_value), TEST(what_is_no_state_is_damage))
+      TEST(has_kusions_shape), TEST(comes_back_from_its_value),
+      TEST(reads_the_old_name_of_the_fields_digest), TEST(what_is_no_state_is_damage))
