@@ -106,7 +106,7 @@ bool kube_is_in_namespace(struct runtime_session *session, const struct value *a
 /*
  * A read or a dry-run of one object, as the Spec's service account. It completes `request`. An
  * error of missing rights includes a hint (hint.c). ERR_UNAVAILABLE UnexpectedAnswer: the answer is
- * not the requested object.
+ * not the requested object. ERR_INVALID Unsupported: objects of this kind have no UIDs.
  */
 int session_read(struct runtime_session *session, const struct kube_ref *ref,
                  const struct runtime_call *call, struct kube_request *request,

@@ -62,8 +62,10 @@ DEFINE_CLEANUP(struct kube_client *, kube_client_free)
 
 /*
  * What is zero is not asked for. Where ref names an object (or the body does, of a POST), the
- * answer has to be that object: whole or its metadata, of that kind, with a uid; of a DELETE it
- * may be a Status that names it. Anything else is ERR_UNAVAILABLE UnexpectedAnswer.
+ * answer has to be that object: whole or its metadata, of that kind; of a DELETE it may be a Status
+ * that names it. Anything else is ERR_UNAVAILABLE UnexpectedAnswer. An object without a UID is
+ * ERR_INVALID Unsupported: the server of an aggregated API may have such kinds, and no retry changes
+ * them.
  */
 struct kube_request {
     const char *method;
