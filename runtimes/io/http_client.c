@@ -11,8 +11,8 @@
 
 #define CONNECT_TIMEOUT_MS 10000
 
-/* curl's HTTP/2 reads up to 32 KiB of a connection at a time. A request whose buffer cannot take what
- * is its own of them stalls at times (curl 7.88 with its 16 KiB). */
+/* curl's HTTP/2 reads up to 32 KiB of a connection at a time. A request whose buffer cannot take
+ * what is its own of them stalls at times (curl 7.88 with its 16 KiB). */
 #define RECEIVE_BUFFER_BYTES (32L << 10)
 /* A frame of HTTP/2, and the least that curl takes. */
 #define SEND_BUFFER_BYTES (16L << 10)

@@ -1,10 +1,10 @@
 /*
- * What was learned of one cluster a moment ago, for all sessions there: which service accounts exist,
- * which kinds nothing defines, which definitions there are.
+ * What was learned of one cluster a moment ago, for all sessions there: which service accounts
+ * exist, which kinds nothing defines, which definitions there are.
  *
- * Each cluster has a cache of its own, so that an answer of one is never taken for another's. A cache
- * is counted: the runtime keeps that of its own cluster, and each session keeps that of the cluster
- * of its objects. Thread-safe. No lock is held during requests.
+ * Each cluster has a cache of its own, so that an answer of one is never taken for another's. A
+ * cache is counted: the runtime keeps that of its own cluster, and each session keeps that of the
+ * cluster of its objects. Thread-safe. No lock is held during requests.
  */
 #ifndef RUNTIMES_KUBERNETES_CLUSTER_CACHE_H
 #define RUNTIMES_KUBERNETES_CLUSTER_CACHE_H
@@ -26,7 +26,7 @@ struct cluster_cache {
     const struct kube_client *client; /* of this cluster */
 
     pthread_mutex_t lock;            /* of all below */
-    struct strmap undefined;         /* "Kind.group/version": no definition brings it; keys are owned */
+    struct strmap undefined;         /* "Kind.group/version" that no definition brings; keys owned */
     struct strmap searches;          /* by namespace of Specs: searches for definitions; owned */
     int64_t undefined_before;        /* ms, monotonic: what is in both was learned since then */
     struct definitions *definitions; /* as they were listed last; NULL: not yet */

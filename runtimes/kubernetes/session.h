@@ -58,7 +58,8 @@ int session_open(struct runtime *runtime, const struct runtime_scope *scope,
                  const struct runtime_call *call, struct runtime_session **ret,
                  struct error *error);
 /* A session whose objects are in that cluster. Its client and discovery outlive the session. */
-struct runtime_session *session_new(struct kube_runtime *runtime, const struct kube_cluster *cluster,
+struct runtime_session *session_new(struct kube_runtime *runtime,
+                                    const struct kube_cluster *cluster,
                                     const struct runtime_scope *scope);
 struct runtime_session *session_ref(struct runtime_session *session);
 void session_unref(struct runtime_session *session);

@@ -1,10 +1,10 @@
 /*
  * Which kinds the API server has, under which plural, namespaced or not.
  *
- * A group and version is read when it is first needed, and kept. A kind that it does not have, in an
- * answer older than a second, makes it be read again: a CustomResourceDefinition may just have
- * come. Of the calls that need one group and version, one asks the server. The others wait for that,
- * each as long as it may (its kube_wait). Nobody waits for another group.
+ * A group and version is read when it is first needed, and kept. A kind that it does not have, in
+ * an answer older than a second, makes it be read again: a CustomResourceDefinition may just have
+ * come. Of the calls that need one group and version, one asks the server. The others wait for
+ * that, each as long as it may (its kube_wait). Nobody waits for another group.
  *
  * Groups and versions that the server never had are remembered up to a number; then those go that
  * were needed longest ago. Thread-safe.
@@ -26,9 +26,9 @@ void kube_discovery_free(struct kube_discovery *discovery);
 DEFINE_CLEANUP(struct kube_discovery *, kube_discovery_free)
 
 /*
- * *ret: the kind's record, which lives as long as the discovery. wait: for requests of this call and of
- * others. ERR_NOT_FOUND KindNotServed: the server answered, and has no such kind. Any other code: it
- * is not known.
+ * *ret: the kind's record, which lives as long as the discovery. wait: for requests of this call
+ * and of others. ERR_NOT_FOUND KindNotServed: the server answered, and has no such kind. Any other
+ * code: it is not known.
  */
 int kube_discovery_find(struct kube_discovery *discovery, const char *group_version,
                         const char *kind, const struct kube_wait *wait, const struct kube_kind **ret,
@@ -39,7 +39,8 @@ int kube_discovery_find_any(struct kube_discovery *discovery, const char *group_
                             const char *kind, const struct kube_wait *wait, const struct kube_kind **ret,
                             struct error *error);
 
-/* The same from what is known, without a request and without waiting for one; NULL: it is not known. */
+/* The same from what is known, without a request and without waiting for one; NULL: it is not
+ * known. */
 const struct kube_kind *kube_discovery_known(struct kube_discovery *discovery,
                                              const char *group_version, const char *kind);
 
