@@ -36,11 +36,11 @@ static bool damage(void *arg, const struct document_name *name, enum damage_part
 {
     static const char *const suffixes[] = {".head", ".open", ".secret", ".journal"};
     _cleanup_free_ char *path = NULL;
-    struct place place;
+    struct file_paths paths;
 
-    file_place_of(arg, name, &place);
-    path = folder_find(place.folder, "state.", suffixes[part]);
-    file_place_done(&place);
+    file_paths_init(arg, name, &paths);
+    path = folder_find(paths.folder, "state.", suffixes[part]);
+    file_paths_done(&paths);
     EXPECT(path, suffixes[part]);
     if (how == DAMAGE_MISSING)
         unlink(path);
@@ -54,12 +54,12 @@ static bool damage(void *arg, const struct document_name *name, enum damage_part
 static void break_lock(void *arg, const struct document_name *name)
 {
     _cleanup_free_ char *path = NULL;
-    struct place place;
+    struct file_paths paths;
 
-    file_place_of(arg, name, &place);
-    path = file_place_path(&place, NULL, "lock");
+    file_paths_init(arg, name, &paths);
+    path = file_path_of(&paths, NULL, "lock");
     unlink(path);
-    file_place_done(&place);
+    file_paths_done(&paths);
 }
 
 static void keeps_the_contract(void)

@@ -295,7 +295,6 @@ static void takes_only_the_object_asked_for(void)
         {"another kind", "GET", &one, OF("Secret", "n", "a-b", "u"), false},
         {"another name", "GET", &one, OF("ConfigMap", "n", "b", "u"), false},
         {"another namespace", "GET", &one, OF("ConfigMap", "m", "a-b", "u"), false},
-        {"no uid", "GET", &one, OF("ConfigMap", "n", "a-b", ""), false},
         {"another was made", "POST", &all, OF("ConfigMap", "n", "b", "u"), false},
         {"a Status of no deletion", "GET", &one, gone, false},
         {"a page", "GET", &one, "<html>", false},
@@ -319,6 +318,57 @@ static void takes_only_the_object_asked_for(void)
         EXPECT_STR(error.reason, rows[i].is_taken ? "" : "UnexpectedAnswer", rows[i].note);
         EXPECT_INT(answer != NULL, rows[i].is_taken, rows[i].note);
         EXPECT_INT(in_doubt, !rows[i].is_taken, "somebody answered that it was done");
+        harness_stop(&harness, true);
+    }
+}
+
+/* The server of an aggregated API may keep no UIDs: the answer is the same however often it is
+ * asked. */
+static void refuses_a_kind_without_uids(void)
+{
+    static const struct kube_kind kind = {"metrics.x.io/v1", "Gauge", "gauges", true};
+    static const struct kube_ref one = {&kind, "n", "a", NULL}, all = {&kind, "n", NULL, NULL};
+    static const struct {
+        const char *note, *method;
+        const struct kube_ref *ref;
+        const char *body;
+        int code;
+        const char *reason;
+    } rows[] = {
+        {"with one", "GET", &one, OF("Gauge", "n", "a", "u"), 0, ""},
+        {"an empty one", "GET", &one, OF("Gauge", "n", "a", ""), ERR_INVALID, "Unsupported"},
+        {"none", "GET", &one,
+         "{\"kind\":\"Gauge\",\"metadata\":{\"name\":\"a\",\"namespace\":\"n\"}}", ERR_INVALID,
+         "Unsupported"},
+        {"of its metadata", "GET", &one, OF("PartialObjectMetadata", "n", "a", ""), ERR_INVALID,
+         "Unsupported"},
+        {"of what was made", "POST", &all, OF("Gauge", "n", "a", ""), ERR_INVALID, "Unsupported"},
+        {"of what was deleted", "DELETE", &one, OF("Gauge", "n", "a", ""), ERR_INVALID,
+         "Unsupported"},
+        {"of another object", "GET", &one, OF("Gauge", "n", "b", ""), ERR_UNAVAILABLE,
+         "UnexpectedAnswer"},
+        {"of another kind", "GET", &one, OF("Meter", "n", "a", ""), ERR_UNAVAILABLE,
+         "UnexpectedAnswer"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct fake_step step = {.status = 200, .body = rows[i].body};
+        _cleanup_value_ const struct value *answer = NULL, *body = NULL;
+        struct kube_request request = {.method = rows[i].method, .ref = *rows[i].ref};
+        struct error error = {0};
+        struct harness harness;
+
+        body = value_pack("{s:{s:s}}", "metadata", "name", "a");
+        if (rows[i].ref == &all)
+            request.body = body;
+        harness_start(&harness, &step, 1, NULL);
+        EXPECT_INT(kube_do(harness.client, &request, &answer, &error), rows[i].code, rows[i].note);
+        EXPECT_STR(error.reason, rows[i].reason, rows[i].note);
+        if (rows[i].code == ERR_INVALID) {
+            EXPECT(strstr(error.message, "metrics.x.io/v1 Gauge") != NULL, error.message);
+            EXPECT(strstr(error.message, "metadata.uid") != NULL, error.message);
+        }
+        EXPECT(!answer == (rows[i].code != 0), rows[i].note);
         harness_stop(&harness, true);
     }
 }
@@ -709,10 +759,10 @@ static void what_was_sent_is_beyond_a_cancel(void)
 SUITE(kube_client, TEST(sends_what_it_is_told), TEST(tenants_do_not_hold_up_our_own),
       TEST(writes_bodies_for_those_that_read_them),
       TEST(refuses_a_user_that_breaks_out_of_its_header), TEST(repeats_what_may_be_repeated),
-      TEST(takes_only_the_object_asked_for), TEST(does_not_repeat_a_schema_error),
-      TEST(obeys_retry_after), TEST(keeps_its_deadline_over_all_retries),
-      TEST(ends_a_wait_when_cancelled), TEST(reads_a_token_file_again),
-      TEST(does_not_repeat_a_401_of_a_fixed_token), TEST(asks_the_guard_before_it_changes_anything),
-      TEST(asks_the_requests_own_permit), TEST(tells_whether_it_may_have_been_done),
-      TEST(what_was_sent_is_beyond_a_cancel), TEST(retries_refused_connections),
-      TEST(compares_the_name_that_was_asked_for))
+      TEST(takes_only_the_object_asked_for), TEST(refuses_a_kind_without_uids),
+      TEST(does_not_repeat_a_schema_error), TEST(obeys_retry_after),
+      TEST(keeps_its_deadline_over_all_retries), TEST(ends_a_wait_when_cancelled),
+      TEST(reads_a_token_file_again), TEST(does_not_repeat_a_401_of_a_fixed_token),
+      TEST(asks_the_guard_before_it_changes_anything), TEST(asks_the_requests_own_permit),
+      TEST(tells_whether_it_may_have_been_done), TEST(what_was_sent_is_beyond_a_cancel),
+      TEST(retries_refused_connections), TEST(compares_the_name_that_was_asked_for))
