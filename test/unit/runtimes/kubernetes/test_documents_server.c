@@ -1,5 +1,5 @@
-/* The documents in a real API server: that they keep the contract of stores, what they cost, and
- * what is left of them. */
+/* The documents in an API server: that they keep the contract of stores, what they cost, and what
+ * is left of them. Each test runs over a server in memory, and over a real one, if there is one. */
 #include <pthread.h>
 
 #include "engine/base/json.h"
@@ -42,17 +42,6 @@ static void open_file(struct scene *scene)
                0, "open");
 }
 
-static bool begin(struct scene *scene)
-{
-    *scene = (struct scene){.name = {DOCUMENT_STATE, {"team", "web"}, NULL}};
-    if (!live_start(&scene->live))
-        return false;
-    scene->store = attach(&scene->live);
-    kube_document_name(&scene->name, scene->head);
-    open_file(scene);
-    return true;
-}
-
 static void close_store(struct scene *scene)
 {
     scene->store->ops->close(scene->file);
@@ -71,11 +60,29 @@ static void start_again(struct scene *scene)
     document_done(&document);
 }
 
-static void end(struct scene *scene)
+static void run(void (*test)(struct scene *scene), bool (*start)(struct live *live))
 {
-    close_store(scene);
-    live_stop(&scene->live);
+    struct scene scene = {.name = {DOCUMENT_STATE, {"team", "web"}, NULL}};
+
+    if (!start(&scene.live))
+        return;
+    scene.store = attach(&scene.live);
+    kube_document_name(&scene.name, scene.head);
+    open_file(&scene);
+    test(&scene);
+    close_store(&scene);
+    live_stop(&scene.live);
 }
+
+#define ON_EACH_SERVER(test)             \
+    static void test##_in_memory(void)   \
+    {                                    \
+        run(test, live_start_in_memory); \
+    }                                    \
+    static void test##_live(void)        \
+    {                                    \
+        run(test, live_start);           \
+    }
 
 static void fill(struct buf *to, size_t length, unsigned seed)
 {
@@ -242,19 +249,14 @@ static bool damage(void *arg, const struct document_name *name, enum damage_part
     return true;
 }
 
-static void keeps_the_contract(void)
+static void keeps_the_contract(struct scene *scene)
 {
-    struct live live;
-
-    if (!live_start(&live))
-        return;
-    store_contract_check(&(struct store_fixture){&live, attach, damage, NULL});
-    live_stop(&live);
+    store_contract_check(&(struct store_fixture){&scene->live, attach, damage, NULL});
 }
 
 /* ---- What a head says, damaged ---- */
 
-static void says_what_is_damaged(void)
+static void says_what_is_damaged(struct scene *scene)
 {
     static const struct {
         const char *note, *merge; /* into the head */
@@ -271,32 +273,28 @@ static void says_what_is_damaged(void)
         {"no checksum of itself", "{\"data\":{\"headChecksum\":null}}"},
         {"a format to come", "{\"data\":{\"format\":\"3\"}}"},
     };
-    struct scene scene;
 
-    if (!begin(&scene))
-        return;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        _cleanup_free_ char *path = str_printf(MAPS "/%s", scene.head);
-        _cleanup_free_ char *expected = str_printf("%s/%s", scene.live.space, scene.head);
+        _cleanup_free_ char *path = str_printf(MAPS "/%s", scene->head);
+        _cleanup_free_ char *expected = str_printf("%s/%s", scene->live.space, scene->head);
 
-        EXPECT_INT(write_document(&scene, 100, 100, (unsigned)i), 0, scene.error.message);
-        EXPECT_INT(append(&scene, "entry"), 0, scene.error.message);
-        EXPECT_INT(read_code(&scene), 0, rows[i].note);
-        EXPECT_INT(live_do(&scene.live, "PATCH", path, rows[i].merge, NULL, NULL), 0, path);
-        EXPECT_INT(read_code(&scene), ERR_CORRUPT, rows[i].note);
-        EXPECT_STR(scene.error.reason, DOCUMENT_CORRUPT, rows[i].note);
-        EXPECT(strstr(scene.error.message, expected), scene.error.message);
-        EXPECT_INT(append(&scene, "entry"), ERR_CORRUPT, rows[i].note);
-        EXPECT_INT(scene.store->ops->remove(scene.file, &plain, &scene.error), 0,
+        EXPECT_INT(write_document(scene, 100, 100, (unsigned)i), 0, scene->error.message);
+        EXPECT_INT(append(scene, "entry"), 0, scene->error.message);
+        EXPECT_INT(read_code(scene), 0, rows[i].note);
+        EXPECT_INT(live_do(&scene->live, "PATCH", path, rows[i].merge, NULL, NULL), 0, path);
+        EXPECT_INT(read_code(scene), ERR_CORRUPT, rows[i].note);
+        EXPECT_STR(scene->error.reason, DOCUMENT_CORRUPT, rows[i].note);
+        EXPECT(strstr(scene->error.message, expected), scene->error.message);
+        EXPECT_INT(append(scene, "entry"), ERR_CORRUPT, rows[i].note);
+        EXPECT_INT(scene->store->ops->remove(scene->file, &plain, &scene->error), 0,
                    "what is damaged can be removed");
-        EXPECT_INT(count(&scene, MAPS) + count(&scene, SECRETS), 0, rows[i].note);
+        EXPECT_INT(count(scene, MAPS) + count(scene, SECRETS), 0, rows[i].note);
     }
-    end(&scene);
 }
 
 /* ---- What it takes, and what is left ---- */
 
-static void costs_as_few_requests_as_can_be(void)
+static void costs_as_few_requests_as_can_be(struct scene *scene)
 {
     static const struct {
         const char *note;
@@ -316,22 +314,18 @@ static void costs_as_few_requests_as_can_be(void)
         {"folded: closed, swapped, removed", 10, 0, 7, 3, 0},
         {"small", 10, 0, 8, 1, 0},
     };
-    struct scene scene;
 
-    if (!begin(&scene))
-        return;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct kube_client_stats before, after;
 
-        kube_client_stats(scene.live.harness.client, &before);
-        EXPECT_INT(rows[i].open ? write_document(&scene, rows[i].open, rows[i].secret, rows[i].seed)
-                                : append(&scene, "entry"),
+        kube_client_stats(scene->live.harness.client, &before);
+        EXPECT_INT(rows[i].open ? write_document(scene, rows[i].open, rows[i].secret, rows[i].seed)
+                                : append(scene, "entry"),
                    0, rows[i].note);
-        kube_client_stats(scene.live.harness.client, &after);
+        kube_client_stats(scene->live.harness.client, &after);
         EXPECT_INT(after.writes - before.writes, rows[i].writes, rows[i].note);
         EXPECT_INT(after.reads - before.reads, rows[i].reads, rows[i].note);
     }
-    end(&scene);
 }
 
 /* As far as a write gets that is killed before it swaps the head. */
@@ -350,7 +344,7 @@ static void begin_to_write(struct scene *scene)
         EXPECT_INT(kube_journal_close(&task, file, &scene->error), 0, scene->error.message);
 }
 
-static void collects_what_a_killed_write_left(void)
+static void collects_what_a_killed_write_left(struct scene *scene)
 {
     static const struct {
         const char *note;
@@ -364,86 +358,74 @@ static void collects_what_a_killed_write_left(void)
         {"large before", LARGE, 10, 0, 0, 1, 0},
         {"entries", 10, 10, 0, 3, 1, 0},
     };
-    struct scene scene;
 
-    if (!begin(&scene))
-        return;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         if (rows[i].before)
-            EXPECT_INT(write_document(&scene, rows[i].before, rows[i].secret, 1), 0,
-                       scene.error.message);
+            EXPECT_INT(write_document(scene, rows[i].before, rows[i].secret, 1), 0,
+                       scene->error.message);
         for (size_t k = 0; k < rows[i].entries; k++)
-            EXPECT_INT(append(&scene, "entry"), 0, scene.error.message);
-        begin_to_write(&scene);
-        start_again(&scene);
-        EXPECT_INT(read_code(&scene), rows[i].before ? 0 : ERR_NOT_FOUND, rows[i].note);
-        EXPECT_INT(write_document(&scene, rows[i].next, rows[i].secret, 2), 0, scene.error.message);
-        EXPECT_INT(count(&scene, MAPS), rows[i].maps, rows[i].note);
-        EXPECT_INT(count(&scene, SECRETS), rows[i].secrets, rows[i].note);
-        begin_to_write(&scene);
-        start_again(&scene);
-        EXPECT_INT(scene.store->ops->remove(scene.file, &plain, &scene.error), 0,
-                   scene.error.message);
-        EXPECT_INT(count(&scene, MAPS) + count(&scene, SECRETS), 0, rows[i].note);
+            EXPECT_INT(append(scene, "entry"), 0, scene->error.message);
+        begin_to_write(scene);
+        start_again(scene);
+        EXPECT_INT(read_code(scene), rows[i].before ? 0 : ERR_NOT_FOUND, rows[i].note);
+        EXPECT_INT(write_document(scene, rows[i].next, rows[i].secret, 2), 0, scene->error.message);
+        EXPECT_INT(count(scene, MAPS), rows[i].maps, rows[i].note);
+        EXPECT_INT(count(scene, SECRETS), rows[i].secrets, rows[i].note);
+        begin_to_write(scene);
+        start_again(scene);
+        EXPECT_INT(scene->store->ops->remove(scene->file, &plain, &scene->error), 0,
+                   scene->error.message);
+        EXPECT_INT(count(scene, MAPS) + count(scene, SECRETS), 0, rows[i].note);
     }
-    end(&scene);
 }
 
 /* ---- Writers that fell asleep ---- */
 
 /* One closed the entries and fell asleep. Another appends: the swap of the first must fail. */
-static void a_write_that_slept_conflicts_with_an_append(void)
+static void a_write_that_slept_conflicts_with_an_append(struct scene *scene)
 {
     _cleanup_(kube_head_done) struct head head = {0};
     struct document document = DOCUMENT_INIT;
-    struct scene scene;
     struct task task;
     struct store *other;
     struct store_file *file = NULL;
 
-    if (!begin(&scene))
-        return;
-    EXPECT_INT(write_document(&scene, 10, 0, 1), 0, scene.error.message);
-    EXPECT_INT(append(&scene, "a"), 0, scene.error.message);
-    other = attach(&scene.live);
-    other->ops->open(other, &scene.name, STORE_WRITE, &plain, &file, NULL);
+    EXPECT_INT(write_document(scene, 10, 0, 1), 0, scene->error.message);
+    EXPECT_INT(append(scene, "a"), 0, scene->error.message);
+    other = attach(&scene->live);
+    other->ops->open(other, &scene->name, STORE_WRITE, &plain, &file, NULL);
     EXPECT_INT(other->ops->read(file, &plain, &document, NULL), 0, "read");
 
-    task = task_of(&scene);
-    EXPECT_INT(kube_journal_close(&task, (struct document_file *)scene.file, &scene.error), 0,
-               scene.error.message);
+    task = task_of(scene);
+    EXPECT_INT(kube_journal_close(&task, (struct document_file *)scene->file, &scene->error), 0,
+               scene->error.message);
     EXPECT_INT(other->ops->append(file, &plain, "b", 1, NULL), ERR_CONFLICT, "it is closed");
     EXPECT_INT(other->ops->read(file, &plain, &document, NULL), 0, "read");
-    EXPECT_INT(other->ops->append(file, &plain, "b", 1, &scene.error), 0, scene.error.message);
+    EXPECT_INT(other->ops->append(file, &plain, "b", 1, &scene->error), 0, scene->error.message);
 
-    EXPECT_INT(write_document(&scene, 20, 0, 2), ERR_CONFLICT, "it would lose an entry");
+    EXPECT_INT(write_document(scene, 20, 0, 2), ERR_CONFLICT, "it would lose an entry");
     EXPECT_INT(other->ops->read(file, &plain, &document, NULL), 0, "read");
     EXPECT_INT(document.n_entries, 2, "both entries");
     document_done(&document);
     other->ops->close(file);
     other->ops->free(other);
-    end(&scene);
 }
 
 /* A removal by name that comes late hits nothing that is in use: no name is used twice. */
-static void a_late_removal_takes_nothing_of_those_who_follow(void)
+static void a_late_removal_takes_nothing_of_those_who_follow(struct scene *scene)
 {
     _cleanup_(kube_garbage_done) struct garbage garbage = {0};
-    struct scene scene;
     struct task task;
 
-    if (!begin(&scene))
-        return;
-    EXPECT_INT(write_document(&scene, LARGE, LARGE, 1), 0, scene.error.message);
-    task = task_of(&scene);
-    EXPECT_INT(kube_garbage_find(&task, (struct document_file *)scene.file, NULL, &garbage, NULL),
+    EXPECT_INT(write_document(scene, LARGE, LARGE, 1), 0, scene->error.message);
+    task = task_of(scene);
+    EXPECT_INT(kube_garbage_find(&task, (struct document_file *)scene->file, NULL, &garbage, NULL),
                0, "list");
     EXPECT_INT(garbage.count[PART_OPEN] + garbage.count[PART_SECRET], 6, "chunks");
-    EXPECT_INT(write_document(&scene, LARGE, LARGE, 2), 0, scene.error.message);
-    EXPECT_INT(write_document(&scene, LARGE, LARGE, 1), 0, "the same bytes as at first");
+    EXPECT_INT(write_document(scene, LARGE, LARGE, 2), 0, scene->error.message);
+    EXPECT_INT(write_document(scene, LARGE, LARGE, 1), 0, "the same bytes as at first");
     EXPECT_INT(kube_garbage_remove(&task, &garbage, NULL), 0, "the late removal");
-    EXPECT_INT(read_code(&scene), 0, scene.error.message);
-    end(&scene);
+    EXPECT_INT(read_code(scene), 0, scene->error.message);
 }
 
 /* ---- Many at once ---- */
@@ -482,15 +464,12 @@ static void *work(void *arg)
     return NULL;
 }
 
-static void many_are_written_at_once(void)
+static void many_are_written_at_once(struct scene *scene)
 {
     struct worker workers[N_THREADS];
-    struct scene scene;
 
-    if (!begin(&scene))
-        return;
     for (size_t i = 0; i < N_THREADS; i++) {
-        workers[i] = (struct worker){.store = scene.store};
+        workers[i] = (struct worker){.store = scene->store};
         snprintf(workers[i].spec_name, sizeof(workers[i].spec_name), "thread-%zu", i);
         pthread_create(&workers[i].thread, NULL, work, &workers[i]);
     }
@@ -498,11 +477,26 @@ static void many_are_written_at_once(void)
         pthread_join(workers[i].thread, NULL);
         EXPECT_INT(workers[i].failed, 0, workers[i].spec_name);
     }
-    EXPECT_INT(count(&scene, MAPS) + count(&scene, SECRETS), 0, "all removed");
-    end(&scene);
+    EXPECT_INT(count(scene, MAPS) + count(scene, SECRETS), 0, "all removed");
 }
 
-SUITE(live_documents, TEST(keeps_the_contract), TEST(says_what_is_damaged),
-      TEST(costs_as_few_requests_as_can_be), TEST(collects_what_a_killed_write_left),
-      TEST(a_write_that_slept_conflicts_with_an_append),
-      TEST(a_late_removal_takes_nothing_of_those_who_follow), TEST(many_are_written_at_once))
+ON_EACH_SERVER(keeps_the_contract)
+ON_EACH_SERVER(says_what_is_damaged)
+ON_EACH_SERVER(costs_as_few_requests_as_can_be)
+ON_EACH_SERVER(collects_what_a_killed_write_left)
+ON_EACH_SERVER(a_write_that_slept_conflicts_with_an_append)
+ON_EACH_SERVER(a_late_removal_takes_nothing_of_those_who_follow)
+ON_EACH_SERVER(many_are_written_at_once)
+
+SUITE(kube_documents_in_memory, TEST(keeps_the_contract_in_memory),
+      TEST(says_what_is_damaged_in_memory), TEST(costs_as_few_requests_as_can_be_in_memory),
+      TEST(collects_what_a_killed_write_left_in_memory),
+      TEST(a_write_that_slept_conflicts_with_an_append_in_memory),
+      TEST(a_late_removal_takes_nothing_of_those_who_follow_in_memory),
+      TEST(many_are_written_at_once_in_memory))
+
+SUITE(live_documents, TEST(keeps_the_contract_live), TEST(says_what_is_damaged_live),
+      TEST(costs_as_few_requests_as_can_be_live), TEST(collects_what_a_killed_write_left_live),
+      TEST(a_write_that_slept_conflicts_with_an_append_live),
+      TEST(a_late_removal_takes_nothing_of_those_who_follow_live),
+      TEST(many_are_written_at_once_live))
