@@ -63,6 +63,22 @@ static void versions_decide(struct history_scene *scene)
     history_scene_expect_kept(scene, 1, PHASE_APPLYING, "the last");
 }
 
+/* The status is as it was once; a version of then is stale all the same. */
+static void a_version_does_not_come_back(struct history_scene *scene)
+{
+    _cleanup_free_ char *version = history_scene_create(scene, 1), *stale = NULL;
+
+    history_scene_update(scene, 1, PHASE_GENERATING, &version);
+    stale = str_new(version);
+    history_scene_update(scene, 1, PHASE_APPLYING, &version);
+    history_scene_update(scene, 1, PHASE_GENERATING, &version);
+    expect_true_of(scene, !str_equal(version, stale), "another version");
+    expect_code(scene,
+                history_scene_try_update(scene, scene->other, 1, PHASE_APPLYING, &plain, &stale),
+                ERR_CONFLICT, "stale");
+    history_scene_expect_kept(scene, 1, PHASE_GENERATING, "the last");
+}
+
 static void an_end_is_final(struct history_scene *scene)
 {
     static const enum release_phase ends[] = {PHASE_SUCCEEDED, PHASE_FAILED, PHASE_CANCELLED};
@@ -158,6 +174,7 @@ const struct history_scenario history_contract_records[] = {
     {"taken-once", a_revision_is_taken_once},
     {"updates", updates},
     {"versions", versions_decide},
+    {"versions-again", a_version_does_not_come_back},
     {"ends", an_end_is_final},
     {"large", large_ones},
     {"removes", removes},
