@@ -145,6 +145,41 @@ static void a_short_outage_is_waited_for(void)
     tear_down();
 }
 
+/* After our write, and before we look, another puts a secret part of its own in the place of ours.
+ */
+static enum store_fault replace_secret(void *arg, const struct faulty_event *event)
+{
+    struct store *other = memory_store_new(stage.medium);
+    const struct store_call call = {0};
+    struct document document = DOCUMENT_INIT;
+    struct store_file *file = NULL;
+
+    (void)arg;
+    if (event->call == FAULTY_READ && !event->is_done) {
+        other->ops->open(other, event->name, STORE_WRITE, &call, &file, NULL);
+        EXPECT_INT(other->ops->read(file, &call, &document, NULL), 0, "read");
+        buf_add_char(&document.secret, 'x');
+        EXPECT_INT(other->ops->write(file, &call, &document, NULL), 0, "replaced");
+        other->ops->close(file);
+    }
+    document_done(&document);
+    other->ops->free(other);
+    return event->call == FAULTY_WRITE ? FAULT_AFTER : FAULT_NONE;
+}
+
+static void anothers_secret_part_is_no_save_of_ours(void)
+{
+    struct error error = {0};
+
+    set_up(NULL);
+    EXPECT_INT(begin_put(ledger, full_record("f"), NULL), 0, "with secrets");
+    store_faults_watch(stage.faults, replace_secret, NULL);
+    EXPECT_INT(land_put(ledger, record_of("a", 1), LEDGER_NOW, &error), ERR_CONFLICT,
+               error.message);
+    EXPECT_STR(error.reason, "StateConflict", error.message);
+    tear_down();
+}
+
 /* What a begin wrote that was said to have failed does not stay. */
 static void a_begin_in_doubt_leaves_no_trace(void)
 {
@@ -305,7 +340,7 @@ static void many_share_a_write(void)
 }
 
 SUITE(ledger_save, TEST(one_lost_answer_fails_nothing), TEST(an_outage_loses_nothing),
-      TEST(a_short_outage_is_waited_for), TEST(a_begin_in_doubt_leaves_no_trace),
-      TEST(what_is_not_stored_outlives_the_operation), TEST(a_large_state_is_appended_to),
-      TEST(small_ones_and_other_stores_are_written_whole), TEST(a_full_journal_is_folded),
-      TEST(many_share_a_write))
+      TEST(a_short_outage_is_waited_for), TEST(anothers_secret_part_is_no_save_of_ours),
+      TEST(a_begin_in_doubt_leaves_no_trace), TEST(what_is_not_stored_outlives_the_operation),
+      TEST(a_large_state_is_appended_to), TEST(small_ones_and_other_stores_are_written_whole),
+      TEST(a_full_journal_is_folded), TEST(many_share_a_write))

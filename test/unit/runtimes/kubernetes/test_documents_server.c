@@ -292,6 +292,32 @@ static void says_what_is_damaged(struct scene *scene)
     }
 }
 
+/* A head that was copied is of the Spec that it was copied from: it is not taken for another's. */
+static void a_copy_is_of_another_document(struct scene *scene)
+{
+    static const char *const at[] = {"metadata", "name"};
+    static const char *const version[] = {"metadata", "resourceVersion"};
+    const struct document_name copy = {DOCUMENT_STATE, {"team", "copy"}, NULL};
+    _cleanup_free_ char *path = str_printf(MAPS "/%s", scene->head), *text = NULL;
+    _cleanup_value_ const struct value *object = NULL, *bare = NULL, *named = NULL, *name = NULL;
+    struct document document = DOCUMENT_INIT;
+    struct store_file *file = NULL;
+    char head[KUBE_DOCUMENT_NAME_SIZE];
+
+    EXPECT_INT(write_document(scene, 10, 0, 1), 0, scene->error.message);
+    EXPECT_INT(live_do(&scene->live, "GET", path, NULL, &object, NULL), 0, path);
+    kube_document_name(&copy, head);
+    name = value_pack("s", head);
+    bare = value_without_path(object, version, 2);
+    named = value_with_path(bare, at, 2, name);
+    text = json_to_str(named);
+    EXPECT_INT(live_do(&scene->live, "POST", MAPS, text, NULL, NULL), 0, head);
+    scene->store->ops->open(scene->store, &copy, STORE_READ, &plain, &file, NULL);
+    EXPECT_INT(scene->store->ops->read(file, &plain, &document, &scene->error), ERR_CORRUPT, head);
+    scene->store->ops->close(file);
+    document_done(&document);
+}
+
 /* ---- What it takes, and what is left ---- */
 
 static void costs_as_few_requests_as_can_be(struct scene *scene)
@@ -482,6 +508,7 @@ static void many_are_written_at_once(struct scene *scene)
 
 ON_EACH_SERVER(keeps_the_contract)
 ON_EACH_SERVER(says_what_is_damaged)
+ON_EACH_SERVER(a_copy_is_of_another_document)
 ON_EACH_SERVER(costs_as_few_requests_as_can_be)
 ON_EACH_SERVER(collects_what_a_killed_write_left)
 ON_EACH_SERVER(a_write_that_slept_conflicts_with_an_append)
@@ -489,14 +516,16 @@ ON_EACH_SERVER(a_late_removal_takes_nothing_of_those_who_follow)
 ON_EACH_SERVER(many_are_written_at_once)
 
 SUITE(kube_documents_in_memory, TEST(keeps_the_contract_in_memory),
-      TEST(says_what_is_damaged_in_memory), TEST(costs_as_few_requests_as_can_be_in_memory),
+      TEST(says_what_is_damaged_in_memory), TEST(a_copy_is_of_another_document_in_memory),
+      TEST(costs_as_few_requests_as_can_be_in_memory),
       TEST(collects_what_a_killed_write_left_in_memory),
       TEST(a_write_that_slept_conflicts_with_an_append_in_memory),
       TEST(a_late_removal_takes_nothing_of_those_who_follow_in_memory),
       TEST(many_are_written_at_once_in_memory))
 
 SUITE(live_documents, TEST(keeps_the_contract_live), TEST(says_what_is_damaged_live),
-      TEST(costs_as_few_requests_as_can_be_live), TEST(collects_what_a_killed_write_left_live),
+      TEST(a_copy_is_of_another_document_live), TEST(costs_as_few_requests_as_can_be_live),
+      TEST(collects_what_a_killed_write_left_live),
       TEST(a_write_that_slept_conflicts_with_an_append_live),
       TEST(a_late_removal_takes_nothing_of_those_who_follow_live),
       TEST(many_are_written_at_once_live))

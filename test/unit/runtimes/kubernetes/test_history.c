@@ -344,6 +344,105 @@ static void tries_again_what_did_not_happen(void)
     }
 }
 
+/* Our own create gets no answer, and the record that is there is another's. */
+static void takes_no_record_of_another_for_its_own(void)
+{
+    static const struct {
+        const char *note;
+        int64_t generation;
+        enum release_operation operation;
+        const char *phase;
+        int code;
+    } rows[] = {
+        {"as ours", 4, RELEASE_DESTROY, NULL, 0},
+        {"of another generation", 5, RELEASE_DESTROY, NULL, ERR_EXISTS},
+        {"of another operation", 4, RELEASE_APPLY, NULL, ERR_EXISTS},
+        {"that is under way", 4, RELEASE_DESTROY, "applying", ERR_EXISTS},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct release_head head = {web, 1, rows[i].generation, rows[i].operation,
+                                          PHASE_NONE};
+        _cleanup_free_ char *theirs = NULL, *ours = NULL;
+        struct scene scene;
+
+        begin(&scene);
+        EXPECT_INT(scene.history->ops->create(scene.history, &head, &plain, &theirs, NULL), 0,
+                   "theirs");
+        if (rows[i].phase)
+            EXPECT_INT(update(&scene, 1, rows[i].phase, &theirs), 0, scene.error.message);
+        api_server_rule(scene.server,
+                        &(struct api_rule){.verb = "create", .times = 1, .fault = API_DROP});
+        EXPECT_INT(create(&scene, 1, &ours), rows[i].code, rows[i].note);
+        end(&scene);
+    }
+}
+
+/* The record was removed and made again; its status is what ours would be. */
+static void an_update_of_another_record_is_not_ours(void)
+{
+    _cleanup_free_ char *version = NULL, *theirs = NULL;
+    struct scene scene;
+
+    begin(&scene);
+    EXPECT_INT(create(&scene, 1, &version), 0, scene.error.message);
+    EXPECT_INT(scene.history->ops->remove(scene.history, &web, 1, &plain, NULL), 0, "remove");
+    EXPECT_INT(create(&scene, 1, &theirs), 0, scene.error.message);
+    EXPECT_INT(update(&scene, 1, "applying", &theirs), 0, scene.error.message);
+    api_server_rule(scene.server,
+                    &(struct api_rule){.verb = "update", .times = 1, .fault = API_DROP});
+    EXPECT_INT(update(&scene, 1, "applying", &version), ERR_CONFLICT, scene.error.message);
+    end(&scene);
+}
+
+static void fire(void *arg, unsigned n)
+{
+    (void)n;
+    cancel_fire(arg, "Superseded");
+}
+
+/* A cancel ends a change only before it is sent: the look afterwards is made all the same. */
+static void a_cancel_does_not_stop_the_look(void)
+{
+    _cleanup_(cancel_free_p) struct cancel *cancel = cancel_new(NULL);
+    const struct store_call call = {.cancel = cancel};
+    const struct release_head head = {web, 1, 4, RELEASE_APPLY, PHASE_NONE};
+    _cleanup_free_ char *version = NULL;
+    struct scene scene;
+
+    begin(&scene);
+    api_server_rule(scene.server,
+                    &(struct api_rule){.verb = "create", .times = 1, .fault = API_DROP_AFTER});
+    api_server_on_write(scene.server, fire, cancel);
+    EXPECT_INT(scene.history->ops->create(scene.history, &head, &call, &version, &scene.error), 0,
+               scene.error.message);
+    api_server_on_write(scene.server, NULL, NULL);
+    EXPECT(cancel_fired(cancel), "it was cancelled meanwhile");
+    EXPECT_INT(update(&scene, 1, "applying", &version), 0, "and it goes on");
+    end(&scene);
+}
+
+/* A list of pages may have an item twice, where it was changed between two of them. */
+static void lists_a_record_once(void)
+{
+    static const char item[] = RELEASE("web-2", GENERATED, REVISION("2"), "web");
+    _cleanup_free_ char *body =
+        str_printf("{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\","
+                   "\"metadata\":{\"resourceVersion\":\"7\"},\"items\":[%s,%s]}",
+                   item, item);
+    unsigned listed = 0;
+    struct scene scene;
+
+    begin(&scene);
+    api_server_rule(scene.server,
+                    &(struct api_rule){.verb = "list", .fault = API_BODY, .body = body});
+    EXPECT_INT(
+        scene.history->ops->list(scene.history, &web, expect_second, &listed, &plain, &scene.error),
+        0, scene.error.message);
+    EXPECT_INT(listed, 1, "once");
+    end(&scene);
+}
+
 /* A person labels a record meanwhile: it is a conflict, and after a look it goes on. What people
  * approve raises its own generation. */
 static void people_may_change_its_metadata_and_approve_it(void)
@@ -368,5 +467,7 @@ static void people_may_change_its_metadata_and_approve_it(void)
 SUITE(history, TEST(keeps_the_contract), TEST(makes_objects_that_people_can_read),
       TEST(loads_the_newest_in_two_requests), TEST(leaves_alone_what_is_no_record),
       TEST(writes_no_status_of_a_persons_release), TEST(counts_no_revision_that_is_none),
-      TEST(tries_again_what_did_not_happen), TEST(people_may_change_its_metadata_and_approve_it))
+      TEST(tries_again_what_did_not_happen), TEST(takes_no_record_of_another_for_its_own),
+      TEST(an_update_of_another_record_is_not_ours), TEST(a_cancel_does_not_stop_the_look),
+      TEST(lists_a_record_once), TEST(people_may_change_its_metadata_and_approve_it))
 SUITE(live_history, TEST(keeps_the_contract_live))
