@@ -79,6 +79,15 @@ static void a_version_does_not_come_back(struct history_scene *scene)
     history_scene_expect_kept(scene, 1, PHASE_GENERATING, "the last");
 }
 
+static void expect_ended(struct history_scene *scene, int64_t revision, enum release_phase phase,
+                         char **version, const char *what)
+{
+    int r = history_scene_try_update(scene, scene->other, revision, phase, &plain, version);
+
+    expect_true_of(scene, str_equal(scene->error.reason, "ReleaseEnded"), what);
+    expect_code(scene, r, ERR_CONFLICT, what);
+}
+
 static void an_end_is_final(struct history_scene *scene)
 {
     static const enum release_phase ends[] = {PHASE_SUCCEEDED, PHASE_FAILED, PHASE_CANCELLED};
@@ -94,20 +103,9 @@ static void an_end_is_final(struct history_scene *scene)
         expect_ok(scene, history_scene_load(scene, scene->other, revision, &record, &loaded),
                   "load");
         for (size_t to = PHASE_GENERATING; to <= PHASE_CANCELLED; to++) {
-            enum release_phase phase = (enum release_phase)to;
-
-            expect_code(
-                scene,
-                history_scene_try_update(scene, scene->history, revision, phase, &plain, &version),
-                ERR_CONFLICT, "by the version of update");
-            expect_code(
-                scene,
-                history_scene_try_update(scene, scene->other, revision, phase, &plain, &loaded),
-                ERR_CONFLICT, "by the version of load");
-            expect_code(
-                scene,
-                history_scene_try_update(scene, scene->other, revision, phase, &plain, &stale),
-                ERR_CONFLICT, "stale");
+            expect_ended(scene, revision, (enum release_phase)to, &version, "of update");
+            expect_ended(scene, revision, (enum release_phase)to, &loaded, "of load");
+            expect_ended(scene, revision, (enum release_phase)to, &stale, "stale");
         }
         expect_code(scene, history_scene_try_create(scene, revision, &plain, &none), ERR_EXISTS,
                     "create");

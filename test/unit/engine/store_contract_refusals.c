@@ -55,6 +55,7 @@ static void appends_conflict(struct store_scene *scene)
     expect_ok(scene, store_scene_append(scene, second, "b"), "it has seen it now");
     expect_code(scene, store_scene_append(scene, first, "x"), ERR_CONFLICT, "stale");
     expect_code(scene, store_scene_write(scene, first, "2", ""), ERR_CONFLICT, "stale");
+    expect_code(scene, store_scene_remove(scene, first), ERR_CONFLICT, "stale");
     store_scene_expect_read(scene, first, "1", "", (const char *[]){"a", "b", NULL}, "in order");
     expect_ok(scene, store_scene_write(scene, first, "2", ""), "folded");
     expect_code(scene, store_scene_append(scene, second, "x"), ERR_CONFLICT, "to what was folded");

@@ -2,6 +2,8 @@
  * a real one; what it makes, and what it takes for no record. */
 #include "runtimes/kubernetes/history.h"
 
+#include <pthread.h>
+
 #include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/base/yaml.h"
@@ -395,6 +397,36 @@ static void an_update_of_another_record_is_not_ours(void)
     end(&scene);
 }
 
+static void *remove_first(void *arg)
+{
+    struct scene *scene = arg;
+
+    EXPECT_INT(scene->history->ops->remove(scene->history, &web, 1, &plain, &scene->error),
+               ERR_CONFLICT, "it is another one");
+    return NULL;
+}
+
+/* The deletion is on its way while the record is removed and made again. */
+static void a_late_removal_takes_no_other_record(void)
+{
+    _cleanup_free_ char *version = NULL, *again = NULL;
+    struct scene scene;
+    pthread_t thread;
+    unsigned held;
+
+    begin(&scene);
+    EXPECT_INT(create(&scene, 1, &version), 0, scene.error.message);
+    held = api_server_rule(scene.server, &(struct api_rule){.verb = "delete", .fault = API_HOLD});
+    CU_ASSERT_FATAL(pthread_create(&thread, NULL, remove_first, &scene) == 0);
+    EXPECT(api_server_wait_hits(scene.server, held, 1), "sent");
+    api_server_delete(scene.server, RELEASES "/web-1");
+    EXPECT_INT(create(&scene, 1, &again), 0, "made again");
+    api_server_release(scene.server, held);
+    pthread_join(thread, NULL);
+    EXPECT_INT(update(&scene, 1, "applying", &again), 0, "it is still there");
+    end(&scene);
+}
+
 static void fire(void *arg, unsigned n)
 {
     (void)n;
@@ -468,6 +500,7 @@ SUITE(history, TEST(keeps_the_contract), TEST(makes_objects_that_people_can_read
       TEST(loads_the_newest_in_two_requests), TEST(leaves_alone_what_is_no_record),
       TEST(writes_no_status_of_a_persons_release), TEST(counts_no_revision_that_is_none),
       TEST(tries_again_what_did_not_happen), TEST(takes_no_record_of_another_for_its_own),
-      TEST(an_update_of_another_record_is_not_ours), TEST(a_cancel_does_not_stop_the_look),
-      TEST(lists_a_record_once), TEST(people_may_change_its_metadata_and_approve_it))
+      TEST(an_update_of_another_record_is_not_ours), TEST(a_late_removal_takes_no_other_record),
+      TEST(a_cancel_does_not_stop_the_look), TEST(lists_a_record_once),
+      TEST(people_may_change_its_metadata_and_approve_it))
 SUITE(live_history, TEST(keeps_the_contract_live))
