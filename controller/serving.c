@@ -70,8 +70,9 @@ struct serving *serving_new(const struct serving_config *config, struct error *e
 
     serving->config = config;
     pthread_mutex_init(&serving->lock, NULL);
-    serving->leading = metrics_gauge(config->metrics, "leader_election_master_status",
-                                     "1: this process reconciles. 0: it waits.", "name", NULL);
+    serving->leading =
+        metrics_gauge(config->metrics, "leader_election_master_status",
+                      "1 if this process reconciles, 0 if it is on standby.", "name", NULL);
     metrics_on_scrape(config->metrics, set_gauges, serving);
     serving->server = server_new(&server, error);
     if (!serving->server)

@@ -30,7 +30,8 @@ void outage_done(struct outage *outage);
 bool outage_goes_on(struct outage *outage, const struct error *error, int64_t now);
 void outage_ends(struct outage *outage);
 
-/* ms since the first failure of the one that there is; 0: there is none, or nothing is known yet. */
+/* ms since the first failure of the one that there is; 0: there is none, or nothing is known yet.
+ * */
 int64_t outage_lasts(struct outage *outage, int64_t now);
 
 /* Whether there is one, and which: "AccessDenied: …"; to may be NULL. */
