@@ -450,7 +450,9 @@ static void a_cancel_does_not_stop_the_look(void)
                scene.error.message);
     api_server_on_write(scene.server, NULL, NULL);
     EXPECT(cancel_fired(cancel), "it was cancelled meanwhile");
-    EXPECT_INT(update(&scene, 1, "applying", &version), 0, "and it goes on");
+    EXPECT(version, "a version");
+    if (version)
+        EXPECT_INT(update(&scene, 1, "applying", &version), 0, "and it goes on");
     end(&scene);
 }
 
