@@ -219,7 +219,7 @@ static void keeps_a_segment_that_may_be_named(void)
     EXPECT_INT(put(&scene, "1", "", &plain), 0, scene.error.message);
     api_server_rule(scene.server, &(struct api_rule){.verb = "patch", .fault = API_DROP_AFTER});
     reads = api_server_rule(scene.server,
-                           &(struct api_rule){.verb = "get", .fault = API_ANSWER, .status = 503});
+                            &(struct api_rule){.verb = "get", .fault = API_ANSWER, .status = 503});
     EXPECT_INT(append(&scene, "a", &call), ERR_UNAVAILABLE, "nobody knows");
     api_server_release(scene.server, reads);
     expect_stored(&scene, "1||a", "it happened");
