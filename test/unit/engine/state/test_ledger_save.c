@@ -198,6 +198,47 @@ static void a_begin_in_doubt_leaves_no_trace(void)
     }
 }
 
+static atomic_bool has_landed;
+
+static void *land_five(void *arg)
+{
+    (void)arg;
+    land_put(ledger, record_of("a", 5), LEDGER_NOW, NULL);
+    return NULL;
+}
+
+/* The first save fails after an outcome of the same record has landed. arg: the thread. */
+static enum store_fault land_meanwhile(void *arg, const struct faulty_event *event)
+{
+    if (event->call == FAULTY_READ || event->is_done || !atomic_load(&is_down))
+        return FAULT_NONE;
+    if (!atomic_exchange(&has_landed, true)) {
+        CU_ASSERT_FATAL(pthread_create(arg, NULL, land_five, NULL) == 0);
+        while (number_of(ledger, "a") != 5)
+            usleep(1000);
+    }
+    return FAULT_BEFORE;
+}
+
+/* A begin that fails is undone; what landed since is not. */
+static void a_begin_that_fails_undoes_no_outcome(void)
+{
+    pthread_t thread;
+
+    set_up(NULL);
+    begin_put(ledger, record_of("b", 1), NULL);
+    atomic_store(&has_landed, false);
+    atomic_store(&is_down, true);
+    store_faults_watch(stage.faults, land_meanwhile, &thread);
+    EXPECT_INT(begin_put(ledger, mark_of("a", "call-1"), NULL), ERR_UNAVAILABLE, "it failed");
+    atomic_store(&is_down, false);
+    pthread_join(thread, NULL);
+    EXPECT_INT(number_of(ledger, "a"), 5, "as it landed");
+    EXPECT_INT(ledger_flush(ledger, NULL), 0, "stored");
+    EXPECT_INT(stored_number(&stage, "a"), 5, "as it landed");
+    tear_down();
+}
+
 /* ---- Without references ---- */
 
 static void what_is_not_stored_outlives_the_operation(void)
@@ -341,6 +382,7 @@ static void many_share_a_write(void)
 
 SUITE(ledger_save, TEST(one_lost_answer_fails_nothing), TEST(an_outage_loses_nothing),
       TEST(a_short_outage_is_waited_for), TEST(anothers_secret_part_is_no_save_of_ours),
-      TEST(a_begin_in_doubt_leaves_no_trace), TEST(what_is_not_stored_outlives_the_operation),
-      TEST(a_large_state_is_appended_to), TEST(small_ones_and_other_stores_are_written_whole),
-      TEST(a_full_journal_is_folded), TEST(many_share_a_write))
+      TEST(a_begin_in_doubt_leaves_no_trace), TEST(a_begin_that_fails_undoes_no_outcome),
+      TEST(what_is_not_stored_outlives_the_operation), TEST(a_large_state_is_appended_to),
+      TEST(small_ones_and_other_stores_are_written_whole), TEST(a_full_journal_is_folded),
+      TEST(many_share_a_write))
