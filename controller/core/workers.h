@@ -8,19 +8,27 @@
 #ifndef CONTROLLER_CORE_WORKERS_H
 #define CONTROLLER_CORE_WORKERS_H
 
+#include <stdbool.h>
+
 #include "controller/core/workqueue.h"
 #include "engine/base/cancel.h"
+
+#define RETRY_AFTER 1000 /* ms */
 
 struct reconcile_result {
     enum {
         RECONCILE_DONE,  /* not again until something changes; failures are forgotten */
-        RECONCILE_RETRY, /* counts as a failure: again, after a delay that grows */
+        RECONCILE_RETRY, /* counts as a failure: again, after a delay that grows from `after` */
         RECONCILE_AFTER, /* again after `after`; failures are forgotten */
         /* An operation is under way: again after `after`, or when the operation adds the key. It is
          * no failure, and earlier failures are not forgotten. */
         RECONCILE_WAITING,
     } kind;
-    int64_t after; /* ms. RECONCILE_WAITING, 0: not before the operation adds the key */
+    /* ms. 0: RECONCILE_WAITING waits until the operation adds the key; RECONCILE_RETRY begins with
+     * RETRY_AFTER. */
+    int64_t after;
+    bool is_new_failure; /* RECONCILE_RETRY: the earlier failures were others, and are forgotten */
+    enum workqueue_priority priority; /* RECONCILE_AFTER */
 };
 
 struct workers_config {

@@ -4,14 +4,19 @@
  * A key is delayed (until some time), ready, or out (from workqueue_get() to workqueue_done()). A
  * key that is added while it is out becomes ready when it is done. If several times are asked for,
  * the earliest counts: a delay of a ready key is ignored, and a key that becomes ready loses its
- * delay. Nothing is lost by that: each reconcile says when it wants to see the key again.
+ * delay. Of several priorities, the highest counts. Nothing is lost by that: each reconcile says
+ * when it wants to see the key again.
  *
- * Keys come out in the order in which they became ready, but keys of work that has begun
- * (workqueue_add_first) before all others. Otherwise, of a thousand new keys all would begin before
- * the first one is done.
+ * A key is "namespace/name". Keys come out in this order:
+ *   1. by priority,
+ *   2. within a priority: namespaces take turns (round robin), so a thousand keys of one namespace
+ *      do not delay those of another,
+ *   3. within a namespace: in the order in which they became ready.
+ * Every eighth turn goes to the key that has been ready for the longest time, so no priority
+ * starves.
  *
  * Failures are counted by key, until workqueue_forget(). The delay of a retry doubles with each
- * failure, from 1 s to at most 5 min; of this, a random part between half and all is used.
+ * failure, up to 5 min; of this, a random part between half and all is used.
  *
  * Thread-safe.
  */
@@ -23,8 +28,17 @@
 
 #include "engine/base/clock.h"
 
-#define WORKQUEUE_RETRY_BASE    1000   /* ms */
 #define WORKQUEUE_RETRY_MAXIMUM 300000 /* ms */
+
+/* Higher ones first. Begun work goes first: else a thousand new keys would all be begun before the
+ * first of them is done. */
+enum workqueue_priority {
+    WORKQUEUE_RESYNC, /* a regular check; also what was there when the process started */
+    WORKQUEUE_RETRY,  /* after a failure */
+    WORKQUEUE_CHANGE, /* a new object, generation or deletion */
+    WORKQUEUE_BEGUN,  /* an operation goes on */
+    WORKQUEUE_PRIORITIES
+};
 
 struct workqueue;
 
@@ -32,10 +46,12 @@ struct workqueue *workqueue_new(const struct clock_source *clock);
 void workqueue_free(struct workqueue *queue); /* only when no thread uses it any more */
 
 /* Keys are copied. After workqueue_shut_down() these do nothing. */
-void workqueue_add(struct workqueue *queue, const char *key);
-void workqueue_add_after(struct workqueue *queue, const char *key, int64_t delay_ms);
-void workqueue_add_first(struct workqueue *queue, const char *key);
-void workqueue_add_rate_limited(struct workqueue *queue, const char *key);
+void workqueue_add(struct workqueue *queue, const char *key, enum workqueue_priority priority);
+void workqueue_add_after(struct workqueue *queue, const char *key, int64_t delay_ms,
+                         enum workqueue_priority priority);
+/* After the delay of its failures, of which this is one; WORKQUEUE_RETRY. first: ms, the delay of
+ * the first failure, and the smallest of all. */
+void workqueue_add_rate_limited(struct workqueue *queue, const char *key, int64_t first);
 void workqueue_forget(struct workqueue *queue, const char *key); /* forgets its failures alone */
 
 /* Blocks until a key is ready. The caller calls workqueue_done() with it, and frees it. NULL: the
@@ -43,15 +59,17 @@ void workqueue_forget(struct workqueue *queue, const char *key); /* forgets its 
 char *workqueue_get(struct workqueue *queue);
 void workqueue_done(struct workqueue *queue, const char *key);
 
-/* All threads in workqueue_get() return NULL at once, even if keys are ready. */
+/* All blocked gets return NULL at once; what was ready stays behind. */
 void workqueue_shut_down(struct workqueue *queue);
 
 struct workqueue_stats {
-    uint64_t adds;    /* times that a key became ready, or will be when it is done */
-    uint64_t retries; /* calls of workqueue_add_rate_limited() */
-    size_t depth;     /* keys that are ready */
-    size_t in_flight; /* keys that are out */
-    size_t delayed;   /* keys that are delayed */
+    uint64_t adds;    /* times that a key became ready, or will when it is done */
+    uint64_t retries; /* rate-limited ones that were asked for */
+    size_t depth;     /* ready */
+    size_t in_flight; /* out */
+    size_t delayed;
+    int64_t oldest; /* ms for which the oldest of those that are ready has been so; 0: none is */
+    int64_t stuck;  /* ms for which keys have been ready, and none was taken; 0: none is ready */
 };
 void workqueue_stats(struct workqueue *queue, struct workqueue_stats *ret);
 
