@@ -101,19 +101,10 @@ static int call_from_value(const struct value *value, struct record_call *ret, s
     return r < 0 ? r : member_int(value, "until", &ret->until, error);
 }
 
-/* The field was called "footprint" before. */
-static int fields_digest_from_value(const struct value *own, const char **ret, struct error *error)
-{
-    const char *key = value_get(own, "footprint") ? "footprint" : "fieldsDigest";
-
-    return member_text_if(own, key, ret, error);
-}
-
 static int own_from_value(const struct value *own, struct record *ret, struct error *error)
 {
-    static const char *const known[] = {"status", "deposed",      "result",    "memory",
-                                        "uid",    "fieldsDigest", "footprint", "revision",
-                                        "action", "call",         NULL};
+    static const char *const known[] = {"status",       "deposed",  "result", "memory", "uid",
+                                        "fieldsDigest", "revision", "action", "call",   NULL};
     int r = members_check(own, known, error);
 
     if (r >= 0)
@@ -123,7 +114,7 @@ static int own_from_value(const struct value *own, struct record *ret, struct er
     if (r >= 0)
         r = member_text_if(own, "uid", &ret->uid, error);
     if (r >= 0)
-        r = fields_digest_from_value(own, &ret->fields_digest, error);
+        r = member_text_if(own, "fieldsDigest", &ret->fields_digest, error);
     if (r >= 0)
         r = member_int(own, "revision", &ret->revision, error);
     if (r >= 0 && !plan_action_parse(value_get_string(own, "action"), &ret->action))

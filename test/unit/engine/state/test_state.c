@@ -177,18 +177,6 @@ static void comes_back_from_its_value(void)
     expect_same_state(state, back, "the same");
 }
 
-/* A field's name of an earlier version. */
-static void reads_the_old_name_of_the_fields_digest(void)
-{
-    _cleanup_(record_unref_p) const struct record *record = NULL;
-    _cleanup_value_ const struct value *value =
-        json("{\"id\":\"a\",\"type\":\"t\",\"attributes\":{},\"record\":{\"status\":\"applied\","
-             "\"footprint\":\"f\",\"revision\":1,\"action\":\"create\"}}");
-
-    EXPECT_INT(record_from_value(value, &record, NULL), 0, "read");
-    EXPECT_STR(record->fields_digest, "f", "as it is called now");
-}
-
 #define HEAD                                                                      \
     "{\"format\":2,\"spec\":{\"namespace\":\"n\",\"name\":\"s\"},\"revision\":1," \
     "\"appliedRevision\":0,\"generation\":1,\"epoch\":0,\"serial\":1,\"resources\":"
@@ -265,5 +253,4 @@ static void what_is_no_state_is_damage(void)
 
 SUITE(state, TEST(keeps_the_order_recorded), TEST(names_records_by_id_and_deposed),
       TEST(a_copy_is_its_own), TEST(drops_by_the_records_own_name), TEST(dropping_all_is_linear),
-      TEST(has_kusions_shape), TEST(comes_back_from_its_value),
-      TEST(reads_the_old_name_of_the_fields_digest), TEST(what_is_no_state_is_damage))
+      TEST(has_kusions_shape), TEST(comes_back_from_its_value), TEST(what_is_no_state_is_damage))
