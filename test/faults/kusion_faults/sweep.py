@@ -1,0 +1,64 @@
+"""Many lives, each with one fault, several side by side."""
+
+import queue
+import random
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+from kusion_faults.faults import kinds_for
+from kusion_faults.life import Life, positions
+from kusion_faults.proxy import Proxy
+from kusion_faults.room import Room, install_widgets
+
+
+class Sweep:
+    """Uses one control plane; each thread has a room of its own at a time."""
+
+    def __init__(self, cluster, jobs):
+        cluster.install_crds()
+        install_widgets(cluster)
+        self.proxy = Proxy(cluster.kubeconfig)
+        self._cluster = cluster
+        self._rooms = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self.executor = ThreadPoolExecutor(jobs)
+
+    def close(self):
+        self.executor.shutdown(cancel_futures=True)
+        while not self._rooms.empty():
+            self._rooms.get().remove()
+        self.proxy.close()
+
+    def _room(self):
+        try:
+            return self._rooms.get_nowait()
+        except queue.Empty:
+            with self._lock:
+                return Room(self._cluster)
+
+    def live(self, position=None, kind=None):
+        """One life; gives its Result. A room in which something is left is not used again."""
+        room = self._room()
+        life = Life(room, self.proxy, position, kind)
+        result = life.run()
+        result.positions = list(positions(result.requests, room, life.world))
+        if result.violations:
+            room.remove()
+        else:
+            self._rooms.put(room)
+        return result
+
+    def positions(self):
+        """Of all requests of a life without a fault. The first life in a room is different: it
+        makes what the operator keeps for good."""
+        results = [self.live(), self.live()]
+        for result in results:
+            assert not result.violations, f"without a fault: {result.violations}\n{result.log}"
+        return results[-1].positions
+
+
+def plan(found, seed):
+    """All lives, as pairs of position and kind, in an order by chance."""
+    pairs = sorted({(position, kind) for position in found for kind in kinds_for(position.split()[0])})
+    random.Random(seed).shuffle(pairs)
+    return pairs
