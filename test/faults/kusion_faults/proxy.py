@@ -104,6 +104,10 @@ class Lane:
         """Sets all rules; requests that earlier ones hold go on."""
         self._request("PUT", "rules", list(rules))
 
+    def add_rules(self, *rules):
+        """Of several that match a request, the first one whose turn it is counts."""
+        self._request("POST", "rules", list(rules))
+
     def fired(self, name, count=0, seconds=0):
         """Waits until so many requests have come to the point of the rule's fault. Gives how many
         have."""

@@ -48,7 +48,19 @@ class Room:
             names += [f"{kind}/{one['metadata']['name']}" for one in found]
         return sorted(set(names) - {"configmaps/kube-root-ca.crt", "secrets/kusion-operator-plan-key"})
 
+    def is_clean(self):
+        """Whether another life or scenario may take place here. Releases stay, as does the operator's
+        own key; all that scenarios make has fixed names, so it must be gone."""
+        specs = f"/apis/api.kusion.io/v1/namespaces/{self.tenant}/specs"
+        objects = f"/api/v1/namespaces/{self.tenant}/configmaps"
+        names = {one["metadata"]["name"] for one in self.api.get(objects).must().object["items"]}
+        return (not self.kept() and not self.api.get(specs).must().object["items"]
+                and names <= {"kube-root-ca.crt"})
+
     def remove(self):
+        specs = f"/apis/api.kusion.io/v1/namespaces/{self.tenant}/specs"
+        for one in self.api.get(specs).must().object["items"]:  # nobody is left to take it off
+            self.api.patch(f"{specs}/{one['metadata']['name']}", {"metadata": {"finalizers": None}})
         self.api.delete(f"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/{self.tenant}")
         for name in (self.tenant, self.state):
             self.api.delete(f"/api/v1/namespaces/{name}")

@@ -4,6 +4,7 @@ import queue
 import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 from kusion_faults.faults import kinds_for
 from kusion_faults.life import Life, positions
@@ -29,24 +30,29 @@ class Sweep:
             self._rooms.get().remove()
         self.proxy.close()
 
-    def _room(self):
+    @contextmanager
+    def room(self):
+        """One that nobody else uses meanwhile. It is used again if nothing is left in it."""
         try:
-            return self._rooms.get_nowait()
+            room = self._rooms.get_nowait()
         except queue.Empty:
             with self._lock:
-                return Room(self._cluster)
+                room = Room(self._cluster)
+        try:
+            yield room
+        finally:
+            if room.is_clean():
+                self._rooms.put(room)
+            else:
+                room.remove()
 
     def live(self, position=None, kind=None):
-        """One life; gives its Result. A room in which something is left is not used again."""
-        room = self._room()
-        life = Life(room, self.proxy, position, kind)
-        result = life.run()
-        result.positions = list(positions(result.requests, room, life.world))
-        if result.violations:
-            room.remove()
-        else:
-            self._rooms.put(room)
-        return result
+        """One life; gives its Result."""
+        with self.room() as room:
+            life = Life(room, self.proxy, position, kind)
+            result = life.run()
+            result.positions = list(positions(result.requests, room, life.world))
+            return result
 
     def positions(self):
         """Of all requests of a life without a fault. The first life in a room is different: it

@@ -18,6 +18,7 @@ import (
 //	POST   /lanes/{lane}/cut                  resets all connections
 //	GET    /lanes/{lane}/requests?since=N     the records from number N on
 //	PUT    /lanes/{lane}/rules                sets all rules; requests that old ones hold go on
+//	POST   /lanes/{lane}/rules                adds rules after those that there are
 //	GET    /lanes/{lane}/rules/{rule}?fired=N&seconds=S
 //	                                          waits until N requests have come to the point of
 //	                                          their fault; gives {seen, fired}
@@ -41,6 +42,7 @@ func newControl(to *upstream) http.Handler {
 	mux.HandleFunc("POST /lanes/{lane}/cut", c.with(cutLane))
 	mux.HandleFunc("GET /lanes/{lane}/requests", c.with(listRequests))
 	mux.HandleFunc("PUT /lanes/{lane}/rules", c.with(setRules))
+	mux.HandleFunc("POST /lanes/{lane}/rules", c.with(addRules))
 	mux.HandleFunc("GET /lanes/{lane}/rules/{rule}", c.with(waitForRule))
 	mux.HandleFunc("POST /lanes/{lane}/rules/{rule}/release", c.with(releaseRule))
 	return mux
@@ -159,6 +161,22 @@ func listRequests(lane *Lane, request *http.Request) (any, error) {
 }
 
 func setRules(lane *Lane, request *http.Request) (any, error) {
+	rules, err := readRules(request)
+	if err == nil {
+		lane.setRules(rules)
+	}
+	return struct{}{}, err
+}
+
+func addRules(lane *Lane, request *http.Request) (any, error) {
+	rules, err := readRules(request)
+	if err == nil {
+		lane.addRules(rules)
+	}
+	return struct{}{}, err
+}
+
+func readRules(request *http.Request) ([]*Rule, error) {
 	decoder := json.NewDecoder(request.Body)
 	decoder.DisallowUnknownFields()
 	var rules []*Rule
@@ -170,8 +188,7 @@ func setRules(lane *Lane, request *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	lane.setRules(rules)
-	return struct{}{}, nil
+	return rules, nil
 }
 
 func waitForRule(lane *Lane, request *http.Request) (any, error) {

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"time"
 )
 
 // passBefore does what is to happen before the API server gets the request. It gives the context
@@ -21,6 +22,9 @@ func (c *call) passBefore() (context.Context, bool) {
 	c.rule.fire()
 	switch fault.Do {
 	case "drop":
+		if fault.Detached {
+			go c.deliver(ctx)
+		}
 		panic(http.ErrAbortHandler)
 	case "reset":
 		c.resetConnection()
@@ -37,6 +41,21 @@ func (c *call) passBefore() (context.Context, bool) {
 		return nil, false
 	}
 	return ctx, true
+}
+
+// deliver brings a request to the API server of which the operator knows that its stream ended: as a
+// balancer does that had it in a buffer.
+func (c *call) deliver(ctx context.Context) {
+	select {
+	case <-c.rule.released:
+	case <-time.After(time.Duration(c.rule.Fault.Seconds * float64(time.Second))):
+	}
+	response, err := c.forward(ctx)
+	if err != nil {
+		return
+	}
+	_ = response.Body.Close()
+	c.lane.records.update(c.record, func(r *Record) { r.Code = response.StatusCode })
 }
 
 // passAfter sends the API server's answer to the operator, or does what is to happen instead.

@@ -7,6 +7,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -85,6 +86,12 @@ func (l *Lane) setRules(rules []*Rule) {
 	for _, rule := range old {
 		rule.release("pass")
 	}
+}
+
+func (l *Lane) addRules(rules []*Rule) {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	l.rules = slices.Concat(l.rules, rules)
 }
 
 func (l *Lane) rule(name string) *Rule {

@@ -40,7 +40,7 @@ type Fault struct {
 	At           string            `json:"at"` // before or after
 	Do           string            `json:"do"` // one of the words in `does`
 	Seconds      float64           `json:"seconds"`
-	Detached     bool              `json:"detached"` // delay, hold: goes on although the operator has given up
+	Detached     bool              `json:"detached"` // delay, hold, drop: reaches the API server all the same
 	Code         int               `json:"code"`     // answer
 	Body         string            `json:"body"`     // answer
 	Headers      map[string]string `json:"headers"`  // answer

@@ -1,0 +1,126 @@
+"""A change that is on its way while its Spec changes: it is not forgotten, however late it comes."""
+
+import time
+
+import pytest
+
+from kusion_faults.faults import rule
+from kusion_faults.stage import stays
+from kusion_e2e.wait import eventually
+
+LATE = 2  # seconds that a change is on its way
+
+
+def held(stage, name, *, contains="", skip=0):
+    """The next apply of a ConfigMap is held, and goes on although the operator gives it up."""
+    stage.main.rules(rule("held", "hold", "before", "PATCH", stage.on(name), contains, skip,
+                          detached=True))
+
+
+def lost(stage, name, *, contains="", skip=0):
+    """The operator loses the connection before the answer; the API server gets the change later."""
+    stage.main.rules(rule("held", "drop", "before", "PATCH", stage.on(name), contains, skip,
+                          detached=True, seconds=300))
+
+
+def test_inflight_create_delete(stage):
+    """The Spec is deleted while the create of one of its objects is on its way."""
+    held(stage, "b")
+    spec = stage.spec().apply([stage.config("a"), stage.config("b")])
+    stage.main.wait_fired("held")
+    stage.api.delete(spec.path).must()
+    time.sleep(LATE)
+    stage.main.release("held")
+    stage.gone(spec)
+    stays(lambda: stage.ours() == [], 1)
+
+
+def test_inflight_create_prune(stage):
+    """The object leaves the Spec while its create is on its way."""
+    held(stage, "b")
+    spec = stage.spec().apply([stage.config("a"), stage.config("b")])
+    stage.main.wait_fired("held")
+    spec.apply([stage.config("a")])
+    time.sleep(LATE)
+    stage.main.release("held")
+    stage.ready(spec)
+    eventually(lambda: stage.ours() == ["a"], 30)
+    spec.delete()
+    stage.gone(spec)
+    stays(lambda: stage.ours() == [], 1)
+
+
+@pytest.mark.parametrize("late", [held, lost])
+def test_inflight_update(stage, late):
+    """An older content comes after a newer one."""
+    spec = stage.spec().apply([stage.config("a", "1")])
+    stage.ready(spec)
+    late(stage, "a", contains='"2"', skip=1)  # the first is a dry run
+    spec.apply([stage.config("a", "2")])
+    stage.main.wait_fired("held")
+    spec.apply([stage.config("a", "3")])
+    time.sleep(LATE)
+    stage.main.release("held")
+    stage.ready(spec)
+    stays(lambda: stage.value("a") == "3", 1)
+    spec.delete()
+    stage.gone(spec)
+
+
+SENT_AGAIN = pytest.mark.xfail(strict=True, reason="a create is sent again after its answer was lost, "
+                               "and succeeds: nobody expects the first one any more")
+
+
+@SENT_AGAIN
+def test_lost_create_delete(stage):
+    """The answer of a create is lost, the create is sent again, and the Spec is deleted; then the
+    first create is carried out."""
+    lost(stage, "b")
+    spec = stage.spec().apply([stage.config("a"), stage.config("b")], retryInterval="1s")
+    stage.main.wait_fired("held")
+    eventually(lambda: stage.value("b"))
+    stage.api.delete(spec.path).must()
+    time.sleep(LATE)
+    stage.main.release("held")
+    stage.gone(spec, 100)
+    stays(lambda: stage.ours() == [], 1)
+
+
+@SENT_AGAIN
+def test_lost_create_prune(stage):
+    """The answer of a create is lost, the create is sent again, and the object leaves the Spec; then
+    the first create is carried out."""
+    lost(stage, "b")
+    spec = stage.spec().apply([stage.config("a"), stage.config("b")], retryInterval="1s")
+    stage.main.wait_fired("held")
+    eventually(lambda: stage.value("b"))
+    spec.apply([stage.config("a")], retryInterval="1s")
+    time.sleep(LATE)
+    stage.main.release("held")
+    stage.ready(spec)
+    time.sleep(1)
+    spec.delete()
+    assert stage.ours() == []
+
+
+def test_partition_hold(bare):
+    """A leader is cut off with five creates on their way; the next one applies a smaller
+    generation; then the creates are carried out."""
+    names = [f"c{number}" for number in range(5)]
+    cut_off, other = bare.lane(), bare.lane()
+    bare.operator(cut_off)
+    cut_off.rules(rule("held", "hold", "before", "PATCH", bare.path("c"), times=5, detached=True))
+    spec = bare.spec().apply([bare.config(name) for name in ("a", *names)])
+    cut_off.wait_fired("held", 5)
+    cut_off.add_rules(rule("cut", "hang", "before", times=-1))
+    second = bare.operator(other)
+    second.free_lease()
+    spec.apply([bare.config("a")])
+    eventually(second.leads)
+    time.sleep(LATE)
+    cut_off.release("held")
+    bare.ready(spec, 100)
+    eventually(lambda: bare.ours() == ["a"], 100)
+    spec.delete()
+    bare.gone(spec)
+    stays(lambda: bare.ours() == [], 1)
