@@ -103,14 +103,28 @@ def test_lost_create_prune(stage):
     assert stage.ours() == []
 
 
+TAKEN_OVER = pytest.mark.xfail(strict=True, reason="an intent of an earlier process is dropped at once "
+                               "where there is no object, though its create may be on its way")
+
+
+def nothing_is_forgotten(stage, spec, names):
+    """Objects that left the Spec are in State, or gone; in the end they are gone."""
+    stays(lambda: set(stage.ours()) - set(names) <= stage.room.known(spec), 3)
+    eventually(lambda: stage.ours() == names, 100)
+    spec.delete()
+    stage.gone(spec, 100)
+    stays(lambda: stage.ours() == [], 1)
+
+
+@TAKEN_OVER
 def test_partition_hold(bare):
     """A leader is cut off with five creates on their way; the next one applies a smaller
     generation; then the creates are carried out."""
-    names = [f"c{number}" for number in range(5)]
     cut_off, other = bare.lane(), bare.lane()
     bare.operator(cut_off)
     cut_off.rules(rule("held", "hold", "before", "PATCH", bare.path("c"), times=5, detached=True))
-    spec = bare.spec().apply([bare.config(name) for name in ("a", *names)])
+    creates = [bare.config(f"c{number}") for number in range(5)]
+    spec = bare.spec().apply([bare.config("a"), *creates])
     cut_off.wait_fired("held", 5)
     cut_off.add_rules(rule("cut", "hang", "before", times=-1))
     second = bare.operator(other)
@@ -119,8 +133,35 @@ def test_partition_hold(bare):
     eventually(second.leads)
     time.sleep(LATE)
     cut_off.release("held")
-    bare.ready(spec, 100)
-    eventually(lambda: bare.ours() == ["a"], 100)
-    spec.delete()
-    bare.gone(spec)
-    stays(lambda: bare.ours() == [], 1)
+    eventually(lambda: "c4" in bare.ours())
+    nothing_is_forgotten(bare, spec, ["a"])
+
+
+@TAKEN_OVER
+def test_killed_hold(stage):
+    """kill -9 with a create on its way; the object leaves the Spec; then the create is carried out."""
+    held(stage, "b")
+    spec = stage.spec().apply([stage.config("a"), stage.config("b")])
+    stage.main.wait_fired("held")
+    stage.process.kill9()
+    spec.apply([stage.config("a")])
+    stage.process.restart()
+    time.sleep(LATE)
+    stage.main.release("held")
+    eventually(lambda: "b" in stage.ours())
+    nothing_is_forgotten(stage, spec, ["a"])
+
+
+@TAKEN_OVER
+def test_killed_hold_delete(stage):
+    """kill -9 with a create on its way; the Spec is deleted; then the create is carried out."""
+    held(stage, "b")
+    spec = stage.spec().apply([stage.config("a"), stage.config("b")])
+    stage.main.wait_fired("held")
+    stage.process.kill9()
+    stage.api.delete(spec.path).must()
+    stage.process.restart()
+    time.sleep(LATE)
+    stage.main.release("held")
+    stage.gone(spec, 100)
+    stays(lambda: stage.ours() == [], 1)

@@ -67,9 +67,9 @@ class Proxy:
 class Lane:
     """What one operator talks to. Rules are made by `rule` of faults.py."""
 
-    def __init__(self, proxy, authority="ca", passes=False, **user):
+    def __init__(self, proxy, authority="ca", passes=False, user=None):
         """Passes: requests count as those of the bearer token that the operator sends, not of the
-        proxy's administrator. User: fields of the kubeconfig's user."""
+        proxy's administrator. User: that of the kubeconfig."""
         self._proxy = proxy
         made = json.loads(proxy.request("POST", "/lanes", {"authority": authority, "passes": passes}))
         self.name, self.server = made["name"], made["server"]

@@ -1,5 +1,7 @@
 """The namespaces in which lives take place, one after another."""
 
+import base64
+import gzip
 import json
 
 from kusion_faults import paths  # noqa: F401
@@ -47,6 +49,14 @@ class Room:
             found = self.api.get(f"/api/v1/namespaces/{self.state}/{kind}").must().object["items"]
             names += [f"{kind}/{one['metadata']['name']}" for one in found]
         return sorted(set(names) - {"configmaps/kube-root-ca.crt", "secrets/kusion-operator-plan-key"})
+
+    def known(self, spec):
+        """The names of the objects in a Spec's State, if it is small."""
+        for head in self.api.get(f"/api/v1/namespaces/{self.state}/configmaps").must().object["items"]:
+            if head["metadata"].get("annotations", {}).get("api.kusion.io/spec-name") == spec.name:
+                state = json.loads(gzip.decompress(base64.b64decode(head["binaryData"]["state"])))
+                return {one["id"].rpartition(":")[2] for one in state["resources"]}
+        return set()
 
     def is_clean(self):
         """Whether another life or scenario may take place here. Releases stay, as does the operator's

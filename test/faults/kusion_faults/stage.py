@@ -14,7 +14,7 @@ class Stage:
     def __init__(self, proxy, room):
         self.proxy, self.room = proxy, room
         self.api, self.tenant = room.api, room.tenant
-        self._lanes, self._operators = [], []
+        self._lanes, self.operators = [], []
 
     def lane(self, **options):
         self._lanes.append(self.proxy.lane(**options))
@@ -23,8 +23,8 @@ class Stage:
     def operator(self, lane, *flags, **options):
         """A new one; the first one leads when this returns."""
         made = Operator(self.room, lane, self.room, flags, **options)
-        self._operators.append(made)
-        return made if len(self._operators) > 1 else made.wait_leading()
+        self.operators.append(made)
+        return made if len(self.operators) > 1 else made.wait_leading()
 
     def spec(self):
         """A new one."""
@@ -67,8 +67,8 @@ class Stage:
 
     def close(self):
         """Ends the operators. Gives what was wrong with them."""
-        crashes = [text for one in self._operators for text in one.stop()]
-        for one in self._operators:
+        crashes = [text for one in self.operators for text in one.stop()]
+        for one in self.operators:
             one.log.unlink(missing_ok=True)
         for lane in self._lanes:
             lane.close()
