@@ -66,7 +66,13 @@ def test_killed_preview(stage, at):
     stage.main.release("held", "drop")
     stage.process.restart()
     path = f"/apis/api.kusion.io/v1/namespaces/{stage.tenant}/releases/{name}"
-    eventually(lambda: stage.api.get(path).must().object.get("status", {}).get("phase") == "succeeded")
+
+    def succeeded():
+        status = stage.api.get(path).must().object.get("status", {})
+        assert status.get("phase") == "succeeded", (status, stage.process.text()[-3000:])
+        return True
+
+    eventually(succeeded, 60)
     assert stage.value("a") == "1"
     spec.apply([stage.config("a")])
     stage.ready(spec)

@@ -82,15 +82,19 @@ func (c *call) forward(ctx context.Context) (*http.Response, error) {
 
 // send answers the operator.
 func (c *call) send(a *answer) {
-	header := c.writer.Header()
-	for name, values := range a.header {
-		if name != "Content-Length" {
-			header[name] = values
-		}
-	}
-	header.Set("Content-Length", strconv.Itoa(len(a.body)))
+	c.copyHeader(a.header)
+	c.writer.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
 	c.writer.WriteHeader(a.code)
 	_, _ = c.writer.Write(a.body)
+}
+
+// copyHeader takes all of an answer's header but its length, which a fault may change.
+func (c *call) copyHeader(header http.Header) {
+	for name, values := range header {
+		if name != "Content-Length" {
+			c.writer.Header()[name] = values
+		}
+	}
 }
 
 // sleep waits; it is false if the operator has given up before.

@@ -10,9 +10,7 @@ const goneEvent = `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","
 
 // serveWatch passes events on, one line each.
 func (c *call) serveWatch(response *http.Response) {
-	for name, values := range response.Header {
-		c.writer.Header()[name] = values
-	}
+	c.copyHeader(response.Header)
 	c.writer.WriteHeader(response.StatusCode)
 	out := http.NewResponseController(c.writer)
 	_ = out.Flush()
