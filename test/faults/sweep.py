@@ -7,6 +7,7 @@ KUSION_TEST_SEED   the order of the lives (else the time's)
 KUSION_TEST_FROM   number of lives of that order to leave out: those that were done before
 KUSION_TEST_LIFE   "KIND VERB PATH #N": that life alone
 KUSION_TEST_JOBS   lives side by side (2 for each CPU)
+KUSION_FAULTS_LONG the lives in which an answer or an event never comes, in place of all others
 
 Prints each life that violates what must hold, and writes its requests and the operator's log into
 build/faults/. The exit status is 0 if there is none."""
@@ -78,7 +79,7 @@ def main():
             kind, _, position = os.environ["KUSION_TEST_LIFE"].partition(" ")
             pairs = [(position, kind)]
         else:
-            pairs = plan(sweep.positions(), seed)
+            pairs = plan(sweep.positions(), seed, "KUSION_FAULTS_LONG" in os.environ)
         count = run(sweep, pairs[first:], end, jobs)
     finally:
         sweep.close()

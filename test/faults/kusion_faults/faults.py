@@ -64,7 +64,7 @@ EVERY = {
     "kill-after": {"do": "", "at": "after"},
 }
 STALE = {"stale": {"do": "stale", "at": "after"}}
-# Those that take a minute: a request that never gets an answer, and five of a kind.
+# Those that take a minute: a request that never gets an answer.
 SLOW = {
     "hang-before": {"do": "hang", "at": "before"},
     "hang-after": {"do": "hang", "at": "after"},
@@ -94,6 +94,12 @@ def kinds_for(verb):
         return [*general, *WATCH]
     kinds = [*EVERY, *STORMS]
     return kinds if verb != "GET" else [*(set(kinds) - OF_WRITES), *STALE]
+
+
+def slow_kinds_for(verb):
+    if verb == "WATCH":
+        return list(WATCH_SLOW)
+    return ["hang-before"] if verb == "GET" else list(SLOW)
 
 
 def exactly(text):

@@ -1,12 +1,12 @@
 """Many lives, each with one fault, several side by side."""
 
+import hashlib
 import queue
-import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-from kusion_faults.faults import kinds_for
+from kusion_faults.faults import kinds_for, slow_kinds_for
 from kusion_faults.life import Life, positions
 from kusion_faults.proxy import Proxy
 from kusion_faults.room import Room, install_widgets
@@ -63,8 +63,9 @@ class Sweep:
         return results[-1].positions
 
 
-def plan(found, seed):
-    """All lives, as pairs of position and kind, in an order by chance."""
-    pairs = sorted({(position, kind) for position in found for kind in kinds_for(position.split()[0])})
-    random.Random(seed).shuffle(pairs)
-    return pairs
+def plan(found, seed, slow=False):
+    """All lives, as pairs of position and kind, in an order by chance: that of another run, but for
+    positions that only one of the two has. Slow: those alone in which something never comes."""
+    kinds = slow_kinds_for if slow else kinds_for
+    pairs = {(position, kind) for position in found for kind in kinds(position.split()[0])}
+    return sorted(pairs, key=lambda pair: hashlib.sha256(f"{seed} {pair}".encode()).digest())

@@ -1,48 +1,9 @@
-"""Answers that are not what was asked for: they are not believed, and nothing ends by them."""
+"""Requests that are refused, once or for a while."""
 
 import pytest
 
-from kusion_faults.faults import BODIES, odd, rule, says
+from kusion_faults.faults import odd, rule, says
 from kusion_e2e.wait import eventually
-
-
-@pytest.mark.parametrize("body", BODIES)
-def test_destroy_odd_answers(stage, body):
-    """The looks at an object that is to be deleted."""
-    spec = stage.spec().apply([stage.config("a"), stage.config("b", depends_on=[
-        f"v1:ConfigMap:{stage.tenant}:a"])])
-    stage.ready(spec)
-    stage.main.rules(rule("odd", verb="GET", path=stage.on("a"), times=2, **odd(BODIES[body])),
-                     rule("list", verb="GET", path=r"/configmaps\?limit", times=1, **odd(BODIES[body])))
-    stage.api.delete(spec.path).must()
-    stage.gone(spec)
-    assert stage.ours() == []
-
-
-DOCUMENTS = {
-    "post-release": ("POST", "/releases$"), "get-release": ("GET", "/releases/spec-"),
-    "put-release": ("PUT", "/releases/spec-.*/status"), "put-status": ("PUT", "/specs/spec-.*/status"),
-    "get-spec": ("GET", "/specs/spec-"), "finalizer": ("PATCH", "/specs/spec-"),
-    "post-state": ("POST", "/configmaps$"), "put-state": ("PUT", "/configmaps/kusion-"),
-    "get-state": ("GET", "/configmaps/kusion-"), "list-releases": ("GET", r"/releases\?fieldSelector"),
-}
-
-
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_null_crash(stage, document):
-    """What the operator keeps: each odd answer once, in a life of create, update and delete."""
-    verb, path = DOCUMENTS[document]
-    for body in ("braces", "empty", "list", "another"):
-        stage.main.rules(rule("odd", verb=verb, path=path, **odd(BODIES[body])))
-        spec = stage.spec().apply([stage.config("a")], retryInterval="1s")
-        stage.ready(spec)
-        spec.apply([stage.config("b")], retryInterval="1s")
-        stage.ready(spec)
-        assert stage.ours() == ["b"]
-        stage.api.delete(spec.path).must()
-        stage.gone(spec)
-        assert stage.ours() == []
-        assert stage.process.process.poll() is None, stage.process.text()[-3000:]
 
 
 @pytest.mark.parametrize("code", [400, 403, 404, 405, 406, 415, 422])
@@ -115,6 +76,6 @@ def test_once_is_no_failure(stage, document, fault):
     stage.main.rules(rule("once", verb=verb, path=path, **{**ONCE, "409": says(409)}[fault]))
     spec = stage.spec().apply([stage.config("a")])
     stage.main.wait_fired("once")
-    stage.ready(spec, 10)
+    stage.ready(spec, 20)
     assert stage.phases(spec) == ["succeeded"]
     spec.delete()
