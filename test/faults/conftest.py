@@ -4,6 +4,7 @@ KUSION_E2E_CLUSTER names a control plane that is up already (hack/controlplane u
 stay; without it the run has its own. KUSION_FAULTS_LONG: the long scenarios, too."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from kusion_faults.stage import Stage  # noqa: E402
 from kusion_faults.sweep import Sweep  # noqa: E402
 from kusion_e2e.cluster import Cluster  # noqa: E402
 
+signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is ended
 JOBS = 2 * (os.cpu_count() or 1)
 
 

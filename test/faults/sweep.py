@@ -13,6 +13,7 @@ Prints each life that violates what must hold, and writes its requests and the o
 build/faults/. The exit status is 0 if there is none."""
 
 import os
+import signal
 import sys
 import time
 from concurrent.futures import FIRST_COMPLETED, wait
@@ -68,6 +69,7 @@ def run(sweep, pairs, end, jobs):
 
 
 def main():
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is ended
     cluster, seconds = Cluster(sys.argv[1]), int((*sys.argv, "60")[2])
     seed = int(os.environ.get("KUSION_TEST_SEED", time.time()))
     first = int(os.environ.get("KUSION_TEST_FROM", "0"))

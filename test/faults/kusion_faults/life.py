@@ -4,9 +4,8 @@ The life: a Spec of twelve resources is created, updated (two objects change, tw
 made, one is adopted) and deleted, each time as soon as the last is done. `positions` names each of
 its requests, so that a fault can be aimed at one of them in another life."""
 
-import itertools
 import re
-import threading
+import secrets
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -22,13 +21,10 @@ QUIET = 0.7        # seconds without a write, when all is done
 ENOUGH = 700       # requests of a life; one without faults has 180
 RULE = "fault"
 
-_marks = itertools.count(int(time.time()) % 100_000)
-_lock = threading.Lock()
-
 
 def new_mark():
-    with _lock:
-        return f"{next(_marks):06x}"
+    """A part of names that nobody else has: objects without a namespace are all lives' own."""
+    return secrets.token_hex(4)
 
 
 @dataclass
@@ -115,8 +111,8 @@ class Life:
             self._rest()
             self._delete()
             self._nothing_is_left()
-        except Violation as violation:
-            self._broken(str(violation))
+        except (Violation, AssertionError, OSError) as violation:
+            self._broken(f"{type(violation).__name__}: {violation}")
         finally:
             self._end()
         self.result.seconds = time.monotonic() - began
@@ -221,6 +217,7 @@ class Life:
         if len(self.result.requests) > ENOUGH:
             self._broken(f"{len(self.result.requests)} requests")
         self._once()
+        self._nowhere_else()
         self._releases()
         self.lane.close()
         self.world.clean(self.api)
@@ -232,6 +229,16 @@ class Life:
         for path, count in made.items():
             if count > 1 and not path.endswith(("/releases", "/events")):
                 self._broken(f"{path} was made {count} times")
+
+    def _nowhere_else(self):
+        """It writes to nothing but the life's objects, and what it keeps."""
+        for one in self.result.requests:
+            path = one["path"].partition("?")[0]
+            if one["verb"] in ("GET", "WATCH") or path.endswith(("/releases", "/events")):
+                continue
+            if self.world.mark not in path and f"/{self.room.state}/" not in path \
+                    or self.world.foreign() in path:
+                self._broken(f"it wrote to {one['verb']} {path}")
 
     def _releases(self):
         """Each revision once, without a gap; each ended; one that succeeded for each generation."""
