@@ -23,6 +23,16 @@ def lost(stage, name, *, contains="", skip=0):
                           detached=True, seconds=300))
 
 
+def settle(stage, spec, seconds=20):
+    """Until the Spec is Ready or gone; or until it is clear that the operator waits."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and stage.api.get(spec.path).ok:
+        ready = spec.condition()
+        if ready and ready["status"] == "True":
+            return
+        time.sleep(0.05)
+
+
 def test_inflight_create_delete(stage):
     """The Spec is deleted while the create of one of its objects is on its way."""
     held(stage, "b")
@@ -67,6 +77,15 @@ def test_inflight_update(stage, late):
     stage.gone(spec)
 
 
+def nothing_is_forgotten(stage, spec, names):
+    """Objects that left the Spec are in State, or gone; in the end they are gone."""
+    stays(lambda: set(stage.ours()) - set(names) <= stage.room.known(spec), 3)
+    eventually(lambda: stage.ours() == names, 100)
+    spec.delete()
+    stage.gone(spec, 100)
+    stays(lambda: stage.ours() == [], 1)
+
+
 SENT_AGAIN = pytest.mark.xfail(strict=True, reason="a create is sent again after its answer was lost, "
                                "and succeeds: nobody expects the first one any more")
 
@@ -78,12 +97,13 @@ def test_lost_create_delete(stage):
     lost(stage, "b")
     spec = stage.spec().apply([stage.config("a"), stage.config("b")], retryInterval="1s")
     stage.main.wait_fired("held")
-    eventually(lambda: stage.value("b"))
+    stage.ready(spec)
     stage.api.delete(spec.path).must()
-    time.sleep(LATE)
+    eventually(lambda: stage.value("b") is None)
+    settle(stage, spec)
     stage.main.release("held")
     stage.gone(spec, 100)
-    stays(lambda: stage.ours() == [], 1)
+    stays(lambda: stage.ours() == [], 2)
 
 
 @SENT_AGAIN
@@ -93,27 +113,17 @@ def test_lost_create_prune(stage):
     lost(stage, "b")
     spec = stage.spec().apply([stage.config("a"), stage.config("b")], retryInterval="1s")
     stage.main.wait_fired("held")
-    eventually(lambda: stage.value("b"))
-    spec.apply([stage.config("a")], retryInterval="1s")
-    time.sleep(LATE)
-    stage.main.release("held")
     stage.ready(spec)
-    time.sleep(1)
-    spec.delete()
-    assert stage.ours() == []
+    spec.apply([stage.config("a")], retryInterval="1s")
+    eventually(lambda: stage.value("b") is None)
+    settle(stage, spec)
+    stage.main.release("held")
+    eventually(lambda: "b" in stage.ours())
+    nothing_is_forgotten(stage, spec, ["a"])
 
 
 TAKEN_OVER = pytest.mark.xfail(strict=True, reason="an intent of an earlier process is dropped at once "
                                "where there is no object, though its create may be on its way")
-
-
-def nothing_is_forgotten(stage, spec, names):
-    """Objects that left the Spec are in State, or gone; in the end they are gone."""
-    stays(lambda: set(stage.ours()) - set(names) <= stage.room.known(spec), 3)
-    eventually(lambda: stage.ours() == names, 100)
-    spec.delete()
-    stage.gone(spec, 100)
-    stays(lambda: stage.ours() == [], 1)
 
 
 @TAKEN_OVER
@@ -131,7 +141,7 @@ def test_partition_hold(bare):
     second.free_lease()
     spec.apply([bare.config("a")])
     eventually(second.leads)
-    time.sleep(LATE)
+    settle(bare, spec)
     cut_off.release("held")
     eventually(lambda: "c4" in bare.ours())
     nothing_is_forgotten(bare, spec, ["a"])
@@ -146,7 +156,7 @@ def test_killed_hold(stage):
     stage.process.kill9()
     spec.apply([stage.config("a")])
     stage.process.restart()
-    time.sleep(LATE)
+    settle(stage, spec)
     stage.main.release("held")
     eventually(lambda: "b" in stage.ours())
     nothing_is_forgotten(stage, spec, ["a"])
@@ -161,7 +171,7 @@ def test_killed_hold_delete(stage):
     stage.process.kill9()
     stage.api.delete(spec.path).must()
     stage.process.restart()
-    time.sleep(LATE)
+    settle(stage, spec)
     stage.main.release("held")
     stage.gone(spec, 100)
     stays(lambda: stage.ours() == [], 1)
