@@ -68,6 +68,7 @@ def test_killed_preview(stage, at):
     path = f"/apis/api.kusion.io/v1/namespaces/{stage.tenant}/releases/{name}"
 
     def succeeded():
+        stage.process.watch()
         status = stage.api.get(path).must().object.get("status", {})
         assert status.get("phase") == "succeeded", (status, stage.process.text()[-3000:])
         return True
