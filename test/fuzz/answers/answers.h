@@ -1,0 +1,28 @@
+/*
+ * An API server in memory that answers what the input says, whatever it is asked: kube_do(),
+ * kube_list() and pause_for() are replaced (cmake/tests.cmake names the fuzzers).
+ *
+ * Answers stand in the input one after another, with a line "---" between them. Each begins with a
+ * line "CODE [REASON]": 0, and the rest is the JSON of the answer (of a list: its page; each item is
+ * given); or a negative code, and the rest is the message. After the last one there is no answer:
+ * ERR_UNAVAILABLE. No thread but the fuzzer's.
+ */
+#ifndef TEST_FUZZ_ANSWERS_ANSWERS_H
+#define TEST_FUZZ_ANSWERS_ANSWERS_H
+
+#include <stdint.h>
+
+#include "engine/base/clock.h"
+#include "runtimes/kubernetes/client/client.h"
+
+/* The input: borrowed until the next call. check: of each request; may be NULL. */
+void answers_begin(const uint8_t *data, size_t size,
+                   void (*check)(const struct kube_request *request));
+/* How many requests there were. */
+size_t answers_given(void);
+
+/* A clock that stands still: ms, of both times. */
+extern int64_t answers_now;
+extern const struct clock_source answers_clock;
+
+#endif
