@@ -80,7 +80,7 @@ function(fuzzers)
                         LINKER:--wrap=kube_do,--wrap=kube_list,--wrap=pause_for)
     target_link_libraries(fuzz_lease PRIVATE fuzz_answers)
     target_link_options(fuzz_lease PRIVATE LINKER:--wrap=kube_do)
-    foreach(name discovery)
+    foreach(name discovery releases content)
         target_link_libraries(fuzz_${name} PRIVATE fuzz_answers)
         target_link_options(fuzz_${name} PRIVATE
                             LINKER:--wrap=kube_do,--wrap=kube_list,--wrap=pause_for)

@@ -10,16 +10,15 @@
 static struct {
     const uint8_t *data;
     size_t size, given;
-    void (*check)(const struct kube_request *request);
+    answers_see *see;
 } server;
 
-void answers_begin(const uint8_t *data, size_t size,
-                   void (*check)(const struct kube_request *request))
+void answers_begin(const uint8_t *data, size_t size, answers_see *see)
 {
     server.data = data;
     server.size = size;
     server.given = 0;
-    server.check = check;
+    server.see = see;
 }
 
 size_t answers_given(void)
@@ -51,18 +50,16 @@ static int failure(const struct kube_request *request, const char *head, const c
     return code < 0 ? err_set(error, code, reason, "%s", text) : 0;
 }
 
-static int answer(const struct kube_request *request, const struct value **ret, struct error *error)
+/* The input's next answer. */
+static int take_answer(const struct kube_request *request, const struct value **ret,
+                       struct error *error)
 {
     static const char between[] = "\n---\n";
-    const uint8_t *end, *part = server.data;
+    const uint8_t *end = NULL, *part = server.data;
     size_t length = server.size;
     _cleanup_free_ char *head = NULL, *text = NULL;
     int r;
 
-    check_path(request);
-    if (server.check)
-        server.check(request);
-    server.given++;
     if (!server.size)
         return err_set(error, ERR_UNAVAILABLE, NULL, "no answer");
     end = memmem(server.data, server.size, between, strlen(between));
@@ -75,6 +72,35 @@ static int answer(const struct kube_request *request, const struct value **ret, 
     r = failure(request, head, text, error);
     if (r == 0 && json_read((const char *)part, length, ret, NULL) < 0)
         return err_set(error, ERR_INTERNAL, "UnexpectedAnswer", "it is not JSON");
+    return r;
+}
+
+static bool is_asked_for(const struct kube_request *request, const struct value *object)
+{
+    const struct value *metadata = value_get(object, "metadata");
+    const char *name = request->ref.name;
+
+    if (!name)
+        name = value_string(value_path(request->body, "metadata", "name", NULL));
+    return !name || str_equal(request->method, "DELETE") ||
+           (str_equal(value_get_string(metadata, "name"), name) &&
+            value_get_string(metadata, "uid") && value_get_string(metadata, "resourceVersion"));
+}
+
+static int answer(const struct kube_request *request, const struct value **ret, struct error *error)
+{
+    _cleanup_value_ const struct value *body = NULL;
+    int r;
+
+    check_path(request);
+    server.given++;
+    r = take_answer(request, &body, error);
+    if (r == 0 && !is_asked_for(request, body))
+        r = err_set(error, ERR_UNAVAILABLE, "UnexpectedAnswer", "it is another object");
+    if (server.see)
+        server.see(request, r, r == 0 ? body : NULL);
+    if (r == 0)
+        *ret = TAKE(body);
     return r;
 }
 
