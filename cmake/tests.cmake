@@ -80,6 +80,11 @@ function(fuzzers)
                         LINKER:--wrap=kube_do,--wrap=kube_list,--wrap=pause_for)
     target_link_libraries(fuzz_lease PRIVATE fuzz_answers)
     target_link_options(fuzz_lease PRIVATE LINKER:--wrap=kube_do)
+    file(GLOB stage CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/engine/operation/*.c)
+    list(FILTER stage EXCLUDE REGEX /test_[^/]*$)
+    target_sources(fuzz_operation PRIVATE ${stage} ${PROJECT_SOURCE_DIR}/test/unit/engine/memory_store.c
+                                          ${PROJECT_SOURCE_DIR}/test/unit/engine/faulty_store.c)
+    target_link_libraries(fuzz_operation PRIVATE PkgConfig::CUNIT)
     foreach(name discovery releases content)
         target_link_libraries(fuzz_${name} PRIVATE fuzz_answers)
         target_link_options(fuzz_${name} PRIVATE

@@ -36,7 +36,7 @@ static void check_path(const struct kube_request *request)
     must(!str_has_suffix(path, "/..") && !str_has_suffix(path, "/."));
 }
 
-/* That something is not there is said of an object alone (api_error.h). */
+/* As of api_error.h: of objects alone it is said that they are not there. */
 static int failure(const struct kube_request *request, const char *head, const char *text,
                    struct error *error)
 {
@@ -45,7 +45,7 @@ static int failure(const struct kube_request *request, const char *head, const c
 
     if (sscanf(head, "%5d %63s", &code, reason) < 1 || code < ERR_INTERNAL || code > 0)
         code = ERR_INTERNAL;
-    if (code == ERR_NOT_FOUND && !request->ref.name)
+    if ((code == ERR_NOT_FOUND && !request->ref.name) || str_equal(reason, "NotServed"))
         return err_set(error, ERR_UNAVAILABLE, "NotServed", "%s", text);
     return code < 0 ? err_set(error, code, reason, "%s", text) : 0;
 }
