@@ -125,17 +125,21 @@ static void make_metrics(struct controllers *controllers, struct metrics *metric
 {
     controllers->reconciles =
         metrics_counter(metrics, "controller_runtime_reconcile_total",
-                        "Reconciles, by controller and result.", "controller", "result", NULL);
+                        "Reconciles by controller and result.", "controller", "result", NULL);
     controllers->seconds = metrics_histogram(metrics, "controller_runtime_reconcile_time_seconds",
-                                             "How long a reconcile took.", "controller", NULL);
-    controllers->depth = metrics_gauge(metrics, "workqueue_depth", "Keys that wait.", "name", NULL);
+                                             "Duration of reconciles.", "controller", NULL);
+    controllers->depth = metrics_gauge(
+        metrics, "workqueue_depth", "Objects in the queue of a controller, ready to be reconciled.",
+        "name", NULL);
     controllers->oldest =
         metrics_gauge(metrics, "kusion_workqueue_oldest_seconds",
-                      "How long the key that waits longest has waited.", "name", NULL);
-    controllers->parked = metrics_gauge(metrics, "kusion_operations_parked",
-                                        "Operations that wait for the world.", "controller", NULL);
-    controllers->parked_bytes = metrics_gauge(metrics, "kusion_operations_parked_bytes",
-                                              "Memory that they hold.", "controller", NULL);
+                      "Age of the oldest object in the queue that is ready.", "name", NULL);
+    controllers->parked = metrics_gauge(
+        metrics, "kusion_operations_parked",
+        "Operations that wait for their resources, without a thread.", "controller", NULL);
+    controllers->parked_bytes = metrics_gauge(
+        metrics, "kusion_operations_parked_bytes",
+        "Memory of the operations that wait for their resources.", "controller", NULL);
     controllers->waiting = metrics_gauge(metrics, "kusion_operations_waiting",
                                          "Operations that wait for memory.", "controller", NULL);
     controllers->reserved_bytes =

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/base/clock.h"
+#include "engine/base/duration.h"
 #include "engine/base/str.h"
 
 enum flag_type { FLAG_STRING, FLAG_COUNT, FLAG_SIZE, FLAG_DURATION, FLAG_BOOL };

@@ -107,8 +107,9 @@ struct serving *serving_new(const struct serving_config *config, struct error *e
     serving->config = config;
     serving->probes = (struct probes){is_alive, is_ready, serving};
     pthread_mutex_init(&serving->lock, NULL);
-    serving->leading = metrics_gauge(config->metrics, "leader_election_master_status",
-                                     "1: this process reconciles. 0: it waits.", "name", NULL);
+    serving->leading =
+        metrics_gauge(config->metrics, "leader_election_master_status",
+                      "1 if this process reconciles, 0 if it is on standby.", "name", NULL);
     metrics_on_scrape(config->metrics, set_gauges, serving);
     if (start(serving, &problem) < 0) {
         err_copy(error, &problem);

@@ -1,25 +1,24 @@
 /*
- * Keys that wait to be reconciled: each at most once, and never out twice at
- * the same time.
+ * A queue of keys to reconcile. A key is in it at most once, and only one worker has it at a time.
  *
- * A key is nowhere, or due at some time, or ready, or out (from get to done);
- * one that is added while it is out is ready again when it is done. Of
- * several times that are asked for, the earliest counts: a key that is ready
- * is not delayed too, and making it ready drops its delay. Of several
- * priorities, the highest counts. That is enough, since the reconciler of a key
- * says afterwards when it wants to see the key again.
+ * A key is delayed (until some time), ready, or out (from workqueue_get() to workqueue_done()). A
+ * key that is added while it is out becomes ready when it is done. If several times are asked for,
+ * the earliest counts: a delay of a ready key is ignored, and a key that becomes ready loses its
+ * delay. Of several priorities, the highest counts. Nothing is lost by that: each reconcile says
+ * when it wants to see the key again.
  *
  * A key is "namespace/name". Keys come out in this order:
  *   1. by priority,
- *   2. within a priority: namespaces take turns (round robin), so a thousand
- *      keys of one namespace do not delay those of another,
- *   3. within a namespace: as they became ready.
- * Every eighth turn goes to the key that has been ready for the longest time,
- * so no priority starves.
+ *   2. within a priority: namespaces take turns (round robin), so a thousand keys of one namespace
+ *      do not delay those of another,
+ *   3. within a namespace: in the order in which they became ready.
+ * Every eighth turn goes to the key that has been ready for the longest time, so no priority
+ * starves.
  *
- * Failures are counted for each key until they are forgotten. The delay grows
- * with them: it doubles each time, up to 5 min, and of that a random half to
- * whole is taken. Thread-safe.
+ * Failures are counted by key, until workqueue_forget(). The delay of a retry doubles with each
+ * failure, up to 5 min; of this, a random part between half and all is used.
+ *
+ * Thread-safe.
  */
 #ifndef CONTROLLER_CORE_WORKQUEUE_H
 #define CONTROLLER_CORE_WORKQUEUE_H
@@ -44,18 +43,19 @@ enum workqueue_priority {
 struct workqueue;
 
 struct workqueue *workqueue_new(const struct clock_source *clock);
-void workqueue_free(struct workqueue *queue); /* when nobody is in it any more */
+void workqueue_free(struct workqueue *queue); /* only when no thread uses it any more */
 
-/* Keys are copied. After a shut down these do nothing. */
+/* Keys are copied. After workqueue_shut_down() these do nothing. */
 void workqueue_add(struct workqueue *queue, const char *key, enum workqueue_priority priority);
 void workqueue_add_after(struct workqueue *queue, const char *key, int64_t delay_ms,
                          enum workqueue_priority priority);
 /* After the delay of its failures, of which this is one; WORKQUEUE_RETRY. first: ms, the delay of
  * the first failure, and the smallest of all. */
 void workqueue_add_rate_limited(struct workqueue *queue, const char *key, int64_t first);
-void workqueue_forget(struct workqueue *queue, const char *key); /* its failures, not the key */
+void workqueue_forget(struct workqueue *queue, const char *key); /* forgets its failures alone */
 
-/* Blocks; the key is the caller's to free() and to say done of. NULL: shut down. */
+/* Blocks until a key is ready. The caller calls workqueue_done() with it, and frees it. NULL: the
+ * queue was shut down. */
 char *workqueue_get(struct workqueue *queue);
 void workqueue_done(struct workqueue *queue, const char *key);
 

@@ -8,7 +8,7 @@
 
 #include <arpa/inet.h>
 
-#include "engine/base/clock.h"
+#include "engine/base/duration.h"
 #include "engine/base/str.h"
 #include "test/fuzz/fuzz.h"
 

@@ -60,7 +60,7 @@ static void check_observation(const struct value *object)
     kube_observe_object(&session, object, true, &whole);
     kube_observe_object(&session, other, false, &head);
     must(whole.presence == PRESENCE_PRESENT && !head.result);
-    must(str_equal(whole.footprint, head.footprint) && str_equal(whole.uid, head.uid));
+    must(str_equal(whole.fields_digest, head.fields_digest) && str_equal(whole.uid, head.uid));
     must(whole.terminating == head.terminating);
     must(kube_detail_of(&whole)->owner == kube_detail_of(&head)->owner);
     check_result(object, whole.result);

@@ -45,12 +45,13 @@ static int connect_to_server(void)
     const struct sockaddr_in address = {.sin_family = AF_INET,
                                         .sin_port = htons((uint16_t)server_port(server)),
                                         .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    /* Ends at once: ports that wait (TIME_WAIT) would run out. */
-    const struct linger linger = {.l_onoff = 1};
+    static uint32_t last; /* from another address each time: ports that wait would run out */
+    const struct sockaddr_in from = {.sin_family = AF_INET,
+                                     .sin_addr.s_addr = htonl(INADDR_LOOPBACK + ++last % 0xffff00)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     must(fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0);
-    must(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)) == 0);
+    must(bind(fd, (const struct sockaddr *)&from, sizeof(from)) == 0);
     must(connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0);
     return fd;
 }
