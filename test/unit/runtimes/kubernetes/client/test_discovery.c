@@ -261,6 +261,30 @@ static void asks_once_for_many_threads(void)
     fixture_stop(&fixture);
 }
 
-SUITE(kube_discovery, TEST(finds_kinds), TEST(looks_again_for_a_new_kind),
-      TEST(tells_absent_from_unknown), TEST(forgets), TEST(forgets_groups_that_are_not_there),
-      TEST(waits_no_longer_than_it_may), TEST(asks_once_for_many_threads))
+/* The versions that do not have it leave no error behind; another group's is not looked at. */
+static void finds_it_in_a_later_version(void)
+{
+    static const struct fake_step steps[] = {
+        NO_PAGE,
+        {.status = 200,
+         .body = GROUPS("{\"name\":\"x\",\"versions\":[{\"groupVersion\":\"x/v2\"},"
+                        "{\"groupVersion\":\"y/v3\"},{\"groupVersion\":\"x/v3\"}]}")},
+        {.expect = "GET /apis/x/v2 ", .status = 200, .body = RESOURCES(RESOURCE("bs", "B", true))},
+        {.expect = "GET /apis/x/v3 ", .status = 200, .body = RESOURCES(RESOURCE("as", "A", true))},
+    };
+    const struct kube_kind *kind = NULL;
+    struct fixture fixture;
+
+    fixture_start(&fixture, steps, ARRAY_SIZE(steps));
+    EXPECT_INT(kube_discovery_find_any(fixture.discovery, "x/v1", "A", &fixture.wait, &kind,
+                                       &fixture.error),
+               0, fixture.error.message);
+    EXPECT_STR(kind->group_version, "x/v3", "");
+    EXPECT_INT(fixture.error.code, 0, fixture.error.message);
+    fixture_stop(&fixture);
+}
+
+SUITE(kube_discovery, TEST(finds_it_in_a_later_version), TEST(finds_kinds),
+      TEST(looks_again_for_a_new_kind), TEST(tells_absent_from_unknown), TEST(forgets),
+      TEST(forgets_groups_that_are_not_there), TEST(waits_no_longer_than_it_may),
+      TEST(asks_once_for_many_threads))
