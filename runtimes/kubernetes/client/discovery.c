@@ -418,12 +418,13 @@ int kube_discovery_find_any(struct kube_discovery *discovery, const char *group_
     versions = versions_of(groups, group_version, (size_t)(slash - group_version));
     for (size_t i = 0; i < value_count(versions); i++) {
         const char *version = value_get_string(value_at(versions, i), "groupVersion");
+        struct error problem = {0};
 
         if (!version || strcmp(version, group_version) == 0)
             continue;
-        r = kube_discovery_find(discovery, version, kind, wait, ret, error);
+        r = kube_discovery_find(discovery, version, kind, wait, ret, &problem);
         if (r != ERR_NOT_FOUND)
-            return r;
+            return r < 0 ? err_copy(error, &problem) : r;
     }
     return err_copy(error, &absent);
 }
