@@ -195,7 +195,9 @@ void attempt_retry(struct attempt *attempt, const struct error *failure,
 {
     const struct run *run = &attempt->run;
 
-    if (attempt_has_seen_landing(attempt)) /* what it waited for may be there */
+    if (attempt_is_asked_for(attempt))
+        *ret = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
+    else if (attempt_has_seen_landing(attempt)) /* what it waited for may be there */
         *ret = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_RETRY};
     else
         *ret = (struct reconcile_result){.kind = RECONCILE_RETRY,

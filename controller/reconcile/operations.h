@@ -148,8 +148,9 @@ bool attempt_is_asked_for(struct attempt *attempt);
 /* A call of an earlier operation has landed since its own was opened: what waited for that call can
  * be planned now. */
 bool attempt_has_seen_landing(struct attempt *attempt);
-/* When it is tried again after the failure, which is not told yet: after retryInterval, and later
- * each time for the same failure; now, if a call has landed. */
+/* When it is tried again after the failure, which its status does not have yet: after
+ * retryInterval, and later each time for the same failure; at once if a call has landed, or if
+ * somebody asked for it. */
 void attempt_retry(struct attempt *attempt, const struct error *failure,
                    struct reconcile_result *ret);
 /* Its operation is parked, and chosen to be evicted. */
