@@ -132,8 +132,10 @@ void operations_leave(struct attempt *attempt)
     struct operations *operations = attempt->table;
     bool stays = attempt->operation || attempt->rests_until || attempt->reservation.ticket;
 
-    if (!attempt->operation)
+    if (!attempt->operation) {
         operations_give_back(attempt);
+        run_done(&attempt->run);
+    }
     if (stays)
         return;
     pthread_mutex_lock(&operations->lock);

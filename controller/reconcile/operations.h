@@ -107,8 +107,9 @@ DEFINE_CLEANUP(struct operations *, operations_free)
 
 /* The key's attempt, or a new one. NULL: the key is none. */
 struct attempt *operations_enter(struct operations *operations, const char *key);
-/* The attempt goes, unless it has an operation, rests, or has a ticket. Without an operation it
- * gives back what it has reserved, unless that was granted after it had asked in vain. */
+/* Frees the attempt, unless it has an operation, rests, or has a ticket. Without an operation it
+ * keeps nothing that it has read, and gives back what it has reserved, unless that was granted
+ * after it had asked in vain. */
 void operations_leave(struct attempt *attempt);
 
 /* A Preview holds memory, and costs a tenant nothing: there are at most so many at once. */
