@@ -29,6 +29,9 @@ void controllers_stop(struct controllers *controllers, const char *reason);
 void controllers_free(struct controllers *controllers);
 DEFINE_CLEANUP(struct controllers *, controllers_free)
 
+/* Sets the gauges of the queues and of the waiting operations. */
+void controllers_measure(struct controllers *controllers);
+
 /* The functions below are for the time between start and stop. */
 
 /* False: the first lists are not complete, or a watch has failed for longer than `patience` ms;
@@ -39,7 +42,5 @@ bool controllers_are_ready(struct controllers *controllers, int64_t patience, st
 bool controllers_are_stuck(struct controllers *controllers, struct buf *why);
 /* ms for which a watch has failed that may work in another process; 0: no watch has. */
 int64_t controllers_blind_for(struct controllers *controllers);
-/* Sets the gauges of the queues and of the waiting operations. */
-void controllers_measure(struct controllers *controllers);
 
 #endif

@@ -19,7 +19,7 @@ struct serving_config {
     struct metrics *metrics;
     struct outage *outage; /* why SERVING_CONNECTING is not over */
     struct leadership *leadership;
-    struct controllers *controllers; /* used while SERVING_RECONCILING; may be set until then */
+    struct controllers *controllers; /* of all phases: /metrics has their gauges */
 };
 
 struct serving;

@@ -11,7 +11,7 @@
  *   1. by priority,
  *   2. within a priority: namespaces take turns (round robin), so a thousand keys of one namespace
  *      do not delay those of another,
- *   3. within a namespace: in the order in which they became ready.
+ *   3. within a namespace: in the order in which they became ready with this priority.
  * Every eighth turn goes to the key that has been ready for the longest time, so no priority
  * starves.
  *
@@ -34,7 +34,7 @@
  * first of them is done. */
 enum workqueue_priority {
     WORKQUEUE_RESYNC, /* a regular check; also what was there when the process started */
-    WORKQUEUE_RETRY,  /* after a failure */
+    WORKQUEUE_RETRY,  /* after a failure; a status that an operation's progress makes due */
     WORKQUEUE_CHANGE, /* a new object, generation or deletion */
     WORKQUEUE_BEGUN,  /* an operation goes on */
     WORKQUEUE_PRIORITIES

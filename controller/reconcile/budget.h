@@ -24,7 +24,8 @@
  * turn are in two heaps of the budget, by their oldest and by their smallest reservation, if that
  * does not exceed the quarter. A call takes O(log n), and again for each grant and eviction.
  *
- * Thread-safe. The budget's lock is taken last, after those of the table and of an operation.
+ * Thread-safe. The budget's lock is taken after those of the table and of an operation. With it,
+ * only wake() takes another one, that of the queue.
  */
 #ifndef CONTROLLER_RECONCILE_BUDGET_H
 #define CONTROLLER_RECONCILE_BUDGET_H

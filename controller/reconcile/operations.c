@@ -132,8 +132,10 @@ void operations_leave(struct attempt *attempt)
     struct operations *operations = attempt->table;
     bool stays = attempt->operation || attempt->rests_until || attempt->reservation.ticket;
 
-    if (!attempt->operation)
+    if (!attempt->operation) {
         operations_give_back(attempt);
+        run_done(&attempt->run);
+    }
     if (stays)
         return;
     pthread_mutex_lock(&operations->lock);
@@ -195,7 +197,9 @@ void attempt_retry(struct attempt *attempt, const struct error *failure,
 {
     const struct run *run = &attempt->run;
 
-    if (attempt_has_seen_landing(attempt)) /* what it waited for may be there */
+    if (attempt_is_asked_for(attempt))
+        *ret = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
+    else if (attempt_has_seen_landing(attempt)) /* what it waited for may be there */
         *ret = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_RETRY};
     else
         *ret = (struct reconcile_result){.kind = RECONCILE_RETRY,

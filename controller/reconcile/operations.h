@@ -1,31 +1,30 @@
 /*
- * The operations that live, by the key of the object that they were begun for.
+ * The table of operations: by the key of the object that each was begun for.
  *
- * An attempt is what the reconciles of one key share: the object as it was
- * read, the operation that was begun for it, the Release that it works under,
- * and when something was last said of it. There is one while its key is
- * reconciled, and after that for as long as it has an operation. It belongs to
- * the reconcile of its key, of which there is one at a time.
+ * An attempt is what the reconciles of one key share: the object as it was read, its operation, the
+ * Release of the operation, and when a status was last written. An attempt exists while its key is
+ * reconciled, and afterwards as long as it has an operation, waits for memory, or rests after an
+ * eviction. One reconcile at a time uses it.
  *
- * An operation that is planned, or has ended, puts its key into the queue; so
- * does a call that lands after its operation ended.
+ * An operation puts its key into the queue when it is planned and when it has ended. So does a call
+ * that lands after its operation ended.
  *
- * Operations hold memory, and there is a budget for all of them (budget.h). An operation reserves
- * its estimate when it is opened. Where that does not fit, the attempt waits with nothing but its
- * reservation, and its key is put into the queue when the memory is granted.
+ * Operations share a budget of memory (budget.h). An operation reserves its estimate when it is
+ * opened. If that does not fit, the attempt keeps nothing but its reservation, and waits. When the
+ * memory is granted, its key is put into the queue.
  *
- * A parked operation gives way to those that run: where the budget chooses it, the reconcile of its
- * key evicts it. What landed is stored, and the operation is freed; its Release stays as it is. The
- * attempt stays without an operation, and is begun again after a while, as if the process had been
- * restarted.
+ * If the budget chooses a parked operation, the reconcile of its key evicts it: State is saved, and
+ * the operation is freed. Its Release stays as it is. The attempt rests for a while, and then
+ * begins again as after a restart of the process.
  *
- * What the watch reports of an object is passed on to the table (operations_observe). An operation
- * of an object that is not there any more in that generation is cancelled at once, and the next
- * reconcile finds it outdated. The table keeps which keys are listed. An object that left the watch
- * may be gone, or may be another controller's by now (--watch-label-selector).
+ * operations_observe() tells the table what the watch reports. If the object has a newer
+ * generation, is being deleted, or is not listed any more, its operation is cancelled at once, and
+ * the next reconcile finds the attempt outdated. The table knows which keys are listed. An object
+ * that is not listed may be deleted, or may belong to another controller now
+ * (--watch-label-selector).
  *
- * Thread-safe. With the table's lock held operations are cancelled, so their
- * callbacks may post to the queue, but not call the table.
+ * Thread-safe. Operations are cancelled with the table's lock held. So their callbacks may post to
+ * the queue, but must not call the table.
  */
 #ifndef CONTROLLER_RECONCILE_OPERATIONS_H
 #define CONTROLLER_RECONCILE_OPERATIONS_H
@@ -36,10 +35,10 @@
 #include "engine/operation/operation.h"
 
 enum attempt_kind {
-    ATTEMPT_NEW,    /* nothing came of this generation yet: it works under a Release */
+    ATTEMPT_NEW,    /* the first one of this generation: it gets a Release */
     ATTEMPT_RETRY,  /* the last one of this generation failed: it gets a Release if it succeeds */
     ATTEMPT_RESYNC, /* the Spec is Ready: it gets a Release if there is something to do */
-    ATTEMPT_UNTOLD, /* a Release of this generation succeeded, and the Spec's status does not say so
+    ATTEMPT_UNTOLD, /* a Release of this generation succeeded, but the Spec's status was not written
                      */
 };
 
@@ -57,14 +56,15 @@ struct attempt {
     char *key;              /* "namespace/name" */
     struct spec_key object; /* the same, taken apart */
     char *names;            /* what `object` borrows */
-    char *new_version; /* of its object, which the watch has just brought; NULL: it is not new */
+    char *new_version; /* resourceVersion of an object that the watch has just reported as new;
+                          NULL: it is not new */
 
     /* With the table's lock. */
     struct object_version read, observed; /* their uids are owned */
     bool was_observed;
-    bool has_left;     /* it was not listed since it was read, for a moment at least */
+    bool has_left;     /* since it was read, it was not listed, at least for a moment */
     char *preview_of;  /* the name of the Spec; NULL: it is no Preview, or has not begun */
-    bool is_asked_for; /* somebody wants it to be looked at meanwhile */
+    bool is_asked_for; /* somebody requested a reconcile since the attempt began */
 
     struct reservation reservation; /* of memory, for its operation; the budget's */
 
@@ -73,18 +73,19 @@ struct attempt {
     struct run run;
     struct spec *spec; /* until the operation has it */
     enum attempt_kind kind;
-    bool is_first;           /* nothing was ever begun for the object: it had no finalizer */
-    struct release *release; /* NULL: none yet; of UNTOLD the one that succeeded */
+    bool is_first;           /* the object had no finalizer: nothing was ever begun for it */
+    struct release *release; /* NULL: none yet; ATTEMPT_UNTOLD: the one that succeeded */
     int64_t revision;
     char digest[HASH_HEX_SIZE]; /* of the plan */
     struct attempt_progress progress;
     unsigned evictions;   /* in a row */
-    bool waits;           /* the last time that it asked for memory there was none */
-    int64_t wait_told_at; /* ms, monotonic: its status tells then that it waits; 0: never */
-    int64_t rests_until;  /* ms, monotonic: evicted, it is begun again then; 0: it was not */
+    bool waits;           /* there was no memory when it last asked for some */
+    int64_t wait_told_at; /* ms, monotonic: when its status is to say that it waits; 0: never */
+    int64_t rests_until;  /* ms, monotonic: when it begins again after an eviction; 0: it was not
+                             evicted */
 };
 
-/* ms before an operation that was evicted is begun again: the first time, and at most. */
+/* ms before an evicted operation begins again: the first time, and at most. */
 #define EVICTED_FIRST 30000
 #define EVICTED_MOST  300000
 
@@ -92,91 +93,94 @@ struct operations_config {
     void (*enqueue)(void *arg, const char *key); /* posts and returns; any thread */
     void *arg;
     const struct clock_source *clock;
-    size_t memory; /* bytes that operations may hold, all together; 0: as much as they want */
+    size_t memory; /* bytes, the budget of all operations together; 0: without a bound */
 };
 
 struct operations *operations_new(const struct operations_config *config);
-/* Ends what is left, without a word of it. No reconcile is at work any more; calls in flight go on.
- */
+/* Ends all attempts without writing a status. Only when no reconcile runs any more; calls in flight
+ * continue. */
 void operations_abandon(struct operations *operations);
-/* When no call is in flight any more. */
+/* Only when no call is in flight any more. */
 void operations_free(struct operations *operations);
 DEFINE_CLEANUP(struct operations *, operations_free)
 
 /* ---- For the reconcile of a key ---- */
 
-/* The key's attempt, or a new one. NULL: the key is none. */
+/* The key's attempt, or a new one. NULL: the key is not "namespace/name". */
 struct attempt *operations_enter(struct operations *operations, const char *key);
-/* The attempt goes, unless it has an operation, rests, or has a ticket. Without an operation it
- * gives back what it has reserved, unless that was granted after it had asked in vain. */
+/* Frees the attempt, unless it has an operation, rests, or has a ticket. Without an operation it
+ * keeps nothing that it has read, and gives back what it has reserved, unless that was granted
+ * after it had asked in vain. */
 void operations_leave(struct attempt *attempt);
 
-/* A Preview holds memory, and costs a tenant nothing: there are at most so many at once. */
+/* Previews that may run at once: they hold memory, and a tenant can create any number. */
 #define PREVIEWS_OF_SPEC      2
 #define PREVIEWS_OF_NAMESPACE 8
 
-/* Whether the attempt may begin a Preview of that Spec: it then counts as one of its Spec and
- * namespace until it ends. False: as many of them live as may. */
+/* True: the attempt may begin a Preview of that Spec, and counts as one of its Spec and its
+ * namespace until it ends. False: as many run already as may. */
 bool attempt_reserve_preview(struct attempt *attempt, const char *spec);
 
-/* Whether the attempt waits for memory, and there is nothing to do meanwhile. *ret_after: ms until
- * there may be; 0: not before it is granted. False: it is to be begun, since memory was granted,
- * the object changed, or the status is to tell that it waits. */
+/* True: the attempt waits for memory, and there is nothing to do meanwhile. *ret_after: ms until
+ * the status is to say so; 0: nothing is due before the grant. False: the attempt is to begin,
+ * because memory was granted, the object changed, or the status is to say that it waits. */
 bool attempt_waits_for_memory(struct attempt *attempt, int64_t *ret_after);
-/* For a reconcile that ended without an error: an attempt that does not wait any more loses its
- * ticket. After an error it keeps the ticket for the next try. */
+/* For a reconcile that ended without an error: drops the ticket of an attempt that does not wait
+ * any more. After an error the attempt keeps its ticket for the next try. */
 void attempt_give_up_ticket(struct attempt *attempt);
-/* It is planned: how much it holds is known better now. */
+/* Replaces the estimate of a planned operation by what it holds. */
 void attempt_measure(struct attempt *attempt);
 
-/* What the attempt acts on: metadata of the object that the key stands for. */
+/* Notes which version of the object the attempt acts on. */
 void attempt_read(struct attempt *attempt, const struct value *metadata);
-/* Reserves memory for an operation, and opens it; its callbacks are the table's. The estimate is by
- * the Spec first (NULL: everything is to be deleted), then by State, too. 1: there is no memory,
- * and the attempt waits without an operation. Errors: operation_new()'s. */
+/* Reserves memory for an operation, and opens it. The table sets its callbacks. The first estimate
+ * is made from the Spec (NULL: everything is to be deleted), the second one from State, too. 1:
+ * there is no memory, and the attempt waits without an operation. Errors: operation_new()'s. */
 int attempt_open(struct attempt *attempt, const struct operation_config *config,
                  const struct spec *spec, struct error *error);
 bool attempt_is_outdated(struct attempt *attempt);
-/* Outdated because its object left the watch: it is not listed, or is again as it was. */
+/* Outdated because its object was not listed, even if the same object is listed again. */
 bool attempt_has_left(struct attempt *attempt);
 /* The key is listed now. */
 bool attempt_is_listed(struct attempt *attempt);
-/* Why it is outdated, for people. */
+/* Why it is outdated, for messages. */
 const char *attempt_outdated_by(struct attempt *attempt);
-/* Whether it was asked for since it was read. */
+/* Somebody requested a reconcile since the attempt began. */
 bool attempt_is_asked_for(struct attempt *attempt);
-/* A call of an earlier operation has landed since its own was opened: what waited for that call can
- * be planned now. */
+/* Since the attempt's operation was opened, a call of an earlier operation has landed: what waited
+ * for that call can be planned now. */
 bool attempt_has_seen_landing(struct attempt *attempt);
-/* When it is tried again after the failure, which is not told yet: after retryInterval, and later
- * each time for the same failure; now, if a call has landed. */
+/* When it is tried again after the failure, which its status does not have yet: after
+ * retryInterval, and later each time for the same failure; at once if a call has landed, or if
+ * somebody asked for it. */
 void attempt_retry(struct attempt *attempt, const struct error *failure,
                    struct reconcile_result *ret);
-/* Its operation is parked, and chosen to be evicted. */
+/* Its operation is parked, and the budget chose it for eviction. */
 bool attempt_is_chosen(struct attempt *attempt);
 void attempt_evict(struct attempt *attempt);
-/* ms that the attempt still rests; 0: it is to be begun. Where its object changed, or somebody asks
- * for it, it rests no more. */
+/* ms that the attempt still rests after an eviction; 0: it is to begin. A change of its object, or
+ * a requested reconcile, ends the rest. */
 int64_t attempt_rests(struct attempt *attempt);
-/* Lets go of all but what is known of its object. */
+/* Frees all that it has, except the versions of its object and its ticket. Its operation is
+ * abandoned. */
 void attempt_empty(struct attempt *attempt);
-/* Lets go of all that it has; the operation, if it goes on, is abandoned. */
+/* Frees all that it has. Its operation is abandoned. */
 void attempt_end(struct attempt *attempt);
 
-/* ---- For everybody ---- */
+/* ---- For all threads ---- */
 
-/* What the key is now; without a uid: it is not listed any more. is_asked_for: somebody wants the
- * object to be looked at, changed or not. */
+/* The watch reports the object of the key; now->uid NULL: it is not listed any more. is_asked_for:
+ * somebody requested a reconcile, though nothing may have changed. */
 void operations_observe(struct operations *operations, const char *key,
                         const struct object_version *now, bool is_asked_for);
 struct operations_stats {
-    size_t parked, parked_bytes; /* operations that wait for the world, and what they hold */
-    size_t waiting;              /* for memory */
-    size_t reserved_bytes;       /* by those that run */
+    size_t parked, parked_bytes; /* operations that wait for their resources, and their memory */
+    size_t waiting;              /* operations that wait for memory */
+    size_t reserved_bytes;       /* of the running operations */
 };
 void operations_stats(struct operations *operations, struct operations_stats *ret);
 
-/* Cancels all that there are, and all that come. reason: of static storage. */
+/* Cancels all operations, and each one that is opened later. reason: in static storage. */
 void operations_cancel(struct operations *operations, const char *reason);
 
 #endif

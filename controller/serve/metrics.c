@@ -345,12 +345,15 @@ void metrics_write(struct metrics *metrics, struct buf *to)
 
 unsigned metrics_answer(void *metrics, const char *path, struct buf *body)
 {
+    size_t before = body->length;
+
     if (!str_equal(path, "/metrics"))
         return server_not_found(body);
     metrics_write(metrics, body);
     if (!buf_overflowed(body))
         return 200;
-    buf_reset(body);
+    body->length = before; /* the server's own bytes stay */
+    body->overflowed = false;
     buf_add_str(body, "the metrics are too large\n");
     return 500;
 }

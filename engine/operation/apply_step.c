@@ -124,10 +124,11 @@ static enum walk_verdict judge(struct operation *operation, struct node *node,
     struct runtime_call call = operation_call(operation);
     struct health health = {0};
     struct runtime_session *session;
-    int r = operation_session(operation, node, &session, error);
+    int r;
 
     if (!operation_ops(node)->health)
         return WALK_DONE;
+    r = operation_session(operation, node, &session, error);
     if (r >= 0)
         r = operation_ops(node)->health(session, &target, now, &call, &health, error);
     if (r < 0)

@@ -62,14 +62,15 @@ struct operation_config {
     struct cancel *cancel;       /* for operation_new() alone */
     struct approved_plan *approved; /* what may be carried out; a reference is taken. NULL: all */
 
-    /* It is PLANNED, or ENDED. Posts and returns: it runs on the executor's threads, and must not
-     * call the operation. Not after operation_free(). May be NULL. */
+    /* It is PLANNED, or ENDED. Posts and returns. Any thread may call it, also the one that plans
+     * or cancels, with the operation's lock: it must not call the operation. Not after
+     * operation_free(). May be NULL. */
     void (*on_change)(void *arg);
     /* It is PARKED, and holds about so many bytes; 0: it is not any more. Else as on_change. */
     void (*on_park)(void *arg, size_t bytes);
     void *arg;
-    /* A call has landed after its operation had ended: the Spec should be looked at. From any
-     * thread, as long as the executor lives. May be NULL. */
+    /* A call has landed after its operation had ended: the Spec should be reconciled. Else as
+     * on_change, but also after operation_free(), as long as the executor lives. */
     void (*on_landed)(void *arg, const struct spec_key *key);
     void *landed_arg;
 };

@@ -36,9 +36,7 @@ void operation_prefetch(struct operation *operation, struct binding *binding)
     }
 }
 
-/* ---- The walk ---- */
-
-/* ---- One visit ---- */
+/* ---- The walk: a visit of one change ---- */
 
 /* The diff of a change. Values that are secret in the attributes are hidden in it. step: the one
  * that describes the change as a whole. */

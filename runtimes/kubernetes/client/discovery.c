@@ -425,7 +425,7 @@ int kube_discovery_find_any(struct kube_discovery *discovery, const char *group_
             continue;
         r = kube_discovery_find(discovery, version, kind, wait, ret, &problem);
         if (r != ERR_NOT_FOUND)
-            return err_copy(error, r < 0 ? &problem : NULL);
+            return r < 0 ? err_copy(error, &problem) : r;
     }
     return err_copy(error, &absent);
 }

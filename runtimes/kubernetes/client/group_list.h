@@ -24,9 +24,9 @@ void group_list_init(struct group_list *list, struct kube_client *client,
 void group_list_done(struct group_list *list);
 
 /*
- * The groups, an array; a reference. age: how many ms ago they may have been asked for at most; 0:
- * the server is asked now. Several calls may ask at once: a call that waited for another's request
- * would need a later one.
+ * The groups, an array; a reference. age: ms that may have passed since they were asked for; 0: the
+ * server is asked now. Several calls may ask at once: none takes the answer to a request that
+ * another call sent before.
  */
 int group_list_get(struct group_list *list, int64_t age, const struct kube_wait *wait,
                    const struct value **ret, struct error *error);

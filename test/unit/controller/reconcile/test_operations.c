@@ -457,6 +457,7 @@ static void a_retry_is_later_for_the_same_failure(void)
     struct reconcile_result result;
     struct error failure = {0};
     struct release_subject subject = {.generation = 3};
+    struct object_version same = {"u", 3, false, NULL};
 
     fixture_start(&fixture);
     attempt = begin(&fixture, "ns/a");
@@ -479,6 +480,12 @@ static void a_retry_is_later_for_the_same_failure(void)
     attempt_retry(attempt, &failure, &result);
     EXPECT_INT(result.kind, RECONCILE_AFTER, "a call has landed");
     EXPECT_INT(result.after, 0, "at once");
+    EXPECT_INT(result.priority, WORKQUEUE_RETRY, "as a retry");
+    operations_observe(fixture.operations, "ns/a", &same, true);
+    attempt_retry(attempt, &failure, &result);
+    EXPECT_INT(result.kind, RECONCILE_AFTER, "somebody asked for it");
+    EXPECT_INT(result.after, 0, "at once");
+    EXPECT_INT(result.priority, WORKQUEUE_CHANGE, "as a change");
     operations_leave(attempt);
     fixture_stop(&fixture);
 }
