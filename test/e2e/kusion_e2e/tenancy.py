@@ -122,8 +122,8 @@ class Tenancy:
             self.cluster.down()
             raise
 
-    def run(self, *flags):
-        self.operator = Operator(self.cluster, self.directory, flags).wait_leading()
+    def run(self, *flags, **more):
+        self.operator = Operator(self.cluster, self.directory, flags, **more).wait_leading()
         return self.operator
 
     def tenant(self, name):
@@ -133,7 +133,11 @@ class Tenancy:
         return fetch(self.operator.health, path)[0] == 200
 
     def down(self):
+        """It must end well, unless it was starved of its Lease: that is for a test to say."""
         try:
-            assert self.operator is None or self.operator.stop() == 0
+            if self.operator:
+                is_lost = '"the Lease is lost"' in self.operator.log.read_text()
+                status = self.operator.stop()
+                assert status == 0 or is_lost, status
         finally:
             self.cluster.down()
