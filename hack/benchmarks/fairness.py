@@ -13,7 +13,7 @@ from kusion_e2e.tenancy import Tenancy
 
 PROBES = int(os.environ.get("BENCH_PROBES", "6"))
 PATIENCE = 120  # seconds after which a Spec counts as one that is never Ready
-BEYOND = 1.0  # seconds more than alone, at most
+BEYOND = 1.0  # seconds that the worst may take more than the worst alone
 ONLY = os.environ.get("BENCH_ONLY", "").split()
 
 # Name, what it is, how it is made, and whether another's Preview is waited for in place of a Spec.
@@ -61,7 +61,7 @@ def run(name, binary, make, is_preview):
             tenancy.cluster.down()
     say(f"    {name}: alone {[round(one, 2) for one in alone]}, beside {[round(one, 2) for one in beside]}")
     return {"alone_s": median(alone), "beside_s": median(beside), "worst_s": round(max(beside), 3),
-            "beyond_s": round(median(beside) - median(alone), 3), "ended": ended}
+            "beyond_s": round(max(beside) - max(alone), 3), "ended": ended}
 
 
 def row(title, ours, before):
@@ -83,7 +83,7 @@ def main():
         rows.append(row(title, ours, before))
     is_ok = all(one["operator"]["beyond_s"] <= BEYOND and one["operator"]["ended"] is None
                 for one in figures.values())
-    report(["beside", "alone, s", "beside it, s", "worst, s", "beyond alone, s", "before to now", ""], rows,
+    report(["beside", "alone, s", "beside it, s", "worst, s", "beyond worst alone, s", "before to now", ""], rows,
            {"benchmark": "fairness", "probes": PROBES, **figures, "ok": is_ok})
 
 

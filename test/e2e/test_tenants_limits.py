@@ -16,12 +16,20 @@ from kusion_e2e.cgroup import Cgroup
 from kusion_e2e.controller import PROGRAM
 from kusion_e2e.paths import CHART
 from kusion_e2e.specs import Spec, config_map, resource
-from kusion_e2e.starvation import Other
 from kusion_e2e.tenancy import DEPLOYER, fetch
 from kusion_e2e.wait import eventually
 
 UNITS = {"Mi": 1 << 20, "Gi": 1 << 30}
+FEW, MANY = 10, 24  # objects; ten are worked on at a time
+MORE = 500_000  # bytes for each object more: a fraction of what it is in memory
 PROBE = 1  # seconds that kubelet waits for an answer, where a probe does not say
+
+LETTERS = string.ascii_lowercase + string.digits
+DATA = {
+    # Without values: of all objects, they take the most memory for their bytes.
+    "many-keys": {a + b + c: "" for a in LETTERS[:8] for b in LETTERS for c in LETTERS},
+    "long-values": {"v": "x" * 900_000},
+}
 
 
 def limit():
@@ -31,20 +39,17 @@ def limit():
 
 
 class TestMemory:
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def group(self, tenancy):
+        """With an operator in it, which ends with it."""
         try:
             made = Cgroup("kusion-e2e", limit())
         except OSError as error:
             pytest.skip(f"there can be no control group here: {error}")
         tenancy.run(program=made.wrap(PROGRAM, tenancy.directory))
         yield made
-        tenancy.operator.kill9()
+        tenancy.operator.stop()
         made.remove()
-
-    @pytest.fixture(scope="class")
-    def other(self, tenancy, group):
-        return Other(tenancy)
 
     @pytest.fixture
     def tenant(self, tenancy, group):
@@ -53,30 +58,21 @@ class TestMemory:
         tenancy.cluster.delete_namespace(made.namespace)
 
     @staticmethod
-    def fill(tenancy, tenant, count, data):
-        """Objects of the tenant's, made by other means. The API server keeps no note of the fields."""
+    def fill(tenancy, tenant, name, count, data):
+        """Objects of the tenant's, made by other means; resources of a Spec that wants them otherwise."""
         path = f"/api/v1/namespaces/{tenant.namespace}/configmaps"
-        for number in range(count):
-            tenancy.cluster.api.create(path, {
-                "apiVersion": "v1", "kind": "ConfigMap", "data": data,
-                "metadata": {"name": f"large-{number}"}}).must()
+        names = [f"{name}-{number}" for number in range(count)]
+        for one in names:
+            tenancy.cluster.api.create(path, {"apiVersion": "v1", "kind": "ConfigMap", "data": data,
+                                              "metadata": {"name": one}}).must()
+        return [config_map(one, tenant.namespace) for one in names]
 
     @staticmethod
-    def many_keys():
-        """30,000 of no value: what takes the most memory for its bytes."""
-        letters = string.ascii_lowercase + string.digits
-        return {a + b + c: "" for a in letters[:24] for b in letters for c in letters}
-
-    @pytest.mark.parametrize("what, count", [("many-keys", 60), ("long-values", 120)])
-    def test_a_small_spec_of_large_objects_is_withstood(self, tenancy, tenant, group, other, what,
-                                                        count):
-        """Each exists, differs from the Spec, and is taken over."""
-        data = self.many_keys() if what == "many-keys" else {"v": "x" * 900_000}
-        self.fill(tenancy, tenant, count, data)
-        things = [config_map(f"large-{number}", tenant.namespace) for number in range(count)]
-        spec = Spec(tenant, tenant.namespace, what)
-        assert len(json.dumps(things)) < 40_000
-        spec.apply(things, serviceAccountName=DEPLOYER, timeout="60s")
+    def take_over(tenancy, tenant, group, name, things):
+        """Until nothing goes on. Gives the most memory that was in use so far."""
+        spec = Spec(tenant, tenant.namespace, name)
+        assert len(json.dumps(things)) < 12_000
+        spec.apply(things, serviceAccountName=DEPLOYER)
 
         def is_settled():
             assert tenancy.operator.process.poll() is None, f"killed {group.kills()} times"
@@ -85,17 +81,33 @@ class TestMemory:
 
         ready = eventually(is_settled, 120)
         assert ready["status"] == "True" or ready["reason"] == "TooLarge", ready
-        assert other.probe() < 30
-        assert group.kills() == 0
-        assert group.peak() < limit(), f"{group.peak() >> 20} MiB"
+        return group.peak()
+
+    @pytest.mark.parametrize("what", [
+        pytest.param(what, marks=pytest.mark.xfail(strict=True, reason="S3: live objects are kept from "
+                     "the plan to their step")) for what in DATA])
+    def test_the_memory_for_large_objects_is_bounded(self, tenancy, tenant, group, what):
+        """Their number does not matter, once there are more than are worked on at a time."""
+        few = self.fill(tenancy, tenant, "few", FEW, DATA[what])
+        many = self.fill(tenancy, tenant, "many", MANY, DATA[what])
+        before = self.take_over(tenancy, tenant, group, f"few-{what}", few)
+        after = self.take_over(tenancy, tenant, group, f"many-{what}", many)
+        assert after < limit() and group.kills() == 0
+        assert after - before < (MANY - FEW) * MORE, (before, after)
+
+
+@pytest.fixture
+def operator(tenancy):
+    """One without a limit."""
+    if tenancy.operator is None or tenancy.operator.process.poll() is not None:
+        tenancy.run()
+    return tenancy.operator
 
 
 class TestState:
-    def test_edits_that_fail_leave_nothing_in_it(self, tenancy):
-        """Each edit has other resources, of a kind that is not there."""
-        tenant = tenancy.tenant("edits").allow("", "configmaps")
-        if tenancy.operator is None or tenancy.operator.process.poll() is not None:
-            tenancy.run()
+    def test_edits_that_fail_leave_nothing_in_it(self, tenancy, operator):
+        """Each edit has other resources, all of which are refused."""
+        tenant = tenancy.tenant("edits").allow("", "services")
         spec, count = Spec(tenant, tenant.namespace, "edits"), 200
         for edit in range(6):
             things = [resource({"apiVersion": "v1", "kind": "Service", "metadata": {
@@ -152,12 +164,6 @@ class Visitors(threading.Thread):
 
 
 class TestConnections:
-    @pytest.fixture
-    def operator(self, tenancy):
-        if tenancy.operator is None or tenancy.operator.process.poll() is not None:
-            tenancy.run()
-        return tenancy.operator
-
     @staticmethod
     def answers(operator, seconds):
         """Whether each probe was answered in time, as kubelet asks."""
