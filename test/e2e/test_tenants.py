@@ -9,7 +9,7 @@ import pytest
 
 from kusion_e2e.audit import WRITTEN
 from kusion_e2e.chart import NAME, OWN
-from kusion_e2e.kinds import new_release, path_of
+from kusion_e2e.kinds import new_release, new_spec, path_of
 from kusion_e2e.rights import account, groups_of
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.states import open_text
@@ -316,6 +316,29 @@ class TestForgedReleases:
         evil.api.create(path_of("Release", evil.namespace), body).must()
         path = path_of("Release", evil.namespace, body["metadata"]["name"])
         eventually(lambda: evil.api.get(path).object.get("status", {}).get("phase") == "failed")
+
+
+class TestWhatIsMade:
+    """The object is the one that was checked: no text means anything else on its way."""
+
+    TEXTS = {
+        "line": "a\x85b", "separators": "a  \u2028  b\u2029", "delete": "a\x7fb", "c1": "a\x9bb",
+        "noncharacter": "a\ufffeb", "mark": "\ufeffa", "beyond": "\U0001f600", "blanks": "  a \n\n b\t ",
+        "yaml": "- a: &b !!c {d: *b}\n---\n%e #f", "number": "0x1F", "null": "~", "key": "? a\n: b",
+    }
+
+    @pytest.mark.parametrize("name", TEXTS)
+    def test_text_arrives_as_it_is(self, tenancy, evil, name):
+        """The Spec is made by JSON: how the operator sends its object is what is looked at."""
+        thing = config_map(f"text-{name}", evil.namespace, {"t": self.TEXTS[name]})
+        body = new_spec(f"text-{name}", resources=[thing], serviceAccountName=DEPLOYER)
+        evil.api.create(path_of("Spec", evil.namespace), body).must()
+        spec = Spec(evil, evil.namespace, f"text-{name}")
+        spec.generation = 1
+        spec.wait("True")
+        found = tenancy.cluster.api.get(
+            f"/api/v1/namespaces/{evil.namespace}/configmaps/text-{name}").must().object
+        assert found["data"]["t"] == self.TEXTS[name]
 
 
 class TestOddText:
