@@ -1,5 +1,5 @@
-"""A tenant who means harm: may write Specs, Releases and ServiceAccounts of one namespace, and tries to
-get at what is beyond it. The operator has exactly what the chart gives to it."""
+"""A tenant who means harm: may write Specs, Releases and ServiceAccounts of one namespace, and tries
+to get at what is beyond it. The operator has exactly what the chart gives to it."""
 
 import json
 import re
@@ -20,8 +20,8 @@ OPERATOR = account(OWN, NAME)
 CANARY = "canary-of-the-other-tenant"
 MANAGE = ["get", "list", "watch", "create", "patch", "delete"]
 SYSTEM = "kube-system"
-ODD_PATHS = ["../../{there}/configmaps/a", "a/../../../{there}/configmaps/a", "a?x=y", "a#", "..", "*",
-             "%2e%2e%2f{there}", "a/status", "a\\..\\b", "a%00"]
+ODD_PATHS = ["../../{there}/configmaps/a", "a/../../../{there}/configmaps/a", "%2e%2e%2f{there}",
+             "a?x=y", "a#", "..", "*", "a/status", "a\\..\\b", "a%00"]
 
 
 @pytest.fixture(scope="module")
@@ -105,19 +105,21 @@ class TestBeyondTheNamespace:
             serviceAccountName=DEPLOYER)
         assert named.wait("False")["reason"] == "AccessDenied"
         assert bare.wait("False")["reason"] == "InvalidSpec"
-        kept = tenancy.cluster.kubectl("get", "configmaps", "-n", evil.namespace, "-o", "name").stdout
-        assert not {"configmap/named", "configmap/bare", "configmap/token"} & set(kept.split())
+        kept = tenancy.cluster.get_json("configmaps", "-n", evil.namespace)["items"]
+        assert not {"named", "bare", "token"} & {one["metadata"]["name"] for one in kept}
         for spec in (named, bare):
             assert CANARY not in open_text(tenancy.cluster, Spec(tenancy.cluster, evil.namespace,
                                                                  spec.name))
 
     @pytest.mark.parametrize("id", [
-        "v1:ConfigMap:{there}:a", "v1:ConfigMap:{own}/../{there}:a", "v1:ConfigMap:{own}:../../{there}/configmaps/a",
+        "v1:ConfigMap:{there}:a", "v1:ConfigMap:{own}/../{there}:a",
+        "v1:ConfigMap:{own}:../../{there}/configmaps/a",
         "v1:ConfigMap:{own}:a/status", "v1:ConfigMap:{own}:a?namespace={there}", "v1:ConfigMap::a",
         "v1/../../v1:ConfigMap:{own}:a", "v1:ConfigMap:{own}:%2e%2e%2f", "v1:configmaps:{own}:a"])
     def test_an_id_that_does_not_fit_is_refused(self, evil, victim, id):
         """The object is the tenant's; the id says something else."""
-        entry = config_map("a", evil.namespace, id=id.format(own=evil.namespace, there=victim.namespace))
+        id = id.format(own=evil.namespace, there=victim.namespace)
+        entry = config_map("a", evil.namespace, id=id)
         spec = Spec(evil, evil.namespace, "ids").apply([entry], serviceAccountName=DEPLOYER)
         assert spec.wait("False")["reason"] == "InvalidSpec"
 
@@ -143,12 +145,11 @@ class TestBeyondTheNamespace:
 
 class TestOfWhom:
     @pytest.mark.parametrize("name", [
-        "a:b", "../victim/default", "a\nb", "a b", "", "a" * 254, "system:serviceaccount:kube-system:x",
-        "{there}:deployer", "default/token", "A", "-a", "a."])
+        "a:b", "../victim/default", "a\nb", "a b", "", "a" * 254,
+        "system:serviceaccount:kube-system:x", "{there}:deployer", "default/token", "A", "-a", "a."])
     def test_an_odd_account_is_refused(self, evil, victim, name):
         name = name.format(there=victim.namespace)
-        body = {"apiVersion": "api.kusion.io/v1", "kind": "Spec", "metadata": {"name": "odd-account"},
-                "spec": {"serviceAccountName": name, "resources": []}}
+        body = new_spec("odd-account", serviceAccountName=name, resources=[])
         assert evil.api.create(path_of("Spec", evil.namespace), body).code == 422
 
     @pytest.mark.parametrize("name", ["generic-garbage-collector", NAME, "victim", "nobody", "a.b"])
@@ -181,7 +182,8 @@ class TestOfWhom:
         assert spec.wait("False")["reason"] == "Unsupported"
 
     @pytest.mark.parametrize("name", [
-        "../{there}/specs/web", "web/status", "web?x", "web#x", "%2e%2e", "web%00", "*", "..", ".", ""])
+        "../{there}/specs/web", "web/status", "web?x", "web#x", "%2e%2e", "web%00", "*", "..", ".",
+        ""])
     def test_a_preview_of_an_odd_name_finds_nothing(self, evil, victim, name):
         name = name.format(there=victim.namespace)
         body = new_release("", operation="Preview", specRef={"name": name})
@@ -207,7 +209,8 @@ class TestOfWhom:
         first["attributes"]["metadata"]["labels"] = forged
         second = config_map("copied", evil.namespace)
         second["attributes"]["metadata"]["labels"] = f"$kusion_path.{first['id']}.metadata.labels"
-        spec = Spec(evil, evil.namespace, "labels").apply([first, second], serviceAccountName=DEPLOYER)
+        spec = Spec(evil, evil.namespace, "labels").apply([first, second],
+                                                          serviceAccountName=DEPLOYER)
         spec.wait("True")
         for name in ("labelled", "copied"):
             found = tenancy.cluster.get_json("configmap", name, "-n", evil.namespace)
@@ -239,8 +242,8 @@ class TestHints:
             assert set(re.findall(r"--namespace=(\S+)", command)) == {evil.namespace}, one
             assert "cluster" not in command.replace("rbac.authorization.k8s.io", ""), one
 
-    @pytest.mark.xfail(strict=True, reason="S11: messages repeat the names of objects as they are; only "
-                       "docs/troubleshooting.md warns of it")
+    @pytest.mark.xfail(strict=True, reason="S11: messages repeat the names of objects as they are; "
+                       "only docs/troubleshooting.md warns of it")
     @pytest.mark.parametrize("where", ["own", "there", "none"])
     def test_a_name_cannot_hold_one(self, evil, victim, where):
         """The API server's message repeats an object's name before anything looks at it."""
@@ -250,8 +253,8 @@ class TestHints:
         spec = Spec(evil, evil.namespace, f"forged-{where}").apply(
             [plain("v1", kind, forged, namespace)], serviceAccountName=DEPLOYER)
         spec.wait("False")
-        messages = [one["message"] for one in failed(spec).values()] + [spec.condition()["message"]] \
-            + [event["message"] for event in spec.events()]
+        told = [*failed(spec).values(), spec.condition(), *spec.events()]
+        messages = [one["message"] for one in told]
         assert not [one for one in messages if "clusterrolebinding" in one], messages
 
 
@@ -264,7 +267,8 @@ class TestForgedReleases:
         evil.api.create(path_of("Release", evil.namespace), body).must()
 
     @pytest.mark.parametrize("number, revision", list(enumerate([
-        "9223372036854775807", "9223372036854775808", "-1", "0", "1e18", "", "9007199254740993", "x"])))
+        "9223372036854775807", "9223372036854775808", "9007199254740993", "-1", "0", "1e18", "",
+        "x"])))
     def test_a_revision_out_of_range_is_not_counted_on(self, tenancy, evil, number, revision):
         """With all labels of the Spec's own records, which the tenant can read from one."""
         name = f"range-{number}"
@@ -323,8 +327,9 @@ class TestWhatIsMade:
 
     TEXTS = {
         "line": "a\x85b", "separators": "a  \u2028  b\u2029", "delete": "a\x7fb", "c1": "a\x9bb",
-        "noncharacter": "a\ufffeb", "mark": "\ufeffa", "beyond": "\U0001f600", "blanks": "  a \n\n b\t ",
-        "yaml": "- a: &b !!c {d: *b}\n---\n%e #f", "number": "0x1F", "null": "~", "key": "? a\n: b",
+        "noncharacter": "a\ufffeb", "mark": "\ufeffa", "beyond": "\U0001f600",
+        "blanks": "  a \n\n b\t ", "yaml": "- a: &b !!c {d: *b}\n---\n%e #f", "number": "0x1F",
+        "null": "~", "key": "? a\n: b",
     }
 
     @pytest.mark.parametrize("name", TEXTS)
@@ -360,8 +365,7 @@ class TestOddText:
         values = [str(value) for line in log for value in json.loads(line).values()]
         return [one["message"] for one in told] + values + log
 
-    @pytest.mark.xfail(strict=True, reason="S17: C1 controls and marks of direction get through; ASCII "
-                       "controls do not")
+    @pytest.mark.xfail(strict=True, reason="S17: C1 controls and marks of direction get through")
     @pytest.mark.parametrize("text", ["\x9b31m", "\x85", "\u202e", "\u2066"], ids=ascii)
     def test_it_does_not_reach_a_terminal(self, tenancy, evil, text):
         self.look(tenancy, evil, text)
@@ -385,7 +389,8 @@ SELF = {
     "customresourcedefinitions": "get list",
 }
 SELF_AT_HOME = {
-    "configmaps": "get list create update patch delete", "secrets": "get list create update patch delete",
+    "configmaps": "get list create update patch delete",
+    "secrets": "get list create update patch delete",
     "leases": "get create update patch",
 }
 
@@ -417,8 +422,8 @@ class TestAudit:
         assert not wrong, wrong
 
     def test_as_itself_it_asks_for_what_is_its_own(self, entries, evil):
-        """No object of the tenant's namespace but Specs, Releases, Events, and whether an account is
-        there; nothing at all of the other tenant's."""
+        """No object of the tenant's namespace but Specs, Releases, Events, and whether an account
+        is there; nothing at all of the other tenant's."""
         wrong = []
         for one in entries:
             if one.acts_as or not one.resource:

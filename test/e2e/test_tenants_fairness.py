@@ -1,5 +1,6 @@
-"""A tenant who keeps the operator busy, and another one who does not wait for it: `hack/bench fairness`
-has the full numbers. How long a Spec takes is compared with what it takes alone, in the same test."""
+"""A tenant who keeps the operator busy, and another one who does not wait for it: `hack/bench
+fairness` has the full numbers. How long a Spec takes is compared with what it takes alone, in the same
+test."""
 
 import pytest
 
@@ -20,7 +21,7 @@ def other(tenancy):
 BURDENS = {
     "unhealthy": lambda tenancy: starvation.Unhealthy(tenancy, 36),
     "large": lambda tenancy: starvation.Large(tenancy, 4),
-    "failing": lambda tenancy: starvation.Failing(tenancy, 100),
+    "failing": lambda tenancy: starvation.Failing(tenancy, 60),
     "hanging": lambda tenancy: starvation.Hanging(tenancy, 20),
 }
 
@@ -32,13 +33,16 @@ def burden(request, tenancy, other):
     made.end()
 
 
+# What falls is not strict: on a machine that is quick enough, it may not.
 @pytest.mark.parametrize("burden", [
     "unhealthy", "large",
-    pytest.param("failing", marks=pytest.mark.xfail(strict=True, reason="S10: keys come out of the queue "
-                 "in their order, whoever they are of, and there is no backoff")),
-    pytest.param("hanging", marks=pytest.mark.xfail(strict=False, reason="200 calls that hang take all "
-                 "seats that the API server has for ServiceAccounts (priority level workload-low, which "
-                 "grows every 10 s): others wait, and the Lease may be lost")),
+    pytest.param("failing", marks=pytest.mark.xfail(
+        strict=False, reason="S10: keys come out of the queue in their order, whoever they are of, "
+        "and there is no backoff")),
+    pytest.param("hanging", marks=pytest.mark.xfail(
+        strict=False, reason="200 calls that hang take all seats that the API server has for "
+        "ServiceAccounts (priority level workload-low, which grows every 10 s): others wait, and the "
+        "Lease may be lost")),
 ], indirect=True)
 def test_another_tenant_does_not_wait(other, burden):
     """One Spec of all may: others use the machine, too."""

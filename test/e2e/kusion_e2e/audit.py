@@ -10,7 +10,7 @@ WRITTEN = 1.5  # seconds after which the API server has written down what it ans
 
 
 class Entry:
-    """One request. acts_as: the user that it was made for, by impersonation; None: for nobody else."""
+    """One request. acts_as: the user that it was made for, by impersonation; None: for no other."""
 
     def __init__(self, entry):
         reference = entry.get("objectRef", {})

@@ -9,9 +9,9 @@ _RANDOM = random.Random()
 
 
 class Canary:
-    """`data` is the value in a Secret's data. It is what a reference gives, and is a word, such as names
-    and labels are made of: Base64 of bytes that are no text. With plain=True it is Base64 of a text
-    with all that is quoted in JSON and in Go."""
+    """`data` is the value in a Secret's data. It is what a reference gives, and is a word, such as
+    names and labels are made of: Base64 of bytes that are no text. With plain=True it is Base64 of a
+    text with all that is quoted in JSON and in Go."""
 
     def __init__(self, plain=False):
         word = "".join(_RANDOM.choices(string.ascii_lowercase + string.digits, k=20))
@@ -36,8 +36,8 @@ class Canary:
 
 
 def _encoded(data):
-    """Base64 of it wherever it begins in a longer text: what all three alignments have in common with
-    that of any text around it."""
+    """Base64 of it wherever it begins in a longer text, in three alignments: what does not depend on
+    the text around it."""
     found = set()
     for shift in range(3):
         encoded = base64.b64encode(b"\0" * shift + data).decode().rstrip("=")

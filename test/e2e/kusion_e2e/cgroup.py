@@ -10,7 +10,7 @@ V1, V2 = ROOT / "memory", ROOT
 
 
 def _version():
-    """1 or 2: the hierarchy that has the controller of memory. An OSError says why there is none."""
+    """1 or 2: the hierarchy that has the controller of memory. OSError: there is none."""
     if (V1 / "memory.limit_in_bytes").exists() or (V1 / "cgroup.procs").exists():
         return 1
     controllers = V2 / "cgroup.controllers"

@@ -1,8 +1,8 @@
 """Objects that an API server refuses, each in words that repeat a value of it.
 
-A case is a function of the namespace and of a value, which gives an object; the value is a reference
-to a secret. BY_CREATE are refused as they are, BY_CHANGE when the secret is another one than that
-which they were made with."""
+A case is a function of the namespace and of a value, which gives an object; the value is a
+reference to a secret. BY_CREATE are refused as they are, BY_CHANGE when the secret is another one
+than that which they were made with."""
 
 CUSTOM = "canaries.example.com"
 FORMATS = ("date-time", "date", "ipv4", "ipv6", "cidr", "uri", "email", "hostname", "uuid",
@@ -21,7 +21,8 @@ def crd():
     properties |= {
         "pattern": field(pattern="^x$"), "choice": field(enum=["x"]), "short": field(maxLength=2),
         "long": field(minLength=99), "number": {"type": "integer"}, "truth": {"type": "boolean"},
-        "object": {"type": "object", "properties": {}}, "items": {"type": "array", "items": field()},
+        "object": {"type": "object", "properties": {}},
+        "items": {"type": "array", "items": field()},
         "rule": field(**{"x-kubernetes-validations": [
             {"rule": "self == 'x'", "messageExpression": "'it is ' + self + ', which is wrong'"}]}),
         "plainrule": field(**{"x-kubernetes-validations": [{"rule": "self == 'x'"}]}),
@@ -32,7 +33,8 @@ def crd():
                 "x-kubernetes-list-map-keys": ["name"]},
         "set": {"type": "array", "items": field(), "x-kubernetes-list-type": "set"},
     }
-    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}
+    schema = {"type": "object",
+              "properties": {"spec": {"type": "object", "properties": properties}}}
     return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
             "metadata": {"name": CUSTOM},
             "spec": {"group": "example.com", "scope": "Namespaced",
@@ -54,11 +56,13 @@ def policies(namespace):
             full = f"canary-{resource}-{name}"
             rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"],
                     "resources": [resource]}
-            yield {"apiVersion": group, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": full},
+            yield {"apiVersion": group, "kind": "ValidatingAdmissionPolicy",
+                   "metadata": {"name": full},
                    "spec": {"failurePolicy": "Fail",
                             "matchConstraints": {"resourceRules": [rule], "objectSelector": {
                                 "matchLabels": {"policy": name}}},
-                            "validations": [{"expression": "false", "messageExpression": expression}]}}
+                            "validations": [{"expression": "false",
+                                             "messageExpression": expression}]}}
             yield {"apiVersion": group, "kind": "ValidatingAdmissionPolicyBinding",
                    "metadata": {"name": full},
                    "spec": {"policyName": full, "validationActions": ["Deny"],
@@ -103,7 +107,8 @@ def service(**fields):
 
 
 def cron_job(**fields):
-    template = {"spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [container()]}}}}
+    pod_spec = {"restartPolicy": "Never", "containers": [container()]}
+    template = {"spec": {"template": {"spec": pod_spec}}}
     return lambda ns, v: object_of("batch/v1", "CronJob", ns, spec={
         "schedule": "@daily", "suspend": True, "jobTemplate": template,
         **{key: value(v) for key, value in fields.items()}})
@@ -176,8 +181,8 @@ BY_CREATE = {
     **{f"crd-format-{name}": custom(name.replace("-", "")) for name in FORMATS
        if name not in ("byte", "hostname")},  # which it fits
     "crd-pattern": custom("pattern"), "crd-enum": custom("choice"), "crd-too-long": custom("short"),
-    "crd-too-short": custom("long"), "crd-integer": custom("number"), "crd-boolean": custom("truth"),
-    "crd-object": custom("object"), "crd-array": custom("items"),
+    "crd-too-short": custom("long"), "crd-integer": custom("number"),
+    "crd-boolean": custom("truth"), "crd-object": custom("object"), "crd-array": custom("items"),
     "crd-message-expression": custom("rule"), "crd-rule": custom("plainrule"),
     "crd-duplicate-key": custom("map", lambda v: [{"name": v}, {"name": v}]),
     "crd-duplicate-item": custom("set", lambda v: [v, v]),
@@ -190,8 +195,10 @@ BY_CREATE = {
     "pod-runtime-class": pod(runtimeClassName=lambda v: v),
     "pod-restart-policy": pod(restartPolicy=lambda v: v),
     "pod-quantity": pod(lambda v: {"resources": {"limits": {"memory": v}}}),
-    "pod-field-path": pod(lambda v: {"env": [{"name": "V", "valueFrom": {"fieldRef": {"fieldPath": v}}}]}),
-    "pod-duplicate-env": pod(lambda v: {"env": [{"name": v, "value": "a"}, {"name": v, "value": "b"}]}),
+    "pod-field-path": pod(lambda v: {"env": [
+        {"name": "V", "valueFrom": {"fieldRef": {"fieldPath": v}}}]}),
+    "pod-duplicate-env": pod(lambda v: {"env": [{"name": v, "value": "a"},
+                                                {"name": v, "value": "b"}]}),
     "pod-duplicate-container": pod(containers=lambda v: [container(name=v), container(name=v)]),
     "pod-pull-policy": pod(lambda v: {"imagePullPolicy": v}),
     "pod-port": pod(lambda v: {"ports": [{"containerPort": v}]}),
@@ -199,7 +206,8 @@ BY_CREATE = {
     "service-type": service(type=lambda v: v), "service-ip": service(clusterIP=lambda v: v),
     "service-affinity": service(sessionAffinity=lambda v: v),
     "service-external-ip": service(externalIPs=lambda v: [v]),
-    "cron-schedule": cron_job(schedule=lambda v: v), "cron-time-zone": cron_job(timeZone=lambda v: v),
+    "cron-schedule": cron_job(schedule=lambda v: v),
+    "cron-time-zone": cron_job(timeZone=lambda v: v),
     "cron-concurrency": cron_job(concurrencyPolicy=lambda v: v),
     "role-resources": role(resources=1), "role-names": role(resourceNames=1),
     "role-verbs": role(verbs=1), "role-groups": role(apiGroups=1),

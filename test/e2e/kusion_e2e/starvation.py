@@ -143,7 +143,8 @@ class References(Burden):
                            "metadata": {"name": f"s-{number}", "namespace": namespace},
                            "data": {"p": "cHBw"}})
         value = f"$kusion_path.{secret['id']}.data.p"
-        things = [config_map(f"c-{number}-{i}", namespace, {str(k): value for k in range(self.OF_ONE)})
+        data = {str(key): value for key in range(self.OF_ONE)}
+        things = [config_map(f"c-{number}-{i}", namespace, data)
                   for i in range(self.REFERENCES // self.OF_ONE)]
         _apply(self.tenant, f"refer-{number}", [secret, *things], interval="1s")
 

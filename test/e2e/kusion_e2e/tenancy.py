@@ -1,6 +1,7 @@
-"""A cluster that several tenants share: a control plane with an audit log, the chart as it is, and the
-operator with exactly the rights and the flags that the chart gives to it. A tenant may write Specs,
-Releases and ServiceAccounts of one namespace, and has an account there that its Specs act as."""
+"""A cluster that several tenants share: a control plane with an audit log, the chart as it is, and
+the operator with exactly the rights and the flags that the chart gives to it. A tenant may write
+Specs, Releases and ServiceAccounts of one namespace, and has an account there that its Specs act
+as."""
 
 import json
 import socket

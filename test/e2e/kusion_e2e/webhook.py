@@ -32,14 +32,15 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class Webhook:
-    """judge gets an AdmissionRequest, and gives what the answer has beside its uid; None: it hangs until
-    the webhook ends."""
+    """judge gets an AdmissionRequest, and gives what the answer has beside its uid; None: it hangs
+    until the webhook ends."""
 
     def __init__(self, directory, judge):
         certificate, key = directory / "webhook.crt", directory / "webhook.key"
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-                        "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=webhook",
-                        "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
+                        "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                        "/CN=webhook", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key,
+                        "-out", certificate],
                        check=True, capture_output=True)
         self._ca = base64.b64encode(certificate.read_bytes()).decode()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -64,7 +65,8 @@ class Webhook:
         only = {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
         port = self._server.server_address[1]
         cluster.api.create(PATH, {
-            "apiVersion": GROUP, "kind": "ValidatingWebhookConfiguration", "metadata": {"name": name},
+            "apiVersion": GROUP, "kind": "ValidatingWebhookConfiguration",
+            "metadata": {"name": name},
             "webhooks": [{"name": f"{name}.example.com", "rules": [rule], "failurePolicy": "Fail",
                           "sideEffects": "None", "admissionReviewVersions": ["v1"],
                           "timeoutSeconds": seconds, "namespaceSelector": only,
