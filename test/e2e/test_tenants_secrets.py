@@ -190,7 +190,7 @@ def parameters():
         yield pytest.param(name, marks=marks)
 
 
-@pytest.mark.parametrize("name", parameters())
+@pytest.mark.parametrize("name", list(parameters()))
 def test_a_refusal_tells_no_secret(cases, name):
     made, told = cases
     ready = made[name].spec.condition()
