@@ -116,6 +116,8 @@ static int fill_context(struct manager *manager, struct error *error)
     context->default_service_account = flags->default_service_account;
     context->act_as_controller = flags->act_as_controller;
     context->max_timeout = flags->max_timeout;
+    context->min_interval = flags->min_interval;
+    context->min_retry_interval = flags->min_retry_interval;
     context->parallelism = (unsigned)flags->parallelism;
     context->epoch = leadership_epoch;
     context->epoch_arg = manager->leadership;

@@ -10,24 +10,19 @@
  * An operation that is planned, or has ended, puts its key into the queue; so
  * does a call that lands after its operation ended.
  *
- * Operations hold memory, and there is a budget for all of them. One that is to
- * be begun reserves what it is likely to hold. Where those that run have
- * reserved the budget, or those of its namespace a quarter, it waits for room:
- * the attempt stays, without anything but that number, and is begun when room
- * gets free, the oldest first. One that needs more than that runs when no other
- * does, in its namespace or at all.
+ * Operations hold memory, and there is a budget for all of them (budget.h). An operation reserves
+ * its estimate when it is opened. Where that does not fit, the attempt waits with nothing but its
+ * reservation, and its key is put into the queue when the memory is granted.
  *
- * Operations that are parked give way to those that run: where all together
- * hold more than the budget, the largest parked ones are evicted, each by the
- * reconcile of its key: what landed is stored, and the operation is freed; its
- * Release stays as it is. The attempt stays without an operation, and is begun
- * again after a while, as if the process had been restarted.
+ * A parked operation gives way to those that run: where the budget chooses it, the reconcile of its
+ * key evicts it. What landed is stored, and the operation is freed; its Release stays as it is. The
+ * attempt stays without an operation, and is begun again after a while, as if the process had been
+ * restarted.
  *
- * Whoever watches the objects tells the table what they are now
- * (operations_tell). An operation of something that is there no more in that
- * generation is cancelled at once, and the next reconcile finds it outdated.
- * The table keeps which keys are listed. An object that left the watch may be
- * gone, or may be another controller's by now (--watch-label-selector).
+ * What the watch reports of an object is passed on to the table (operations_observe). An operation
+ * of an object that is not there any more in that generation is cancelled at once, and the next
+ * reconcile finds it outdated. The table keeps which keys are listed. An object that left the watch
+ * may be gone, or may be another controller's by now (--watch-label-selector).
  *
  * Thread-safe. With the table's lock held operations are cancelled, so their
  * callbacks may post to the queue, but not call the table.
@@ -35,8 +30,7 @@
 #ifndef CONTROLLER_RECONCILE_OPERATIONS_H
 #define CONTROLLER_RECONCILE_OPERATIONS_H
 
-#include <stdatomic.h>
-
+#include "controller/reconcile/budget.h"
 #include "controller/reconcile/progress.h"
 #include "controller/reconcile/run.h"
 #include "engine/operation/operation.h"
@@ -54,8 +48,8 @@ struct object_version {
     const char *uid; /* NULL: there is none */
     int64_t generation;
     bool is_deleting;
-    const char *new_version; /* the resourceVersion of an object that is new; NULL: it is not. Only of
-                                operations_tell() */
+    const char *new_version; /* the resourceVersion of an object that is new; NULL: it is not. Only
+                                of operations_observe() */
 };
 
 struct attempt {
@@ -63,22 +57,16 @@ struct attempt {
     char *key;              /* "namespace/name" */
     struct spec_key object; /* the same, taken apart */
     char *names;            /* what `object` borrows */
-    char *new_version;      /* of its object, which the watch has just brought; NULL: it is not new */
+    char *new_version; /* of its object, which the watch has just brought; NULL: it is not new */
 
     /* With the table's lock. */
-    struct object_version read, told; /* their uids are owned */
-    bool was_told;
+    struct object_version read, observed; /* their uids are owned */
+    bool was_observed;
     bool has_left;     /* it was not listed since it was read, for a moment at least */
     char *preview_of;  /* the name of the Spec; NULL: it is no Preview, or has not begun */
     bool is_asked_for; /* somebody wants it to be looked at meanwhile */
-    bool is_chosen;    /* to be evicted */
 
-    size_t reserved;       /* bytes that its operation holds while it runs, about */
-    size_t wants;          /* bytes that it waits for; 0: it does not */
-    uint64_t ticket;       /* smaller: it has waited for longer; kept until it is planned. 0: it did not
-                              wait */
-
-    _Atomic size_t parked; /* bytes that its operation holds; 0: it is not parked */
+    struct reservation reservation; /* of memory, for its operation; the budget's */
 
     /* Of the reconcile. Only operations.c changes `operation`, with the table's lock. */
     struct operation *operation; /* NULL: there is none */
@@ -90,10 +78,10 @@ struct attempt {
     int64_t revision;
     char digest[HASH_HEX_SIZE]; /* of the plan */
     struct attempt_progress progress;
-    unsigned evictions;  /* in a row */
-    int64_t waits_since; /* ms, monotonic: for room */
-    bool says_it_waits;  /* its status tells */
-    int64_t rests_until; /* ms, monotonic: evicted, it is begun again then; 0: it was not */
+    unsigned evictions;   /* in a row */
+    bool waits;           /* the last time that it asked for memory there was none */
+    int64_t wait_told_at; /* ms, monotonic: its status tells then that it waits; 0: never */
+    int64_t rests_until;  /* ms, monotonic: evicted, it is begun again then; 0: it was not */
 };
 
 /* ms before an operation that was evicted is begun again: the first time, and at most. */
@@ -103,6 +91,7 @@ struct attempt {
 struct operations_config {
     void (*enqueue)(void *arg, const char *key); /* posts and returns; any thread */
     void *arg;
+    const struct clock_source *clock;
     size_t memory; /* bytes that operations may hold, all together; 0: as much as they want */
 };
 
@@ -118,8 +107,8 @@ DEFINE_CLEANUP(struct operations *, operations_free)
 
 /* The key's attempt, or a new one. NULL: the key is none. */
 struct attempt *operations_enter(struct operations *operations, const char *key);
-/* The attempt goes, unless it has an operation, rests, or waits for room. Chooses what is to be
- * evicted, if need be, and who gets room. */
+/* The attempt goes, unless it has an operation, rests, or has a ticket. Without an operation it
+ * gives back what it has reserved, unless that was granted after it had asked in vain. */
 void operations_leave(struct attempt *attempt);
 
 /* A Preview holds memory, and costs a tenant nothing: there are at most so many at once. */
@@ -130,26 +119,23 @@ void operations_leave(struct attempt *attempt);
  * namespace until it ends. False: as many of them live as may. */
 bool attempt_reserve_preview(struct attempt *attempt, const char *spec);
 
-/* ms after which one that waits for room looks whether there is any, unasked. */
-#define ROOM_INTERVAL 5000
-
-/* Reserves so many bytes for the attempt's operation, instead of what it had. False: there is no
- * room, and the attempt waits. */
-bool attempt_reserve(struct attempt *attempt, size_t bytes, const struct clock_source *clock);
-/* For a reconcile that ended without an error: an attempt that waits no longer loses its turn. After
- * an error it keeps the turn for the next try. */
-void attempt_give_up_turn(struct attempt *attempt);
-/* It is planned: what it holds is known better now. */
+/* Whether the attempt waits for memory, and there is nothing to do meanwhile. *ret_after: ms until
+ * there may be; 0: not before it is granted. False: it is to be begun, since memory was granted,
+ * the object changed, or the status is to tell that it waits. */
+bool attempt_waits_for_memory(struct attempt *attempt, int64_t *ret_after);
+/* For a reconcile that ended without an error: an attempt that does not wait any more loses its
+ * ticket. After an error it keeps the ticket for the next try. */
+void attempt_give_up_ticket(struct attempt *attempt);
+/* It is planned: how much it holds is known better now. */
 void attempt_measure(struct attempt *attempt);
-/* It waits for room, and there is none yet. Where its object changed, or that it waits is to be
- * said, it is begun all the same, to be put off again. */
-bool attempt_has_no_room(struct attempt *attempt, const struct clock_source *clock);
 
 /* What the attempt acts on: metadata of the object that the key stands for. */
 void attempt_read(struct attempt *attempt, const struct value *metadata);
-/* Opens an operation; its callbacks are the table's. Errors: operation_new()'s. */
+/* Reserves memory for an operation, and opens it; its callbacks are the table's. The estimate is by
+ * the Spec first (NULL: everything is to be deleted), then by State, too. 1: there is no memory,
+ * and the attempt waits without an operation. Errors: operation_new()'s. */
 int attempt_open(struct attempt *attempt, const struct operation_config *config,
-                 struct error *error);
+                 const struct spec *spec, struct error *error);
 bool attempt_is_outdated(struct attempt *attempt);
 /* Outdated because its object left the watch: it is not listed, or is again as it was. */
 bool attempt_has_left(struct attempt *attempt);
@@ -162,13 +148,16 @@ bool attempt_is_asked_for(struct attempt *attempt);
 /* A call of an earlier operation has landed since its own was opened: what waited for that call can
  * be planned now. */
 bool attempt_has_seen_landing(struct attempt *attempt);
+/* When it is tried again after the failure, which is not told yet: after retryInterval, and later
+ * each time for the same failure; now, if a call has landed. */
+void attempt_retry(struct attempt *attempt, const struct error *failure,
+                   struct reconcile_result *ret);
 /* Its operation is parked, and chosen to be evicted. */
 bool attempt_is_chosen(struct attempt *attempt);
-/* Evicts it. clock: the operation's. */
-void attempt_evict(struct attempt *attempt, const struct clock_source *clock);
+void attempt_evict(struct attempt *attempt);
 /* ms that the attempt still rests; 0: it is to be begun. Where its object changed, or somebody asks
  * for it, it rests no more. */
-int64_t attempt_rests(struct attempt *attempt, const struct clock_source *clock);
+int64_t attempt_rests(struct attempt *attempt);
 /* Lets go of all but what is known of its object. */
 void attempt_empty(struct attempt *attempt);
 /* Lets go of all that it has; the operation, if it goes on, is abandoned. */
@@ -178,10 +167,12 @@ void attempt_end(struct attempt *attempt);
 
 /* What the key is now; without a uid: it is not listed any more. is_asked_for: somebody wants the
  * object to be looked at, changed or not. */
-void operations_tell(struct operations *operations, const char *key,
-                     const struct object_version *now, bool is_asked_for);
+void operations_observe(struct operations *operations, const char *key,
+                        const struct object_version *now, bool is_asked_for);
 struct operations_stats {
     size_t parked, parked_bytes; /* operations that wait for the world, and what they hold */
+    size_t waiting;              /* for memory */
+    size_t reserved_bytes;       /* by those that run */
 };
 void operations_stats(struct operations *operations, struct operations_stats *ret);
 

@@ -36,8 +36,10 @@ void progress_begin(struct attempt *attempt);
 /* Says what is due of an operation that has not ended. *ret_after: ms until there may be more; 0:
  * not before it changes. */
 int progress_tell(struct attempt *attempt, int64_t *ret_after, struct error *error);
-/* There is no room for its operation: lets go of all that it has, and says so after a while. The
- * object is read again when there is room. */
+/* There is no memory for its operation: lets go of all that it has. That it waits is said after
+ * PROGRESS_FIRST, unless the status says how this generation ended: nothing is said of a look at a
+ * Spec that is Ready, nor of a retry. The object is read again to say so, and when memory is
+ * granted. */
 int progress_put_off(struct attempt *attempt, struct reconcile_result *result, struct error *error);
 /* It is parked, and nobody will look at it for a while: says what it waits for, due or not. */
 int progress_tell_rest(struct attempt *attempt, struct error *error);

@@ -6,6 +6,7 @@
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/timestamp.h"
 
 /* Conflicts of one write: people label and approve meanwhile. */
 #define WRITE_ATTEMPTS 8

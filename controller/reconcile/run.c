@@ -15,11 +15,16 @@ void run_done(struct run *run)
 
 void run_read_policy(struct run *run)
 {
-    int64_t most = run->context->max_timeout;
+    const struct reconcile_context *context = run->context;
+    struct spec_policy *policy = &run->policy;
 
-    spec_policy_read(run->object, &run->policy);
-    if (most && run->policy.timeout > most)
-        run->policy.timeout = most;
+    spec_policy_read(run->object, policy);
+    if (context->max_timeout && policy->timeout > context->max_timeout)
+        policy->timeout = context->max_timeout;
+    if (policy->interval < context->min_interval)
+        policy->interval = context->min_interval;
+    if (policy->retry_interval < context->min_retry_interval)
+        policy->retry_interval = context->min_retry_interval;
 }
 
 void run_status_done(struct run_status *status)

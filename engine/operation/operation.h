@@ -7,7 +7,7 @@
  *   operation_apply()   carries it out: intents into State, then step by step
  *
  * An operation has no thread: it is a task of the executor, and costs nothing
- * while it waits for the world. on_change tells its owner that it is planned,
+ * while it waits for the world. on_change notifies its owner that it is planned,
  * or has ended. In between the owner can ask how it goes on.
  *
  *   NEW -> PLANNING -> PLANNED -> RUNNING <-> PARKED -> ENDED
@@ -156,7 +156,7 @@ struct operation_result {
     const struct plan_change *change;
     enum plan_action action;  /* what was done, perhaps not what was planned: by this operation, or
                                  by an earlier one of the same revision, which was killed. Deletions
-                                 before a kill are not told: State has no record of them */
+                                 before a kill are not shown: State has no record of them */
     enum result_status status;
     bool is_waiting;          /* PENDING: begun, and waiting for the world: error says for what */
     const struct error *error; /* why not; NULL: none */
@@ -175,12 +175,6 @@ void operation_results_done(struct operation_results *results);
 /* One error for all that did not succeed; 0: nothing. what: "apply", "destroy". */
 int operation_results_error(const struct operation_results *results, const char *what,
                             struct error *error);
-
-/* Changes that have ended, and those that wait. Constant time. */
-struct operation_progress {
-    size_t total, ended, waiting;
-};
-void operation_progress(struct operation *operation, struct operation_progress *ret);
 
 /* Something that is waited for, for messages: "web: 1/3 replicas" into the
  * buffer, cut. False: nothing is. */

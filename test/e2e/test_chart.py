@@ -44,6 +44,8 @@ EVERYTHING = [
     "--set=controller.concurrent=8",
     "--set=controller.operationMemory=128Mi",
     "--set=controller.maxTimeout=2h",
+    "--set=controller.minInterval=1m",
+    "--set=controller.minRetryInterval=15s",
     "--set=controller.logLevel=debug",
     "--set=controller.logFormat=text",
     "--set=controller.extraArgs[0]=--no-cross-namespace-refs",
@@ -105,6 +107,7 @@ class TestRendered:
             "CustomResourceDefinition",
             "CustomResourceDefinition",
             "Deployment",
+            "NetworkPolicy",
             "Role",
             "RoleBinding",
             "ServiceAccount",
@@ -113,7 +116,7 @@ class TestRendered:
         least = render(
             plane,
             "--set=crds.enabled=false,rbac.create=false,userRoles.enabled=false",
-            "--set=serviceAccount.create=false",
+            "--set=serviceAccount.create=false,networkPolicy.enabled=false",
         )
         assert kinds_of(least) == ["Deployment"]
         everything = [*default, "PodDisruptionBudget", "Role", "RoleBinding", "Service"]
@@ -145,6 +148,8 @@ class TestRendered:
             "--concurrent=8",
             "--operation-memory=128Mi",
             "--max-timeout=2h",
+            "--min-interval=1m",
+            "--min-retry-interval=15s",
             "--no-cross-namespace-refs",
         ]
         assert {p["name"]: p["containerPort"] for p in container["ports"]} == {
@@ -181,6 +186,23 @@ class TestRendered:
                 assert labels["app.kubernetes.io/instance"] == RELEASE
                 assert labels["app.kubernetes.io/managed-by"] == "Helm"
 
+    @pytest.mark.parametrize(
+        "arguments, ingress",
+        [
+            ([], [{"from": [{"namespaceSelector": {}}], "ports": [{"port": "metrics"}]}]),
+            (["--set-json=networkPolicy.metricsFrom=[]"], []),
+            (
+                ['--set-json=networkPolicy.metricsFrom=[{"podSelector":{"matchLabels":{"a":"b"}}}]'],
+                [{"from": [{"podSelector": {"matchLabels": {"a": "b"}}}],
+                  "ports": [{"port": "metrics"}]}],
+            ),
+        ],
+    )
+    def test_pods_may_connect_for_metrics_only(self, plane, arguments, ingress):
+        policy = render(plane, *arguments)["NetworkPolicy", NAME]["spec"]
+        assert policy["policyTypes"] == ["Ingress"]
+        assert policy["ingress"] == ingress
+
     def test_selectors_select_the_pods(self, plane):
         objects = render(plane, *EVERYTHING)
         deployment = objects["Deployment", NAME]["spec"]
@@ -189,6 +211,7 @@ class TestRendered:
             deployment["selector"]["matchLabels"],
             objects["Service", f"{NAME}-metrics"]["spec"]["selector"],
             objects["PodDisruptionBudget", NAME]["spec"]["selector"]["matchLabels"],
+            objects["NetworkPolicy", NAME]["spec"]["podSelector"]["matchLabels"],
         ]
         for selector in selectors:
             assert selector and selector.items() <= labels

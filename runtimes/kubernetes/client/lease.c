@@ -4,6 +4,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/timestamp.h"
 
 #define MAX_ROUNDS 3 /* read and write, when others write between */
 #define NEVER      INT64_MIN

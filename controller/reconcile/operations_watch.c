@@ -1,4 +1,4 @@
-/* What others tell about a key: the watch about its object, the ledger about calls that landed. */
+/* What the watch reports of a key's object, and the ledger of its calls that landed. */
 #include "controller/reconcile/operations_private.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -65,13 +65,14 @@ static void version_copy(struct object_version *to, const struct object_version 
 }
 
 /* With the table's lock. */
-bool operations_is_outdated(const struct attempt *attempt)
+static bool is_outdated(const struct attempt *attempt)
 {
-    const struct object_version *read = &attempt->read, *told = &attempt->told;
+    const struct object_version *read = &attempt->read, *observed = &attempt->observed;
 
-    return attempt->has_left || (attempt->was_told && (!str_equal(told->uid, read->uid) ||
-                                                       told->generation > read->generation ||
-                                                       (told->is_deleting && !read->is_deleting)));
+    return attempt->has_left ||
+           (attempt->was_observed &&
+            (!str_equal(observed->uid, read->uid) || observed->generation > read->generation ||
+             (observed->is_deleting && !read->is_deleting)));
 }
 
 void attempt_read(struct attempt *attempt, const struct value *metadata)
@@ -93,18 +94,18 @@ bool attempt_is_outdated(struct attempt *attempt)
     bool result;
 
     pthread_mutex_lock(&attempt->table->lock);
-    result = operations_is_outdated(attempt);
+    result = is_outdated(attempt);
     pthread_mutex_unlock(&attempt->table->lock);
     return result;
 }
 
 bool attempt_has_left(struct attempt *attempt)
 {
-    const struct object_version *read = &attempt->read, *told = &attempt->told;
+    const struct object_version *read = &attempt->read, *observed = &attempt->observed;
     bool result;
 
     pthread_mutex_lock(&attempt->table->lock);
-    result = attempt->has_left && (!told->uid || str_equal(told->uid, read->uid));
+    result = attempt->has_left && (!observed->uid || str_equal(observed->uid, read->uid));
     pthread_mutex_unlock(&attempt->table->lock);
     return result;
 }
@@ -125,8 +126,9 @@ const char *attempt_outdated_by(struct attempt *attempt)
     const char *why;
 
     pthread_mutex_lock(&attempt->table->lock);
-    why = attempt->told.is_deleting || attempt->has_left ? "the Spec was deleted"
-                                                         : "a newer generation of the Spec came";
+    why = attempt->observed.is_deleting || attempt->has_left
+              ? "the Spec was deleted"
+              : "a newer generation of the Spec came";
     pthread_mutex_unlock(&attempt->table->lock);
     return why;
 }
@@ -143,8 +145,8 @@ bool attempt_is_asked_for(struct attempt *attempt)
 
 /* ---- For everybody ---- */
 
-void operations_tell(struct operations *operations, const char *key,
-                     const struct object_version *now, bool is_asked_for)
+void operations_observe(struct operations *operations, const char *key,
+                        const struct object_version *now, bool is_asked_for)
 {
     struct attempt *attempt;
 
@@ -156,10 +158,10 @@ void operations_tell(struct operations *operations, const char *key,
     attempt = strmap_get(&operations->attempts, key);
     if (attempt) {
         attempt->has_left = attempt->has_left || !now->uid;
-        version_copy(&attempt->told, now);
-        attempt->was_told = true;
+        version_copy(&attempt->observed, now);
+        attempt->was_observed = true;
         attempt->is_asked_for = attempt->is_asked_for || is_asked_for;
-        if (attempt->operation && operations_is_outdated(attempt))
+        if (attempt->operation && is_outdated(attempt))
             operation_cancel(attempt->operation, "Superseded");
     }
     pthread_mutex_unlock(&operations->lock);

@@ -8,20 +8,20 @@
 
 static struct stage stage;
 
-static void *free_in_a_thread(void *arg)
+static void *drop_in_a_thread(void *arg)
 {
     actor_free(arg);
     return NULL;
 }
 
-static bool is_freed(struct actor *actor, struct task *task)
+static bool is_dropped(struct actor *actor, struct task *task)
 {
-    bool is_freed;
+    bool is_dropped;
 
     pthread_mutex_lock(&actor->stage->executor->lock);
-    is_freed = task->is_freed;
+    is_dropped = task->is_dropped;
     pthread_mutex_unlock(&actor->stage->executor->lock);
-    return is_freed;
+    return is_dropped;
 }
 
 /* ---- While it runs ---- */
@@ -40,8 +40,8 @@ static void waits_for_what_is_under_way(void)
         actor_hold(actor);
         actor_give(actor, 100);
         AWAIT(actor_held(actor) == threads, "under way");
-        CU_ASSERT_FATAL(pthread_create(&thread, NULL, free_in_a_thread, actor) == 0);
-        AWAIT(is_freed(actor, task), "waits");
+        CU_ASSERT_FATAL(pthread_create(&thread, NULL, drop_in_a_thread, actor) == 0);
+        AWAIT(is_dropped(actor, task), "waits");
         task_poke(task); /* while it is waited for: nothing */
         actor_release(actor);
         pthread_join(thread, NULL);
@@ -54,24 +54,24 @@ static void waits_for_what_is_under_way(void)
     }
 }
 
-static void poke_while_it_is_freed(struct actor *actor)
+static void poke_while_it_is_dropped(struct actor *actor)
 {
-    while (!is_freed(actor, actor->task))
+    while (!is_dropped(actor, actor->task))
         sched_yield();
     task_poke(actor->task);
 }
 
-static void run_may_poke_while_it_is_freed(void)
+static void run_may_poke_while_it_is_dropped(void)
 {
     struct actor *actor;
 
     for (int i = 0; i < 20; i++) {
         stage_init(&stage, 2, 0);
         actor = stage_add(&stage, "a", "x");
-        actor->during = poke_while_it_is_freed;
+        actor->during = poke_while_it_is_dropped;
         actor_give(actor, 3);
         AWAIT(actor_runs(actor), "under way");
-        task_free(actor->task);
+        stage_drop_task(actor->task);
         EXPECT_INT(actor_held(actor), 0, "no call is left");
         actor->task = NULL;
         stage_done(&stage);
@@ -112,11 +112,11 @@ static void *poke_in_a_thread(void *arg)
     return NULL;
 }
 
-/* A poke that has begun, and has not got the lock yet, when the task is freed. */
+/* A poke that has begun, and has not got the lock yet, when the task is dropped. */
 static void waits_for_pokes_that_have_begun(void)
 {
     for (int i = 0; i < 50; i++) {
-        pthread_t poker, freer;
+        pthread_t poker, dropper;
         struct actor *actor;
         struct task *task;
 
@@ -126,12 +126,12 @@ static void waits_for_pokes_that_have_begun(void)
         pthread_mutex_lock(&stage.executor->lock);
         CU_ASSERT_FATAL(pthread_create(&poker, NULL, poke_in_a_thread, task) == 0);
         AWAIT(atomic_load(&task->pokers), "it has begun");
-        CU_ASSERT_FATAL(pthread_create(&freer, NULL, free_in_a_thread, actor) == 0);
+        CU_ASSERT_FATAL(pthread_create(&dropper, NULL, drop_in_a_thread, actor) == 0);
         if (i % 2)
             usleep(500);
         pthread_mutex_unlock(&stage.executor->lock);
         pthread_join(poker, NULL);
-        pthread_join(freer, NULL);
+        pthread_join(dropper, NULL);
         stage_done(&stage);
     }
 }
@@ -180,7 +180,7 @@ static void *live_and_die(void *arg)
         if (i % 2) /* all that it was poked for is done, or done after 5 ms */
             while (atomic_load(&life->work) > 0)
                 sched_yield();
-        task_free(task);
+        stage_drop_task(task);
         EXPECT_INT(atomic_load(&life->inside), 0, "no call is left");
         atomic_store(&life->work, 0);
     }
@@ -219,6 +219,6 @@ static void many_lives_at_once(void)
     stage_done(&stage);
 }
 
-SUITE(executor_free, TEST(waits_for_what_is_under_way), TEST(run_may_poke_while_it_is_freed),
+SUITE(executor_drop, TEST(waits_for_what_is_under_way), TEST(run_may_poke_while_it_is_dropped),
       TEST(what_waits_or_is_due_goes_with_it), TEST(waits_for_pokes_that_have_begun),
       TEST(many_lives_at_once))
