@@ -183,8 +183,6 @@ class TestConnections:
     def files(operator):
         return len(os.listdir(f"/proc/{operator.process.pid}/fd"))
 
-    @pytest.mark.xfail(strict=True, reason="S7: both listeners share one libwebsockets context of "
-                       "256 connections")
     def test_visitors_of_the_metrics_do_not_hurt_healthz(self, operator):
         assert all(self.answers(operator, 2))
         visitors = Visitors(operator.metrics, 800)
