@@ -35,10 +35,7 @@ def burden(request, tenancy, other):
 
 # What falls is not strict: on a machine that is quick enough, it may not.
 @pytest.mark.parametrize("burden", [
-    "unhealthy", "large",
-    pytest.param("failing", marks=pytest.mark.xfail(
-        strict=False, reason="S10: keys come out of the queue in their order, whoever they are of, "
-        "and there is no backoff")),
+    "unhealthy", "large", "failing",
     pytest.param("hanging", marks=pytest.mark.xfail(
         strict=False, reason="200 calls that hang take all seats that the API server has for "
         "ServiceAccounts (priority level workload-low, which grows every 10 s): others wait, and the "
