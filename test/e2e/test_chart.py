@@ -9,7 +9,8 @@ import yaml
 from kusion_e2e.chart import NAME, OTHER, OWN, RELEASE, TEAM
 from kusion_e2e.cluster import KINDS, tool
 from kusion_e2e.paths import CHART, CRDS
-from kusion_e2e.rights import may
+from kusion_e2e.rights import account, may
+from kusion_e2e.wait import eventually
 
 
 def render(cluster, *arguments, check=True):
@@ -107,6 +108,7 @@ class TestRendered:
             "CustomResourceDefinition",
             "CustomResourceDefinition",
             "Deployment",
+            "FlowSchema",
             "NetworkPolicy",
             "Role",
             "RoleBinding",
@@ -116,7 +118,7 @@ class TestRendered:
         least = render(
             plane,
             "--set=crds.enabled=false,rbac.create=false,userRoles.enabled=false",
-            "--set=serviceAccount.create=false,networkPolicy.enabled=false",
+            "--set=serviceAccount.create=false,networkPolicy.enabled=false,flowSchema.enabled=false",
         )
         assert kinds_of(least) == ["Deployment"]
         everything = [*default, "PodDisruptionBudget", "Role", "RoleBinding", "Service"]
@@ -256,7 +258,7 @@ class TestRendered:
 # Installed, upgraded, uninstalled.
 
 
-OBJECTS = "deployment,serviceaccount,role,rolebinding,clusterrole,clusterrolebinding"
+OBJECTS = "deployment,serviceaccount,role,rolebinding,clusterrole,clusterrolebinding,flowschema"
 
 
 def names(cluster, kind, *options):
@@ -284,6 +286,21 @@ class TestLife:
         chart.cluster.kubectl(*rollout)
         warnings = chart.helm("upgrade", CHART, "--set=podAnnotations.a=b", "--wait=false").stderr
         assert "PodSecurity" not in warnings
+
+    def test_only_the_controllers_own_requests_have_their_priority_level(self, chart):
+        chart.install()
+        uid = chart.cluster.kubectl(
+            "get", "flowschemas", "-l", f"app.kubernetes.io/instance={RELEASE}",
+            "-o", "jsonpath={.items[*].metadata.uid}").stdout
+        assert uid
+
+        def is_matched(user):
+            """By the header X-Kubernetes-PF-FlowSchema-UID."""
+            return uid in chart.cluster.kubectl(
+                "get", "leases", "-n", OWN, f"--as={user}", "-v=8", check=False).stderr
+
+        eventually(lambda: is_matched(account(OWN, NAME)))
+        assert not is_matched(account(TEAM, "default"))
 
     def test_kinds_stay_when_uninstalled(self, chart):
         ours = ("-A", "-l", f"app.kubernetes.io/instance={RELEASE}")
