@@ -2,8 +2,8 @@
  * Which kinds the API server has, under which plural, namespaced or not.
  *
  * A group and version is read when it is first needed, and kept. If it does not have a kind, and
- * the answer is older than a second, it is read again: a CustomResourceDefinition may just have been
- * created. Of the calls that need one group and version, one asks the server. The others wait for
+ * the answer is older than a second, it is read again: a CustomResourceDefinition may have just
+ * been created. Of the calls that need one group and version, one asks the server. The others wait for
  * it, each up to its own deadline or cancel (kube_wait). No call waits for another group.
  *
  * Of the groups and versions that the server never had, a limited number is remembered; those that
