@@ -10,7 +10,7 @@
 #include "runtimes/io/clock.h"
 #include "runtimes/io/random.h"
 
-/* Of so many turns, one goes to the key that has been ready for the longest time. */
+/* One in so many turns goes to the key that has been ready for the longest time. */
 #define TURNS 8
 
 struct item {
@@ -31,7 +31,7 @@ struct workqueue {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool is_shut_down;
-    struct strmap items;                      /* all of which something is known */
+    struct strmap items;                      /* by key */
     struct share ready[WORKQUEUE_PRIORITIES]; /* namespaces, and below them items */
     TAILQ_HEAD(, item) by_age;                /* all that are ready, the oldest first */
     struct heap delayed;
@@ -97,7 +97,7 @@ static bool is_delayed(const struct item *item)
     return item->due.place != 0;
 }
 
-/* Frees an item of which there is nothing left to know. */
+/* Frees an item that is neither ready nor out nor delayed, and has no failures. */
 static void item_settle(struct workqueue *queue, struct item *item)
 {
     if (item->is_ready || item->is_out || item->failures || is_delayed(item))
@@ -170,8 +170,8 @@ static void make_ready_after(struct workqueue *queue, struct item *item, int64_t
     if (item->is_ready || item->is_wanted || (is_delayed(item) && item->due.key <= at))
         return;
     heap_set(&queue->delayed, &item->due, at);
-    /* All of them: whoever wakes may go off with another key, and the others must know when to
-     * wake for this one. */
+    /* All threads: one that wakes may take another key, and the others must wake in time for this
+     * one. */
     if (first_due(queue) == item)
         pthread_cond_broadcast(&queue->changed);
 }
@@ -194,7 +194,7 @@ void workqueue_add_after(struct workqueue *queue, const char *key, int64_t delay
     pthread_mutex_unlock(&queue->lock);
 }
 
-/* ms before the next try of one that has failed so often before. */
+/* ms before the next try of a key that has failed so often before. */
 static int64_t retry_delay(unsigned failures, int64_t first)
 {
     int64_t most = first > WORKQUEUE_RETRY_MAXIMUM ? first : WORKQUEUE_RETRY_MAXIMUM;
@@ -316,10 +316,11 @@ void workqueue_shut_down(struct workqueue *queue)
 
 void workqueue_stats(struct workqueue *queue, struct workqueue_stats *ret)
 {
-    int64_t now = queue->clock->monotonic(queue->clock);
     const struct item *oldest;
+    int64_t now;
 
     pthread_mutex_lock(&queue->lock);
+    now = queue->clock->monotonic(queue->clock); /* with the lock: no key became ready after it */
     oldest = TAILQ_FIRST(&queue->by_age);
     *ret = (struct workqueue_stats){
         .adds = queue->adds,

@@ -303,13 +303,14 @@ static void log_begin(struct attempt *attempt)
     operation_log_begin(&attempt->run, attempt->revision, attempt->kind == ATTEMPT_RETRY);
 }
 
-/* While the plan is made: the Release that tells of it, unless it is a look at what is Ready. */
+/* While the plan is made: makes its Release. A retry, and the check of a Ready Spec, get one later.
+ */
 static int announce(struct attempt *attempt, struct error *error)
 {
     int r = 0;
 
-    /* Of a Spec that was never applied there are Releases only if there was another of its name.
-     * Where the first cannot be made, for whatever reason, it is looked what there is. */
+    /* A Spec that was never applied has Releases only if an earlier Spec had its name. If the first
+     * Release cannot be made, the next step looks which there are. */
     if (attempt->is_first)
         release_begin_first(attempt->run.context, &attempt->run.subject, RELEASE_APPLY,
                             &attempt->release);

@@ -177,7 +177,7 @@ static void take_resources(struct group *group, const struct value *resources)
         const struct kube_kind *kind;
 
         if (!plural || !name || strchr(plural, '/') || strmap_get(&group->kinds, name))
-            continue; /* a subresource, or a second door to a kind */
+            continue; /* a subresource, or a second plural of the kind */
         kind =
             record_kind(group, name, plural, value_bool(value_get(resource, "namespaced"), false));
         strmap_put(&group->kinds, kind->kind, (void *)(uintptr_t)kind);
@@ -186,10 +186,8 @@ static void take_resources(struct group *group, const struct value *resources)
 
 /* ---- Asking for one group and version ---- */
 
-/*
- * Any proxy can answer 404. That the server has no such group and version is
- * said by its own list of them. 0: it has none; else: unknown.
- */
+/* Any proxy can answer 404. Only the server's own list of groups and versions shows that it does
+ * not have this one. 0: it does not; negative: not known. */
 static int confirm_absence(struct kube_discovery *discovery, const struct group *group,
                            const struct kube_wait *wait, struct error *error)
 {
@@ -236,7 +234,7 @@ static int ask_group(struct kube_discovery *discovery, const struct group *group
     return 0;
 }
 
-/* An end that has to do with the call alone, not with what the server answered. */
+/* The call's own cancel or deadline ended it: the server's answer is not known. */
 static bool is_own_end(int r)
 {
     return r == ERR_CANCELLED || r == ERR_TIMEOUT;

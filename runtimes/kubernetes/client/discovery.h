@@ -1,13 +1,13 @@
 /*
  * Which kinds the API server has, under which plural, namespaced or not.
  *
- * A group and version is read when it is first needed, and kept. A kind that it does not have, in
- * an answer older than a second, makes it be read again: a CustomResourceDefinition may just have
- * come. Of the calls that need one group and version, one asks the server. The others wait for
- * that, each as long as it may (its kube_wait). Nobody waits for another group.
+ * A group and version is read when it is first needed, and kept. If it does not have a kind, and
+ * the answer is older than a second, it is read again: a CustomResourceDefinition may have just
+ * been created. Of the calls that need one group and version, one asks the server. The others wait for
+ * it, each up to its own deadline or cancel (kube_wait). No call waits for another group.
  *
- * Groups and versions that the server never had are remembered up to a number; then those go that
- * were needed longest ago. Thread-safe.
+ * Of the groups and versions that the server never had, a limited number is remembered; those that
+ * were needed longest ago are forgotten first. Thread-safe.
  */
 #ifndef RUNTIMES_KUBERNETES_CLIENT_DISCOVERY_H
 #define RUNTIMES_KUBERNETES_CLIENT_DISCOVERY_H
@@ -21,7 +21,8 @@ struct kube_discovery;
 /* Groups and versions that are remembered; more, if the server has more. */
 #define KUBE_DISCOVERY_GROUPS 1000
 
-struct kube_discovery *kube_discovery_new(struct kube_client *client, const struct clock_source *clock);
+struct kube_discovery *kube_discovery_new(struct kube_client *client,
+                                          const struct clock_source *clock);
 void kube_discovery_free(struct kube_discovery *discovery);
 DEFINE_CLEANUP(struct kube_discovery *, kube_discovery_free)
 
@@ -31,13 +32,13 @@ DEFINE_CLEANUP(struct kube_discovery *, kube_discovery_free)
  * code: it is not known.
  */
 int kube_discovery_find(struct kube_discovery *discovery, const char *group_version,
-                        const char *kind, const struct kube_wait *wait, const struct kube_kind **ret,
-                        struct error *error);
+                        const char *kind, const struct kube_wait *wait,
+                        const struct kube_kind **ret, struct error *error);
 
-/* The same, or else the kind in another version of its group: a door to the same objects. */
+/* The same, or else the kind in another version of its group, which has the same objects. */
 int kube_discovery_find_any(struct kube_discovery *discovery, const char *group_version,
-                            const char *kind, const struct kube_wait *wait, const struct kube_kind **ret,
-                            struct error *error);
+                            const char *kind, const struct kube_wait *wait,
+                            const struct kube_kind **ret, struct error *error);
 
 /* The same from what is known, without a request and without waiting for one; NULL: it is not
  * known. */
