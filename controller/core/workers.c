@@ -27,7 +27,7 @@ static void follow_up(struct workqueue *queue, const char *key, struct reconcile
         break;
     case RECONCILE_WAITING:
         if (result.after > 0)
-            workqueue_add_after(queue, key, result.after, WORKQUEUE_RETRY);
+            workqueue_add_after(queue, key, result.after, WORKQUEUE_CHANGE);
         break;
     }
 }

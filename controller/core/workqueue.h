@@ -34,8 +34,8 @@
  * first of them is done. */
 enum workqueue_priority {
     WORKQUEUE_RESYNC, /* a regular check; also what was there when the process started */
-    WORKQUEUE_RETRY,  /* after a failure; a status that an operation's progress makes due */
-    WORKQUEUE_CHANGE, /* a new object, generation or deletion */
+    WORKQUEUE_RETRY,  /* after a failure */
+    WORKQUEUE_CHANGE, /* a new object, generation or deletion; a status that is due */
     WORKQUEUE_BEGUN,  /* an operation goes on */
     WORKQUEUE_PRIORITIES
 };
