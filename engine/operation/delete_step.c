@@ -151,8 +151,8 @@ static enum walk_verdict wait_for_end(struct node *node, struct walk_visit *visi
                                       struct error *error)
 {
     err_set(error, ERR_TIMEOUT, "PruneFailed",
-            "still being deleted: a finalizer of it, or an object that depends on it, is in the "
-            "way");
+            "being deleted, and not gone yet: a finalizer of it, or an object that depends on it, "
+            "may be in the way");
     return operation_park(node, visit);
 }
 
