@@ -213,10 +213,10 @@ static int land_partial(struct operation *operation, struct node *node,
         ledger_get(operation->ledger, operation_change(node)->id, NULL);
     struct record record = describe(node, step, dependencies);
 
-    record.status = RECORD_TAINTED;
-    if (step->action != PLAN_CREATE && known) {
+    if (step->action != PLAN_CREATE && known)
         record = *known;
-    }
+    else
+        record.status = RECORD_TAINTED;
     take_observation(&record, outcome, operation_ops(node)->flags & RUNTIME_IS_RECORDED);
     return land_marked(node, &record, error);
 }
