@@ -1,6 +1,6 @@
 /*
- * The worlds that resources live in, the store that State is kept in, and the
- * history of Releases: which ones there are, in one place.
+ * The runtimes, the store of State and the history of Releases that the flags select. The tables of
+ * all that exist are in backends.c.
  */
 #ifndef CONTROLLER_BACKENDS_H
 #define CONTROLLER_BACKENDS_H
@@ -16,13 +16,13 @@ struct backends {
     struct runtime *runtimes[BACKENDS_RUNTIMES];
     size_t n_runtimes;
     struct store *store;
-    struct release_history *history; /* of Releases: beside State */
+    struct release_history *history;
 };
 
-/* After connection_open(), which is borrowed. ERR_INVALID: --state-backend makes no sense. */
+/* After connection_open(). connection: borrowed. ERR_INVALID: --state-backend is invalid. */
 int backends_init(struct backends *backends, const struct connection *connection,
                   struct error *error);
-/* The process ends: calls in flight are to come to an end soon. */
+/* For the shutdown: tells the runtimes that calls in flight are to end soon. */
 void backends_drain(struct backends *backends);
 void backends_done(struct backends *backends);
 

@@ -1,5 +1,5 @@
 /*
- * The connection to the API server, and who we are there.
+ * The connection to the API server, and the identity of this process there.
  */
 #ifndef CONTROLLER_CONNECTION_H
 #define CONTROLLER_CONNECTION_H
@@ -11,26 +11,26 @@
 struct connection {
     const struct flags *flags;
     struct kube_config *config;
-    char *state_namespace;                /* ours: of State, plans and the Lease */
+    char *state_namespace;                /* of State, plans and the Lease */
     char *identity;                       /* of this process, unique */
-    struct http_loop *requests, *watches; /* for tenants */
-    struct http_loop *control, *control_watches;
+    struct http_loop *requests, *watches; /* for the resources of Specs */
+    struct http_loop *control, *control_watches; /* for the controller's own requests */
     struct kube_cluster cluster; /* owned */
 };
 
 /* Reads the configuration; nothing is sent. */
 int connection_init(struct connection *connection, const struct flags *flags, struct error *error);
-/* Makes the client. guard: of kube_client_config. */
+/* Makes the client; nothing is sent. guard: of kube_client_config. */
 int connection_open(struct connection *connection, int (*guard)(void *arg, struct error *error),
                     void *guard_arg, struct error *error);
 void connection_done(struct connection *connection);
 
-/* Whether the API server answers, and takes what the flags say. The outage, which its end ends,
- * tells meanwhile why it waits. */
+/* Makes the checks of preflight.h. */
 int connection_try(struct connection *connection, struct outage *outage, struct cancel *stop,
                    struct error *error);
 
-/* What is to be watched of a kind: its collection, and which objects of it. */
+/* The collection of a kind that is watched (--watch-namespace), and which of its objects
+ * (--watch-label-selector). */
 struct kube_ref connection_collection(const struct connection *connection,
                                       const struct kube_kind *kind);
 struct kube_selector connection_selector(const struct connection *connection,

@@ -15,6 +15,8 @@
 #define ABSENT_CRDS                                                                          \
     "the API server does not serve " API_GROUP_VERSION ": are the CRDs installed? (kubectl " \
     "apply --server-side -f crds/)"
+/* ms. A reconcile returns within a minute or two, though the API server answers nothing. */
+#define STUCK_TIMEOUT 600000
 /* Previews that people ask for: reconciles at once. */
 #define RELEASE_WORKERS 2
 
@@ -43,7 +45,8 @@ struct controller {
 
 struct controllers {
     struct reconcile_context *context;
-    struct metric *reconciles, *seconds, *depth, *parked, *parked_bytes;
+    struct metric *reconciles, *seconds, *depth, *oldest;
+    struct metric *parked, *parked_bytes, *waiting, *reserved_bytes;
     struct controller of[KINDS];
 };
 
@@ -81,6 +84,15 @@ static struct reconcile_result reconcile(void *arg, const char *key, struct canc
     return result;
 }
 
+/* What has our finalizer when the process starts was begun before: it waits for what is new. */
+static enum workqueue_priority priority_of(const struct informer_object *old,
+                                           const struct informer_object *now)
+{
+    bool is_known = !old && now && !now->new_version && !now->deleting;
+
+    return is_known ? WORKQUEUE_RESYNC : WORKQUEUE_CHANGE;
+}
+
 static void on_change(void *arg, const char *key, const struct informer_object *old,
                       const struct informer_object *now)
 {
@@ -94,9 +106,9 @@ static void on_change(void *arg, const char *key, const struct informer_object *
     if (now)
         version = (struct object_version){now->uid, now->generation, now->deleting,
                                           old ? NULL : now->new_version};
-    operations_tell(controller->operations, key, &version,
-                    old && now && !str_equal(old->trigger, now->trigger));
-    workqueue_add(controller->queue, key);
+    operations_observe(controller->operations, key, &version,
+                       old && now && !str_equal(old->trigger, now->trigger));
+    workqueue_add(controller->queue, key, priority_of(old, now));
 }
 
 /* An operation of it goes on. */
@@ -104,7 +116,7 @@ static void enqueue(void *arg, const char *key)
 {
     struct controller *controller = arg;
 
-    workqueue_add_first(controller->queue, key);
+    workqueue_add(controller->queue, key, WORKQUEUE_BEGUN);
 }
 
 /* ---- Lifetime ---- */
@@ -113,14 +125,26 @@ static void make_metrics(struct controllers *controllers, struct metrics *metric
 {
     controllers->reconciles =
         metrics_counter(metrics, "controller_runtime_reconcile_total",
-                        "Reconciles, by controller and result.", "controller", "result", NULL);
+                        "Reconciles by controller and result.", "controller", "result", NULL);
     controllers->seconds = metrics_histogram(metrics, "controller_runtime_reconcile_time_seconds",
-                                             "How long a reconcile took.", "controller", NULL);
-    controllers->depth = metrics_gauge(metrics, "workqueue_depth", "Keys that wait.", "name", NULL);
-    controllers->parked = metrics_gauge(metrics, "kusion_operations_parked",
-                                        "Operations that wait for the world.", "controller", NULL);
-    controllers->parked_bytes = metrics_gauge(metrics, "kusion_operations_parked_bytes",
-                                              "Memory that they hold.", "controller", NULL);
+                                             "Duration of reconciles.", "controller", NULL);
+    controllers->depth = metrics_gauge(
+        metrics, "workqueue_depth", "Objects in the queue of a controller, ready to be reconciled.",
+        "name", NULL);
+    controllers->oldest =
+        metrics_gauge(metrics, "kusion_workqueue_oldest_seconds",
+                      "Age of the oldest object in the queue that is ready.", "name", NULL);
+    controllers->parked = metrics_gauge(
+        metrics, "kusion_operations_parked",
+        "Operations that wait for their resources, without a thread.", "controller", NULL);
+    controllers->parked_bytes = metrics_gauge(
+        metrics, "kusion_operations_parked_bytes",
+        "Memory of the operations that wait for their resources.", "controller", NULL);
+    controllers->waiting = metrics_gauge(metrics, "kusion_operations_waiting",
+                                         "Operations that wait for memory.", "controller", NULL);
+    controllers->reserved_bytes =
+        metrics_gauge(metrics, "kusion_operations_reserved_bytes",
+                      "Memory that running operations have reserved.", "controller", NULL);
 }
 
 struct controllers *controllers_new(struct reconcile_context *context, struct metrics *metrics,
@@ -136,8 +160,8 @@ struct controllers *controllers_new(struct reconcile_context *context, struct me
         controller->all = controllers;
         controller->kind = kind;
         controller->queue = workqueue_new(&system_clock);
-        controller->operations = operations_new(
-            &(struct operations_config){.enqueue = enqueue, .arg = controller, .memory = memory});
+        controller->operations = operations_new(&(struct operations_config){
+            .enqueue = enqueue, .arg = controller, .clock = &system_clock, .memory = memory});
     }
     context->operations = controllers->of[SPECS].operations;
     context->previews = controllers->of[RELEASES].operations;
@@ -232,6 +256,21 @@ int64_t controllers_blind_for(struct controllers *controllers)
     return longest;
 }
 
+bool controllers_are_stuck(struct controllers *controllers, struct buf *why)
+{
+    for (enum kind kind = 0; kind < KINDS; kind++) {
+        struct workqueue_stats queue;
+
+        workqueue_stats(controllers->of[kind].queue, &queue);
+        if (queue.stuck < STUCK_TIMEOUT)
+            continue;
+        buf_printf(why, "%s wait, and none was reconciled for %lld s", kinds[kind].kind->plural,
+                   (long long)queue.stuck / 1000);
+        return true;
+    }
+    return false;
+}
+
 void controllers_measure(struct controllers *controllers)
 {
     for (enum kind kind = 0; kind < KINDS; kind++) {
@@ -243,7 +282,10 @@ void controllers_measure(struct controllers *controllers)
         workqueue_stats(controller->queue, &queue);
         operations_stats(controller->operations, &operations);
         metric_set(controllers->depth, (double)queue.depth, name, NULL);
+        metric_set(controllers->oldest, (double)queue.oldest / 1e3, name, NULL);
         metric_set(controllers->parked, (double)operations.parked, name, NULL);
         metric_set(controllers->parked_bytes, (double)operations.parked_bytes, name, NULL);
+        metric_set(controllers->waiting, (double)operations.waiting, name, NULL);
+        metric_set(controllers->reserved_bytes, (double)operations.reserved_bytes, name, NULL);
     }
 }

@@ -1,8 +1,9 @@
 /*
- * What reconciles the two kinds: for each an informer, a queue, workers.
+ * The two controllers, one for Specs and one for Releases. Each has an informer, a queue and
+ * workers.
  *
- * The informer tells the operations that live of every change, so that what is
- * superseded is cancelled at once, and puts the key into the queue.
+ * The informer reports each change twice: to the operations in memory, so that an operation that is
+ * out of date is cancelled at once, and to the queue, so that a worker reconciles the object.
  */
 #ifndef CONTROLLER_CONTROLLERS_H
 #define CONTROLLER_CONTROLLERS_H
@@ -14,26 +15,32 @@
 
 struct controllers;
 
-/* The queues, and the tables of operations that put their keys there: those of the context are set.
- * Both contexts are borrowed. memory: operations.h. */
+/* Makes the queues and the tables of operations, and sets them in the context. The context and the
+ * metrics are borrowed. memory: bytes, the budget of each table (operations.h). */
 struct controllers *controllers_new(struct reconcile_context *context, struct metrics *metrics,
                                     size_t memory);
+/* Starts the informers and the workers. */
 int controllers_start(struct controllers *controllers, const struct connection *connection,
                       struct error *error);
-/* Nothing is begun any more, what lives is cancelled, and nobody is at work when it returns; calls
- * in flight go on. reason: of static storage. */
+/* Stops the informers and the workers, and cancels all operations. When it returns nothing begins
+ * any more; calls in flight continue. reason: in static storage. */
 void controllers_stop(struct controllers *controllers, const char *reason);
-/* When no call is in flight any more. */
+/* Only when no call is in flight any more. */
 void controllers_free(struct controllers *controllers);
 DEFINE_CLEANUP(struct controllers *, controllers_free)
 
-/* Between start and stop. False: the first lists are not complete, or a watch has failed for longer
- * than patience (ms); appends why. */
-bool controllers_are_ready(struct controllers *controllers, int64_t patience, struct buf *why_not);
-/* Between start and stop. ms for which one of the watches has failed, and another process might do
- * better; 0: none. */
-int64_t controllers_blind_for(struct controllers *controllers);
-/* Sets the gauges of the queues and of operations that are parked. */
+/* Sets the gauges of the queues and of the waiting operations. */
 void controllers_measure(struct controllers *controllers);
+
+/* The functions below are for the time between start and stop. */
+
+/* False: the first lists are not complete, or a watch has failed for longer than `patience` ms;
+ * appends why. */
+bool controllers_are_ready(struct controllers *controllers, int64_t patience, struct buf *why_not);
+/* True: keys are ready, and no worker has taken one for ten minutes, so the workers hang; appends
+ * why. */
+bool controllers_are_stuck(struct controllers *controllers, struct buf *why);
+/* ms for which a watch has failed that may work in another process; 0: no watch has. */
+int64_t controllers_blind_for(struct controllers *controllers);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/base/clock.h"
+#include "engine/base/duration.h"
 #include "engine/base/str.h"
 
 enum flag_type { FLAG_STRING, FLAG_COUNT, FLAG_SIZE, FLAG_DURATION, FLAG_BOOL };
@@ -44,6 +44,10 @@ static const struct flag {
          "memory for all operations; beyond it new ones wait, and waiting ones are evicted"),
     FLAG("max-timeout", FLAG_DURATION, max_timeout, "24h",
          "largest timeout of a Spec; a longer one is reduced to it"),
+    FLAG("min-interval", FLAG_DURATION, min_interval, "10s",
+         "smallest interval of a Spec; a shorter one is raised to it"),
+    FLAG("min-retry-interval", FLAG_DURATION, min_retry_interval, "1s",
+         "smallest retryInterval of a Spec; a shorter one is raised to it"),
     FLAG("leader-elect", FLAG_BOOL, leader_elect, "true",
          "act only while this process holds the Lease"),
     FLAG("lease-name", FLAG_STRING, lease_name, "kusion-operator", "name of the Lease"),

@@ -1,11 +1,12 @@
 /*
- * Whether this process may act: by the Lease, or without one where none is
- * asked for and nobody else has it. Nobody: that is looked at all the time, and
- * who takes the Lease later has it, as if it had been lost to them. (To take
- * it as well would be a leader election.)
+ * Whether this process may act.
  *
- * What acts asks the permit at the last moment. What is only told, of calls
- * that were begun before, is always allowed (engine/base/permit.h).
+ * With leader election, it may while it holds the Lease (core/leader.h). Without, it may if no
+ * other process holds the Lease. It does not take the Lease itself, but checks every five seconds
+ * if another process took it; then the leadership is lost.
+ *
+ * Each change asks the permit right before it is sent. PERMIT_TELL (recording the outcome of a call
+ * that was sent before, engine/base/permit.h) is always allowed.
  */
 #ifndef CONTROLLER_LEADERSHIP_H
 #define CONTROLLER_LEADERSHIP_H
@@ -16,31 +17,32 @@
 
 struct leadership;
 
-/* Before connection_open(), which takes its guard; borrowed. */
+/* Before connection_open(), which needs leadership_guard. connection: borrowed. */
 struct leadership *leadership_new(const struct connection *connection);
-/* Gives the Lease up: when nothing writes any more. */
+/* Releases the Lease. Only when nothing writes any more. */
 void leadership_free(struct leadership *leadership);
 DEFINE_CLEANUP(struct leadership *, leadership_free)
 
 const struct permit *leadership_permit(struct leadership *leadership);
-/* PERMIT_ACT, as kube_client_config.guard. arg: the leadership. */
+/* Asks for PERMIT_ACT. Fits kube_client_config.guard; arg: the leadership. */
 int leadership_guard(void *arg, struct error *error);
-/* Of the Lease; 0: there is none. arg: the leadership. */
+/* The Lease's epoch (leader_epoch()); 0: without leader election. arg: the leadership. */
 int64_t leadership_epoch(void *arg);
 
 /*
- * Waits for the Lease; after connection_open(). Without one: makes sure that it is nobody else's,
- * for which one that was left behind is watched until it has run out. ERR_CONFLICT LeaseHeld: it is
- * somebody's, says whose. ERR_CANCELLED: stop fired.
+ * After connection_open(). Waits for the Lease. Without leader election: waits until it is certain
+ * that no process renews the Lease, at most for the Lease's duration. ERR_CONFLICT LeaseHeld: a
+ * process renews it; the message names that process. ERR_CANCELLED: stop fired.
  */
 int leadership_take(struct leadership *leadership, struct cancel *stop, struct error *error);
 
-/* Blocks until it is lost (ERR_FENCED, and how), or stop fired (0). */
+/* Blocks until the leadership is lost (ERR_FENCED; the message says how), or stop fires (0). */
 int leadership_wait(struct leadership *leadership, struct cancel *stop, struct error *error);
-/* It is to be lost, though the Lease is held until leadership_free(). why: of static storage. */
+/* Ends leadership_wait() as if it were lost. The Lease is held until leadership_free(). why: in
+ * static storage. */
 void leadership_give_up(struct leadership *leadership, const char *why);
 
-/* False: whose the Lease is, is not known, and why not. */
+/* False: the holder of the Lease is not known; appends why. */
 bool leadership_is_known(struct leadership *leadership, struct buf *why_not);
 
 #endif

@@ -18,6 +18,12 @@ static void share_memory(void)
     mallopt(M_ARENA_MAX, 1);
 }
 
+/* libcurl would write the keys of every TLS session to the file of that name. */
+static void keep_tls_keys(void)
+{
+    unsetenv("SSLKEYLOGFILE");
+}
+
 static int64_t now(void)
 {
     return system_clock.now(&system_clock);
@@ -102,6 +108,7 @@ int main(int argc, char **argv)
     struct flags flags;
 
     share_memory();
+    keep_tls_keys();
     if (flags_parse(argc, argv, &flags, &error) < 0) {
         fprintf(stderr, "kusion-operator: %s\n", error.message);
         return 2;

@@ -15,7 +15,10 @@
 
 #define LEDGERS_INTERVAL 1000 /* ms between tries to store what could not be stored */
 #define LOOKOUT_INTERVAL 500  /* ms between looks whether the watches fail */
-#define DRAIN_LOOK       20   /* ms between looks whether a call is still in flight */
+/* The API server's priority and fairness lets some hundred requests of all ServiceAccounts run at
+ * once. Calls of one namespace that hang, in a webhook say, leave most of these to others. */
+#define NAMESPACE_CALLS 40
+#define DRAIN_LOOK      20 /* ms between looks whether a call is still in flight */
 
 struct manager {
     const struct flags *flags;
@@ -84,7 +87,8 @@ static void look_out(void *arg)
 
 static void make_engine(struct manager *manager)
 {
-    manager->executor = executor_new(&(struct executor_config){.clock = &system_clock});
+    manager->executor = executor_new(
+        &(struct executor_config){.clock = &system_clock, .max_per_namespace = NAMESPACE_CALLS});
     manager->ledgers =
         ledgers_new(&(struct ledgers_config){.store = manager->backends.store,
                                              .clock = &system_clock,
@@ -116,6 +120,8 @@ static int fill_context(struct manager *manager, struct error *error)
     context->default_service_account = flags->default_service_account;
     context->act_as_controller = flags->act_as_controller;
     context->max_timeout = flags->max_timeout;
+    context->min_interval = flags->min_interval;
+    context->min_retry_interval = flags->min_retry_interval;
     context->parallelism = (unsigned)flags->parallelism;
     context->epoch = leadership_epoch;
     context->epoch_arg = manager->leadership;

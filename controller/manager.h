@@ -1,15 +1,14 @@
 /*
- * Puts the parts together and takes them apart: the connection first, then
- * leadership, then, as the leader, what reconciles.
+ * Starts the parts of the process in order, and stops them in reverse order: the connection, the
+ * leadership, and, as the leader, the controllers.
  *
- * manager_run() returns when `stop` fires (0), or with what went wrong. Losing
- * the Lease is such an end (ERR_FENCED): the process that starts after it
- * begins from what is stored.
+ * manager_run() returns 0 when `stop` fires, else an error. A lost Lease is an error, too
+ * (ERR_FENCED): the next process continues from the stored State.
  *
- * Either end is a drain. Nothing new begins; calls in flight run to their end,
- * and what became of them is stored, or, without the Lease, told (ledger.h).
- * Then the Lease is given up. If that takes longer than --drain-timeout, the
- * process ends there and then.
+ * Either way the process drains first. Nothing new begins. Calls in flight run to their end, and
+ * their outcomes are saved in State, or, without the Lease, as told documents
+ * (engine/state/ledger.h). Then the Lease is released. If that takes longer than --drain-timeout,
+ * the process ends at once.
  */
 #ifndef CONTROLLER_MANAGER_H
 #define CONTROLLER_MANAGER_H

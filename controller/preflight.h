@@ -1,7 +1,7 @@
 /*
- * What is asked of the API server before anything is done: whether it answers,
- * and whether it takes what the flags say. What may come right by itself
- * (rights, CRDs) is not for here.
+ * Checks that are made before anything else: that the API server answers, and that it accepts the
+ * label selector of the flags. Problems that may go away by themselves (missing rights or CRDs) are
+ * not checked here.
  */
 #ifndef CONTROLLER_PREFLIGHT_H
 #define CONTROLLER_PREFLIGHT_H
@@ -9,13 +9,13 @@
 #include "controller/core/outage.h"
 #include "runtimes/kubernetes/client/client.h"
 
-/* Reads the namespace of State, and waits a minute for an answer. The outage, which its end ends,
- * and the log tell why it waits. */
+/* Reads the namespace of State, and retries for a minute until there is an answer. Meanwhile the
+ * outage and the log tell why; it ends the outage. */
 int preflight_connect(struct kube_client *client, const char *state_namespace,
                       struct outage *outage, struct cancel *stop, struct error *error);
 
-/* specs: their collection; selector: of labels, or NULL. ERR_INVALID: the API server does not
- * take it. Other failures are not ours to tell: whoever lists them next does. */
+/* specs: the collection of Specs. selector: of labels, or NULL. ERR_INVALID: the API server rejects
+ * the selector. All other failures return 0: the informer meets them again, and reports them. */
 int preflight_selector(struct kube_client *client, struct kube_ref specs, const char *selector,
                        struct cancel *stop, struct error *error);
 

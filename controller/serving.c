@@ -2,12 +2,14 @@
 
 #include <pthread.h>
 
+#include "controller/serve/probes.h"
 #include "controller/serve/server.h"
 #include "engine/base/mem.h"
 
 struct serving {
     const struct serving_config *config;
-    struct server *server;
+    struct probes probes;
+    struct server *health, *metrics; /* NULL: not served */
     struct metric *leading;
     pthread_mutex_t lock; /* held while a question is answered */
     enum serving_phase phase;
@@ -45,6 +47,18 @@ static bool is_ready(void *arg, struct buf *why_not)
     return ready;
 }
 
+static bool is_alive(void *arg, struct buf *why_not)
+{
+    struct serving *serving = arg;
+    bool alive;
+
+    pthread_mutex_lock(&serving->lock);
+    alive = serving->phase != SERVING_RECONCILING ||
+            !controllers_are_stuck(serving->config->controllers, why_not);
+    pthread_mutex_unlock(&serving->lock);
+    return alive;
+}
+
 static void set_gauges(void *arg)
 {
     struct serving *serving = arg;
@@ -57,25 +71,50 @@ static void set_gauges(void *arg)
     pthread_mutex_unlock(&serving->lock);
 }
 
+/* ---- Lifetime ---- */
+
+/* *ret stays NULL where the address is empty. */
+static int serve(const struct server_config *config, struct server **ret, struct error *error)
+{
+    if (!config->address || !*config->address)
+        return 0;
+    *ret = server_new(config, error);
+    return *ret ? 0 : error->code;
+}
+
+static int start(struct serving *serving, struct error *error)
+{
+    const struct serving_config *config = serving->config;
+    const struct server_config probes = {.name = "health",
+                                         .address = config->flags->health_bind_address,
+                                         .closes = true,
+                                         .answer = probes_answer,
+                                         .arg = &serving->probes};
+    const struct server_config scrapes = {.name = "metrics",
+                                          .address = config->flags->metrics_bind_address,
+                                          .answer = metrics_answer,
+                                          .arg = config->metrics};
+    int r = serve(&probes, &serving->health, error);
+
+    return r < 0 ? r : serve(&scrapes, &serving->metrics, error);
+}
+
 struct serving *serving_new(const struct serving_config *config, struct error *error)
 {
     struct serving *serving = NEW(struct serving);
-    struct server_config server = {
-        .health_address = config->flags->health_bind_address,
-        .metrics_address = config->flags->metrics_bind_address,
-        .ready = is_ready,
-        .arg = serving,
-        .metrics = config->metrics,
-    };
+    struct error problem = {0};
 
     serving->config = config;
+    serving->probes = (struct probes){is_alive, is_ready, serving};
     pthread_mutex_init(&serving->lock, NULL);
-    serving->leading = metrics_gauge(config->metrics, "leader_election_master_status",
-                                     "1: this process reconciles. 0: it waits.", "name", NULL);
+    serving->leading =
+        metrics_gauge(config->metrics, "leader_election_master_status",
+                      "1 if this process reconciles, 0 if it is on standby.", "name", NULL);
     metrics_on_scrape(config->metrics, set_gauges, serving);
-    serving->server = server_new(&server, error);
-    if (!serving->server)
+    if (start(serving, &problem) < 0) {
+        err_copy(error, &problem);
         serving_free(TAKE(serving));
+    }
     return serving;
 }
 
@@ -83,7 +122,8 @@ void serving_free(struct serving *serving)
 {
     if (!serving)
         return;
-    server_free(serving->server);
+    server_free(serving->metrics);
+    server_free(serving->health);
     pthread_mutex_destroy(&serving->lock);
     free(serving);
 }

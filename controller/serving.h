@@ -1,5 +1,5 @@
 /*
- * What the process tells of itself over HTTP: whether it is ready, and metrics.
+ * Serves /healthz, /readyz and /metrics: the answers depend on the phase of the process.
  */
 #ifndef CONTROLLER_SERVING_H
 #define CONTROLLER_SERVING_H
@@ -7,30 +7,29 @@
 #include "controller/controllers.h"
 #include "controller/leadership.h"
 
-/* What it is at. */
 enum serving_phase {
-    SERVING_CONNECTING,
-    SERVING_ELECTING,    /* waits for the Lease, ready to take over */
-    SERVING_RECONCILING,
-    SERVING_DRAINING,
+    SERVING_CONNECTING,  /* not ready */
+    SERVING_ELECTING,    /* waits for the Lease: ready if its holder is known */
+    SERVING_RECONCILING, /* ready if the controllers are */
+    SERVING_DRAINING,    /* not ready */
 };
 
 struct serving_config {
     const struct flags *flags;
     struct metrics *metrics;
-    struct outage *outage; /* of the connection, at start */
+    struct outage *outage; /* why SERVING_CONNECTING is not over */
     struct leadership *leadership;
-    struct controllers *controllers; /* looked at while it reconciles; may be set up to then */
+    struct controllers *controllers; /* of all phases: /metrics has their gauges */
 };
 
 struct serving;
 
-/* NULL: error says why. The config is borrowed. */
+/* NULL: see error. The config is borrowed. */
 struct serving *serving_new(const struct serving_config *config, struct error *error);
 void serving_free(struct serving *serving);
 DEFINE_CLEANUP(struct serving *, serving_free)
 
-/* After it returns, nothing is looked at that goes with the phase before. */
+/* When it returns, no request uses the parts of the phase before any more: they may be freed. */
 void serving_set_phase(struct serving *serving, enum serving_phase phase);
 
 #endif

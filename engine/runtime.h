@@ -103,7 +103,7 @@ struct observation {
     enum presence presence;
     bool terminating;           /* deletion has begun */
     char *uid;                  /* owned; NULL: the object is absent, or its platform has no uids */
-    char *footprint;            /* owned; a digest of the fields that we manage: it changes if
+    char *fields_digest;        /* owned; a digest of the fields that we manage: it changes if
                                    another client changes a field of ours or takes it over; NULL:
                                    not supported */
     const struct value *result; /* a reference; the whole object, for references and health; NULL:

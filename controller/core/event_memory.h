@@ -1,6 +1,6 @@
 /*
- * Which events were sent of late: a bounded memory, oldest forgotten first.
- * Not thread-safe.
+ * The memory of the events that were sent lately. Its size is bounded: the oldest event is
+ * forgotten first. Not thread-safe.
  */
 #ifndef CONTROLLER_CORE_EVENT_MEMORY_H
 #define CONTROLLER_CORE_EVENT_MEMORY_H
@@ -13,7 +13,7 @@
 #include "engine/base/strmap.h"
 
 struct event_trace {
-    char digest[HASH_HEX_SIZE]; /* of what makes an event the same */
+    char digest[HASH_HEX_SIZE]; /* of the event: the same events have the same digest */
     int64_t at;                 /* monotonic ms */
     TAILQ_ENTRY(event_trace) order;
 };
@@ -27,7 +27,8 @@ struct event_memory {
 void event_memory_init(struct event_memory *memory, size_t capacity);
 void event_memory_done(struct event_memory *memory);
 
-/* True, and remembered, unless the same was within `interval` ms before now. */
+/* False: the same event was remembered less than `interval` ms before `now`. True: it is remembered
+ * now. */
 bool event_memory_is_new(struct event_memory *memory, const char digest[HASH_HEX_SIZE],
                          int64_t now, int64_t interval);
 

@@ -8,6 +8,7 @@
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/timestamp.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/random.h"
 

@@ -1,12 +1,12 @@
 /*
- * Events, for who reads `kubectl describe`: core/v1, sent by a thread of their
- * own, so that nobody waits for them. They are best effort. Of what waits to
- * be sent the oldest is dropped, with a line in the log, when there is too
- * much; a namespace that takes no more (it terminates, or we may not) is
- * passed over in silence.
+ * Events (core/v1) for `kubectl describe`. A thread of its own sends them, so nobody waits for
+ * them.
  *
- * The same of the same object (type, reason and message) within ten minutes
- * is sent once; of what was sent the last 512 are remembered.
+ * Events are best effort. If too many wait to be sent, the oldest is dropped, with a line in the
+ * log. A refusal of a namespace (it terminates, or we lack the right) is not logged.
+ *
+ * An event that was sent for the same object, with the same type, reason and message, is not sent
+ * again within ten minutes. For that, the last 512 events are remembered.
  */
 #ifndef CONTROLLER_CORE_EVENTS_H
 #define CONTROLLER_CORE_EVENTS_H
@@ -18,28 +18,29 @@
 #define EVENT_WARNING "Warning"
 
 #define EVENT_MESSAGE_BYTES 1024 /* the API's limit; longer ones are cut with "…" */
-#define EVENT_QUEUE 256          /* that wait to be sent */
-#define EVENT_MEMORY 512         /* that were sent, and are not sent again */
-#define EVENT_INTERVAL 600000    /* ms */
+#define EVENT_QUEUE 256          /* events that wait to be sent */
+#define EVENT_MEMORY 512         /* events that are remembered */
+#define EVENT_INTERVAL 600000    /* ms without the same event again */
 
 struct event_recorder;
 
-/* component: "kusion-operator"; instance: of this process, the pod's name. Both copied. */
+/* component: "kusion-operator". instance: the name of this process, of the pod, say. Both are
+ * copied. */
 struct event_recorder *event_recorder_new(struct kube_client *client,
                                           const struct clock_source *clock, const char *component,
                                           const char *instance);
-/* Sends what waits still, for two seconds at most. */
+/* Sends the events that wait, for at most two seconds. */
 void event_recorder_free(struct event_recorder *recorder);
 DEFINE_CLEANUP(struct event_recorder *, event_recorder_free)
 
 struct event_subject {
     const char *api_version, *kind;
-    const char *namespace_name; /* NULL: of the cluster; the event goes to "default" */
+    const char *namespace_name; /* NULL: in no namespace; the event goes to "default" */
     const char *name, *uid;
 };
 
-/* type: EVENT_NORMAL or EVENT_WARNING. reason: CamelCase; action: what was done ("Apply"). The
- * message carries no secret. Does not block. Thread-safe. */
+/* type: EVENT_NORMAL or EVENT_WARNING. reason: CamelCase. action: the operation ("Apply"). The
+ * message must not contain secrets. Does not block. Thread-safe. */
 void event_emit(struct event_recorder *recorder, const struct event_subject *subject,
                 const char *type, const char *reason, const char *action, const char *format, ...)
     PRINTF_LIKE(6, 7);

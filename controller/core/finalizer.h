@@ -1,8 +1,7 @@
 /*
- * Our finalizer on an object of our kinds, added and removed with
- * compare-and-swap on its resourceVersion: other finalizers, and their order,
- * stay as they are. It is added by server-side apply, which costs the API
- * server a third less than a merge patch where the object is large.
+ * Adds our finalizer to an object, and removes it. Both are compare-and-swap on the
+ * resourceVersion, so other finalizers and their order do not change. It is added by server-side
+ * apply: for a large object, this costs the API server a third less than a merge patch.
  */
 #ifndef CONTROLLER_CORE_FINALIZER_H
 #define CONTROLLER_CORE_FINALIZER_H
@@ -14,10 +13,10 @@
 bool finalizer_is_set(const struct value *metadata);
 
 /*
- * ref: the object; metadata: as it was just read (of the whole object, or of its
- * metadata alone); adding replaces this reference by the metadata after it. Nothing is sent where
- * it is so already; to remove it from what is gone is 0.
- *   ERR_CONFLICT   the object changed since: read it again; or (adding) it is gone
+ * ref: the object. metadata: as it was just read; finalizer_add() replaces this reference by the
+ * metadata afterwards. If there is nothing to change, nothing is sent. Removing it from an object
+ * that is gone returns 0.
+ *   ERR_CONFLICT   the object changed meanwhile: read it again. Or, adding: it is gone
  */
 int finalizer_add(struct kube_client *client, const struct kube_ref *ref,
                   const struct value **metadata, struct cancel *cancel, struct error *error);

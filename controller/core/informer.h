@@ -1,12 +1,12 @@
 /*
- * What is known of one collection without asking: of each object its name,
- * UID, generation, whether it is being deleted, whether the operator made it,
- * the trigger that a person or a tool sets, and, before it has our finalizer,
- * its resourceVersion. Nothing else is kept, so that a thousand objects take some
- * hundred kB.
+ * An informer follows one collection of the API server (a list, then a watch) and tells which
+ * objects came, changed or went.
  *
- * A reconciler reads the object itself when it gets to it; this tells it that
- * there is something to do. Status writes and labels change nothing here.
+ * It keeps a few fields of each object's metadata (struct informer_object), so a thousand objects
+ * take a few hundred kB. The reconciler reads the object itself.
+ *
+ * A change is a change of the generation, of `deleting` or of the trigger. Writes of a status, and
+ * changes of other labels and annotations, are none.
  */
 #ifndef CONTROLLER_CORE_INFORMER_H
 #define CONTROLLER_CORE_INFORMER_H
@@ -18,46 +18,53 @@
 #define INFORMER_TRIGGER_FLUX "reconcile.fluxcd.io/requestedAt"
 
 struct informer_object {
-    char *namespace_name; /* NULL: of the cluster */
+    char *namespace_name; /* NULL: the object is in no namespace */
     char *name;
     char *uid;
-    int64_t generation; /* 0: of a kind that has none */
-    bool deleting;      /* has a deletionTimestamp */
-    bool is_generated;  /* has the label of what the operator made itself */
-    char *trigger;      /* the annotation's value, ours before Flux's; or NULL */
-    char *new_version;  /* its resourceVersion, before it has our finalizer; NULL: it had it */
+    int64_t generation; /* 0: the kind has no generations */
+    bool deleting;      /* it has a deletionTimestamp */
+    bool is_generated;  /* it has KUBE_GENERATED_LABEL: the operator created it */
+    char *trigger;      /* value of INFORMER_TRIGGER, else of Flux's annotation; NULL: neither */
+    char *new_version;  /* resourceVersion of an object without our finalizer; NULL: it has it */
 };
 
 struct informer_config {
     struct kube_client *client;
-    struct kube_ref ref; /* the collection; its strings are borrowed until informer_new() returns */
-    struct kube_selector selector; /* so are these */
+    /* The collection, and which objects of it. Their strings are borrowed until informer_new()
+     * returns. */
+    struct kube_ref ref;
+    struct kube_selector selector;
     /*
-     * Something of the above differs, or the object came (old: NULL) or went (now: NULL). Another
-     * object under the same name goes and comes. key: "namespace/name", or "name" in the cluster.
-     * On a thread of the client's, one at a time: quick, no requests. All is borrowed.
+     * An object came (old: NULL), changed, or went (now: NULL). If an object was replaced by
+     * another one of the same name, the old one goes, and then the new one comes.
+     *
+     * key: "namespace/name", or "name". All arguments are borrowed. Called on a thread of the
+     * client, by one thread at a time: it must be quick, and send no requests.
      */
     void (*on_change)(void *arg, const char *key, const struct informer_object *old,
                       const struct informer_object *now);
     void *arg;
-    /* What to say where the API server does not serve such a collection; NULL: what it says. */
+    /* Message for the case that the API server does not serve the collection; NULL: its own. */
     const char *absent;
 };
 
 struct informer;
 
-/* NULL: error says why. on_change may run before this returns. */
+/* NULL: see error. on_change may be called before this returns. */
 struct informer *informer_new(const struct informer_config *config, struct error *error);
-void informer_free(struct informer *informer); /* on_change does not run after it */
+/* on_change is not called any more when this returns. */
+void informer_free(struct informer *informer);
 DEFINE_CLEANUP(struct informer *, informer_free)
 
-/* The first list is complete, and on_change was called for all of it. Thread-safe. */
+/* All functions below are thread-safe. */
+
+/* The first list is complete, and on_change was called for all its objects. */
 bool informer_synced(const struct informer *informer);
-/* ms for which the collection cannot be followed; 0: it can, or was not tried yet. Thread-safe. */
+/* ms since the list or watch began to fail; 0: it works, or was not tried yet. */
 int64_t informer_fails_for(struct informer *informer);
-/* The API server itself refuses it, as it would refuse any other process of ours. Thread-safe. */
+/* The API server refuses the list or watch, and would refuse it to every replica. */
 bool informer_is_refused(const struct informer *informer);
-/* Appends what stands in the way of either. Thread-safe. */
+/* Appends why the informer is not synced, or why its list or watch fails. */
 void informer_tell_outage(struct informer *informer, struct buf *to);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * What keeps something from working for the moment: told by who tries, asked by
- * who wants to know whether it is ready. It is worth a line in the log when it
- * begins, when its reason changes, and every minute while it lasts.
+ * An outage: something does not work at the moment. The thread that tries it reports failures and
+ * the end; others ask if there is an outage, since when, and why. An outage is logged when it
+ * begins, when its reason changes, and every minute.
  *
  * Thread-safe.
  */
@@ -17,23 +17,25 @@
 
 struct outage {
     pthread_mutex_t lock;
-    struct error error; /* no code: none, or nothing is known yet */
-    const char *pending; /* what is waited for, until that is known; NULL: it is */
-    int64_t began_at, logged_at;
+    struct error error;  /* of the last failure; code 0: no outage, or nothing was tried yet */
+    const char *pending; /* why nothing is known yet; NULL after the first success */
+    int64_t began_at, logged_at; /* ms, monotonic */
 };
 
-/* pending: of static storage; it is an outage until it ends for the first time. */
+/* Until the first success there is an outage. pending: its reason while nothing was tried; in
+ * static storage. */
 void outage_init(struct outage *outage, const char *pending);
 void outage_done(struct outage *outage);
 
-/* A try failed, at `now` (ms, monotonic). True: a line in the log is due. */
+/* Reports a failure at `now` (ms, monotonic). True: the caller has to log it. */
 bool outage_goes_on(struct outage *outage, const struct error *error, int64_t now);
+/* Reports a success. */
 void outage_ends(struct outage *outage);
 
-/* ms since the first failure of the one that there is; 0: there is none, or nothing is known yet. */
+/* ms since the first failure of this outage; 0: there is none, or nothing was tried yet. */
 int64_t outage_lasts(struct outage *outage, int64_t now);
 
-/* Whether there is one, and which: "AccessDenied: …"; to may be NULL. */
+/* Whether there is an outage; appends which ("AccessDenied: …"). to: may be NULL. */
 bool outage_is(struct outage *outage, struct buf *to);
 
 #endif

@@ -17,15 +17,17 @@ static void follow_up(struct workqueue *queue, const char *key, struct reconcile
         workqueue_forget(queue, key);
         break;
     case RECONCILE_RETRY:
-        workqueue_add_rate_limited(queue, key);
+        if (result.is_new_failure)
+            workqueue_forget(queue, key);
+        workqueue_add_rate_limited(queue, key, result.after ? result.after : RETRY_AFTER);
         break;
     case RECONCILE_AFTER:
         workqueue_forget(queue, key);
-        workqueue_add_after(queue, key, result.after);
+        workqueue_add_after(queue, key, result.after, result.priority);
         break;
     case RECONCILE_WAITING:
         if (result.after > 0)
-            workqueue_add_after(queue, key, result.after);
+            workqueue_add_after(queue, key, result.after, WORKQUEUE_CHANGE);
         break;
     }
 }

@@ -1,32 +1,41 @@
 /*
  * Threads that take keys from a queue and reconcile them.
  *
- * A reconcile looks at what there is, begins or ends what is to be, and
- * returns: it does not wait for the world. So a few threads are enough for any
- * number of keys. Its cancel token fires when the workers are stopped.
+ * A reconcile compares the object with what is under way for it, starts or cancels an operation,
+ * and returns. It does not wait for the operation, so a few threads are enough for any number of
+ * keys. Its cancel token fires when the workers are stopped.
  */
 #ifndef CONTROLLER_CORE_WORKERS_H
 #define CONTROLLER_CORE_WORKERS_H
 
+#include <stdbool.h>
+
 #include "controller/core/workqueue.h"
 #include "engine/base/cancel.h"
 
+#define RETRY_AFTER 1000 /* ms */
+
 struct reconcile_result {
     enum {
-        RECONCILE_DONE,    /* until something changes; failures are forgotten */
-        RECONCILE_RETRY,   /* again, later each time */
-        RECONCILE_AFTER,   /* again after so long; failures are forgotten */
-        RECONCILE_WAITING, /* something is under way: again after so long, unless it tells before.
-                              Neither a failure, nor the end of those before it */
+        RECONCILE_DONE,  /* not again until something changes; failures are forgotten */
+        RECONCILE_RETRY, /* counts as a failure: again, after a delay that grows from `after` */
+        RECONCILE_AFTER, /* again after `after`; failures are forgotten */
+        /* An operation is under way: again after `after`, or when the operation adds the key. It is
+         * no failure, and earlier failures are not forgotten. */
+        RECONCILE_WAITING,
     } kind;
-    int64_t after; /* ms, for AFTER and WAITING; 0, for WAITING: it tells */
+    /* ms. 0: RECONCILE_WAITING waits until the operation adds the key; RECONCILE_RETRY begins with
+     * RETRY_AFTER. */
+    int64_t after;
+    bool is_new_failure; /* RECONCILE_RETRY: the earlier failures were others, and are forgotten */
+    enum workqueue_priority priority; /* RECONCILE_AFTER */
 };
 
 struct workers_config {
-    const char *name; /* of the threads: "spec" becomes "spec-0", "spec-1" */
+    const char *name; /* of the threads: "spec" names them "spec-0", "spec-1", … */
     unsigned count;
-    struct workqueue *queue; /* borrowed, but shut down by workers_stop() */
-    /* Must end soon once its cancel fires. */
+    struct workqueue *queue; /* borrowed; workers_stop() shuts it down */
+    /* Must return soon after its cancel fires. */
     struct reconcile_result (*reconcile)(void *arg, const char *key, struct cancel *cancel);
     void *arg;
 };

@@ -1,38 +1,43 @@
 #include "controller/core/workqueue.h"
 
 #include <stdbool.h>
-#include <sys/queue.h>
 
 #include "engine/base/heap.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
+#include "engine/executor/turns.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/random.h"
+
+/* One in so many turns goes to the key that has been ready for the longest time. */
+#define TURNS 8
 
 struct item {
     bool is_ready;
     bool is_out;
-    bool is_wanted; /* out, and added since: ready again when it is done */
-    bool is_first;  /* goes before those that are only to be begun, when it is ready */
+    bool is_wanted;                   /* out, and added since: ready again when it is done */
+    enum workqueue_priority priority; /* while it is ready, wanted or delayed */
     unsigned failures;
-    struct heap_item due; /* in the queue's `delayed` while it is */
-    TAILQ_ENTRY(item) ready;
+    struct heap_item due;     /* in the queue's `delayed` while it is */
+    struct turn turn;         /* below its namespace, while it is ready */
+    TAILQ_ENTRY(item) by_age; /* while it is ready */
+    int64_t ready_since;      /* ms, monotonic */
     char key[];
 };
-
-TAILQ_HEAD(item_queue, item);
 
 struct workqueue {
     const struct clock_source *clock;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool is_shut_down;
-    struct strmap items; /* all of which something is known */
-    struct item_queue first, ready;
+    struct strmap items;                      /* by key */
+    struct share ready[WORKQUEUE_PRIORITIES]; /* namespaces, and below them items */
+    TAILQ_HEAD(, item) by_age;                /* all that are ready, the oldest first */
     struct heap delayed;
-    uint64_t adds, retries;
+    uint64_t adds, retries, turns;
     size_t depth, in_flight;
+    int64_t taken_at; /* ms, monotonic: when a key was taken last, or the first became ready */
 };
 
 struct workqueue *workqueue_new(const struct clock_source *clock)
@@ -43,15 +48,28 @@ struct workqueue *workqueue_new(const struct clock_source *clock)
     pthread_mutex_init(&queue->lock, NULL);
     system_clock_condition_init(&queue->changed);
     strmap_init(&queue->items);
-    TAILQ_INIT(&queue->first);
-    TAILQ_INIT(&queue->ready);
+    for (size_t i = 0; i < WORKQUEUE_PRIORITIES; i++)
+        share_init_root(&queue->ready[i]);
+    TAILQ_INIT(&queue->by_age);
     return queue;
+}
+
+static void leave(struct workqueue *queue, struct item *item)
+{
+    TAILQ_REMOVE(&queue->by_age, item, by_age);
+    turn_done_leaf(&item->turn);
+    item->is_ready = false;
+    queue->depth--;
 }
 
 void workqueue_free(struct workqueue *queue)
 {
     if (!queue)
         return;
+    while (!TAILQ_EMPTY(&queue->by_age))
+        leave(queue, TAILQ_FIRST(&queue->by_age));
+    for (size_t i = 0; i < WORKQUEUE_PRIORITIES; i++)
+        share_done_root(&queue->ready[i]);
     for (struct strmap_entry *e = NULL; (e = strmap_next(&queue->items, e));)
         free(e->value);
     strmap_done(&queue->items);
@@ -79,7 +97,7 @@ static bool is_delayed(const struct item *item)
     return item->due.place != 0;
 }
 
-/* Frees an item of which there is nothing left to know. */
+/* Frees an item that is neither ready nor out nor delayed, and has no failures. */
 static void item_settle(struct workqueue *queue, struct item *item)
 {
     if (item->is_ready || item->is_out || item->failures || is_delayed(item))
@@ -95,18 +113,29 @@ static struct item *first_due(const struct workqueue *queue)
     return first ? CONTAINER_OF(first, struct item, due) : NULL;
 }
 
-static struct item_queue *queue_of(struct workqueue *queue, const struct item *item)
+/* The item waits in its namespace's last place. */
+static void take_place(struct workqueue *queue, struct item *item)
 {
-    return item->is_first ? &queue->first : &queue->ready;
+    _cleanup_free_ char *namespace_name = str_new_n(item->key, strcspn(item->key, "/"));
+
+    turn_init_leaf(&item->turn, share_get(&queue->ready[item->priority], namespace_name));
+    turn_wait(&item->turn);
 }
 
-static void make_first(struct workqueue *queue, struct item *item)
+static bool is_pending(const struct item *item)
 {
-    if (item->is_ready)
-        TAILQ_REMOVE(queue_of(queue, item), item, ready);
-    item->is_first = true;
-    if (item->is_ready)
-        TAILQ_INSERT_TAIL(queue_of(queue, item), item, ready);
+    return item->is_ready || item->is_wanted || is_delayed(item);
+}
+
+static void prioritize(struct workqueue *queue, struct item *item, enum workqueue_priority priority)
+{
+    if (is_pending(item) && priority <= item->priority)
+        return;
+    item->priority = priority;
+    if (item->is_ready) {
+        turn_done_leaf(&item->turn);
+        take_place(queue, item);
+    }
 }
 
 static void make_ready(struct workqueue *queue, struct item *item)
@@ -120,7 +149,11 @@ static void make_ready(struct workqueue *queue, struct item *item)
         return;
     }
     item->is_ready = true;
-    TAILQ_INSERT_TAIL(queue_of(queue, item), item, ready);
+    item->ready_since = queue->clock->monotonic(queue->clock);
+    if (TAILQ_EMPTY(&queue->by_age))
+        queue->taken_at = item->ready_since;
+    TAILQ_INSERT_TAIL(&queue->by_age, item, by_age);
+    take_place(queue, item);
     queue->depth++;
     pthread_cond_signal(&queue->changed);
 }
@@ -137,48 +170,48 @@ static void make_ready_after(struct workqueue *queue, struct item *item, int64_t
     if (item->is_ready || item->is_wanted || (is_delayed(item) && item->due.key <= at))
         return;
     heap_set(&queue->delayed, &item->due, at);
-    /* All of them: whoever wakes may go off with another key, and the others must know when to
-     * wake for this one. */
+    /* All threads: one that wakes may take another key, and the others must wake in time for this
+     * one. */
     if (first_due(queue) == item)
         pthread_cond_broadcast(&queue->changed);
 }
 
-void workqueue_add(struct workqueue *queue, const char *key)
+void workqueue_add(struct workqueue *queue, const char *key, enum workqueue_priority priority)
 {
-    workqueue_add_after(queue, key, 0);
+    workqueue_add_after(queue, key, 0, priority);
 }
 
-void workqueue_add_after(struct workqueue *queue, const char *key, int64_t delay_ms)
-{
-    pthread_mutex_lock(&queue->lock);
-    if (!queue->is_shut_down)
-        make_ready_after(queue, item_of(queue, key), delay_ms);
-    pthread_mutex_unlock(&queue->lock);
-}
-
-void workqueue_add_first(struct workqueue *queue, const char *key)
+void workqueue_add_after(struct workqueue *queue, const char *key, int64_t delay_ms,
+                         enum workqueue_priority priority)
 {
     pthread_mutex_lock(&queue->lock);
     if (!queue->is_shut_down) {
         struct item *item = item_of(queue, key);
 
-        if (!item->is_first)
-            make_first(queue, item);
-        make_ready(queue, item);
+        prioritize(queue, item, priority);
+        make_ready_after(queue, item, delay_ms);
     }
     pthread_mutex_unlock(&queue->lock);
 }
 
-void workqueue_add_rate_limited(struct workqueue *queue, const char *key)
+/* ms before the next try of a key that has failed so often before. */
+static int64_t retry_delay(unsigned failures, int64_t first)
+{
+    int64_t most = first > WORKQUEUE_RETRY_MAXIMUM ? first : WORKQUEUE_RETRY_MAXIMUM;
+    int64_t delay = backoff_delay(failures, first, most);
+
+    return delay > first ? delay : first;
+}
+
+void workqueue_add_rate_limited(struct workqueue *queue, const char *key, int64_t first)
 {
     pthread_mutex_lock(&queue->lock);
     if (!queue->is_shut_down) {
         struct item *item = item_of(queue, key);
 
         queue->retries++;
-        make_ready_after(
-            queue, item,
-            backoff_delay(item->failures++, WORKQUEUE_RETRY_BASE, WORKQUEUE_RETRY_MAXIMUM));
+        prioritize(queue, item, WORKQUEUE_RETRY);
+        make_ready_after(queue, item, retry_delay(item->failures++, first));
     }
     pthread_mutex_unlock(&queue->lock);
 }
@@ -204,17 +237,30 @@ static void collect_due(struct workqueue *queue)
         make_ready(queue, item);
 }
 
-/* The next that is ready; NULL after a shut down. */
+/* The one whose turn it is; NULL: none is ready. */
+static struct item *choose(struct workqueue *queue)
+{
+    struct turn *turn = NULL;
+
+    if (TAILQ_EMPTY(&queue->by_age))
+        return NULL;
+    if (++queue->turns % TURNS == 0)
+        return TAILQ_FIRST(&queue->by_age);
+    for (size_t i = WORKQUEUE_PRIORITIES; i-- > 0 && !turn;)
+        turn = turn_next(&queue->ready[i]);
+    return CONTAINER_OF(turn, struct item, turn);
+}
+
+/* NULL after a shut down. */
 static struct item *wait_for_item(struct workqueue *queue)
 {
     while (!queue->is_shut_down) {
-        struct item *due;
+        struct item *item, *due;
 
         collect_due(queue);
-        if (!TAILQ_EMPTY(&queue->first))
-            return TAILQ_FIRST(&queue->first);
-        if (!TAILQ_EMPTY(&queue->ready))
-            return TAILQ_FIRST(&queue->ready);
+        item = choose(queue);
+        if (item)
+            return item;
         due = first_due(queue);
         queue->clock->wait(queue->clock, &queue->changed, &queue->lock,
                            due ? due->due.key : CLOCK_FOREVER);
@@ -230,11 +276,10 @@ char *workqueue_get(struct workqueue *queue)
     pthread_mutex_lock(&queue->lock);
     item = wait_for_item(queue);
     if (item) {
-        TAILQ_REMOVE(queue_of(queue, item), item, ready);
-        item->is_ready = item->is_first = false;
+        leave(queue, item);
         item->is_out = true;
-        queue->depth--;
         queue->in_flight++;
+        queue->taken_at = queue->clock->monotonic(queue->clock);
         key = str_new(item->key);
     }
     pthread_mutex_unlock(&queue->lock);
@@ -271,13 +316,20 @@ void workqueue_shut_down(struct workqueue *queue)
 
 void workqueue_stats(struct workqueue *queue, struct workqueue_stats *ret)
 {
+    const struct item *oldest;
+    int64_t now;
+
     pthread_mutex_lock(&queue->lock);
+    now = queue->clock->monotonic(queue->clock); /* with the lock: no key became ready after it */
+    oldest = TAILQ_FIRST(&queue->by_age);
     *ret = (struct workqueue_stats){
         .adds = queue->adds,
         .retries = queue->retries,
         .depth = queue->depth,
         .in_flight = queue->in_flight,
         .delayed = queue->delayed.count,
+        .oldest = oldest ? now - oldest->ready_since : 0,
+        .stuck = oldest ? now - queue->taken_at : 0,
     };
     pthread_mutex_unlock(&queue->lock);
 }

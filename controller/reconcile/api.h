@@ -18,7 +18,7 @@ int api_get_metadata(const struct reconcile_context *context, struct kube_ref re
                      struct cancel *cancel, const struct value **ret, struct error *error);
 
 struct api_status {
-    struct kube_ref ref; /* its status, where the API server takes nothing else of what it is sent */
+    struct kube_ref ref; /* the status subresource: the API server ignores all other fields */
     const struct value *status;
     /* Asked of the object as it is now, after a conflict: whether it may not be written any more.
      * NULL: it may be always. */

@@ -27,14 +27,21 @@ static void let_go(struct attempt *attempt, int r)
     attempt_end(attempt);
 }
 
-static int look_again_after(struct attempt *attempt, int64_t interval, int r,
-                            struct reconcile_result *result)
+/* *result says when, unless somebody asks for it now. */
+static int look_again(struct attempt *attempt, int r, struct reconcile_result *result)
 {
-    bool is_asked_for = attempt_is_asked_for(attempt);
-
+    if (attempt_is_asked_for(attempt))
+        *result = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
     let_go(attempt, r);
-    *result = (struct reconcile_result){RECONCILE_AFTER, is_asked_for ? 0 : interval};
     return r;
+}
+
+/* At the next regular check. */
+static int settle(struct attempt *attempt, int r, struct reconcile_result *result)
+{
+    *result =
+        (struct reconcile_result){.kind = RECONCILE_AFTER, .after = attempt->run.policy.interval};
+    return look_again(attempt, r, result);
 }
 
 /* Release and status say the same. Where the Release cannot be written, the Spec tells alone; the
@@ -151,14 +158,12 @@ static int end_badly(struct attempt *attempt, const struct error *failure,
                      const struct operation_results *results, struct reconcile_result *result,
                      struct error *error)
 {
-    int64_t after = attempt->run.policy.retry_interval;
     int r;
 
     if (is_ours_to_tell(failure->code)) {
+        attempt_retry(attempt, failure, result);
         r = failed(attempt, failure, results, error);
-        if (attempt_has_seen_landing(attempt)) /* what it waited for may be there */
-            after = 0;
-        return look_again_after(attempt, after, r, result);
+        return look_again(attempt, r, result);
     }
     operation_log_failure(&attempt->run, failure, false);
     if (failure->code == ERR_CANCELLED && attempt->operation && attempt_is_outdated(attempt))
@@ -196,7 +201,7 @@ int apply_ended(struct attempt *attempt, struct reconcile_result *result, struct
         r = end_badly(attempt, &failure, results.count ? &results : NULL, result, error);
     } else {
         r = succeeded(attempt, &results, error);
-        r = look_again_after(attempt, attempt->run.policy.interval, r, result);
+        r = settle(attempt, r, result);
     }
     operation_results_done(&results);
     return r;
@@ -222,7 +227,7 @@ static int tell_untold(struct attempt *attempt, struct reconcile_result *result,
     int r = run_write_status(run, &status, error);
 
     run_status_done(&status);
-    return look_again_after(attempt, run->policy.interval, r, result);
+    return settle(attempt, r, result);
 }
 
 /* ---- The Release to work under ---- */
@@ -298,13 +303,14 @@ static void log_begin(struct attempt *attempt)
     operation_log_begin(&attempt->run, attempt->revision, attempt->kind == ATTEMPT_RETRY);
 }
 
-/* While the plan is made: the Release that tells of it, unless it is a look at what is Ready. */
+/* While the plan is made: makes its Release. A retry, and the check of a Ready Spec, get one later.
+ */
 static int announce(struct attempt *attempt, struct error *error)
 {
     int r = 0;
 
-    /* Of a Spec that was never applied there are Releases only if there was another of its name.
-     * Where the first cannot be made, for whatever reason, it is looked what there is. */
+    /* A Spec that was never applied has Releases only if an earlier Spec had its name. If the first
+     * Release cannot be made, the next step looks which there are. */
     if (attempt->is_first)
         release_begin_first(attempt->run.context, &attempt->run.subject, RELEASE_APPLY,
                             &attempt->release);
@@ -332,8 +338,7 @@ static int parse(struct attempt *attempt, struct error *error)
     return 0;
 }
 
-/* It goes on by itself. */
-/* 1: State is larger than the Spec, and there is no room for it. */
+/* It goes on by itself. 1: there is no memory for it. */
 static int begin_plan(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
@@ -342,13 +347,9 @@ static int begin_plan(struct attempt *attempt, struct error *error)
     int r;
 
     run_operation_config(run, &config, &identity);
-    r = attempt_open(attempt, &config, error);
-    if (r < 0)
+    r = attempt_open(attempt, &config, attempt->spec, error);
+    if (r)
         return r;
-    if (!attempt_reserve(attempt,
-                         operation_estimate(attempt->spec, operation_ledger(attempt->operation)),
-                         run->context->clock))
-        return 1;
     if (run_lacks_state(run, operation_ledger(attempt->operation)))
         run_event(run, EVENT_WARNING, "StateLost",
                   "State is gone: what the Spec names is taken over again, and what it does not "
@@ -388,8 +389,6 @@ int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct
         attempt->kind == ATTEMPT_NEW && !run_has_finalizer(run) && !run_last_attempted(run);
     if (parse(attempt, &failure) < 0)
         return apply_refused(attempt, &failure, result, error);
-    if (!attempt_reserve(attempt, operation_estimate(attempt->spec, NULL), run->context->clock))
-        return progress_put_off(attempt, result, error);
     if (begin_plan(attempt, &failure) > 0)
         return progress_put_off(attempt, result, error);
     r = add_finalizer(attempt, result, error);
@@ -417,7 +416,7 @@ static int idle(struct attempt *attempt, struct reconcile_result *result)
 {
     log_debug("nothing to do", "namespace", attempt->object.namespace_name, "spec",
               attempt->object.name, NULL);
-    return look_again_after(attempt, attempt->run.policy.interval, 0, result);
+    return settle(attempt, 0, result);
 }
 
 /* The Spec is Ready, and stays so: State has to say that its Release was begun. Else, killed after

@@ -1,15 +1,15 @@
 /*
- * A Spec that is wanted: plan, a Release, apply, health, status.
+ * Applies a Spec: plan, Release, changes, health, status.
  *
- * The plan is made in the background; the finalizer and the Release meanwhile.
- * A new generation, and a plan that is not empty at a resync, make a Release.
- * A retry of what failed makes one only when it succeeds: a Spec that waits
- * for a person would otherwise fill its namespace with records of the same
- * failure. Where a Release succeeded and only the Spec's status is missing,
- * that is all that is written.
+ * The plan is made in the background. Meanwhile the reconcile adds the finalizer and creates the
+ * Release. A new generation gets a Release, and so does the regular check of a Ready Spec if there
+ * is something to change. The retry of a failure gets a Release only if it succeeds. Otherwise a
+ * Spec that waits for a person would fill its namespace with records of the same failure. If a
+ * Release has succeeded and only the Spec's status was not written, only that is written.
  *
- * A function that returns a negative code has told nobody; 0: *result says
- * when to look again, if the attempt has no operation any more.
+ * A function that returns a negative code could not write the error to a status: the caller logs it
+ * and tries again. 0: *result says when to reconcile again, unless the attempt still has an
+ * operation.
  */
 #ifndef CONTROLLER_RECONCILE_APPLY_H
 #define CONTROLLER_RECONCILE_APPLY_H
@@ -17,15 +17,15 @@
 #include "controller/core/workers.h"
 #include "controller/reconcile/operations.h"
 
-/* Begins an attempt on the Spec as it was read. */
+/* Begins an operation for the Spec as it was read. */
 int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct error *error);
-/* Its operation is PLANNED: goes on, or not. */
+/* The operation is PLANNED: carries the plan out, or ends if there is nothing to do. */
 int apply_planned(struct attempt *attempt, struct reconcile_result *result, struct error *error);
-/* Its operation has ENDED. */
+/* The operation has ENDED: writes the results. */
 int apply_ended(struct attempt *attempt, struct reconcile_result *result, struct error *error);
 
-/* The Spec is refused, as the error says: so says its status, and what was under way of an older
- * generation has ended. */
+/* The Spec is refused for this error: writes that to its status, and cancels the unfinished Release
+ * of an older generation. */
 int apply_refused(struct attempt *attempt, const struct error *refusal,
                   struct reconcile_result *result, struct error *error);
 

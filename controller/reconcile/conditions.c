@@ -1,7 +1,7 @@
 #include "controller/reconcile/conditions.h"
 
-#include "engine/base/clock.h"
 #include "engine/base/str.h"
+#include "engine/base/timestamp.h"
 
 /* Reasons that wait for a person, whatever the code of their error says. */
 static bool waits_for_person(const char *reason)

@@ -36,7 +36,8 @@ struct reconcile_context {
     const char *default_service_account;     /* "default" unless a flag says otherwise */
     bool act_as_controller;                  /* Specs without serviceAccountName: our own rights */
     unsigned parallelism;
-    int64_t max_timeout; /* ms; 0: a Spec's timeout is taken as it is */
+    int64_t max_timeout; /* ms, of a Spec's timeout; 0: any */
+    int64_t min_interval, min_retry_interval; /* ms */
     unsigned char plan_key[HASH_SIZE];
     int64_t (*epoch)(void *arg); /* of the leader */
     void *epoch_arg;

@@ -71,8 +71,7 @@ static int hold(struct attempt *attempt, struct error *failure,
 
     tell_way_out(failure);
     operation_log_failure(run, failure, run_says_already(run, failure));
-    *result = (struct reconcile_result){
-        RECONCILE_AFTER, attempt_has_seen_landing(attempt) ? 0 : run->policy.retry_interval};
+    attempt_retry(attempt, failure, result);
     if (failure->code == ERR_CANCELLED || failure->code == ERR_FENCED)
         r = err_copy(error, failure);
     else
@@ -261,7 +260,7 @@ static int begin_release(struct attempt *attempt, struct error *error)
     return release_write(run->context, &run->subject, attempt->release, &report, error);
 }
 
-/* Plans it in the background, and makes its Release meanwhile. */
+/* Plans it in the background, and makes its Release meanwhile. 1: there is no memory for it. */
 static int begin_destroy(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
@@ -270,8 +269,8 @@ static int begin_destroy(struct attempt *attempt, struct error *error)
     int r;
 
     run_operation_config(run, &config, &identity);
-    r = attempt_open(attempt, &config, error);
-    if (r < 0)
+    r = attempt_open(attempt, &config, NULL, error);
+    if (r)
         return r;
     attempt->kind = run_says(run, "False", NULL) ? ATTEMPT_RETRY : ATTEMPT_NEW;
     progress_begin(attempt);
@@ -291,7 +290,7 @@ static size_t count_records(struct ledger *ledger)
     return count;
 }
 
-/* 0 without an operation: there is nothing to delete any more. 1: there is no room for one. */
+/* 0 without an operation: there is nothing to delete any more. 1: there is no memory for one. */
 static int take_down(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
@@ -311,8 +310,6 @@ static int take_down(struct attempt *attempt, struct error *error)
         return r;
     if (is_to_be_orphaned(&run->policy) || !count_records(ledger))
         return forget(run, ledger, error);
-    if (!attempt_reserve(attempt, operation_estimate(NULL, ledger), run->context->clock))
-        return 1;
     return begin_destroy(attempt, error);
 }
 

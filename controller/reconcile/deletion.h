@@ -1,9 +1,9 @@
 /*
- * A Spec that is being deleted: a Destroy Release, dependents first, from State
- * alone; then the finalizer goes. Where destroying failed it stays, and the
- * status says why.
+ * The deletion of a Spec: deletes all objects in State, dependents first, under a Release of the
+ * operation Destroy; then removes State and the finalizer. If that fails, the finalizer stays, and
+ * the status says why.
  *
- * Results and codes as in apply.h.
+ * Results as in apply.h.
  */
 #ifndef CONTROLLER_RECONCILE_DELETION_H
 #define CONTROLLER_RECONCILE_DELETION_H

@@ -19,13 +19,13 @@ static const char *const names[] = {
 void operation_metrics_init(struct operation_metrics *to, struct metrics *metrics)
 {
     to->total = metrics_counter(metrics, "kusion_operations_total",
-                                "Operations that ended, by how and why. Each retry is one.",
+                                "Operations that ended, by result and reason. Each retry counts.",
                                 "operation", "result", "reason", NULL);
     to->seconds = metrics_histogram(metrics, "kusion_operation_duration_seconds",
-                                    "How long an operation took, by operation.", "operation", NULL);
-    to->evictions = metrics_counter(metrics, "kusion_operation_evictions_total",
-                                    "Operations that were put off for the memory that they held.",
-                                    "operation", NULL);
+                                    "Duration of operations.", "operation", NULL);
+    to->evictions =
+        metrics_counter(metrics, "kusion_operation_evictions_total",
+                        "Operations that were evicted to free their memory.", "operation", NULL);
 }
 
 static int64_t now(const struct run *run)

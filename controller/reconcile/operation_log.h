@@ -1,15 +1,13 @@
 /*
- * What is heard of an operation while it happens: a line in the log where it
- * begins and one where it ends, and metrics of the end. (What is told of it
- * afterwards, and for good, is its Release.)
+ * The log and the metrics of an operation: a line when it begins and one when it ends, and metrics
+ * of its end. (Its Release is the lasting record.)
  *
  *   info  "operation started"                      info  "operation succeeded"
  *                                                  warn  "operation failed"
  *                                                  info  "operation cancelled"
  *                                                  info  "operation evicted"
  *
- * A retry is no news until it ends otherwise than the try before it: until then
- * its lines are of level debug.
+ * The lines of a retry have the level debug, unless it ends differently from the try before it.
  */
 #ifndef CONTROLLER_RECONCILE_OPERATION_LOG_H
 #define CONTROLLER_RECONCILE_OPERATION_LOG_H
@@ -39,22 +37,23 @@ struct operation_log {
     bool is_ended;     /* its last was written */
 };
 
-/* Time counts from here; nothing is said yet: there may be nothing to do. */
+/* Time counts from here. Logs nothing yet: there may be nothing to do. */
 void operation_log_start(struct run *run, enum release_operation operation);
 
-/* The Release that it works under, once there is one; NULL is accepted. */
+/* The operation's Release, once there is one; NULL is accepted. */
 void operation_log_release(struct run *run, const struct release *release);
 
-/* There is something to do. */
+/* There is something to do: the first line. */
 void operation_log_begin(struct run *run, int64_t revision, bool is_retry);
 
-/* Its end, told once: what comes after that is not told any more. */
+/* The last line. Only the first end of an operation is logged and counted. */
 void operation_log_success(struct run *run, const char *summary);
 
-/* Or was cancelled, as the error's code says. is_repeated: the last try ended the same way. */
+/* The operation failed, or was cancelled (ERR_CANCELLED). is_repeated: the last try ended the same
+ * way. */
 void operation_log_failure(struct run *run, const struct error *failure, bool is_repeated);
 
-/* It is put off for the memory that it holds, and begun again later: counted apart. */
+/* The operation was evicted, and begins again later. It is counted apart. */
 void operation_log_eviction(struct run *run);
 
 #endif

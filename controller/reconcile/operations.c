@@ -13,8 +13,13 @@ struct operations *operations_new(const struct operations_config *config)
     operations->config = *config;
     pthread_mutex_init(&operations->lock, NULL);
     pthread_mutex_init(&operations->landed_lock, NULL);
+    budget_init(&operations->budget, &(struct budget_config){.bytes = config->memory,
+                                                             .clock = config->clock,
+                                                             .wake = config->enqueue,
+                                                             .arg = config->arg});
     strmap_init(&operations->attempts);
     strmap_init(&operations->listed);
+    strmap_init(&operations->previews);
     strmap_init(&operations->landed);
     return operations;
 }
@@ -34,6 +39,7 @@ static struct attempt *attempt_new(struct operations *operations, const char *ke
     attempt->key = str_new(key);
     attempt->names = names;
     attempt->object = (struct spec_key){names, name};
+    attempt->reservation = (struct reservation){.namespace_name = names, .key = attempt->key};
     return attempt;
 }
 
@@ -43,15 +49,14 @@ void attempt_empty(struct attempt *attempt)
 
     pthread_mutex_lock(&attempt->table->lock);
     operation = TAKE(attempt->operation);
-    attempt->is_asked_for = attempt->is_chosen = false;
-    attempt->reserved = 0;
-    free(TAKE(attempt->preview_of));
+    attempt->is_asked_for = false;
+    operations_forget_preview(attempt);
     pthread_mutex_unlock(&attempt->table->lock);
     release_free(TAKE(attempt->release));
     run_done(&attempt->run);
     operation_free(operation);
-    operations_account(attempt, 0);
     spec_free(TAKE(attempt->spec));
+    operations_give_back(attempt);
     attempt->kind = ATTEMPT_NEW;
     attempt->revision = 0;
     attempt->progress = (struct attempt_progress){0};
@@ -62,10 +67,10 @@ void attempt_end(struct attempt *attempt)
     attempt_empty(attempt);
     pthread_mutex_lock(&attempt->table->lock);
     object_version_done(&attempt->read);
-    object_version_done(&attempt->told);
-    attempt->was_told = attempt->has_left = false;
-    operations_forget_turn(attempt);
+    object_version_done(&attempt->observed);
+    attempt->was_observed = attempt->has_left = false;
     pthread_mutex_unlock(&attempt->table->lock);
+    operations_stop_waiting(attempt);
     attempt->evictions = 0;
     attempt->rests_until = 0;
 }
@@ -92,8 +97,10 @@ void operations_free(struct operations *operations)
     for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->attempts, e));)
         attempt_free(e->value);
     strmap_done(&operations->attempts);
+    strmap_done(&operations->previews);
     operations_free_listed(operations);
     operations_free_landings(operations);
+    budget_done(&operations->budget);
     pthread_mutex_destroy(&operations->landed_lock);
     pthread_mutex_destroy(&operations->lock);
     free(operations);
@@ -123,16 +130,17 @@ struct attempt *operations_enter(struct operations *operations, const char *key)
 void operations_leave(struct attempt *attempt)
 {
     struct operations *operations = attempt->table;
-    bool stays = attempt->operation || attempt->rests_until || attempt->ticket;
+    bool stays = attempt->operation || attempt->rests_until || attempt->reservation.ticket;
 
-    pthread_mutex_lock(&operations->lock);
-    operations_choose(operations);
-    if (!stays)
-        strmap_remove(&operations->attempts, attempt->key);
-    operations_give_room(operations);
-    pthread_mutex_unlock(&operations->lock);
+    if (!attempt->operation) {
+        operations_give_back(attempt);
+        run_done(&attempt->run);
+    }
     if (stays)
         return;
+    pthread_mutex_lock(&operations->lock);
+    strmap_remove(&operations->attempts, attempt->key);
+    pthread_mutex_unlock(&operations->lock);
     operations_forget_landing(operations, attempt->key);
     attempt_free(attempt);
 }
@@ -145,13 +153,11 @@ static void on_change(void *arg)
     config->enqueue(config->arg, attempt->key);
 }
 
-int attempt_open(struct attempt *attempt, const struct operation_config *config,
-                 struct error *error)
+static int make_operation(struct attempt *attempt, const struct operation_config *config,
+                          struct operation **ret, struct error *error)
 {
     struct operations *operations = attempt->table;
     struct operation_config own = *config;
-    struct operation *operation = NULL;
-    int r;
 
     own.on_change = on_change;
     own.on_park = operations_on_park;
@@ -161,26 +167,57 @@ int attempt_open(struct attempt *attempt, const struct operation_config *config,
         own.landed_arg = operations;
     }
     operations_forget_landing(operations, attempt->key);
-    r = operation_new(&own, &operation, error);
+    return operation_new(&own, ret, error);
+}
+
+int attempt_open(struct attempt *attempt, const struct operation_config *config,
+                 const struct spec *spec, struct error *error)
+{
+    struct operations *operations = attempt->table;
+    _cleanup_(operation_free_p) struct operation *operation = NULL;
+    int r;
+
+    if (!operations_reserve(attempt, operation_estimate(spec, NULL)))
+        return 1;
+    r = make_operation(attempt, config, &operation, error);
     if (r < 0)
         return r;
+    if (!operations_reserve(attempt, operation_estimate(spec, operation_ledger(operation))))
+        return 1;
     pthread_mutex_lock(&operations->lock);
-    attempt->operation = operation;
+    attempt->operation = TAKE(operation);
     if (operations->why_no_more)
-        operation_cancel(operation, operations->why_no_more);
+        operation_cancel(attempt->operation, operations->why_no_more);
     pthread_mutex_unlock(&operations->lock);
     return 0;
+}
+
+void attempt_retry(struct attempt *attempt, const struct error *failure,
+                   struct reconcile_result *ret)
+{
+    const struct run *run = &attempt->run;
+
+    if (attempt_is_asked_for(attempt))
+        *ret = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
+    else if (attempt_has_seen_landing(attempt)) /* what it waited for may be there */
+        *ret = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_RETRY};
+    else
+        *ret = (struct reconcile_result){.kind = RECONCILE_RETRY,
+                                         .after = run->policy.retry_interval,
+                                         .is_new_failure = !run_says_already(run, failure)};
 }
 
 /* ---- For everybody ---- */
 
 void operations_stats(struct operations *operations, struct operations_stats *ret)
 {
-    *ret = (struct operations_stats){.parked_bytes = operations->parked};
-    pthread_mutex_lock(&operations->lock);
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->attempts, e));)
-        ret->parked += ((const struct attempt *)e->value)->parked > 0;
-    pthread_mutex_unlock(&operations->lock);
+    struct budget_stats memory;
+
+    budget_stats(&operations->budget, &memory);
+    *ret = (struct operations_stats){.parked = memory.n_parked,
+                                     .parked_bytes = memory.parked,
+                                     .waiting = memory.n_waiting,
+                                     .reserved_bytes = memory.reserved};
 }
 
 void operations_cancel(struct operations *operations, const char *reason)

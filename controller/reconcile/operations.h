@@ -1,51 +1,44 @@
 /*
- * The operations that live, by the key of the object that they were begun for.
+ * The table of operations: by the key of the object that each was begun for.
  *
- * An attempt is what the reconciles of one key share: the object as it was
- * read, the operation that was begun for it, the Release that it works under,
- * and when something was last said of it. There is one while its key is
- * reconciled, and after that for as long as it has an operation. It belongs to
- * the reconcile of its key, of which there is one at a time.
+ * An attempt is what the reconciles of one key share: the object as it was read, its operation, the
+ * Release of the operation, and when a status was last written. An attempt exists while its key is
+ * reconciled, and afterwards as long as it has an operation, waits for memory, or rests after an
+ * eviction. One reconcile at a time uses it.
  *
- * An operation that is planned, or has ended, puts its key into the queue; so
- * does a call that lands after its operation ended.
+ * An operation puts its key into the queue when it is planned and when it has ended. So does a call
+ * that lands after its operation ended.
  *
- * Operations hold memory, and there is a budget for all of them. One that is to
- * be begun reserves what it is likely to hold. Where those that run have
- * reserved the budget, or those of its namespace a quarter, it waits for room:
- * the attempt stays, without anything but that number, and is begun when room
- * gets free, the oldest first. One that needs more than that runs when no other
- * does, in its namespace or at all.
+ * Operations share a budget of memory (budget.h). An operation reserves its estimate when it is
+ * opened. If that does not fit, the attempt keeps nothing but its reservation, and waits. When the
+ * memory is granted, its key is put into the queue.
  *
- * Operations that are parked give way to those that run: where all together
- * hold more than the budget, the largest parked ones are evicted, each by the
- * reconcile of its key: what landed is stored, and the operation is freed; its
- * Release stays as it is. The attempt stays without an operation, and is begun
- * again after a while, as if the process had been restarted.
+ * If the budget chooses a parked operation, the reconcile of its key evicts it: State is saved, and
+ * the operation is freed. Its Release stays as it is. The attempt rests for a while, and then
+ * begins again as after a restart of the process.
  *
- * Whoever watches the objects tells the table what they are now
- * (operations_tell). An operation of something that is there no more in that
- * generation is cancelled at once, and the next reconcile finds it outdated.
- * The table keeps which keys are listed. An object that left the watch may be
- * gone, or may be another controller's by now (--watch-label-selector).
+ * operations_observe() tells the table what the watch reports. If the object has a newer
+ * generation, is being deleted, or is not listed any more, its operation is cancelled at once, and
+ * the next reconcile finds the attempt outdated. The table knows which keys are listed. An object
+ * that is not listed may be deleted, or may belong to another controller now
+ * (--watch-label-selector).
  *
- * Thread-safe. With the table's lock held operations are cancelled, so their
- * callbacks may post to the queue, but not call the table.
+ * Thread-safe. Operations are cancelled with the table's lock held. So their callbacks may post to
+ * the queue, but must not call the table.
  */
 #ifndef CONTROLLER_RECONCILE_OPERATIONS_H
 #define CONTROLLER_RECONCILE_OPERATIONS_H
 
-#include <stdatomic.h>
-
+#include "controller/reconcile/budget.h"
 #include "controller/reconcile/progress.h"
 #include "controller/reconcile/run.h"
 #include "engine/operation/operation.h"
 
 enum attempt_kind {
-    ATTEMPT_NEW,    /* nothing came of this generation yet: it works under a Release */
+    ATTEMPT_NEW,    /* the first one of this generation: it gets a Release */
     ATTEMPT_RETRY,  /* the last one of this generation failed: it gets a Release if it succeeds */
     ATTEMPT_RESYNC, /* the Spec is Ready: it gets a Release if there is something to do */
-    ATTEMPT_UNTOLD, /* a Release of this generation succeeded, and the Spec's status does not say so
+    ATTEMPT_UNTOLD, /* a Release of this generation succeeded, but the Spec's status was not written
                      */
 };
 
@@ -54,8 +47,8 @@ struct object_version {
     const char *uid; /* NULL: there is none */
     int64_t generation;
     bool is_deleting;
-    const char *new_version; /* the resourceVersion of an object that is new; NULL: it is not. Only of
-                                operations_tell() */
+    const char *new_version; /* the resourceVersion of an object that is new; NULL: it is not. Only
+                                of operations_observe() */
 };
 
 struct attempt {
@@ -63,129 +56,131 @@ struct attempt {
     char *key;              /* "namespace/name" */
     struct spec_key object; /* the same, taken apart */
     char *names;            /* what `object` borrows */
-    char *new_version;      /* of its object, which the watch has just brought; NULL: it is not new */
+    char *new_version; /* resourceVersion of an object that the watch has just reported as new;
+                          NULL: it is not new */
 
     /* With the table's lock. */
-    struct object_version read, told; /* their uids are owned */
-    bool was_told;
-    bool has_left;     /* it was not listed since it was read, for a moment at least */
+    struct object_version read, observed; /* their uids are owned */
+    bool was_observed;
+    bool has_left;     /* since it was read, it was not listed, at least for a moment */
     char *preview_of;  /* the name of the Spec; NULL: it is no Preview, or has not begun */
-    bool is_asked_for; /* somebody wants it to be looked at meanwhile */
-    bool is_chosen;    /* to be evicted */
+    bool is_asked_for; /* somebody requested a reconcile since the attempt began */
 
-    size_t reserved;       /* bytes that its operation holds while it runs, about */
-    size_t wants;          /* bytes that it waits for; 0: it does not */
-    uint64_t ticket;       /* smaller: it has waited for longer; kept until it is planned. 0: it did not
-                              wait */
-
-    _Atomic size_t parked; /* bytes that its operation holds; 0: it is not parked */
+    struct reservation reservation; /* of memory, for its operation; the budget's */
 
     /* Of the reconcile. Only operations.c changes `operation`, with the table's lock. */
     struct operation *operation; /* NULL: there is none */
     struct run run;
     struct spec *spec; /* until the operation has it */
     enum attempt_kind kind;
-    bool is_first;           /* nothing was ever begun for the object: it had no finalizer */
-    struct release *release; /* NULL: none yet; of UNTOLD the one that succeeded */
+    bool is_first;           /* the object had no finalizer: nothing was ever begun for it */
+    struct release *release; /* NULL: none yet; ATTEMPT_UNTOLD: the one that succeeded */
     int64_t revision;
     char digest[HASH_HEX_SIZE]; /* of the plan */
     struct attempt_progress progress;
-    unsigned evictions;  /* in a row */
-    int64_t waits_since; /* ms, monotonic: for room */
-    bool says_it_waits;  /* its status tells */
-    int64_t rests_until; /* ms, monotonic: evicted, it is begun again then; 0: it was not */
+    unsigned evictions;   /* in a row */
+    bool waits;           /* there was no memory when it last asked for some */
+    int64_t wait_told_at; /* ms, monotonic: when its status is to say that it waits; 0: never */
+    int64_t rests_until;  /* ms, monotonic: when it begins again after an eviction; 0: it was not
+                             evicted */
 };
 
-/* ms before an operation that was evicted is begun again: the first time, and at most. */
+/* ms before an evicted operation begins again: the first time, and at most. */
 #define EVICTED_FIRST 30000
 #define EVICTED_MOST  300000
 
 struct operations_config {
     void (*enqueue)(void *arg, const char *key); /* posts and returns; any thread */
     void *arg;
-    size_t memory; /* bytes that operations may hold, all together; 0: as much as they want */
+    const struct clock_source *clock;
+    size_t memory; /* bytes, the budget of all operations together; 0: without a bound */
 };
 
 struct operations *operations_new(const struct operations_config *config);
-/* Ends what is left, without a word of it. No reconcile is at work any more; calls in flight go on.
- */
+/* Ends all attempts without writing a status. Only when no reconcile runs any more; calls in flight
+ * continue. */
 void operations_abandon(struct operations *operations);
-/* When no call is in flight any more. */
+/* Only when no call is in flight any more. */
 void operations_free(struct operations *operations);
 DEFINE_CLEANUP(struct operations *, operations_free)
 
 /* ---- For the reconcile of a key ---- */
 
-/* The key's attempt, or a new one. NULL: the key is none. */
+/* The key's attempt, or a new one. NULL: the key is not "namespace/name". */
 struct attempt *operations_enter(struct operations *operations, const char *key);
-/* The attempt goes, unless it has an operation, rests, or waits for room. Chooses what is to be
- * evicted, if need be, and who gets room. */
+/* Frees the attempt, unless it has an operation, rests, or has a ticket. Without an operation it
+ * keeps nothing that it has read, and gives back what it has reserved, unless that was granted
+ * after it had asked in vain. */
 void operations_leave(struct attempt *attempt);
 
-/* A Preview holds memory, and costs a tenant nothing: there are at most so many at once. */
+/* Previews that may run at once: they hold memory, and a tenant can create any number. */
 #define PREVIEWS_OF_SPEC      2
 #define PREVIEWS_OF_NAMESPACE 8
 
-/* Whether the attempt may begin a Preview of that Spec: it then counts as one of its Spec and
- * namespace until it ends. False: as many of them live as may. */
+/* True: the attempt may begin a Preview of that Spec, and counts as one of its Spec and its
+ * namespace until it ends. False: as many run already as may. */
 bool attempt_reserve_preview(struct attempt *attempt, const char *spec);
 
-/* ms after which one that waits for room looks whether there is any, unasked. */
-#define ROOM_INTERVAL 5000
-
-/* Reserves so many bytes for the attempt's operation, instead of what it had. False: there is no
- * room, and the attempt waits. */
-bool attempt_reserve(struct attempt *attempt, size_t bytes, const struct clock_source *clock);
-/* For a reconcile that ended without an error: an attempt that waits no longer loses its turn. After
- * an error it keeps the turn for the next try. */
-void attempt_give_up_turn(struct attempt *attempt);
-/* It is planned: what it holds is known better now. */
+/* True: the attempt waits for memory, and there is nothing to do meanwhile. *ret_after: ms until
+ * the status is to say so; 0: nothing is due before the grant. False: the attempt is to begin,
+ * because memory was granted, the object changed, or the status is to say that it waits. */
+bool attempt_waits_for_memory(struct attempt *attempt, int64_t *ret_after);
+/* For a reconcile that ended without an error: drops the ticket of an attempt that does not wait
+ * any more. After an error the attempt keeps its ticket for the next try. */
+void attempt_give_up_ticket(struct attempt *attempt);
+/* Replaces the estimate of a planned operation by what it holds. */
 void attempt_measure(struct attempt *attempt);
-/* It waits for room, and there is none yet. Where its object changed, or that it waits is to be
- * said, it is begun all the same, to be put off again. */
-bool attempt_has_no_room(struct attempt *attempt, const struct clock_source *clock);
 
-/* What the attempt acts on: metadata of the object that the key stands for. */
+/* Notes which version of the object the attempt acts on. */
 void attempt_read(struct attempt *attempt, const struct value *metadata);
-/* Opens an operation; its callbacks are the table's. Errors: operation_new()'s. */
+/* Reserves memory for an operation, and opens it. The table sets its callbacks. The first estimate
+ * is made from the Spec (NULL: everything is to be deleted), the second one from State, too. 1:
+ * there is no memory, and the attempt waits without an operation. Errors: operation_new()'s. */
 int attempt_open(struct attempt *attempt, const struct operation_config *config,
-                 struct error *error);
+                 const struct spec *spec, struct error *error);
 bool attempt_is_outdated(struct attempt *attempt);
-/* Outdated because its object left the watch: it is not listed, or is again as it was. */
+/* Outdated because its object was not listed, even if the same object is listed again. */
 bool attempt_has_left(struct attempt *attempt);
 /* The key is listed now. */
 bool attempt_is_listed(struct attempt *attempt);
-/* Why it is outdated, for people. */
+/* Why it is outdated, for messages. */
 const char *attempt_outdated_by(struct attempt *attempt);
-/* Whether it was asked for since it was read. */
+/* Somebody requested a reconcile since the attempt began. */
 bool attempt_is_asked_for(struct attempt *attempt);
-/* A call of an earlier operation has landed since its own was opened: what waited for that call can
- * be planned now. */
+/* Since the attempt's operation was opened, a call of an earlier operation has landed: what waited
+ * for that call can be planned now. */
 bool attempt_has_seen_landing(struct attempt *attempt);
-/* Its operation is parked, and chosen to be evicted. */
+/* When it is tried again after the failure, which its status does not have yet: after
+ * retryInterval, and later each time for the same failure; at once if a call has landed, or if
+ * somebody asked for it. */
+void attempt_retry(struct attempt *attempt, const struct error *failure,
+                   struct reconcile_result *ret);
+/* Its operation is parked, and the budget chose it for eviction. */
 bool attempt_is_chosen(struct attempt *attempt);
-/* Evicts it. clock: the operation's. */
-void attempt_evict(struct attempt *attempt, const struct clock_source *clock);
-/* ms that the attempt still rests; 0: it is to be begun. Where its object changed, or somebody asks
- * for it, it rests no more. */
-int64_t attempt_rests(struct attempt *attempt, const struct clock_source *clock);
-/* Lets go of all but what is known of its object. */
+void attempt_evict(struct attempt *attempt);
+/* ms that the attempt still rests after an eviction; 0: it is to begin. A change of its object, or
+ * a requested reconcile, ends the rest. */
+int64_t attempt_rests(struct attempt *attempt);
+/* Frees all that it has, except the versions of its object and its ticket. Its operation is
+ * abandoned. */
 void attempt_empty(struct attempt *attempt);
-/* Lets go of all that it has; the operation, if it goes on, is abandoned. */
+/* Frees all that it has. Its operation is abandoned. */
 void attempt_end(struct attempt *attempt);
 
-/* ---- For everybody ---- */
+/* ---- For all threads ---- */
 
-/* What the key is now; without a uid: it is not listed any more. is_asked_for: somebody wants the
- * object to be looked at, changed or not. */
-void operations_tell(struct operations *operations, const char *key,
-                     const struct object_version *now, bool is_asked_for);
+/* The watch reports the object of the key; now->uid NULL: it is not listed any more. is_asked_for:
+ * somebody requested a reconcile, though nothing may have changed. */
+void operations_observe(struct operations *operations, const char *key,
+                        const struct object_version *now, bool is_asked_for);
 struct operations_stats {
-    size_t parked, parked_bytes; /* operations that wait for the world, and what they hold */
+    size_t parked, parked_bytes; /* operations that wait for their resources, and their memory */
+    size_t waiting;              /* operations that wait for memory */
+    size_t reserved_bytes;       /* of the running operations */
 };
 void operations_stats(struct operations *operations, struct operations_stats *ret);
 
-/* Cancels all that there are, and all that come. reason: of static storage. */
+/* Cancels all operations, and each one that is opened later. reason: in static storage. */
 void operations_cancel(struct operations *operations, const char *reason);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * Shared by the files of the table of operations: operations.c (attempts and their operations),
- * operations_told.c (what others tell about a key), operations_room.c (memory).
+ * operations_watch.c (what is observed of a key), operations_memory.c (reservations of memory,
+ * Previews, eviction).
  */
 #ifndef CONTROLLER_RECONCILE_OPERATIONS_PRIVATE_H
 #define CONTROLLER_RECONCILE_OPERATIONS_PRIVATE_H
@@ -16,16 +17,15 @@ struct operations {
     struct strmap attempts;  /* by key */
     struct strmap listed;    /* by key: struct listed */
     const char *why_no_more; /* NULL: operations may be begun */
-    uint64_t last_ticket;
-    _Atomic size_t n_waiting; /* attempts that wait for room */
-    _Atomic size_t parked;    /* bytes: the sum over the attempts */
+    struct strmap previews;  /* by namespace: struct previews, of those that live */
+    struct budget budget;    /* of memory; with a lock of its own */
 
     /* Taken last: calls land with the lock of their operation, which is cancelled with ours. */
     pthread_mutex_t landed_lock;
     struct strmap landed; /* keys of which a call has landed */
 };
 
-/* ---- operations_told.c ---- */
+/* ---- operations_watch.c ---- */
 
 void object_version_done(struct object_version *version);
 
@@ -39,20 +39,17 @@ void operations_on_landed(void *arg, const struct spec_key *spec);
 void operations_forget_landing(struct operations *operations, const char *key);
 void operations_free_landings(struct operations *operations);
 
-/* With the table's lock. */
-bool operations_is_outdated(const struct attempt *attempt);
+/* ---- operations_memory.c ---- */
 
-/* ---- operations_room.c ---- */
-
-/* What the attempt's operation holds while it is parked: bytes. Without any lock. */
-void operations_account(struct attempt *attempt, size_t bytes);
+/* Reserves so many bytes for the attempt's operation. False: the attempt waits. */
+bool operations_reserve(struct attempt *attempt, size_t bytes);
+/* The attempt reserves nothing, unless it waits. */
+void operations_give_back(struct attempt *attempt);
+/* The attempt reserves nothing, waits for nothing, and has no ticket. */
+void operations_stop_waiting(struct attempt *attempt);
+/* The attempt is no Preview any more. With the table's lock. */
+void operations_forget_preview(struct attempt *attempt);
 /* on_park() of an operation; arg: the attempt. */
 void operations_on_park(void *arg, size_t bytes);
-/* The attempt waits for nothing, and keeps no turn. With the table's lock. */
-void operations_forget_turn(struct attempt *attempt);
-/* Chooses what is to be evicted, if parked operations hold too much. With the table's lock. */
-void operations_choose(struct operations *operations);
-/* Wakes the attempt that has waited for the longest, if there is room for it. With the table's lock. */
-void operations_give_room(struct operations *operations);
 
 #endif

@@ -1,6 +1,5 @@
 #include "controller/reconcile/progress.h"
 
-#include "controller/reconcile/api.h"
 #include "controller/reconcile/operations.h"
 #include "controller/reconcile/report.h"
 #include "engine/base/str.h"
@@ -158,27 +157,33 @@ int progress_tell_rest(struct attempt *attempt, struct error *error)
     return r;
 }
 
-/* ---- Waiting for room ---- */
+/* ---- Waiting for memory ---- */
+
+/* Of a look at a Spec that is Ready nothing is said, nor of a retry. */
+static bool says_already_how_it_ended(const struct run *run)
+{
+    return run_says(run, "True", NULL) || run_says(run, "False", NULL);
+}
 
 int progress_put_off(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     struct run *run = &attempt->run;
-    const struct clock_source *clock = run->context->clock;
     struct run_status status = {
         .verdict = {"Unknown", "Progressing",
-                    "waiting for room: operations of other Specs hold the memory that there is for "
-                    "them (--operation-memory)",
+                    "waiting for memory: operations have reserved the budget, or this namespace's "
+                    "quarter of it (--operation-memory)",
                     PROGRESS_RECONCILING, NULL}};
-    bool is_deleting = api_is_deleting(run->object);
+    int64_t due = attempt->reservation.since + PROGRESS_FIRST, left = due - now(attempt);
+    bool is_told = says_already_how_it_ended(run);
     int r = 0;
 
-    if (clock->monotonic(clock) >= attempt->waits_since + ROOM_INTERVAL &&
-        !attempt->says_it_waits) {
-        if (attempt->kind == ATTEMPT_NEW && !is_deleting)
-            r = run_write_status(run, &status, error);
-        attempt->says_it_waits = r >= 0;
+    if (!is_told && left <= 0) {
+        r = run_write_status(run, &status, error);
+        is_told = r >= 0;
     }
+    attempt->wait_told_at = is_told ? 0 : due;
+    *result = (struct reconcile_result){.kind = RECONCILE_WAITING,
+                                        .after = !is_told && left > 0 ? left : 0};
     attempt_empty(attempt);
-    *result = (struct reconcile_result){RECONCILE_WAITING, ROOM_INTERVAL};
     return r;
 }

@@ -1,13 +1,11 @@
 /*
- * What is said of an operation while it goes on, and when.
+ * What the status says while an operation runs, and when.
  *
- * Statuses say what stays true for a while: nothing in the first second; then
- * what phase it is in, again at a change, once a second at most; and what an
- * apply or a destroy waits for, after five seconds and then every thirty. (Its
- * end is told by those who end it.)
+ * Nothing in the first second. Then the phase, and again when it changes, at most once a second. An
+ * apply or a destroy also says what it waits for, first after five seconds and then every thirty.
+ * (apply.c and deletion.c write the end.)
  *
- * Of a retry nothing is said before its end: until then stands what the try
- * before it said.
+ * During a retry the status stays as the try before left it, until the retry has ended.
  */
 #ifndef CONTROLLER_RECONCILE_PROGRESS_H
 #define CONTROLLER_RECONCILE_PROGRESS_H
@@ -17,29 +15,32 @@
 #include "controller/core/workers.h"
 #include "engine/base/error.h"
 
-#define PROGRESS_QUIET    1000  /* ms: of an operation that is over by then nothing is said */
-#define PROGRESS_AGAIN    1000  /* ms between two phases */
-#define PROGRESS_FIRST    5000  /* ms of carrying out, after which it is said what is waited for */
-#define PROGRESS_INTERVAL 30000 /* ms between two that say something else */
+#define PROGRESS_QUIET    1000  /* ms before the first write; an operation may end before that */
+#define PROGRESS_AGAIN    1000  /* ms between the writes of two phases */
+#define PROGRESS_FIRST    5000  /* ms of carrying out before the status says what it waits for */
+#define PROGRESS_INTERVAL 30000 /* ms between two such writes */
 
 struct attempt;
 
 struct attempt_progress {
-    int64_t begun; /* ms, monotonic */
-    int64_t said;  /* when, last; 0: nothing was */
-    int64_t waits_due;
+    int64_t begun;     /* ms, monotonic */
+    int64_t said;      /* ms, monotonic: when a phase was last written; 0: none was */
+    int64_t waits_due; /* ms, monotonic: when to write what it waits for; 0: it was not carried out
+                          yet */
     enum { SAID_NOTHING, SAID_PLANNING, SAID_WORKING } what;
 };
 
-/* Time counts from here. */
+/* An operation begins: time counts from here. */
 void progress_begin(struct attempt *attempt);
-/* Says what is due of an operation that has not ended. *ret_after: ms until there may be more; 0:
- * not before it changes. */
+/* Writes what is due of an operation that has not ended. *ret_after: ms until more may be due; 0:
+ * nothing is before the operation changes. */
 int progress_tell(struct attempt *attempt, int64_t *ret_after, struct error *error);
-/* There is no room for its operation: lets go of all that it has, and says so after a while. The
- * object is read again when there is room. */
+/* There is no memory for the operation: frees all that the attempt has. After PROGRESS_FIRST the
+ * status says that it waits. It does not during the check of a Ready Spec, or during a retry: the
+ * status says how this generation ended. The object is read again for that write, and after the
+ * grant. */
 int progress_put_off(struct attempt *attempt, struct reconcile_result *result, struct error *error);
-/* It is parked, and nobody will look at it for a while: says what it waits for, due or not. */
+/* Before an eviction: writes what the parked operation waits for, due or not. */
 int progress_tell_rest(struct attempt *attempt, struct error *error);
 
 #endif

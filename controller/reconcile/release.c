@@ -8,7 +8,7 @@
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/history.h"
 
-#define ROOM_LOOK 2000 /* ms until a Preview that has no room yet looks again */
+#define PREVIEW_LOOK 2000 /* ms until a Preview looks again whether there are too many of them */
 
 /* ---- Telling ---- */
 
@@ -142,28 +142,24 @@ static int load_spec(struct attempt *attempt, struct error *error)
     return 0;
 }
 
-/* It goes on by itself. 1: there is no room for it. */
+/* It goes on by itself. 1: there is no memory for it. */
 static int begin_plan(struct attempt *attempt, struct error *error)
 {
+    struct run *run = &attempt->run;
     _cleanup_value_ const struct value *identity = NULL;
     struct operation_config config;
     int r = load_spec(attempt, error);
 
     if (r < 0)
         return r;
-    if (!attempt_reserve(attempt, operation_estimate(attempt->spec, NULL),
-                         attempt->run.context->clock))
-        return 1;
-    operation_log_begin(&attempt->run, 0, attempt->release->phase == PHASE_PREVIEWING);
-    run_operation_config(&attempt->run, &config, &identity);
+    run_operation_config(run, &config, &identity);
     config.scope.thorough = true;
-    r = attempt_open(attempt, &config, error);
+    r = attempt_open(attempt, &config, attempt->spec, error);
+    if (r > 0)
+        return r;
+    operation_log_begin(run, 0, attempt->release->phase == PHASE_PREVIEWING);
     if (r < 0)
         return r;
-    if (!attempt_reserve(attempt,
-                         operation_estimate(attempt->spec, operation_ledger(attempt->operation)),
-                         attempt->run.context->clock))
-        return 1;
     progress_begin(attempt);
     operation_plan(attempt->operation, TAKE(attempt->spec));
     return 0;
@@ -185,13 +181,13 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     if (attempt->release->operation != RELEASE_PREVIEW)
         return refuse(attempt, error);
     if (!attempt_reserve_preview(attempt, run->subject.key.name)) {
-        *result = (struct reconcile_result){RECONCILE_WAITING, ROOM_LOOK};
+        *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = PREVIEW_LOOK};
         return 0;
     }
     r = begin_plan(attempt, &problem);
     if (r > 0) {
         attempt_empty(attempt);
-        *result = (struct reconcile_result){RECONCILE_WAITING, ROOM_LOOK};
+        *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = 0};
         return 0;
     }
     return r < 0 ? fail(attempt, &problem, error) : 0;
@@ -240,21 +236,22 @@ static int go_on(struct attempt *attempt, struct reconcile_result *result, struc
     if (phase == OPERATION_PLANNED || phase == OPERATION_ENDED)
         return planned(attempt, error);
     r = progress_tell(attempt, &after, error);
-    *result = (struct reconcile_result){RECONCILE_WAITING, after};
+    *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
     return r;
 }
 
 static int reconcile(struct attempt *attempt, const struct reconcile_context *context,
                      struct cancel *cancel, struct reconcile_result *result, struct error *error)
 {
+    int64_t after;
     int r;
 
     if (attempt->operation && attempt_is_outdated(attempt)) {
         operation_cancel(attempt->operation, "Superseded");
         planned(attempt, NULL);
     }
-    if (!attempt->operation && attempt_has_no_room(attempt, context->clock)) {
-        *result = (struct reconcile_result){RECONCILE_WAITING, ROOM_INTERVAL};
+    if (!attempt->operation && attempt_waits_for_memory(attempt, &after)) {
+        *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
         return 0;
     }
     if (!attempt->operation) {
@@ -283,11 +280,11 @@ struct reconcile_result reconcile_release(void *arg, const char *key, struct can
         log_error("reconciling a Release failed", "namespace", attempt->object.namespace_name,
                   "release", attempt->object.name, "reason", error.reason, "error", error.message,
                   NULL);
-        result.kind = RECONCILE_RETRY;
+        result = (struct reconcile_result){.kind = RECONCILE_RETRY};
     } else if (r < 0) {
-        result.kind = RECONCILE_DONE;
+        result = (struct reconcile_result){.kind = RECONCILE_DONE};
     } else {
-        attempt_give_up_turn(attempt);
+        attempt_give_up_ticket(attempt);
     }
     operations_leave(attempt);
     return result;

@@ -6,6 +6,7 @@
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/timestamp.h"
 
 /* Conflicts of one write: people label and approve meanwhile. */
 #define WRITE_ATTEMPTS 8
@@ -168,13 +169,13 @@ int release_begin(const struct reconcile_context *context, const struct release_
     return r ? err_copy(error, &problem) : 0;
 }
 
-int release_begin_first(const struct reconcile_context *context,
-                        const struct release_subject *subject, enum release_operation operation,
-                        struct release **ret)
+void release_begin_first(const struct reconcile_context *context,
+                         const struct release_subject *subject, enum release_operation operation,
+                         struct release **ret)
 {
     const struct release_head head = {subject->key, 1, subject->generation, operation, PHASE_NONE};
 
-    return create(context, &head, ret, NULL);
+    create(context, &head, ret, NULL);
 }
 
 /* ---- What is said ---- */

@@ -52,10 +52,10 @@ int release_begin(const struct reconcile_context *context, const struct release_
                   enum release_operation operation, int64_t revision, struct release **ret,
                   struct error *error);
 
-/* Makes the Release of revision 1, if there is nothing of its name. */
-int release_begin_first(const struct reconcile_context *context,
-                        const struct release_subject *subject, enum release_operation operation,
-                        struct release **ret);
+/* Makes the Release of revision 1. If that fails, for whatever reason, *ret is not set. */
+void release_begin_first(const struct reconcile_context *context,
+                         const struct release_subject *subject, enum release_operation operation,
+                         struct release **ret);
 
 /* A phase, with what is known by then. */
 struct release_report {

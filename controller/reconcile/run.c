@@ -15,11 +15,16 @@ void run_done(struct run *run)
 
 void run_read_policy(struct run *run)
 {
-    int64_t most = run->context->max_timeout;
+    const struct reconcile_context *context = run->context;
+    struct spec_policy *policy = &run->policy;
 
-    spec_policy_read(run->object, &run->policy);
-    if (most && run->policy.timeout > most)
-        run->policy.timeout = most;
+    spec_policy_read(run->object, policy);
+    if (context->max_timeout && policy->timeout > context->max_timeout)
+        policy->timeout = context->max_timeout;
+    if (policy->interval < context->min_interval)
+        policy->interval = context->min_interval;
+    if (policy->retry_interval < context->min_retry_interval)
+        policy->retry_interval = context->min_retry_interval;
 }
 
 void run_status_done(struct run_status *status)
@@ -80,10 +85,17 @@ int64_t run_last_attempted(const struct run *run)
     return value_int(value_get(status_of(run), "lastAttemptedRevision"), 0);
 }
 
+static int64_t resources_of(const struct run *run, const char *which)
+{
+    return value_int(value_path(status_of(run), "resources", which, NULL), 0);
+}
+
 bool run_lacks_state(const struct run *run, struct ledger *ledger)
 {
-    return !ledger_is_stored(ledger) && run_last_applied(run) > 0 &&
-           value_int(value_path(status_of(run), "resources", "total", NULL), 0) > 0;
+    bool was_applied = run_last_applied(run) > 0 && resources_of(run, "total") > 0;
+
+    /* One that never succeeded may have applied some of them. */
+    return !ledger_is_stored(ledger) && (was_applied || resources_of(run, "ready") > 0);
 }
 
 /* ---- What is kept of an object ---- */

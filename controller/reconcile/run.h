@@ -36,7 +36,8 @@ struct run_status {
 };
 void run_status_done(struct run_status *status);
 
-/* The policy of run->object, within the context's limits. */
+/* The policy of run->object, within the context's limits: at most max_timeout, at least
+ * min_interval and min_retry_interval. */
 void run_read_policy(struct run *run);
 
 bool run_has_finalizer(const struct run *run);

@@ -149,7 +149,7 @@ static int go_on(struct attempt *attempt, struct reconcile_result *result, struc
         return is_destroy ? deletion_ended(attempt, result, error)
                           : apply_ended(attempt, result, error);
     r = progress_tell(attempt, &after, error);
-    *result = (struct reconcile_result){RECONCILE_WAITING, after};
+    *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
     return r;
 }
 
@@ -176,7 +176,7 @@ static void let_go(struct attempt *attempt)
 }
 
 /* It goes on later, under the same Release. */
-static void evict(struct attempt *attempt, const struct clock_source *clock)
+static void evict(struct attempt *attempt)
 {
     struct error problem = {0};
 
@@ -185,13 +185,13 @@ static void evict(struct attempt *attempt, const struct clock_source *clock)
                  attempt->object.namespace_name, "spec", attempt->object.name, "error",
                  problem.message, NULL);
     operation_log_eviction(&attempt->run);
-    attempt_evict(attempt, clock);
+    attempt_evict(attempt);
 }
 
 static int reconcile(struct attempt *attempt, const struct reconcile_context *context,
                      struct cancel *cancel, struct reconcile_result *result, struct error *error)
 {
-    int64_t rests;
+    int64_t after;
     int r;
 
     attempt->run.cancel = cancel;
@@ -200,16 +200,12 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
     if (attempt->operation && attempt_is_outdated(attempt))
         supersede(attempt);
     if (attempt->operation && attempt_is_chosen(attempt))
-        evict(attempt, context->clock);
+        evict(attempt);
     if (attempt->operation)
         return go_on(attempt, result, error);
-    rests = attempt_rests(attempt, context->clock);
-    if (rests) {
-        *result = (struct reconcile_result){RECONCILE_WAITING, rests};
-        return 0;
-    }
-    if (attempt_has_no_room(attempt, context->clock)) {
-        *result = (struct reconcile_result){RECONCILE_WAITING, ROOM_INTERVAL};
+    after = attempt_rests(attempt);
+    if (after || attempt_waits_for_memory(attempt, &after)) {
+        *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
         return 0;
     }
     attempt->run.context = context;
@@ -238,12 +234,13 @@ struct reconcile_result reconcile_spec(void *arg, const char *key, struct cancel
         return result;
     r = reconcile(attempt, context, cancel, &result, &error);
     if (r == ERR_CANCELLED) {
-        result.kind = RECONCILE_DONE; /* a newer generation is on its way */
+        result = (struct reconcile_result){
+            .kind = RECONCILE_DONE}; /* a newer generation is on its way */
     } else if (r < 0) {
         log_failure(attempt, &error);
-        result.kind = RECONCILE_RETRY;
+        result = (struct reconcile_result){.kind = RECONCILE_RETRY};
     } else {
-        attempt_give_up_turn(attempt);
+        attempt_give_up_ticket(attempt);
     }
     operations_leave(attempt);
     return result;

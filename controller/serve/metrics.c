@@ -6,6 +6,7 @@
 #include <sys/queue.h>
 
 #include "controller/serve/process.h"
+#include "controller/serve/server.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -340,4 +341,19 @@ void metrics_write(struct metrics *metrics, struct buf *to)
     TAILQ_FOREACH(metric, &metrics->all, order)
     add_metric(to, metric);
     pthread_mutex_unlock(&metrics->lock);
+}
+
+unsigned metrics_answer(void *metrics, const char *path, struct buf *body)
+{
+    size_t before = body->length;
+
+    if (!str_equal(path, "/metrics"))
+        return server_not_found(body);
+    metrics_write(metrics, body);
+    if (!buf_overflowed(body))
+        return 200;
+    body->length = before; /* the server's own bytes stay */
+    body->overflowed = false;
+    buf_add_str(body, "the metrics are too large\n");
+    return 500;
 }

@@ -47,5 +47,7 @@ void metric_observe(struct metric *metric, double value, ...) __attribute__((sen
 void metrics_on_scrape(struct metrics *metrics, void (*fn)(void *arg), void *arg);
 
 void metrics_write(struct metrics *metrics, struct buf *to);
+/* The page /metrics of a server (server.h), in Prometheus' text format 0.0.4. */
+unsigned metrics_answer(void *metrics, const char *path, struct buf *body);
 
 #endif

@@ -14,13 +14,13 @@
 #define REQUEST_BYTES 2048 /* of a request's headers */
 #define REQUESTS      32   /* whose headers are read at the same time */
 #define CONNECTIONS   256
-#define TIMEOUT       5 /* s: for a request, and of silence on a connection */
+#define TIMEOUT       3 /* s: for a request, and of silence on a connection; less than a probe's */
 #define STACK_BYTES   (256u << 10)
 
 struct server {
     struct server_config config;
     struct lws_context *context;
-    struct lws_vhost *health, *metrics; /* NULL: not served */
+    struct lws_vhost *vhost;
     _Atomic bool is_stopping;
     bool is_running;
     pthread_t thread;
@@ -31,46 +31,8 @@ struct exchange {
     struct buf body; /* after LWS_PRE bytes that lws writes into */
     size_t sent;     /* of it, LWS_PRE included */
     bool is_head;
-    bool closes; /* a body may follow that nobody reads */
+    bool closes;
 };
-
-/* ---- Answers ---- */
-
-static unsigned answer_ready(const struct server *server, struct buf *body)
-{
-    const struct server_config *config = &server->config;
-    _cleanup_buf_ struct buf why_not = BUF_INIT;
-
-    if (!config->ready || config->ready(config->arg, &why_not)) {
-        buf_add_str(body, "ok");
-        return HTTP_STATUS_OK;
-    }
-    buf_printf(body, "not ok%s%s\n", why_not.length ? ": " : "",
-               why_not.length ? why_not.data : "");
-    return HTTP_STATUS_SERVICE_UNAVAILABLE;
-}
-
-/* Puts the body into the buffer and returns the status. */
-static unsigned answer(const struct server *server, const struct lws_vhost *vhost, const char *path,
-                       struct buf *body)
-{
-    if (vhost == server->health && str_equal(path, "/healthz")) {
-        buf_add_str(body, "ok");
-        return HTTP_STATUS_OK;
-    }
-    if (vhost == server->health && str_equal(path, "/readyz"))
-        return answer_ready(server, body);
-    if (vhost == server->metrics && str_equal(path, "/metrics")) {
-        metrics_write(server->config.metrics, body);
-        if (!buf_overflowed(body))
-            return HTTP_STATUS_OK;
-        buf_reset(body);
-        buf_add_str(body, "the metrics are too large\n");
-        return HTTP_STATUS_INTERNAL_SERVER_ERROR;
-    }
-    buf_add_str(body, "not found\n");
-    return HTTP_STATUS_NOT_FOUND;
-}
 
 /* ---- One request ---- */
 
@@ -113,11 +75,12 @@ static int on_request(struct lws *wsi, struct exchange *exchange, const char *pa
     buf_done(&exchange->body);
     *exchange = (struct exchange){.body = BUF_INIT, .sent = LWS_PRE};
     exchange->is_head = lws_hdr_total_length(wsi, WSI_TOKEN_HEAD_URI) > 0;
+    exchange->closes = server->config.closes;
     buf_add(&exchange->body, room, sizeof(room));
     if (is_get || exchange->is_head) {
-        status = answer(server, lws_get_vhost(wsi), text, &exchange->body);
+        status = server->config.answer(server->config.arg, text, &exchange->body);
     } else {
-        exchange->closes = true;
+        exchange->closes = true; /* a body may follow that nobody reads */
         buf_add_str(&exchange->body, "method not allowed\n");
     }
     return send_headers(wsi, exchange, status);
@@ -178,14 +141,14 @@ static void log_line(int level, const char *line)
         log_error("libwebsockets", "message", text, NULL);
 }
 
-static struct lws_vhost *listen_on(struct server *server, const char *name,
-                                   const struct address *address, bool only_v4)
+static struct lws_vhost *listen_on(struct server *server, const struct address *address,
+                                   bool only_v4)
 {
     struct lws_context_creation_info info = {
         .port = address->port,
         .iface = *address->host ? address->host : NULL,
         .protocols = protocols,
-        .vhost_name = name,
+        .vhost_name = server->config.name,
         .options = LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND |
                    (only_v4 ? LWS_SERVER_OPTION_DISABLE_IPV6 : 0),
         .timeout_secs = TIMEOUT,
@@ -195,27 +158,22 @@ static struct lws_vhost *listen_on(struct server *server, const char *name,
     return lws_create_vhost(server->context, &info);
 }
 
-static int serve(struct server *server, const char *name, const char *text, struct lws_vhost **ret,
-                 struct error *error)
+static int serve(struct server *server, struct error *error)
 {
+    const struct server_config *config = &server->config;
     struct address address;
-    struct lws_vhost *vhost = NULL;
-    int r;
+    int r = address_parse(config->address, &address, error);
 
-    if (!text || !*text)
-        return 0;
-    r = address_parse(text, &address, error);
     if (r < 0)
         return r;
     /* All addresses: by an IPv6 socket, which takes both, but where the kernel has none. */
     if (address.is_v6 || !*address.host)
-        vhost = listen_on(server, name, &address, false);
-    if (!vhost && !address.is_v6)
-        vhost = listen_on(server, name, &address, true);
-    if (!vhost)
+        server->vhost = listen_on(server, &address, false);
+    if (!server->vhost && !address.is_v6)
+        server->vhost = listen_on(server, &address, true);
+    if (!server->vhost)
         return err_set(error, ERR_UNAVAILABLE, "AddressUnavailable",
-                       "cannot listen on \"%s\" for %s", text, name);
-    *ret = vhost;
+                       "cannot listen on \"%s\" for %s", config->address, config->name);
     return 0;
 }
 
@@ -240,14 +198,13 @@ static int start_thread(struct server *server, struct error *error)
     if (failed)
         return err_set(error, ERR_UNAVAILABLE, "NoThread", "cannot start a thread: %s",
                        strerror(failed));
-    pthread_setname_np(server->thread, "serve");
+    pthread_setname_np(server->thread, server->config.name);
     server->is_running = true;
     return 0;
 }
 
 static int server_start(struct server *server, struct error *error)
 {
-    const struct server_config *config = &server->config;
     struct lws_context_creation_info info = {
         .port = CONTEXT_PORT_NO_LISTEN,
         .options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_NO_LWS_SYSTEM_STATES,
@@ -264,30 +221,14 @@ static int server_start(struct server *server, struct error *error)
     server->context = lws_create_context(&info);
     if (!server->context)
         return err_set(error, ERR_UNAVAILABLE, "NoServer", "libwebsockets does not start");
-    r = serve(server, "health", config->health_address, &server->health, error);
-    if (r == 0)
-        r = serve(server, "metrics", config->metrics_address, &server->metrics, error);
+    r = serve(server, error);
     return r < 0 ? r : start_thread(server, error);
-}
-
-/* Two on one socket would be told apart by the Host header, which nobody sets to that. */
-static bool is_same_address(const struct server_config *config)
-{
-    return config->health_address && *config->health_address &&
-           str_equal(config->health_address, config->metrics_address) &&
-           !str_has_suffix(config->health_address, ":0");
 }
 
 struct server *server_new(const struct server_config *config, struct error *error)
 {
-    struct server *server;
+    struct server *server = NEW(struct server);
 
-    if (is_same_address(config)) {
-        err_set(error, ERR_INVALID, "InvalidAddress",
-                "health and metrics cannot both listen on \"%s\"", config->health_address);
-        return NULL;
-    }
-    server = NEW(struct server);
     server->config = *config;
     if (server_start(server, error) < 0)
         server_free(TAKE(server));
@@ -308,12 +249,13 @@ void server_free(struct server *server)
     free(server);
 }
 
-int server_health_port(const struct server *server)
+int server_port(const struct server *server)
 {
-    return server->health ? lws_get_vhost_listen_port(server->health) : 0;
+    return lws_get_vhost_listen_port(server->vhost);
 }
 
-int server_metrics_port(const struct server *server)
+unsigned server_not_found(struct buf *body)
 {
-    return server->metrics ? lws_get_vhost_listen_port(server->metrics) : 0;
+    buf_add_str(body, "not found\n");
+    return HTTP_STATUS_NOT_FOUND;
 }

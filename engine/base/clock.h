@@ -21,18 +21,4 @@ struct clock_source {
                  pthread_mutex_t *mutex, int64_t until);
 };
 
-/* RFC 3339 in UTC: "2026-01-02T03:04:05Z" (ms are dropped), or with microseconds as in a Lease:
- * "2026-01-02T03:04:05.678000Z". A time before the year 1 or after 9999 becomes the first or last
- * instant of these years. */
-#define TIMESTAMP_SIZE 40
-void timestamp_format(int64_t unix_ms, char ret_text[TIMESTAMP_SIZE]);
-void timestamp_format_micro(int64_t unix_ms, char ret_text[TIMESTAMP_SIZE]);
-/* Reads both forms, with any fraction (cut to ms) and any zone. -1: not a timestamp, or one before
- * 1970, such as Go's zero time. */
-int64_t timestamp_parse(const char *text);
-
-/* Durations as Go and Kubernetes write them: "1h30m", "10m0s", "250ms", "0".
- * In ms, rounded up; -1: not a duration, negative, or too large. */
-int64_t duration_parse(const char *text);
-
 #endif

@@ -1,4 +1,4 @@
-#include "engine/base/clock.h"
+#include "engine/base/duration.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/cleanup.h"
-#include "engine/base/clock.h"
 #include "engine/base/json.h"
+#include "engine/base/timestamp.h"
 
 static const char *const level_names[] = {
     [LOG_DEBUG] = "debug",
@@ -103,17 +103,6 @@ static void write_text(struct buf *line, const char *time, enum log_level level,
     buf_add_char(line, '\n');
 }
 
-/* A timestamp with milliseconds: one with microseconds, without its last zeros. */
-static void format_time(int64_t unix_ms, char ret_text[TIMESTAMP_SIZE])
-{
-    char *zeroes;
-
-    timestamp_format_micro(unix_ms, ret_text);
-    zeroes = strrchr(ret_text, 'Z') - 3;
-    zeroes[0] = 'Z';
-    zeroes[1] = '\0';
-}
-
 static void log_line(enum log_level level, const char *message, va_list fields)
 {
     _cleanup_buf_ struct buf line = BUF_INIT;
@@ -121,7 +110,7 @@ static void log_line(enum log_level level, const char *message, va_list fields)
 
     if (!installed.write || level < installed.level)
         return;
-    format_time(installed.now ? installed.now() : 0, time);
+    timestamp_format_milli(installed.now ? installed.now() : 0, time);
     if (installed.text)
         write_text(&line, time, level, message, fields);
     else

@@ -246,7 +246,6 @@ void pointer_add(struct buf *to, const char *key, size_t length)
 static void add_replaced(struct value_builder *b, const char *key, size_t key_length,
                          const struct value *value, const char *pointer, const struct value *with)
 {
-    bool is_object = value_is(value, VALUE_OBJECT);
     const struct value *on_way;
     _cleanup_buf_ struct buf token = BUF_INIT;
 
@@ -262,9 +261,9 @@ static void add_replaced(struct value_builder *b, const char *key, size_t key_le
     on_way = descend(value, token.data, token.length);
     value_begin_like(b, value);
     for (size_t i = 0; i < value_count(value); i++) {
-        const struct value *below = is_object ? value_member(value, i) : value_at(value, i);
+        const struct value *below = value_child(value, i);
         size_t length = 0;
-        const char *its_key = is_object ? value_member_key(value, i, &length) : NULL;
+        const char *its_key = value_member_key(value, i, &length);
 
         if (below == on_way) {
             add_replaced(b, its_key, length, below, pointer, with);

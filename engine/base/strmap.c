@@ -21,11 +21,6 @@ static void seed_from_system(void)
         hash_seed = (uintptr_t)&hash_seed ^ (uintptr_t)&seed_from_system << 20;
 }
 
-void strmap_seed(uint64_t seed)
-{
-    hash_seed = seed;
-}
-
 /* Folds the halves of a 128-bit product: each input bit changes about half of the result's bits. */
 static inline uint64_t mix(uint64_t a, uint64_t b)
 {

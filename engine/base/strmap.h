@@ -48,7 +48,4 @@ void *strmap_remove_n(struct strmap *map, const char *key, size_t length);
 /* for (struct strmap_entry *e = NULL; (e = strmap_next(map, e));) */
 struct strmap_entry *strmap_next(const struct strmap *map, struct strmap_entry *after);
 
-/* For tests: the same hash in every run. Before the first map is filled. */
-void strmap_seed(uint64_t seed);
-
 #endif

@@ -229,6 +229,12 @@ const struct value *value_member(const struct value *object, size_t index)
     return &object->object->members[index].value;
 }
 
+const struct value *value_child(const struct value *container, size_t index)
+{
+    return value_is(container, VALUE_OBJECT) ? value_member(container, index)
+                                             : value_at(container, index);
+}
+
 const struct value *value_path(const struct value *value, ...)
 {
     const char *key;

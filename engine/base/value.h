@@ -87,6 +87,8 @@ const char *value_get_string(const struct value *object, const char *key);
 /* Members in the order they were written. */
 const char *value_member_key(const struct value *object, size_t index, size_t *ret_length);
 const struct value *value_member(const struct value *object, size_t index);
+/* An array's value_at(), an object's value_member(). */
+const struct value *value_child(const struct value *container, size_t index);
 
 /* Walks down objects: value_path(v, "metadata", "labels", NULL). */
 const struct value *value_path(const struct value *value, ...) __attribute__((sentinel));

@@ -36,9 +36,4 @@ void yaml_free_all(const struct value **values, size_t count);
 /* The only document of a stream; ERR_INVALID where there are none or more. */
 int yaml_read(const char *text, size_t length, const struct value **ret, struct error *error);
 
-/* As kubectl would print it: block style, keys as written, strings quoted
- * where a reader would take them for something else. */
-struct buf;
-void yaml_write(struct buf *to, const struct value *value);
-
 #endif

@@ -1,6 +1,5 @@
 /*
- * A YAML scalar and its meaning, shared by the reader and the writer. It does not use libyaml, so
- * the writer resolves scalars with the same table as the reader.
+ * A YAML scalar and its meaning, for the reader.
  */
 #ifndef ENGINE_BASE_YAML_PRIVATE_H
 #define ENGINE_BASE_YAML_PRIVATE_H
@@ -19,12 +18,8 @@ struct yaml_scalar {
     size_t length;
 };
 
-/* Resolves a plain scalar without a tag. text: terminated after length bytes. ERR_INVALID: .inf,
- * .nan. */
-int yaml_scalar_resolve(struct arena *arena, const char *text, size_t length,
-                        struct yaml_scalar *ret, struct error *error);
-
-/* The same for any scalar. tag: NULL, or in full ("tag:yaml.org,2002:str"). */
+/* Resolves a scalar. text: terminated after length bytes. tag: NULL, or in full
+ * ("tag:yaml.org,2002:str"). ERR_INVALID: .inf, .nan, or a tag that does not fit. */
 int yaml_scalar_read(struct arena *arena, const char *text, size_t length, const char *tag,
                      bool plain, struct yaml_scalar *ret, struct error *error);
 

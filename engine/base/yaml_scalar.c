@@ -190,8 +190,9 @@ static bool read_number(struct arena *arena, const char *text, size_t length,
     return read_integer(arena, bare, ret) || read_float(arena, bare, ret);
 }
 
-int yaml_scalar_resolve(struct arena *arena, const char *text, size_t length,
-                        struct yaml_scalar *ret, struct error *error)
+/* Resolves a plain scalar without a tag. */
+static int resolve_plain(struct arena *arena, const char *text, size_t length,
+                         struct yaml_scalar *ret, struct error *error)
 {
     const struct word *word = find_word(text, length);
     struct yaml_scalar scalar = {.type = VALUE_STRING, .text = text, .length = length};
@@ -270,7 +271,7 @@ int yaml_scalar_read(struct arena *arena, const char *text, size_t length, const
     int r;
 
     if (!tag && plain)
-        return yaml_scalar_resolve(arena, text, length, ret, error);
+        return resolve_plain(arena, text, length, ret, error);
     if (!tag || strcmp(tag, "!") == 0 || (name && strcmp(name, "str") == 0)) {
         *ret = string;
         return 0;
@@ -278,7 +279,7 @@ int yaml_scalar_read(struct arena *arena, const char *text, size_t length, const
     if (!is_scalar_tag(name))
         return err_set(error, ERR_INVALID, "Invalid", "the tag %s%.64s is not for scalars here",
                        name ? "!!" : "", name ? name : tag);
-    r = yaml_scalar_resolve(arena, text, length, &scalar, error);
+    r = resolve_plain(arena, text, length, &scalar, error);
     if (r < 0)
         return r;
     /* A plain number that no float can hold is a string. The writer tags it !!float to keep it a

@@ -23,7 +23,8 @@ static bool is_allowed_char(const unsigned char *c, size_t length)
     return !(c[0] == 0xef && c[1] == 0xbf && c[2] >= 0xbe);
 }
 
-size_t yaml_text_char(const char *text, size_t length)
+/* Bytes of the character that text begins with; 0: it is not allowed, or not UTF-8. */
+static size_t allowed_char(const char *text, size_t length)
 {
     size_t n = utf8_char(text, length);
 
@@ -55,7 +56,7 @@ int yaml_text_check(const char *text, size_t length, struct error *error)
                        LIMIT_DOCUMENT_BYTES);
     for (size_t at = 0; at < length;) {
         size_t n =
-            is_allowed_byte((unsigned char)text[at]) ? 1 : yaml_text_char(text + at, length - at);
+            is_allowed_byte((unsigned char)text[at]) ? 1 : allowed_char(text + at, length - at);
 
         if (n == 0)
             return refuse(text, at, length, line, start, error);

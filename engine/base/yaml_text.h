@@ -16,8 +16,4 @@
  */
 int yaml_text_check(const char *text, size_t length, struct error *error);
 
-/* Bytes of the character that text begins with if YAML's text may hold it as
- * it is; 0 if it has to be escaped, or is not UTF-8. */
-size_t yaml_text_char(const char *text, size_t length);
-
 #endif

@@ -57,32 +57,11 @@ struct task *task_new(struct executor *executor, const struct spec_key *key, tas
     task->run = run;
     task->arg = arg;
     atomic_init(&task->pokers, 0);
-    pthread_cond_init(&task->left, NULL);
     pthread_mutex_lock(&executor->lock);
     turn_init_leaf(&task->turn,
                    share_get(share_get(&executor->root, key->namespace_name), key->name));
     pthread_mutex_unlock(&executor->lock);
     return task;
-}
-
-void task_free(struct task *task)
-{
-    struct executor *executor;
-
-    if (!task)
-        return;
-    executor = task->executor;
-    pthread_mutex_lock(&executor->lock);
-    task->is_freed = true;
-    turn_leave(&task->turn);
-    heap_remove(&executor->waiting, &task->waiting);
-    heap_remove(&executor->timers, &task->timer);
-    while (task->running || atomic_load(&task->pokers))
-        pthread_cond_wait(&task->left, &executor->lock);
-    turn_done_leaf(&task->turn);
-    pthread_mutex_unlock(&executor->lock);
-    pthread_cond_destroy(&task->left);
-    free(task);
 }
 
 /* With the lock, which is released while on_gone runs. */
@@ -92,11 +71,10 @@ void task_bury(struct task *task)
     void (*on_gone)(void *arg) = task->on_gone;
     void *arg = task->gone_arg;
 
-    if (!on_gone || task->running || atomic_load(&task->pokers))
+    if (!task->is_dropped || task->running || atomic_load(&task->pokers))
         return;
     turn_done_leaf(&task->turn);
     pthread_mutex_unlock(&executor->lock);
-    pthread_cond_destroy(&task->left);
     free(task);
     on_gone(arg);
     pthread_mutex_lock(&executor->lock);
@@ -107,7 +85,7 @@ void task_drop(struct task *task, void (*on_gone)(void *arg), void *arg)
     struct executor *executor = task->executor;
 
     pthread_mutex_lock(&executor->lock);
-    task->is_freed = true;
+    task->is_dropped = true;
     task->on_gone = on_gone;
     task->gone_arg = arg;
     turn_leave(&task->turn);
@@ -136,12 +114,10 @@ void task_poke(struct task *task)
 
     atomic_fetch_add(&task->pokers, 1);
     pthread_mutex_lock(&executor->lock);
-    if (!task->is_freed)
+    if (!task->is_dropped)
         task_want_turn(task, executor->clock->monotonic(executor->clock));
-    if (atomic_fetch_sub(&task->pokers, 1) == 1 && task->is_freed) {
-        pthread_cond_signal(&task->left);
+    if (atomic_fetch_sub(&task->pokers, 1) == 1 && task->is_dropped)
         task_bury(task);
-    }
     pthread_mutex_unlock(&executor->lock);
 }
 
@@ -152,11 +128,8 @@ void task_take_answer(struct task *task, const struct task_answer *answer, uint6
 {
     struct executor *executor = task->executor;
 
-    if (task->is_freed) {
-        if (!task->running)
-            pthread_cond_signal(&task->left);
+    if (task->is_dropped)
         return;
-    }
     if (answer->ran) {
         task_want_turn(task, now);
         return;

@@ -38,7 +38,7 @@ struct executor;
 struct task;
 
 struct executor *executor_new(const struct executor_config *config);
-void executor_free(struct executor *executor); /* when all its tasks are freed */
+void executor_free(struct executor *executor); /* when all its tasks are gone */
 DEFINE_CLEANUP(struct executor *, executor_free)
 
 struct task_answer {
@@ -56,14 +56,12 @@ typedef struct task_answer task_run(void *arg);
 struct task *task_new(struct executor *executor, const struct spec_key *key, task_run *run,
                       void *arg);
 /* Announces work: run will be called soon, at least once after this moment. Does not block. Any
- * thread may call it, and run itself, until task_free() has returned; once task_free() has begun,
+ * thread may call it, and run itself, until task_drop() has returned; once task_drop() has begun,
  * it does nothing. */
 void task_poke(struct task *task);
-/* Waits for the calls of run that are under way; run is not called afterwards. Not to be called
- * from run. */
-void task_free(struct task *task);
-/* The same without waiting; run may call it. Afterwards no new call of run begins, and on_gone(arg)
- * is called when the last one has ended: at once, or later by the thread that ran it. */
+/* Frees the task. No new call of run begins afterwards. Those under way are not waited for:
+ * on_gone(arg) is called when the last one has ended, at once or later by the thread that ran it.
+ * run may call it. */
 void task_drop(struct task *task, void (*on_gone)(void *arg), void *arg);
 
 struct executor_stats {

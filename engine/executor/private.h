@@ -29,10 +29,8 @@ struct task {
     uint64_t news;            /* counts pokes and finished pieces */
     unsigned running;         /* calls of run under way */
     atomic_uint pokers;       /* calls of task_poke() under way; changed without the lock, too */
-    bool is_freed;
-    pthread_cond_t left;        /* signalled, if is_freed, when the last poker or the last call of
-                                   run has ended */
-    void (*on_gone)(void *arg); /* set by task_drop(): called when the task is gone */
+    bool is_dropped;
+    void (*on_gone)(void *arg); /* of task_drop() */
     void *gone_arg;
 };
 

@@ -13,12 +13,8 @@ static int look(struct operation *operation, struct node *node, struct runtime_o
     _cleanup_(record_unref_p) const struct record *prior =
         ledger_get(operation->ledger, operation_change(node)->id, NULL);
     _cleanup_target_ struct runtime_target target = operation_target(node, prior);
-    struct runtime_call call = operation_call(operation);
-    struct runtime_session *session;
-    int r = operation_session(operation, node, &session, error);
+    int r = operation_read(node, &target, outcome, error);
 
-    if (r >= 0)
-        r = operation_ops(node)->read(session, &target, &call, outcome, error);
     if (r < 0)
         return r;
     if (outcome->now.presence != PRESENCE_PRESENT)
@@ -128,10 +124,11 @@ static enum walk_verdict judge(struct operation *operation, struct node *node,
     struct runtime_call call = operation_call(operation);
     struct health health = {0};
     struct runtime_session *session;
-    int r = operation_session(operation, node, &session, error);
+    int r;
 
     if (!operation_ops(node)->health)
         return WALK_DONE;
+    r = operation_session(operation, node, &session, error);
     if (r >= 0)
         r = operation_ops(node)->health(session, &target, now, &call, &health, error);
     if (r < 0)

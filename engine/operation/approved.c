@@ -60,8 +60,9 @@ static bool *find_undecided(const struct operation *operation)
     return undecided;
 }
 
-/* What a create in doubt gives, say, was known when the plan was approved, and is not now. The
- * change is compared when that is known, right before it begins, or it does not begin at all. */
+/* For example, what a create in doubt gives was known when the plan was approved, and is not now.
+ * The change is compared when that is known, right before it begins, or it does not begin at all.
+ */
 static void compare_later(struct node *node)
 {
     struct operation *operation = node->operation;

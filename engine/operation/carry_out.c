@@ -198,8 +198,8 @@ static enum walk_verdict wait_for_other_half(const struct node *node, const stru
     return outcome == WALK_OUTCOME_DONE ? WALK_DONE : WALK_FAILED;
 }
 
-static void tell(struct operation *operation, struct node *node, struct walk_visit *visit,
-                 enum walk_verdict verdict, const struct error *error)
+static void set_result(struct operation *operation, struct node *node, struct walk_visit *visit,
+                       enum walk_verdict verdict, const struct error *error)
 {
     node->lets_go = verdict == WALK_PARKED && visit->lets_go;
     if (verdict == WALK_PARKED)
@@ -262,7 +262,7 @@ enum walk_verdict operation_step_visit(struct operation *operation, struct walk_
     if (verdict != WALK_PARKED && is_other_half_ended(node, visit->node))
         operation_let_go(node);
     pthread_mutex_lock(&operation->lock);
-    tell(operation, node, visit, verdict, &error);
+    set_result(operation, node, visit, verdict, &error);
     pthread_mutex_unlock(&operation->lock);
     return verdict;
 }

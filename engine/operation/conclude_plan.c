@@ -1,4 +1,4 @@
-/* What can be told only when every change is planned. */
+/* What depends on all changes: it is decided when every change is planned. */
 #include <stdlib.h>
 
 #include "engine/base/strmap.h"
@@ -31,8 +31,8 @@ static void guard_content(struct operation *operation)
     }
 }
 
-/* An object may go on under another id, because its API version changed, say. Then the old id is
- * forgotten, and the object is not deleted. */
+/* An object may go on under another id, for example because its API version changed. Then the old
+ * id is forgotten, and the object is not deleted. */
 static void keep_renamed(struct operation *operation)
 {
     struct plan *plan = operation->plan;

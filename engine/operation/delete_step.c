@@ -130,15 +130,12 @@ static int look_whether_it_is_ours(struct operation *operation, struct node *nod
     return is_left(step_of(node)) ? 1 : error->code;
 }
 
-static int look(struct operation *operation, struct node *node, const struct record *record,
-                struct runtime_outcome *outcome, struct error *error)
+static int look(struct node *node, const struct record *record, struct runtime_outcome *outcome,
+                struct error *error)
 {
     struct runtime_target target = operation_removal_target(record);
-    struct runtime_call call = operation_call(operation);
-    struct runtime_session *session;
-    int r = operation_session(operation, node, &session, error);
 
-    return r < 0 ? r : operation_ops(node)->read(session, &target, &call, outcome, error);
+    return operation_read(node, &target, outcome, error);
 }
 
 /* step: NULL if the object is left alone. A step without a uid: there is no object. */
@@ -154,8 +151,8 @@ static enum walk_verdict wait_for_end(struct node *node, struct walk_visit *visi
                                       struct error *error)
 {
     err_set(error, ERR_TIMEOUT, "PruneFailed",
-            "still being deleted: a finalizer of it, or an object that depends on it, is in the "
-            "way");
+            "being deleted, and not gone yet: a finalizer of it, or an object that depends on it, "
+            "may be in the way");
     return operation_park(node, visit);
 }
 
@@ -204,7 +201,7 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
     if (!was_sent && operation_guard_content(node, error) < 0)
         return WALK_FAILED;
     operation_set_action(node, PLAN_DELETE);
-    r = was_sent ? look(operation, node, record, &outcome, error)
+    r = was_sent ? look(node, record, &outcome, error)
                  : send(operation, node, step, &outcome, error);
     if (r == ERR_CONFLICT && node->needs_removal_plan)
         r = look_whether_it_is_ours(operation, node, record, error);

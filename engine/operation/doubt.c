@@ -1,4 +1,4 @@
-/* Creations whose outcome was never told. */
+/* Creations whose outcome was never recorded. */
 #include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 
@@ -12,16 +12,13 @@ static int hold(const struct record *record, struct error *error)
         (long long)record->revision);
 }
 
-static int find(struct operation *operation, struct node *node, const struct record *record,
-                struct runtime_outcome *outcome, struct error *error)
+static int find(struct node *node, const struct record *record, struct runtime_outcome *outcome,
+                struct error *error)
 {
     struct runtime_target target = operation_removal_target(record);
-    struct runtime_call call = operation_call(operation);
-    struct runtime_session *session;
-    int r = operation_session(operation, node, &session, error);
 
     target.attributes = record->attributes;
-    return r < 0 ? r : operation_ops(node)->read(session, &target, &call, outcome, error);
+    return operation_read(node, &target, outcome, error);
 }
 
 /* The object that was found is ours, and is recorded as it is. Values that were secret in the
@@ -38,7 +35,7 @@ static int land_found(struct operation *operation, const struct record *record,
 
     found.status = RECORD_APPLIED;
     found.uid = outcome->now.uid;
-    found.footprint = outcome->now.footprint;
+    found.fields_digest = outcome->now.fields_digest;
     found.result = result;
     found.memory = memory;
     found.call = (struct record_call){0};
@@ -74,7 +71,7 @@ int operation_settle_doubt(struct operation *operation, struct node *node,
     if (operation_is_in_flight(operation, doubtful))
         return err_set(error, ERR_CONFLICT, "OutcomeUnknown",
                        "the answer to its creation was lost, and it may still take effect");
-    r = find(operation, node, doubtful, &outcome, &problem);
+    r = find(node, doubtful, &outcome, &problem);
     if (r == ERR_UNSUPPORTED)
         r = hold(doubtful, error);
     else if (r < 0)

@@ -7,7 +7,7 @@
 
 /* ---- What was approved ---- */
 
-/* Takes what a check of the approved plan says: where the plan is stale, the operation ends. */
+/* Handles the result of a check of the approved plan: if the plan is stale, the operation ends. */
 static int heed(struct operation *operation, const struct node *node, int verdict,
                 struct error *error)
 {

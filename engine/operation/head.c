@@ -1,5 +1,6 @@
-/* The head of State: whose it is, how far it has come; and the end of an operation, which it tells.
+/* The head of State: its Spec, and the progress of an operation. The end of an operation writes it.
  */
+#include "engine/base/str.h"
 #include "engine/operation/private.h"
 
 /* The policy is kept in State, too: a deletion needs it when the Spec cannot be read any more. */
@@ -18,15 +19,28 @@ static int64_t generation_of(const struct operation *operation)
     return operation->spec ? operation->spec->generation : 0;
 }
 
+/* An earlier Spec of this name may have had the same revision and generation. */
+static bool is_of_this_spec(const struct operation *operation, const struct state_head *head)
+{
+    const char *uid = head->operation_uid ? head->operation_uid : head->spec_uid;
+
+    return str_equal(uid, operation->config.scope.spec_uid);
+}
+
+/* The time during which no process ran counts, too. A call that was in flight when the process died
+ * is not excused: its change is deferred until the call cannot have an effect any more, and each
+ * new call has its own time. */
 int64_t operation_time_lost(struct operation *operation, int64_t revision)
 {
     struct arena arena = ARENA_INIT;
     struct state_head head;
+    bool is_own;
     int64_t lost;
 
     ledger_head(operation->ledger, &arena, &head);
+    is_own = is_of_this_spec(operation, &head);
     arena_done(&arena);
-    if (!head.progressed_at || head.revision != revision ||
+    if (!is_own || !head.progressed_at || head.revision != revision ||
         head.generation != generation_of(operation))
         return -1;
     lost = operation_wall_clock(operation) - head.progressed_at;
@@ -59,6 +73,9 @@ void operation_set_head(struct operation *operation, enum moment moment)
         head.policy = policy;
     }
     head.generation = generation_of(operation);
+    head.operation_uid = moment == AT_BEGIN ? operation->config.scope.spec_uid : NULL;
+    if (str_equal(head.operation_uid, head.spec_uid))
+        head.operation_uid = NULL;
     if (moment != AT_BEGIN)
         head.progressed_at = 0;
     else if (!operation->continues)

@@ -1,4 +1,4 @@
-/* Making a resource, and what State is told before and after. */
+/* Making a resource, and recording it in State before and after. */
 #include <stdio.h>
 
 #include "engine/base/value_mark.h"
@@ -125,7 +125,7 @@ static void take_observation(struct record *record, const struct runtime_outcome
                              bool is_authority)
 {
     record->uid = outcome->now.uid;
-    record->footprint = outcome->now.footprint;
+    record->fields_digest = outcome->now.fields_digest;
     record->result = is_authority ? outcome->now.result : NULL;
     record->memory = outcome->memory;
 }
@@ -150,7 +150,7 @@ static bool was_applied_before(const struct operation *operation, const struct n
     return known && known->status == RECORD_APPLIED;
 }
 
-/* The intent says until when an earlier call, whose answer was lost, may take effect. */
+/* The intent has the time until which an earlier call, whose answer was lost, may take effect. */
 static bool may_still_land(const struct operation *operation, const struct node *node)
 {
     _cleanup_(record_unref_p) const struct record *known =
@@ -213,10 +213,10 @@ static int land_partial(struct operation *operation, struct node *node,
         ledger_get(operation->ledger, operation_change(node)->id, NULL);
     struct record record = describe(node, step, dependencies);
 
-    record.status = RECORD_TAINTED;
-    if (step->action != PLAN_CREATE && known) {
+    if (step->action != PLAN_CREATE && known)
         record = *known;
-    }
+    else
+        record.status = RECORD_TAINTED;
     take_observation(&record, outcome, operation_ops(node)->flags & RUNTIME_IS_RECORDED);
     return land_marked(node, &record, error);
 }

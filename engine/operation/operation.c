@@ -113,7 +113,7 @@ void operation_free(struct operation *operation)
     if (!operation)
         return;
     pthread_mutex_lock(&operation->lock);
-    operation->config.on_change = NULL; /* the owner is told nothing any more */
+    operation->config.on_change = NULL; /* the owner is not notified any more */
     operation->config.on_park = NULL;
     pthread_mutex_unlock(&operation->lock);
     operation_cancel(operation, "Abandoned");
@@ -194,6 +194,7 @@ void operation_cancel(struct operation *operation, const char *reason)
         operation_abandon_results(operation, &error);
         operation_end(operation, &error);
     }
+    pthread_cond_broadcast(&operation->changed); /* visits that wait for another thread's call */
     pthread_mutex_unlock(&operation->lock);
 }
 

@@ -7,7 +7,7 @@
  *   operation_apply()   carries it out: intents into State, then step by step
  *
  * An operation has no thread: it is a task of the executor, and costs nothing
- * while it waits for the world. on_change tells its owner that it is planned,
+ * while it waits for the world. on_change notifies its owner that it is planned,
  * or has ended. In between the owner can ask how it goes on.
  *
  *   NEW -> PLANNING -> PLANNED -> RUNNING <-> PARKED -> ENDED
@@ -62,14 +62,15 @@ struct operation_config {
     struct cancel *cancel;       /* for operation_new() alone */
     struct approved_plan *approved; /* what may be carried out; a reference is taken. NULL: all */
 
-    /* It is PLANNED, or ENDED. Posts and returns: it runs on the executor's threads, and must not
-     * call the operation. Not after operation_free(). May be NULL. */
+    /* It is PLANNED, or ENDED. Posts and returns. Any thread may call it, also the one that plans
+     * or cancels, with the operation's lock: it must not call the operation. Not after
+     * operation_free(). May be NULL. */
     void (*on_change)(void *arg);
     /* It is PARKED, and holds about so many bytes; 0: it is not any more. Else as on_change. */
     void (*on_park)(void *arg, size_t bytes);
     void *arg;
-    /* A call has landed after its operation had ended: the Spec should be looked at. From any
-     * thread, as long as the executor lives. May be NULL. */
+    /* A call has landed after its operation had ended: the Spec should be reconciled. Else as
+     * on_change, but also after operation_free(), as long as the executor lives. */
     void (*on_landed)(void *arg, const struct spec_key *key);
     void *landed_arg;
 };
@@ -156,7 +157,7 @@ struct operation_result {
     const struct plan_change *change;
     enum plan_action action;  /* what was done, perhaps not what was planned: by this operation, or
                                  by an earlier one of the same revision, which was killed. Deletions
-                                 before a kill are not told: State has no record of them */
+                                 before a kill are not shown: State has no record of them */
     enum result_status status;
     bool is_waiting;          /* PENDING: begun, and waiting for the world: error says for what */
     const struct error *error; /* why not; NULL: none */
@@ -175,12 +176,6 @@ void operation_results_done(struct operation_results *results);
 /* One error for all that did not succeed; 0: nothing. what: "apply", "destroy". */
 int operation_results_error(const struct operation_results *results, const char *what,
                             struct error *error);
-
-/* Changes that have ended, and those that wait. Constant time. */
-struct operation_progress {
-    size_t total, ended, waiting;
-};
-void operation_progress(struct operation *operation, struct operation_progress *ret);
 
 /* Something that is waited for, for messages: "web: 1/3 replicas" into the
  * buffer, cut. False: nothing is. */

@@ -36,9 +36,7 @@ void operation_prefetch(struct operation *operation, struct binding *binding)
     }
 }
 
-/* ---- The walk ---- */
-
-/* ---- One visit ---- */
+/* ---- The walk: a visit of one change ---- */
 
 /* The diff of a change. Values that are secret in the attributes are hidden in it. step: the one
  * that describes the change as a whole. */
@@ -60,16 +58,16 @@ static void show_difference(const struct operation *operation, struct plan_chang
 
 static void take(struct operation *operation, struct plan_change *change, struct planned *planned)
 {
-    const struct runtime_step *telling = planned->answer ? planned->answer : planned->step;
+    const struct runtime_step *shown = planned->answer ? planned->answer : planned->step;
 
     change->action = planned->action;
     change->create_first = planned->create_first;
     change->cannot_create_first = planned->cannot_create_first;
     change->has_unknown = planned->has_unknown;
-    if (telling && telling->reason)
-        change->reason = operation_text(operation, "%s", telling->reason);
-    if (telling)
-        show_difference(operation, change, telling);
+    if (shown && shown->reason)
+        change->reason = operation_text(operation, "%s", shown->reason);
+    if (shown)
+        show_difference(operation, change, shown);
     change->step = TAKE(planned->step);
     change->removal = TAKE(planned->removal);
     planned_done(planned);

@@ -13,11 +13,11 @@
  *   session.c        sessions with runtimes
  *   relate.c         the list of changes, and the edges among them
  *   planning.c       a visit of the planning walk;  plan_one.c: one change;
- *                    target.c, resolve.c: what a runtime is told of a resource
- *   conclude_plan.c  what only the whole plan tells;  approved.c: whether it is
- *                    what was approved
- *   begin.c          what State has to know first;  records.c, head.c: how State
- *                    is told
+ *                    target.c, resolve.c: the targets of runtime calls
+ *   conclude_plan.c  what depends on the whole plan;  approved.c: compares it with
+ *                    the approved one
+ *   begin.c          what is recorded first;  records.c, head.c: records and head
+ *                    of State
  *   carry_out.c      a visit of a step;  apply_step.c, delete_step.c: the two
  *                    kinds;  due.c: planned anew;  make.c: the call;  doubt.c:
  *                    creates whose outcome is not known
@@ -37,13 +37,14 @@
 #include "engine/state/calls.h"
 #include "engine/walk/walk.h"
 
-/* A runtime, and this operation's session with it: opened at first use. */
+/* A runtime, and this operation's session with it. The first thread that needs the session opens
+ * it. All fields but `runtime` are under the operation's lock. */
 struct binding {
     struct runtime *runtime;
-    pthread_mutex_t lock; /* of these */
-    struct runtime_session *session;
-    bool was_tried;
-    struct error *error; /* why it could not be opened */
+    bool is_opening;                 /* a thread is in the runtime's open() */
+    struct runtime_session *session; /* NULL: not open */
+    struct error *error;             /* of open(), which failed; or NULL */
+    int64_t failed_at;               /* ms, monotonic */
 };
 
 /* One change while the operation lives. Its visits, one at a time, write the fields. The fields
@@ -134,9 +135,18 @@ int64_t operation_now(const struct operation *operation);
 /* Into the plan's arena, which visits share. */
 const char *operation_text(struct operation *operation, const char *format, ...) PRINTF_LIKE(2, 3);
 struct runtime_call operation_call(struct operation *operation);
-/* The session of a node's runtime, opened if it was not. */
+/* Waits until another thread has reset *is_busy, and broadcast `changed`. Under the lock.
+ * ERR_CANCELLED: the operation was cancelled meanwhile. ERR_TIMEOUT: the deadline passed. */
+int operation_wait_while(struct operation *operation, const bool *is_busy, int64_t deadline,
+                         struct error *error);
+/* The session of a node's runtime, opened if it was not. A thread that finds another one opening it
+ * waits, as operation_wait_while() does. An error that may heal is kept for a second, then open()
+ * is tried again. */
 int operation_session(struct operation *operation, const struct node *node,
                       struct runtime_session **ret, struct error *error);
+/* Reads the target's object with the node's session. ret: as of runtime_ops.read(). */
+int operation_read(struct node *node, const struct runtime_target *target,
+                   struct runtime_outcome *ret, struct error *error);
 const struct runtime_ops *operation_ops(const struct node *node);
 struct plan_change *operation_change(const struct node *node);
 
@@ -155,8 +165,8 @@ void operation_end(struct operation *operation, const struct error *error);
 
 /* ---- target.c ---- */
 
-/* What a runtime is told of a resource: with its references as far as they are resolved. A resource
- * that leaves: as it is recorded. id and prior are borrowed. */
+/* The target of a runtime call: the resource with its references as far as they are resolved. A
+ * resource that leaves: as it is recorded. id and prior are borrowed. */
 struct runtime_target operation_target(struct node *node, const struct record *prior);
 /* The target of a deletion. All is borrowed. */
 struct runtime_target operation_removal_target(const struct record *record);
@@ -182,7 +192,7 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
 
 /* ---- conclude_plan.c ---- */
 
-/* What can be told only when all are planned: whether the approved plan holds, and the steps. */
+/* When all changes are planned: checks the approved plan, and makes the steps. */
 int operation_conclude_plan(struct operation *operation, struct error *error);
 /* ERR_CONFLICT DeletionGuardTripped: it leaves, and a resource of the Spec would go with it. */
 int operation_guard_content(const struct node *node, struct error *error);
@@ -218,10 +228,10 @@ int operation_plan_removal(struct operation *operation, struct node *node,
 
 /* The creation of the record's object was begun, and may still take effect. */
 bool operation_is_in_flight(const struct operation *operation, const struct record *record);
-/* Settles a record whose creation was begun, and whose outcome was never told, by a look. *record
- * is replaced; NULL: there is no object. ERR_CONFLICT OutcomeUnknown: the object may still be made,
- * and is not looked for yet; or it cannot be found, and the message says what a person has to
- * do. */
+/* Settles a record whose creation was begun, and whose outcome was never recorded, by a read.
+ * *record is replaced; NULL: there is no object. ERR_CONFLICT OutcomeUnknown: the object may
+ * still be made, and is not looked for yet; or it cannot be found, and the message says what a
+ * person has to do. */
 int operation_settle_doubt(struct operation *operation, struct node *node,
                            const struct record **record, struct error *error);
 
@@ -242,8 +252,8 @@ const struct value *operation_dependencies(const struct operation *operation, ui
 /* A value that State can have: with null for what is not known, which nothing that was made should
  * be any more. A reference; NULL stays NULL. */
 const struct value *operation_storable(const struct value *value);
-/* What State is told of a resource before it is made: the attributes as planned, or as written
- * where the planned ones are not known yet. A reference. */
+/* The record of a resource before it is made: the attributes as planned, or as written where the
+ * planned ones are not known yet. A reference. */
 const struct record *operation_intent(const struct node *node, enum plan_action action);
 /* The recorded object goes on under a name of its own, so that the id is free for another: its
  * record, under that name. A reference. */
@@ -262,9 +272,9 @@ void operation_set_head(struct operation *operation, enum moment moment);
  * had waited when it is continued now; negative: there was none. */
 int64_t operation_time_lost(struct operation *operation, int64_t revision);
 /* Whether an earlier operation of this Spec succeeded under this revision: it was killed after
- * State was told, and before its owner was. */
+ * State was saved, and before its owner was notified. */
 bool operation_was_done(struct operation *operation, int64_t revision);
-/* All steps have ended: State is told. The error: what stands for all that failed. */
+/* All steps have ended: saves State. The error stands for all that failed. */
 int operation_conclude(struct operation *operation, struct error *error);
 
 /* ---- carry_out.c ---- */
@@ -317,8 +327,8 @@ int operation_plan_removal_anew(struct operation *operation, struct node *node,
 
 /* ---- make.c ---- */
 
-/* Carries out a step that makes something, and tells State before and after. *ret_now: how the
- * object is then; the caller cleans it up. */
+/* Carries out a step that makes something, and records it in State before and after. *ret_now:
+ * how the object is then; the caller cleans it up. */
 int operation_make(struct operation *operation, struct node *node, struct runtime_step *step,
                    struct observation *ret_now, struct error *error);
 /* Tells State that the resource is as wanted. */
@@ -336,7 +346,7 @@ enum walk_verdict operation_delete_step(struct operation *operation, struct node
 /* ---- results.c: all under the lock ---- */
 
 void operation_init_results(struct operation *operation);
-/* What results tell of a change that is carried out by `action`. */
+/* The action that results show for a change that is carried out by `action`. */
 enum plan_action operation_done_action(const struct operation *operation,
                                        const struct plan_change *change, enum plan_action action);
 void operation_clear_results(struct operation *operation);

@@ -1,4 +1,4 @@
-/* Records: what State is told of a resource. */
+/* The records that operations write. */
 #include <stdio.h>
 
 #include "engine/base/value_mark.h"

@@ -36,16 +36,18 @@ static const struct value *live_of(struct node *node)
 }
 
 /* A node is read by one thread at a time; the others wait, and take what that one read. */
-static void begin_reading(struct node *node)
+static int begin_reading(struct node *node, struct error *error)
 {
     struct operation *operation = node->operation;
-    const struct clock_source *clock = operation->config.clock;
+    int64_t deadline = operation_call(operation).deadline;
+    int r;
 
     pthread_mutex_lock(&operation->lock);
-    while (node->is_read)
-        clock->wait(clock, &operation->changed, &operation->lock, CLOCK_FOREVER);
-    node->is_read = true;
+    r = operation_wait_while(operation, &node->is_read, deadline, error);
+    if (r >= 0)
+        node->is_read = true;
     pthread_mutex_unlock(&operation->lock);
+    return r;
 }
 
 static void end_reading(struct node *node)
@@ -59,16 +61,11 @@ static void end_reading(struct node *node)
 /* Reads the whole object of a node: planning it may have needed only a part. */
 static int read_live(struct node *node, struct error *error)
 {
-    struct operation *operation = node->operation;
-    const struct plan_change *change = &operation->plan->changes[node->index];
+    const struct plan_change *change = operation_change(node);
     _cleanup_target_ struct runtime_target target = operation_target(node, change->record);
-    struct runtime_call call = operation_call(operation);
     struct runtime_outcome outcome = {0};
-    struct runtime_session *session;
-    int r = operation_session(operation, node, &session, error);
+    int r = operation_read(node, &target, &outcome, error);
 
-    if (r >= 0)
-        r = operation_ops(node)->read(session, &target, &call, &outcome, error);
     if (r >= 0 && outcome.now.presence != PRESENCE_PRESENT)
         r = err_set(error, ERR_NOT_FOUND, "DependencyNotReady", "%s is not there", change->id);
     if (r >= 0)
@@ -111,12 +108,14 @@ static bool is_to_change(const struct resolution *resolution, const struct node 
 static int find_live(const struct resolution *resolution, struct node *node,
                      const struct value **ret, struct error *error)
 {
-    int r = 0;
+    int r;
 
     *ret = live_of(node);
     if (*ret || is_to_change(resolution, node))
         return 0;
-    begin_reading(node);
+    r = begin_reading(node, error);
+    if (r < 0)
+        return r;
     *ret = live_of(node);
     if (!*ret)
         r = read_live(node, error);

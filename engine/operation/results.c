@@ -15,7 +15,7 @@
 /* ---- Each ---- */
 
 /* An earlier operation of the same revision may have done it, and been killed or evicted before it
- * could tell. One that came to its end has told. */
+ * could report. One that came to its end has reported. */
 enum plan_action operation_done_action(const struct operation *operation,
                                        const struct plan_change *change, enum plan_action action)
 {
@@ -233,15 +233,6 @@ void operation_results_done(struct operation_results *results)
     *results = (struct operation_results){0};
 }
 
-void operation_progress(struct operation *operation, struct operation_progress *ret)
-{
-    pthread_mutex_lock(&operation->lock);
-    *ret = (struct operation_progress){.total = operation->results.count,
-                                       .ended = operation->n_ended,
-                                       .waiting = operation->n_waiting};
-    pthread_mutex_unlock(&operation->lock);
-}
-
 /* A change that waits: the one that began to wait last, or else the first. */
 static const struct operation_result *find_waiting(const struct operation *operation)
 {
@@ -337,8 +328,8 @@ static const struct operation_result *find_deferred(const struct operation_resul
 }
 
 /* No change failed, and some are not done. */
-static int tell_unfinished(const struct operation_results *results, const struct tally *tally,
-                           const char *what, struct error *error)
+static int describe_unfinished(const struct operation_results *results, const struct tally *tally,
+                               const char *what, struct error *error)
 {
     size_t left = tally->skipped + tally->cancelled + tally->deferred;
     const struct operation_result *deferred = find_deferred(results);
@@ -365,7 +356,7 @@ int operation_results_error(const struct operation_results *results, const char 
     if (!tally.failed && !tally.skipped && !tally.cancelled && !tally.deferred)
         return 0;
     if (!tally.failed)
-        return tell_unfinished(results, &tally, what, error);
+        return describe_unfinished(results, &tally, what, error);
     buf_init(&text, 4096);
     named = name_failures(results, &text);
     if (tally.failed > named)

@@ -6,7 +6,7 @@
 
 /* ---- Phases. All with the lock held. ---- */
 
-static void tell_of_parking(struct operation *operation, bool is_parked)
+static void notify_parking(struct operation *operation, bool is_parked)
 {
     if (is_parked && operation->n_measured != operation->n_ended) {
         operation->memory = operation_measure(operation);
@@ -24,7 +24,7 @@ void operation_set_phase(struct operation *operation, enum operation_phase phase
         return;
     operation->phase = phase;
     if (was_parked || phase == OPERATION_PARKED)
-        tell_of_parking(operation, !was_parked);
+        notify_parking(operation, !was_parked);
     pthread_cond_broadcast(&operation->changed);
     if ((phase == OPERATION_PLANNED || phase == OPERATION_ENDED) && operation->config.on_change)
         operation->config.on_change(operation->config.arg);

@@ -5,15 +5,15 @@
 #include "engine/base/str.h"
 #include "engine/operation/private.h"
 
+#define REOPEN_AFTER 1000 /* ms, from one open() that failed to the next */
+
 /* ---- Bindings ---- */
 
 void operation_make_bindings(struct operation *operation)
 {
     operation->bindings = NEW_ARRAY(struct binding, operation->config.n_runtimes + 1);
-    for (size_t i = 0; i < operation->config.n_runtimes; i++) {
+    for (size_t i = 0; i < operation->config.n_runtimes; i++)
         operation->bindings[i].runtime = operation->config.runtimes[i];
-        pthread_mutex_init(&operation->bindings[i].lock, NULL);
-    }
 }
 
 void operation_free_bindings(struct operation *operation)
@@ -24,7 +24,6 @@ void operation_free_bindings(struct operation *operation)
         if (binding->session)
             binding->runtime->ops->close(binding->session);
         free(binding->error);
-        pthread_mutex_destroy(&binding->lock);
     }
     free(operation->bindings);
 }
@@ -73,34 +72,83 @@ struct plan_change *operation_change(const struct node *node)
     return &node->operation->plan->changes[node->index];
 }
 
-static void open_session(struct operation *operation, struct binding *binding)
-{
-    struct runtime_call call = operation_call(operation);
-    struct error error = {0};
+/* ---- Sessions ---- */
 
-    binding->was_tried = true;
-    if (binding->runtime->ops->open(binding->runtime, &operation->config.scope, &call,
-                                    &binding->session, &error) < 0)
-        binding->error = err_new(&error);
+int operation_wait_while(struct operation *operation, const bool *is_busy, int64_t deadline,
+                         struct error *error)
+{
+    const struct clock_source *clock = operation->config.clock;
+
+    while (*is_busy) {
+        if (cancel_fired(operation->cancel))
+            return err_set(error, ERR_CANCELLED, "Cancelled", "%s",
+                           cancel_reason(operation->cancel));
+        if (operation_now(operation) >= deadline)
+            return err_set(error, ERR_TIMEOUT, "Timeout",
+                           "no answer yet to a call that others wait for, too");
+        clock->wait(clock, &operation->changed, &operation->lock, deadline);
+    }
+    return 0;
+}
+
+/* Under the lock, which is released during the call. */
+static void open_session(struct operation *operation, struct binding *binding,
+                         const struct runtime_call *call)
+{
+    struct runtime_session *session = NULL;
+    struct error error = {0};
+    int r;
+
+    binding->is_opening = true;
+    pthread_mutex_unlock(&operation->lock);
+    r = binding->runtime->ops->open(binding->runtime, &operation->config.scope, call, &session,
+                                    &error);
+    pthread_mutex_lock(&operation->lock);
+    binding->is_opening = false;
+    binding->failed_at = operation_now(operation);
+    free(binding->error);
+    binding->error = r < 0 ? err_new(&error) : NULL;
+    binding->session = session;
+    pthread_cond_broadcast(&operation->changed);
+}
+
+static bool is_open_due(const struct operation *operation, const struct binding *binding)
+{
+    if (!binding->error)
+        return !binding->session;
+    return operation_may_heal(binding->error) &&
+           operation_now(operation) >= binding->failed_at + REOPEN_AFTER;
 }
 
 int operation_session(struct operation *operation, const struct node *node,
                       struct runtime_session **ret, struct error *error)
 {
+    struct runtime_call call = operation_call(operation);
     struct binding *binding = node->binding;
-    int r = 0;
+    int r;
 
     if (!binding)
         return err_set(error, ERR_UNSUPPORTED, "Unsupported",
                        "there is no runtime for the type \"%s\"",
                        operation->plan->changes[node->index].type);
-    pthread_mutex_lock(&binding->lock);
-    if (!binding->was_tried)
-        open_session(operation, binding);
-    if (binding->session)
+    pthread_mutex_lock(&operation->lock);
+    r = operation_wait_while(operation, &binding->is_opening, call.deadline, error);
+    if (r >= 0 && is_open_due(operation, binding))
+        open_session(operation, binding, &call);
+    if (r >= 0 && binding->session)
         *ret = binding->session;
-    else
+    else if (r >= 0)
         r = err_copy(error, binding->error);
-    pthread_mutex_unlock(&binding->lock);
+    pthread_mutex_unlock(&operation->lock);
     return r;
+}
+
+int operation_read(struct node *node, const struct runtime_target *target,
+                   struct runtime_outcome *ret, struct error *error)
+{
+    struct runtime_call call = operation_call(node->operation);
+    struct runtime_session *session;
+    int r = operation_session(node->operation, node, &session, error);
+
+    return r < 0 ? r : operation_ops(node)->read(session, target, &call, ret, error);
 }

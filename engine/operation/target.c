@@ -1,4 +1,4 @@
-/* Resources as runtimes are told of them. */
+/* The targets of runtime calls. */
 #include "engine/operation/private.h"
 
 struct runtime_target operation_target(struct node *node, const struct record *prior)

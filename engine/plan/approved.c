@@ -108,11 +108,6 @@ void approved_plan_unref(struct approved_plan *approved)
     free(approved);
 }
 
-size_t approved_plan_count(const struct approved_plan *approved)
-{
-    return approved->n_steps;
-}
-
 /* ---- The digest of the whole ---- */
 
 static void digest_step(const struct approved_plan *approved, const struct approved_step *step,

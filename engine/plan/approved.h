@@ -47,8 +47,6 @@ DEFINE_CLEANUP(struct approved_plan *, approved_plan_unref)
 /* plan_digest() of the plan that it was taken from. */
 void approved_plan_digest(const struct approved_plan *approved, char ret_hex[HASH_HEX_SIZE]);
 
-size_t approved_plan_count(const struct approved_plan *approved);
-
 enum conformity {
     CONFORMS,    /* or there is nothing to be done */
     NOT_COVERED, /* it could not be planned when the plan was approved */

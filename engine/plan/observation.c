@@ -5,7 +5,7 @@
 void observation_done(struct observation *observation)
 {
     free(observation->uid);
-    free(observation->footprint);
+    free(observation->fields_digest);
     value_unref(observation->result);
     if (observation->detail_free)
         observation->detail_free(observation->detail);

@@ -14,10 +14,6 @@
 #include "engine/runtime.h"
 #include "engine/spec/resource.h"
 
-/* kusion.md, "Three-way live diff": for runtimes whose objects can be looked at. A planned resource
- * that is there is UPDATE; whether it is UNCHANGED, the runtime tells. */
-enum plan_action plan_decide(bool prior, bool planned, enum presence live);
-
 struct plan_change {
     const char *id, *type, *deposed;  /* in the plan's arena, or the runtime's own */
     enum plan_action action;

@@ -1,6 +1,6 @@
 /*
- * What spreads from change to change along edges, in time linear in changes
- * and edges, in whatever order these are.
+ * Marks that spread along the edges of a graph, from node to node. The time is linear in nodes and
+ * edges, and does not depend on their order.
  */
 #ifndef ENGINE_PLAN_SPREAD_H
 #define ENGINE_PLAN_SPREAD_H
@@ -9,20 +9,22 @@
 
 #include "engine/graph/graph.h"
 
-/* For each node, the other ends of its edges. */
+/* For each node, the nodes at the other ends of its edges: those of node i are
+ * others[start[i]] to others[start[i + 1] - 1]. */
 struct rows {
     uint32_t n_nodes;
-    uint32_t *start; /* n_nodes + 1 offsets into others */
+    uint32_t *start; /* n_nodes + 1 */
     uint32_t *others;
 };
 
-/* Two lists of edges, taken together. to_dependents: from each dependency to what depends on it, else
- * the other way. */
+/* Takes two lists of edges together; either may be empty. to_dependents: the row of a node has its
+ * dependents; else its dependencies. */
 void rows_init(struct rows *rows, uint32_t n_nodes, const struct graph_edge *const edges[2],
                const size_t n_edges[2], bool to_dependents);
 void rows_done(struct rows *rows);
 
-/* Marks all that what is marked leads to, through nodes that may be marked. */
+/* Marks each node that can be reached from a marked one through nodes with `may`. may, marks: one
+ * for each node. */
 void spread(const struct rows *rows, const bool *may, bool *marks);
 
 #endif

@@ -1,22 +1,29 @@
 /*
  * The order in which a plan is carried out, as a graph of steps.
  *
- * A change is one step, or two: a replacement deletes the old object and
- * makes the new one, in either order. The rules, for x that depends on d:
+ * A change is one step, or two: a replacement creates the new object (apply) and deletes the old
+ * one, in either order. If x depends on d:
  *
- *   apply(x)   after apply(d)
- *   delete(d)  after delete(x), if both go
- *   replaced, delete first:  apply(x) after delete(x); what depends on x goes before it
- *   replaced, create first:  delete(x) after apply(x), and after apply of all that
- *                            depends on it; what it depends on, and is replaced as
- *                            well, is created first, too
- *   where the rules close a circle, all that can be are created first
- *   replaced for what is not known yet:  delete(x) after apply(d), too, unless d
- *                            has to wait for that deletion itself
- *   what leaves the Spec goes when everything is applied (a barrier), unless
- *   a replacement that deletes first needs it gone
+ *   - apply(x) comes after apply(d).
+ *   - delete(d) comes after delete(x), if both are deleted.
  *
- * New dependencies are the Spec's, those of deletions the records'.
+ * If x is replaced:
+ *
+ *   - Delete first: apply(x) comes after delete(x). So all that depended on the old x and is
+ *     deleted, is deleted before it.
+ *   - Create first: delete(x) comes after apply(x), and after apply of all that depends on x. If d
+ *     is replaced, too, it is also created first.
+ *   - Delete first, and it is not known yet if x has to be replaced at all (has_unknown): delete(x)
+ *     also comes after apply(d), which tells. Not if d itself has to wait for delete(x).
+ *
+ * A resource that left the Spec is deleted when everything is applied: after the barrier. Not if a
+ * replacement that deletes first has to wait for this deletion. The resources with `last` are
+ * deleted after everything else.
+ *
+ * If these rules form a cycle, every replacement that can is created first, which may resolve it.
+ *
+ * The dependencies of applies are those of the Spec. The dependencies of deletions are those of the
+ * records in State.
  */
 #ifndef ENGINE_PLAN_STEPS_H
 #define ENGINE_PLAN_STEPS_H
@@ -25,49 +32,50 @@
 #include "engine/graph/relations.h"
 
 enum step_kind {
-    STEP_APPLY,   /* makes it so, or looks at it */
-    STEP_DELETE,  /* takes the recorded object away */
-    STEP_BARRIER, /* everything is applied; change: none */
+    STEP_APPLY,   /* creates or updates the object, or only reads it */
+    STEP_DELETE,  /* deletes the recorded object */
+    STEP_BARRIER, /* everything is applied; change: STEP_NONE */
 };
 
 struct step_node {
     enum step_kind kind;
-    uint32_t change;
+    uint32_t change; /* its index */
 };
 
-/* What the order depends on, of each change. */
+/* The facts about a change that its steps depend on. A replacement applies and deletes. */
 struct step_change {
-    bool applies;      /* it is to be there */
-    bool deletes;      /* its recorded object is to go: it leaves, or is replaced */
-    bool create_first; /* of one that does both; set for what has to follow suit, too */
-    bool cannot_create_first;
-    bool has_unknown;  /* whether it has to be replaced, is known when what it depends on is applied;
-                          cleared where its deletion cannot wait for that */
-    uint16_t rank;     /* lower ones are applied first and deleted last, where no edge says otherwise */
-    uint32_t last;     /* relations.h: of what goes after everything else; 0: not */
+    bool applies;             /* the object is to exist */
+    bool deletes;             /* the recorded object is to be deleted */
+    bool create_first;        /* of a replacement; steps_new() also sets it where the rules do */
+    bool cannot_create_first; /* of a replacement */
+    /* The dependencies must be applied before it is known if this is a replacement. steps_new()
+     * clears it where the deletion cannot wait for them. */
+    bool has_unknown;
+    uint16_t rank; /* where edges allow it, lower ranks are applied first and deleted last */
+    uint32_t last; /* not 0: it is deleted after everything else, in this order (relations.h) */
 };
 
 struct steps_input {
     struct step_change *changes;
     uint32_t n_changes;
-    const struct graph_edge *planned;  /* among changes that apply: from the Spec */
+    const struct graph_edge *planned; /* of the Spec, between changes that apply */
     size_t n_planned;
-    const struct graph_edge *recorded; /* among changes that delete: from State */
+    const struct graph_edge *recorded; /* of State, between changes that delete */
     size_t n_recorded;
-    const char *(*name)(void *arg, uint32_t change); /* for messages */
+    const char *(*name)(void *arg, uint32_t change); /* of a change, for messages */
     void *arg;
 };
 
 struct steps {
-    struct graph *graph;     /* over nodes */
+    struct graph *graph; /* its nodes are the indexes of `nodes` */
     struct step_node *nodes;
     uint32_t n_nodes;
-    uint32_t *apply, *delete; /* of each change: its node, or STEP_NONE */
-    uint32_t barrier;         /* or STEP_NONE */
+    uint32_t *apply, *delete; /* for each change: its node, or STEP_NONE */
+    uint32_t barrier;         /* its node, or STEP_NONE */
 };
 #define STEP_NONE UINT32_MAX
 
-/* ERR_INVALID CyclicDependency: names the path. */
+/* ERR_INVALID CyclicDependency: the message shows the cycle. */
 int steps_new(const struct steps_input *input, struct steps **ret, struct error *error);
 void steps_free(struct steps *steps);
 DEFINE_CLEANUP(struct steps *, steps_free)

@@ -13,7 +13,7 @@
  *     revision, whatever its content.
  *   - update is a compare-and-swap: it replaces the status if the record still has `*version`
  *     (from the last create, load or update), else it returns ERR_CONFLICT. A record in a
- *     terminal phase never changes: update returns ERR_CONFLICT for every version.
+ *     terminal phase never changes: update returns ERR_CONFLICT ReleaseEnded for every version.
  *   - A create or update that returned 0 is durable, and the next load sees it.
  *   - After ERR_UNAVAILABLE or ERR_TIMEOUT the change may have happened: load tells.
  *   - If somebody removed the record, update returns ERR_NOT_FOUND and creates nothing.

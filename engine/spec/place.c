@@ -15,19 +15,15 @@ void place_path(const struct place *place, struct path *path)
 int place_each_string(const struct value *value, const struct place *above, place_on_string *fn,
                       void *arg, struct error *error)
 {
-    bool is_object = value_is(value, VALUE_OBJECT);
     size_t count = value_count(value);
     int r = 0;
 
     if (value_is(value, VALUE_STRING))
         return fn(arg, value, above, error);
     for (size_t i = 0; r == 0 && i < count; i++) {
-        struct place place = {.above = above, .index = i};
+        struct place place = {.above = above, .key = value_member_key(value, i, NULL), .index = i};
 
-        if (is_object)
-            place.key = value_member_key(value, i, NULL);
-        r = place_each_string(is_object ? value_member(value, i) : value_at(value, i), &place, fn,
-                              arg, error);
+        r = place_each_string(value_child(value, i), &place, fn, arg, error);
     }
     return r;
 }

@@ -1,7 +1,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "engine/base/clock.h"
+#include "engine/base/duration.h"
 #include "engine/base/str.h"
 #include "engine/spec/parse.h"
 

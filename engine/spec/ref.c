@@ -5,7 +5,6 @@
 #include "engine/base/limits.h"
 #include "engine/base/path.h"
 #include "engine/base/str.h"
-#include "engine/spec/place.h"
 #include "engine/spec/ref_text.h"
 
 #define PREFIX_LENGTH (sizeof(REF_PREFIX) - 1)
@@ -66,36 +65,4 @@ int ref_parse(const char *text, const struct strmap *ids, struct ref *ret, struc
     }
     *ret = (struct ref){.target = entry->value, .id = entry->key, .path = path};
     return 0;
-}
-
-struct visit {
-    ref_visit *fn;
-    void *arg;
-};
-
-static int visit_string(void *arg, const struct value *string, const struct place *place,
-                        struct error *error)
-{
-    const struct visit *visit = arg;
-    const char *text = "";
-    struct path path;
-    int r;
-
-    if (!ref_is(string))
-        return 0;
-    r = ref_text(string, &text, error);
-    if (r != 0)
-        return r;
-    path_init(&path);
-    place_path(place, &path);
-    r = visit->fn(visit->arg, text, path_text(&path), error);
-    path_done(&path);
-    return r;
-}
-
-int ref_each(const struct value *value, ref_visit *fn, void *arg, struct error *error)
-{
-    struct visit visit = {.fn = fn, .arg = arg};
-
-    return place_each_string(value, NULL, visit_string, &visit, error);
 }

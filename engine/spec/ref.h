@@ -29,11 +29,6 @@ bool ref_is(const struct value *value);
  * malformed. */
 int ref_parse(const char *text, const struct strmap *ids, struct ref *ret, struct error *error);
 
-/* Calls fn for each reference in a value, with its field path for messages. If fn returns nonzero,
- * the walk ends and returns that. */
-typedef int ref_visit(void *arg, const char *text, const char *field, struct error *error);
-int ref_each(const struct value *value, ref_visit *fn, void *arg, struct error *error);
-
 /* Returns the value of a reference; it is sensitive if it was sensitive in the result. *ret is a
  * reference, or stays NULL if the value is not known before apply. */
 typedef int ref_lookup(void *arg, const char *text, const struct value **ret, struct error *error);

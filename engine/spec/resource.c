@@ -58,10 +58,3 @@ struct resource entry_resource(struct arena *arena, const struct entry *entry)
         .n_depends_on = n_ids,
     };
 }
-
-struct resource resource_of(struct arena *arena, const struct value *entry)
-{
-    const struct entry members = entry_of(entry);
-
-    return entry_resource(arena, &members);
-}

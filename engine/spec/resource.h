@@ -22,7 +22,4 @@ struct resource {
     size_t n_depends_on;
 };
 
-/* Reads one entry, which must be well formed, as spec_parse() checks. */
-struct resource resource_of(struct arena *arena, const struct value *entry);
-
 #endif

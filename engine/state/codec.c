@@ -169,6 +169,15 @@ static void add_number_if(struct value_builder *b, const char *key, int64_t befo
     value_add_int(b, now);
 }
 
+static void add_text_if(struct value_builder *b, const char *key, const char *before,
+                        const char *now)
+{
+    if (str_equal(before, now))
+        return;
+    value_key(b, key);
+    value_add_string(b, now);
+}
+
 static const struct value *head_changes(const struct state_head *before,
                                         const struct state_head *head)
 {
@@ -176,14 +185,12 @@ static const struct value *head_changes(const struct state_head *before,
     const struct value *fields = NULL;
 
     value_begin_object(b);
-    if (!str_equal(before->spec_uid, head->spec_uid)) {
-        value_key(b, "specUid");
-        value_add_string(b, head->spec_uid);
-    }
+    add_text_if(b, "specUid", before->spec_uid, head->spec_uid);
     add_number_if(b, "revision", before->revision, head->revision);
     add_number_if(b, "appliedRevision", before->applied_revision, head->applied_revision);
     add_number_if(b, "generation", before->generation, head->generation);
     add_number_if(b, "progressedAt", before->progressed_at, head->progressed_at);
+    add_text_if(b, "operationUid", before->operation_uid, head->operation_uid);
     add_number_if(b, "epoch", before->epoch, head->epoch);
     if (before->policy != head->policy && !value_equal(before->policy, head->policy)) {
         value_key(b, "policy");
@@ -213,28 +220,31 @@ static int number_from(const struct value *fields, const char *key, int64_t *ret
     return value_get(fields, key) ? member_int(fields, key, ret, error) : 0;
 }
 
-static int uid_from(const struct value *fields, const char **ret, struct error *error)
+/* Absent: as before. null: none. */
+static int text_from(const struct value *fields, const char *key, const char **ret,
+                     struct error *error)
 {
-    const struct value *uid = value_get(fields, "specUid");
+    const struct value *text = value_get(fields, key);
 
-    if (uid && value_type(uid) == VALUE_NULL)
+    if (text && value_type(text) == VALUE_NULL)
         *ret = NULL;
-    else if (uid)
-        return member_text_if(fields, "specUid", ret, error);
+    else if (text)
+        return member_text_if(fields, key, ret, error);
     return 0;
 }
 
 static int apply_head(struct state *state, const struct value *fields, int64_t serial,
                       struct error *error)
 {
-    static const char *const known[] = {"specUid",      "revision", "appliedRevision", "generation",
-                                        "progressedAt", "epoch",    "policy",          NULL};
+    static const char *const known[] = {"specUid",    "revision",     "appliedRevision",
+                                        "generation", "progressedAt", "operationUid",
+                                        "epoch",      "policy",       NULL};
     struct state_head head = *state_head(state);
     const struct value *policy = value_get(fields, "policy");
     int r = members_check(fields, known, error);
 
     if (r >= 0)
-        r = uid_from(fields, &head.spec_uid, error);
+        r = text_from(fields, "specUid", &head.spec_uid, error);
     if (r >= 0)
         r = number_from(fields, "revision", &head.revision, error);
     if (r >= 0)
@@ -243,6 +253,8 @@ static int apply_head(struct state *state, const struct value *fields, int64_t s
         r = number_from(fields, "generation", &head.generation, error);
     if (r >= 0)
         r = number_from(fields, "progressedAt", &head.progressed_at, error);
+    if (r >= 0)
+        r = text_from(fields, "operationUid", &head.operation_uid, error);
     if (r >= 0)
         r = number_from(fields, "epoch", &head.epoch, error);
     if (r < 0)

@@ -64,6 +64,7 @@ void ledger_head(struct ledger *ledger, struct arena *arena, struct state_head *
     ret->spec_namespace = arena_str(arena, ret->spec_namespace);
     ret->spec_name = arena_str(arena, ret->spec_name);
     ret->spec_uid = arena_str(arena, ret->spec_uid);
+    ret->operation_uid = arena_str(arena, ret->operation_uid);
     pthread_mutex_unlock(&ledger->lock);
 }
 

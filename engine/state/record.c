@@ -38,14 +38,14 @@ static void place_strings(struct record *record, const struct record *like, char
     record->type = place_string(&next, like->type);
     record->deposed = place_string(&next, like->deposed);
     record->uid = place_string(&next, like->uid);
-    record->footprint = place_string(&next, like->footprint);
+    record->fields_digest = place_string(&next, like->fields_digest);
     record->call.id = place_string(&next, like->call.id);
 }
 
 const struct record *record_new(const struct record *like)
 {
     size_t room = room_for(like->id) + room_for(like->type) + room_for(like->deposed) +
-                  room_for(like->uid) + room_for(like->footprint) + room_for(like->call.id);
+                  room_for(like->uid) + room_for(like->fields_digest) + room_for(like->call.id);
     struct shared_record *shared = mem_new(sizeof(*shared) + room);
     struct record *record = &shared->record;
 
@@ -107,7 +107,7 @@ bool record_equal(const struct record *a, const struct record *b)
             same_value(a->attributes, b->attributes) && same_value(a->extensions, b->extensions) &&
             same_value(a->dependencies, b->dependencies) && same_value(a->result, b->result) &&
             same_value(a->memory, b->memory) && str_equal(a->uid, b->uid) &&
-            str_equal(a->footprint, b->footprint) && a->revision == b->revision &&
+            str_equal(a->fields_digest, b->fields_digest) && a->revision == b->revision &&
             a->action == b->action && str_equal(a->call.id, b->call.id) &&
             a->call.epoch == b->call.epoch && a->call.until == b->call.until);
 }

@@ -46,7 +46,7 @@ struct record {
     const struct value *result;       /* the runtime's result, with RUNTIME_IS_RECORDED; or NULL */
     const struct value *memory;       /* opaque data of the runtime; or NULL */
     const char *uid;                  /* the live object's; NULL: not known */
-    const char *footprint;            /* the runtime's digest of the fields that we manage; or NULL
+    const char *fields_digest;        /* the runtime's digest of the fields that we manage; or NULL
                                          */
     int64_t revision;                 /* the revision that last changed the record */
     enum plan_action action;          /* the action of that revision */

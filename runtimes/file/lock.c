@@ -47,12 +47,12 @@ static bool is_same_file(int fd, const char *path)
            opened.st_dev == named.st_dev;
 }
 
-int file_lock_take(const struct place *place, int *ret_fd, struct error *error)
+int file_lock_take(const struct file_paths *paths, int *ret_fd, struct error *error)
 {
-    _cleanup_free_ char *path = file_place_path(place, NULL, "lock");
+    _cleanup_free_ char *path = file_path_of(paths, NULL, "lock");
 
     for (unsigned i = 0; i < ATTEMPTS; i++) {
-        int fd, r = file_make_folders(place->folder, 3, error);
+        int fd, r = file_make_folders(paths->folder, 3, error);
 
         if (r < 0)
             return r;
@@ -77,15 +77,15 @@ int file_lock_take(const struct place *place, int *ret_fd, struct error *error)
                    path);
 }
 
-void file_lock_give(const struct place *place, int fd)
+void file_lock_give(const struct file_paths *paths, int fd)
 {
-    _cleanup_free_ char *path = file_place_path(place, NULL, "lock");
+    _cleanup_free_ char *path = file_path_of(paths, NULL, "lock");
 
     if (fd < 0)
         return;
     if (is_same_file(fd, path))
         unlink(path);
     close(fd);
-    if (rmdir(place->folder) == 0)
-        rmdir(place->namespace_folder);
+    if (rmdir(paths->folder) == 0)
+        rmdir(paths->namespace_folder);
 }

@@ -68,7 +68,8 @@ static char *name_of(const char *prefix, const char *text)
     return str_printf("%s%.*s~%.*s", prefix, SHOWN, escaped, NAME_DIGITS, hex);
 }
 
-void file_place_of(const char *directory, const struct document_name *name, struct place *ret)
+void file_paths_init(const char *directory, const struct document_name *name,
+                     struct file_paths *ret)
 {
     _cleanup_free_ char *namespace_name = name_of("", name->spec.namespace_name);
     _cleanup_free_ char *spec = name_of("", name->spec.name);
@@ -79,16 +80,16 @@ void file_place_of(const char *directory, const struct document_name *name, stru
     ret->stem = name->item ? name_of(prefix, name->item) : str_new(document_kind_name(name->kind));
 }
 
-void file_place_done(struct place *place)
+void file_paths_done(struct file_paths *paths)
 {
-    free(place->namespace_folder);
-    free(place->folder);
-    free(place->stem);
-    *place = (struct place){0};
+    free(paths->namespace_folder);
+    free(paths->folder);
+    free(paths->stem);
+    *paths = (struct file_paths){0};
 }
 
-char *file_place_path(const struct place *place, const char *id, const char *suffix)
+char *file_path_of(const struct file_paths *paths, const char *id, const char *suffix)
 {
-    return str_printf("%s/%s%s%s.%s", place->folder, place->stem, id ? "." : "", id ? id : "",
+    return str_printf("%s/%s%s%s.%s", paths->folder, paths->stem, id ? "." : "", id ? id : "",
                       suffix);
 }

@@ -35,14 +35,15 @@ void file_draw_id(char ret[ID_SIZE]);
 
 /* ---- names.c ---- */
 
-/* The folder and the name's beginning that all files of a document share. Free the strings. */
-struct place {
+/* The folders of a document, and the beginning of the names of its files. */
+struct file_paths {
     char *namespace_folder, *folder, *stem;
 };
-void file_place_of(const char *directory, const struct document_name *name, struct place *ret);
-void file_place_done(struct place *place);
+void file_paths_init(const char *directory, const struct document_name *name,
+                     struct file_paths *ret);
+void file_paths_done(struct file_paths *paths);
 /* The path of one file of a document: "FOLDER/STEM.SUFFIX", or "FOLDER/STEM.ID.SUFFIX"; free(). */
-char *file_place_path(const struct place *place, const char *id, const char *suffix);
+char *file_path_of(const struct file_paths *paths, const char *id, const char *suffix);
 /* Escapes a text to one word of a head, and back; free(). NULL: the word is not valid. */
 char *file_name_escape(const char *text);
 char *file_name_unescape(const char *word);
@@ -80,8 +81,8 @@ bool file_journal_parse(const struct buf *journal, const char *id, struct docume
 /* ---- lock.c ---- */
 
 /* *ret_fd: holds the lock until it is closed. ERR_CONFLICT StateLocked. */
-int file_lock_take(const struct place *place, int *ret_fd, struct error *error);
-void file_lock_give(const struct place *place, int fd);
+int file_lock_take(const struct file_paths *paths, int *ret_fd, struct error *error);
+void file_lock_give(const struct file_paths *paths, int fd);
 
 /* ---- list.c ---- */
 

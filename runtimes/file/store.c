@@ -21,7 +21,7 @@ struct file_document {
     struct store_file base;
     struct document_name name; /* points to the strings below */
     char *namespace_name, *spec_name, *item;
-    struct place place;
+    struct file_paths paths;
     enum store_mode mode;
     int lock; /* a file descriptor, -1: none */
     /* The document as this handle last saw it. */
@@ -65,7 +65,7 @@ static int read_file(const char *path, struct buf *to, struct error *error)
 static int read_part(const struct file_document *file, enum part part, struct buf *to,
                      struct error *error)
 {
-    _cleanup_free_ char *path = file_place_path(&file->place, file->head.id, suffixes[part]);
+    _cleanup_free_ char *path = file_path_of(&file->paths, file->head.id, suffixes[part]);
     char checksum[HASH_HEX_SIZE];
     int r;
 
@@ -83,7 +83,7 @@ static int read_part(const struct file_document *file, enum part part, struct bu
 
 static int read_journal(struct file_document *file, struct document *to, struct error *error)
 {
-    _cleanup_free_ char *path = file_place_path(&file->place, file->head.id, "journal");
+    _cleanup_free_ char *path = file_path_of(&file->paths, file->head.id, "journal");
     _cleanup_buf_ struct buf journal = BUF_INIT;
     int r;
 
@@ -102,7 +102,7 @@ static int read_journal(struct file_document *file, struct document *to, struct 
 /* Reads the parts that the head in file->text names. */
 static int read_all(struct file_document *file, struct document *to, struct error *error)
 {
-    _cleanup_free_ char *path = file_place_path(&file->place, NULL, "head");
+    _cleanup_free_ char *path = file_path_of(&file->paths, NULL, "head");
     int r;
 
     if (!file_head_parse(file->text.data, file->text.length, &file->head))
@@ -119,7 +119,7 @@ static int read_all(struct file_document *file, struct document *to, struct erro
 
 static int read_head(struct file_document *file, struct error *error)
 {
-    _cleanup_free_ char *path = file_place_path(&file->place, NULL, "head");
+    _cleanup_free_ char *path = file_path_of(&file->paths, NULL, "head");
 
     forget(file);
     return file_read(path, &file->text, error);
@@ -179,7 +179,7 @@ static int conflict(const struct file_document *file, struct error *error)
 
 static int check_journal(const struct file_document *file, struct error *error)
 {
-    _cleanup_free_ char *path = file_place_path(&file->place, file->head.id, "journal");
+    _cleanup_free_ char *path = file_path_of(&file->paths, file->head.id, "journal");
     _cleanup_buf_ struct buf journal = BUF_INIT;
     struct document entries = DOCUMENT_INIT;
     struct stat status;
@@ -201,7 +201,7 @@ static int check_journal(const struct file_document *file, struct error *error)
 /* The lock alone is not enough: somebody may have deleted its file. */
 static int check_seen(const struct file_document *file, struct error *error)
 {
-    _cleanup_free_ char *path = file_place_path(&file->place, NULL, "head");
+    _cleanup_free_ char *path = file_path_of(&file->paths, NULL, "head");
     _cleanup_buf_ struct buf now = BUF_INIT;
     struct error problem = {0};
     int r = file_read(path, &now, &problem);
@@ -238,9 +238,9 @@ static void remove_file(const char *folder, const char *name)
 /* Removes the files of the document that the head does not name. Best effort. */
 static void sweep(const struct file_document *file)
 {
-    _cleanup_free_ char *prefix = str_printf("%s.", file->place.stem);
+    _cleanup_free_ char *prefix = str_printf("%s.", file->paths.stem);
     _cleanup_free_ char *id = str_printf("%s%s.", prefix, file->head.id);
-    DIR *folder = opendir(file->place.folder);
+    DIR *folder = opendir(file->paths.folder);
 
     for (const struct dirent *entry; folder && (entry = readdir(folder));) {
         const char *rest = entry->d_name + strlen(prefix);
@@ -250,7 +250,7 @@ static void sweep(const struct file_document *file)
         if (file->text.length && (str_equal(rest, "head") || (str_has_prefix(entry->d_name, id) &&
                                                               !str_has_suffix(rest, ".head"))))
             continue;
-        remove_file(file->place.folder, entry->d_name);
+        remove_file(file->paths.folder, entry->d_name);
     }
     if (folder)
         closedir(folder);
@@ -260,22 +260,22 @@ static void sweep(const struct file_document *file)
 static int swap_head(struct file_document *file, struct head *head, const struct store_call *call,
                      struct error *error)
 {
-    _cleanup_free_ char *path = file_place_path(&file->place, NULL, "head");
-    _cleanup_free_ char *fresh = file_place_path(&file->place, head->id, "head");
+    _cleanup_free_ char *path = file_path_of(&file->paths, NULL, "head");
+    _cleanup_free_ char *fresh = file_path_of(&file->paths, head->id, "head");
     _cleanup_buf_ struct buf text = BUF_INIT;
     int r;
 
     file_head_write(&text, &file->name, head);
     r = file_write(fresh, MODE_OPEN, &text, error);
     if (r == 0)
-        r = file_sync_folder(file->place.folder, error);
+        r = file_sync_folder(file->paths.folder, error);
     if (r == 0)
         r = permit_ask(call->permit, call->use, error);
     if (r == 0 && rename(fresh, path) < 0)
         r = file_error("renaming", fresh, error);
     if (r < 0)
         return r;
-    r = file_sync_folder(file->place.folder, error);
+    r = file_sync_folder(file->paths.folder, error);
     if (r < 0)
         return r;
     forget(file);
@@ -288,7 +288,7 @@ static int swap_head(struct file_document *file, struct head *head, const struct
 static int write_part(const struct file_document *file, enum part part, const struct buf *bytes,
                       struct head *head, struct error *error)
 {
-    _cleanup_free_ char *path = file_place_path(&file->place, head->id, suffixes[part]);
+    _cleanup_free_ char *path = file_path_of(&file->paths, head->id, suffixes[part]);
 
     if (part == PART_SECRET && bytes->length == 0)
         return 0;
@@ -327,7 +327,7 @@ static int store_write(struct store_file *base, const struct store_call *call,
 static int append_first(struct file_document *file, const struct store_call *call,
                         const struct buf *frame, struct error *error)
 {
-    _cleanup_free_ char *path = file_place_path(&file->place, file->head.id, "journal");
+    _cleanup_free_ char *path = file_path_of(&file->paths, file->head.id, "journal");
     struct head head = {0};
     int r = file_write(path, MODE_SECRET, frame, error);
 
@@ -368,7 +368,7 @@ static int store_append(struct store_file *base, const struct store_call *call, 
     file_journal_frame(&frame, file->head.id, file->n_entries, bytes, length);
     if (!file->head.has_journal)
         return append_first(file, call, &frame, error);
-    path = file_place_path(&file->place, file->head.id, "journal");
+    path = file_path_of(&file->paths, file->head.id, "journal");
     r = file_extend(path, (off_t)file->journal_length, &frame, error);
     if (r < 0)
         return r;
@@ -382,7 +382,7 @@ static int store_append(struct store_file *base, const struct store_call *call, 
 static int store_remove(struct store_file *base, const struct store_call *call, struct error *error)
 {
     struct file_document *file = (struct file_document *)base;
-    _cleanup_free_ char *path = file_place_path(&file->place, NULL, "head");
+    _cleanup_free_ char *path = file_path_of(&file->paths, NULL, "head");
     int r = may_change(file, call, error);
 
     if (r == 0)
@@ -393,7 +393,7 @@ static int store_remove(struct store_file *base, const struct store_call *call, 
      * */
     if (file->text.length && unlink(path) < 0 && errno != ENOENT)
         return file_error("removing", path, error);
-    r = file_sync_folder(file->place.folder, error);
+    r = file_sync_folder(file->paths.folder, error);
     if (r < 0)
         return r;
     forget(file);
@@ -409,10 +409,10 @@ static void store_close(struct store_file *base)
 
     if (!file)
         return;
-    file_lock_give(&file->place, file->lock);
+    file_lock_give(&file->paths, file->lock);
     forget(file);
     buf_done(&file->text);
-    file_place_done(&file->place);
+    file_paths_done(&file->paths);
     free(file->namespace_name);
     free(file->spec_name);
     free(file->item);
@@ -436,9 +436,9 @@ static int store_open(struct store *base, const struct document_name *name, enum
     buf_init(&file->text, 0);
     file->mode = mode;
     file->lock = -1;
-    file_place_of(store->directory, name, &file->place);
+    file_paths_init(store->directory, name, &file->paths);
     if (mode == STORE_WRITE)
-        r = file_lock_take(&file->place, &file->lock, error);
+        r = file_lock_take(&file->paths, &file->lock, error);
     if (r < 0)
         store_close(&file->base);
     else
@@ -448,12 +448,12 @@ static int store_open(struct store *base, const struct document_name *name, enum
 
 static char *store_describe(struct store *base, const struct document_name *name)
 {
-    struct place place;
+    struct file_paths paths;
     char *path;
 
-    file_place_of(((struct file_store *)base)->directory, name, &place);
-    path = file_place_path(&place, NULL, "head");
-    file_place_done(&place);
+    file_paths_init(((struct file_store *)base)->directory, name, &paths);
+    path = file_path_of(&paths, NULL, "head");
+    file_paths_done(&paths);
     return path;
 }
 

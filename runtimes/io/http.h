@@ -4,12 +4,13 @@
  *
  * http_loop is the thread; an http_client is a set of defaults (base address,
  * TLS) whose requests run on a loop. Callers block in http_do() on their own
- * thread, or start a stream and get its bytes on the loop's thread. Two loops
- * exist in the operator: one for requests, one for watches, so that a large
- * list cannot delay a watch.
+ * thread, or start a stream and get its bytes on the loop's thread. The
+ * operator has a loop for requests and one for watches, so that a large list
+ * cannot delay a watch, and another two for requests on behalf of tenants.
  *
- * TLS is always verified: against the client's CA, else the system's. Nothing
- * here retries: who knows whether a request may be repeated decides.
+ * TLS is always verified: against the client's CA, else the system's.
+ * Redirects are not followed. Nothing here retries: the caller knows whether a
+ * request may be repeated.
  */
 #ifndef RUNTIMES_IO_HTTP_H
 #define RUNTIMES_IO_HTTP_H

@@ -131,6 +131,7 @@ static void leave_curl(struct http_call *call, CURLcode code)
     if (call->heard)
         http_response_read(call->response, handle);
     call->task.loop->calls--;
+    call->task.loop->ended++;
     curl_multi_remove_handle(call->task.loop->multi, handle);
     curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, NULL);
     curl_easy_setopt(handle, CURLOPT_HTTPHEADER, NULL);

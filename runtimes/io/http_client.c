@@ -11,8 +11,11 @@
 
 #define CONNECT_TIMEOUT_MS 10000
 
-/* curl 7.88 stalls on some HTTP/2 answers with its buffer of 16 KiB. */
-#define RECEIVE_BUFFER_BYTES (128L << 10)
+/* curl's HTTP/2 reads up to 32 KiB of a connection at a time. A request whose buffer cannot take
+ * what is its own of them stalls at times (curl 7.88 with its 16 KiB). */
+#define RECEIVE_BUFFER_BYTES (32L << 10)
+/* A frame of HTTP/2, and the least that curl takes. */
+#define SEND_BUFFER_BYTES (16L << 10)
 
 #define KEEPALIVE_IDLE_S     30L
 #define KEEPALIVE_INTERVAL_S 10L
@@ -83,6 +86,7 @@ static CURLcode set_defaults(struct http_client *client, CURL *handle)
     SET(CURLOPT_PROTOCOLS_STR, "https,http");
     SET(CURLOPT_PATH_AS_IS, 1L);
     SET(CURLOPT_BUFFERSIZE, RECEIVE_BUFFER_BYTES);
+    SET(CURLOPT_UPLOAD_BUFFERSIZE, SEND_BUFFER_BYTES);
     SET(CURLOPT_CONNECTTIMEOUT_MS, (long)client->connect_timeout);
     /* A cancelled request must not wait for the resolver. */
     SET(CURLOPT_QUICK_EXIT, 1L);
@@ -141,10 +145,13 @@ CURL *client_take_handle(struct http_client *client)
 
 void client_give_handle(struct http_client *client, CURL *handle)
 {
-    if (client->n_idle < CLIENT_IDLE_HANDLES)
-        client->idle[client->n_idle++] = handle;
-    else
+    if (client->n_idle == CLIENT_IDLE_HANDLES) {
         curl_easy_cleanup(handle);
+        return;
+    }
+    /* Frees its send buffer, which curl does only if no other request is on its connection. */
+    curl_easy_setopt(handle, CURLOPT_UPLOAD_BUFFERSIZE, SEND_BUFFER_BYTES);
+    client->idle[client->n_idle++] = handle;
 }
 
 /* Copies one part of a URL, so that free() works for it (curl's own needs curl_free()). NULL: the

@@ -11,7 +11,9 @@
 
 #include "runtimes/io/http_loop.h"
 
-#define CLIENT_IDLE_HANDLES 32
+/* Few, as an idle handle may keep its buffers. With many requests in flight, a handle that is given
+ * back is taken again at once. */
+#define CLIENT_IDLE_HANDLES 4
 
 struct http_client {
     struct http_loop *loop;

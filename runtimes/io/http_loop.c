@@ -1,6 +1,7 @@
 #include "runtimes/io/http_loop.h"
 
 #include <assert.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,13 @@
  */
 #define LOOK_AGAIN_MS     10
 #define LOOK_AGAIN_FOR_MS 1000
+
+/*
+ * After so many calls, when nothing came for a while, the memory that is free by now is given back
+ * to the system: what answers took of it, and what was done with them.
+ */
+#define TRIM_AFTER_CALLS 100
+#define TRIM_AFTER_MS    1000
 
 static _Thread_local const struct http_loop *current;
 
@@ -204,6 +212,19 @@ static void expire(struct http_loop *loop)
     }
 }
 
+static bool has_memory_to_give(const struct http_loop *loop)
+{
+    return !loop->calls && loop->ended >= TRIM_AFTER_CALLS;
+}
+
+static void give_memory_back(struct http_loop *loop)
+{
+    if (!has_memory_to_give(loop) || loop->now < loop->heard + TRIM_AFTER_MS)
+        return;
+    malloc_trim(0);
+    loop->ended = 0;
+}
+
 static int sleep_limit(const struct http_loop *loop)
 {
     const struct heap_item *deadline = heap_first(&loop->deadlines);
@@ -212,6 +233,8 @@ static int sleep_limit(const struct http_loop *loop)
 
     if (loop->calls && loop->now < loop->heard + LOOK_AGAIN_FOR_MS)
         most = LOOK_AGAIN_MS;
+    else if (has_memory_to_give(loop))
+        most = TRIM_AFTER_MS;
     if (left < 0)
         return 0;
     return (int)(left < most ? left : most);
@@ -224,6 +247,7 @@ static bool rest(struct http_loop *loop)
     bool stopping;
 
     loop->now = system_clock.monotonic(&system_clock);
+    give_memory_back(loop);
     limit = sleep_limit(loop);
     pthread_mutex_lock(&loop->lock);
     stopping = loop->stopping;

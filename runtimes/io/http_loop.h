@@ -75,6 +75,7 @@ struct http_loop {
     int64_t now;    /* of system_clock.monotonic(), when the loop last woke */
     int64_t heard;  /* the same, when bytes of any answer last came */
     unsigned calls; /* number of calls that curl is working on */
+    unsigned ended; /* number of calls that ended since memory was last given back */
 };
 
 struct http_loop *loop_ref(struct http_loop *loop);

@@ -8,46 +8,47 @@
 
 /* ---- Accounts that are there ---- */
 
-void kube_forget_accounts(struct kube_runtime *runtime)
+void kube_forget_accounts(struct cluster_cache *cache)
 {
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&runtime->accounts, e));)
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&cache->accounts, e));)
         free((char *)(uintptr_t)e->key);
-    strmap_done(&runtime->accounts);
-    strmap_init(&runtime->accounts);
+    strmap_done(&cache->accounts);
+    strmap_init(&cache->accounts);
 }
 
-/* With the runtime's lock. */
-static void forget_old(struct kube_runtime *runtime)
+/* With the cache's lock. */
+static void forget_old(struct cluster_cache *cache)
 {
-    int64_t now = runtime->config.clock->monotonic(runtime->config.clock);
+    const struct clock_source *clock = cache->runtime->config.clock;
+    int64_t now = clock->monotonic(clock);
 
-    if (now < runtime->accounts_since + SEEN_FOR)
+    if (now < cache->accounts_since + SEEN_FOR)
         return;
-    kube_forget_accounts(runtime);
-    runtime->accounts_since = now;
+    kube_forget_accounts(cache);
+    cache->accounts_since = now;
 }
 
 static bool was_seen(struct runtime_session *session)
 {
-    struct kube_runtime *runtime = session->runtime;
+    struct cluster_cache *cache = session->cache;
     bool was_seen;
 
-    pthread_mutex_lock(&runtime->lock);
-    forget_old(runtime);
-    was_seen = strmap_get(&runtime->accounts, session->impersonate);
-    pthread_mutex_unlock(&runtime->lock);
+    pthread_mutex_lock(&cache->lock);
+    forget_old(cache);
+    was_seen = strmap_get(&cache->accounts, session->impersonate);
+    pthread_mutex_unlock(&cache->lock);
     return was_seen;
 }
 
 static void remember(struct runtime_session *session)
 {
-    struct kube_runtime *runtime = session->runtime;
+    struct cluster_cache *cache = session->cache;
 
-    pthread_mutex_lock(&runtime->lock);
-    forget_old(runtime);
-    if (!strmap_get(&runtime->accounts, session->impersonate))
-        strmap_put(&runtime->accounts, str_new(session->impersonate), runtime);
-    pthread_mutex_unlock(&runtime->lock);
+    pthread_mutex_lock(&cache->lock);
+    forget_old(cache);
+    if (!strmap_get(&cache->accounts, session->impersonate))
+        strmap_put(&cache->accounts, str_new(session->impersonate), cache);
+    pthread_mutex_unlock(&cache->lock);
 }
 
 /* ---- One session ---- */

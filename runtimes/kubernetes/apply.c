@@ -123,7 +123,7 @@ static int look_again(const struct kube_step *step, const struct runtime_call *c
     const struct kube_detail *detail = r >= 0 ? kube_detail_of(&now) : NULL;
 
     if (detail && !now.terminating && detail->owner == step->owner &&
-        str_equal(now.uid, step->uid) && str_equal(now.footprint, step->footprint)) {
+        str_equal(now.uid, step->uid) && str_equal(now.fields_digest, step->fields_digest)) {
         free(*ret_version);
         *ret_version = str_new(detail->version);
         r = 1;

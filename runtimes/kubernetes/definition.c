@@ -24,8 +24,7 @@
 /* The names of all definitions of a cluster. Counted; it does not change. */
 struct definitions {
     atomic_uint references;
-    const struct kube_client *client; /* of that cluster */
-    int64_t read_at;                  /* ms, monotonic: when they were asked for */
+    int64_t read_at; /* ms, monotonic: when they were asked for */
     struct arena arena;
     const char **names;
     size_t count, capacity;
@@ -79,7 +78,6 @@ static int list_definitions(struct search *search, struct definitions **ret, str
     int r;
 
     all->references = 1;
-    all->client = search->session->cluster.client;
     all->read_at = clock->monotonic(clock);
     r = kube_list(search->session->cluster.client, &list, NULL, error);
     if (r >= 0)
@@ -89,46 +87,45 @@ static int list_definitions(struct search *search, struct definitions **ret, str
 
 void kube_note_applied(struct runtime_session *session, const struct value *attributes)
 {
-    struct kube_runtime *runtime = session->runtime;
-    const struct clock_source *clock = runtime->config.clock;
+    const struct clock_source *clock = session->runtime->config.clock;
+    struct cluster_cache *cache = session->cache;
     size_t length = 0;
     const char *group = api_group(object_ref_of(attributes).api_version, &length);
 
     if (!memchr(group, '.', length))
         return; /* none of those that definitions bring */
-    pthread_mutex_lock(&runtime->lock);
-    runtime->applied_at = clock->monotonic(clock);
-    pthread_mutex_unlock(&runtime->lock);
+    pthread_mutex_lock(&cache->lock);
+    cache->applied_at = clock->monotonic(clock);
+    pthread_mutex_unlock(&cache->lock);
 }
 
 /* Those that were listed a moment ago; NULL: none were. A reference. */
 static struct definitions *listed_definitions(const struct search *search)
 {
-    struct kube_runtime *runtime = search->session->runtime;
-    const struct clock_source *clock = runtime->config.clock;
+    struct cluster_cache *cache = search->session->cache;
+    const struct clock_source *clock = cache->runtime->config.clock;
     struct definitions *all;
 
-    pthread_mutex_lock(&runtime->lock);
-    all = runtime->definitions;
+    pthread_mutex_lock(&cache->lock);
+    all = cache->definitions;
     if (all &&
-        (all->client != search->session->cluster.client || all->read_at <= runtime->applied_at ||
-         clock->monotonic(clock) - all->read_at >= LISTED_FOR))
+        (all->read_at <= cache->applied_at || clock->monotonic(clock) - all->read_at >= LISTED_FOR))
         all = NULL;
     if (all)
         atomic_fetch_add(&all->references, 1);
-    pthread_mutex_unlock(&runtime->lock);
+    pthread_mutex_unlock(&cache->lock);
     return all;
 }
 
-static void share_definitions(struct kube_runtime *runtime, struct definitions *all)
+static void share_definitions(struct cluster_cache *cache, struct definitions *all)
 {
     struct definitions *before;
 
     atomic_fetch_add(&all->references, 1);
-    pthread_mutex_lock(&runtime->lock);
-    before = runtime->definitions;
-    runtime->definitions = all;
-    pthread_mutex_unlock(&runtime->lock);
+    pthread_mutex_lock(&cache->lock);
+    before = cache->definitions;
+    cache->definitions = all;
+    pthread_mutex_unlock(&cache->lock);
     definitions_unref(before);
 }
 
@@ -141,7 +138,7 @@ static int get_definitions(struct search *search, struct definitions **ret, stru
     if (!all) {
         r = list_definitions(search, &all, error);
         if (r >= 0)
-            share_definitions(search->session->runtime, all);
+            share_definitions(search->session->cache, all);
     }
     if (r >= 0)
         *ret = all;
@@ -224,67 +221,71 @@ struct searches {
     unsigned count;
 };
 
-static void forget(struct kube_runtime *runtime)
+static void forget(struct cluster_cache *cache)
 {
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&runtime->undefined, e));)
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&cache->undefined, e));)
         free((char *)(uintptr_t)e->key);
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&runtime->searches, e));) {
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&cache->searches, e));) {
         struct searches *searches = e->value;
 
         free(searches->namespace_name);
         free(searches);
     }
-    strmap_done(&runtime->undefined);
-    strmap_done(&runtime->searches);
-    strmap_init(&runtime->undefined);
-    strmap_init(&runtime->searches);
+    strmap_done(&cache->undefined);
+    strmap_done(&cache->searches);
+    strmap_init(&cache->undefined);
+    strmap_init(&cache->searches);
 }
 
-void kube_free_definitions(struct kube_runtime *runtime)
+void kube_forget_definitions(struct cluster_cache *cache)
 {
-    forget(runtime);
-    definitions_unref(runtime->definitions);
+    forget(cache);
+    definitions_unref(TAKE(cache->definitions));
 }
 
-static void forget_old(struct kube_runtime *runtime, int64_t now)
+/* With the lock. */
+static void forget_old(struct cluster_cache *cache)
 {
-    if (now < runtime->undefined_before + KNOWN_FOR)
+    const struct clock_source *clock = cache->runtime->config.clock;
+    int64_t now = clock->monotonic(clock);
+
+    if (now < cache->undefined_before + KNOWN_FOR)
         return;
-    forget(runtime);
-    runtime->undefined_before = now;
+    forget(cache);
+    cache->undefined_before = now;
 }
 
-static bool was_found(struct kube_runtime *runtime, const char *key)
+static bool was_found(struct cluster_cache *cache, const char *key)
 {
     bool was_found;
 
-    pthread_mutex_lock(&runtime->lock);
-    forget_old(runtime, runtime->config.clock->monotonic(runtime->config.clock));
-    was_found = strmap_get(&runtime->undefined, key);
-    pthread_mutex_unlock(&runtime->lock);
+    pthread_mutex_lock(&cache->lock);
+    forget_old(cache);
+    was_found = strmap_get(&cache->undefined, key);
+    pthread_mutex_unlock(&cache->lock);
     return was_found;
 }
 
 /* Limits the searches for one namespace, so that a tenant's Specs with undefined kinds cannot
  * overload the API server. */
-static int count_search(struct kube_runtime *runtime, const char *namespace_name,
+static int count_search(struct cluster_cache *cache, const char *namespace_name,
                         struct error *error)
 {
     struct searches *searches;
     bool is_too_many;
 
-    pthread_mutex_lock(&runtime->lock);
-    forget_old(runtime, runtime->config.clock->monotonic(runtime->config.clock));
-    searches = strmap_get(&runtime->searches, namespace_name);
+    pthread_mutex_lock(&cache->lock);
+    forget_old(cache);
+    searches = strmap_get(&cache->searches, namespace_name);
     if (!searches) {
         searches = NEW(struct searches);
         searches->namespace_name = str_new(namespace_name);
-        strmap_put(&runtime->searches, searches->namespace_name, searches);
+        strmap_put(&cache->searches, searches->namespace_name, searches);
     }
     is_too_many = searches->count >= MAX_SEARCHES;
     if (!is_too_many)
         searches->count++;
-    pthread_mutex_unlock(&runtime->lock);
+    pthread_mutex_unlock(&cache->lock);
     if (!is_too_many)
         return 0;
     return err_set(error, ERR_UNAVAILABLE, "TooManySearches",
@@ -292,13 +293,13 @@ static int count_search(struct kube_runtime *runtime, const char *namespace_name
                    namespace_name);
 }
 
-static void remember(struct kube_runtime *runtime, char **key)
+static void remember(struct cluster_cache *cache, char **key)
 {
-    pthread_mutex_lock(&runtime->lock);
-    forget_old(runtime, runtime->config.clock->monotonic(runtime->config.clock));
-    if (!strmap_get(&runtime->undefined, *key))
-        strmap_put(&runtime->undefined, TAKE(*key), runtime);
-    pthread_mutex_unlock(&runtime->lock);
+    pthread_mutex_lock(&cache->lock);
+    forget_old(cache);
+    if (!strmap_get(&cache->undefined, *key))
+        strmap_put(&cache->undefined, TAKE(*key), cache);
+    pthread_mutex_unlock(&cache->lock);
 }
 
 int kube_is_undefined(struct runtime_session *session, const struct value *attributes,
@@ -307,15 +308,14 @@ int kube_is_undefined(struct runtime_session *session, const struct value *attri
     struct search search = {.session = session, .call = call, .ref = object_ref_of(attributes)};
     size_t length = 0;
     const char *group = api_group(search.ref.api_version, &length);
-    _cleanup_free_ char *key = str_printf("%p %s.%s", (void *)session->cluster.client,
-                                          search.ref.kind, search.ref.api_version);
+    _cleanup_free_ char *key = str_printf("%s.%s", search.ref.kind, search.ref.api_version);
     int r;
 
     if (!length)
         return 0; /* the core group has no CRDs, and never loses a kind */
-    if (was_found(session->runtime, key))
+    if (was_found(session->cache, key))
         return 1;
-    r = count_search(session->runtime, session->spec_namespace, error);
+    r = count_search(session->cache, session->spec_namespace, error);
     if (r < 0)
         return r;
     search.suffix = str_printf(".%.*s", (int)length, group);
@@ -323,7 +323,7 @@ int kube_is_undefined(struct runtime_session *session, const struct value *attri
     if (r > 0)
         r = no_server(&search, error);
     if (r > 0)
-        remember(session->runtime, &key);
+        remember(session->cache, &key);
     free(search.suffix);
     arena_done(&search.arena);
     if (r < 0)

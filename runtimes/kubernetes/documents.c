@@ -126,7 +126,7 @@ static int write_parts(const struct task *task, struct document_file *file,
                        const struct document *document, struct head *head, struct garbage *garbage,
                        bool *ret_is_known, struct error *error)
 {
-    bool is_clean = kube_document_is_swept(file);
+    bool is_clean = kube_document_is_clean(file);
     int r = kube_part_write(task, file, PART_OPEN, &document->open, head, error);
 
     if (r == 0)
@@ -152,7 +152,7 @@ static int documents_write(struct store_file *base, const struct store_call *cal
     _cleanup_(kube_garbage_done) struct garbage garbage = {0};
     struct head head;
     bool is_known = true,
-         is_chunked = kube_document_is_swept(file) || file->seen.fields[HEAD_CHUNKED];
+         is_chunked = kube_document_is_clean(file) || file->seen.fields[HEAD_CHUNKED];
     int r = may_change(file, call, error);
 
     if (r < 0)
@@ -161,7 +161,7 @@ static int documents_write(struct store_file *base, const struct store_call *cal
     r = write_parts(&task, file, document, &head, &garbage, &is_known, error);
     if (r < 0) {
         kube_head_done(&head);
-        kube_document_set_swept(file, false); /* some chunks of this write may remain */
+        kube_document_set_clean(file, false); /* some chunks of this write may remain */
         return r;
     }
     kube_document_forget(file);
@@ -169,7 +169,7 @@ static int documents_write(struct store_file *base, const struct store_call *cal
     /* Best effort: the next write or removal tries again. */
     if (kube_garbage_remove(&task, &garbage, NULL) < 0)
         is_known = false;
-    kube_document_set_swept(file, is_known && (is_chunked || file->seen.fields[HEAD_CHUNKED]));
+    kube_document_set_clean(file, is_known && (is_chunked || file->seen.fields[HEAD_CHUNKED]));
     return 0;
 }
 
@@ -203,7 +203,7 @@ static int documents_append(struct store_file *base, const struct store_call *ca
                        "the document is damaged: it can be rewritten, but not appended to");
     r = kube_journal_append(&task, file, bytes, length, error);
     if (r < 0)
-        kube_document_set_swept(file, false);
+        kube_document_set_clean(file, false);
     return r;
 }
 
@@ -241,7 +241,7 @@ static int documents_remove(struct store_file *base, const struct store_call *ca
 
     if (r < 0)
         return r;
-    if (kube_document_is_swept(file))
+    if (kube_document_is_clean(file))
         add_seen(file, NULL, &garbage);
     else
         r = kube_garbage_find(&task, file, NULL, &garbage, error);
@@ -249,7 +249,7 @@ static int documents_remove(struct store_file *base, const struct store_call *ca
      * left. */
     if (r == 0)
         r = remove_head(&task, file, error);
-    kube_document_set_swept(file, false);
+    kube_document_set_clean(file, false);
     if (r < 0)
         return r;
     kube_document_forget(file);
@@ -291,9 +291,9 @@ static void documents_free(struct store *base)
 
     if (!store)
         return;
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&store->swept, e));)
-        kube_swept_free(e->value);
-    strmap_done(&store->swept);
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&store->clean_heads, e));)
+        kube_clean_head_free(e->value);
+    strmap_done(&store->clean_heads);
     pthread_mutex_destroy(&store->lock);
     free(store->namespace_name);
     free(store);
@@ -320,6 +320,6 @@ struct store *kube_documents_new(const struct kube_documents_config *config)
     store->client = config->cluster.client;
     store->namespace_name = str_new(config->namespace_name);
     pthread_mutex_init(&store->lock, NULL);
-    strmap_init(&store->swept);
+    strmap_init(&store->clean_heads);
     return &store->base;
 }

@@ -85,54 +85,54 @@ struct document_file *kube_document_new(struct documents *store, const struct do
 
 /* ---- Heads without garbage ---- */
 
-struct swept {
+struct clean_head {
     char *name, *version; /* of the head: valid while the head has this version */
 };
 
-void kube_swept_free(struct swept *swept)
+void kube_clean_head_free(struct clean_head *head)
 {
-    if (!swept)
+    if (!head)
         return;
-    free(swept->name);
-    free(swept->version);
-    free(swept);
+    free(head->name);
+    free(head->version);
+    free(head);
 }
 
-bool kube_document_is_swept(const struct document_file *file)
+bool kube_document_is_clean(const struct document_file *file)
 {
     struct documents *store = (struct documents *)file->base.store;
-    const struct swept *swept;
-    bool known;
+    const struct clean_head *head;
+    bool is_clean;
 
     pthread_mutex_lock(&store->lock);
-    swept = strmap_get(&store->swept, file->head_name);
-    known = swept && str_equal(swept->version, file->seen.version);
+    head = strmap_get(&store->clean_heads, file->head_name);
+    is_clean = head && str_equal(head->version, file->seen.version);
     pthread_mutex_unlock(&store->lock);
-    return known;
+    return is_clean;
 }
 
-void kube_document_set_swept(const struct document_file *file, bool is_known)
+void kube_document_set_clean(const struct document_file *file, bool is_clean)
 {
     struct documents *store = (struct documents *)file->base.store;
 
     pthread_mutex_lock(&store->lock);
-    kube_swept_free(strmap_remove(&store->swept, file->head_name));
-    if (is_known) {
-        struct swept *swept = NEW(struct swept);
+    kube_clean_head_free(strmap_remove(&store->clean_heads, file->head_name));
+    if (is_clean) {
+        struct clean_head *head = NEW(struct clean_head);
 
-        swept->name = str_new(file->head_name);
-        swept->version = str_new(file->seen.version);
-        strmap_put(&store->swept, swept->name, swept);
+        head->name = str_new(file->head_name);
+        head->version = str_new(file->seen.version);
+        strmap_put(&store->clean_heads, head->name, head);
     }
     pthread_mutex_unlock(&store->lock);
 }
 
 void kube_document_moved(struct document_file *file, char *version)
 {
-    bool was_swept = kube_document_is_swept(file);
+    bool was_clean = kube_document_is_clean(file);
 
     free(file->seen.version);
     file->seen.version = version;
-    if (was_swept)
-        kube_document_set_swept(file, true);
+    if (was_clean)
+        kube_document_set_clean(file, true);
 }

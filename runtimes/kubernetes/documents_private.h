@@ -18,9 +18,8 @@ struct documents {
     struct store base;
     struct kube_client *client;
     char *namespace_name;
-    pthread_mutex_t lock;
-    /* Heads that have no garbage: name -> struct swept. */
-    struct strmap swept;
+    pthread_mutex_t lock;       /* of clean_heads */
+    struct strmap clean_heads; /* heads without garbage: name -> struct clean_head */
 };
 
 /* One call of the store, with the data that all its requests need. */
@@ -148,12 +147,12 @@ void kube_document_free(struct document_file *file);
 void kube_document_forget(struct document_file *file);
 void kube_segments_done(struct segments *segments);
 
-/* True if the head that was read is known to have no garbage: no objects of the document that it
- * does not reach. */
-bool kube_document_is_swept(const struct document_file *file);
-void kube_document_set_swept(const struct document_file *file, bool is_known);
-struct swept;
-void kube_swept_free(struct swept *swept);
+/* True if the head that was read is known to have no garbage, which is objects of the document that
+ * no head refers to. */
+bool kube_document_is_clean(const struct document_file *file);
+void kube_document_set_clean(const struct document_file *file, bool is_clean);
+struct clean_head;
+void kube_clean_head_free(struct clean_head *head);
 
 /* Notes the head's version after a change of our own. Takes ownership of the string. */
 void kube_document_moved(struct document_file *file, char *version);

@@ -4,10 +4,18 @@
 #include "runtimes/kubernetes/health_set.h"
 #include "runtimes/kubernetes/object_ref.h"
 
+/* The API has 32 bits for each of these numbers: sums of what is no such number do not overflow. */
+static int64_t clamp(int64_t number)
+{
+    if (number < INT32_MIN)
+        return INT32_MIN;
+    return number > INT32_MAX ? INT32_MAX : number;
+}
+
 static int64_t number(const struct value *object, const char *part, const char *field,
                       int64_t fallback)
 {
-    return value_int(value_path(object, part, field, NULL), fallback);
+    return clamp(value_int(value_path(object, part, field, NULL), fallback));
 }
 
 static void current(struct health *ret)
@@ -87,8 +95,8 @@ static void stateful_set(const struct value *object, struct health *ret)
 {
     int64_t want = number(object, "spec", "replicas", 1);
     const char *strategy = value_string(value_path(object, "spec", "updateStrategy", "type", NULL));
-    int64_t partition = value_int(
-        value_path(object, "spec", "updateStrategy", "rollingUpdate", "partition", NULL), 0);
+    int64_t partition = clamp(value_int(
+        value_path(object, "spec", "updateStrategy", "rollingUpdate", "partition", NULL), 0));
 
     if (str_equal(strategy, "OnDelete")) {
         current(ret);
@@ -153,7 +161,7 @@ static void job(const struct value *object, struct health *ret)
     const char *message;
 
     if (str_equal(health_condition(object, "Failed", &message), "True"))
-        health_set(ret, HEALTH_FAILED, "%s", message);
+        health_set(ret, HEALTH_FAILED, "%s", *message ? message : "has failed");
     else if (str_equal(health_condition(object, "Complete", NULL), "True"))
         health_set(ret, HEALTH_CURRENT, "has completed");
     else if (str_equal(health_condition(object, "Suspended", NULL), "True"))

@@ -19,6 +19,8 @@
 /* The message keeps at least so many bytes of the API server's own text. */
 #define LEAST_WORDS 128
 
+#define OFFER "; to allow it: "
+
 char *kube_kind_resource(const struct kube_kind *kind)
 {
     size_t length = 0;
@@ -76,6 +78,15 @@ static char *role_command(const struct runtime_session *session, const char *ver
                       name, verb, resource, in, name, name, in, session->service_account, in);
 }
 
+/* Letters, digits, dots and dashes: no shell and no kubectl takes it for anything but a name. The
+ * kinds of an aggregated API have the names that its server gives them. */
+static bool is_plain(const char *name)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-";
+
+    return *name && *name != '-' && !name[strspn(name, plain)];
+}
+
 /* Namespaces of the control plane: a right to write in them amounts to full control of the cluster.
  * */
 static bool is_system(const char *namespace_name)
@@ -83,20 +94,35 @@ static bool is_system(const char *namespace_name)
     return str_has_prefix(namespace_name, "kube-");
 }
 
+/* The command that grants the right; NULL: it is not the Spec's author's to have, or there is no
+ * command that could be typed, or that the message has room for. */
+static char *find_command(const struct runtime_session *session, const char *in,
+                          const char *resource, const char *verb)
+{
+    _cleanup_free_ char *command = NULL;
+
+    if (!str_equal(in, session->spec_namespace) || is_system(in) || !verb || !is_plain(in) ||
+        !is_plain(session->service_account) || !is_plain(resource))
+        return NULL;
+    command = role_command(session, verb, resource);
+    return strlen(command) + LEAST_WORDS + strlen(OFFER) < ERROR_MESSAGE_SIZE ? TAKE(command)
+                                                                              : NULL;
+}
+
 /* Returns the hint. refused: "patch resource …", from the API server's message. */
 static char *way_out(const struct runtime_session *session, const struct kube_ref *ref,
                      const char *refused)
 {
-    const char *in = ref->namespace_name, *verb = refused_verb(refused);
+    const char *in = ref->namespace_name;
     _cleanup_free_ char *resource = kube_kind_resource(ref->kind), *command = NULL;
 
     if (!in)
         return str_new("; it is in no namespace: such a right is the cluster administrators' to "
                        "give");
-    if (!str_equal(in, session->spec_namespace) || is_system(in) || !verb)
+    command = find_command(session, in, resource, refused_verb(refused));
+    if (!command)
         return str_printf("; such a right in namespace %s is its owners' to give", in);
-    command = role_command(session, verb, resource);
-    return str_printf("; to allow it: %s", command);
+    return str_printf(OFFER "%s", command);
 }
 
 /* ---- Errors ---- */

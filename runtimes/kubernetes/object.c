@@ -105,7 +105,7 @@ static enum kube_owner owner_of(const struct runtime_session *session, const str
 
 /* The digest of our managed fields. Changes of status do not change it; another manager that takes
  * a field does. NULL: no field is ours. */
-static char *footprint_of(const struct runtime_session *session, const struct value *object)
+static char *fields_digest_of(const struct runtime_session *session, const struct value *object)
 {
     const struct value *entries = value_path(object, "metadata", "managedFields", NULL);
 
@@ -168,7 +168,7 @@ void kube_observe_object(const struct runtime_session *session, const struct val
         .presence = PRESENCE_PRESENT,
         .terminating = value_path(object, "metadata", "deletionTimestamp", NULL) != NULL,
         .uid = str_new(value_string(value_path(object, "metadata", "uid", NULL))),
-        .footprint = footprint_of(session, object),
+        .fields_digest = fields_digest_of(session, object),
         .result = whole ? result_of(object) : NULL,
         .detail = detail_new(session, object),
         .detail_free = detail_free,

@@ -126,7 +126,7 @@ static bool is_as_recorded(const struct runtime_target *target, const struct obs
     const struct record *prior = target->prior;
 
     return prior && prior->status == RECORD_APPLIED && str_equal(prior->uid, seen->uid) &&
-           prior->footprint && str_equal(prior->footprint, seen->footprint) &&
+           prior->fields_digest && str_equal(prior->fields_digest, seen->fields_digest) &&
            value_equal(prior->attributes, target->attributes);
 }
 

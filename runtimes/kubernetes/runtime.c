@@ -71,12 +71,10 @@ struct runtime *kube_runtime_new(const struct kube_runtime_config *config)
 
     runtime->base.ops = &kube_runtime_ops;
     runtime->config = *config;
-    runtime->applied_at = INT64_MIN;
     runtime->watches = watches_new();
     pthread_mutex_init(&runtime->lock, NULL);
-    strmap_init(&runtime->undefined);
-    strmap_init(&runtime->searches);
-    strmap_init(&runtime->accounts);
+    LIST_INIT(&runtime->caches);
+    runtime->own = cluster_cache_get(runtime, &config->cluster);
     return &runtime->base;
 }
 
@@ -87,8 +85,7 @@ void kube_runtime_free(struct runtime *base)
     if (!runtime)
         return;
     watches_free(runtime->watches);
-    kube_free_definitions(runtime);
-    kube_forget_accounts(runtime);
+    cluster_cache_unref(runtime->own);
     pthread_mutex_destroy(&runtime->lock);
     free(runtime);
 }

@@ -27,8 +27,9 @@ static void name_owner(struct runtime_session *session, const struct spec_key *k
              owner + strlen(SPEC_HASH_NAME_PREFIX));
 }
 
-static struct runtime_session *session_new(struct kube_runtime *runtime,
-                                           const struct runtime_scope *scope)
+struct runtime_session *session_new(struct kube_runtime *runtime,
+                                    const struct kube_cluster *cluster,
+                                    const struct runtime_scope *scope)
 {
     struct runtime_session *session = NEW(struct runtime_session);
     const struct spec_key *key = &scope->key;
@@ -36,7 +37,8 @@ static struct runtime_session *session_new(struct kube_runtime *runtime,
     *session = (struct runtime_session){
         .references = 1,
         .runtime = runtime,
-        .cluster = runtime->config.cluster,
+        .cluster = *cluster,
+        .cache = cluster_cache_get(runtime, cluster),
         .spec_namespace = str_new(key->namespace_name),
         .spec = str_printf("%s/%s", key->namespace_name, key->name),
         .service_account = str_new(kube_service_account(scope->identity)),
@@ -62,7 +64,7 @@ int session_open(struct runtime *runtime, const struct runtime_scope *scope,
     (void)call;
     if (!kube_service_account(scope->identity) && !kube->config.act_as_controller)
         return err_set(error, ERR_FORBIDDEN, "AccessDenied", "no service account to act as");
-    *ret = session_new(kube, scope);
+    *ret = session_new(kube, &kube->config.cluster, scope);
     return 0;
 }
 
@@ -85,6 +87,7 @@ void session_unref(struct runtime_session *session)
     for (struct strmap_entry *e = NULL; (e = strmap_next(&session->defined, e));)
         free((char *)(uintptr_t)e->key);
     strmap_done(&session->defined);
+    cluster_cache_unref(session->cache);
     pthread_mutex_destroy(&session->lock);
     free(session);
 }

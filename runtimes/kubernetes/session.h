@@ -15,32 +15,28 @@
 #include <stdatomic.h>
 
 #include "engine/base/strmap.h"
+#include "runtimes/kubernetes/cluster_cache.h"
 #include "runtimes/kubernetes/runtime.h"
 
 #define FIELD_MANAGER_SIZE 64
 
 struct watches;
-struct definitions;
 
 struct kube_runtime {
     struct runtime base;
     struct kube_runtime_config config;
     struct watches *watches;
+    struct cluster_cache *own; /* of config.cluster; a reference */
 
-    pthread_mutex_t lock;            /* of these */
-    struct strmap undefined;         /* of a kind: no definition brings it; keys are owned */
-    struct strmap searches;          /* by namespace of Specs: searches for definitions; owned */
-    int64_t undefined_before;        /* ms, monotonic: what is in there was seen since then */
-    struct definitions *definitions; /* as they were listed last; NULL: not yet */
-    int64_t applied_at;              /* ms, monotonic: kube_note_applied() */
-    struct strmap accounts;          /* user names of service accounts that are there; keys are owned */
-    int64_t accounts_since;          /* ms, monotonic: seen since then */
+    pthread_mutex_t lock; /* of the list of caches */
+    struct cluster_caches caches;
 };
 
 struct runtime_session {
     atomic_uint references;
     struct kube_runtime *runtime;
     struct kube_cluster cluster; /* the cluster of its objects */
+    struct cluster_cache *cache; /* of that cluster; a reference */
     char *spec_namespace;
     char *spec; /* "namespace/name" */
     char *owner;
@@ -61,6 +57,10 @@ struct runtime_session {
 int session_open(struct runtime *runtime, const struct runtime_scope *scope,
                  const struct runtime_call *call, struct runtime_session **ret,
                  struct error *error);
+/* A session whose objects are in that cluster. Its client and discovery outlive the session. */
+struct runtime_session *session_new(struct kube_runtime *runtime,
+                                    const struct kube_cluster *cluster,
+                                    const struct runtime_scope *scope);
 struct runtime_session *session_ref(struct runtime_session *session);
 void session_unref(struct runtime_session *session);
 
@@ -79,7 +79,6 @@ bool session_expects_kind(struct runtime_session *session, const struct value *a
  * Specs of a few seconds together. ERR_INVALID ServiceAccountNotFound. */
 int session_check_account(struct runtime_session *session, const struct runtime_call *call,
                           struct error *error);
-void kube_forget_accounts(struct kube_runtime *runtime);
 
 /* ---- reference.c ---- */
 
@@ -106,7 +105,7 @@ bool kube_is_in_namespace(struct runtime_session *session, const struct value *a
 /*
  * A read or a dry-run of one object, as the Spec's service account. It completes `request`. An
  * error of missing rights includes a hint (hint.c). ERR_UNAVAILABLE UnexpectedAnswer: the answer is
- * not the requested object.
+ * not the requested object. ERR_INVALID Unsupported: objects of this kind have no UIDs.
  */
 int session_read(struct runtime_session *session, const struct kube_ref *ref,
                  const struct runtime_call *call, struct kube_request *request,
@@ -204,8 +203,6 @@ int kube_is_undefined(struct runtime_session *session, const struct value *attri
 /* An object of these attributes was applied: if a definition brings its kind, that may be newer than
  * the last list of them, which does not tell any more what is not defined. */
 void kube_note_applied(struct runtime_session *session, const struct value *attributes);
-/* Frees what is known of definitions, at the runtime's end. */
-void kube_free_definitions(struct kube_runtime *runtime);
 
 /* ---- guard.c ---- */
 

@@ -28,7 +28,7 @@ void kube_step_see(struct kube_step *step, const struct observation *seen)
     const struct kube_detail *detail = kube_detail_of(seen);
 
     step->uid = str_new(seen->uid);
-    step->footprint = str_new(seen->footprint);
+    step->fields_digest = str_new(seen->fields_digest);
     step->terminating = seen->terminating;
     step->version = str_new(detail ? detail->version : NULL);
     step->owner = detail ? detail->owner : OWNER_NONE;
@@ -49,7 +49,7 @@ void kube_step_free(struct runtime_step *base)
     value_unref(step->identity);
     free(step->uid);
     free(step->version);
-    free(step->footprint);
+    free(step->fields_digest);
     session_unref(step->session);
     free(step);
 }

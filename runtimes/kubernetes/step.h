@@ -15,7 +15,7 @@ struct kube_step {
     struct runtime_step base;        /* first member; its strings and values are the step's own */
     struct runtime_session *session; /* a reference */
     const struct value *identity;    /* the attributes that name the object; a reference */
-    char *uid, *version, *footprint; /* of the observed object; NULL: it was absent */
+    char *uid, *version, *fields_digest; /* of the observed object; NULL: it was absent */
     enum kube_owner owner;           /* likewise */
     bool terminating;                /* likewise */
 };

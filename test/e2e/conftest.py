@@ -11,6 +11,7 @@ from kusion_e2e.chart import OTHER, OWN, TEAM, Chart
 from kusion_e2e.cluster import Cluster
 from kusion_e2e.controller import STATE, Controller
 from kusion_e2e.rights import account, wait_until_may
+from kusion_e2e.tenancy import Tenancy
 
 
 @pytest.fixture(scope="session")
@@ -99,3 +100,12 @@ def installed(plane):
     plane.wait_for_crds()
     yield plane
     chart.remove_all()
+
+
+@pytest.fixture(scope="module")
+def tenancy(tmp_path_factory):
+    """A control plane with an audit log and the chart, and no operator yet. It goes with the file
+    that uses it."""
+    made = Tenancy(f"e2e-tenants-{os.getpid()}", tmp_path_factory.mktemp("tenancy"))
+    yield made
+    made.down()

@@ -9,7 +9,8 @@ import yaml
 from kusion_e2e.chart import NAME, OTHER, OWN, RELEASE, TEAM
 from kusion_e2e.cluster import KINDS, tool
 from kusion_e2e.paths import CHART, CRDS
-from kusion_e2e.rights import may
+from kusion_e2e.rights import account, may
+from kusion_e2e.wait import eventually
 
 
 def render(cluster, *arguments, check=True):
@@ -44,6 +45,8 @@ EVERYTHING = [
     "--set=controller.concurrent=8",
     "--set=controller.operationMemory=128Mi",
     "--set=controller.maxTimeout=2h",
+    "--set=controller.minInterval=1m",
+    "--set=controller.minRetryInterval=15s",
     "--set=controller.logLevel=debug",
     "--set=controller.logFormat=text",
     "--set=controller.extraArgs[0]=--no-cross-namespace-refs",
@@ -105,6 +108,8 @@ class TestRendered:
             "CustomResourceDefinition",
             "CustomResourceDefinition",
             "Deployment",
+            "FlowSchema",
+            "NetworkPolicy",
             "Role",
             "RoleBinding",
             "ServiceAccount",
@@ -113,7 +118,7 @@ class TestRendered:
         least = render(
             plane,
             "--set=crds.enabled=false,rbac.create=false,userRoles.enabled=false",
-            "--set=serviceAccount.create=false",
+            "--set=serviceAccount.create=false,networkPolicy.enabled=false,flowSchema.enabled=false",
         )
         assert kinds_of(least) == ["Deployment"]
         everything = [*default, "PodDisruptionBudget", "Role", "RoleBinding", "Service"]
@@ -145,6 +150,8 @@ class TestRendered:
             "--concurrent=8",
             "--operation-memory=128Mi",
             "--max-timeout=2h",
+            "--min-interval=1m",
+            "--min-retry-interval=15s",
             "--no-cross-namespace-refs",
         ]
         assert {p["name"]: p["containerPort"] for p in container["ports"]} == {
@@ -181,6 +188,23 @@ class TestRendered:
                 assert labels["app.kubernetes.io/instance"] == RELEASE
                 assert labels["app.kubernetes.io/managed-by"] == "Helm"
 
+    @pytest.mark.parametrize(
+        "arguments, ingress",
+        [
+            ([], [{"from": [{"namespaceSelector": {}}], "ports": [{"port": "metrics"}]}]),
+            (["--set-json=networkPolicy.metricsFrom=[]"], []),
+            (
+                ['--set-json=networkPolicy.metricsFrom=[{"podSelector":{"matchLabels":{"a":"b"}}}]'],
+                [{"from": [{"podSelector": {"matchLabels": {"a": "b"}}}],
+                  "ports": [{"port": "metrics"}]}],
+            ),
+        ],
+    )
+    def test_pods_may_connect_for_metrics_only(self, plane, arguments, ingress):
+        policy = render(plane, *arguments)["NetworkPolicy", NAME]["spec"]
+        assert policy["policyTypes"] == ["Ingress"]
+        assert policy["ingress"] == ingress
+
     def test_selectors_select_the_pods(self, plane):
         objects = render(plane, *EVERYTHING)
         deployment = objects["Deployment", NAME]["spec"]
@@ -189,6 +213,7 @@ class TestRendered:
             deployment["selector"]["matchLabels"],
             objects["Service", f"{NAME}-metrics"]["spec"]["selector"],
             objects["PodDisruptionBudget", NAME]["spec"]["selector"]["matchLabels"],
+            objects["NetworkPolicy", NAME]["spec"]["podSelector"]["matchLabels"],
         ]
         for selector in selectors:
             assert selector and selector.items() <= labels
@@ -233,7 +258,7 @@ class TestRendered:
 # Installed, upgraded, uninstalled.
 
 
-OBJECTS = "deployment,serviceaccount,role,rolebinding,clusterrole,clusterrolebinding"
+OBJECTS = "deployment,serviceaccount,role,rolebinding,clusterrole,clusterrolebinding,flowschema"
 
 
 def names(cluster, kind, *options):
@@ -261,6 +286,21 @@ class TestLife:
         chart.cluster.kubectl(*rollout)
         warnings = chart.helm("upgrade", CHART, "--set=podAnnotations.a=b", "--wait=false").stderr
         assert "PodSecurity" not in warnings
+
+    def test_only_the_controllers_own_requests_have_their_priority_level(self, chart):
+        chart.install()
+        uid = chart.cluster.kubectl(
+            "get", "flowschemas", "-l", f"app.kubernetes.io/instance={RELEASE}",
+            "-o", "jsonpath={.items[*].metadata.uid}").stdout
+        assert uid
+
+        def is_matched(user):
+            """By the header X-Kubernetes-PF-FlowSchema-UID."""
+            return uid in chart.cluster.kubectl(
+                "get", "leases", "-n", OWN, f"--as={user}", "-v=8", check=False).stderr
+
+        eventually(lambda: is_matched(account(OWN, NAME)))
+        assert not is_matched(account(TEAM, "default"))
 
     def test_kinds_stay_when_uninstalled(self, chart):
         ours = ("-A", "-l", f"app.kubernetes.io/instance={RELEASE}")

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from kusion_e2e.cluster import tool
-from kusion_e2e.controller import PROGRAM, STATE
+from kusion_e2e.controller import PROGRAM, STATE, Controller
 from kusion_e2e.wait import eventually
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/{}/leases/kusion-operator"
@@ -37,3 +37,14 @@ def test_the_namespace_of_a_context_is_not_the_controllers(
         process.kill()
         process.wait()
         cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
+
+
+def test_tls_keys_are_not_written(state_namespace, tmp_path):
+    """libcurl would, where SSLKEYLOGFILE is set."""
+    keys = tmp_path / "keys"
+    controller = Controller(state_namespace, environment={"SSLKEYLOGFILE": str(keys)})
+    try:
+        controller.wait_leading()
+        assert not keys.exists()
+    finally:
+        controller.stop()

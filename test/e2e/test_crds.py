@@ -2,12 +2,13 @@
 keep as it is. test_crds_validation.py has what they refuse."""
 
 import json
+import re
 
 import pytest
 import yaml
 
 from kusion_e2e.kinds import create, every_field, new_release, new_spec, path_of, schema_of
-from kusion_e2e.paths import CRDS
+from kusion_e2e.paths import CRDS, ROOT
 
 # The files themselves.
 
@@ -26,6 +27,22 @@ def walk(schema, path=()):
 def described(path):
     """metadata has its description from the API server; elements may be described by their list."""
     return path != ("metadata",) and path[-1:] not in (("[]",), ("{}",))
+
+
+# Of the table there: the object that contains the field, if it is not the spec, and the field.
+UNSUPPORTED = re.findall(r'^    \{(?:NULL|"(\w+)"), "(\w+)", IF_',
+                         (ROOT / "engine" / "spec" / "unsupported.c").read_text(), re.MULTILINE)
+
+
+def test_fields_are_found_in_the_source():
+    assert ("", "force") in UNSUPPORTED and ("approval", "mode") in UNSUPPORTED
+
+
+@pytest.mark.parametrize("above, name", UNSUPPORTED)
+def test_a_description_says_what_is_not_supported(above, name):
+    fields = schema_of("Spec")["properties"]["spec"]["properties"]
+    field = (fields[above]["properties"] if above else fields)[name]
+    assert re.search("Not supported by this version|This version supports", field["description"])
 
 
 @pytest.mark.parametrize("kind", ["Spec", "Release"])

@@ -152,3 +152,28 @@ def test_a_policy_of_one_account_holds_no_spec_that_goes(team, one_account):
     one_account()
     spec.delete()
     team.kubectl("delete", "rolebinding", "other", "-n", TEAM)
+
+
+@pytest.fixture
+def no_kube_specs(team):
+    file = "no-specs-in-kube-namespaces.yaml"
+    team.apply(example(file))
+    yield
+    team.kubectl("delete", "-f", EXAMPLES / file)
+    eventually(lambda: may_have_a_spec(team, "kube-system"))
+
+
+def may_have_a_spec(cluster, namespace):
+    path = f"/apis/api.kusion.io/v1/namespaces/{namespace}/specs?dryRun=All"
+    body = {"apiVersion": "api.kusion.io/v1", "kind": "Spec", "metadata": {"name": "probe"},
+            "spec": {"resources": [config_map("probe", namespace)]}}
+    answer = cluster.api.create(path, body)
+    assert answer.ok or "Specs are not allowed" in answer.message, answer
+    return answer.ok
+
+
+def test_a_policy_keeps_specs_out_of_kube_namespaces(team, no_kube_specs):
+    eventually(lambda: not may_have_a_spec(team, "kube-system"))
+    assert not may_have_a_spec(team, "kube-public")
+    assert not may_have_a_spec(team, "kusion-system")
+    assert may_have_a_spec(team, TEAM)

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/duration.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/value_mark.h"

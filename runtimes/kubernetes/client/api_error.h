@@ -1,12 +1,11 @@
 /*
- * Answers of the API server that are not 2xx, turned into errors.
+ * Makes errors of the API server's answers that are not 2xx.
  *
- * A Status object gives reason and message; its details name the object and
- * the causes. What is not a Status (a proxy's page, "404 page not found" of a
- * version that is no longer served) never says that an object is absent:
- * ERR_NOT_FOUND comes only from a Status NotFound whose details name the
- * object asked for, all else is ERR_UNAVAILABLE or ERR_INVALID with the
- * reason "NotServed".
+ * A Status object gives the reason and the message; its details name the
+ * object and the causes. ERR_NOT_FOUND means that the object does not exist. It
+ * comes only from a Status NotFound whose details name the requested object.
+ * Any other 404 (a proxy's page, "404 page not found" of a version that is no
+ * longer served) is ERR_UNAVAILABLE or ERR_INVALID with the reason "NotServed".
  *
  *   400 ERR_INVALID BadRequest         409 ERR_EXISTS AlreadyExists, ERR_CONFLICT Conflict
  *   401 ERR_UNAUTHENTICATED            410 ERR_GONE Expired/Gone

@@ -366,16 +366,33 @@ static const char *expected_name(const struct kube_request *request)
     return value_string(value_path(request->body, "metadata", "name", NULL));
 }
 
+/* Whether it is of that kind and has that name. */
 static bool is_object(const struct kube_ref *ref, const char *name, const struct value *answer)
 {
     const struct value *metadata = value_get(answer, "metadata");
     const char *kind = value_get_string(answer, "kind");
-    const char *uid = value_get_string(metadata, "uid");
     const char *in = ref->namespace_name;
 
     return (str_equal(kind, ref->kind->kind) || str_equal(kind, "PartialObjectMetadata")) &&
            str_equal(value_get_string(metadata, "name"), name) &&
-           (!in || str_equal(value_get_string(metadata, "namespace"), in)) && uid && *uid;
+           (!in || str_equal(value_get_string(metadata, "namespace"), in));
+}
+
+static bool has_uid(const struct value *answer)
+{
+    const char *uid = value_get_string(value_get(answer, "metadata"), "uid");
+
+    return uid && *uid;
+}
+
+/* The server of an aggregated API may give its objects no UIDs. They would be the same with every
+ * retry. */
+static int refuse_without_uid(const struct kube_kind *kind, const char *name, struct error *error)
+{
+    return err_set(error, ERR_INVALID, "Unsupported",
+                   "the API server for %s %s gave the object \"%s\" without metadata.uid: objects "
+                   "of such kinds cannot be told apart, and so cannot be managed",
+                   kind->group_version, kind->kind, name);
 }
 
 /* Of a deletion: an object without finalizers is answered with a Status that names it. */
@@ -392,8 +409,10 @@ static bool is_deletion(const struct kube_request *request, const char *name,
 static int check_answer(const struct kube_request *request, const char *name,
                         const struct value *answer, struct error *error)
 {
-    if (!name || is_object(&request->ref, name, answer) || is_deletion(request, name, answer))
+    if (!name || is_deletion(request, name, answer))
         return 0;
+    if (is_object(&request->ref, name, answer))
+        return has_uid(answer) ? 0 : refuse_without_uid(request->ref.kind, name, error);
     return err_set(error, ERR_UNAVAILABLE, "UnexpectedAnswer",
                    "%s: the answer is not the object that was asked for (%s %s)", request->method,
                    request->ref.kind->kind, name);

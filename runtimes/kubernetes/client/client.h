@@ -1,19 +1,19 @@
 /*
  * Requests to one API server.
  *
- * kube_do() blocks its caller. It retries what may be retried, with jittered
- * backoff and Retry-After obeyed, until the request's deadline: refused
- * connections and 429 always; 500, 502, 503, 504 and broken connections only
- * for requests that may be repeated (GET, and those marked `idempotent`,
- * which a server-side apply and a delete with preconditions are). Answers that
- * are not 2xx become errors by api_error.h.
+ * kube_do() blocks its caller. It retries until the request's deadline, with
+ * backoff and jitter, and not before a Retry-After: after a refused connection
+ * and 429 always; after 500, 502, 503, 504 and a broken connection only if the
+ * request may be repeated. That is so for GET and for requests marked
+ * `idempotent`: a server-side apply, a delete with preconditions. Answers that
+ * are not 2xx become errors (api_error.h).
  *
- * Identity: the client's own (config.h; a token file is read again when it
- * changed, and after a 401), and on a user's behalf by impersonation. The CA's
- * file is read again, too, when the server cannot be verified any more (trust.h).
+ * Requests carry the client's own credentials (config.h, identity.h), and may
+ * impersonate a user. A token file is read again when it changed and after a
+ * 401, a CA file when the server cannot be verified any more (trust.h).
  *
- * Every mutating request passes the guard (leader election), or a permit of
- * its own, at the last moment before it is sent. Thread-safe.
+ * Immediately before a mutating request is sent, the guard is asked (leader
+ * election), or the request's own permit. Thread-safe.
  */
 #ifndef RUNTIMES_KUBERNETES_CLIENT_CLIENT_H
 #define RUNTIMES_KUBERNETES_CLIENT_CLIENT_H
@@ -33,16 +33,16 @@ struct kube_client;
 
 struct kube_client_config {
     const struct kube_config *config; /* copied */
-    /* Borrowed: the loops outlive the client. What is done for a tenant may hang for as long as a
-     * webhook of theirs does; so it has loops of its own, and keeps no place that the Lease, our
-     * own kinds and the State need. */
-    struct http_loop *requests; /* for tenants */
-    struct http_loop *watches;
-    struct http_loop *control;         /* our own; NULL: requests */
+    /* Borrowed: the loops outlive the client. A tenant's request may hang for as long as a webhook
+     * of the tenant does. So requests for tenants have loops of their own, and take no connection
+     * that the operator's own requests need: for the Lease, the State, Specs and Releases. */
+    struct http_loop *requests;        /* for tenants */
+    struct http_loop *watches;         /* for tenants */
+    struct http_loop *control;         /* the operator's own; NULL: requests */
     struct http_loop *control_watches; /* NULL: watches */
     const char *user_agent;
     bool http1;
-    /* Asked before each mutating request but those marked unguarded; NULL: always allowed. */
+    /* Asked before each mutating request, unless it is marked unguarded; NULL: always allowed. */
     int (*guard)(void *arg, struct error *error);
     void *guard_arg;
 };
@@ -62,14 +62,16 @@ DEFINE_CLEANUP(struct kube_client *, kube_client_free)
 
 /*
  * What is zero is not asked for. Where ref names an object (or the body does, of a POST), the
- * answer has to be that object: whole or its metadata, of that kind, with a uid; of a DELETE it
- * may be a Status that names it. Anything else is ERR_UNAVAILABLE UnexpectedAnswer.
+ * answer has to be that object: whole or its metadata, of that kind; of a DELETE it may be a Status
+ * that names it. Anything else is ERR_UNAVAILABLE UnexpectedAnswer. An object without a UID is
+ * ERR_INVALID Unsupported: the server of an aggregated API may have such kinds, and no retry
+ * changes them.
  */
 struct kube_request {
     const char *method;
-    struct kube_ref ref; /* what it is for; of a POST: the collection */
-    /* Instead of ref, as it is sent: of what is no object ("/apis"). Of ref only the name counts
-     * then: a 404 has to name it. */
+    struct kube_ref ref; /* the object, or (of a POST) the collection */
+    /* The path as it is sent, instead of ref: for what is not an object ("/apis"). Of ref only the
+     * name counts then: a 404 has to name it. */
     const char *path;
     const struct value *body; /* NULL: none */
     const char *content_type; /* NULL: application/json */
@@ -89,18 +91,18 @@ struct kube_request {
     const char *resource_version; /* a watch goes on from there; a read is of that, or newer */
 
     const char *impersonate;     /* a user name ("system:serviceaccount:ns:name"), or NULL */
-    bool for_tenant;             /* on a tenant's behalf, though in our name: see the loops */
+    bool for_tenant;             /* uses the tenants' loops, though it impersonates nobody */
     bool idempotent;             /* may be sent again when its outcome is unknown */
     bool unguarded;              /* not asked of the guard: dry-runs, leases, reviews */
     const struct permit *permit; /* asked instead of the guard, for this use; NULL: the guard */
     enum permit_use use;
     int64_t timeout; /* ms, with all retries; 0: 60 s */
     struct cancel *cancel;
-    /* cancel and timeout act before it is sent, never after: what was sent has 60 s to be
-     * answered. For changes, whose outcome has to be known. */
+    /* cancel and timeout end the request only before it is sent. Then it has 60 s to be answered.
+     * For changes, whose outcome has to be known. */
     bool complete_once_sent;
-    /* Instead of a value: the 2xx body as it arrives (a list). Only what has not yet
-     * begun to arrive is retried. */
+    /* Takes the 2xx body as it arrives (a list), instead of a value. Once it was called, the
+     * request is not retried. */
     int (*on_body)(void *arg, const char *data, size_t length, struct error *error);
     void *on_body_arg;
     bool *ret_in_doubt; /* set, on errors too: it was sent, and may have been, or may yet be,
@@ -124,17 +126,18 @@ struct kube_client_stats {
 };
 void kube_client_stats(const struct kube_client *client, struct kube_client_stats *ret);
 
-/* For streams (watch.h): headers that carry identity, and the client of a
- * watch loop, the tenants' or our own; the loop itself, for timers. */
+/* For watch.h: the HTTP client of a watch loop (the tenants' or our own), and that loop, for
+ * timers. */
 struct http_client *kube_client_watch_http(struct kube_client *client, bool for_tenant);
 struct http_loop *kube_client_watch_loop(struct kube_client *client, bool for_tenant);
-/* Adds "Authorization: …" and impersonation; free each and the array. */
+/* The headers of identity: "Authorization: …" and "Impersonate-User: …"; free() each, and the
+ * array. */
 int kube_client_identity(struct kube_client *client, const char *impersonate, char ***ret,
                          size_t *ret_count, struct error *error);
 /* After a 401: the token is read again. */
 void kube_client_forget_token(struct kube_client *client);
-/* After a failure: a CA that could not verify the server is read again. version: that was tried with;
- * true: there is another one by now. */
+/* After a failure: if the server could not be verified, the CA's file is read again. version: of
+ * the CA that was tried. True: there is another one by now. */
 bool kube_client_doubt_ca(struct kube_client *client, const struct error *failure,
                           unsigned version);
 

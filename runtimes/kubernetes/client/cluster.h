@@ -1,6 +1,6 @@
 /*
- * One cluster: how its API server is asked, and which kinds it has. A value, that is copied; both
- * are borrowed, and outlive what has the value. Another cluster is another value.
+ * One cluster: the client of its API server, and the kinds that it has. The struct is copied; what
+ * it points to is borrowed, and outlives all copies. Clusters are told apart by their clients.
  */
 #ifndef RUNTIMES_KUBERNETES_CLIENT_CLUSTER_H
 #define RUNTIMES_KUBERNETES_CLIENT_CLUSTER_H

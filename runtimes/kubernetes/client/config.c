@@ -87,14 +87,14 @@ static int named(const struct value *root, const char *list, const char *kind, c
 
 /* ---- Values that stand inside, or in a file beside ---- */
 
-/* The path of a file that a field names. folder NULL: there are no files. */
+/* The path of a file that a field names. folder NULL: no files may be named. */
 static int beside(const char *folder, const char *field, const char *file, char **ret,
                   struct error *error)
 {
     if (!folder)
         return err_set(error, ERR_UNSUPPORTED, "UnsupportedConfig",
-                       "%s names a file, which only a kubeconfig that is a file itself may do: "
-                       "put in what is in \"%s\"",
+                       "%s names a file, \"%s\", which only a kubeconfig that is a file itself may "
+                       "do: write the file's content into the kubeconfig",
                        field, file);
     *ret = file[0] == '/' ? str_new(file) : str_printf("%s/%s", folder, file);
     return 0;
@@ -157,14 +157,17 @@ static bool is_loopback(const char *server)
     return false;
 }
 
-static int read_server(const struct value *cluster, struct kube_config *config, struct error *error)
+/* folder NULL: of somebody else's kubeconfig, for whom the operator's own loopback is out of reach.
+ */
+static int read_server(const struct value *cluster, const char *folder, struct kube_config *config,
+                       struct error *error)
 {
     const char *server = text_of(cluster, "server");
     size_t length;
 
     if (!server)
         return invalid(error, "the cluster has no server");
-    if (str_has_prefix(server, "http://") && !is_loopback(server))
+    if (str_has_prefix(server, "http://") && (!folder || !is_loopback(server)))
         return invalid(error, "server \"%s\" is not encrypted: use https://", server);
     if (!str_has_prefix(server, "https://") && !str_has_prefix(server, "http://"))
         return invalid(error, "server \"%s\" does not begin with https://", server);
@@ -183,7 +186,11 @@ static int read_cluster(const struct value *cluster, const char *folder, struct 
     if (value_bool(value_get(cluster, "insecure-skip-tls-verify"), false))
         return unsupported(error, "insecure-skip-tls-verify",
                            "give the server's CA as certificate-authority-data");
-    r = read_server(cluster, config, error);
+    if (!folder && text_of(cluster, "proxy-url"))
+        return unsupported(error, "proxy-url",
+                           "only a kubeconfig that is a file of the operator's own may name a "
+                           "proxy, as it is connected to before any certificate is verified");
+    r = read_server(cluster, folder, config, error);
     if (r < 0)
         return r;
     config->tls_server_name = str_new(text_of(cluster, "tls-server-name"));

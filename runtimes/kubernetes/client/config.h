@@ -1,14 +1,29 @@
 /*
- * Where the API server is and who we are: from a kubeconfig, or from the
- * files that a pod finds in its own file system.
+ * The address of the API server, and the credentials for it: from a kubeconfig, or from the files
+ * that a pod finds in its own file system.
  *
- * Of a kubeconfig: the current (or a named) context, clusters with server,
- * certificate-authority(-data), tls-server-name, proxy-url; users with client
- * certificates, token, tokenFile. `exec` and `auth-provider` start programs,
- * and are refused (ERR_UNSUPPORTED) with what to use instead, as are
- * insecure-skip-tls-verify, username and password. Relative file names count
- * from the kubeconfig's folder. One that was not read from a file may name no
- * files at all: it is not ours, and would be given what is in them.
+ * Of a kubeconfig, the current (or a named) context is read:
+ *
+ *   cluster  server, certificate-authority(-data), tls-server-name, proxy-url
+ *   user     client-certificate(-data), client-key(-data), token, tokenFile; or no user
+ *
+ * Relative file names count from the kubeconfig's folder. http:// is accepted for a loopback
+ * address only. Refused, with what to use instead (ERR_UNSUPPORTED), are exec and auth-provider,
+ * which start programs; insecure-skip-tls-verify; username and password; and as…, which would be in
+ * the way of the operator's impersonation.
+ *
+ * A kubeconfig that comes as text, and not from a file, may be a tenant's. It must not reach what
+ * the operator reaches and the tenant does not. So these are refused as well:
+ *
+ *   files      the text could name the operator's own token, and a server that is sent it.
+ *   http://    even to a loopback address: the operator's own ports, and its Pod's, are there.
+ *   proxy-url  a proxy is connected to, in clear text, before any certificate is verified. So any
+ *              address in the operator's network could be given as a proxy.
+ *
+ * What remains is a TLS connection to an address that the tenant chooses. No request is sent over
+ * it unless the server's certificate is signed by the CA given here, or else by one of the
+ * system's. That the operator tries to connect at all can be limited by a NetworkPolicy alone. The
+ * environment's proxy variables are never read (http.h), and redirects are never followed.
  */
 #ifndef RUNTIMES_KUBERNETES_CLIENT_CONFIG_H
 #define RUNTIMES_KUBERNETES_CLIENT_CONFIG_H
@@ -19,7 +34,7 @@
 struct kube_config {
     char *server;          /* https://host:port[/prefix], no slash at its end */
     char *ca_pem;          /* NULL: the system's CAs */
-    char *ca_file;         /* the file that it was read from, which may be replaced; or NULL */
+    char *ca_file;         /* the file that ca_pem was read from, which may be replaced; or NULL */
     char *cert_pem, *key_pem;
     char *token;           /* a fixed one, or NULL */
     char *token_file;      /* one that rotates: re-read as it changes */
@@ -32,8 +47,8 @@ struct kube_config {
  * the current one. */
 int kube_config_load(const char *path, const char *context, struct kube_config **ret,
                      struct error *error);
-/* From text. folder: what relative file names count from; NULL: file names are refused
- * (ERR_UNSUPPORTED). context: as above. */
+/* From text. folder: relative file names count from it; NULL: the text may be a tenant's, see
+ * above. context: as above. */
 int kube_config_read(const char *text, size_t length, const char *folder, const char *context,
                      struct kube_config **ret, struct error *error);
 /* From KUBERNETES_SERVICE_HOST/_PORT and /var/run/secrets/kubernetes.io/serviceaccount;

@@ -1,11 +1,14 @@
 #include "runtimes/kubernetes/client/discovery.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
+#include "runtimes/io/clock.h"
+#include "runtimes/kubernetes/client/group_list.h"
 
 #define REFRESH_AFTER 1000 /* ms: how old an answer may be that says no */
 
@@ -15,29 +18,31 @@ struct record {
     struct record *next;
 };
 
+/* A group and version. Of the calls that need to ask the server for it, one does; the others wait
+ * until that one has ended. */
 struct group {
     char *group_version;
-    unsigned n_users; /* calls that have it; with used_at under the discovery's lock */
+    unsigned n_users; /* calls that have it; it is not freed meanwhile */
     int64_t used_at;
-    pthread_mutex_t asking_lock; /* of all below; held while the server is asked */
-    pthread_mutex_t
-        lock;            /* of changes of kinds and is_read, for what does not ask; not held then */
     struct strmap kinds; /* of struct kube_kind, by kind */
     struct record *records;
-    bool is_read;
+    bool is_read; /* kinds are those of the server's answer, and were not forgotten since */
     int64_t read_at;
+    unsigned n_forgotten; /* calls of kube_discovery_forget() */
+
+    bool is_asked;         /* a call is asking the server */
+    unsigned n_asked;      /* how often that ended */
+    struct error *failure; /* how it last ended for all who waited; NULL: with an answer, or for a
+                              reason of the call's own */
+    pthread_cond_t ended;
 };
 
 struct kube_discovery {
     struct kube_client *client;
     const struct clock_source *clock;
-    pthread_mutex_t lock; /* of groups */
+    pthread_mutex_t lock; /* of the groups; not held while the server is asked */
     struct strmap groups; /* those with records stay */
-
-    pthread_mutex_t list_lock; /* of all below; held while the server is asked */
-    const struct value
-        *list; /* of groups and their versions, as the server last gave it; NULL: not yet */
-    int64_t list_read_at;
+    struct group_list list;
 };
 
 /* ---- Lifetime ---- */
@@ -50,8 +55,8 @@ struct kube_discovery *kube_discovery_new(struct kube_client *client,
     discovery->client = client;
     discovery->clock = clock;
     pthread_mutex_init(&discovery->lock, NULL);
-    pthread_mutex_init(&discovery->list_lock, NULL);
     strmap_init(&discovery->groups);
+    group_list_init(&discovery->list, client, clock);
     return discovery;
 }
 
@@ -69,8 +74,8 @@ static void group_free(struct group *group)
         next = record->next;
         record_free(record);
     }
-    pthread_mutex_destroy(&group->asking_lock);
-    pthread_mutex_destroy(&group->lock);
+    pthread_cond_destroy(&group->ended);
+    free(group->failure);
     free(group->group_version);
     free(group);
 }
@@ -82,13 +87,12 @@ void kube_discovery_free(struct kube_discovery *discovery)
     for (struct strmap_entry *e = NULL; (e = strmap_next(&discovery->groups, e));)
         group_free(e->value);
     strmap_done(&discovery->groups);
-    value_unref(discovery->list);
-    pthread_mutex_destroy(&discovery->list_lock);
+    group_list_done(&discovery->list);
     pthread_mutex_destroy(&discovery->lock);
     free(discovery);
 }
 
-/* ---- The groups that are remembered ---- */
+/* ---- The groups that are remembered; all with the lock ---- */
 
 /* Of those whose records nobody can have, the one that was asked for longest ago; or NULL. */
 static struct group *oldest_absent(const struct kube_discovery *discovery)
@@ -113,51 +117,24 @@ static struct group *add_group(struct kube_discovery *discovery, const char *gro
     if (gone)
         group_free(strmap_remove(&discovery->groups, gone->group_version));
     group->group_version = str_new(group_version);
-    pthread_mutex_init(&group->asking_lock, NULL);
-    pthread_mutex_init(&group->lock, NULL);
+    system_clock_condition_init(&group->ended);
     strmap_init(&group->kinds);
     strmap_put(&discovery->groups, group->group_version, group);
     return group;
 }
 
-/* For a call, which gives it back. NULL: it is not remembered, and not to be made. */
-static struct group *take_group(struct kube_discovery *discovery, const char *group_version,
-                                bool is_made)
+/* NULL: it is not remembered, and not to be made. */
+static struct group *get_group(struct kube_discovery *discovery, const char *group_version,
+                               bool is_made)
 {
-    struct group *group;
+    struct group *group = strmap_get(&discovery->groups, group_version);
 
-    pthread_mutex_lock(&discovery->lock);
-    group = strmap_get(&discovery->groups, group_version);
     if (!group && is_made)
         group = add_group(discovery, group_version);
-    if (group) {
-        group->n_users++;
+    if (group)
         group->used_at = discovery->clock->monotonic(discovery->clock);
-    }
-    pthread_mutex_unlock(&discovery->lock);
     return group;
 }
-
-static void give_back(struct kube_discovery *discovery, struct group *group)
-{
-    pthread_mutex_lock(&discovery->lock);
-    group->n_users--;
-    pthread_mutex_unlock(&discovery->lock);
-}
-
-static int ask(struct kube_discovery *discovery, struct kube_request request,
-               const struct kube_wait *wait, const struct value **ret, struct error *error)
-{
-    int r = kube_wait_left(wait, &request.timeout, error);
-
-    if (r < 0)
-        return r;
-    request.method = "GET";
-    request.cancel = wait->cancel;
-    return kube_do(discovery->client, &request, ret, error);
-}
-
-/* ---- Reading one group and version ---- */
 
 static const struct kube_kind *known_kind(const struct group *group, const char *kind,
                                           const char *plural, bool namespaced)
@@ -189,30 +166,10 @@ static const struct kube_kind *record_kind(struct group *group, const char *kind
     return &record->kind;
 }
 
-/* With both locks. */
-static void clear_kinds(struct group *group)
+static void take_resources(struct group *group, const struct value *resources)
 {
     strmap_done(&group->kinds);
     strmap_init(&group->kinds);
-}
-
-static void set_read(struct group *group, bool is_read)
-{
-    pthread_mutex_lock(&group->lock);
-    group->is_read = is_read;
-    pthread_mutex_unlock(&group->lock);
-}
-
-static int take_resources(struct group *group, const struct value *answer, struct error *error)
-{
-    const struct value *resources = value_get(answer, "resources");
-
-    if (!str_equal(value_get_string(answer, "kind"), "APIResourceList") ||
-        !value_is(resources, VALUE_ARRAY))
-        return err_set(error, ERR_INTERNAL, "UnexpectedAnswer",
-                       "the API server's answer is not a list of resources");
-    pthread_mutex_lock(&group->lock);
-    clear_kinds(group);
     for (size_t i = 0; i < value_count(resources); i++) {
         const struct value *resource = value_at(resources, i);
         const char *plural = value_get_string(resource, "name");
@@ -220,59 +177,22 @@ static int take_resources(struct group *group, const struct value *answer, struc
         const struct kube_kind *kind;
 
         if (!plural || !name || strchr(plural, '/') || strmap_get(&group->kinds, name))
-            continue; /* a subresource, or a second door to a kind */
+            continue; /* a subresource, or a second plural of the kind */
         kind =
             record_kind(group, name, plural, value_bool(value_get(resource, "namespaced"), false));
         strmap_put(&group->kinds, kind->kind, (void *)(uintptr_t)kind);
     }
-    pthread_mutex_unlock(&group->lock);
-    return 0;
 }
 
-/* ---- The list of groups and versions ---- */
+/* ---- Asking for one group and version ---- */
 
-static int read_list(struct kube_discovery *discovery, const struct kube_wait *wait,
-                     struct error *error)
-{
-    _cleanup_value_ const struct value *answer = NULL;
-    int r = ask(discovery, (struct kube_request){.path = "/apis"}, wait, &answer, error);
-
-    if (r < 0)
-        return r;
-    if (!str_equal(value_get_string(answer, "kind"), "APIGroupList") ||
-        value_count(value_get(answer, "groups")) == 0)
-        return err_set(error, ERR_INTERNAL, "UnexpectedAnswer",
-                       "the API server's answer is not a list of groups");
-    value_assign(&discovery->list, answer);
-    discovery->list_read_at = discovery->clock->monotonic(discovery->clock);
-    return 0;
-}
-
-/* The list's groups, not older than so many ms. A reference. */
-static int get_list(struct kube_discovery *discovery, int64_t age, const struct kube_wait *wait,
-                    const struct value **ret, struct error *error)
-{
-    int64_t now = discovery->clock->monotonic(discovery->clock);
-    int r = 0;
-
-    pthread_mutex_lock(&discovery->list_lock);
-    if (!discovery->list || now - discovery->list_read_at >= age)
-        r = read_list(discovery, wait, error);
-    if (r >= 0)
-        *ret = value_ref(value_get(discovery->list, "groups"));
-    pthread_mutex_unlock(&discovery->list_lock);
-    return r;
-}
-
-/*
- * Any proxy can answer 404. That the server has no such group and version is
- * said by its own list of them. 0: it has none; else: unknown.
- */
+/* Any proxy can answer 404. Only the server's own list of groups and versions shows that it does
+ * not have this one. 0: it does not; negative: not known. */
 static int confirm_absence(struct kube_discovery *discovery, const struct group *group,
                            const struct kube_wait *wait, struct error *error)
 {
     _cleanup_value_ const struct value *groups = NULL;
-    int r = get_list(discovery, 0, wait, &groups, error);
+    int r = group_list_get(&discovery->list, 0, wait, &groups, error);
 
     for (size_t i = 0; r >= 0 && i < value_count(groups); i++) {
         const struct value *versions = value_get(value_at(groups, i), "versions");
@@ -287,52 +207,163 @@ static int confirm_absence(struct kube_discovery *discovery, const struct group 
     return r;
 }
 
-static int read_group(struct kube_discovery *discovery, struct group *group,
-                      const struct kube_wait *wait, struct error *error)
+/* *ret: its resources, a reference; NULL: the server has no such group and version. */
+static int ask_group(struct kube_discovery *discovery, const struct group *group,
+                     const struct kube_wait *wait, const struct value **ret, struct error *error)
 {
     _cleanup_value_ const struct value *answer = NULL;
     const struct kube_kind all = {.group_version = group->group_version};
+    struct kube_request request = {.method = "GET", .ref = {.kind = &all}, .cancel = wait->cancel};
+    const struct value *resources;
     struct error why = {0};
-    int r = ask(discovery, (struct kube_request){.ref = {.kind = &all}}, wait, &answer, &why);
+    int r = kube_wait_left(wait, &request.timeout, &why);
 
-    if (r == ERR_UNAVAILABLE && strcmp(why.reason, "NotServed") == 0 &&
-        strchr(group->group_version, '/')) {
-        r = confirm_absence(discovery, group, wait, error);
-        if (r < 0)
-            return r;
-        pthread_mutex_lock(&group->lock);
-        clear_kinds(group);
-        pthread_mutex_unlock(&group->lock);
-    } else if (r < 0) {
+    if (r >= 0)
+        r = kube_do(discovery->client, &request, &answer, &why);
+    if (r == ERR_UNAVAILABLE && str_equal(why.reason, "NotServed") &&
+        strchr(group->group_version, '/'))
+        return confirm_absence(discovery, group, wait, error);
+    if (r < 0)
         return err_copy(error, &why);
-    } else {
-        r = take_resources(group, answer, error);
-        if (r < 0)
-            return r;
-    }
-    set_read(group, true);
-    group->read_at = discovery->clock->monotonic(discovery->clock);
+    resources = value_get(answer, "resources");
+    if (!str_equal(value_get_string(answer, "kind"), "APIResourceList") ||
+        !value_is(resources, VALUE_ARRAY))
+        return err_set(error, ERR_INTERNAL, "UnexpectedAnswer",
+                       "the API server's answer is not a list of resources");
+    *ret = value_ref(resources);
     return 0;
+}
+
+/* The call's own cancel or deadline ended it: the server's answer is not known. */
+static bool is_own_end(int r)
+{
+    return r == ERR_CANCELLED || r == ERR_TIMEOUT;
+}
+
+/* With the lock, which is not held while the server is asked. */
+static int read_group(struct kube_discovery *discovery, struct group *group,
+                      const struct kube_wait *wait, struct error *error)
+{
+    _cleanup_value_ const struct value *resources = NULL;
+    unsigned n_forgotten = group->n_forgotten;
+    struct error why = {0};
+    int r;
+
+    group->is_asked = true;
+    pthread_mutex_unlock(&discovery->lock);
+    r = ask_group(discovery, group, wait, &resources, &why);
+    if (r < 0)
+        err_wrap(&why, "discovery of %s", group->group_version);
+    pthread_mutex_lock(&discovery->lock);
+    if (r >= 0) {
+        take_resources(group, resources);
+        group->is_read = group->n_forgotten == n_forgotten;
+        group->read_at = discovery->clock->monotonic(discovery->clock);
+    }
+    free(group->failure);
+    group->failure = r < 0 && !is_own_end(r) ? err_new(&why) : NULL;
+    group->is_asked = false;
+    group->n_asked++;
+    pthread_cond_broadcast(&group->ended);
+    return r < 0 ? err_copy(error, &why) : 0;
+}
+
+/* ---- Waiting for the call that asks ---- */
+
+struct waiter {
+    struct kube_discovery *discovery;
+    struct group *group;
+    bool is_cancelled;
+};
+
+static void on_cancel(void *arg)
+{
+    struct waiter *waiter = arg;
+
+    pthread_mutex_lock(&waiter->discovery->lock);
+    waiter->is_cancelled = true;
+    pthread_cond_broadcast(&waiter->group->ended);
+    pthread_mutex_unlock(&waiter->discovery->lock);
+}
+
+/* With the lock, until the server was asked another time than n_asked. */
+static int wait_for_end(const struct waiter *waiter, unsigned n_asked, int64_t left,
+                        const struct kube_wait *wait, struct error *error)
+{
+    const struct group *group = waiter->group;
+    int64_t until = system_clock.monotonic(&system_clock) + left;
+
+    while (group->n_asked == n_asked) {
+        if (waiter->is_cancelled)
+            return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(wait->cancel));
+        if (system_clock.monotonic(&system_clock) >= until)
+            return err_set(error, ERR_TIMEOUT, "Timeout",
+                           "discovery of %s: no answer within %lld ms", group->group_version,
+                           (long long)left);
+        system_clock.wait(&system_clock, &waiter->group->ended, &waiter->discovery->lock, until);
+    }
+    return group->failure ? err_copy(error, group->failure) : 0;
+}
+
+/* With the lock. Waits until the call that is asking ends, or as long as this one may. An error of
+ * the server is that of all who waited for it. */
+static int wait_for_answer(struct kube_discovery *discovery, struct group *group,
+                           const struct kube_wait *wait, struct error *error)
+{
+    struct waiter waiter = {discovery, group, false};
+    struct cancel_listener *listener;
+    unsigned n_asked = group->n_asked;
+    int64_t left;
+    int r = kube_wait_left(wait, &left, error);
+
+    if (r < 0)
+        return r;
+    pthread_mutex_unlock(&discovery->lock); /* on_cancel() takes it, at once if it has fired */
+    listener = wait->cancel ? cancel_listen(wait->cancel, on_cancel, &waiter) : NULL;
+    pthread_mutex_lock(&discovery->lock);
+    r = wait_for_end(&waiter, n_asked, left, wait, error);
+    pthread_mutex_unlock(&discovery->lock);
+    if (listener)
+        cancel_unlisten(wait->cancel, listener);
+    pthread_mutex_lock(&discovery->lock);
+    return r;
 }
 
 /* ---- Questions ---- */
 
+static bool is_recent(const struct kube_discovery *discovery, const struct group *group)
+{
+    int64_t now = discovery->clock->monotonic(discovery->clock);
+
+    return group->is_read && now - group->read_at < REFRESH_AFTER;
+}
+
+static const struct kube_kind *read_kind(const struct group *group, const char *kind)
+{
+    return group->is_read ? strmap_get(&group->kinds, kind) : NULL;
+}
+
+/* With the lock. */
 static int find_in_group(struct kube_discovery *discovery, struct group *group, const char *kind,
                          const struct kube_wait *wait, const struct kube_kind **ret,
                          struct error *error)
 {
-    const struct kube_kind *found = group->is_read ? strmap_get(&group->kinds, kind) : NULL;
-    int64_t now = discovery->clock->monotonic(discovery->clock);
+    const struct kube_kind *found;
+    int r = 0;
 
-    if (!found && (!group->is_read || now - group->read_at >= REFRESH_AFTER)) {
-        int r = read_group(discovery, group, wait, error);
-
-        if (r < 0) {
-            err_wrap(error, "discovery of %s", group->group_version);
-            return r;
+    while (!(found = read_kind(group, kind)) && !is_recent(discovery, group)) {
+        if (!group->is_asked) {
+            r = read_group(discovery, group, wait, error);
+            if (r >= 0) /* what was forgotten meanwhile is an answer to this call all the same */
+                found = strmap_get(&group->kinds, kind);
+            break;
         }
-        found = strmap_get(&group->kinds, kind);
+        r = wait_for_answer(discovery, group, wait, error);
+        if (r < 0)
+            break;
     }
+    if (r < 0)
+        return r;
     if (!found)
         return err_set(error, ERR_NOT_FOUND, "KindNotServed", "the API server has no kind %s in %s",
                        kind, group->group_version);
@@ -344,13 +375,15 @@ int kube_discovery_find(struct kube_discovery *discovery, const char *group_vers
                         const char *kind, const struct kube_wait *wait,
                         const struct kube_kind **ret, struct error *error)
 {
-    struct group *group = take_group(discovery, group_version, true);
+    struct group *group;
     int r;
 
-    pthread_mutex_lock(&group->asking_lock);
+    pthread_mutex_lock(&discovery->lock);
+    group = get_group(discovery, group_version, true);
+    group->n_users++;
     r = find_in_group(discovery, group, kind, wait, ret, error);
-    pthread_mutex_unlock(&group->asking_lock);
-    give_back(discovery, group);
+    group->n_users--;
+    pthread_mutex_unlock(&discovery->lock);
     return r;
 }
 
@@ -377,18 +410,20 @@ int kube_discovery_find_any(struct kube_discovery *discovery, const char *group_
 
     if (r != ERR_NOT_FOUND || !slash)
         return r < 0 ? err_copy(error, &absent) : r;
-    r = get_list(discovery, REFRESH_AFTER, wait, &groups, error);
+    r = group_list_get(&discovery->list, REFRESH_AFTER, wait, &groups, error);
     if (r < 0)
         return r;
     versions = versions_of(groups, group_version, (size_t)(slash - group_version));
     for (size_t i = 0; i < value_count(versions); i++) {
         const char *version = value_get_string(value_at(versions, i), "groupVersion");
+        struct error problem = {0};
 
-        if (!version || strcmp(version, group_version) == 0)
+        if (!version || strcmp(version, group_version) == 0 ||
+            strncmp(version, group_version, (size_t)(slash - group_version) + 1) != 0)
             continue;
-        r = kube_discovery_find(discovery, version, kind, wait, ret, error);
+        r = kube_discovery_find(discovery, version, kind, wait, ret, &problem);
         if (r != ERR_NOT_FOUND)
-            return r;
+            return r < 0 ? err_copy(error, &problem) : r;
     }
     return err_copy(error, &absent);
 }
@@ -396,26 +431,26 @@ int kube_discovery_find_any(struct kube_discovery *discovery, const char *group_
 const struct kube_kind *kube_discovery_known(struct kube_discovery *discovery,
                                              const char *group_version, const char *kind)
 {
-    struct group *group = take_group(discovery, group_version, false);
-    const struct kube_kind *found;
+    const struct kube_kind *found = NULL;
+    const struct group *group;
 
-    if (!group)
-        return NULL;
-    pthread_mutex_lock(&group->lock);
-    found = group->is_read ? strmap_get(&group->kinds, kind) : NULL;
-    pthread_mutex_unlock(&group->lock);
-    give_back(discovery, group);
+    pthread_mutex_lock(&discovery->lock);
+    group = get_group(discovery, group_version, false);
+    if (group)
+        found = read_kind(group, kind);
+    pthread_mutex_unlock(&discovery->lock);
     return found;
 }
 
 void kube_discovery_forget(struct kube_discovery *discovery, const char *group_version)
 {
-    struct group *group = take_group(discovery, group_version, false);
+    struct group *group;
 
-    if (!group)
-        return;
-    pthread_mutex_lock(&group->asking_lock);
-    set_read(group, false);
-    pthread_mutex_unlock(&group->asking_lock);
-    give_back(discovery, group);
+    pthread_mutex_lock(&discovery->lock);
+    group = get_group(discovery, group_version, false);
+    if (group) {
+        group->is_read = false;
+        group->n_forgotten++;
+    }
+    pthread_mutex_unlock(&discovery->lock);
 }

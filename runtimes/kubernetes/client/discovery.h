@@ -1,11 +1,13 @@
 /*
- * Which kinds the server knows, under which plural, namespaced or not.
+ * Which kinds the API server has, under which plural, namespaced or not.
  *
- * Read by group and version on first use and kept; a kind that is not found
- * in a group and version that was read more than a moment ago makes one
- * refresh (a CRD may just have come), at most one a second for each. Groups and versions that the
- * server never had are remembered up to a number: then those go that were asked for longest ago.
- * Thread-safe.
+ * A group and version is read when it is first needed, and kept. If it does not have a kind, and
+ * the answer is older than a second, it is read again: a CustomResourceDefinition may have just
+ * been created. Of the calls that need one group and version, one asks the server. The others wait for
+ * it, each up to its own deadline or cancel (kube_wait). No call waits for another group.
+ *
+ * Of the groups and versions that the server never had, a limited number is remembered; those that
+ * were needed longest ago are forgotten first. Thread-safe.
  */
 #ifndef RUNTIMES_KUBERNETES_CLIENT_DISCOVERY_H
 #define RUNTIMES_KUBERNETES_CLIENT_DISCOVERY_H
@@ -19,30 +21,31 @@ struct kube_discovery;
 /* Groups and versions that are remembered; more, if the server has more. */
 #define KUBE_DISCOVERY_GROUPS 1000
 
-
-struct kube_discovery *kube_discovery_new(struct kube_client *client, const struct clock_source *clock);
+struct kube_discovery *kube_discovery_new(struct kube_client *client,
+                                          const struct clock_source *clock);
 void kube_discovery_free(struct kube_discovery *discovery);
 DEFINE_CLEANUP(struct kube_discovery *, kube_discovery_free)
 
 /*
- * wait: for what has to be asked. The kind's record, which lives as long as the discovery. ERR_NOT_FOUND with
- * reason KindNotServed: the server answered, and has no such kind. Any other
- * code: unknown.
+ * *ret: the kind's record, which lives as long as the discovery. wait: for requests of this call
+ * and of others. ERR_NOT_FOUND KindNotServed: the server answered, and has no such kind. Any other
+ * code: it is not known.
  */
 int kube_discovery_find(struct kube_discovery *discovery, const char *group_version,
-                        const char *kind, const struct kube_wait *wait, const struct kube_kind **ret,
-                        struct error *error);
+                        const char *kind, const struct kube_wait *wait,
+                        const struct kube_kind **ret, struct error *error);
 
-/* The same, or else the kind in another version of its group: a door to the same objects. */
+/* The same, or else the kind in another version of its group, which has the same objects. */
 int kube_discovery_find_any(struct kube_discovery *discovery, const char *group_version,
-                            const char *kind, const struct kube_wait *wait, const struct kube_kind **ret,
-                            struct error *error);
+                            const char *kind, const struct kube_wait *wait,
+                            const struct kube_kind **ret, struct error *error);
 
-/* What is known of it without asking the server, and without waiting for what asks; NULL: nothing. */
+/* The same from what is known, without a request and without waiting for one; NULL: it is not
+ * known. */
 const struct kube_kind *kube_discovery_known(struct kube_discovery *discovery,
                                              const char *group_version, const char *kind);
 
-/* Forgets one group and version: the next question asks the server. */
+/* Forgets one group and version: the next call that needs it asks the server. Does not wait. */
 void kube_discovery_forget(struct kube_discovery *discovery, const char *group_version);
 
 #endif

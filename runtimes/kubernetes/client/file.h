@@ -8,11 +8,11 @@
 
 #define FILE_MAX_BYTES (4u << 20)
 
-/* The text, terminated; free() it. ERR_NOT_FOUND, ERR_FORBIDDEN, ERR_TOO_LARGE past
- * FILE_MAX_BYTES, ERR_INVALID for a NUL in it. Messages name the path, never what is in it. */
+/* The file's text; free(). ERR_NOT_FOUND, ERR_FORBIDDEN; ERR_TOO_LARGE: larger than FILE_MAX_BYTES;
+ * ERR_INVALID: it contains a NUL. Messages name the path, never the content. */
 int file_read_text(const char *path, char **ret, struct error *error);
 
-/* The same without the blanks around it; ERR_INVALID where nothing else is there. */
+/* The same without the blanks around it. ERR_INVALID: there is nothing else. */
 int file_read_word(const char *path, char **ret, struct error *error);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * The bearer token that requests carry. One that is in a file is read again
- * when the file is another or has changed (kubelet replaces it), once a
- * minute in any case, and after kube_identity_forget(). While the file cannot
- * be read, the last token is used. Thread-safe.
+ * The bearer token of requests. A token in a file is read again when the file
+ * has changed (kubelet replaces it), once a minute in any case, and after
+ * kube_identity_forget(). While the file cannot be read, the last token is
+ * used. Thread-safe.
  */
 #ifndef RUNTIMES_KUBERNETES_CLIENT_IDENTITY_H
 #define RUNTIMES_KUBERNETES_CLIENT_IDENTITY_H
@@ -19,12 +19,13 @@ struct kube_identity *kube_identity_new(const struct kube_config *config,
 void kube_identity_free(struct kube_identity *identity);
 DEFINE_CLEANUP(struct kube_identity *, kube_identity_free)
 
-/* "Authorization: Bearer …" to free(), or NULL: no token is needed.
- * ERR_UNAUTHENTICATED: there should be one. */
+/* "Authorization: Bearer …", to free(); NULL: no token is configured.
+ * ERR_UNAUTHENTICATED TokenUnreadable: there is no usable token. */
 int kube_identity_header(struct kube_identity *identity, char **ret, struct error *error);
 
+/* The API server refused the token: the file is read again before the next request. */
 void kube_identity_forget(struct kube_identity *identity);
-/* Another token may be had than the one refused. */
+/* True if the token is in a file, which may contain another one by now. */
 bool kube_identity_rotates(const struct kube_identity *identity);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * All that can be in a namespace: every kind that has a collection there which can be listed and
- * deleted from, once each, by the server's aggregated discovery (two requests). Nothing of it is
- * kept. (Which kind is called what: discovery.h.)
+ * All kinds whose objects can be in a namespace, and be listed and deleted there; each once,
+ * whatever versions it has. They are read by aggregated discovery, in two requests, and not kept.
+ * (To find one kind by its name: discovery.h.)
  */
 #ifndef RUNTIMES_KUBERNETES_CLIENT_KINDS_H
 #define RUNTIMES_KUBERNETES_CLIENT_KINDS_H
@@ -12,7 +12,7 @@
 struct kube_kinds {
     struct kube_kind *items;
     size_t count, capacity;
-    /* Groups and versions of an aggregated API that does not answer: nobody knows their kinds. */
+    /* Groups and versions of an aggregated API that does not answer: their kinds are not known. */
     const char **unknown;
     size_t n_unknown, unknown_capacity;
     struct arena arena;

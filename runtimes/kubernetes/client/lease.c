@@ -4,6 +4,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/timestamp.h"
 
 #define MAX_ROUNDS 3 /* read and write, when others write between */
 #define NEVER      INT64_MIN
@@ -78,9 +79,19 @@ static const char *holder_of(const struct value *object)
     return holder ? holder : "";
 }
 
+/* A number of the spec: the API has 32 bits for each, and none is negative. */
+static int64_t number_of(const struct value *object, const char *field)
+{
+    int64_t number = value_int(value_get(spec_of(object), field), 0);
+
+    if (number < 0)
+        return 0;
+    return number < INT32_MAX ? number : INT32_MAX;
+}
+
 static int64_t transitions_of(const struct value *object)
 {
-    return value_int(value_get(spec_of(object), "leaseTransitions"), 0);
+    return number_of(object, "leaseTransitions");
 }
 
 /* Keeps what was read. A record that differs from the last is alive from this moment on. */
@@ -102,9 +113,7 @@ static void observe(struct lease *lease, const struct value *object)
 
 static bool may_be_alive(const struct lease *lease, const struct value *object)
 {
-    int64_t seconds = value_int(value_get(spec_of(object), "leaseDurationSeconds"), 0);
-
-    return now(lease) - lease->seen_at < seconds * 1000;
+    return now(lease) - lease->seen_at < number_of(object, "leaseDurationSeconds") * 1000;
 }
 
 /* ---- What we write ---- */

@@ -1,11 +1,12 @@
 /*
- * One Lease (coordination.k8s.io/v1), taken and renewed with compare-and-swap
- * on its resourceVersion: a step at a time, the loop is the caller's.
+ * One Lease (coordination.k8s.io/v1), taken and renewed by compare-and-swap of
+ * its resourceVersion. Each function is one step; the caller repeats them.
  *
- * Validity is measured on the monotonic clock from before the request that
- * renewed it was sent, so it ends here no later than others may take it. The
- * time in the object is never compared with our clock: a holder is dead when
- * its record has not changed for its duration as we saw it.
+ * The Lease's duration begins before the request that renewed it was sent, on
+ * the monotonic clock. So it ends here before another process may take the
+ * Lease. The times in the object are never compared with this machine's clock:
+ * another holder counts as gone when the object has not changed for its
+ * duration, measured here since it was first seen so.
  */
 #ifndef RUNTIMES_KUBERNETES_CLIENT_LEASE_H
 #define RUNTIMES_KUBERNETES_CLIENT_LEASE_H
@@ -26,18 +27,18 @@ struct lease *lease_new(struct kube_client *client, const struct clock_source *c
 void lease_free(struct lease *lease);
 DEFINE_CLEANUP(struct lease *, lease_free)
 
-/* Takes or renews it. 0: ours. ERR_CONFLICT: another holds it. Else: unknown. */
+/* Takes or renews the Lease. 0: it is ours. ERR_CONFLICT: another process holds it. Other errors:
+ * it is not known. */
 int lease_acquire(struct lease *lease, struct cancel *cancel, struct error *error);
-/* Looks at it, and takes nothing. 0: nobody has it, or the one who had it has not renewed it for its
- * duration as these looks saw it. ERR_CONFLICT LeaseHeld: it is somebody's, or may be;
- * *ret_was_renewed: it changed since the last look, so it surely is. */
+/* Reads the Lease and does not take it. 0: it has no holder, or was not renewed for its duration,
+ * by what these calls have seen. ERR_CONFLICT LeaseHeld: another process holds it, or may hold it;
+ * *ret_was_renewed: it certainly does, as the Lease changed since the last call. */
 int lease_look(struct lease *lease, struct cancel *cancel, bool *ret_was_renewed,
                struct error *error);
-/* Gives it up, so that another need not wait. Best effort. */
+/* Gives the Lease up, so that another process need not wait. Best effort. */
 void lease_release(struct lease *lease);
 
-/* Thread-safe, without a request: is it ours at this instant? The margin (ms) is taken
- * from the end of its duration. */
+/* Whether the Lease is ours now, and for `margin` ms more. Thread-safe; sends no request. */
 bool lease_is_held(const struct lease *lease, int64_t margin);
 
 /* The Lease's leaseTransitions: grows with each change of holder. */

@@ -1,7 +1,8 @@
 /*
- * Lists in pages (limit and continue), parsed as they arrive: memory is that
- * of the largest item, whatever the length. A continue token that expired
- * (410) starts again from the first page, so on_item must take an item twice.
+ * Lists a collection in pages (limit and continue). Pages are parsed as they
+ * arrive, so a list takes the memory of its largest item. If a continue token
+ * has expired (410), the list begins again with the first page: on_item may
+ * get an item twice.
  */
 #ifndef RUNTIMES_KUBERNETES_CLIENT_LIST_H
 #define RUNTIMES_KUBERNETES_CLIENT_LIST_H

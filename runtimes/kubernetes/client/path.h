@@ -2,8 +2,9 @@
  * The URL of a request:
  * /apis/apps/v1/namespaces/a/deployments/web?fieldManager=…
  *
- * Names are percent-encoded, so that each stays one segment; one that cannot
- * be (empty, "..", with a slash) becomes a name that no object has.
+ * Names are percent-encoded, so that each is one segment of the path. A name
+ * that cannot be one (empty, "..", with a slash) is replaced by a name that no
+ * object has.
  */
 #ifndef RUNTIMES_KUBERNETES_CLIENT_PATH_H
 #define RUNTIMES_KUBERNETES_CLIENT_PATH_H

@@ -1,5 +1,5 @@
 /*
- * A wait that a cancel ends.
+ * Sleeps that a cancel ends early.
  */
 #ifndef RUNTIMES_KUBERNETES_CLIENT_PAUSE_H
 #define RUNTIMES_KUBERNETES_CLIENT_PAUSE_H

@@ -34,9 +34,10 @@ static const char *skip_string(const char *text)
 }
 
 /*
- * Past a value: up to the ": " of the reason that follows it, or to the end
- * of an item in a list of errors ("[a: …, b: …]"), outside of strings and
- * brackets. What does not close hides all that follows.
+ * Past a value: up to the ": " of the reason that follows it, to the end of an
+ * item in a list of errors ("[a: …, b: …]"), or to what stands before another
+ * value (whose ": " is no reason's), outside of strings and brackets. What does
+ * not close hides all that follows.
  */
 static const char *skip_value(const char *text)
 {
@@ -44,7 +45,7 @@ static const char *skip_value(const char *text)
     bool closed = false; /* a string or bracket of the value ended just here */
 
     while (*text) {
-        if (depth == 0 && (strncmp(text, ": ", 2) == 0 || *text == ']' ||
+        if (depth == 0 && (strncmp(text, ": ", 2) == 0 || *text == ']' || marker_at(text) ||
                            (closed && strncmp(text, ", ", 2) == 0)))
             return text;
         closed = strchr("\")}]", *text);

@@ -1,7 +1,7 @@
 /*
- * The API server's messages echo what they refuse: "Invalid value: …" is
- * followed by the value, which may be a secret, as a Go string, as JSON, or
- * as a dump of a Go struct. Here the value goes and the words around it stay.
+ * Removes values from the API server's messages. After "Invalid value: " the
+ * server repeats the value that it refused, which may be a secret: as a Go
+ * string, as JSON, or as a dump of a Go struct. The words around it are kept.
  */
 #ifndef RUNTIMES_KUBERNETES_CLIENT_REDACT_H
 #define RUNTIMES_KUBERNETES_CLIENT_REDACT_H

@@ -1,9 +1,9 @@
 /*
- * Which object, or which collection, a request is for: the kind (its group,
- * version and plural), the namespace, the name. path.h makes it a URL.
+ * The object or the collection that a request is for: kind (with its group,
+ * version and plural), namespace, name. path.h makes the URL of it.
  *
- * A reference is a value that borrows its strings and its kind. Kinds are of
- * the discovery, or constants: they outlive what refers to them.
+ * A reference is copied; it borrows its strings and its kind. Kinds belong to
+ * the discovery or are constants, and outlive the references.
  */
 #ifndef RUNTIMES_KUBERNETES_CLIENT_REF_H
 #define RUNTIMES_KUBERNETES_CLIENT_REF_H

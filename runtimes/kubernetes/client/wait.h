@@ -1,5 +1,6 @@
 /*
- * How long a caller waits for something that takes several requests. Zero: 60 s for each.
+ * How long a caller waits for something that takes several requests. Without a deadline each
+ * request may take 60 s.
  */
 #ifndef RUNTIMES_KUBERNETES_CLIENT_WAIT_H
 #define RUNTIMES_KUBERNETES_CLIENT_WAIT_H
@@ -14,7 +15,7 @@ struct kube_wait {
     struct cancel *cancel;            /* or NULL */
 };
 
-/* ms that the next request may take: what is left, 60 s at most. ERR_TIMEOUT: nothing is. */
+/* *ret: ms that the next request may take, 60 s at most. ERR_TIMEOUT: no time is left. */
 int kube_wait_left(const struct kube_wait *wait, int64_t *ret, struct error *error);
 
 #endif

@@ -1,12 +1,13 @@
 /*
- * A collection, followed: a list, then a watch from where it ended, for as
- * long as the watch lives.
+ * Follows a collection: lists it, then watches it from the list's
+ * resourceVersion on, until the watch is freed.
  *
- * A watch runs on the watch loop without a thread of its own. It asks for
- * bookmarks, ends itself after a random 200 to 300 s (an open watch would go
- * on after the right to it was withdrawn), resumes from the last resource
- * version, lists again on 410, and backs off with jitter when it fails. After
- * a list, objects that it no longer showed are given as deleted.
+ * A watch runs on the watch loop, without a thread of its own. It asks for
+ * bookmarks and resumes from the last resourceVersion. Each request ends after
+ * a random 200 to 300 s, because the API server checks the right to watch only
+ * when a request begins. After a 410 the collection is listed again; objects
+ * that the new list does not contain are reported as deleted. Failures are
+ * retried with backoff and jitter.
  *
  * Callbacks run one at a time, on threads of the client: they must be quick
  * and must not wait for the API server.

@@ -11,11 +11,11 @@ enum watch_event_type { WATCH_EVENT_UPSERT, WATCH_EVENT_DELETED, WATCH_EVENT_BOO
 
 struct watch_event {
     enum watch_event_type type;
-    const struct value *object; /* borrowed, as is the version; but for a bookmark it has a name */
+    const struct value *object; /* borrowed, as is the version; a bookmark has no name */
     const char *version;        /* to resume from */
 };
 
-/* Of an ERROR event: what its Status says. ERR_INTERNAL: that is no event. */
+/* The error of an ERROR event is that of its Status. ERR_INTERNAL: the value is not an event. */
 int watch_event_read(const struct value *value, struct watch_event *ret, struct error *error);
 
 #endif

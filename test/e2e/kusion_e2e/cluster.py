@@ -117,8 +117,9 @@ class Cluster:
         namespace = {"metadata": {"generateName": f"{prefix}-"}}
         name = self.api.create("/api/v1/namespaces", namespace).must().object["metadata"]["name"]
         # The controllers of a busy plane were seen to take 90 s for these.
-        self.kubectl("wait", "--for=create", "--timeout=300s", "-n", name,
-                     "serviceaccount/default", "configmap/kube-root-ca.crt")
+        paths = [f"/api/v1/namespaces/{name}/{path}"
+                 for path in ("serviceaccounts/default", "configmaps/kube-root-ca.crt")]
+        eventually(lambda: all(self.api.get(path).ok for path in paths), seconds=300)
         return name
 
     def ensure_namespace(self, name):

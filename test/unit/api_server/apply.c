@@ -1,7 +1,7 @@
 /* Server-side apply: whose which field is, what is merged, what is in conflict. */
-#include "engine/base/clock.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/timestamp.h"
 #include "test/unit/api_server/private.h"
 
 #include <sys/time.h>

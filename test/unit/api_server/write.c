@@ -1,8 +1,8 @@
 /* What is stored, and what goes: what the server sets by itself, finalizers, Namespaces that end.
  */
-#include "engine/base/clock.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/timestamp.h"
 #include "test/unit/api_server/private.h"
 
 #include <sys/time.h>

@@ -93,6 +93,8 @@ static const struct {
 } durations[] = {
     {"--drain-timeout", offsetof(struct flags, drain_timeout), 25000, "25s"},
     {"--max-timeout", offsetof(struct flags, max_timeout), 86400000, "24h"},
+    {"--min-interval", offsetof(struct flags, min_interval), 10000, "10s"},
+    {"--min-retry-interval", offsetof(struct flags, min_retry_interval), 1000, "1s"},
     {"--blind-timeout", offsetof(struct flags, blind_timeout), 120000, "2m"},
 };
 

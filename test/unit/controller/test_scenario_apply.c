@@ -6,6 +6,15 @@
 
 #define WEB SPECS "/web"
 
+/* The Spec is Ready: it has made the ConfigMap "a". */
+static void begin_ready(struct scene *scene)
+{
+    scene_begin(scene);
+    scene_spec(scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(scene, "web", "True", "ReconciliationSucceeded");
+    scene_expect_quiet(scene);
+}
+
 static void makes_what_is_new(void)
 {
     struct scene scene = {0};
@@ -32,9 +41,7 @@ static void the_first_release_takes_no_name_that_is_taken(void)
 {
     struct scene scene = {0};
 
-    scene_begin(&scene);
-    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
-    scene_expect_ready(&scene, "web", "True", NULL);
+    begin_ready(&scene);
     api_server_delete(scene.server, WEB);
     scene_expect_gone(&scene, WEB);
     scene_spec(&scene, "web", "", CONFIGMAP("b", "1"));
@@ -54,9 +61,7 @@ static void a_first_release_is_taken_up_again(void)
 {
     struct scene scene = {0};
 
-    scene_begin(&scene);
-    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
-    scene_expect_ready(&scene, "web", "True", NULL);
+    begin_ready(&scene);
     api_server_delete(scene.server, WEB);
     scene_expect_gone(&scene, WEB);
     scene_expect_quiet(&scene);
@@ -97,10 +102,7 @@ static void a_look_at_what_is_well_writes_nothing(void)
 {
     struct scene scene = {0};
 
-    scene_begin(&scene);
-    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
-    scene_expect_ready(&scene, "web", "True", NULL);
-    scene_expect_quiet(&scene);
+    begin_ready(&scene);
     api_server_mark(scene.server);
     scene_ask(&scene, "web");
     scene_expect_quiet(&scene);
@@ -132,10 +134,7 @@ static void mends_what_others_changed(void)
 {
     struct scene scene = {0};
 
-    scene_begin(&scene);
-    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
-    scene_expect_ready(&scene, "web", "True", NULL);
-    scene_expect_quiet(&scene);
+    begin_ready(&scene);
     api_server_edit(scene.server, CONFIGMAPS "/a", "{\"data\":{\"x\":\"theirs\"}}");
     scene_ask(&scene, "web");
     scene_expect_quiet(&scene);
@@ -245,9 +244,7 @@ static void two_specs_do_not_share(void)
 {
     struct scene scene = {0};
 
-    scene_begin(&scene);
-    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
-    scene_expect_ready(&scene, "web", "True", NULL);
+    begin_ready(&scene);
     scene_spec(&scene, "other", "", CONFIGMAP("a", "2"));
     scene_expect_ready(&scene, "other", "False", "ConflictDetected");
     scene_expect_quiet(&scene);
@@ -346,10 +343,7 @@ static void takes_over_what_it_lost_the_record_of(void)
     _cleanup_value_ const struct value *before = NULL, *after = NULL;
     struct scene scene = {0};
 
-    scene_begin(&scene);
-    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
-    scene_expect_ready(&scene, "web", "True", NULL);
-    scene_expect_quiet(&scene);
+    begin_ready(&scene);
     before = api_server_get(scene.server, CONFIGMAPS "/a");
     api_server_do(scene.server, "DELETE", STATES, NULL, NULL);
     scene_ask(&scene, "web");

@@ -179,6 +179,27 @@ static void holds_what_it_has_no_record_of(void)
     scene_end(&scene);
 }
 
+/* The same of a Spec that never succeeded: some of its resources are there. */
+static void holds_what_a_failed_apply_made(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "\"retryInterval\":\"1h\",",
+               CONFIGMAP("a", "1") ",{\"id\":\"x.io/v1:Absent:team:b\",\"type\":\"Kubernetes\","
+                                   "\"attributes\":{\"apiVersion\":\"x.io/v1\",\"kind\":"
+                                   "\"Absent\",\"metadata\":{\"name\":\"b\",\"namespace\":"
+                                   "\"team\"}}}");
+    scene_expect_ready(&scene, "web", "False", "KindNotFound");
+    EXPECT_DATA(&scene, "a", "1");
+    scene_expect_quiet(&scene);
+    api_server_do(scene.server, "DELETE", STATES, NULL, NULL);
+    api_server_delete(scene.server, WEB);
+    scene_expect_ready(&scene, "web", "False", "StateLost");
+    EXPECT_DATA(&scene, "a", "1");
+    scene_end(&scene);
+}
+
 /* The definition of Specs goes, and takes all Specs along: surely not what they hold. */
 static void holds_while_the_definition_goes(void)
 {
@@ -214,4 +235,5 @@ SUITE(scenario_deletion, TEST(takes_all_away), TEST(leaves_alone_what_is_suspend
       TEST(waits_for_finalizers_of_others), TEST(deletes_by_uid),
       TEST(holds_what_it_may_not_delete), TEST(ends_what_is_under_way),
       TEST(guards_what_would_go_with_a_namespace), TEST(holds_what_it_has_no_record_of),
-      TEST(holds_while_the_definition_goes), TEST(goes_at_once_where_nothing_was_made))
+      TEST(holds_what_a_failed_apply_made), TEST(holds_while_the_definition_goes),
+      TEST(goes_at_once_where_nothing_was_made))

@@ -1,4 +1,5 @@
 /* Several Specs, several processes, and what people ask of Releases. */
+#include "controller/reconcile/conditions.h"
 #include "engine/base/buf.h"
 #include "engine/base/str.h"
 #include "test/unit/controller/scene.h"
@@ -141,6 +142,39 @@ static void deletions_wait_for_memory(void)
     }
     EXPECT_INT(api_server_size(scene.server, CONFIGMAPS), 0, "none of them");
     EXPECT_INT(count_turns(&scene, "delete"), SPECS_AT_ONCE, "one by one");
+    scene_end(&scene);
+}
+
+/* An operation that has all memory does not end: what waits says so, a deletion, too. */
+static void what_waits_for_memory_says_so(void)
+{
+    struct scene scene = {.flags = "--operation-memory=90Ki"};
+    _cleanup_value_ const struct value *spec = NULL;
+    const struct value *ready;
+    unsigned rule;
+
+    scene_begin(&scene);
+    scene_spec(&scene, "gone", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "gone", "True", "ReconciliationSucceeded");
+    scene_spec(&scene, "calm", "", CONFIGMAP("b", "1"));
+    scene_expect_ready(&scene, "calm", "True", "ReconciliationSucceeded");
+    rule = api_server_rule(
+        scene.server,
+        &(struct api_rule){.verb = "apply", .path = CONFIGMAPS "/c", .fault = API_HOLD});
+    scene_spec(&scene, "slow", "", CONFIGMAP("c", "1"));
+    EXPECT(api_server_wait_hits(scene.server, rule, 1), "it is at work");
+    api_server_delete(scene.server, SPECS "/gone");
+    scene_ask(&scene, "calm");
+    scene_spec(&scene, "new", "", CONFIGMAP("d", "1"));
+    scene_expect_ready(&scene, "gone", "Unknown", "Progressing");
+    spec = api_server_get(scene.server, SPECS "/gone");
+    ready = conditions_find(value_path(spec, "status", "conditions", NULL), "Ready");
+    EXPECT(strstr(value_get_string(ready, "message"), "waiting for memory"), "in these words");
+    scene_expect_ready(&scene, "new", "Unknown", "Progressing");
+    scene_expect_ready(&scene, "calm", "True", "ReconciliationSucceeded");
+    api_server_release(scene.server, rule);
+    scene_expect_ready(&scene, "new", "True", "ReconciliationSucceeded");
+    scene_expect_gone(&scene, SPECS "/gone");
     scene_end(&scene);
 }
 
@@ -294,6 +328,7 @@ static void what_is_evicted_runs_out_of_time(void)
 }
 
 SUITE(scenario_many, TEST(waiting_costs_no_threads), TEST(operations_wait_for_memory),
-      TEST(deletions_wait_for_memory), TEST(what_is_parked_keeps_no_room), TEST(previews),
-      TEST(goes_on_without_its_release), TEST(ends_without_the_lease),
-      TEST(what_is_evicted_goes_on), TEST(what_is_evicted_runs_out_of_time))
+      TEST(deletions_wait_for_memory), TEST(what_is_parked_keeps_no_room),
+      TEST(what_waits_for_memory_says_so), TEST(previews), TEST(goes_on_without_its_release),
+      TEST(ends_without_the_lease), TEST(what_is_evicted_goes_on),
+      TEST(what_is_evicted_runs_out_of_time))

@@ -7,6 +7,7 @@
 #include "engine/base/cleanup.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
+#include "test/unit/runtimes/kubernetes/client/harness.h"
 #include "test/unit/suite.h"
 
 struct fixture {
@@ -53,14 +54,19 @@ static struct reconcile_result reconcile(void *arg, const char *key, struct canc
     return run < 3 ? fixture->results[run] : (struct reconcile_result){.kind = RECONCILE_DONE};
 }
 
-static void fixture_start(struct fixture *fixture)
+static void start_by(struct fixture *fixture, const struct clock_source *clock)
 {
     struct workers_config config = {
         .name = "spec", .count = 2, .reconcile = reconcile, .arg = fixture};
 
-    config.queue = fixture->queue = workqueue_new(&system_clock);
+    config.queue = fixture->queue = workqueue_new(clock);
     fixture->workers = workers_new(&config);
-    workqueue_add(fixture->queue, "ns/a");
+    workqueue_add(fixture->queue, "ns/a", WORKQUEUE_CHANGE);
+}
+
+static void fixture_start(struct fixture *fixture)
+{
+    start_by(fixture, &system_clock);
 }
 
 static void fixture_stop(struct fixture *fixture)
@@ -109,9 +115,57 @@ static void retries_later(void)
     fixture_start(&fixture);
     wait_for(&fixture.runs, 2);
     wait_until_idle(&fixture, &stats);
-    EXPECT(fixture.gap >= WORKQUEUE_RETRY_BASE / 2, "waits");
+    EXPECT(fixture.gap >= RETRY_AFTER, "waits");
     EXPECT_INT((long long)stats.retries, 1, "a failure");
     fixture_stop(&fixture);
+}
+
+static void poll(const struct clock_source *clock, pthread_cond_t *condition, pthread_mutex_t *lock,
+                 int64_t until)
+{
+    (void)clock, (void)condition, (void)until;
+    pthread_mutex_unlock(lock);
+    usleep(500);
+    pthread_mutex_lock(lock);
+}
+
+/* Of the last two results: ms after which the next run comes for certain. */
+static const struct retry {
+    const char *note;
+    struct reconcile_result result;
+    int64_t due;
+} retries[] = {
+    {"the same failure", {.kind = RECONCILE_RETRY, .after = 100}, 400},
+    {"another failure", {.kind = RECONCILE_RETRY, .after = 100, .is_new_failure = true}, 100},
+};
+
+static void waits_longer_for_the_same_failure(void)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(retries); i++) {
+        const struct retry *row = &retries[i];
+        struct fixture fixture = {.results = {{.kind = RECONCILE_RETRY, .after = 100},
+                                              {.kind = RECONCILE_RETRY, .after = 100},
+                                              row->result}};
+        struct fake_clock clock;
+        struct workqueue_stats stats;
+
+        fake_clock_init(&clock);
+        clock.source.wait = poll;
+        start_by(&fixture, &clock.source);
+        wait_for(&fixture.runs, 1);
+        for (int run = 1; run < 3; run++) {
+            wait_until_idle(&fixture, &stats);
+            atomic_fetch_add(&clock.monotonic, 200);
+            wait_for(&fixture.runs, run + 1);
+        }
+        wait_until_idle(&fixture, &stats);
+        atomic_fetch_add(&clock.monotonic, row->due / 2 - 1);
+        usleep(5000);
+        EXPECT_INT(fixture.runs, 3, row->note);
+        atomic_fetch_add(&clock.monotonic, row->due / 2 + 1);
+        wait_for(&fixture.runs, 4);
+        fixture_stop(&fixture);
+    }
 }
 
 static void stops_what_runs(void)
@@ -137,7 +191,7 @@ static void waiting_is_no_failure_and_forgets_none(void)
     fixture_start(&fixture);
     wait_for(&fixture.runs, 4);
     wait_until_idle(&fixture, &stats);
-    EXPECT(fixture.gap >= WORKQUEUE_RETRY_BASE, "the second failure in a row waits twice as long");
+    EXPECT(fixture.gap >= RETRY_AFTER, "the second failure in a row waits twice as long");
     EXPECT_INT((long long)stats.retries, 2, "failures");
     fixture_stop(&fixture);
 }
@@ -151,7 +205,7 @@ static void what_tells_of_itself_is_not_looked_at_before(void)
     wait_for(&fixture.runs, 1);
     wait_until_idle(&fixture, &stats);
     EXPECT_INT((long long)stats.delayed, 0, "nothing waits");
-    workqueue_add(fixture.queue, "ns/a");
+    workqueue_add(fixture.queue, "ns/a", WORKQUEUE_CHANGE);
     wait_for(&fixture.runs, 2);
     fixture_stop(&fixture);
 }
@@ -187,7 +241,7 @@ static void as_many_are_at_work_as_there_are_to_be(void)
     for (int i = 0; i < 12; i++) {
         _cleanup_free_ char *key = str_printf("ns/%d", i);
 
-        workqueue_add(queue, key);
+        workqueue_add(queue, key, WORKQUEUE_CHANGE);
     }
     wait_for(&crowd.ended, 12);
     EXPECT_INT(crowd.most_at_work, 3, "at once");
@@ -196,6 +250,6 @@ static void as_many_are_at_work_as_there_are_to_be(void)
 }
 
 SUITE(workers, TEST(reconciles_until_it_is_done), TEST(retries_later),
-      TEST(waiting_is_no_failure_and_forgets_none),
+      TEST(waits_longer_for_the_same_failure), TEST(waiting_is_no_failure_and_forgets_none),
       TEST(what_tells_of_itself_is_not_looked_at_before), TEST(stops_what_runs),
       TEST(as_many_are_at_work_as_there_are_to_be))

@@ -45,7 +45,7 @@ static void expect_next(struct fixture *fixture, const char *expected, const cha
         key = workqueue_get(fixture->queue);
         EXPECT_STR(key, expected, note);
     }
-    workqueue_add(fixture->queue, "end");
+    workqueue_add(fixture->queue, "end", WORKQUEUE_CHANGE);
     end = workqueue_get(fixture->queue);
     EXPECT_STR(end, "end", note);
     workqueue_done(fixture->queue, "end");
@@ -70,9 +70,9 @@ static void gives_each_key_once(void)
     _cleanup_free_ char *first = NULL, *second = NULL;
 
     fixture_start(&fixture);
-    workqueue_add(fixture.queue, "a");
-    workqueue_add(fixture.queue, "b");
-    workqueue_add(fixture.queue, "a");
+    workqueue_add(fixture.queue, "a", WORKQUEUE_CHANGE);
+    workqueue_add(fixture.queue, "b", WORKQUEUE_CHANGE);
+    workqueue_add(fixture.queue, "a", WORKQUEUE_CHANGE);
     expect_stats(&fixture, 2, 0, 0, "two keys");
     first = workqueue_get(fixture.queue);
     second = workqueue_get(fixture.queue);
@@ -89,10 +89,10 @@ static void gives_a_key_again_only_when_it_is_done(void)
     struct workqueue_stats stats;
 
     fixture_start(&fixture);
-    workqueue_add(fixture.queue, "a");
+    workqueue_add(fixture.queue, "a", WORKQUEUE_CHANGE);
     key = workqueue_get(fixture.queue);
-    workqueue_add(fixture.queue, "a");
-    workqueue_add(fixture.queue, "a");
+    workqueue_add(fixture.queue, "a", WORKQUEUE_CHANGE);
+    workqueue_add(fixture.queue, "a", WORKQUEUE_CHANGE);
     expect_next(&fixture, "", "it is out");
     workqueue_done(fixture.queue, "a");
     expect_next(&fixture, "a", "added while it was out");
@@ -124,7 +124,7 @@ static void waits_for_the_earliest_time(void)
 
         fixture_start(&fixture);
         for (size_t n = 0; n < ARRAY_SIZE(row->delays) && row->delays[n] >= 0; n++)
-            workqueue_add_after(fixture.queue, "a", row->delays[n]);
+            workqueue_add_after(fixture.queue, "a", row->delays[n], WORKQUEUE_CHANGE);
         if (row->due > 0) {
             pass(&fixture, row->due - 1);
             expect_next(&fixture, "", row->note);
@@ -142,7 +142,7 @@ static void waits_for_the_earliest_time(void)
 /* Fails once, and says how long the key was kept back at most and at least. */
 static void expect_backoff(struct fixture *fixture, int64_t least, int64_t most, const char *note)
 {
-    workqueue_add_rate_limited(fixture->queue, "a");
+    workqueue_add_rate_limited(fixture->queue, "a", 1000);
     pass(fixture, least - 1);
     expect_next(fixture, "", note);
     pass(fixture, most - least + 1);
@@ -156,18 +156,18 @@ static void backs_off_until_it_is_forgotten(void)
     struct workqueue_stats stats;
 
     fixture_start(&fixture);
-    expect_backoff(&fixture, 500, 1000, "first");
+    expect_backoff(&fixture, 1000, 1000, "first");
     expect_backoff(&fixture, 1000, 2000, "second");
     expect_backoff(&fixture, 2000, 4000, "third");
     for (unsigned i = 0; i < 40; i++) {
-        workqueue_add_rate_limited(fixture.queue, "a");
-        workqueue_add(fixture.queue, "a");
+        workqueue_add_rate_limited(fixture.queue, "a", 1000);
+        workqueue_add(fixture.queue, "a", WORKQUEUE_CHANGE);
         expect_next(&fixture, "a", "at once");
         workqueue_done(fixture.queue, "a");
     }
     expect_backoff(&fixture, 150000, 300000, "the longest");
     workqueue_forget(fixture.queue, "a");
-    expect_backoff(&fixture, 500, 1000, "as the first");
+    expect_backoff(&fixture, 1000, 1000, "as the first");
     workqueue_stats(fixture.queue, &stats);
     EXPECT_INT((long long)stats.retries, 45, "retries");
     workqueue_forget(fixture.queue, "never seen");
@@ -179,12 +179,12 @@ static void does_nothing_after_a_shut_down(void)
     struct fixture fixture;
 
     fixture_start(&fixture);
-    workqueue_add(fixture.queue, "a");
+    workqueue_add(fixture.queue, "a", WORKQUEUE_CHANGE);
     workqueue_shut_down(fixture.queue);
     EXPECT_STR(workqueue_get(fixture.queue), NULL, "though one is ready");
-    workqueue_add(fixture.queue, "b");
-    workqueue_add_after(fixture.queue, "c", 1);
-    workqueue_add_rate_limited(fixture.queue, "d");
+    workqueue_add(fixture.queue, "b", WORKQUEUE_CHANGE);
+    workqueue_add_after(fixture.queue, "c", 1, WORKQUEUE_CHANGE);
+    workqueue_add_rate_limited(fixture.queue, "d", 1000);
     workqueue_done(fixture.queue, "b");
     expect_stats(&fixture, 1, 0, 0, "what was there before");
     workqueue_free(fixture.queue);
@@ -225,7 +225,7 @@ static void never_gives_a_key_to_two(void)
     for (int i = 0; i < 2000; i++) {
         char key[2] = {(char)('a' + i % 4), '\0'};
 
-        workqueue_add_after(crowd.queue, key, i % 3);
+        workqueue_add_after(crowd.queue, key, i % 3, WORKQUEUE_CHANGE);
         if (i % 16 == 0)
             usleep(50);
     }
@@ -264,9 +264,9 @@ static void wakes_for_a_delayed_key_while_another_is_handled(void)
     for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
         pthread_create(&threads[i], NULL, hold, &crowd);
     usleep(20000);
-    workqueue_add_after(crowd.queue, "a", 100);
+    workqueue_add_after(crowd.queue, "a", 100, WORKQUEUE_CHANGE);
     usleep(20000);
-    workqueue_add(crowd.queue, "b");
+    workqueue_add(crowd.queue, "b", WORKQUEUE_CHANGE);
     while (!atomic_load(&crowd.out[0]) && system_clock.monotonic(&system_clock) - start < 10000)
         usleep(1000);
     EXPECT(system_clock.monotonic(&system_clock) - start < 4000, "the delayed key came in time");
@@ -295,32 +295,172 @@ static void gives_what_goes_on_before_what_is_new(void)
     _cleanup_free_ char *out = NULL;
 
     fixture_start(&fixture);
-    workqueue_add(fixture.queue, "new 1");
-    workqueue_add(fixture.queue, "on 2");
-    workqueue_add(fixture.queue, "new 2");
-    workqueue_add_first(fixture.queue, "on 1");
-    workqueue_add_first(fixture.queue, "on 2");
-    workqueue_add_first(fixture.queue, "on 1");
-    workqueue_add(fixture.queue, "on 2");
+    workqueue_add(fixture.queue, "new 1", WORKQUEUE_CHANGE);
+    workqueue_add(fixture.queue, "on 2", WORKQUEUE_CHANGE);
+    workqueue_add(fixture.queue, "new 2", WORKQUEUE_CHANGE);
+    workqueue_add(fixture.queue, "on 1", WORKQUEUE_BEGUN);
+    workqueue_add(fixture.queue, "on 2", WORKQUEUE_BEGUN);
+    workqueue_add(fixture.queue, "on 1", WORKQUEUE_BEGUN);
+    workqueue_add(fixture.queue, "on 2", WORKQUEUE_CHANGE);
     expect_stats(&fixture, 4, 0, 0, "each once");
     expect_order(&fixture, (const char *const[]){"on 1", "on 2", "new 1", "new 2"}, 4,
                  "first those that go on, each kind in its order");
 
-    workqueue_add(fixture.queue, "a");
+    workqueue_add(fixture.queue, "a", WORKQUEUE_CHANGE);
     out = workqueue_get(fixture.queue);
-    workqueue_add(fixture.queue, "b");
-    workqueue_add(fixture.queue, "a");
-    workqueue_add_first(fixture.queue, "a");
+    workqueue_add(fixture.queue, "b", WORKQUEUE_CHANGE);
+    workqueue_add(fixture.queue, "a", WORKQUEUE_CHANGE);
+    workqueue_add(fixture.queue, "a", WORKQUEUE_BEGUN);
     workqueue_done(fixture.queue, "a");
     expect_order(&fixture, (const char *const[]){"a", "b"}, 2, "while it was out");
 
-    workqueue_add(fixture.queue, "b");
-    workqueue_add(fixture.queue, "a");
+    workqueue_add(fixture.queue, "b", WORKQUEUE_CHANGE);
+    workqueue_add(fixture.queue, "a", WORKQUEUE_CHANGE);
     expect_order(&fixture, (const char *const[]){"b", "a"}, 2, "and not for ever");
     workqueue_free(fixture.queue);
 }
 
-SUITE(workqueue, TEST(gives_each_key_once), TEST(gives_what_goes_on_before_what_is_new),
+/* ---- The order ---- */
+
+static const struct order {
+    const char *note;
+    struct {
+        const char *key;
+        enum workqueue_priority priority;
+    } added[16];
+    const char *order[16];
+} orders[] = {
+    {"by priority",
+     {{"a/resync", WORKQUEUE_RESYNC},
+      {"a/retry", WORKQUEUE_RETRY},
+      {"a/change", WORKQUEUE_CHANGE},
+      {"a/begun", WORKQUEUE_BEGUN}},
+     {"a/begun", "a/change", "a/retry", "a/resync"}},
+    {"namespaces take turns",
+     {{"a/1", WORKQUEUE_CHANGE},
+      {"a/2", WORKQUEUE_CHANGE},
+      {"a/3", WORKQUEUE_CHANGE},
+      {"b/1", WORKQUEUE_CHANGE},
+      {"b/2", WORKQUEUE_CHANGE},
+      {"c/1", WORKQUEUE_CHANGE}},
+     {"a/1", "b/1", "c/1", "a/2", "b/2", "a/3"}},
+    {"priority before namespaces",
+     {{"a/1", WORKQUEUE_RETRY}, {"b/1", WORKQUEUE_RETRY}, {"b/2", WORKQUEUE_CHANGE}},
+     {"b/2", "a/1", "b/1"}},
+    {"the highest of several counts",
+     {{"a/1", WORKQUEUE_CHANGE},
+      {"a/2", WORKQUEUE_RESYNC},
+      {"a/3", WORKQUEUE_RETRY},
+      {"a/2", WORKQUEUE_BEGUN},
+      {"a/1", WORKQUEUE_RESYNC}},
+     {"a/2", "a/1", "a/3"}},
+    {"every eighth turn goes to the oldest",
+     {{"z/old", WORKQUEUE_RESYNC},
+      {"a/1", WORKQUEUE_BEGUN},
+      {"a/2", WORKQUEUE_BEGUN},
+      {"a/3", WORKQUEUE_BEGUN},
+      {"a/4", WORKQUEUE_BEGUN},
+      {"a/5", WORKQUEUE_BEGUN},
+      {"a/6", WORKQUEUE_BEGUN},
+      {"a/7", WORKQUEUE_BEGUN},
+      {"a/8", WORKQUEUE_BEGUN},
+      {"a/9", WORKQUEUE_BEGUN}},
+     {"a/1", "a/2", "a/3", "a/4", "a/5", "a/6", "a/7", "z/old", "a/8", "a/9"}},
+};
+
+static void gives_keys_in_order(void)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
+        const struct order *row = &orders[i];
+        struct fixture fixture;
+
+        fixture_start(&fixture);
+        for (size_t n = 0; row->added[n].key; n++)
+            workqueue_add(fixture.queue, row->added[n].key, row->added[n].priority);
+        for (size_t n = 0; row->order[n]; n++) {
+            _cleanup_free_ char *key = workqueue_get(fixture.queue);
+
+            EXPECT_STR(key, row->order[n], row->note);
+            workqueue_done(fixture.queue, key);
+        }
+        expect_stats(&fixture, 0, 0, 0, row->note);
+        workqueue_free(fixture.queue);
+    }
+}
+
+static void keeps_a_delayed_keys_priority(void)
+{
+    struct fixture fixture;
+
+    fixture_start(&fixture);
+    workqueue_add_after(fixture.queue, "a/resync", 100, WORKQUEUE_RESYNC);
+    workqueue_add_after(fixture.queue, "a/retry", 100, WORKQUEUE_RETRY);
+    workqueue_add_after(fixture.queue, "a/raised", 100, WORKQUEUE_RESYNC);
+    workqueue_add_after(fixture.queue, "a/raised", 200, WORKQUEUE_CHANGE);
+    pass(&fixture, 100);
+    expect_order(&fixture, (const char *const[]){"a/raised", "a/retry", "a/resync"}, 3, "due");
+    workqueue_free(fixture.queue);
+}
+
+/* A thousand keys of one namespace, and one of another. */
+static void does_not_let_one_namespace_delay_another(void)
+{
+    struct fixture fixture;
+    size_t turns = 0;
+
+    fixture_start(&fixture);
+    for (int i = 0; i < 1000; i++) {
+        _cleanup_free_ char *key = str_printf("noisy/%d", i);
+
+        workqueue_add(fixture.queue, key, WORKQUEUE_CHANGE);
+    }
+    workqueue_add(fixture.queue, "quiet/1", WORKQUEUE_CHANGE);
+    for (bool is_quiet = false; !is_quiet && turns < 1001; turns++) {
+        _cleanup_free_ char *key = workqueue_get(fixture.queue);
+
+        is_quiet = str_equal(key, "quiet/1");
+        workqueue_done(fixture.queue, key);
+    }
+    EXPECT(turns <= 2, "the second turn at the latest");
+    workqueue_free(fixture.queue);
+}
+
+static void expect_ages(struct fixture *fixture, int64_t oldest, int64_t stuck, const char *note)
+{
+    struct workqueue_stats stats;
+
+    workqueue_stats(fixture->queue, &stats);
+    EXPECT_INT(stats.oldest, oldest, note);
+    EXPECT_INT(stats.stuck, stuck, note);
+}
+
+static void tells_how_long_keys_have_waited(void)
+{
+    struct fixture fixture;
+    _cleanup_free_ char *key = NULL;
+
+    fixture_start(&fixture);
+    pass(&fixture, 5000);
+    expect_ages(&fixture, 0, 0, "empty");
+    workqueue_add(fixture.queue, "a/1", WORKQUEUE_RESYNC);
+    pass(&fixture, 30);
+    workqueue_add(fixture.queue, "a/2", WORKQUEUE_BEGUN);
+    pass(&fixture, 10);
+    expect_ages(&fixture, 40, 40, "none was taken");
+    key = workqueue_get(fixture.queue);
+    EXPECT_STR(key, "a/2", "the higher one");
+    pass(&fixture, 10);
+    expect_ages(&fixture, 50, 10, "one was taken");
+    free(key);
+    key = workqueue_get(fixture.queue);
+    pass(&fixture, 10);
+    expect_ages(&fixture, 0, 0, "both out");
+    workqueue_free(fixture.queue);
+}
+
+SUITE(workqueue, TEST(gives_keys_in_order), TEST(keeps_a_delayed_keys_priority),
+      TEST(does_not_let_one_namespace_delay_another), TEST(tells_how_long_keys_have_waited),
+      TEST(gives_each_key_once), TEST(gives_what_goes_on_before_what_is_new),
       TEST(gives_a_key_again_only_when_it_is_done), TEST(waits_for_the_earliest_time),
       TEST(backs_off_until_it_is_forgotten), TEST(does_nothing_after_a_shut_down),
       TEST(never_gives_a_key_to_two), TEST(wakes_for_a_delayed_key_while_another_is_handled))

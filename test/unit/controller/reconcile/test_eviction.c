@@ -1,8 +1,8 @@
-/* Operations that are parked, and the memory that they hold: which of them go, and when they are
- * begun again. */
+/* Operations that are parked, and the memory that they hold: which of them go, when they are begun
+ * again, and what their State makes them reserve. */
 #include <unistd.h>
 
-#include "controller/reconcile/operations.h"
+#include "controller/reconcile/operations_private.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -128,8 +128,8 @@ static void fixture_start(struct fixture *fixture, size_t memory)
     fixture->ledgers =
         ledgers_new(&(struct ledgers_config){.store = fixture->store, .clock = &system_clock});
     fixture->executor = executor_new(&(struct executor_config){.clock = &system_clock});
-    fixture->operations = operations_new(
-        &(struct operations_config){.enqueue = enqueue, .arg = fixture, .memory = memory});
+    fixture->operations = operations_new(&(struct operations_config){
+        .enqueue = enqueue, .arg = fixture, .clock = &system_clock, .memory = memory});
 }
 
 static void fixture_stop(struct fixture *fixture)
@@ -179,12 +179,24 @@ static struct spec *spec_of(int resources)
     return spec;
 }
 
+/* Bytes that it holds while it is parked; 0: it is not. */
+static size_t parked(struct attempt *attempt)
+{
+    struct budget *budget = &attempt->table->budget;
+    size_t bytes;
+
+    pthread_mutex_lock(&budget->lock);
+    bytes = attempt->reservation.state == RESERVATION_PARKED ? attempt->reservation.parked : 0;
+    pthread_mutex_unlock(&budget->lock);
+    return bytes;
+}
+
 /* Until it is parked. */
 static void await_parked(struct attempt *attempt)
 {
-    for (int ms = 0; ms < PATIENCE && !attempt->parked; ms++)
+    for (int ms = 0; ms < PATIENCE && !parked(attempt); ms++)
         usleep(1000);
-    EXPECT(attempt->parked, "parked");
+    EXPECT(parked(attempt), "parked");
 }
 
 /* A reconcile that begins it, up to its end. timeout: of the Spec, ms. */
@@ -207,7 +219,7 @@ static struct attempt *begin(struct fixture *fixture, const char *key, int resou
 
     attempt_read(attempt, metadata);
     attempt->run.policy.timeout = timeout;
-    EXPECT_INT(attempt_open(attempt, &config, &error), 0, error.message);
+    EXPECT_INT(attempt_open(attempt, &config, NULL, &error), 0, error.message);
     operation_plan(attempt->operation, spec_of(resources));
     EXPECT_INT(operation_wait(attempt->operation), OPERATION_PLANNED, "planned");
     operation_apply(attempt->operation, &(struct operation_apply){1, true});
@@ -225,8 +237,8 @@ static void the_largest_goes(void)
     struct attempt *a, *b, *c;
 
     fixture_start(&fixture, 0);
-    small = begin(&fixture, "ns/a", 2, 600000)->parked;
-    large = begin(&fixture, "ns/b", 40, 600000)->parked;
+    small = parked(begin(&fixture, "ns/a", 2, 600000));
+    large = parked(begin(&fixture, "ns/b", 40, 600000));
     EXPECT(small && large > small, "it tells how much they hold");
     EXPECT(!attempt_is_chosen(operations_enter(fixture.operations, "ns/b")), "without a bound");
     fixture_stop(&fixture);
@@ -241,8 +253,8 @@ static void the_largest_goes(void)
     EXPECT(attempt_is_chosen(b) && !attempt_is_chosen(a) && !attempt_is_chosen(c), "the largest");
     operations_leave(operations_enter(fixture.operations, "ns/a"));
     EXPECT(!attempt_is_chosen(a), "one is enough");
-    attempt_evict(b, &system_clock);
-    EXPECT(!b->operation && !b->parked, "it holds nothing any more");
+    attempt_evict(b);
+    EXPECT(!b->operation && !parked(b), "it holds nothing any more");
     operations_leave(b);
     EXPECT(operations_enter(fixture.operations, "ns/b") == b, "and is not forgotten");
     fixture_stop(&fixture);
@@ -261,10 +273,10 @@ static void only_what_is_parked_goes(void)
     EXPECT(attempt_is_chosen(attempt), "parked");
     operations_stats(fixture.operations, &stats);
     EXPECT_INT(stats.parked, 1, "counted");
-    EXPECT_INT(stats.parked_bytes, attempt->parked, "with what it holds");
+    EXPECT_INT(stats.parked_bytes, parked(attempt), "with what it holds");
     EXPECT(!attempt_is_chosen(planned), "it has no operation");
     operation_cancel(attempt->operation, "Superseded");
-    EXPECT(!attempt->parked && !attempt_is_chosen(attempt), "not any more");
+    EXPECT(!parked(attempt) && !attempt_is_chosen(attempt), "not any more");
     operations_stats(fixture.operations, &stats);
     EXPECT_INT(stats.parked, 0, "nor counted");
     operations_leave(planned);
@@ -281,8 +293,8 @@ static void it_rests_longer_each_time(void)
         struct attempt *attempt = begin(&fixture, "ns/a", 2, 600000);
         int64_t left;
 
-        attempt_evict(attempt, &system_clock);
-        left = attempt_rests(attempt, &system_clock);
+        attempt_evict(attempt);
+        left = attempt_rests(attempt);
         EXPECT(left > rests[i] - 20000 && left <= rests[i], "about so long");
         operations_leave(attempt);
     }
@@ -298,8 +310,8 @@ static void it_does_not_rest_beyond_its_time(void)
 
     fixture_start(&fixture, 1);
     attempt = begin(&fixture, "ns/a", 2, 25000);
-    attempt_evict(attempt, &system_clock);
-    left = attempt_rests(attempt, &system_clock);
+    attempt_evict(attempt);
+    left = attempt_rests(attempt);
     EXPECT(left > 0 && left <= 25000, "its own time is shorter");
     operations_leave(attempt);
     fixture_stop(&fixture);
@@ -325,96 +337,59 @@ static void it_rests_no_more_when_something_changes(void)
 
         fixture_start(&fixture, 1);
         attempt = begin(&fixture, "ns/a", 2, 600000);
-        attempt_evict(attempt, &system_clock);
-        operations_tell(fixture.operations, "ns/a", &rows[i].now, rows[i].is_asked_for);
-        EXPECT(!!attempt_rests(attempt, &system_clock) == rows[i].rests, rows[i].note);
+        attempt_evict(attempt);
+        operations_observe(fixture.operations, "ns/a", &rows[i].now, rows[i].is_asked_for);
+        EXPECT(!!attempt_rests(attempt) == rows[i].rests, rows[i].note);
         operations_leave(attempt);
         fixture_stop(&fixture);
     }
 }
 
-/* ---- Room ---- */
+/* ---- Reservations ---- */
 
-static struct attempt *reserve(struct fixture *fixture, const char *key, size_t bytes,
-                               bool expected)
+/* By the Spec first, and by State when it was opened: there may be memory for the one only. */
+static void an_operation_reserves_for_its_state(void)
 {
-    struct attempt *attempt = operations_enter(fixture->operations, key);
+    static const struct {
+        const char *note;
+        size_t beside; /* bytes that another has reserved */
+        bool has_memory;
+    } rows[] = {
+        {"for State, too", 20 << 10, true},
+        {"for the Spec only", 70 << 10, false},
+        {"not for the Spec", 100 << 10, false},
+    };
 
-    EXPECT_INT(attempt_reserve(attempt, bytes, &system_clock), expected, key);
-    return attempt;
-}
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct fixture fixture;
+        struct attempt *attempt, *other;
+        int64_t after;
+        struct operation_config config = {.clock = &system_clock, .parallelism = 1};
+        struct error error = {0};
 
-/* The oldest goes first, though a smaller one would fit; and none waits for ever. */
-static void room_is_given_in_turns(void)
-{
-    struct fixture fixture;
-    struct attempt *first, *large;
-
-    fixture_start(&fixture, 100);
-    first = reserve(&fixture, "ns/first", 60, true);
-    large = reserve(&fixture, "ns/large", 200, false);
-    operations_leave(large);
-    operations_leave(reserve(&fixture, "ns/small", 10, false));
-    EXPECT(!was_enqueued(&fixture, "ns/"), "there is none yet");
-    EXPECT(attempt_has_no_room(operations_enter(fixture.operations, "ns/large"), &system_clock),
-           "nothing got free");
-    EXPECT(attempt_has_no_room(operations_enter(fixture.operations, "ns/small"), &system_clock),
-           "another is older");
-    attempt_end(first);
-    operations_leave(first);
-    EXPECT(was_enqueued(&fixture, "ns/large "), "it is larger than all the room: it runs alone");
-    EXPECT(!attempt_has_no_room(large, &system_clock), "now");
-    EXPECT(attempt_reserve(large, 200, &system_clock), "alone");
-    operations_leave(reserve(&fixture, "ns/small", 10, false));
-    attempt_end(large);
-    operations_leave(large);
-    EXPECT(was_enqueued(&fixture, "ns/small "), "its turn");
-    fixture_stop(&fixture);
-}
-
-/* What runs in one namespace, and does not come to its end, leaves room to the others. */
-static void a_namespace_has_its_share_of_the_room(void)
-{
-    struct fixture fixture;
-    struct attempt *first;
-
-    fixture_start(&fixture, 100);
-    first = reserve(&fixture, "ns/first", 20, true);
-    operations_leave(reserve(&fixture, "ns/second", 10, false));
-    reserve(&fixture, "other/small", 10, true);
-    reserve(&fixture, "other/next", 15, true);
-    operations_leave(reserve(&fixture, "other/more", 1, false));
-    reserve(&fixture, "third/large", 50, true);
-    operations_leave(reserve(&fixture, "fourth/a", 10, false));
-    EXPECT(!was_enqueued(&fixture, "ns/") && !was_enqueued(&fixture, "fourth/"), "no room yet");
-    attempt_end(first);
-    operations_leave(first);
-    EXPECT(was_enqueued(&fixture, "ns/second "), "it waited first");
-    fixture_stop(&fixture);
-}
-
-/* The object is another: it is read again, and says anew what it needs. */
-static void what_changes_does_not_wait(void)
-{
-    struct fixture fixture;
-    struct attempt *attempt;
-    _cleanup_value_ const struct value *metadata =
-        value_pack("{s:s, s:i}", "uid", "u", "generation", 3);
-
-    fixture_start(&fixture, 100);
-    reserve(&fixture, "other/first", 60, true);
-    attempt = operations_enter(fixture.operations, "ns/a");
-    attempt_read(attempt, metadata);
-    EXPECT(!attempt_reserve(attempt, 60, &system_clock), "no room");
-    operations_leave(attempt);
-    operations_tell(fixture.operations, "ns/a", &(struct object_version){"u", 4, false, NULL},
-                    false);
-    EXPECT(!attempt_has_no_room(attempt, &system_clock), "a newer generation");
-    EXPECT(attempt_reserve(attempt, 40, &system_clock), "which needs less");
-    fixture_stop(&fixture);
+        fixture_start(&fixture, 100 << 10);
+        attempt = begin(&fixture, "ns/a", 40, 600000);
+        config.executor = fixture.executor;
+        config.ledgers = fixture.ledgers;
+        config.scope = (struct runtime_scope){.key = attempt->object, .spec_uid = "u"};
+        attempt_end(attempt);
+        other = operations_enter(fixture.operations, "other/b");
+        EXPECT(operations_reserve(other, rows[i].beside), "nothing else is");
+        EXPECT_INT(attempt_open(attempt, &config, NULL, &error), rows[i].has_memory ? 0 : 1,
+                   rows[i].note);
+        EXPECT(!attempt->operation == !rows[i].has_memory, rows[i].note);
+        if (!attempt->operation) {
+            operations_leave(attempt);
+            attempt_end(other);
+            EXPECT(was_enqueued(&fixture, "ns/a "), "granted");
+            EXPECT(!attempt_waits_for_memory(attempt, &after), rows[i].note);
+            EXPECT_INT(attempt_open(attempt, &config, NULL, &error), 0, error.message);
+            EXPECT(attempt->operation, "now");
+        }
+        fixture_stop(&fixture);
+    }
 }
 
 SUITE(eviction, TEST(the_largest_goes), TEST(only_what_is_parked_goes),
       TEST(it_rests_longer_each_time), TEST(it_does_not_rest_beyond_its_time),
-      TEST(it_rests_no_more_when_something_changes), TEST(room_is_given_in_turns),
-      TEST(a_namespace_has_its_share_of_the_room), TEST(what_changes_does_not_wait))
+      TEST(it_rests_no_more_when_something_changes), TEST(an_operation_reserves_for_its_state))

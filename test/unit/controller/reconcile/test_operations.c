@@ -1,8 +1,9 @@
-#include "controller/reconcile/operations.h"
+#include "controller/reconcile/operations_private.h"
 
 #include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
+#include "test/unit/controller/reconcile/scene.h"
 #include "test/unit/engine/memory_store.h"
 #include "test/unit/suite.h"
 
@@ -26,7 +27,8 @@ static void enqueue(void *arg, const char *key)
     pthread_mutex_unlock(&fixture->lock);
 }
 
-static void fixture_start(struct fixture *fixture)
+/* memory: bytes that operations may hold; 0: without a bound. */
+static void fixture_start_with(struct fixture *fixture, size_t memory)
 {
     *fixture = (struct fixture){.lock = PTHREAD_MUTEX_INITIALIZER, .queue = BUF_INIT};
     fixture->medium = memory_medium_new(NULL);
@@ -34,8 +36,13 @@ static void fixture_start(struct fixture *fixture)
     fixture->ledgers =
         ledgers_new(&(struct ledgers_config){.store = fixture->store, .clock = &system_clock});
     fixture->executor = executor_new(&(struct executor_config){.clock = &system_clock});
-    fixture->operations =
-        operations_new(&(struct operations_config){.enqueue = enqueue, .arg = fixture});
+    fixture->operations = operations_new(&(struct operations_config){
+        .enqueue = enqueue, .arg = fixture, .clock = &system_clock, .memory = memory});
+}
+
+static void fixture_start(struct fixture *fixture)
+{
+    fixture_start_with(fixture, 0);
 }
 
 static void fixture_stop(struct fixture *fixture)
@@ -75,7 +82,7 @@ static int open(struct fixture *fixture, struct attempt *attempt)
                                       .parallelism = 1,
                                       .timeout = 10000};
     struct error error = {0};
-    int r = attempt_open(attempt, &config, &error);
+    int r = attempt_open(attempt, &config, NULL, &error);
 
     EXPECT_INT(r, 0, error.message);
     return r;
@@ -162,7 +169,7 @@ static void what_is_superseded_is_cancelled_at_once(void)
         fixture_start(&fixture);
         attempt = begin(&fixture, "ns/a");
         other = begin(&fixture, "ns/b");
-        operations_tell(fixture.operations, "ns/a", &tellings[i].now, false);
+        operations_observe(fixture.operations, "ns/a", &tellings[i].now, false);
         EXPECT_INT(attempt_is_outdated(attempt), tellings[i].is_outdated, tellings[i].note);
         EXPECT_INT(operation_phase(attempt->operation), expected, tellings[i].note);
         operation_error(attempt->operation, &error);
@@ -183,7 +190,7 @@ static void what_comes_while_it_is_begun_is_not_lost(void)
 
     fixture_start(&fixture);
     attempt = operations_enter(fixture.operations, "ns/a");
-    operations_tell(fixture.operations, "ns/a", &newer, false);
+    operations_observe(fixture.operations, "ns/a", &newer, false);
     read_it(attempt);
     EXPECT_INT(open(&fixture, attempt), 0, "begun");
     operations_leave(attempt);
@@ -203,11 +210,11 @@ static void remembers_that_it_was_asked_for(void)
     struct attempt *attempt;
 
     fixture_start(&fixture);
-    operations_tell(fixture.operations, "ns/a", &same, true); /* nobody there: the queue knows */
+    operations_observe(fixture.operations, "ns/a", &same, true); /* nobody there: the queue knows */
     attempt = begin(&fixture, "ns/a");
     EXPECT(!attempt_is_asked_for(attempt), "not yet");
-    operations_tell(fixture.operations, "ns/a", &same, true);
-    operations_tell(fixture.operations, "ns/a", &same, false);
+    operations_observe(fixture.operations, "ns/a", &same, true);
+    operations_observe(fixture.operations, "ns/a", &same, false);
     EXPECT(attempt_is_asked_for(attempt), "once is enough");
     EXPECT(!attempt_is_outdated(attempt), "and it goes on");
     attempt_end(attempt);
@@ -278,17 +285,17 @@ static void what_left_for_a_moment_is_outdated(void)
                                 gone = {0};
 
     fixture_start(&fixture);
-    operations_tell(fixture.operations, "ns/a", &here, false);
+    operations_observe(fixture.operations, "ns/a", &here, false);
     attempt = begin(&fixture, "ns/a");
     EXPECT(attempt_is_listed(attempt) && !attempt_has_left(attempt), "listed");
-    operations_tell(fixture.operations, "ns/a", &gone, false);
+    operations_observe(fixture.operations, "ns/a", &gone, false);
     EXPECT(!attempt_is_listed(attempt) && attempt_has_left(attempt), "left");
     EXPECT_INT(operation_wait(attempt->operation), OPERATION_ENDED, "cancelled");
-    operations_tell(fixture.operations, "ns/a", &here, false);
+    operations_observe(fixture.operations, "ns/a", &here, false);
     EXPECT(attempt_is_listed(attempt) && attempt_has_left(attempt), "back");
     EXPECT(attempt_is_outdated(attempt), "and begun anew");
-    operations_tell(fixture.operations, "ns/a", &gone, false);
-    operations_tell(fixture.operations, "ns/a", &other, false);
+    operations_observe(fixture.operations, "ns/a", &gone, false);
+    operations_observe(fixture.operations, "ns/a", &other, false);
     EXPECT(!attempt_has_left(attempt) && attempt_is_outdated(attempt), "deleted, and another came");
     attempt_end(attempt);
     read_it(attempt);
@@ -297,7 +304,197 @@ static void what_left_for_a_moment_is_outdated(void)
     fixture_stop(&fixture);
 }
 
-SUITE(operations, TEST(an_attempt_lives_with_its_operation), TEST(what_is_planned_is_looked_at),
+/* ---- Waiting for memory ---- */
+
+/* A reconcile of the key that asks for memory, up to its end. */
+static struct attempt *reserve(struct fixture *fixture, const char *key, size_t bytes,
+                               bool expected)
+{
+    struct attempt *attempt = operations_enter(fixture->operations, key);
+
+    EXPECT_INT(operations_reserve(attempt, bytes), expected, key);
+    if (!expected)
+        operations_leave(attempt);
+    return attempt;
+}
+
+static void expect_waiting(struct attempt *attempt, bool expected, const char *note)
+{
+    int64_t after = -1;
+
+    EXPECT_INT(attempt_waits_for_memory(attempt, &after), expected, note);
+    EXPECT_INT(after, expected ? 0 : -1, note);
+}
+
+/* Its key is put into the queue when it may begin, and not before that. */
+static void what_waits_is_woken_with_its_memory(void)
+{
+    struct fixture fixture;
+    struct attempt *first, *large, *small;
+
+    fixture_start_with(&fixture, 100);
+    first = reserve(&fixture, "ns/first", 60, true);
+    large = reserve(&fixture, "ns/large", 200, false);
+    small = reserve(&fixture, "ns/small", 10, false);
+    expect_queue(&fixture, "", "there is none yet");
+    EXPECT(operations_enter(fixture.operations, "ns/large") == large, "it is not forgotten");
+    expect_waiting(large, true, "nothing got free");
+    operations_leave(large);
+    attempt_end(first);
+    operations_leave(first);
+    expect_queue(&fixture, "ns/large ", "it is larger than the budget: it runs alone");
+    expect_waiting(small, true, "another is older");
+    expect_waiting(large, false, "it was granted");
+    EXPECT(operations_reserve(large, 200), "what it asked for");
+    attempt_end(large);
+    operations_leave(large);
+    expect_queue(&fixture, "ns/small ", "its turn");
+    fixture_stop(&fixture);
+}
+
+/* The grant comes while the reconcile that asked in vain has not come to its end. */
+static void what_is_granted_meanwhile_stays(void)
+{
+    struct fixture fixture;
+    struct attempt *first, *attempt;
+
+    fixture_start_with(&fixture, 100);
+    first = reserve(&fixture, "ns/first", 60, true);
+    attempt = operations_enter(fixture.operations, "ns/a");
+    EXPECT(!operations_reserve(attempt, 60), "no memory");
+    attempt_end(first);
+    operations_leave(first);
+    expect_queue(&fixture, "ns/a ", "granted");
+    attempt_empty(attempt);
+    operations_leave(attempt);
+    reserve(&fixture, "other/b", 60, false);
+    expect_waiting(attempt, false, "it has it");
+    EXPECT(operations_reserve(attempt, 60), "and begins");
+    fixture_stop(&fixture);
+}
+
+/* What it was granted goes to the next, if the reconcile has no use for it. */
+static void what_is_not_used_is_given_back(void)
+{
+    static const struct {
+        const char *note;
+        bool failed, keeps_its_turn;
+    } rows[] = {{"nothing to do any more", false, false}, {"an error", true, true}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct fixture fixture;
+        struct attempt *first, *attempt;
+
+        fixture_start_with(&fixture, 100);
+        first = reserve(&fixture, "ns/first", 60, true);
+        attempt = reserve(&fixture, "a/a", 60, false);
+        reserve(&fixture, "b/b", 60, false);
+        attempt_end(first);
+        operations_leave(first);
+        expect_queue(&fixture, "a/a ", rows[i].note);
+        attempt = operations_enter(fixture.operations, "a/a");
+        expect_waiting(attempt, false, rows[i].note);
+        if (!rows[i].failed)
+            attempt_give_up_ticket(attempt);
+        operations_leave(attempt);
+        expect_queue(&fixture, "b/b ", rows[i].note);
+        reserve(&fixture, "c/c", 60, false);
+        reserve(&fixture, "a/a", 60, false);
+        attempt = operations_enter(fixture.operations, "b/b");
+        attempt_end(attempt);
+        operations_leave(attempt);
+        expect_queue(&fixture, rows[i].keeps_its_turn ? "a/a " : "c/c ", rows[i].note);
+        fixture_stop(&fixture);
+    }
+}
+
+/* The object is another: it is read again, and says anew what it needs. */
+static void what_changes_does_not_wait(void)
+{
+    struct fixture fixture;
+    struct attempt *attempt;
+
+    fixture_start_with(&fixture, 100);
+    reserve(&fixture, "other/first", 60, true);
+    attempt = operations_enter(fixture.operations, "ns/a");
+    read_it(attempt);
+    EXPECT(!operations_reserve(attempt, 60), "no memory");
+    operations_leave(attempt);
+    operations_observe(fixture.operations, "ns/a", &(struct object_version){"u", 4, false, NULL},
+                       false);
+    expect_waiting(attempt, false, "a newer generation");
+    EXPECT(operations_reserve(attempt, 40), "which needs less");
+    fixture_stop(&fixture);
+}
+
+static void no_state_is_read_without_memory(void)
+{
+    struct fixture fixture;
+    struct attempt *attempt;
+    struct operation_config config = {.clock = &system_clock, .parallelism = 1};
+    struct error error = {0};
+    size_t reads;
+
+    fixture_start_with(&fixture, 100);
+    reserve(&fixture, "other/a", 100, true);
+    attempt = operations_enter(fixture.operations, "ns/a");
+    config.executor = fixture.executor;
+    config.ledgers = fixture.ledgers;
+    config.scope = (struct runtime_scope){.key = attempt->object, .spec_uid = "u"};
+    reads = memory_count(fixture.medium, MEMORY_READ);
+    EXPECT_INT(attempt_open(attempt, &config, NULL, &error), 1, "it waits");
+    EXPECT_INT(memory_count(fixture.medium, MEMORY_READ), reads, "none is read");
+    fixture_stop(&fixture);
+}
+
+/* ---- The next try ---- */
+
+static void a_retry_is_later_for_the_same_failure(void)
+{
+    static const struct reconcile_context context;
+    struct fixture fixture;
+    struct attempt *attempt;
+    struct reconcile_result result;
+    struct error failure = {0};
+    struct release_subject subject = {.generation = 3};
+    struct object_version same = {"u", 3, false, NULL};
+
+    fixture_start(&fixture);
+    attempt = begin(&fixture, "ns/a");
+    err_set(&failure, ERR_INVALID, "InvalidSpec", "it is not valid");
+    attempt->run = (struct run){
+        .context = &context,
+        .subject = subject,
+        .policy.retry_interval = 7000,
+        .object = scene_value("{\"status\":{\"observedGeneration\":3,\"conditions\":[{"
+                              "\"type\":\"Ready\",\"status\":\"False\",\"reason\":\"InvalidSpec\","
+                              "\"message\":\"it is not valid\"}]}}")};
+    attempt_retry(attempt, &failure, &result);
+    EXPECT_INT(result.kind, RECONCILE_RETRY, "the same");
+    EXPECT_INT(result.after, 7000, "retryInterval");
+    EXPECT(!result.is_new_failure, "the status has it already");
+    attempt->run.subject.generation = 4;
+    attempt_retry(attempt, &failure, &result);
+    EXPECT(result.is_new_failure, "of another generation");
+    operations_on_landed(fixture.operations, &attempt->object);
+    attempt_retry(attempt, &failure, &result);
+    EXPECT_INT(result.kind, RECONCILE_AFTER, "a call has landed");
+    EXPECT_INT(result.after, 0, "at once");
+    EXPECT_INT(result.priority, WORKQUEUE_RETRY, "as a retry");
+    operations_observe(fixture.operations, "ns/a", &same, true);
+    attempt_retry(attempt, &failure, &result);
+    EXPECT_INT(result.kind, RECONCILE_AFTER, "somebody asked for it");
+    EXPECT_INT(result.after, 0, "at once");
+    EXPECT_INT(result.priority, WORKQUEUE_CHANGE, "as a change");
+    operations_leave(attempt);
+    fixture_stop(&fixture);
+}
+
+SUITE(operations, TEST(a_retry_is_later_for_the_same_failure),
+      TEST(an_attempt_lives_with_its_operation), TEST(what_is_planned_is_looked_at),
       TEST(what_is_superseded_is_cancelled_at_once), TEST(what_comes_while_it_is_begun_is_not_lost),
       TEST(remembers_that_it_was_asked_for), TEST(previews_are_bounded),
-      TEST(at_the_end_nothing_begins_any_more), TEST(what_left_for_a_moment_is_outdated))
+      TEST(at_the_end_nothing_begins_any_more), TEST(what_left_for_a_moment_is_outdated),
+      TEST(what_waits_is_woken_with_its_memory), TEST(what_is_granted_meanwhile_stays),
+      TEST(what_is_not_used_is_given_back), TEST(what_changes_does_not_wait),
+      TEST(no_state_is_read_without_memory))

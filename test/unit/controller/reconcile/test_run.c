@@ -238,7 +238,30 @@ static void a_timeout_is_bounded(void)
     }
 }
 
+static void intervals_are_bounded(void)
+{
+    static const struct {
+        const char *note, *spec;
+        int64_t interval, retry_interval;
+    } rows[] = {
+        {"longer", "{\"spec\":{\"interval\":\"1h\",\"retryInterval\":\"1m\"}}", 3600000, 60000},
+        {"shorter", "{\"spec\":{\"interval\":\"1s\",\"retryInterval\":\"1s\"}}", 20000, 5000},
+        {"the defaults", "{\"spec\":{}}", 600000, 30000},
+    };
+    const struct reconcile_context context = {.min_interval = 20000, .min_retry_interval = 5000};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct run run = {.context = &context, .object = scene_value(rows[i].spec)};
+
+        run_read_policy(&run);
+        EXPECT_INT(run.policy.interval, rows[i].interval, rows[i].note);
+        EXPECT_INT(run.policy.retry_interval, rows[i].retry_interval, rows[i].note);
+        value_unref(run.object);
+    }
+}
+
 SUITE(run, TEST(goes_on_only_with_a_finalizer), TEST(writes_a_status_once),
       TEST(keeps_what_it_knows_of_revisions), TEST(shows_the_policy_that_was_taken),
-      TEST(a_timeout_is_bounded), TEST(tells_by_an_event_where_no_status_can),
+      TEST(a_timeout_is_bounded), TEST(intervals_are_bounded),
+      TEST(tells_by_an_event_where_no_status_can),
       TEST(makes_no_event_in_a_namespace_that_terminates))

@@ -174,6 +174,25 @@ static void counts_from_many_threads(void)
     metrics_free(metrics);
 }
 
-SUITE(metrics, TEST(writes_what_prometheus_reads), TEST(writes_numbers_exactly),
-      TEST(knows_its_process), TEST(bounds_its_series), TEST(asks_before_a_scrape),
-      TEST(counts_from_many_threads))
+static void answers_a_scrape(void)
+{
+    _cleanup_(metrics_free_p) struct metrics *metrics = metrics_new();
+    struct metric *x = metrics_counter(metrics, "x_total", "X.", NULL);
+    struct buf body = BUF_INIT, small, other = BUF_INIT;
+
+    metric_add(x, 1, NULL);
+    EXPECT_INT(metrics_answer(metrics, "/metrics", &body), 200, "status");
+    EXPECT(strstr(body.data, "x_total 1\n"), body.data);
+    buf_init(&small, 64);
+    buf_add_str(&small, "before "); /* as the server has bytes there */
+    EXPECT_INT(metrics_answer(metrics, "/metrics", &small), 500, "too large");
+    EXPECT_STR(small.data, "before the metrics are too large\n", "says so");
+    EXPECT_INT(metrics_answer(metrics, "/healthz", &other), 404, "another page");
+    buf_done(&body);
+    buf_done(&small);
+    buf_done(&other);
+}
+
+SUITE(metrics, TEST(answers_a_scrape), TEST(writes_what_prometheus_reads),
+      TEST(writes_numbers_exactly), TEST(knows_its_process), TEST(bounds_its_series),
+      TEST(asks_before_a_scrape), TEST(counts_from_many_threads))

@@ -1,7 +1,6 @@
 #include "controller/serve/server.h"
 
 #include <arpa/inet.h>
-#include <stdatomic.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -9,35 +8,39 @@
 #include "test/unit/suite.h"
 
 struct fixture {
-    struct metrics *metrics;
     struct server *server;
-    _Atomic bool ready;
+    bool closes;
+    size_t page; /* bytes of /page */
 };
 
-static bool is_ready(void *arg, struct buf *why_not)
+static unsigned answer_page(void *arg, const char *path, struct buf *body)
 {
-    buf_add_str(why_not, "nobody answers");
-    return atomic_load(&((struct fixture *)arg)->ready);
+    const struct fixture *fixture = arg;
+
+    if (!str_equal(path, "/page"))
+        return server_not_found(body);
+    for (size_t i = 0; i < fixture->page; i++)
+        buf_add_char(body, i % 2 ? '1' : '0');
+    buf_add_str(body, "page");
+    return 200;
+}
+
+static struct server_config config_of(struct fixture *fixture, const char *address)
+{
+    return (struct server_config){.name = "test",
+                                  .address = address,
+                                  .closes = fixture->closes,
+                                  .answer = answer_page,
+                                  .arg = fixture};
 }
 
 static void fixture_start(struct fixture *fixture)
 {
-    struct server_config config = {.health_address = "127.0.0.1:0",
-                                   .metrics_address = "127.0.0.1:0",
-                                   .ready = is_ready,
-                                   .arg = fixture};
+    struct server_config config = config_of(fixture, "127.0.0.1:0");
     struct error error = {0};
 
-    config.metrics = fixture->metrics = metrics_new();
-    atomic_store(&fixture->ready, false);
     fixture->server = server_new(&config, &error);
     EXPECT(fixture->server, error.message);
-}
-
-static void fixture_stop(struct fixture *fixture)
-{
-    server_free(fixture->server);
-    metrics_free(fixture->metrics);
 }
 
 static int connect_to(int port)
@@ -74,35 +77,28 @@ static char *ask(int port, const char *request)
 #define REQUEST(line) line " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
 static const struct row {
-    const char *request;
-    bool on_metrics;
-    const char *status;
+    const char *request, *status;
     const char *body; /* how it ends; NULL: not looked at */
 } rows[] = {
-    {REQUEST("GET /healthz"), false, "HTTP/1.1 200", "\r\n\r\nok"},
-    {REQUEST("GET /healthz?verbose"), false, "HTTP/1.1 200", "\r\n\r\nok"},
-    {REQUEST("GET /readyz"), false, "HTTP/1.1 503", "\r\n\r\nnot ok: nobody answers\n"},
-    {REQUEST("HEAD /healthz"), false, "HTTP/1.1 200", "\r\n\r\n"},
-    {REQUEST("GET /metrics"), true, "HTTP/1.1 200", "\n"},
-    {REQUEST("GET /metrics"), false, "HTTP/1.1 404", "not found\n"},
-    {REQUEST("GET /healthz"), true, "HTTP/1.1 404", "not found\n"},
-    {REQUEST("GET /"), false, "HTTP/1.1 404", "not found\n"},
-    {REQUEST("GET /../etc/passwd"), false, "HTTP/1.1 40", NULL},
-    {REQUEST("DELETE /healthz"), false, "HTTP/1.1 405", "method not allowed\n"},
-    {"POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", false, "HTTP/1.1 405",
+    {REQUEST("GET /page"), "HTTP/1.1 200", "\r\n\r\npage"},
+    {REQUEST("GET /page?verbose"), "HTTP/1.1 200", "\r\n\r\npage"},
+    {REQUEST("HEAD /page"), "HTTP/1.1 200", "\r\n\r\n"},
+    {REQUEST("GET /other"), "HTTP/1.1 404", "not found\n"},
+    {REQUEST("GET /"), "HTTP/1.1 404", "not found\n"},
+    {REQUEST("GET /../etc/passwd"), "HTTP/1.1 40", NULL},
+    {REQUEST("DELETE /page"), "HTTP/1.1 405", "method not allowed\n"},
+    {"POST /page HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 405",
      "method not allowed\n"},
 };
 
 static void answers(void)
 {
-    struct fixture fixture;
+    struct fixture fixture = {0};
 
     fixture_start(&fixture);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         const struct row *row = &rows[i];
-        int port = row->on_metrics ? server_metrics_port(fixture.server)
-                                   : server_health_port(fixture.server);
-        _cleanup_free_ char *answer = ask(port, row->request);
+        _cleanup_free_ char *answer = ask(server_port(fixture.server), row->request);
 
         EXPECT(str_has_prefix(answer, row->status), row->request);
         if (row->body)
@@ -110,98 +106,105 @@ static void answers(void)
         if (!str_has_prefix(answer, row->status))
             fprintf(stderr, "%s\n", answer);
     }
-    fixture_stop(&fixture);
-}
-
-static void follows_its_question(void)
-{
-    struct fixture fixture;
-    _cleanup_free_ char *ready = NULL;
-
-    fixture_start(&fixture);
-    atomic_store(&fixture.ready, true);
-    ready = ask(server_health_port(fixture.server), REQUEST("GET /readyz"));
-    EXPECT(str_has_prefix(ready, "HTTP/1.1 200"), ready);
-    fixture_stop(&fixture);
+    server_free(fixture.server);
 }
 
 /* More than one write, and more than one request on a connection. */
-static void serves_large_metrics(void)
+static void serves_large_pages(void)
 {
-    struct fixture fixture;
-    struct metric *x;
+    struct fixture fixture = {.page = 200000};
     _cleanup_free_ char *answer = NULL;
 
     fixture_start(&fixture);
-    x = metrics_counter(fixture.metrics, "x_total", "X.", "n", NULL);
-    for (unsigned i = 0; i < METRIC_SERIES; i++) {
-        _cleanup_free_ char *value = str_printf("%0200u", i);
-
-        metric_add(x, 1, value, NULL);
-    }
-    answer = ask(server_metrics_port(fixture.server),
-                 "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" REQUEST("GET /nothing"));
+    answer = ask(server_port(fixture.server),
+                 "GET /page HTTP/1.1\r\nHost: x\r\n\r\n" REQUEST("GET /nothing"));
     EXPECT(strlen(answer) > 200000, "length");
     EXPECT(strcasestr(answer, "content-type: text/plain; version=0.0.4"), "type");
-    EXPECT(strstr(answer, "000999\"} 1\nHTTP/1.1 404"), "the end, and the next answer");
-    fixture_stop(&fixture);
+    EXPECT(strstr(answer, "01pageHTTP/1.1 404"), "the end, and the next answer");
+    server_free(fixture.server);
+}
+
+/* The answer comes to its end though the client would keep the connection. */
+static void closes_connections(void)
+{
+    struct fixture fixture = {.closes = true, .page = 20000};
+    _cleanup_free_ char *answer = NULL;
+
+    fixture_start(&fixture);
+    answer = ask(server_port(fixture.server),
+                 "GET /page HTTP/1.1\r\nHost: x\r\n\r\n" REQUEST("GET /nothing"));
+    EXPECT(str_has_suffix(answer, "01page"), "one whole answer");
+    EXPECT(!strstr(answer, "404"), "and no other");
+    server_free(fixture.server);
+}
+
+/* One server's connections are all taken by clients that send nothing. */
+static void does_not_delay_another_server(void)
+{
+    struct fixture crowded = {0}, other = {0};
+    _cleanup_free_ char *answer = NULL;
+    int fds[600];
+
+    fixture_start(&crowded);
+    fixture_start(&other);
+    for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+        fds[i] = connect_to(server_port(crowded.server));
+    answer = ask(server_port(other.server), REQUEST("GET /page"));
+    EXPECT(str_has_suffix(answer, "page"), "the other answers");
+    for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    server_free(crowded.server);
+    server_free(other.server);
 }
 
 static void stops_under_open_connections(void)
 {
-    struct fixture fixture;
+    struct fixture fixture = {0};
     int idle, half;
 
     fixture_start(&fixture);
-    idle = connect_to(server_health_port(fixture.server));
-    half = connect_to(server_health_port(fixture.server));
-    EXPECT_INT(send(half, "GET /hea", 8, MSG_NOSIGNAL), 8, "half a request");
+    idle = connect_to(server_port(fixture.server));
+    half = connect_to(server_port(fixture.server));
+    EXPECT_INT(send(half, "GET /pa", 7, MSG_NOSIGNAL), 7, "half a request");
     usleep(10000);
-    fixture_stop(&fixture);
+    server_free(fixture.server);
     close(idle);
     close(half);
 }
 
 static void says_what_it_cannot_listen_on(void)
 {
-    struct fixture fixture;
-    struct server_config config = {0};
+    struct fixture fixture = {0};
+    struct server_config config = config_of(&fixture, "nonsense");
     struct error error = {0};
-    struct server *none;
     _cleanup_free_ char *taken = NULL;
 
-    config.health_address = "nonsense";
     EXPECT(!server_new(&config, &error), "no address");
     EXPECT_INT(error.code, ERR_INVALID, error.message);
-    config.health_address = config.metrics_address = ":8080";
-    EXPECT(!server_new(&config, &error), "the same twice");
-    EXPECT_INT(error.code, ERR_INVALID, error.message);
     fixture_start(&fixture);
-    taken = str_printf("127.0.0.1:%d", server_health_port(fixture.server));
-    config = (struct server_config){.health_address = taken};
+    taken = str_printf("127.0.0.1:%d", server_port(fixture.server));
+    config.address = taken;
     EXPECT(!server_new(&config, &error), "taken");
     EXPECT_INT(error.code, ERR_UNAVAILABLE, error.message);
-    fixture_stop(&fixture);
-    config = (struct server_config){.health_address = ""};
-    none = server_new(&config, &error);
-    EXPECT(none && server_health_port(none) == 0 && server_metrics_port(none) == 0,
-           "none asked for");
-    server_free(none);
+    EXPECT(strstr(error.message, "for test"), error.message);
+    server_free(fixture.server);
 }
 
 static void listens_on_all_addresses(void)
 {
-    struct server_config config = {.health_address = ":0"};
+    struct fixture fixture = {0};
+    struct server_config config = config_of(&fixture, ":0");
     struct error error = {0};
     struct server *server = server_new(&config, &error);
     _cleanup_free_ char *answer = NULL;
 
     EXPECT(server, error.message);
-    answer = ask(server_health_port(server), REQUEST("GET /readyz"));
+    answer = ask(server_port(server), REQUEST("GET /page"));
     EXPECT(str_has_prefix(answer, "HTTP/1.1 200"), "over IPv4 too");
     server_free(server);
 }
 
-SUITE(server, TEST(answers), TEST(follows_its_question), TEST(serves_large_metrics),
-      TEST(stops_under_open_connections), TEST(says_what_it_cannot_listen_on),
-      TEST(listens_on_all_addresses))
+SUITE(server, TEST(answers), TEST(serves_large_pages), TEST(closes_connections),
+      TEST(does_not_delay_another_server), TEST(stops_under_open_connections),
+      TEST(says_what_it_cannot_listen_on), TEST(listens_on_all_addresses))

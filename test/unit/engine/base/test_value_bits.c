@@ -3,7 +3,6 @@
 #include "engine/base/limits.h"
 #include "engine/base/path.h"
 #include "engine/base/value_mark.h"
-#include "engine/base/yaml.h"
 #include "test/unit/suite.h"
 
 static const struct value *parse(const char *text)
@@ -206,15 +205,12 @@ static void is_written_for_people_and_for_digests(void)
 {
     _cleanup_value_ const struct value *value = value_pack("[u, s]", VALUE_UNKNOWN_TEXT);
     _cleanup_value_ const struct value *list = NULL;
-    _cleanup_buf_ struct buf text = BUF_INIT;
 
     expect_written(value, JSON_COMPACT, "[\"(known after apply)\",\"(known after apply)\"]");
     expect_written(value, JSON_PRETTY,
                    "[\n  \"(known after apply)\",\n  \"(known after apply)\"\n]");
     expect_written(value, JSON_CANONICAL, "[?,\"(known after apply)\"]");
     EXPECT_INT(json_read_str("[?]", &list, NULL), ERR_INVALID, "no JSON");
-    yaml_write(&text, value);
-    EXPECT_STR(text.data, "- (known after apply)\n- (known after apply)\n", "YAML");
 }
 
 SUITE(value_bits, TEST(copies_of_scalars_stay_sensitive), TEST(operations_keep_the_bit),

@@ -1,5 +1,7 @@
 #include "test/unit/engine/executor/stage.h"
 
+#include <semaphore.h>
+
 #include "engine/executor/private.h"
 
 static struct task_answer run(void *arg)
@@ -94,9 +96,25 @@ void actor_give(struct actor *actor, int pieces)
     task_poke(actor->task);
 }
 
+static void on_gone(void *arg)
+{
+    sem_post(arg);
+}
+
+void stage_drop_task(struct task *task)
+{
+    sem_t gone;
+
+    sem_init(&gone, 0, 0);
+    task_drop(task, on_gone, &gone);
+    sem_wait(&gone);
+    sem_destroy(&gone);
+}
+
 void actor_free(struct actor *actor)
 {
-    task_free(actor->task);
+    if (actor->task)
+        stage_drop_task(actor->task);
     actor->task = NULL;
 }
 

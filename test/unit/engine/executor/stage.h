@@ -49,7 +49,8 @@ void actor_hold(struct actor *actor);
 void actor_hold_all(struct actor *actor);
 void actor_release(struct actor *actor);
 void actor_give(struct actor *actor, int pieces); /* and pokes */
-void actor_free(struct actor *actor);
+void actor_free(struct actor *actor);             /* and waits until its task is gone */
+void stage_drop_task(struct task *task);          /* and waits until it is gone */
 unsigned actor_runs(struct actor *actor);
 unsigned actor_held(struct actor *actor); /* calls of run under way */
 

@@ -136,7 +136,7 @@ static void parked_tasks_cost_no_threads(void)
     AWAIT(stage_is_quiet(&stage), "nothing is due");
     EXPECT_INT(atomic_load(&asked), before, "not asked unasked");
     for (unsigned i = 0; i < PARKED; i++)
-        task_free(tasks[i]);
+        stage_drop_task(tasks[i]);
     stage_done(&stage);
 }
 

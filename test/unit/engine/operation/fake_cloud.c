@@ -44,6 +44,14 @@ void fake_cloud_fault(struct fake_cloud *cloud, const char *name, unsigned fault
     pthread_mutex_unlock(&cloud->world->lock);
 }
 
+void fake_cloud_block_open(struct fake_cloud *cloud, unsigned n)
+{
+    pthread_mutex_lock(&cloud->world->lock);
+    cloud->open_blocks = n;
+    pthread_cond_broadcast(&cloud->world->changed);
+    pthread_mutex_unlock(&cloud->world->lock);
+}
+
 bool fake_cloud_await_blocked(struct fake_cloud *cloud)
 {
     bool is_blocked = false;

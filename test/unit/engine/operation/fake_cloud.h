@@ -11,7 +11,7 @@
  *   - what was not made to its end has to be replaced
  *   - calls may take long, fail half way, or end in doubt
  *   - where `extensions` have something unknown, nothing can be planned: it is deferred
- *   - there is no bulk look, nothing to subscribe to, no uid, no footprint
+ *   - there is no bulk look, nothing to subscribe to, no uid, no digest of fields
  *
  * What it does goes into the world's log as "create d", "update d", "delete d". Faults are set for
  * a name and stay until they are set anew. It checks what it is given, and how: fake_world_lie().
@@ -71,6 +71,9 @@ struct fake_cloud {
     size_t n_faults;
     unsigned next_id, next_serial;
     unsigned creates, updates, deletes, reads;
+    unsigned opens;           /* calls of open() */
+    unsigned open_blocks;     /* this call of open() does not answer before it is 0 again; 0: none */
+    unsigned open_failures;   /* so many calls of open() are ERR_UNAVAILABLE */
     unsigned sessions, steps; /* that are there */
     unsigned blocked;         /* calls that wait for the test */
     int64_t takes;            /* ms: of each apply */
@@ -84,6 +87,8 @@ void fake_cloud_done(struct fake_cloud *cloud); /* tells what was leaked */
 
 /* Wakes what is blocked by CLOUD_BLOCKS where that is not among the faults any more. */
 void fake_cloud_fault(struct fake_cloud *cloud, const char *name, unsigned faults);
+/* The n-th call of open() does not answer before this is set to 0. */
+void fake_cloud_block_open(struct fake_cloud *cloud, unsigned n);
 /* Until a call is blocked, or some real seconds have passed: false. */
 bool fake_cloud_await_blocked(struct fake_cloud *cloud);
 

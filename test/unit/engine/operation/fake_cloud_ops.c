@@ -108,10 +108,21 @@ static int open_session(struct runtime *base, const struct runtime_scope *scope,
 {
     struct fake_cloud *cloud = (struct fake_cloud *)base;
     int r = fake_world_enter(cloud->world, error);
+    unsigned number;
 
     (void)scope, (void)call;
     if (r < 0)
         return r;
+    number = ++cloud->opens;
+    while (number == cloud->open_blocks) {
+        cloud->blocked++;
+        pthread_cond_wait(&cloud->world->changed, &cloud->world->lock);
+        cloud->blocked--;
+    }
+    if (number <= cloud->open_failures) {
+        fake_world_leave(cloud->world);
+        return err_set(error, ERR_UNAVAILABLE, "CloudBusy", "cannot be reached");
+    }
     *ret = NEW(struct runtime_session);
     **ret = (struct runtime_session){cloud, 1};
     cloud->sessions++;

@@ -174,7 +174,7 @@ static const struct value *whole(struct fake_objects *objects, const struct fake
     return value_with(named, "status", status);
 }
 
-static char *footprint_of(const struct value *attributes)
+static char *fields_digest_of(const struct value *attributes)
 {
     _cleanup_free_ char *text = json_to_str(attributes);
     char hex[HASH_HEX_SIZE];
@@ -197,7 +197,7 @@ void fake_objects_look(struct fake_objects *objects, const struct fake_object *o
         .presence = PRESENCE_PRESENT,
         .terminating = object->terminating,
         .uid = str_new(object->uid),
-        .footprint = object->owner == OWNER_SELF ? footprint_of(object->attributes) : NULL,
+        .fields_digest = object->owner == OWNER_SELF ? fields_digest_of(object->attributes) : NULL,
         .result = wholly ? whole(objects, object) : NULL,
         .detail = look,
         .detail_free = free,

@@ -78,7 +78,7 @@ static bool is_as_recorded(const struct planning *planning)
     const struct record *prior = planning->target->prior;
 
     return prior && prior->status == RECORD_APPLIED && str_equal(prior->uid, planning->seen.uid) &&
-           prior->footprint && str_equal(prior->footprint, planning->seen.footprint) &&
+           prior->fields_digest && str_equal(prior->fields_digest, planning->seen.fields_digest) &&
            value_equal(prior->attributes, planning->target->attributes);
 }
 

@@ -119,6 +119,9 @@ bool run_await(struct run *run, enum operation_phase phase);
 void run_cancel(struct run *run, const char *reason);
 /* Frees it for its memory, as it is; the next run_apply() goes on under the same revision. */
 void run_evict(struct run *run);
+/* Changes that have ended, and that wait. */
+size_t run_count_ended(const struct run *run);
+size_t run_count_waiting(const struct run *run);
 /* Shows what came of it; the code. */
 int run_end(struct run *run);
 

@@ -76,7 +76,7 @@ static void records_what_was_applied(void)
                "as sent, the reference resolved");
     EXPECT_INT(value_count(b->dependencies), 1, "by dependsOn and by reference: once");
     EXPECT_STR(value_string(value_at(b->dependencies, 0)), "v1:ConfigMap:team:a", "dependency");
-    EXPECT(b->footprint, "footprint");
+    EXPECT(b->fields_digest, "digest");
     EXPECT(!b->result && !b->memory, "the world is the authority");
     EXPECT_INT(b->revision, 1, "the record's revision");
     EXPECT_INT(b->action, PLAN_CREATE, "what that did");

@@ -155,8 +155,8 @@ static void others_go_on_meanwhile(void)
     run_begin(&run, &stage);
     run_plan(&run, "Cloud/d=1 Cloud/e=1 a=1 b=1:a c=1:b");
     run_apply(&run);
-    for (struct operation_progress progress = {0}; progress.ended < 3; usleep(1000))
-        operation_progress(run.operation, &progress);
+    while (run_count_ended(&run) < 3)
+        usleep(1000);
     EXPECT(fake_cloud_await_blocked(&stage.cloud), "still under way");
     fake_cloud_fault(&stage.cloud, "d", 0);
     fake_cloud_fault(&stage.cloud, "e", 0);

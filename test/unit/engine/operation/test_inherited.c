@@ -37,5 +37,57 @@ static void stays_inherited_when_killed(void)
     EXPECT_STR(stage_objects(&stage), "a=1~", "left alone, as the first would have done");
 }
 
+/* ---- Time ---- */
+
+/* "a" is not ready. */
+static void begin_waiting(struct run *run, struct stage *stage)
+{
+    run_begin(run, stage);
+    run_plan(run, "a=1");
+    run_apply(run);
+    EXPECT(run_await(run, OPERATION_PARKED), "parked");
+}
+
+static void expect_parked_after(struct run *run, int64_t ms)
+{
+    fake_world_pass(&run->stage->world, ms);
+    EXPECT(stage_await_idle(run->stage), "idle");
+    EXPECT_INT(operation_phase(run->operation), OPERATION_PARKED, "not out of time");
+}
+
+/* The earlier Spec's operation did not end: it was killed. The new Spec has the same revision and
+ * generation. */
+static void has_its_own_time(void)
+{
+    _cleanup_stage_ struct stage stage;
+    struct run run;
+
+    stage_init(&stage);
+    stage_use_threads(&stage, 4);
+    stage.may_forget = true;
+    stage.verify = true;
+    stage.world.pace = FAKE_CLOCK_STANDS;
+    fake_fault(&stage.objects, "a", FAKE_UNHEALTHY);
+    stage_begin_process(&stage);
+    begin_waiting(&run, &stage);
+    run_evict(&run);
+    fake_world_pass(&stage.world, 2 * STAGE_TIMEOUT);
+    stage.spec_uid = "spec-2";
+    begin_waiting(&run, &stage);
+    EXPECT_INT(stage.revision, 1, "the same");
+    EXPECT(stage.inherited, "inherited");
+    expect_parked_after(&run, STAGE_TIMEOUT - 1000);
+    run_evict(&run);
+    stage_end_process(&stage);
+    stage_begin_process(&stage);
+    run_begin(&run, &stage);
+    run_plan(&run, "a=1");
+    run_apply(&run);
+    fake_world_pass(&stage.world, 1001);
+    EXPECT(run_await(&run, OPERATION_ENDED), "its own time counts on");
+    EXPECT_INT(run_end(&run), ERR_TIMEOUT, "timed out");
+    stage_end_process(&stage);
+}
+
 SUITE(operation_inherited, TEST(stays_inherited_until_its_leavers_are_dealt_with),
-      TEST(stays_inherited_when_killed))
+      TEST(stays_inherited_when_killed), TEST(has_its_own_time))

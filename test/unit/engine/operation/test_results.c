@@ -23,7 +23,6 @@ static void tells_what_it_waits_for(void)
 {
     _cleanup_stage_ struct stage stage;
     struct operation_results results;
-    struct operation_progress progress;
     struct run run;
     char waits_for[256];
 
@@ -38,10 +37,8 @@ static void tells_what_it_waits_for(void)
     operation_results_done(&results);
     run_apply(&run);
     EXPECT(run_await(&run, OPERATION_PARKED), "parked");
-    operation_progress(run.operation, &progress);
-    EXPECT_INT(progress.total, 3, "in all");
-    EXPECT_INT(progress.ended, 1, "c");
-    EXPECT_INT(progress.waiting, 1, "a");
+    EXPECT_INT(run_count_ended(&run), 1, "c");
+    EXPECT_INT(run_count_waiting(&run), 1, "a");
     EXPECT(operation_waits_for(run.operation, waits_for, sizeof(waits_for)), "for a");
     EXPECT_STR(waits_for, "v1:ConfigMap:team:a: phase pending", "as people read it");
     EXPECT(operation_waits_for(run.operation, waits_for, 8), "cut");
@@ -58,8 +55,7 @@ static void tells_what_it_waits_for(void)
     operation_results_done(&results);
     stage.world.pace = FAKE_CLOCK_JUMPS;
     EXPECT_INT(run_wait(&run), OPERATION_ENDED, "out of time");
-    operation_progress(run.operation, &progress);
-    EXPECT_INT(progress.ended, 3, "all");
+    EXPECT_INT(run_count_ended(&run), 3, "all");
     EXPECT(!operation_waits_for(run.operation, waits_for, sizeof(waits_for)), "for nothing");
     EXPECT_INT(run_end(&run), ERR_TIMEOUT, "timed out");
 }

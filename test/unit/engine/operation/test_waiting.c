@@ -10,7 +10,6 @@
 static void a_thousand_wait_without_a_thread(void)
 {
     _cleanup_stage_ struct stage stage;
-    struct operation_progress progress;
     struct executor_stats stats;
     struct buf spec = BUF_INIT;
     struct run run;
@@ -27,8 +26,7 @@ static void a_thousand_wait_without_a_thread(void)
     run_plan(&run, spec.data);
     run_apply(&run);
     EXPECT(run_await(&run, OPERATION_PARKED), "parked");
-    operation_progress(run.operation, &progress);
-    EXPECT_INT(progress.waiting, MANY, "all wait");
+    EXPECT_INT(run_count_waiting(&run), MANY, "all wait");
     EXPECT(stage_await_idle(&stage), "and nothing runs");
     executor_stats(stage.executor, &stats);
     EXPECT_INT(stats.running, 0, "no piece of work");

@@ -124,15 +124,16 @@ static void reads_its_own_records_alone(void)
         const char *text; /* NULL: no gzip */
         int code;
     } rows[] = {
-#define RECORD(format, name, revision, operation)                               \
-    "{\"format\":" format ",\"spec\":{\"namespace\":\"team\",\"name\":\"" name  \
-    "\"},\"revision\":" revision ",\"generation\":1,\"operation\":\"" operation \
+#define RECORD(format, space, name, revision, operation)                            \
+    "{\"format\":" format ",\"spec\":{\"namespace\":\"" space "\",\"name\":\"" name \
+    "\"},\"revision\":" revision ",\"generation\":1,\"operation\":\"" operation     \
     "\",\"written\":1}"
-        {RECORD("1", "web", "7", "Apply"), 0},
-        {RECORD("2", "web", "7", "Apply"), ERR_CORRUPT},
-        {RECORD("1", "cache", "7", "Apply"), ERR_CORRUPT},
-        {RECORD("1", "web", "8", "Apply"), ERR_CORRUPT},
-        {RECORD("1", "web", "7", "Repair"), ERR_CORRUPT},
+        {RECORD("1", "team", "web", "7", "Apply"), 0},
+        {RECORD("2", "team", "web", "7", "Apply"), ERR_CORRUPT},
+        {RECORD("1", "team", "cache", "7", "Apply"), ERR_CORRUPT},
+        {RECORD("1", "team-2", "web", "7", "Apply"), ERR_CORRUPT},
+        {RECORD("1", "team", "web", "8", "Apply"), ERR_CORRUPT},
+        {RECORD("1", "team", "web", "7", "Repair"), ERR_CORRUPT},
         {"[]", ERR_CORRUPT},
         {NULL, ERR_CORRUPT},
     };
@@ -179,6 +180,62 @@ static void passes_over_what_is_no_revision(void)
     end(&desk);
 }
 
+/* ---- Records that go meanwhile ---- */
+
+/* Another process removes revision 2 when it is about to be read: after it was listed. */
+static enum store_fault remove_second(void *arg, const struct faulty_event *event)
+{
+    struct desk *desk = arg;
+    struct store *other = memory_store_new(desk->medium);
+    struct document document = DOCUMENT_INIT;
+    struct store_file *file = NULL;
+
+    if (event->call == FAULTY_READ && !event->is_done && str_equal(event->name->item, "2")) {
+        other->ops->open(other, event->name, STORE_WRITE, &plain, &file, NULL);
+        if (other->ops->read(file, &plain, &document, NULL) == 0)
+            EXPECT_INT(other->ops->remove(file, &plain, NULL), 0, "removed");
+        other->ops->close(file);
+    }
+    document_done(&document);
+    other->ops->free(other);
+    return FAULT_NONE;
+}
+
+static int add_revision(void *arg, const struct release_head *head, struct error *error)
+{
+    (void)error;
+    *(int64_t *)arg = *(int64_t *)arg * 10 + head->revision;
+    return 0;
+}
+
+static void passes_over_what_goes_meanwhile(void)
+{
+    for (int is_list = 0; is_list < 2; is_list++) {
+        _cleanup_(release_record_free_p) struct release_record *record = NULL;
+        _cleanup_free_ char *version = NULL;
+        int64_t listed = 0;
+        struct desk desk;
+
+        begin(&desk, NULL);
+        for (int64_t revision = 1; revision <= 2; revision++)
+            EXPECT_INT(create(&desk, revision), 0, desk.error.message);
+        store_faults_watch(desk.faults, remove_second, &desk);
+        if (is_list) {
+            EXPECT_INT(desk.history->ops->list(desk.history, &web, add_revision, &listed, &plain,
+                                               &desk.error),
+                       0, desk.error.message);
+            EXPECT_INT(listed, 1, "the other one alone");
+        } else {
+            EXPECT_INT(desk.history->ops->load(desk.history, &web, 0, &plain, &record, &version,
+                                               &desk.error),
+                       0, desk.error.message);
+            EXPECT_INT(record ? record->head.revision : 0, 1, "the newest that is left");
+        }
+        EXPECT_INT((long long)memory_documents(desk.medium), 1, "it did go");
+        end(&desk);
+    }
+}
+
 SUITE(document_history, TEST(keeps_the_contract), TEST(tells_a_lock),
       TEST(tells_damage_and_removes_it), TEST(reads_its_own_records_alone),
-      TEST(passes_over_what_is_no_revision))
+      TEST(passes_over_what_is_no_revision), TEST(passes_over_what_goes_meanwhile))

@@ -1,6 +1,13 @@
 #include "engine/base/json.h"
-#include "engine/spec/resource.h"
+#include "engine/spec/parse.h"
 #include "test/unit/suite.h"
+
+static struct resource resource_of(struct arena *arena, const struct value *value)
+{
+    const struct entry entry = entry_of(value);
+
+    return entry_resource(arena, &entry);
+}
 
 static void reads_entries(void)
 {

@@ -56,7 +56,7 @@ const struct record *full_record(const char *id)
                                        .result = result,
                                        .memory = memory,
                                        .uid = "u-1",
-                                       .footprint = "f",
+                                       .fields_digest = "f",
                                        .revision = INT64_MAX,
                                        .action = PLAN_DEFERRED,
                                        .call = {"call-1", 7, 1790000000000}});
@@ -110,6 +110,7 @@ static void expect_same_head(const struct state_head *a, const struct state_head
     EXPECT_INT(a->revision, b->revision, note);
     EXPECT_INT(a->applied_revision, b->applied_revision, note);
     EXPECT_INT(a->progressed_at, b->progressed_at, note);
+    EXPECT(str_equal(a->operation_uid, b->operation_uid), note);
     EXPECT_INT(a->generation, b->generation, note);
     EXPECT_INT(a->epoch, b->epoch, note);
     EXPECT_INT((int64_t)a->serial, (int64_t)b->serial, note);

@@ -45,6 +45,7 @@ static void comes_back_as_it_was(void)
     round_trip(state, "a policy, no uid");
     head = *state_head(state);
     head.progressed_at = 1790000000000;
+    head.operation_uid = "another";
     state_set_head(state, &head);
     round_trip(state, "under way");
 }
@@ -218,13 +219,14 @@ static void entries_lead_to_the_same_state(void)
         const char *uid;
         const struct value *policy;
         int64_t progressed_at;
+        const char *operation_uid;
     } rows[] = {
-        {{.put = a}, 7, "uid-1", NULL, 0},
-        {{.put = b}, 8, "uid-2", policy, 1000},
-        {{.id = "a"}, 8, "uid-2", policy, 1000},
-        {{.put = f}, 8, NULL, NULL, 2000},
-        {{.id = "f", .deposed = "d1"}, 9, NULL, policy, 0},
-        {{.put = a}, 10, "uid-1", NULL, 0},
+        {{.put = a}, 7, "uid-1", NULL, 0, NULL},
+        {{.put = b}, 8, "uid-2", policy, 1000, "uid-3"},
+        {{.id = "a"}, 8, "uid-2", policy, 1000, "uid-3"},
+        {{.put = f}, 8, NULL, NULL, 2000, NULL},
+        {{.id = "f", .deposed = "d1"}, 9, NULL, policy, 0, NULL},
+        {{.put = a}, 10, "uid-1", NULL, 0, NULL},
     };
 
     CU_ASSERT_EQUAL_FATAL(state_encode(state, &document, NULL), 0);
@@ -238,6 +240,7 @@ static void entries_lead_to_the_same_state(void)
         head.spec_uid = rows[i].uid;
         head.policy = rows[i].policy;
         head.progressed_at = rows[i].progressed_at;
+        head.operation_uid = rows[i].operation_uid;
         changes_add(&changes, &rows[i].change);
         change_apply(&rows[i].change, state);
         state_set_head(state, &head);

@@ -1,3 +1,6 @@
+#include <pthread.h>
+#include <unistd.h>
+
 #include "test/unit/engine/state/stage.h"
 #include "test/unit/suite.h"
 
@@ -87,6 +90,38 @@ static void is_asked_for_again_after_an_outage(void)
     }
 }
 
+static void *land_late(void *arg)
+{
+    (void)arg;
+    EXPECT_INT(land_put(ledger, record_of("late", 1), LEDGER_NOW, NULL), 0, "landed");
+    return NULL;
+}
+
+/* Lets an outcome land while the removal is under way: it waits for its end. */
+static enum store_fault land_meanwhile(void *arg, const struct faulty_event *event)
+{
+    if (event->call != FAULTY_REMOVE || event->is_done)
+        return FAULT_NONE;
+    CU_ASSERT_FATAL(pthread_create(arg, NULL, land_late, NULL) == 0);
+    while (number_of(ledger, "late") < 0)
+        usleep(1000);
+    return FAULT_NONE;
+}
+
+static void what_lands_meanwhile_goes_with_it(void)
+{
+    pthread_t thread;
+
+    set_up();
+    begin_put(ledger, record_of("a", 1), NULL);
+    store_faults_watch(stage.faults, land_meanwhile, &thread);
+    EXPECT_INT(ledger_remove(ledger, NULL), 0, "removed");
+    pthread_join(thread, NULL);
+    EXPECT_INT((long long)memory_documents(stage.medium), 0, "nothing comes back");
+    EXPECT_INT(number_of(ledger, "late"), -1, "no record");
+    tear_down();
+}
+
 static void what_another_wrote_stays(void)
 {
     struct process other;
@@ -106,4 +141,5 @@ static void what_another_wrote_stays(void)
 }
 
 SUITE(ledger_remove, TEST(all_of_it_goes), TEST(one_lost_answer_fails_nothing),
-      TEST(is_asked_for_again_after_an_outage), TEST(what_another_wrote_stays))
+      TEST(is_asked_for_again_after_an_outage), TEST(what_lands_meanwhile_goes_with_it),
+      TEST(what_another_wrote_stays))

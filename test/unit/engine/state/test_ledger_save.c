@@ -145,6 +145,41 @@ static void a_short_outage_is_waited_for(void)
     tear_down();
 }
 
+/* After our write, and before we look, another puts a secret part of its own in the place of ours.
+ */
+static enum store_fault replace_secret(void *arg, const struct faulty_event *event)
+{
+    struct store *other = memory_store_new(stage.medium);
+    const struct store_call call = {0};
+    struct document document = DOCUMENT_INIT;
+    struct store_file *file = NULL;
+
+    (void)arg;
+    if (event->call == FAULTY_READ && !event->is_done) {
+        other->ops->open(other, event->name, STORE_WRITE, &call, &file, NULL);
+        EXPECT_INT(other->ops->read(file, &call, &document, NULL), 0, "read");
+        buf_add_char(&document.secret, 'x');
+        EXPECT_INT(other->ops->write(file, &call, &document, NULL), 0, "replaced");
+        other->ops->close(file);
+    }
+    document_done(&document);
+    other->ops->free(other);
+    return event->call == FAULTY_WRITE ? FAULT_AFTER : FAULT_NONE;
+}
+
+static void anothers_secret_part_is_no_save_of_ours(void)
+{
+    struct error error = {0};
+
+    set_up(NULL);
+    EXPECT_INT(begin_put(ledger, full_record("f"), NULL), 0, "with secrets");
+    store_faults_watch(stage.faults, replace_secret, NULL);
+    EXPECT_INT(land_put(ledger, record_of("a", 1), LEDGER_NOW, &error), ERR_CONFLICT,
+               error.message);
+    EXPECT_STR(error.reason, "StateConflict", error.message);
+    tear_down();
+}
+
 /* What a begin wrote that was said to have failed does not stay. */
 static void a_begin_in_doubt_leaves_no_trace(void)
 {
@@ -161,6 +196,47 @@ static void a_begin_in_doubt_leaves_no_trace(void)
         ledger = opened(&us, 1);
         tear_down();
     }
+}
+
+static atomic_bool has_landed;
+
+static void *land_five(void *arg)
+{
+    (void)arg;
+    land_put(ledger, record_of("a", 5), LEDGER_NOW, NULL);
+    return NULL;
+}
+
+/* The first save fails after an outcome of the same record has landed. arg: the thread. */
+static enum store_fault land_meanwhile(void *arg, const struct faulty_event *event)
+{
+    if (event->call == FAULTY_READ || event->is_done || !atomic_load(&is_down))
+        return FAULT_NONE;
+    if (!atomic_exchange(&has_landed, true)) {
+        CU_ASSERT_FATAL(pthread_create(arg, NULL, land_five, NULL) == 0);
+        while (number_of(ledger, "a") != 5)
+            usleep(1000);
+    }
+    return FAULT_BEFORE;
+}
+
+/* A begin that fails is undone; what landed since is not. */
+static void a_begin_that_fails_undoes_no_outcome(void)
+{
+    pthread_t thread;
+
+    set_up(NULL);
+    begin_put(ledger, record_of("b", 1), NULL);
+    atomic_store(&has_landed, false);
+    atomic_store(&is_down, true);
+    store_faults_watch(stage.faults, land_meanwhile, &thread);
+    EXPECT_INT(begin_put(ledger, mark_of("a", "call-1"), NULL), ERR_UNAVAILABLE, "it failed");
+    atomic_store(&is_down, false);
+    pthread_join(thread, NULL);
+    EXPECT_INT(number_of(ledger, "a"), 5, "as it landed");
+    EXPECT_INT(ledger_flush(ledger, NULL), 0, "stored");
+    EXPECT_INT(stored_number(&stage, "a"), 5, "as it landed");
+    tear_down();
 }
 
 /* ---- Without references ---- */
@@ -305,7 +381,8 @@ static void many_share_a_write(void)
 }
 
 SUITE(ledger_save, TEST(one_lost_answer_fails_nothing), TEST(an_outage_loses_nothing),
-      TEST(a_short_outage_is_waited_for), TEST(a_begin_in_doubt_leaves_no_trace),
+      TEST(a_short_outage_is_waited_for), TEST(anothers_secret_part_is_no_save_of_ours),
+      TEST(a_begin_in_doubt_leaves_no_trace), TEST(a_begin_that_fails_undoes_no_outcome),
       TEST(what_is_not_stored_outlives_the_operation), TEST(a_large_state_is_appended_to),
       TEST(small_ones_and_other_stores_are_written_whole), TEST(a_full_journal_is_folded),
       TEST(many_share_a_write))

@@ -176,6 +176,40 @@ static void what_cannot_be_told_is_kept(void)
     }
 }
 
+static enum store_fault state_is_down(void *arg, const struct faulty_event *event)
+{
+    bool is_change = event->call == FAULTY_WRITE || event->call == FAULTY_APPEND;
+
+    return atomic_load((atomic_bool *)arg) && is_change && event->name->kind == DOCUMENT_STATE
+               ? FAULT_BEFORE
+               : FAULT_NONE;
+}
+
+/* State cannot be written when the next leader would fold it in. */
+static void what_was_told_stays_until_it_is_folded_in(void)
+{
+    atomic_bool is_down = true;
+    struct ledger *ledger, *other = NULL;
+
+    set_up();
+    ledger = opened(&old, 1);
+    begin_put(ledger, mark_of("db", "call-1"), NULL);
+    atomic_store(&old.is_fenced, true);
+    land_put(ledger, record_of("db", 5), LEDGER_NOW, NULL);
+    store_faults_watch(stage.faults, state_is_down, &is_down);
+    EXPECT_INT(open_at(&new, 2, &other, NULL), ERR_UNAVAILABLE, "State cannot be written");
+    EXPECT_INT((long long)memory_documents(stage.medium), 2, "State and what was told");
+    process_done(&new);
+    process_init(&new, &stage);
+    atomic_store(&is_down, false);
+    other = opened(&new, 2);
+    EXPECT_INT(stored_number(&stage, "db"), 5, "folded in");
+    EXPECT_INT((long long)memory_documents(stage.medium), 1, "what was told is gone");
+    ledger_unref(other);
+    ledger_unref(ledger);
+    tear_down();
+}
+
 /* A document that nobody waits for says nothing new. */
 static void what_was_told_too_late_goes(void)
 {
@@ -245,5 +279,6 @@ static void of_two_leaders_one_writes(void)
 
 SUITE(ledger_told, TEST(the_next_leader_folds_it_in), TEST(only_calls_with_a_mark_are_told),
       TEST(what_landed_together_is_told_together), TEST(a_lease_found_again_stores_it),
-      TEST(what_cannot_be_told_is_kept), TEST(what_was_told_too_late_goes),
-      TEST(damage_of_what_was_told_is_named), TEST(of_two_leaders_one_writes))
+      TEST(what_cannot_be_told_is_kept), TEST(what_was_told_stays_until_it_is_folded_in),
+      TEST(what_was_told_too_late_goes), TEST(damage_of_what_was_told_is_named),
+      TEST(of_two_leaders_one_writes))

@@ -108,6 +108,34 @@ static void a_later_leaders_state_is_left_alone(void)
     tear_down();
 }
 
+/* A State that somebody copied by hand would have the objects of another Spec deleted. */
+static void another_specs_state_is_not_taken(void)
+{
+    const struct document_name from = {DOCUMENT_STATE, stage_key, NULL},
+                               to = {DOCUMENT_STATE, {"team", "copy"}, NULL};
+    struct ledger_opening opening = {.key = to.spec, .spec_uid = "uid-1", .epoch = 1};
+    const struct store_call call = {0};
+    struct document document = DOCUMENT_INIT;
+    struct store_file *file = NULL;
+    struct ledger *ledger;
+    struct error error = {0};
+
+    set_up(NULL);
+    ledger = opened(&us, 1);
+    begin_put(ledger, record_of("a", 1), NULL);
+    ledger_unref(ledger);
+    us.store->ops->open(us.store, &from, STORE_READ, &call, &file, NULL);
+    EXPECT_INT(us.store->ops->read(file, &call, &document, NULL), 0, "read");
+    us.store->ops->close(file);
+    us.store->ops->open(us.store, &to, STORE_WRITE, &call, &file, NULL);
+    EXPECT_INT(us.store->ops->write(file, &call, &document, NULL), 0, "copied");
+    us.store->ops->close(file);
+    document_done(&document);
+    EXPECT_INT(ledger_open(us.ledgers, &opening, &ledger, &error), ERR_CORRUPT, error.message);
+    EXPECT(strstr(error.message, "team/web"), error.message);
+    tear_down();
+}
+
 static void another_uid_is_inherited(void)
 {
     struct ledger_opening opening = {.key = stage_key, .spec_uid = "uid-2", .epoch = 1};
@@ -238,6 +266,6 @@ static void threads_open_and_close(void)
 }
 
 SUITE(ledgers, TEST(two_share_one), TEST(a_locked_state_says_so), TEST(a_lost_one_is_opened_anew),
-      TEST(a_later_leaders_state_is_left_alone), TEST(another_uid_is_inherited),
-      TEST(damage_is_named), TEST(opening_is_cancelled), TEST(threads_open_it_once),
-      TEST(threads_open_and_close))
+      TEST(a_later_leaders_state_is_left_alone), TEST(another_specs_state_is_not_taken),
+      TEST(another_uid_is_inherited), TEST(damage_is_named), TEST(opening_is_cancelled),
+      TEST(threads_open_it_once), TEST(threads_open_and_close))

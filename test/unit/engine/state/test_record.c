@@ -57,7 +57,7 @@ static void tells_records_apart(void)
     rows[7].result = other;
     rows[8].memory = NULL;
     rows[9].uid = "u-2";
-    rows[10].footprint = NULL;
+    rows[10].fields_digest = NULL;
     rows[11].revision = 1;
     rows[12].action = PLAN_NONE;
     rows[13].call.id = NULL;

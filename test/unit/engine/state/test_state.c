@@ -3,6 +3,7 @@
 
 #include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/state/state_value.h"
 #include "test/unit/engine/state/records.h"
 #include "test/unit/suite.h"
 
@@ -152,7 +153,7 @@ static void has_kusions_shape(void)
                "{\"~\":\"" SECRET "\"}}]},\"dependsOn\":[\"v1:Namespace:a\",\"x\"],\"extensions\":"
                "{\"kubeConfig\":\"" SECRET "\"},\"record\":{\"status\":\"tainted\",\"deposed\":"
                "\"d1\",\"result\":{\"password\":{\"deep\":[\"" SECRET "\"]},\"at\":null},"
-               "\"memory\":{\"private\":\"" SECRET "\"},\"uid\":\"u-1\",\"footprint\":\"f\","
+               "\"memory\":{\"private\":\"" SECRET "\"},\"uid\":\"u-1\",\"fieldsDigest\":\"f\","
                "\"revision\":9223372036854775807,\"action\":\"deferred\",\"call\":{\"id\":\"call-"
                "1\",\"epoch\":7,\"until\":1790000000000}}}]}",
                "text");

@@ -13,9 +13,10 @@
 #include "test/unit/runtimes/file/folder.h"
 #include "test/unit/suite.h"
 
-#define KILLS   200
-#define CYCLE   5      /* one write, four appends */
-#define LARGEST 200000 /* bytes of a part */
+#define KILLS    200
+#define CYCLE    5      /* one write, four appends */
+#define LARGEST  200000 /* bytes of a part */
+#define PATIENCE 10000  /* ms */
 
 static const struct store_call plain;
 static const struct document_name name = {DOCUMENT_STATE, {"team", "web"}, NULL};
@@ -119,6 +120,13 @@ static int64_t look(struct store *store, const struct progress *progress, const 
     return found;
 }
 
+/* One life in four lasts until its first change is acknowledged, on a slow machine, too. */
+static void wait_for_change(struct progress *progress, unsigned at)
+{
+    for (int waited = 0; atomic_load(&progress->done) == at && waited < PATIENCE; waited++)
+        usleep(1000);
+}
+
 static void is_whole_whenever_it_is_killed(void)
 {
     struct progress *progress =
@@ -142,8 +150,13 @@ static void is_whole_whenever_it_is_killed(void)
         child = fork();
         if (child == 0)
             live(store, progress, (unsigned)at + 1);
+        if (i % 4 == 0)
+            wait_for_change(progress, (unsigned)at);
         random = random * 1664525 + 1013904223;
         usleep(1000 + (random >> 8) % 12000);
+        /* On a busy machine it may not have come far: every other one makes a change at least. */
+        for (int n = 0; i % 2 && n < 2000 && atomic_load(&progress->done) == (unsigned)at; n++)
+            usleep(1000);
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
         EXPECT_INT(atomic_load(&progress->failed), 0, note);

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,11 +37,11 @@ static bool damage(void *arg, const struct document_name *name, enum damage_part
 {
     static const char *const suffixes[] = {".head", ".open", ".secret", ".journal"};
     _cleanup_free_ char *path = NULL;
-    struct place place;
+    struct file_paths paths;
 
-    file_place_of(arg, name, &place);
-    path = folder_find(place.folder, "state.", suffixes[part]);
-    file_place_done(&place);
+    file_paths_init(arg, name, &paths);
+    path = folder_find(paths.folder, "state.", suffixes[part]);
+    file_paths_done(&paths);
     EXPECT(path, suffixes[part]);
     if (how == DAMAGE_MISSING)
         unlink(path);
@@ -54,12 +55,12 @@ static bool damage(void *arg, const struct document_name *name, enum damage_part
 static void break_lock(void *arg, const struct document_name *name)
 {
     _cleanup_free_ char *path = NULL;
-    struct place place;
+    struct file_paths paths;
 
-    file_place_of(arg, name, &place);
-    path = file_place_path(&place, NULL, "lock");
+    file_paths_init(arg, name, &paths);
+    path = file_path_of(&paths, NULL, "lock");
     unlink(path);
-    file_place_done(&place);
+    file_paths_done(&paths);
 }
 
 static void keeps_the_contract(void)
@@ -196,6 +197,104 @@ static void says_who_has_the_lock(void)
     EXPECT_STR(desk.error.reason, "StateLocked", desk.error.message);
     EXPECT(strstr(desk.error.message, who), desk.error.message);
     EXPECT(!other, "not opened");
+    end(&desk);
+}
+
+static int allow_some(void *arg, enum permit_use use, struct error *error)
+{
+    unsigned *left = arg;
+
+    (void)use;
+    if (*left == 0)
+        return err_set(error, ERR_FENCED, NULL, "the Lease is lost");
+    --*left;
+    return 0;
+}
+
+/* The parts are written, and then the Lease is lost: the head is not swapped. */
+static void asks_the_permit_right_before_the_swap(void)
+{
+    const struct document document = DOCUMENT_INIT;
+    unsigned left = 1;
+    const struct permit permit = {allow_some, &left};
+    const struct store_call call = {.permit = &permit, .use = PERMIT_ACT};
+    struct desk desk;
+
+    begin(&desk);
+    EXPECT_INT(put(&desk, "open", "secret"), 0, desk.error.message);
+    EXPECT_INT(append(&desk, "entry"), 0, desk.error.message);
+    EXPECT_INT(desk.store->ops->write(desk.file, &call, &document, NULL), ERR_FENCED, "write");
+    EXPECT_INT(count_entries(&desk), 1, "as it was");
+    end(&desk);
+}
+
+static void a_full_journal_says_so(void)
+{
+    const size_t length = 17u << 20; /* more than half of what a journal may have */
+    struct desk desk;
+    char *bytes = calloc(1, length);
+
+    begin(&desk);
+    EXPECT_INT(put(&desk, "open", ""), 0, desk.error.message);
+    EXPECT_INT(desk.store->ops->append(desk.file, &plain, bytes, length, NULL), 0, "the first");
+    EXPECT_INT(desk.store->ops->append(desk.file, &plain, bytes, length, NULL), ERR_TOO_LARGE,
+               "no room for another");
+    EXPECT_INT(count_entries(&desk), 1, "the first");
+    EXPECT_INT(put(&desk, "open", ""), 0, "rewritten");
+    EXPECT_INT(append(&desk, "entry"), 0, "there is room again");
+    free(bytes);
+    end(&desk);
+}
+
+/* ---- A read while another process writes ---- */
+
+static void *read_open_part(void *arg)
+{
+    struct desk *desk = arg;
+    struct document document = DOCUMENT_INIT;
+    struct store_file *file = NULL;
+    struct error error = {0};
+
+    desk->store->ops->open(desk->store, &desk->name, STORE_READ, &plain, &file, NULL);
+    EXPECT_INT(desk->store->ops->read(file, &plain, &document, &error), 0, error.message);
+    EXPECT_STR(document.open.data, "new", "the document that is in force");
+    document_done(&document);
+    desk->store->ops->close(file);
+    return NULL;
+}
+
+/* Opens a pipe to write when another has opened it to read. */
+static int await_reader(const char *path)
+{
+    int fd = -1;
+
+    for (int waited = 0; fd < 0 && waited < 10000; waited++) {
+        fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+        if (fd < 0)
+            usleep(1000);
+    }
+    return fd;
+}
+
+/* It has read the head; then the head is swapped, and the parts that it named are removed. */
+static void a_read_that_a_write_overtakes_reads_again(void)
+{
+    _cleanup_free_ char *path = NULL;
+    struct desk desk;
+    pthread_t thread;
+    int fd;
+
+    begin(&desk);
+    EXPECT_INT(put(&desk, "old", "secret"), 0, desk.error.message);
+    path = find(&desk, ".open");
+    unlink(path);
+    CU_ASSERT_FATAL(mkfifo(path, 0600) == 0); /* where the reader waits */
+    CU_ASSERT_FATAL(pthread_create(&thread, NULL, read_open_part, &desk) == 0);
+    fd = await_reader(path);
+    EXPECT(fd >= 0, "the head is read");
+    EXPECT_INT(put(&desk, "new", ""), 0, desk.error.message);
+    close(fd);
+    pthread_join(thread, NULL);
     end(&desk);
 }
 
@@ -347,6 +446,7 @@ static void says_what_the_file_system_refuses(void)
 
 SUITE(file_store, TEST(keeps_the_contract), TEST(secrets_are_for_the_owner_alone),
       TEST(nothing_is_left_of_what_was_removed), TEST(says_who_has_the_lock),
-      TEST(a_torn_end_is_no_damage), TEST(each_byte_of_a_journal_counts),
-      TEST(each_byte_of_a_head_counts), TEST(a_copy_is_of_another_document),
-      TEST(says_what_the_file_system_refuses))
+      TEST(asks_the_permit_right_before_the_swap), TEST(a_full_journal_says_so),
+      TEST(a_read_that_a_write_overtakes_reads_again), TEST(a_torn_end_is_no_damage),
+      TEST(each_byte_of_a_journal_counts), TEST(each_byte_of_a_head_counts),
+      TEST(a_copy_is_of_another_document), TEST(says_what_the_file_system_refuses))

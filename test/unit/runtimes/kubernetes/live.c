@@ -11,6 +11,31 @@
 
 #define PATIENCE 90000 /* ms */
 
+static void make_space(struct live *live)
+{
+    struct error error = {0};
+
+    live->space =
+        str_printf("live-%d-%lld", getpid(), (long long)system_clock.monotonic(&system_clock));
+    EXPECT_INT(live_do(live, "POST", "/api/v1/namespaces",
+                       "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":"
+                       "\"@\"}}",
+                       NULL, &error),
+               0, error.message);
+}
+
+bool live_start_in_memory(struct live *live)
+{
+    struct kube_config config = {0};
+
+    *live = (struct live){.memory = api_server_new()};
+    config.server = str_new(api_server_url(live->memory));
+    harness_connect(&live->harness, &(struct kube_client_config){.config = &config});
+    free(config.server);
+    make_space(live);
+    return true;
+}
+
 bool live_start(struct live *live)
 {
     const char *path = getenv("KUSION_TEST_KUBECONFIG");
@@ -31,13 +56,7 @@ bool live_start(struct live *live)
     }
     config.config = live->config;
     harness_connect(&live->harness, &config);
-    live->space =
-        str_printf("live-%d-%lld", getpid(), (long long)system_clock.monotonic(&system_clock));
-    EXPECT_INT(live_do(live, "POST", "/api/v1/namespaces",
-                       "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":"
-                       "\"@\"}}",
-                       NULL, &error),
-               0, error.message);
+    make_space(live);
     return true;
 }
 
@@ -46,6 +65,7 @@ void live_stop(struct live *live)
     live_do(live, "DELETE", "/api/v1/namespaces/@", NULL, NULL, NULL);
     harness_stop(&live->harness, true);
     kube_config_free(live->config);
+    api_server_free(live->memory);
     free(live->space);
 }
 

@@ -1,14 +1,17 @@
 /*
  * A real API server, that of $KUSION_TEST_KUBECONFIG, and a namespace of one test in it. Its
- * user must be an administrator.
+ * user must be an administrator. Tests that need no more than api_server.h can do have the server in
+ * memory in its place, so that they run everywhere.
  */
 #ifndef TEST_UNIT_RUNTIMES_KUBERNETES_LIVE_H
 #define TEST_UNIT_RUNTIMES_KUBERNETES_LIVE_H
 
 #include "engine/base/buf.h"
+#include "test/unit/api_server/api_server.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"
 
 struct live {
+    struct api_server *memory; /* NULL: a real one */
     struct harness harness;
     struct kube_config *config;
     char *space;
@@ -16,6 +19,8 @@ struct live {
 
 /* False: there is no server to test with, which is said once. */
 bool live_start(struct live *live);
+/* The same over a server in memory; always true. */
+bool live_start_in_memory(struct live *live);
 void live_stop(struct live *live);
 
 /* One request as the administrator. body: JSON, of which each "@" is the namespace's name, or

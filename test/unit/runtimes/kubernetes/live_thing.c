@@ -66,7 +66,7 @@ static void record(struct thing *thing)
                                 .type = KUBE_RUNTIME_TYPE,
                                 .attributes = thing->attributes,
                                 .uid = thing->outcome.now.uid,
-                                .footprint = thing->outcome.now.footprint};
+                                .fields_digest = thing->outcome.now.fields_digest};
 
     record_unref(thing->record);
     thing->record = record_new(&like);

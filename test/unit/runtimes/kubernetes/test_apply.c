@@ -330,7 +330,7 @@ static void an_update_meets_what_it_was_planned_for(void)
         step = call_step(&call, PLAN_UPDATE);
         if (object) {
             kube_observe_object(call.session, object, false, &planned);
-            ((struct kube_step *)step)->footprint = TAKE(planned.footprint);
+            ((struct kube_step *)step)->fields_digest = TAKE(planned.fields_digest);
         }
         EXPECT_INT(kube_apply(step, &stage_call, &outcome, &error), rows[i].code, rows[i].note);
         for (size_t at = n; at > 0 && !(sent && str_has_prefix(sent, "PATCH")); at--) {

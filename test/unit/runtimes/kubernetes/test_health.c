@@ -41,6 +41,20 @@ static void judges_by_kind(void)
         {DEPLOYMENT "status: {observedGeneration: 2, conditions: [{type: Progressing, status: "
                     "'False', reason: ProgressDeadlineExceeded}]}",
          HEALTH_FAILED, "deadline"},
+        {DEPLOYMENT "status: {observedGeneration: 2, replicas: 9223372036854775807, "
+                    "updatedReplicas: 3}",
+         HEALTH_PROGRESSING, "old replicas"},
+        {SET(", updateStrategy: {rollingUpdate: {partition: -9223372036854775808}}") "status: "
+                                                                                     "{observedGene"
+                                                                                     "ration: 1, "
+                                                                                     "replicas: 3, "
+                                                                                     "readyReplicas"
+                                                                                     ": 3, "
+                                                                                     "updatedReplic"
+                                                                                     "as: 3}",
+         HEALTH_PROGRESSING, "Updated: 3/2147483651"},
+        {"apiVersion: batch/v1\nkind: Job\nstatus: {conditions: [{type: Failed, status: 'True'}]}",
+         HEALTH_FAILED, "has failed"},
         {"apiVersion: v1\nkind: Pod\nstatus: {phase: Running, conditions: [{type: Ready, status: "
          "'True'}]}",
          HEALTH_CURRENT, ""},

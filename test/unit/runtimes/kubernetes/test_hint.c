@@ -153,6 +153,47 @@ static void a_long_message_keeps_its_command(void)
            error.message);
 }
 
+/* Kinds of an aggregated API have the names that its server gives them: none is for a shell. */
+static void gives_no_command_that_is_not_plain_words(void)
+{
+    static const struct kube_kind rows[] = {
+        {"example.com/v1", "Widget", "widgets;reboot", true},
+        {"example.com/v1", "Widget", "$(reboot)", true},
+        {"example.com/v1", "Widget", "a b", true},
+        {"example.com/v1", "Widget", "*", true},
+        {"example.com/v1", "Widget", "--as=root", true},
+        {"example.com`id`/v1", "Widget", "widgets", true},
+    };
+    struct runtime_session session = stage_session();
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct kube_ref place = {&rows[i], "team", "x", NULL};
+        struct error error = {0};
+
+        err_set(&error, ERR_FORBIDDEN, "Forbidden", DENIED);
+        session_add_hint(&session, &place, &error);
+        EXPECT_STR(error.message, DENIED "; such a right in namespace team is its owners' to give",
+                   rows[i].plural);
+    }
+}
+
+/* A command that the message has no room for is not given in part. */
+static void gives_no_command_that_is_cut(void)
+{
+    static const struct kube_kind kind = {SEVENTY ".example.com/v1", "Widget", SEVENTY, true};
+    struct runtime_session session = stage_session();
+    struct kube_ref place = {&kind, "team", "x", NULL};
+    struct error error = {0};
+
+    session.service_account = (char *)(uintptr_t)(SEVENTY SEVENTY SEVENTY);
+    session.impersonate =
+        (char *)(uintptr_t)("system:serviceaccount:team:" SEVENTY SEVENTY SEVENTY);
+    err_set(&error, ERR_FORBIDDEN, "Forbidden", "User \"%s\" cannot patch it", session.impersonate);
+    session_add_hint(&session, &place, &error);
+    EXPECT(str_has_suffix(error.message, "; such a right in namespace team is its owners' to give"),
+           error.message);
+}
+
 /* What no role would mend is left as it is. */
 static void gives_no_hint_that_would_not_help(void)
 {
@@ -201,4 +242,5 @@ static void the_controller_itself_gets_none(void)
 SUITE(kube_hint, TEST(says_what_would_give_the_right), TEST(gives_one_verb_or_none),
       TEST(the_systems_own_namespaces_get_none), TEST(names_are_of_one_account_and_one_right),
       TEST(long_names_are_shortened_and_stay_apart), TEST(a_long_message_keeps_its_command),
+      TEST(gives_no_command_that_is_not_plain_words), TEST(gives_no_command_that_is_cut),
       TEST(gives_no_hint_that_would_not_help), TEST(the_controller_itself_gets_none))

@@ -28,7 +28,7 @@ static void an_object_comes_changes_and_goes(void)
     EXPECT_INT(thing.outcome.certainty, OUTCOME_KNOWN, "known");
     EXPECT_INT(kube_detail_of(&thing.outcome.now)->owner, OWNER_SELF, "ours");
     uid = str_new(thing.outcome.now.uid);
-    EXPECT(uid && thing.outcome.now.footprint, "both are known");
+    EXPECT(uid && thing.outcome.now.fields_digest, "both are known");
     EXPECT_INT(thing_apply(&thing), ERR_CONFLICT, "there is one now, if our own");
     EXPECT_INT(thing.outcome.certainty, OUTCOME_NOT_SENT, "nothing was changed");
     EXPECT_INT(thing_plan(&thing), 0, world.error.message);
@@ -58,7 +58,7 @@ static void an_object_comes_changes_and_goes(void)
     world_end(&world);
 }
 
-/* Someone else changes a field of ours: the footprint shows it, and an apply takes it back. */
+/* Someone else changes a field of ours: the digest shows it, and an apply takes it back. */
 static void sees_that_others_changed_it(void)
 {
     _cleanup_free_ char *before = NULL;
@@ -69,7 +69,7 @@ static void sees_that_others_changed_it(void)
         return;
     thing_init(&thing, &world, MAP("a", "\"k\":\"1\""));
     EXPECT_INT(thing_make(&thing), 0, world.error.message);
-    before = str_new(thing.outcome.now.footprint);
+    before = str_new(thing.outcome.now.fields_digest);
     world_do(&world, "PATCH", MAPS "/a", "{\"data\":{\"other\":\"x\"}}");
     EXPECT_INT(thing_plan(&thing), 0, world.error.message);
     EXPECT_INT(thing_action(&thing), PLAN_UNCHANGED, "a field of theirs is none of ours");
@@ -77,7 +77,7 @@ static void sees_that_others_changed_it(void)
     EXPECT_INT(thing_make(&thing), 0, world.error.message);
     EXPECT_INT(thing_action(&thing), PLAN_UPDATE, "a field of ours is");
     EXPECT_STR(value_string(value_path(thing.step->before, "data", "k", NULL)), "theirs", "shown");
-    EXPECT_STR(thing.outcome.now.footprint, before, "as it was");
+    EXPECT_STR(thing.outcome.now.fields_digest, before, "as it was");
     EXPECT_STR(thing_data(&thing, "k"), "1", "ours again");
     EXPECT_STR(thing_data(&thing, "other"), "x", "theirs stays");
 

@@ -177,7 +177,8 @@ static void leaves_out_what_the_server_fills_in(void)
 }
 
 /* fields: of our entry of managedFields; rest: more of the object. */
-static char *footprint(const char *manager, const char *more, const char *fields, const char *rest)
+static char *fields_digest(const char *manager, const char *more, const char *fields,
+                           const char *rest)
 {
     struct runtime_session session = stage_session();
     _cleanup_free_ char *text = str_printf(
@@ -187,18 +188,18 @@ static char *footprint(const char *manager, const char *more, const char *fields
     static const char *const managed[] = {"metadata", "managedFields"};
     _cleanup_value_ const struct value *object = stage_value(text), *kept = NULL;
     struct observation seen = {0};
-    char *footprint;
+    char *fields_digest;
 
     kube_observe_object(&session, object, true, &seen);
     EXPECT_STR(seen.uid, "u-1", "uid");
     kept = value_without_path(object, managed, ARRAY_SIZE(managed));
     EXPECT(value_equal(seen.result, kept), "kept, without who manages what");
-    footprint = TAKE(seen.footprint);
+    fields_digest = TAKE(seen.fields_digest);
     observation_done(&seen);
-    return footprint;
+    return fields_digest;
 }
 
-static void footprints_change_with_our_fields_alone(void)
+static void the_digest_changes_with_our_fields_alone(void)
 {
     static const char apply[] = "\"operation\":\"Apply\",\"time\":\"2026-01-01T00:00:00Z\"";
     static const char fields[] = "{\"f:a\":{},\"f:b\":{}}";
@@ -218,12 +219,12 @@ static void footprints_change_with_our_fields_alone(void)
         {"of a subresource", MANAGER, "\"operation\":\"Apply\",\"subresource\":\"status\"", fields,
          "", NONE},
     };
-    _cleanup_free_ char *first = footprint(MANAGER, apply, fields, "");
+    _cleanup_free_ char *first = fields_digest(MANAGER, apply, fields, "");
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(first);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         _cleanup_free_ char *now =
-            footprint(rows[i].manager, rows[i].more, rows[i].fields, rows[i].rest);
+            fields_digest(rows[i].manager, rows[i].more, rows[i].fields, rows[i].rest);
 
         EXPECT_INT(now != NULL, rows[i].is != NONE, rows[i].note);
         EXPECT_INT(str_equal(now, first), rows[i].is == SAME, rows[i].note);
@@ -245,5 +246,5 @@ static void sees_what_is_being_deleted(void)
 
 SUITE(kube_object, TEST(leaves_out_what_the_server_fills_in), TEST(prepares_what_is_sent),
       TEST(names_the_object_that_it_is_for), TEST(knows_what_is_secret),
-      TEST(tells_whose_an_object_is), TEST(footprints_change_with_our_fields_alone),
+      TEST(tells_whose_an_object_is), TEST(the_digest_changes_with_our_fields_alone),
       TEST(sees_what_is_being_deleted))

@@ -51,7 +51,7 @@ static void recorded_init(struct recorded *recorded, const struct call *call, en
         .uid = prior == INTENT    ? NULL
                : prior == ANOTHER ? "u-old"
                                   : "u-a",
-        .footprint = prior == INTENT ? NULL : recorded->seen.footprint,
+        .fields_digest = prior == INTENT ? NULL : recorded->seen.fields_digest,
     };
 }
 

@@ -118,7 +118,7 @@ static void knows_the_account_for_a_while(void)
         struct call call;
 
         call_begin(&call, rows[i].steps, count_steps(rows[i].steps), MAP("a"));
-        ((struct kube_runtime *)call.stage.runtime)->accounts_since =
+        call.session->cache->accounts_since =
             call.stage.clock.source.monotonic(&call.stage.clock.source);
         call.session->is_account_known = false;
         EXPECT_INT(session_check_account(call.session, &stage_call, NULL), rows[i].first,

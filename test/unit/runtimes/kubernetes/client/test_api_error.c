@@ -180,6 +180,8 @@ static void redacts_values(void)
         {"Unsupported value: \"s3cret\": supported values: \"A\", \"B\"",
          "Unsupported value: (redacted): supported values: \"A\", \"B\""},
         {"Duplicate value: {\"name\":\"s3cret\"}", "Duplicate value: (redacted)"},
+        {"Invalid value: 3; x Invalid value: \"s3cret\": no",
+         "Invalid value: (redacted)Invalid value: (redacted): no"},
         {"X \"web\" is invalid: [spec.a: Duplicate value: \"s3cret\", spec.b: Invalid value: "
          "\"s3cret\": no]",
          "X \"web\" is invalid: [spec.a: Duplicate value: (redacted), spec.b: Invalid value: "

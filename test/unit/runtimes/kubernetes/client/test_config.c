@@ -127,23 +127,49 @@ static void refuses_what_it_cannot_honour(void)
     harness_remove(folder);
 }
 
-/* A kubeconfig that is no file is somebody else's: what it names is not to be given away. */
-static void reads_no_files_for_a_text(void)
+/* A kubeconfig that is no file may be a tenant's. Everything that is accepted is in this table. */
+static void a_tenants_kubeconfig_reaches_nothing_of_ours(void)
 {
     static const struct {
         const char *text, *context;
         int code;
         const char *says;
     } rows[] = {
-        {whole, NULL, 0, NULL},
-        {whole, "bare", 0, NULL},
-        {whole, "two", ERR_UNSUPPORTED, "certificate-authority names a file"},
+        {CLUSTER("server: 'https://x'"), NULL, 0, NULL},
+        {CLUSTER("server: 'https://x', certificate-authority-data: Q0EK"), NULL, 0, NULL},
+        {CLUSTER("server: 'https://x', tls-server-name: y"), NULL, 0, NULL},
+        {CLUSTER("server: 'https://x', insecure-skip-tls-verify: false"), NULL, 0, NULL},
+        {CLUSTER("server: 'https://x', proxy-url: ''"), NULL, 0, NULL},
+        {CLUSTER("server: 'https://x', certificate-authority-data: Q0EK, certificate-authority: "
+                 "/etc/passwd"),
+         NULL, 0, NULL}, /* the data is taken, the file is not read */
+        {USER("token: abc"), NULL, 0, NULL},
+        {USER("client-certificate-data: Q0VSVAo=, client-key-data: S0VZCg=="), NULL, 0, NULL},
+        {whole, "bare", ERR_UNSUPPORTED, "proxy-url is not supported"},
+        {whole, "two", ERR_UNSUPPORTED, "certificate-authority names a file, \"pki/../ca.crt\""},
         {whole, "lost", ERR_INVALID, "nowhere"},
+        {CLUSTER("server: 'http://127.0.0.1:8001'"), NULL, ERR_INVALID, "use https://"},
+        {CLUSTER("server: 'http://localhost:8001'"), NULL, ERR_INVALID, "use https://"},
+        {CLUSTER("server: 'http://10.0.0.1'"), NULL, ERR_INVALID, "use https://"},
+        {CLUSTER("server: 'file:///etc/passwd'"), NULL, ERR_INVALID, "https://"},
+        {CLUSTER("server: 'https://x', proxy-url: 'http://169.254.169.254'"), NULL, ERR_UNSUPPORTED,
+         "proxy-url"},
+        {CLUSTER("server: 'https://x', proxy-url: 'socks5://x:1'"), NULL, ERR_UNSUPPORTED,
+         "proxy-url"},
+        {CLUSTER("server: 'https://x', insecure-skip-tls-verify: true"), NULL, ERR_UNSUPPORTED,
+         "insecure-skip-tls-verify"},
+        {CLUSTER("server: 'https://x', certificate-authority: /etc/passwd"), NULL, ERR_UNSUPPORTED,
+         "certificate-authority names a file"},
+        {USER("exec: {command: sh}"), NULL, ERR_UNSUPPORTED, "starts a program"},
+        {USER("auth-provider: {name: gcp}"), NULL, ERR_UNSUPPORTED, "auth-provider"},
+        {USER("username: admin, password: hunter2"), NULL, ERR_UNSUPPORTED, "passwords"},
+        {USER("as: someone"), NULL, ERR_UNSUPPORTED, "impersonation"},
+        {USER("as-uid: '1'"), NULL, ERR_UNSUPPORTED, "credentials"},
         {USER("tokenFile: token"), NULL, ERR_UNSUPPORTED, "tokenFile names a file"},
-        {USER("tokenFile: /var/run/secrets/token"), NULL, ERR_UNSUPPORTED,
+        {USER("token: abc, tokenFile: /var/run/secrets/token"), NULL, ERR_UNSUPPORTED,
          "/var/run/secrets/token"},
         {USER("client-certificate: a.pem, client-key: b.pem"), NULL, ERR_UNSUPPORTED, "a.pem"},
-        {USER("token: abc"), NULL, 0, NULL},
+        {USER("client-certificate-data: Q0VSVAo=, client-key: /k"), NULL, ERR_UNSUPPORTED, "/k"},
         {"{", NULL, ERR_INVALID, "line"},
     };
 
@@ -156,7 +182,10 @@ static void reads_no_files_for_a_text(void)
                    rows[i].code, rows[i].text);
         if (rows[i].says)
             EXPECT(strstr(error.message, rows[i].says) != NULL, error.message);
+        EXPECT(strstr(error.message, "hunter2") == NULL, "no secret in a message");
         EXPECT_INT(config != NULL, rows[i].code == 0, rows[i].text);
+        if (config)
+            EXPECT(!config->proxy_url && !config->token_file && !config->ca_file, rows[i].text);
         kube_config_free(config);
     }
 }
@@ -249,6 +278,6 @@ static void reads_a_pods_files(void)
 }
 
 SUITE(kube_config, TEST(reads_contexts), TEST(refuses_what_it_cannot_honour),
-      TEST(reads_no_files_for_a_text), TEST(counts_files_of_a_text_from_a_folder),
-      TEST(names_the_missing_cluster), TEST(takes_the_first_file_of_the_environment),
-      TEST(reads_a_pods_files))
+      TEST(a_tenants_kubeconfig_reaches_nothing_of_ours),
+      TEST(counts_files_of_a_text_from_a_folder), TEST(names_the_missing_cluster),
+      TEST(takes_the_first_file_of_the_environment), TEST(reads_a_pods_files))

@@ -147,6 +147,61 @@ static void tells_absent_from_unknown(void)
     fixture_stop(&fixture);
 }
 
+#define VERSION(version) "{\"groupVersion\":\"" version "\"}"
+#define NO_KINDS                             \
+    {                                        \
+        .status = 200, .body = RESOURCES("") \
+    }
+
+/* The error is left alone on success, though some versions do not have the kind. */
+static void finds_a_kind_in_another_version(void)
+{
+    static const struct fake_step found[] = {
+        NO_KINDS,
+        {.expect = "GET /apis ",
+         .status = 200,
+         .body = GROUPS(GROUP("w/v1") ",{\"name\":\"y\",\"versions\":[" VERSION("y/v2") "," VERSION(
+             "y/v1") "," VERSION("y/v1beta1") "]}")},
+        {.expect = "GET /apis/y/v2 ", .status = 200, .body = RESOURCES("")},
+        {.expect = "GET /apis/y/v1beta1 ",
+         .status = 200,
+         .body = RESOURCES(RESOURCE("as", "A", true))},
+    };
+    static const struct fake_step refused[] = {
+        NO_KINDS,
+        {.expect = "GET /apis ",
+         .status = 200,
+         .body = GROUPS("{\"name\":\"y\",\"versions\":[" VERSION("y/v2") "]}")},
+        {.status = 403, .body = "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"code\":403}"},
+    };
+    static const struct fake_step absent[] = {
+        NO_KINDS, {.expect = "GET /apis ", .status = 200, .body = GROUPS(GROUP("w/v1"))}};
+    static const struct {
+        const char *note;
+        const struct fake_step *steps;
+        size_t n_steps;
+        int code;
+    } rows[] = {
+        {"in the third version", found, ARRAY_SIZE(found), 0},
+        {"another version cannot be read", refused, ARRAY_SIZE(refused), ERR_FORBIDDEN},
+        {"in no version", absent, ARRAY_SIZE(absent), ERR_NOT_FOUND},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct kube_kind *kind = NULL;
+        struct fixture fixture;
+        int r;
+
+        fixture_start(&fixture, rows[i].steps, rows[i].n_steps);
+        r = kube_discovery_find_any(fixture.discovery, "y/v1", "A", &fixture.wait, &kind,
+                                    &fixture.error);
+        EXPECT_INT(r, rows[i].code, rows[i].note);
+        EXPECT_INT(fixture.error.code, rows[i].code, rows[i].note);
+        EXPECT_STR(kind ? kind->group_version : NULL, r < 0 ? NULL : "y/v1beta1", rows[i].note);
+        fixture_stop(&fixture);
+    }
+}
+
 static void forgets(void)
 {
     static const struct fake_step steps[] = {
@@ -261,6 +316,30 @@ static void asks_once_for_many_threads(void)
     fixture_stop(&fixture);
 }
 
-SUITE(kube_discovery, TEST(finds_kinds), TEST(looks_again_for_a_new_kind),
-      TEST(tells_absent_from_unknown), TEST(forgets), TEST(forgets_groups_that_are_not_there),
+/* The versions that do not have it leave no error behind; another group's is not looked at. */
+static void finds_it_in_a_later_version(void)
+{
+    static const struct fake_step steps[] = {
+        NO_PAGE,
+        {.status = 200,
+         .body = GROUPS("{\"name\":\"x\",\"versions\":[{\"groupVersion\":\"x/v2\"},"
+                        "{\"groupVersion\":\"y/v3\"},{\"groupVersion\":\"x/v3\"}]}")},
+        {.expect = "GET /apis/x/v2 ", .status = 200, .body = RESOURCES(RESOURCE("bs", "B", true))},
+        {.expect = "GET /apis/x/v3 ", .status = 200, .body = RESOURCES(RESOURCE("as", "A", true))},
+    };
+    const struct kube_kind *kind = NULL;
+    struct fixture fixture;
+
+    fixture_start(&fixture, steps, ARRAY_SIZE(steps));
+    EXPECT_INT(kube_discovery_find_any(fixture.discovery, "x/v1", "A", &fixture.wait, &kind,
+                                       &fixture.error),
+               0, fixture.error.message);
+    EXPECT_STR(kind->group_version, "x/v3", "");
+    EXPECT_INT(fixture.error.code, 0, fixture.error.message);
+    fixture_stop(&fixture);
+}
+
+SUITE(kube_discovery, TEST(finds_it_in_a_later_version), TEST(finds_kinds),
+      TEST(looks_again_for_a_new_kind), TEST(tells_absent_from_unknown),
+      TEST(finds_a_kind_in_another_version), TEST(forgets), TEST(forgets_groups_that_are_not_there),
       TEST(waits_no_longer_than_it_may), TEST(asks_once_for_many_threads))

@@ -341,9 +341,29 @@ static void tells_a_living_holder_from_a_dead_one(void)
     fixture_stop(&fixture);
 }
 
-SUITE(lease, TEST(sees_that_nobody_has_it), TEST(tells_a_living_holder_from_a_dead_one),
-      TEST(creates_and_renews), TEST(waits_until_the_record_stood_still),
-      TEST(takes_what_nobody_holds), TEST(loses_to_who_was_faster),
-      TEST(knows_when_it_was_taken_over), TEST(survives_a_lost_answer),
-      TEST(keeps_what_it_holds_while_the_server_is_away), TEST(counts_from_before_its_request),
-      TEST(gives_it_up))
+/* More than the API has room for, in an object that it should not have taken. */
+static void reads_numbers_that_are_too_large(void)
+{
+    static const struct fake_step steps[] = {
+        GET(LEASE("1", "\"holderIdentity\":\"x\",\"leaseDurationSeconds\":9223372036854775807,"
+                       "\"leaseTransitions\":9223372036854775807")),
+        GET(LEASE("2", "\"holderIdentity\":\"\",\"leaseDurationSeconds\":-1,"
+                       "\"leaseTransitions\":9223372036854775807")),
+        PUT(HELD("3", "me", "2026-01-02T03:04:05.678000Z", 2147483648)),
+    };
+    struct fixture fixture;
+
+    fixture_start(&fixture, steps, ARRAY_SIZE(steps));
+    EXPECT_INT(acquire(&fixture), ERR_CONFLICT, "held for very long");
+    EXPECT_INT(lease_epoch(fixture.lease), INT32_MAX, "");
+    EXPECT_INT(acquire(&fixture), 0, fixture.error.message);
+    EXPECT(was_sent(&fixture, 2, "\"leaseTransitions\":2147483648"), "the next");
+    fixture_stop(&fixture);
+}
+
+SUITE(lease, TEST(reads_numbers_that_are_too_large), TEST(sees_that_nobody_has_it),
+      TEST(tells_a_living_holder_from_a_dead_one), TEST(creates_and_renews),
+      TEST(waits_until_the_record_stood_still), TEST(takes_what_nobody_holds),
+      TEST(loses_to_who_was_faster), TEST(knows_when_it_was_taken_over),
+      TEST(survives_a_lost_answer), TEST(keeps_what_it_holds_while_the_server_is_away),
+      TEST(counts_from_before_its_request), TEST(gives_it_up))

@@ -1,0 +1,210 @@
+/* What the watch reports of a key's object, and the ledger of its calls that landed. */
+#include "controller/reconcile/operations_private.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+
+/* ---- Keys that the watch lists ---- */
+
+struct listed {
+    char *key;
+    char *new_version; /* NULL: a reconcile took it, or the object is not new */
+};
+
+static void listed_free(struct listed *listed)
+{
+    if (!listed)
+        return;
+    free(listed->key);
+    free(listed->new_version);
+    free(listed);
+}
+
+static void list_key(struct operations *operations, const char *key, const char *new_version)
+{
+    struct listed *listed = strmap_get(&operations->listed, key);
+
+    if (!listed) {
+        listed = NEW(struct listed);
+        listed->key = str_new(key);
+        strmap_put(&operations->listed, listed->key, listed);
+    }
+    if (!new_version)
+        return;
+    free(listed->new_version);
+    listed->new_version = str_new(new_version);
+}
+
+char *operations_take_new_version(struct operations *operations, const char *key)
+{
+    struct listed *listed = strmap_get(&operations->listed, key);
+
+    return listed ? TAKE(listed->new_version) : NULL;
+}
+
+void operations_free_listed(struct operations *operations)
+{
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->listed, e));)
+        listed_free(e->value);
+    strmap_done(&operations->listed);
+}
+
+/* ---- Versions ---- */
+
+void object_version_done(struct object_version *version)
+{
+    free((char *)(uintptr_t)version->uid);
+    *version = (struct object_version){0};
+}
+
+static void version_copy(struct object_version *to, const struct object_version *from)
+{
+    object_version_done(to);
+    *to = (struct object_version){.uid = str_new(from->uid),
+                                  .generation = from->generation,
+                                  .is_deleting = from->is_deleting};
+}
+
+/* With the table's lock. */
+static bool is_outdated(const struct attempt *attempt)
+{
+    const struct object_version *read = &attempt->read, *observed = &attempt->observed;
+
+    return attempt->has_left ||
+           (attempt->was_observed &&
+            (!str_equal(observed->uid, read->uid) || observed->generation > read->generation ||
+             (observed->is_deleting && !read->is_deleting)));
+}
+
+void attempt_read(struct attempt *attempt, const struct value *metadata)
+{
+    struct object_version version = {
+        .uid = value_get_string(metadata, "uid"),
+        .generation = value_int(value_get(metadata, "generation"), 0),
+        .is_deleting = value_get(metadata, "deletionTimestamp") != NULL,
+    };
+
+    pthread_mutex_lock(&attempt->table->lock);
+    version_copy(&attempt->read, &version);
+    attempt->has_left = false;
+    pthread_mutex_unlock(&attempt->table->lock);
+}
+
+bool attempt_is_outdated(struct attempt *attempt)
+{
+    bool result;
+
+    pthread_mutex_lock(&attempt->table->lock);
+    result = is_outdated(attempt);
+    pthread_mutex_unlock(&attempt->table->lock);
+    return result;
+}
+
+bool attempt_has_left(struct attempt *attempt)
+{
+    const struct object_version *read = &attempt->read, *observed = &attempt->observed;
+    bool result;
+
+    pthread_mutex_lock(&attempt->table->lock);
+    result = attempt->has_left && (!observed->uid || str_equal(observed->uid, read->uid));
+    pthread_mutex_unlock(&attempt->table->lock);
+    return result;
+}
+
+bool attempt_is_listed(struct attempt *attempt)
+{
+    struct operations *operations = attempt->table;
+    bool result;
+
+    pthread_mutex_lock(&operations->lock);
+    result = strmap_get(&operations->listed, attempt->key) != NULL;
+    pthread_mutex_unlock(&operations->lock);
+    return result;
+}
+
+const char *attempt_outdated_by(struct attempt *attempt)
+{
+    const char *why;
+
+    pthread_mutex_lock(&attempt->table->lock);
+    why = attempt->observed.is_deleting || attempt->has_left
+              ? "the Spec was deleted"
+              : "a newer generation of the Spec came";
+    pthread_mutex_unlock(&attempt->table->lock);
+    return why;
+}
+
+bool attempt_is_asked_for(struct attempt *attempt)
+{
+    bool result;
+
+    pthread_mutex_lock(&attempt->table->lock);
+    result = attempt->is_asked_for;
+    pthread_mutex_unlock(&attempt->table->lock);
+    return result;
+}
+
+/* ---- For everybody ---- */
+
+void operations_observe(struct operations *operations, const char *key,
+                        const struct object_version *now, bool is_asked_for)
+{
+    struct attempt *attempt;
+
+    pthread_mutex_lock(&operations->lock);
+    if (now->uid)
+        list_key(operations, key, now->new_version);
+    else
+        listed_free(strmap_remove(&operations->listed, key));
+    attempt = strmap_get(&operations->attempts, key);
+    if (attempt) {
+        attempt->has_left = attempt->has_left || !now->uid;
+        version_copy(&attempt->observed, now);
+        attempt->was_observed = true;
+        attempt->is_asked_for = attempt->is_asked_for || is_asked_for;
+        if (attempt->operation && is_outdated(attempt))
+            operation_cancel(attempt->operation, "Superseded");
+    }
+    pthread_mutex_unlock(&operations->lock);
+}
+
+/* ---- Calls that landed ---- */
+
+void operations_forget_landing(struct operations *operations, const char *key)
+{
+    pthread_mutex_lock(&operations->landed_lock);
+    free(strmap_remove(&operations->landed, key));
+    pthread_mutex_unlock(&operations->landed_lock);
+}
+
+void operations_on_landed(void *arg, const struct spec_key *spec)
+{
+    struct operations *operations = arg;
+    _cleanup_free_ char *key = str_printf("%s/%s", spec->namespace_name, spec->name);
+
+    pthread_mutex_lock(&operations->landed_lock);
+    if (!strmap_get(&operations->landed, key)) {
+        char *own = str_new(key);
+
+        strmap_put(&operations->landed, own, own);
+    }
+    pthread_mutex_unlock(&operations->landed_lock);
+    operations->config.enqueue(operations->config.arg, key);
+}
+
+bool attempt_has_seen_landing(struct attempt *attempt)
+{
+    struct operations *operations = attempt->table;
+    bool result;
+
+    pthread_mutex_lock(&operations->landed_lock);
+    result = strmap_get(&operations->landed, attempt->key) != NULL;
+    pthread_mutex_unlock(&operations->landed_lock);
+    return result;
+}
+
+void operations_free_landings(struct operations *operations)
+{
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->landed, e));)
+        free(e->value);
+    strmap_done(&operations->landed);
+}

@@ -1,0 +1,26 @@
+/*
+ * The health of the process, for kubelet:
+ *
+ *   /healthz   is it alive? If not, kubelet restarts the container.
+ *   /readyz    does it do its work?
+ *
+ * Both are 200 "ok", or 503 "not ok: why".
+ */
+#ifndef CONTROLLER_SERVE_PROBES_H
+#define CONTROLLER_SERVE_PROBES_H
+
+#include <stdbool.h>
+
+#include "engine/base/buf.h"
+
+struct probes {
+    /* why_not gets a line. NULL: always. */
+    bool (*is_alive)(void *arg, struct buf *why_not);
+    bool (*is_ready)(void *arg, struct buf *why_not);
+    void *arg;
+};
+
+/* The pages of a server (server.h). probes: a struct probes. */
+unsigned probes_answer(void *probes, const char *path, struct buf *body);
+
+#endif

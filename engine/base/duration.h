@@ -1,0 +1,12 @@
+/*
+ * Durations as Go and Kubernetes write them: "1h30m", "10m0s", "250ms", "0".
+ */
+#ifndef ENGINE_BASE_DURATION_H
+#define ENGINE_BASE_DURATION_H
+
+#include <stdint.h>
+
+/* In ms, rounded up. -1: not a duration, negative, or too large. */
+int64_t duration_parse(const char *text);
+
+#endif

@@ -1,0 +1,76 @@
+#include "runtimes/kubernetes/client/group_list.h"
+
+#include "engine/base/str.h"
+
+void group_list_init(struct group_list *list, struct kube_client *client,
+                     const struct clock_source *clock)
+{
+    *list = (struct group_list){.client = client, .clock = clock};
+    pthread_mutex_init(&list->lock, NULL);
+}
+
+void group_list_done(struct group_list *list)
+{
+    value_unref(list->groups);
+    pthread_mutex_destroy(&list->lock);
+}
+
+static int ask(struct group_list *list, const struct kube_wait *wait, const struct value **ret,
+               struct error *error)
+{
+    struct kube_request request = {.method = "GET", .path = "/apis", .cancel = wait->cancel};
+    _cleanup_value_ const struct value *answer = NULL;
+    const struct value *groups;
+    int r = kube_wait_left(wait, &request.timeout, error);
+
+    if (r >= 0)
+        r = kube_do(list->client, &request, &answer, error);
+    if (r < 0)
+        return r;
+    groups = value_get(answer, "groups");
+    if (!str_equal(value_get_string(answer, "kind"), "APIGroupList") || value_count(groups) == 0)
+        return err_set(error, ERR_INTERNAL, "UnexpectedAnswer",
+                       "the API server's answer is not a list of groups");
+    *ret = value_ref(groups);
+    return 0;
+}
+
+/* A reference; NULL: the list is older. */
+static const struct value *kept(struct group_list *list, int64_t now, int64_t age)
+{
+    const struct value *groups = NULL;
+
+    pthread_mutex_lock(&list->lock);
+    if (list->groups && now - list->asked_at < age)
+        groups = value_ref(list->groups);
+    pthread_mutex_unlock(&list->lock);
+    return groups;
+}
+
+/* Unless another call asked later. */
+static void keep(struct group_list *list, int64_t asked_at, const struct value *groups)
+{
+    pthread_mutex_lock(&list->lock);
+    if (!list->groups || asked_at >= list->asked_at) {
+        value_assign(&list->groups, groups);
+        list->asked_at = asked_at;
+    }
+    pthread_mutex_unlock(&list->lock);
+}
+
+int group_list_get(struct group_list *list, int64_t age, const struct kube_wait *wait,
+                   const struct value **ret, struct error *error)
+{
+    int64_t now = list->clock->monotonic(list->clock);
+    const struct value *groups = kept(list, now, age);
+    int r = 0;
+
+    if (!groups) {
+        r = ask(list, wait, &groups, error);
+        if (r >= 0)
+            keep(list, now, groups);
+    }
+    if (r >= 0)
+        *ret = groups;
+    return r;
+}

@@ -1,0 +1,3 @@
+module kusionstack.io/operator/test/faults/proxy
+
+go 1.26.0

@@ -1,0 +1,94 @@
+#!/usr/bin/python3
+"""Lives of a Spec, each with one fault between the operator and the API server (README.md).
+
+sweep.py CLUSTER [SECONDS]     CLUSTER: a plane of hack/controlplane that is up
+
+KUSION_TEST_SEED   the order of the lives (else the time's)
+KUSION_TEST_FROM   number of lives of that order to leave out: those that were done before
+KUSION_TEST_LIFE   "KIND VERB PATH #N": that life alone
+KUSION_TEST_JOBS   lives side by side (2 for each CPU)
+KUSION_FAULTS_LONG the lives in which an answer or an event never comes, in place of all others
+
+Prints each life that violates what must hold, and writes its requests and the operator's log into
+build/faults/. The exit status is 0 if there is none."""
+
+import os
+import signal
+import sys
+import time
+from concurrent.futures import FIRST_COMPLETED, wait
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from kusion_faults.paths import ROOT  # noqa: E402
+from kusion_faults.sweep import Sweep, plan  # noqa: E402
+from kusion_e2e.cluster import Cluster  # noqa: E402
+
+
+def tell(result):
+    """Prints what a life violated, and keeps what it did."""
+    folder = ROOT / "build" / "faults"
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"life-{time.time_ns() // 1_000_000}.txt"
+    lines = [f"{one['seconds']:8.3f} {position} {one['code']} {one['rule']}"
+             for one, position in zip(result.requests, result.positions)]
+    file.write_text("\n".join([*result.violations, *lines, result.log]))
+    print(f"FOUND {result.kind} at {result.position} ({result.seconds:.1f} s)")
+    for violation in result.violations:
+        print(f"  {violation[:600]}")
+    print(f"  again:  KUSION_TEST_LIFE='{result.kind} {result.position}' hack/soak faults")
+    print(f"  keeps:  {file.relative_to(ROOT)}", flush=True)
+
+
+class Count:
+    lives = fired = found = 0
+
+    def add(self, result):
+        self.lives += 1
+        self.fired += result.fired
+        if result.violations:
+            self.found += 1
+            tell(result)
+
+
+def run(sweep, pairs, end, jobs):
+    """Lives, until the time is over; those that were begun are ended."""
+    count, running = Count(), set()
+    pairs = iter(pairs)
+    while True:
+        while len(running) < jobs and time.monotonic() < end:
+            pair = next(pairs, None)
+            if pair is None:
+                break
+            running.add(sweep.executor.submit(sweep.live, *pair))
+        if not running:
+            return count
+        done, running = wait(running, return_when=FIRST_COMPLETED)
+        for one in done:
+            count.add(one.result())
+
+
+def main():
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is ended
+    cluster, seconds = Cluster(sys.argv[1]), int((*sys.argv, "60")[2])
+    seed = int(os.environ.get("KUSION_TEST_SEED", time.time()))
+    first = int(os.environ.get("KUSION_TEST_FROM", "0"))
+    jobs = int(os.environ.get("KUSION_TEST_JOBS", 2 * (os.cpu_count() or 1)))
+    sweep = Sweep(cluster, jobs)
+    try:
+        end = time.monotonic() + seconds
+        if "KUSION_TEST_LIFE" in os.environ:
+            kind, _, position = os.environ["KUSION_TEST_LIFE"].partition(" ")
+            pairs = [(position, kind)]
+        else:
+            pairs = plan(sweep.positions(), seed, "KUSION_FAULTS_LONG" in os.environ)
+        count = run(sweep, pairs[first:], end, jobs)
+    finally:
+        sweep.close()
+    print(f"faults: {count.lives} lives of {len(pairs)}, {count.fired} faults, {count.found} found; to go on: "
+          f"KUSION_TEST_SEED={seed} KUSION_TEST_FROM={first + count.lives} hack/soak faults")
+    sys.exit(count.found > 0)
+
+
+if __name__ == "__main__":
+    main()

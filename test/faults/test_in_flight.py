@@ -1,0 +1,177 @@
+"""A change that is on its way while its Spec changes: it is not forgotten, however late it comes."""
+
+import time
+
+import pytest
+
+from kusion_faults.faults import rule
+from kusion_faults.stage import stays
+from kusion_e2e.wait import eventually
+
+LATE = 2  # seconds that a change is on its way
+
+
+def held(stage, name, *, contains="", skip=0):
+    """The next apply of a ConfigMap is held, and goes on although the operator gives it up."""
+    stage.main.rules(rule("held", "hold", "before", "PATCH", stage.on(name), contains, skip,
+                          detached=True))
+
+
+def lost(stage, name, *, contains="", skip=0):
+    """The operator loses the connection before the answer; the API server gets the change later."""
+    stage.main.rules(rule("held", "drop", "before", "PATCH", stage.on(name), contains, skip,
+                          detached=True, seconds=300))
+
+
+def settle(stage, spec, seconds=20):
+    """Until the Spec is Ready or gone; or until it is clear that the operator waits."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and stage.api.get(spec.path).ok:
+        ready = spec.condition()
+        if ready and ready["status"] == "True":
+            return
+        time.sleep(0.05)
+
+
+def test_inflight_create_delete(stage):
+    """The Spec is deleted while the create of one of its objects is on its way."""
+    held(stage, "b")
+    spec = stage.spec().apply([stage.config("a"), stage.config("b")])
+    stage.main.wait_fired("held")
+    stage.api.delete(spec.path).must()
+    time.sleep(LATE)
+    stage.main.release("held")
+    stage.gone(spec)
+    stays(lambda: stage.ours() == [], 1)
+
+
+def test_inflight_create_prune(stage):
+    """The object leaves the Spec while its create is on its way."""
+    held(stage, "b")
+    spec = stage.spec().apply([stage.config("a"), stage.config("b")])
+    stage.main.wait_fired("held")
+    spec.apply([stage.config("a")])
+    time.sleep(LATE)
+    stage.main.release("held")
+    stage.ready(spec)
+    eventually(lambda: stage.ours() == ["a"], 30)
+    spec.delete()
+    stage.gone(spec)
+    stays(lambda: stage.ours() == [], 1)
+
+
+@pytest.mark.parametrize("late", [held, lost])
+def test_inflight_update(stage, late):
+    """An older content comes after a newer one."""
+    spec = stage.spec().apply([stage.config("a", "1")])
+    stage.ready(spec)
+    late(stage, "a", contains='"2"', skip=1)  # the first is a dry run
+    spec.apply([stage.config("a", "2")])
+    stage.main.wait_fired("held")
+    spec.apply([stage.config("a", "3")])
+    time.sleep(LATE)
+    stage.main.release("held")
+    stage.ready(spec)
+    stays(lambda: stage.value("a") == "3", 1)
+    spec.delete()
+    stage.gone(spec)
+
+
+def nothing_is_forgotten(stage, spec, names):
+    """Objects that left the Spec are in State, or gone; in the end they are gone."""
+    stays(lambda: set(stage.ours()) - set(names) <= stage.room.known(spec), 3)
+    eventually(lambda: stage.ours() == names, 100)
+    spec.delete()
+    stage.gone(spec, 100)
+    stays(lambda: stage.ours() == [], 1)
+
+
+SENT_AGAIN = pytest.mark.xfail(strict=True, reason="a create is sent again after its answer was lost, "
+                               "and succeeds: nobody expects the first one any more")
+
+
+@SENT_AGAIN
+def test_lost_create_delete(stage):
+    """The answer of a create is lost, the create is sent again, and the Spec is deleted; then the
+    first create is carried out."""
+    lost(stage, "b")
+    spec = stage.spec().apply([stage.config("a"), stage.config("b")], retryInterval="1s")
+    stage.main.wait_fired("held")
+    stage.ready(spec)
+    stage.api.delete(spec.path).must()
+    eventually(lambda: stage.value("b") is None)
+    settle(stage, spec)
+    stage.main.release("held")
+    stage.gone(spec, 100)
+    stays(lambda: stage.ours() == [], 2)
+
+
+@SENT_AGAIN
+def test_lost_create_prune(stage):
+    """The answer of a create is lost, the create is sent again, and the object leaves the Spec; then
+    the first create is carried out."""
+    lost(stage, "b")
+    spec = stage.spec().apply([stage.config("a"), stage.config("b")], retryInterval="1s")
+    stage.main.wait_fired("held")
+    stage.ready(spec)
+    spec.apply([stage.config("a")], retryInterval="1s")
+    eventually(lambda: stage.value("b") is None)
+    settle(stage, spec)
+    stage.main.release("held")
+    eventually(lambda: "b" in stage.ours())
+    nothing_is_forgotten(stage, spec, ["a"])
+
+
+TAKEN_OVER = pytest.mark.xfail(strict=True, reason="an intent of an earlier process is dropped at once "
+                               "where there is no object, though its create may be on its way")
+
+
+@TAKEN_OVER
+def test_partition_hold(bare):
+    """A leader is cut off with five creates on their way; the next one applies a smaller
+    generation; then the creates are carried out."""
+    cut_off, other = bare.lane(), bare.lane()
+    bare.operator(cut_off)
+    cut_off.rules(rule("held", "hold", "before", "PATCH", bare.path("c"), times=5, detached=True))
+    creates = [bare.config(f"c{number}") for number in range(5)]
+    spec = bare.spec().apply([bare.config("a"), *creates])
+    cut_off.wait_fired("held", 5)
+    cut_off.add_rules(rule("cut", "hang", "before", times=-1))
+    second = bare.operator(other)
+    second.free_lease()
+    spec.apply([bare.config("a")])
+    eventually(second.leads)
+    settle(bare, spec)
+    cut_off.release("held")
+    eventually(lambda: "c4" in bare.ours())
+    nothing_is_forgotten(bare, spec, ["a"])
+
+
+@TAKEN_OVER
+def test_killed_hold(stage):
+    """kill -9 with a create on its way; the object leaves the Spec; then the create is carried out."""
+    held(stage, "b")
+    spec = stage.spec().apply([stage.config("a"), stage.config("b")])
+    stage.main.wait_fired("held")
+    stage.process.kill9()
+    spec.apply([stage.config("a")])
+    stage.process.restart()
+    settle(stage, spec)
+    stage.main.release("held")
+    eventually(lambda: "b" in stage.ours())
+    nothing_is_forgotten(stage, spec, ["a"])
+
+
+@TAKEN_OVER
+def test_killed_hold_delete(stage):
+    """kill -9 with a create on its way; the Spec is deleted; then the create is carried out."""
+    held(stage, "b")
+    spec = stage.spec().apply([stage.config("a"), stage.config("b")])
+    stage.main.wait_fired("held")
+    stage.process.kill9()
+    stage.api.delete(spec.path).must()
+    stage.process.restart()
+    settle(stage, spec)
+    stage.main.release("held")
+    stage.gone(spec, 100)
+    stays(lambda: stage.ours() == [], 1)

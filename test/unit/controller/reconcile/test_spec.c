@@ -1,0 +1,59 @@
+#include "controller/reconcile/spec.h"
+
+#include "controller/reconcile/operations_private.h"
+#include "test/unit/controller/reconcile/scene.h"
+#include "test/unit/suite.h"
+
+static void enqueue(void *arg, const char *key)
+{
+    (void)arg, (void)key;
+}
+
+/* A Spec that was granted memory after it had waited, and is suspended by now. Its status cannot be
+ * written, so it keeps its ticket, and is read again at the next try: what it was before is freed.
+ * (The sanitizer looks.) */
+static void reads_again_what_waited_for_memory(void)
+{
+    static const struct fake_step steps[] = {
+        {.expect = "GET /apis/api.kusion.io/v1/namespaces/team/specs/web ",
+         .status = 200,
+         .body = "{\"apiVersion\":\"api.kusion.io/"
+                 "v1\",\"kind\":\"Spec\",\"metadata\":{\"namespace\":\"team\",\"name\":\"web\","
+                 "\"uid\":\"u\","
+                 "\"generation\":3,\"resourceVersion\":\"7\"},\"spec\":{\"suspend\":true},"
+                 "\"status\":{\"observedGeneration\":3,\"conditions\":[{\"type\":\"Ready\","
+                 "\"status\":\"Unknown\",\"reason\":\"Suspended\",\"message\":\"so it was\"}]}}"},
+        {.expect = "PUT /apis/api.kusion.io/v1/namespaces/team/specs/web/status ",
+         .status = 403,
+         .body = STATUS(403, "Forbidden", "web")},
+    };
+    struct fake_step script[6];
+    struct object_version listed = {"u", 3, false, NULL};
+    struct attempt *first, *attempt;
+    struct operations *operations;
+    struct scene scene;
+
+    for (size_t i = 0; i < ARRAY_SIZE(script); i++)
+        script[i] = steps[i % ARRAY_SIZE(steps)];
+    scene_start(&scene, script, ARRAY_SIZE(script));
+    operations = operations_new(&(struct operations_config){
+        .enqueue = enqueue, .clock = &scene.clock.source, .memory = 10});
+    scene.context.operations = operations;
+    operations_observe(operations, "team/web", &listed, false);
+    first = operations_enter(operations, "team/first");
+    EXPECT(operations_reserve(first, 10), "all that there is");
+    attempt = operations_enter(operations, "team/web");
+    EXPECT(!operations_reserve(attempt, 10), "it waits");
+    operations_leave(attempt);
+    operations_leave(first);
+    for (size_t i = 0; i < ARRAY_SIZE(script); i += ARRAY_SIZE(steps)) {
+        struct reconcile_result result = reconcile_spec(&scene.context, "team/web", NULL);
+
+        EXPECT_INT(result.kind, RECONCILE_RETRY, "its status was refused");
+        EXPECT(attempt->reservation.ticket, "it keeps its ticket");
+    }
+    operations_free(operations);
+    scene_stop(&scene);
+}
+
+SUITE(reconcile_spec, TEST(reads_again_what_waited_for_memory))

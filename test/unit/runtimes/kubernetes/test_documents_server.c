@@ -1,0 +1,188 @@
+/* The documents in an API server: that they keep the contract of stores, what is damage, and what
+ * they cost. */
+#include "engine/base/json.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "test/unit/engine/store_contract.h"
+#include "test/unit/runtimes/kubernetes/served.h"
+#include "test/unit/suite.h"
+
+static const struct store_call plain;
+
+/* ---- The contract ---- */
+
+/* Puts an object in the place of one that may be immutable. */
+static void put_back(struct live *live, const char *path, const struct value *object)
+{
+    static const char *const version[] = {"metadata", "resourceVersion"};
+    _cleanup_free_ char *collection = str_new_n(path, (size_t)(strrchr(path, '/') - path));
+    _cleanup_value_ const struct value *bare = value_without_path(object, version, 2);
+    _cleanup_free_ char *text = json_to_str(bare);
+
+    EXPECT_INT(live_do(live, "DELETE", path, NULL, NULL, NULL), 0, path);
+    EXPECT_INT(live_do(live, "POST", collection, text, NULL, NULL), 0, path);
+}
+
+/* Its bytes are other ones of the same length. */
+static void overwrite(struct live *live, const char *path, const char *field, const char *key)
+{
+    _cleanup_value_ const struct value *object = NULL, *text = NULL, *changed = NULL;
+    const char *keys[] = {field, key};
+    _cleanup_free_ char *bytes = NULL;
+
+    EXPECT_INT(live_do(live, "GET", path, NULL, &object, NULL), 0, path);
+    bytes = str_new(value_string(value_path(object, field, key, NULL)));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
+    bytes[strlen(bytes) / 2] = bytes[strlen(bytes) / 2] == 'A' ? 'B' : 'A';
+    text = value_pack("s", bytes);
+    changed = value_with_path(object, keys, 2, text);
+    put_back(live, path, changed);
+}
+
+static bool damage(void *arg, const struct document_name *name, enum damage_part part,
+                   enum damage_how how, char **ret)
+{
+    static const struct {
+        const char *collection, *text, *field, *key;
+    } parts[] = {
+        [DAMAGE_HEAD] = {SERVED_MAPS, "", "data", "checksum"},
+        [DAMAGE_OPEN] = {SERVED_MAPS, "-o1", "binaryData", "bytes"},
+        [DAMAGE_SECRET] = {SERVED_SECRETS, "-s0", "data", "bytes"},
+        [DAMAGE_ENTRIES] = {SERVED_SECRETS, "-j", "data", "entries"},
+    };
+    struct live *live = arg;
+    char head[KUBE_DOCUMENT_NAME_SIZE];
+    _cleanup_free_ char *object = NULL, *path = NULL;
+
+    kube_document_name(name, head);
+    object = part == DAMAGE_HEAD
+                 ? str_new(head)
+                 : served_find(live, parts[part].collection, head, parts[part].text);
+    EXPECT(object, parts[part].text);
+    path = str_printf("%s/%s", parts[part].collection, object);
+    if (how == DAMAGE_MISSING)
+        EXPECT_INT(live_do(live, "DELETE", path, NULL, NULL, NULL), 0, path);
+    else
+        overwrite(live, path, parts[part].field, parts[part].key);
+    if (part != DAMAGE_HEAD || how == DAMAGE_CHANGED)
+        *ret = str_printf("%s/%s", live->space, object);
+    return true;
+}
+
+static void keeps_the_contract(struct served *scene)
+{
+    store_contract_check(&(struct store_fixture){&scene->live, served_attach, damage, NULL});
+}
+
+/* ---- What a head says, damaged ---- */
+
+static void says_what_is_damaged(struct served *scene)
+{
+    static const struct {
+        const char *note, *merge; /* into the head */
+    } rows[] = {
+        {"empty", "{\"data\":null,\"binaryData\":null}"},
+        {"no open part", "{\"binaryData\":null}"},
+        {"an empty one", "{\"binaryData\":{\"state\":\"\"}}"},
+        {"another one", "{\"binaryData\":{\"state\":\"AAAA\"}}"},
+        {"no checksum", "{\"data\":{\"checksum\":null}}"},
+        {"it forgot the secret part",
+         "{\"data\":{\"secretChecksum\":null,\"secretChunks\":null,\"secretTag\":null}}"},
+        {"it forgot the entries", "{\"data\":{\"journal\":null}}"},
+        {"no number of chunks", "{\"data\":{\"secretChunks\":\"-1\"}}"},
+        {"no checksum of itself", "{\"data\":{\"headChecksum\":null}}"},
+        {"a format to come", "{\"data\":{\"format\":\"3\"}}"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_free_ char *path = str_printf(SERVED_MAPS "/%s", scene->head);
+        _cleanup_free_ char *expected = str_printf("%s/%s", scene->live.space, scene->head);
+
+        EXPECT_INT(served_write(scene, 100, 100, (unsigned)i), 0, scene->error.message);
+        EXPECT_INT(served_append(scene, "entry"), 0, scene->error.message);
+        EXPECT_INT(served_read(scene), 0, rows[i].note);
+        EXPECT_INT(live_do(&scene->live, "PATCH", path, rows[i].merge, NULL, NULL), 0, path);
+        EXPECT_INT(served_read(scene), ERR_CORRUPT, rows[i].note);
+        EXPECT_STR(scene->error.reason, DOCUMENT_CORRUPT, rows[i].note);
+        EXPECT(strstr(scene->error.message, expected), scene->error.message);
+        EXPECT_INT(served_append(scene, "entry"), ERR_CORRUPT, rows[i].note);
+        EXPECT_INT(scene->store->ops->remove(scene->file, &plain, &scene->error), 0,
+                   "what is damaged can be removed");
+        EXPECT_INT(served_count(scene, SERVED_MAPS) + served_count(scene, SERVED_SECRETS), 0,
+                   rows[i].note);
+    }
+}
+
+/* A head that was copied is of the Spec that it was copied from: it is not taken for another's. */
+static void a_copy_is_of_another_document(struct served *scene)
+{
+    static const char *const at[] = {"metadata", "name"};
+    static const char *const version[] = {"metadata", "resourceVersion"};
+    const struct document_name copy = {DOCUMENT_STATE, {"team", "copy"}, NULL};
+    _cleanup_free_ char *path = str_printf(SERVED_MAPS "/%s", scene->head), *text = NULL;
+    _cleanup_value_ const struct value *object = NULL, *bare = NULL, *named = NULL, *name = NULL;
+    struct document document = DOCUMENT_INIT;
+    struct store_file *file = NULL;
+    char head[KUBE_DOCUMENT_NAME_SIZE];
+
+    EXPECT_INT(served_write(scene, 10, 0, 1), 0, scene->error.message);
+    EXPECT_INT(live_do(&scene->live, "GET", path, NULL, &object, NULL), 0, path);
+    kube_document_name(&copy, head);
+    name = value_pack("s", head);
+    bare = value_without_path(object, version, 2);
+    named = value_with_path(bare, at, 2, name);
+    text = json_to_str(named);
+    EXPECT_INT(live_do(&scene->live, "POST", SERVED_MAPS, text, NULL, NULL), 0, head);
+    scene->store->ops->open(scene->store, &copy, STORE_READ, &plain, &file, NULL);
+    EXPECT_INT(scene->store->ops->read(file, &plain, &document, &scene->error), ERR_CORRUPT, head);
+    scene->store->ops->close(file);
+    document_done(&document);
+}
+
+/* ---- What it takes ---- */
+
+static void costs_as_few_requests_as_can_be(struct served *scene)
+{
+    static const struct {
+        const char *note;
+        size_t open, secret; /* open 0: an entry is appended */
+        unsigned seed, writes, reads;
+    } rows[] = {
+        {"the first, small", 10, 0, 1, 1, 0},
+        {"small", 10, 0, 2, 1, 0},
+        {"the first with chunks looks for leftovers", 10, 10, 3, 2, 2},
+        {"another secret: made, named, the old one removed", 10, 10, 4, 3, 0},
+        {"the same secret", 10, 10, 4, 1, 0},
+        {"the secret goes", 10, 0, 5, 2, 0},
+        {"small", 10, 0, 6, 1, 0},
+        {"the first entry: the segment, the head", 0, 0, 0, 2, 0},
+        {"another", 0, 0, 0, 1, 0},
+        {"another", 0, 0, 0, 1, 0},
+        {"folded: closed, swapped, removed", 10, 0, 7, 3, 0},
+        {"small", 10, 0, 8, 1, 0},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct kube_client_stats before, after;
+
+        kube_client_stats(scene->live.harness.client, &before);
+        EXPECT_INT(rows[i].open ? served_write(scene, rows[i].open, rows[i].secret, rows[i].seed)
+                                : served_append(scene, "entry"),
+                   0, rows[i].note);
+        kube_client_stats(scene->live.harness.client, &after);
+        EXPECT_INT(after.writes - before.writes, rows[i].writes, rows[i].note);
+        EXPECT_INT(after.reads - before.reads, rows[i].reads, rows[i].note);
+    }
+}
+
+ON_EACH_SERVER(keeps_the_contract)
+ON_EACH_SERVER(says_what_is_damaged)
+ON_EACH_SERVER(a_copy_is_of_another_document)
+ON_EACH_SERVER(costs_as_few_requests_as_can_be)
+
+SUITE(kube_documents_in_memory, TEST(keeps_the_contract_in_memory),
+      TEST(says_what_is_damaged_in_memory), TEST(a_copy_is_of_another_document_in_memory),
+      TEST(costs_as_few_requests_as_can_be_in_memory))
+
+SUITE(live_documents, TEST(keeps_the_contract_live), TEST(says_what_is_damaged_live),
+      TEST(a_copy_is_of_another_document_live), TEST(costs_as_few_requests_as_can_be_live))
