@@ -24,7 +24,7 @@
 
 struct trivial_step {
     struct runtime_step base;
-    char *uid, *version, *footprint;
+    char *uid, *version, *fields_digest;
 };
 
 static char *uid_of(const char *id)
@@ -32,7 +32,7 @@ static char *uid_of(const char *id)
     return str_printf("00000000-0000-0000-0000-%012zu", strlen(id));
 }
 
-static char *footprint_of(const char *id)
+static char *digest_of(const char *id)
 {
     return str_printf("%064zu", strlen(id));
 }
@@ -60,7 +60,7 @@ static int trivial_prefetch(struct runtime_session *session, const struct runtim
         ret[i] =
             (struct observation){.presence = targets[i].prior ? PRESENCE_PRESENT : PRESENCE_ABSENT,
                                  .uid = uid_of(targets[i].id),
-                                 .footprint = footprint_of(targets[i].id)};
+                                 .fields_digest = digest_of(targets[i].id)};
     return 0;
 }
 
@@ -71,7 +71,7 @@ static int trivial_read(struct runtime_session *session, const struct runtime_ta
     (void)session, (void)call, (void)error;
     ret->now = (struct observation){.presence = PRESENCE_PRESENT,
                                     .uid = uid_of(target->id),
-                                    .footprint = footprint_of(target->id),
+                                    .fields_digest = digest_of(target->id),
                                     .result = value_ref(target->attributes)};
     return 0;
 }
@@ -85,7 +85,7 @@ static int trivial_plan(struct runtime_session *session, const struct runtime_ta
     (void)hint, (void)call, (void)error;
     step->uid = uid_of(target->id);
     step->version = str_new("1234567");
-    step->footprint = footprint_of(target->id);
+    step->fields_digest = digest_of(target->id);
     step->base = (struct runtime_step){.ops = ((struct runtime *)session)->ops,
                                        .action = target->prior ? PLAN_UNCHANGED : PLAN_CREATE,
                                        .uid = step->uid,
@@ -101,7 +101,7 @@ static void trivial_step_free(struct runtime_step *step)
     value_unref(step->attributes);
     free(own->uid);
     free(own->version);
-    free(own->footprint);
+    free(own->fields_digest);
     free(own);
 }
 
@@ -113,7 +113,7 @@ static int trivial_apply(struct runtime_step *step, const struct runtime_call *c
     (void)call, (void)error;
     ret->now = (struct observation){.presence = PRESENCE_PRESENT,
                                     .uid = str_new(own->uid),
-                                    .footprint = str_new(own->footprint),
+                                    .fields_digest = str_new(own->fields_digest),
                                     .result = value_ref(step->attributes)};
     return 0;
 }
