@@ -17,15 +17,8 @@ from kusion_e2e.tenancy import Tenancy
 @pytest.fixture(scope="session")
 def cluster():
     """The control plane that most tests share."""
-    given = os.environ.get("KUSION_E2E_CLUSTER")
-    if given:
-        yield Cluster(given)
-        return
-    own = Cluster.up(f"e2e-{os.getpid()}")
-    try:
-        yield own
-    finally:
-        own.down()
+    with Cluster.given_or_own("e2e") as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="session")

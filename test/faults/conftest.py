@@ -29,15 +29,8 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def cluster():
-    given = os.environ.get("KUSION_E2E_CLUSTER")
-    if given:
-        yield Cluster(given)
-        return
-    own = Cluster.up(f"faults-{os.getpid()}")
-    try:
-        yield own
-    finally:
-        own.down()
+    with Cluster.given_or_own("faults") as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,10 @@
 """A control plane of hack/controlplane, and what tests do with it."""
 
 import json
+import os
 import shlex
 import subprocess
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
@@ -44,6 +46,20 @@ class Cluster:
         line = _controlplane("env", name)
         self.kubeconfig = Path(shlex.split(line)[1].partition("=")[2])
         self.api = Api(self.kubeconfig)
+
+    @classmethod
+    @contextmanager
+    def given_or_own(cls, prefix):
+        """That of KUSION_E2E_CLUSTER, which stays; else one of this run, which goes with it."""
+        given = os.environ.get("KUSION_E2E_CLUSTER")
+        if given:
+            yield cls(given)
+            return
+        own = cls.up(f"{prefix}-{os.getpid()}")
+        try:
+            yield own
+        finally:
+            own.down()
 
     @classmethod
     def up(cls, name, *options):
