@@ -74,10 +74,15 @@ def begin_waiting(side):
     return pods // REPLICAS
 
 
+def tell(found):
+    say("    requests: " + ", ".join(f"{count} {what}" for what, count in Counter(r.what for r in found).items()))
+
+
 def look_at_quiet(side, log):
     start, worked = size(log), side.cpu()
     time.sleep(QUIET)
     found = requests(log, start)
+    tell(found)
     return {"threads": int(side.status("Threads")), "resident_mb": side.resident(),
             "cpu_percent": round((side.cpu() - worked) / QUIET * 100, 2),
             "requests_per_minute": round(len(found) * 60 / QUIET),
@@ -127,7 +132,7 @@ def roll(side, log):
     caused = sum(follows(r, changed) for r in looks)
     plans = sum(r.resource == "serviceaccounts" or (r.verb == "list" and r.resource == "deployments")
                 for r in found)
-    say("    requests: " + ", ".join(f"{count} {what}" for what, count in Counter(r.what for r in found).items()))
+    tell(found)
     return {"seconds": round(took, 1), "events": events, "gets_for_events": caused,
             "gets_now_and_then": len(looks) - caused, "gets_per_event": ratio(caused, events), "plans": plans}
 
