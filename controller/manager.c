@@ -85,6 +85,7 @@ static void look_out(void *arg)
                            "the Lease is given up: the watches have failed for too long");
 }
 
+/* Once this process may act: its term begins. */
 static void make_engine(struct manager *manager)
 {
     manager->executor = executor_new(
@@ -92,7 +93,9 @@ static void make_engine(struct manager *manager)
     manager->ledgers =
         ledgers_new(&(struct ledgers_config){.store = manager->backends.store,
                                              .clock = &system_clock,
-                                             .permit = leadership_permit(manager->leadership)});
+                                             .permit = leadership_permit(manager->leadership),
+                                             .term = system_clock.now(&system_clock),
+                                             .effect_time = manager->flags->api_request_timeout});
     manager->plans = plans_new(manager->backends.store);
     manager->housekeeping =
         ticker_new(&system_clock, "ledgers", LEDGERS_INTERVAL, retry_ledgers, manager);

@@ -124,8 +124,10 @@ enum certainty {
  * error. */
 struct runtime_outcome {
     enum certainty certainty;
-    int64_t until;              /* for IN_DOUBT: the time (ms since 1970) after which the change
-                                   cannot happen any more; 0: not known */
+    int64_t until;              /* an attempt was not answered: the time (ms since 1970) after which
+                                   it cannot have an effect any more. Of a create also if the
+                                   outcome is KNOWN, because a later attempt was answered. 0: there
+                                   is no such attempt, or (IN_DOUBT) the time is not known */
     struct observation now;
     const struct value *memory; /* a reference; private data of the runtime: State records it, and
                                    `prior` returns it; or NULL */
@@ -148,7 +150,7 @@ void outcome_done(struct runtime_outcome *outcome);
  *   UPDATE          x         x       x      x     (x)   limit
  *   REPLACE         x         x       x      x     (x)   create_first, cannot_create_first, reason
  *   DELETE          -        (x)      -      -     (x)   limit
- *   FORGET          -         -       -      -     (x)
+ *   FORGET          -         -       -      -     (x)   cannot_appear
  *   DEFERRED       (x)       (x)      -      -     (x)   reason
  *
  * A target with attributes is planned as any action except DELETE and FORGET, one without as
@@ -166,6 +168,8 @@ struct runtime_step {
     bool cannot_create_first;       /* REPLACE: the two objects cannot exist at the same time */
     bool is_unrecorded;             /* UNCHANGED: the live object is as wanted, but its record in
                                        State is missing or different */
+    bool cannot_appear;             /* FORGET: no create can make the object any more, because its
+                                       namespace is being deleted, say */
     int64_t limit;                  /* ms; the longest time that apply() takes by limits of its own;
                                        0: the call's deadline limits it */
     const char *uid;                /* the live object's; NULL: there is none, or it is not known.

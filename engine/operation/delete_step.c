@@ -41,26 +41,53 @@ static bool is_to_be_made_anew(const struct node *node)
            !(operation_ops(node)->flags & RUNTIME_CREATES_BLINDLY);
 }
 
-/* State drops the object. is_gone: it is gone from the world, with what was in it; otherwise State
- * only forgets it. */
+/* What State has of an object that was deleted: nothing, or that a create may make it (again). */
+static const struct record *record_after(struct node *node, const struct record *record)
+{
+    int64_t until = operation_late_create(node->operation, record);
+    struct record awaited = *record;
+
+    if (is_to_be_made_anew(node))
+        return operation_intent(node, PLAN_REPLACE, until);
+    if (!until)
+        return NULL;
+    awaited.status = RECORD_INTENT;
+    awaited.uid = awaited.fields_digest = NULL;
+    awaited.result = awaited.memory = NULL;
+    awaited.call =
+        (struct record_call){.term = ledger_term(node->operation->ledger), .until = until};
+    return record_new(&awaited);
+}
+
+/* An error is not lost: the ledger keeps what it could not store, and nothing new begins. */
+static void land(struct node *node, const struct ledger_change *changes, size_t n)
+{
+    ledger_land(node->operation->ledger, changes, n, operation_ledger_when(node), NULL);
+}
+
+/* The object is gone from the world, with what was in it. */
+static void land_gone(struct operation *operation, struct node *node, const struct record *record)
+{
+    _cleanup_free_ struct ledger_change *changes =
+        NEW_ARRAY(struct ledger_change, operation->inside.count + 1);
+    _cleanup_(record_unref_p) const struct record *after = record_after(node, record);
+    size_t n = drop_content(operation, node, changes);
+
+    changes[n++] = (struct ledger_change){
+        .put = after, .id = operation_change(node)->id, .deposed = deposed_of(node)};
+    land(node, changes, n);
+}
+
+/* State drops the object, and with it what was in it if there is no object any more. */
 static void drop(struct operation *operation, struct node *node, bool is_gone)
 {
     _cleanup_free_ struct ledger_change *changes =
         NEW_ARRAY(struct ledger_change, operation->inside.count + 1);
-    _cleanup_(record_unref_p) const struct record *intent = NULL;
-    size_t n = 0;
+    size_t n = is_gone ? drop_content(operation, node, changes) : 0;
 
-    if (is_gone)
-        n = drop_content(operation, node, changes);
-    if (is_gone && is_to_be_made_anew(node)) {
-        intent = operation_intent(node, PLAN_REPLACE);
-        changes[n++] = (struct ledger_change){.put = intent};
-    } else {
-        changes[n++] =
-            (struct ledger_change){.id = operation_change(node)->id, .deposed = deposed_of(node)};
-    }
-    /* An error is not lost: the ledger keeps what it could not store, and nothing new begins. */
-    ledger_land(operation->ledger, changes, n, operation_ledger_when(node), NULL);
+    changes[n++] =
+        (struct ledger_change){.id = operation_change(node)->id, .deposed = deposed_of(node)};
+    land(node, changes, n);
 }
 
 /* ---- The step ---- */
@@ -95,7 +122,7 @@ static bool is_gone(const struct runtime_outcome *outcome, const struct runtime_
 }
 
 static int send(struct operation *operation, struct node *node, struct runtime_step *step,
-                struct runtime_outcome *outcome, struct error *error)
+                const struct record *record, struct runtime_outcome *outcome, struct error *error)
 {
     struct runtime_call call = operation_call(operation);
     struct calls *calls = ledger_calls(operation->ledger);
@@ -107,7 +134,7 @@ static int send(struct operation *operation, struct node *node, struct runtime_s
     r = operation_ops(node)->apply(step, &call, outcome, error);
     /* State knows before the call counts as ended: nobody finds the record without the object. */
     if (r >= 0 && is_gone(outcome, step))
-        drop(operation, node, true);
+        land_gone(operation, node, record);
     calls_end(calls, id);
     if (r < 0)
         node->needs_removal_plan = true;
@@ -142,7 +169,9 @@ static int look(struct node *node, const struct record *record, struct runtime_o
 static enum walk_verdict forget(struct operation *operation, struct node *node,
                                 const struct runtime_step *step)
 {
-    operation_set_action(node, node->is_delete_sent ? PLAN_DELETE : PLAN_FORGET);
+    bool is_deleted = node->is_delete_sent || node->was_deleted;
+
+    operation_set_action(node, is_deleted ? PLAN_DELETE : PLAN_FORGET);
     drop(operation, node, step && !step->uid);
     return WALK_DONE;
 }
@@ -154,6 +183,27 @@ static enum walk_verdict wait_for_end(struct node *node, struct walk_visit *visi
             "being deleted, and not gone yet: a finalizer of it, or an object that depends on it, "
             "may be in the way");
     return operation_park(node, visit);
+}
+
+/* It is gone. While a create that was not answered may make it again, State has an intent of it,
+ * and the step goes on: it looks once more when the create cannot come any more. */
+static enum walk_verdict end(struct operation *operation, struct node *node,
+                             const struct record *record, struct walk_visit *visit,
+                             struct error *error)
+{
+    int64_t left = operation_late_create(operation, record) - operation_wall_clock(operation);
+
+    if (left <= 0 || is_to_be_made_anew(node))
+        return WALK_DONE;
+    err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
+            "deleted; an earlier request to create it was not answered, and may still be carried "
+            "out: the next look is in %lld s",
+            (long long)(left + 999) / 1000);
+    node->is_delete_sent = false;
+    node->was_deleted = true;
+    node->needs_removal_plan = true;
+    visit->retry_after = left;
+    return WALK_PARKED;
 }
 
 /* The object goes on under another id of the Spec. This may be known only after that resource was
@@ -202,7 +252,7 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
         return WALK_FAILED;
     operation_set_action(node, PLAN_DELETE);
     r = was_sent ? look(node, record, &outcome, error)
-                 : send(operation, node, step, &outcome, error);
+                 : send(operation, node, step, record, &outcome, error);
     if (r == ERR_CONFLICT && node->needs_removal_plan)
         r = look_whether_it_is_ours(operation, node, record, error);
     if (r < 0) {
@@ -211,8 +261,8 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
         verdict = forget(operation, node, step_of(node));
     } else if (is_gone(&outcome, step)) {
         if (was_sent)
-            drop(operation, node, true);
-        verdict = WALK_DONE;
+            land_gone(operation, node, record);
+        verdict = end(operation, node, record, visit, error);
     } else {
         verdict = wait_for_end(node, visit, error);
     }

@@ -32,6 +32,21 @@ static int plan_removal(struct operation *operation, struct node *node, enum tar
     return ask(operation, node, &target, hint, ret, error);
 }
 
+/* There is no object, and a create that was not answered, or whose answer an earlier process got,
+ * may still make it: State keeps the record until that cannot happen any more. */
+static int expect_late_create(const struct operation *operation, const struct record *record,
+                              const struct runtime_step *step, struct error *error)
+{
+    int64_t until = operation_late_create(operation, record);
+
+    if (step->action != PLAN_FORGET || step->uid || step->cannot_appear || !until)
+        return 0;
+    return err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
+                   "a request to create it was not answered, and may still be carried out within "
+                   "%lld s",
+                   (long long)(until - operation_wall_clock(operation) + 999) / 1000);
+}
+
 /* With `prune` off, a resource that leaves the Spec stays in the world. An object that was replaced
  * is deleted all the same. */
 static bool is_left_alone(const struct operation *operation, const struct record *record)
@@ -53,6 +68,8 @@ static int plan_leaving(struct operation *operation, struct node *node, const st
     ret->action = PLAN_UNKNOWN;
     r = plan_removal(operation, node, TARGET_WHOLE, record, is_due ? NULL : &node->hint, &ret->step,
                      error);
+    if (r >= 0)
+        r = expect_late_create(operation, record, ret->step, error);
     if (r >= 0)
         ret->action = ret->step->action;
     return r;

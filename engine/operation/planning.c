@@ -96,11 +96,6 @@ static int wait_for_call(struct operation *operation, struct plan_change *change
     return 0;
 }
 
-static bool is_before(const struct operation *operation, int64_t until)
-{
-    return operation->config.clock->now(operation->config.clock) < until;
-}
-
 /* A create was begun, and its outcome is not recorded. While that create may still take effect, the
  * change is deferred. */
 static bool may_still_be_made(struct operation *operation, struct plan_change *change)
@@ -110,19 +105,6 @@ static bool may_still_be_made(struct operation *operation, struct plan_change *c
     change->action = PLAN_DEFERRED;
     change->reason = "its creation was begun before a restart, and may still take effect";
     return true;
-}
-
-/* The answer to a create was lost, and there is no object. State keeps the record until the create
- * cannot take effect any more. */
-static void keep_doubtful(struct operation *operation, struct plan_change *change)
-{
-    const struct record *record = change->record;
-
-    if (change->resource || change->action != PLAN_FORGET || !record ||
-        record->status != RECORD_INTENT || !is_before(operation, record->call.until))
-        return;
-    change->action = PLAN_DEFERRED;
-    change->reason = "the answer to its creation was lost, and it may still appear";
 }
 
 /* The record may have changed since the changes were listed: a call of an earlier operation has
@@ -160,7 +142,6 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
     else
         take(operation, change, &planned);
     planned_done(&planned);
-    keep_doubtful(operation, change);
     observation_done(&node->hint); /* it is out of date by the time of the next plan */
     return WALK_DONE;
 }

@@ -62,6 +62,7 @@ struct node {
     bool lets_go;                   /* it is parked, and its dependents go on. Under the lock */
     bool is_applied;                /* this operation applied it, or found it as wanted */
     bool is_delete_sent;
+    bool was_deleted;               /* and a late create may make it again, to be deleted again */
     bool is_in_doubt;               /* a call that makes it got no answer: it may have had effect */
     bool needs_plan;                /* its step was tried, or does not hold any more */
     bool needs_removal_plan;        /* likewise, for the step that deletes */
@@ -226,6 +227,9 @@ int operation_plan_removal(struct operation *operation, struct node *node,
 
 /* ---- doubt.c ---- */
 
+/* The time (ms since 1970) until which a create of the record's object may still take effect; 0:
+ * there is no such create. record: NULL is allowed. */
+int64_t operation_late_create(const struct operation *operation, const struct record *record);
 /* The creation of the record's object was begun, and may still take effect. */
 bool operation_is_in_flight(const struct operation *operation, const struct record *record);
 /* Settles a record whose creation was begun, and whose outcome was never recorded, by a read.
@@ -253,8 +257,10 @@ const struct value *operation_dependencies(const struct operation *operation, ui
  * be any more. A reference; NULL stays NULL. */
 const struct value *operation_storable(const struct value *value);
 /* The record of a resource before it is made: the attributes as planned, or as written where the
- * planned ones are not known yet. A reference. */
-const struct record *operation_intent(const struct node *node, enum plan_action action);
+ * planned ones are not known yet. late_create: of the record before it (operation_late_create()). A
+ * reference. */
+const struct record *operation_intent(const struct node *node, enum plan_action action,
+                                      int64_t late_create);
 /* The recorded object goes on under a name of its own, so that the id is free for another: its
  * record, under that name. A reference. */
 const struct record *operation_depose(struct operation *operation, struct node *node);

@@ -26,6 +26,11 @@ bool ledger_is_inherited(struct ledger *ledger)
     return inherited;
 }
 
+int64_t ledger_term(const struct ledger *ledger)
+{
+    return ledger->table->config.term;
+}
+
 const struct record *ledger_get(struct ledger *ledger, const char *id, const char *deposed)
 {
     const struct record *record;

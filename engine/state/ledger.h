@@ -41,10 +41,19 @@
 
 /* ---- The open ledgers of this process, by Spec ---- */
 
+/*
+ * A term is the time in which one process may act. The ledger keeps creates of earlier terms in
+ * mind: an INTENT of an earlier term gets call.until, because its create may have been sent before
+ * the term ended. State without this would drop the intent of an object that then appears.
+ */
 struct ledgers_config {
     struct store *store; /* borrowed */
     const struct clock_source *clock;
     const struct permit *permit; /* borrowed; NULL: always allowed */
+    int64_t term;        /* ms since 1970 at which this process began to act: it took the Lease, or
+                            started without one. It names the term. 0: there was no earlier term */
+    int64_t effect_time; /* ms after it was sent that a create may still take effect; 0: EFFECT_TIME
+                          */
 };
 
 struct ledgers;
@@ -93,6 +102,9 @@ bool ledger_is_stored(struct ledger *ledger);
 /* The Spec in State has another uid: the Spec was restored from a backup, say. True until
  * ledger_set_head() records the current uid. */
 bool ledger_is_inherited(struct ledger *ledger);
+
+/* The term of this process, for the creates that it is about to begin. */
+int64_t ledger_term(const struct ledger *ledger);
 
 /* The calls that are under way for the Spec. */
 struct calls *ledger_calls(struct ledger *ledger);

@@ -11,6 +11,34 @@ static void start_empty(struct ledger *ledger)
     state_head_copy(&ledger->saved, &head);
 }
 
+/* An intent of an earlier term: its create may have been sent, up to the end of that term. */
+static bool is_of_earlier_term(const struct ledgers_config *config, const struct record *record)
+{
+    return config->term && record->status == RECORD_INTENT && record->call.term != config->term;
+}
+
+static int64_t earlier_creates_end(const struct ledgers_config *config)
+{
+    return config->term + (config->effect_time ? config->effect_time : EFFECT_TIME);
+}
+
+static void expect_earlier_creates(const struct ledgers_config *config, struct state *state)
+{
+    int64_t end = earlier_creates_end(config);
+
+    for (size_t i = 0; i < state_count(state); i++) {
+        struct record record = *state_at(state, i);
+        const struct record *expected;
+
+        if (!is_of_earlier_term(config, &record) || record.call.until >= end)
+            continue;
+        record.call.until = end;
+        expected = record_new(&record);
+        state_put(state, expected);
+        record_unref(expected);
+    }
+}
+
 static int check_key(const struct ledger *ledger, const struct state *state, struct error *error)
 {
     const struct state_head *head = state_head(state);
@@ -36,6 +64,7 @@ static int start_with(struct ledger *ledger, const struct document *document, st
         return r;
     }
     state_head_copy(&ledger->saved, state_head(state));
+    expect_earlier_creates(&ledger->table->config, state);
     ledger->state = TAKE(state);
     ledger->is_stored = true;
     ledger->snapshot_bytes = document->open.length + document->secret.length;

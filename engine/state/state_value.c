@@ -13,10 +13,9 @@ static const char *const statuses[] = {
 
 static const struct value *call_to_value(const struct record_call *call)
 {
-    if (!call->id && !call->epoch && !call->until)
+    if (!call->id && !call->term && !call->until)
         return NULL;
-    return value_pack("{s:s?, s:I, s:I}", "id", call->id, "epoch", call->epoch, "until",
-                      call->until);
+    return value_pack("{s:s?, s:I, s:I}", "id", call->id, "term", call->term, "until", call->until);
 }
 
 const struct value *record_to_value(const struct record *record)
@@ -88,7 +87,8 @@ static int status_from_value(const struct value *own, enum record_status *ret, s
 
 static int call_from_value(const struct value *value, struct record_call *ret, struct error *error)
 {
-    static const char *const known[] = {"id", "epoch", "until", NULL};
+    /* Earlier versions wrote "epoch" instead of "term". */
+    static const char *const known[] = {"id", "epoch", "term", "until", NULL};
     int r;
 
     if (!value)
@@ -97,7 +97,7 @@ static int call_from_value(const struct value *value, struct record_call *ret, s
     if (r >= 0)
         r = member_text_if(value, "id", &ret->id, error);
     if (r >= 0)
-        r = member_int(value, "epoch", &ret->epoch, error);
+        r = member_int_if(value, "term", &ret->term, error);
     return r < 0 ? r : member_int(value, "until", &ret->until, error);
 }
 

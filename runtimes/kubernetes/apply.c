@@ -38,8 +38,8 @@ static int place_for_writing(const struct patch *patch, struct kube_ref *ret, st
     return r < 0 ? err_copy(error, &problem) : 0;
 }
 
-static int send(const struct patch *patch, const struct value **ret, enum certainty *ret_certainty,
-                struct error *error)
+static int send(const struct patch *patch, const struct value **ret,
+                struct runtime_outcome *ret_outcome, struct error *error)
 {
     static const struct kube_expected none = {NULL, NO_VERSION};
     _cleanup_value_ const struct value *body = NULL;
@@ -59,7 +59,7 @@ static int send(const struct patch *patch, const struct value **ret, enum certai
     request.body = body;
     if (patch->dry_run)
         return session_read(patch->session, &ref, patch->call, &request, ret, error);
-    return session_change(patch->session, &ref, patch->call, &request, ret, ret_certainty, error);
+    return session_change(patch->session, &ref, patch->call, &request, ret, ret_outcome, error);
 }
 
 int kube_dry_run(struct runtime_session *session, const struct value *attributes,
@@ -100,13 +100,12 @@ static bool wait_until_served(const struct patch *patch, const struct error *pro
 /* Sends the patch. If its kind is not served yet but this session applied its CRD, tries again
  * until it is. */
 static int send_when_served(const struct patch *patch, const struct value **ret,
-                            enum certainty *ret_certainty, struct error *error)
+                            struct runtime_outcome *ret_outcome, struct error *error)
 {
     struct error problem = {0};
     int r;
 
-    while ((r = send(patch, ret, ret_certainty, &problem)) < 0 &&
-           wait_until_served(patch, &problem))
+    while ((r = send(patch, ret, ret_outcome, &problem)) < 0 && wait_until_served(patch, &problem))
         err_clear(&problem);
     return r < 0 ? err_copy(error, &problem) : 0;
 }
@@ -135,7 +134,7 @@ static int look_again(const struct kube_step *step, const struct runtime_call *c
 /* Updates the object at the version that was planned for. If only other fields changed since
  * (status, say), tries again with the new version. */
 static int take(struct patch *patch, const struct kube_step *step, const struct value **ret,
-                enum certainty *ret_certainty, struct error *error)
+                struct runtime_outcome *ret_outcome, struct error *error)
 {
     _cleanup_free_ char *version = str_new(step->version);
 
@@ -144,8 +143,8 @@ static int take(struct patch *patch, const struct kube_step *step, const struct 
         int r;
 
         patch->expected = (struct kube_expected){step->uid, version};
-        r = send_when_served(patch, ret, ret_certainty, &problem);
-        if (r != ERR_CONFLICT || *ret_certainty != OUTCOME_NOT_SENT || takes == MAX_TAKES)
+        r = send_when_served(patch, ret, ret_outcome, &problem);
+        if (r != ERR_CONFLICT || ret_outcome->certainty != OUTCOME_NOT_SENT || takes == MAX_TAKES)
             return r < 0 ? err_copy(error, &problem) : 0;
         r = look_again(step, patch->call, &version, error);
         if (r <= 0)
@@ -164,12 +163,12 @@ int kube_apply_object(const struct kube_step *step, const struct runtime_call *c
                           .attributes = step->base.attributes,
                           .mode = is_create ? KUBE_APPLY_CREATE : KUBE_APPLY_TAKE};
     _cleanup_value_ const struct value *object = NULL;
-    enum certainty certainty = OUTCOME_NOT_SENT;
-    int r = is_create ? send_when_served(&patch, &object, &certainty, error)
-                      : take(&patch, step, &object, &certainty, error);
+    int r;
 
-    kube_outcome_doubt(step->session, certainty, ret);
-    if (certainty != OUTCOME_NOT_SENT)
+    ret->certainty = OUTCOME_NOT_SENT;
+    r = is_create ? send_when_served(&patch, &object, ret, error)
+                  : take(&patch, step, &object, ret, error);
+    if (ret->certainty != OUTCOME_NOT_SENT)
         kube_note_applied(step->session, step->base.attributes);
     if (r < 0)
         return r;

@@ -52,8 +52,10 @@ int session_read(struct runtime_session *session, const struct kube_ref *ref,
 
 int session_change(struct runtime_session *session, const struct kube_ref *ref,
                    const struct runtime_call *call, struct kube_request *request,
-                   const struct value **ret, enum certainty *ret_certainty, struct error *error)
+                   const struct value **ret, struct runtime_outcome *ret_outcome,
+                   struct error *error)
 {
+    const struct kube_runtime_config *config = &session->runtime->config;
     bool in_doubt = false;
     int r;
 
@@ -63,6 +65,10 @@ int session_change(struct runtime_session *session, const struct kube_ref *ref,
     request->use = PERMIT_ACT;
     request->ret_in_doubt = &in_doubt;
     r = ask(session, ref, call, request, ret, error);
-    *ret_certainty = r >= 0 ? OUTCOME_KNOWN : in_doubt ? OUTCOME_IN_DOUBT : OUTCOME_NOT_SENT;
+    ret_outcome->certainty = r >= 0     ? OUTCOME_KNOWN
+                             : in_doubt ? OUTCOME_IN_DOUBT
+                                        : OUTCOME_NOT_SENT;
+    if (in_doubt)
+        ret_outcome->until = config->clock->now(config->clock) + config->effect_time;
     return r;
 }

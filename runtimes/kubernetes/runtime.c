@@ -71,6 +71,8 @@ struct runtime *kube_runtime_new(const struct kube_runtime_config *config)
 
     runtime->base.ops = &kube_runtime_ops;
     runtime->config = *config;
+    if (!config->effect_time)
+        runtime->config.effect_time = EFFECT_TIME;
     runtime->watches = watches_new();
     pthread_mutex_init(&runtime->lock, NULL);
     LIST_INIT(&runtime->caches);

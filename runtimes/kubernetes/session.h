@@ -110,11 +110,12 @@ bool kube_is_in_namespace(struct runtime_session *session, const struct value *a
 int session_read(struct runtime_session *session, const struct kube_ref *ref,
                  const struct runtime_call *call, struct kube_request *request,
                  const struct value **ret, struct error *error);
-/* The same for a change. *ret_certainty is set after errors, too: KNOWN if the change was made,
- * NOT_SENT if nothing was changed. */
+/* The same for a change. The outcome's certainty is set after errors, too: KNOWN if the change was
+ * made, NOT_SENT if nothing was changed; and `until`, if an attempt was not answered. */
 int session_change(struct runtime_session *session, const struct kube_ref *ref,
                    const struct runtime_call *call, struct kube_request *request,
-                   const struct value **ret, enum certainty *ret_certainty, struct error *error);
+                   const struct value **ret, struct runtime_outcome *ret_outcome,
+                   struct error *error);
 /* As long as the call may take. */
 struct kube_wait session_wait(const struct runtime_session *session,
                               const struct runtime_call *call);

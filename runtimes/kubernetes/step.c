@@ -4,8 +4,6 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
-#define EFFECT_TIME 60000 /* ms. The API server works on a request at most this long */
-
 struct kube_step *kube_step_new(struct runtime_session *session, enum plan_action action,
                                 const struct runtime_target *target)
 {
@@ -52,13 +50,4 @@ void kube_step_free(struct runtime_step *base)
     free(step->fields_digest);
     session_unref(step->session);
     free(step);
-}
-
-void kube_outcome_doubt(const struct runtime_session *session, enum certainty certainty,
-                        struct runtime_outcome *ret)
-{
-    const struct clock_source *clock = session->runtime->config.clock;
-
-    ret->certainty = certainty;
-    ret->until = certainty == OUTCOME_IN_DOUBT ? clock->now(clock) + EFFECT_TIME : 0;
 }

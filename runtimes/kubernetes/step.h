@@ -38,10 +38,6 @@ DEFINE_CLEANUP(struct runtime_step *, kube_step_free)
 /* Copies the observed object's identity into the step. */
 void kube_step_see(struct kube_step *step, const struct observation *seen);
 
-/* Sets the outcome's certainty; for IN_DOUBT, the time until which the change may still happen. */
-void kube_outcome_doubt(const struct runtime_session *session, enum certainty certainty,
-                        struct runtime_outcome *ret);
-
 /* ---- plan.c, plan_removal.c ---- */
 
 /* plan() of a wanted target, and of a deletion. */

@@ -484,7 +484,8 @@ static void note_doubt(struct exchange *exchange, const struct http_response *re
     int status = response->status;
 
     if (status / 100 == 2)
-        exchange->is_in_doubt = r < 0; /* carried out, but what came of it cannot be read */
+        /* Carried out, but what came of it cannot be read; or an earlier attempt may come later. */
+        exchange->is_in_doubt = exchange->is_in_doubt || r < 0;
     else if (!status)
         exchange->is_in_doubt = exchange->is_in_doubt || response->sent;
     else if (r == ERR_UNAVAILABLE && (status >= 500 || status == 408))

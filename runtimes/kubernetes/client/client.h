@@ -105,8 +105,8 @@ struct kube_request {
      * request is not retried. */
     int (*on_body)(void *arg, const char *data, size_t length, struct error *error);
     void *on_body_arg;
-    bool *ret_in_doubt; /* set, on errors too: it was sent, and may have been, or may yet be,
-                           carried out without an answer that says so; or NULL */
+    bool *ret_in_doubt; /* set, on errors too: an attempt was sent, and may have been, or may yet
+                           be, carried out without an answer that says so; or NULL */
 };
 
 /*

@@ -69,8 +69,9 @@ void scene_start(struct scene *scene)
                               (char[]){"--health-bind-address="},
                               (char[]){"--metrics-bind-address="},
                               (char[]){"--log-level=debug"},
-                              (char[]){"--leader-elect=false"}};
-    size_t count = 6;
+                              (char[]){"--leader-elect=false"},
+                              (char[]){"--api-request-timeout=2s"}};
+    size_t count = 7;
     unsigned before;
     char *rest;
 

@@ -236,6 +236,8 @@ void fake_objects_done(struct fake_objects *objects)
         discard(objects, &objects->objects[0]);
     free(objects->objects);
     free(objects->subscriptions);
+    fake_lose_late(objects);
+    free(objects->late);
 }
 
 struct fake_object *fake_find(const struct fake_objects *objects, const char *name)

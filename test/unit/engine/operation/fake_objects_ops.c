@@ -22,7 +22,7 @@ static int open_session(struct runtime *base, const struct runtime_scope *scope,
     struct fake_objects *objects = (struct fake_objects *)base;
     const char *account = value_get_string(scope->identity, "serviceAccountName");
     struct runtime_session *session;
-    int r = fake_world_enter(objects->world, error);
+    int r = fake_objects_enter(objects, error);
 
     (void)call;
     if (r < 0)
@@ -88,7 +88,7 @@ static int prefetch(struct runtime_session *session, const struct runtime_target
                     const struct runtime_call *call, struct observation *ret, struct error *error)
 {
     struct fake_objects *objects = session->objects;
-    int r = fake_world_enter(objects->world, error);
+    int r = fake_objects_enter(objects, error);
 
     (void)call;
     if (r < 0)
@@ -133,7 +133,7 @@ static int read_one(struct runtime_session *session, const struct runtime_target
 
     (void)call;
     fake_world_call(world, target->id);
-    r = fake_world_enter(world, error);
+    r = fake_objects_enter(session->objects, error);
     if (r >= 0) {
         r = read_locked(session->objects, target, ret, error);
         fake_world_leave(world);
@@ -264,6 +264,17 @@ static int make_so(struct fake_objects *objects, const struct fake_step *step, u
     return 0;
 }
 
+/* The process does not see what becomes of it. */
+static int be_killed(struct fake_objects *objects, const struct fake_step *step,
+                     struct runtime_outcome *ret, struct error *error)
+{
+    fake_objects_send_late(objects, step->base.attributes);
+    refuse(objects, ERR_TIMEOUT, "Killed", ret, error);
+    ret->certainty = OUTCOME_IN_DOUBT;
+    fake_world_kill(objects->world);
+    return ERR_TIMEOUT;
+}
+
 static int apply_wanted(struct fake_objects *objects, const struct fake_step *step, unsigned faults,
                         struct runtime_outcome *ret, struct error *error)
 {
@@ -277,6 +288,12 @@ static int apply_wanted(struct fake_objects *objects, const struct fake_step *st
     let_change(object, faults);
     if (!is_as_planned(step, object))
         return refuse(objects, ERR_CONFLICT, "Conflict", ret, error);
+    if (!object && faults & FAKE_HELD)
+        return be_killed(objects, step, ret, error);
+    if (!object && faults & FAKE_TWICE) {
+        fake_objects_send_late(objects, step->base.attributes);
+        ret->until = objects->world->now + FAKE_EFFECT_TIME;
+    }
     return make_so(objects, step, faults, ret, error);
 }
 
@@ -356,7 +373,7 @@ static int may_send(struct fake_objects *objects, const struct fake_step *step,
         return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call->cancel));
     r = permit_ask(call->permit, PERMIT_ACT, error);
     if (r >= 0)
-        r = fake_world_enter(objects->world, error);
+        r = fake_objects_enter(objects, error);
     if (r < 0)
         return r;
     faults = fake_objects_faults(objects, step->id);
@@ -409,7 +426,7 @@ static int subscribe(struct runtime_session *session, const struct runtime_targe
     struct fake_objects *objects = session->objects;
     const struct value *attributes = content_of(target);
     struct runtime_subscription *subscription;
-    int r = fake_world_enter(objects->world, error);
+    int r = fake_objects_enter(objects, error);
 
     if (r < 0)
         return r;

@@ -194,6 +194,16 @@ static int plan_wanted(struct planning *planning, struct runtime_step **ret, str
 
 /* ---- What is to go ---- */
 
+/* It is in the Spec's own namespace, which is being deleted, and goes with that. */
+static bool goes_with_namespace(const struct planning *planning)
+{
+    const char *name =
+        value_string(value_path(planning->attributes, "metadata", "namespace", NULL));
+
+    return planning->session->terminating && !planning->target->attributes &&
+           str_equal(name, "team");
+}
+
 static int plan_removal(struct planning *planning, struct runtime_step **ret, struct error *error)
 {
     struct fake_step *step;
@@ -204,18 +214,9 @@ static int plan_removal(struct planning *planning, struct runtime_step **ret, st
         action = PLAN_DELETE;
     step = step_new(planning, action);
     step->base.before = fake_objects_mark(planning->attributes);
+    step->base.cannot_appear = goes_with_namespace(planning);
     *ret = &step->base;
     return 0;
-}
-
-/* It is in the Spec's own namespace, which is being deleted, and goes with that. */
-static bool goes_with_namespace(const struct planning *planning)
-{
-    const char *name =
-        value_string(value_path(planning->attributes, "metadata", "namespace", NULL));
-
-    return planning->session->terminating && !planning->target->attributes &&
-           str_equal(name, "team");
 }
 
 static int plan_it(struct planning *planning, const struct observation *hint,
@@ -252,7 +253,7 @@ int fake_objects_plan(struct runtime_session *session, const struct runtime_targ
 
     (void)call;
     fake_world_call(world, target->id);
-    r = fake_world_enter(world, error);
+    r = fake_objects_enter(session->objects, error);
     if (r >= 0) {
         r = plan_it(&planning, hint, ret, error);
         fake_world_leave(world);

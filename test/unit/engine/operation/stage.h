@@ -41,6 +41,7 @@ struct stage {
     int64_t revision; /* of the last apply or destroy; counted up */
     const struct value *approved; /* the approved plan, as it is stored; NULL: none is needed */
 
+    unsigned processes;      /* that were begun: each has a term of its own */
     struct ledgers *ledgers; /* of the process that runs; NULL: none does */
     struct executor *executor;
     struct operation *_Atomic running; /* what an interruption cancels */

@@ -57,8 +57,8 @@ void process_init(struct process *process, struct stage *stage)
     atomic_init(&process->is_mute, false);
     process->store = faulty_store_new(stage->faults, memory_store_new(stage->medium));
     process->permit = (struct permit){ask, process};
-    process->ledgers = ledgers_new(
-        &(struct ledgers_config){process->store, &stage->clock.source, &process->permit});
+    process->ledgers = ledgers_new(&(struct ledgers_config){
+        .store = process->store, .clock = &stage->clock.source, .permit = &process->permit});
 }
 
 void process_done(struct process *process)

@@ -155,7 +155,7 @@ static void has_kusions_shape(void)
                "\"d1\",\"result\":{\"password\":{\"deep\":[\"" SECRET "\"]},\"at\":null},"
                "\"memory\":{\"private\":\"" SECRET "\"},\"uid\":\"u-1\",\"fieldsDigest\":\"f\","
                "\"revision\":9223372036854775807,\"action\":\"deferred\",\"call\":{\"id\":\"call-"
-               "1\",\"epoch\":7,\"until\":1790000000000}}}]}",
+               "1\",\"term\":7,\"until\":1790000000000}}}]}",
                "text");
 }
 
