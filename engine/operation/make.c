@@ -128,21 +128,15 @@ static int record_begin(struct operation *operation, struct node *node,
 
 /* ---- After ---- */
 
-/* Where an intent's object was found instead of made, the create that was in doubt has made it. A
- * begin mark ends with its outcome. */
-static bool is_create_settled(const struct runtime_step *step, const struct record *known)
-{
-    return known->status == RECORD_CREATING ||
-           (known->status == RECORD_INTENT && step->action != PLAN_CREATE);
-}
-
-/* The object exists now. If another attempt to create it may still come, that attempt fails as long
- * as the object exists: State keeps its time for a deletion in the meantime. */
+/* The object exists now. If an attempt to create it may still come, that attempt fails as long as
+ * the object exists: State keeps its time for a deletion in the meantime. That the object was found
+ * does not settle it, because there may be several: two processes were killed one after another,
+ * say. A begin mark ends with the outcome of its call. */
 static int64_t late_create(const struct operation *operation, const struct runtime_step *step,
                            const struct runtime_outcome *outcome, const struct record *known)
 {
-    int64_t until =
-        known && !is_create_settled(step, known) ? operation_late_create(operation, known) : 0;
+    bool is_marked = known && known->status == RECORD_CREATING;
+    int64_t until = is_marked ? 0 : operation_late_create(operation, known);
 
     return step->action == PLAN_CREATE && outcome->until > until ? outcome->until : until;
 }
