@@ -236,7 +236,7 @@ bool controllers_are_ready(struct controllers *controllers, int64_t patience, st
         if (informer_synced(informer) && informer_fails_for(informer) <= patience)
             continue;
         buf_printf(why_not, "watching %s: ", kinds[kind].kind->plural);
-        informer_tell_outage(informer, why_not);
+        informer_describe_outage(informer, why_not);
         return false;
     }
     return true;

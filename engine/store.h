@@ -18,7 +18,7 @@
  *     nothing. A change is durable when it returns 0. If the process is killed during a change,
  *     the change has happened completely or not at all.
  *   - After ERR_UNAVAILABLE or ERR_TIMEOUT the change may have happened; over a network it may
- *     even happen a moment later. A read tells, and brings the handle up to date.
+ *     even happen a moment later. A read shows which, and brings the handle up to date.
  *   - A read that ends with ERR_CORRUPT counts as seen: the handle may write or remove the
  *     document, but an append is ERR_CORRUPT.
  *   - remove also deletes the leftovers of writes that did not finish.
@@ -49,7 +49,7 @@ struct spec_key {
 
 enum document_kind {
     DOCUMENT_STATE,   /* the State of a Spec; item: NULL */
-    DOCUMENT_TOLD,    /* outcomes of calls that could not be saved to State; item: the call's id */
+    DOCUMENT_OUTCOME, /* outcomes of calls that could not be saved to State; item: the call's id */
     DOCUMENT_PLAN,    /* plans and results that are too long for a status; item: the Release's name
                          */
     DOCUMENT_RELEASE, /* a Release; item: the revision */
@@ -64,7 +64,7 @@ struct document_name {
     const char *item; /* NULL, or text of 1 to 253 bytes */
 };
 
-/* The kind as a word for paths and messages: "state", "told", … */
+/* The kind as a word for paths and messages: "state", "outcome", … */
 const char *document_kind_name(enum document_kind kind);
 
 /* ---- What is kept ---- */

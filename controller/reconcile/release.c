@@ -235,7 +235,7 @@ static int go_on(struct attempt *attempt, struct reconcile_result *result, struc
 
     if (phase == OPERATION_PLANNED || phase == OPERATION_ENDED)
         return planned(attempt, error);
-    r = progress_tell(attempt, &after, error);
+    r = progress_report(attempt, &after, error);
     *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
     return r;
 }

@@ -39,7 +39,7 @@ static void free_nodes(struct operation *operation)
     free(operation->nodes);
 }
 
-/* When the owner and the last visit under way have let go of it. */
+/* When the owner and the last visit under way have released it. */
 static void destroy(void *arg)
 {
     struct operation *operation = arg;

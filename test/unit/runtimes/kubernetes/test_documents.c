@@ -70,7 +70,7 @@ static void names_are_as_people_know_them(void)
     } rows[] = {
         {{DOCUMENT_STATE, {"team", "web"}, NULL}, HEAD},
         {{DOCUMENT_PLAN, {"team", "web"}, "web-1"}, "kusion-plan-"},
-        {{DOCUMENT_TOLD, {"team", "web"}, "call"}, "kusion-told-"},
+        {{DOCUMENT_OUTCOME, {"team", "web"}, "call"}, "kusion-outcome-"},
         {{DOCUMENT_RELEASE, {"team", "web"}, "1"}, "kusion-release-"},
     };
 
@@ -155,7 +155,7 @@ static int refuse(void *arg, struct error *error)
 static int only_tell(void *arg, enum permit_use use, struct error *error)
 {
     (void)arg;
-    return use == PERMIT_TELL ? 0 : err_set(error, ERR_FENCED, NULL, "only TELL");
+    return use == PERMIT_RECORD ? 0 : err_set(error, ERR_FENCED, NULL, "only RECORD");
 }
 
 /* Who lost the Lease may still tell; the guard of the client is for calls without a permit. */
@@ -171,8 +171,8 @@ static void the_calls_permit_stands_for_the_guard(void)
     EXPECT_INT(write_small(&scene, &plain), ERR_FENCED, "the guard");
     EXPECT_INT(write_small(&scene, &(struct store_call){.permit = &permit, .use = PERMIT_ACT}),
                ERR_FENCED, "the permit");
-    EXPECT_INT(write_small(&scene, &(struct store_call){.permit = &permit, .use = PERMIT_TELL}), 0,
-               scene.error.message);
+    EXPECT_INT(write_small(&scene, &(struct store_call){.permit = &permit, .use = PERMIT_RECORD}),
+               0, scene.error.message);
     end(&scene);
 }
 
