@@ -72,7 +72,6 @@ struct begin {
     const struct record **before; /* the records that the changes replaced, for an undo */
     uint64_t ticket;
     bool is_applied, is_done;
-    int r;
     struct error error;
     struct begin *next;
 };

@@ -79,7 +79,6 @@ static void answer(struct ledger *ledger, struct begin *begin, const struct erro
     if (problem) {
         undo(ledger, begin);
         begin->error = *problem;
-        begin->r = problem->code;
     }
     for (size_t i = 0; i < begin->n; i++)
         record_unref(begin->before[i]);
@@ -270,5 +269,5 @@ int ledger_save_begin(struct ledger *ledger, struct begin *begin, struct error *
         else
             work(ledger, SAVE_PATIENCE);
     ledger->patient--;
-    return err_copy(error, begin->r < 0 ? &begin->error : NULL);
+    return err_copy(error, &begin->error);
 }
