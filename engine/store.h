@@ -105,6 +105,7 @@ struct store_file {
 /* Called for each document; nonzero ends the listing and is returned. name is borrowed. */
 typedef int store_on_name(void *arg, const struct document_name *name, struct error *error);
 
+/* All are set, but for append where a store does not support it. */
 struct store_ops {
     const char *type; /* the value of the flag: "kubernetes", "file" */
 
@@ -123,7 +124,7 @@ struct store_ops {
     int (*write)(struct store_file *file, const struct store_call *call,
                  const struct document *document, struct error *error);
     /* Appends an entry. ERR_NOT_FOUND: the document does not exist. ERR_TOO_LARGE: there is no room
-     * before the next write. NULL: this store does not support append. */
+     * before the next write. */
     int (*append)(struct store_file *file, const struct store_call *call, const void *bytes,
                   size_t length, struct error *error);
     /* Returns 0 if the document does not exist and the handle saw none. */

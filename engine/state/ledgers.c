@@ -405,7 +405,5 @@ char *ledger_describe(const struct ledger *ledger, enum document_kind kind, cons
     struct store *store = ledger->table->config.store;
     struct document_name name = {kind, ledger->key, item};
 
-    return store->ops->describe
-               ? store->ops->describe(store, &name)
-               : str_printf("%s of %s", document_kind_name(kind), ledger->key_text);
+    return store->ops->describe(store, &name);
 }
