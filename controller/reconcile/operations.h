@@ -126,8 +126,8 @@ bool attempt_reserve_preview(struct attempt *attempt, const char *spec);
  * the status is to say so; 0: nothing is due before the grant. False: the attempt is to begin,
  * because memory was granted, the object changed, or the status is to say that it waits. */
 bool attempt_waits_for_memory(struct attempt *attempt, int64_t *ret_after);
-/* For a reconcile that ended without an error: drops the ticket of an attempt that does not wait
- * any more. After an error the attempt keeps its ticket for the next try. */
+/* For a reconcile that is not tried again: drops the ticket of an attempt that does not wait any
+ * more. An attempt that is tried again keeps its ticket. */
 void attempt_give_up_ticket(struct attempt *attempt);
 /* Replaces the estimate of a planned operation by what it holds. */
 void attempt_measure(struct attempt *attempt);

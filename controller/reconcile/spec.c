@@ -233,10 +233,9 @@ struct reconcile_result reconcile_spec(void *arg, const char *key, struct cancel
     if (!attempt)
         return result;
     r = reconcile(attempt, context, cancel, &result, &error);
-    if (r == ERR_CANCELLED) {
-        result = (struct reconcile_result){
-            .kind = RECONCILE_DONE}; /* a newer generation is on its way */
-    } else if (r < 0) {
+    if (r == ERR_CANCELLED) /* a newer generation is on its way */
+        result = (struct reconcile_result){.kind = RECONCILE_DONE};
+    if (r < 0 && r != ERR_CANCELLED) {
         log_failure(attempt, &error);
         result = (struct reconcile_result){.kind = RECONCILE_RETRY};
     } else {
