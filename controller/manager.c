@@ -186,7 +186,7 @@ static bool is_call_in_flight(const struct manager *manager)
     return stats.running > 0;
 }
 
-/* Nothing new begins; what is in flight comes to its end, and is stored or told. */
+/* Nothing new begins; what is in flight comes to its end, and its outcome is saved. */
 static void drain(struct manager *manager, const char *reason)
 {
     if (manager->serving)

@@ -241,7 +241,7 @@ bool informer_is_refused(const struct informer *informer)
     return atomic_load(&informer->is_refused);
 }
 
-void informer_tell_outage(struct informer *informer, struct buf *to)
+void informer_describe_outage(struct informer *informer, struct buf *to)
 {
     outage_is(&informer->outage, to);
 }

@@ -65,6 +65,6 @@ int64_t informer_fails_for(struct informer *informer);
 /* The API server refuses the list or watch, and would refuse it to every replica. */
 bool informer_is_refused(const struct informer *informer);
 /* Appends why the informer is not synced, or why its list or watch fails. */
-void informer_tell_outage(struct informer *informer, struct buf *to);
+void informer_describe_outage(struct informer *informer, struct buf *to);
 
 #endif

@@ -31,7 +31,7 @@ static int release_finalizer(const struct run *run, struct error *error)
 }
 
 /* Rights may be gone for good, with what was deleted: there is a way out without them. */
-static void tell_way_out(struct error *failure)
+static void name_way_out(struct error *failure)
 {
     if (str_equal(failure->reason, "AccessDenied") ||
         str_equal(failure->reason, "ServiceAccountNotFound"))
@@ -39,8 +39,8 @@ static void tell_way_out(struct error *failure)
 }
 
 /* The Release goes on at the next try: it ends when everything is gone. */
-static int tell_failure(struct attempt *attempt, const struct error *failure,
-                        const struct operation_results *results, struct error *error)
+static int write_failure(struct attempt *attempt, const struct error *failure,
+                         const struct operation_results *results, struct error *error)
 {
     struct run *run = &attempt->run;
     const struct plan *plan = attempt->operation ? operation_get_plan(attempt->operation) : NULL;
@@ -69,13 +69,13 @@ static int hold(struct attempt *attempt, struct error *failure,
     struct run *run = &attempt->run;
     int r;
 
-    tell_way_out(failure);
+    name_way_out(failure);
     operation_log_failure(run, failure, run_says_already(run, failure));
     attempt_retry(attempt, failure, result);
     if (failure->code == ERR_CANCELLED || failure->code == ERR_FENCED)
         r = err_copy(error, failure);
     else
-        r = tell_failure(attempt, failure, results, error);
+        r = write_failure(attempt, failure, results, error);
     attempt_end(attempt);
     return r;
 }

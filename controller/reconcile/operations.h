@@ -35,11 +35,12 @@
 #include "engine/operation/operation.h"
 
 enum attempt_kind {
-    ATTEMPT_NEW,    /* the first one of this generation: it gets a Release */
-    ATTEMPT_RETRY,  /* the last one of this generation failed: it gets a Release if it succeeds */
-    ATTEMPT_RESYNC, /* the Spec is Ready: it gets a Release if there is something to do */
-    ATTEMPT_UNTOLD, /* a Release of this generation succeeded, but the Spec's status was not written
-                     */
+    ATTEMPT_NEW,            /* the first one of this generation: it gets a Release */
+    ATTEMPT_RETRY,          /* the last one of this generation failed: it gets a Release if it
+                               succeeds */
+    ATTEMPT_RESYNC,         /* the Spec is Ready: it gets a Release if there is something to do */
+    ATTEMPT_STATUS_MISSING, /* a Release of this generation succeeded, but the Spec's status was not
+                               written */
 };
 
 /* Which object a key stands for. */
@@ -74,15 +75,15 @@ struct attempt {
     struct spec *spec; /* until the operation has it */
     enum attempt_kind kind;
     bool is_first;           /* the object had no finalizer: nothing was ever begun for it */
-    struct release *release; /* NULL: none yet; ATTEMPT_UNTOLD: the one that succeeded */
+    struct release *release; /* NULL: none yet; ATTEMPT_STATUS_MISSING: the one that succeeded */
     int64_t revision;
     char digest[HASH_HEX_SIZE]; /* of the plan */
     struct attempt_progress progress;
-    unsigned evictions;   /* in a row */
-    bool waits;           /* there was no memory when it last asked for some */
-    int64_t wait_told_at; /* ms, monotonic: when its status is to say that it waits; 0: never */
-    int64_t rests_until;  /* ms, monotonic: when it begins again after an eviction; 0: it was not
-                             evicted */
+    unsigned evictions;     /* in a row */
+    bool waits;             /* there was no memory when it last asked for some */
+    int64_t wait_report_at; /* ms, monotonic: when its status is to say that it waits; 0: never */
+    int64_t rests_until;    /* ms, monotonic: when it begins again after an eviction; 0: it was not
+                               evicted */
 };
 
 /* ms before an evicted operation begins again: the first time, and at most. */
@@ -125,8 +126,8 @@ bool attempt_reserve_preview(struct attempt *attempt, const char *spec);
  * the status is to say so; 0: nothing is due before the grant. False: the attempt is to begin,
  * because memory was granted, the object changed, or the status is to say that it waits. */
 bool attempt_waits_for_memory(struct attempt *attempt, int64_t *ret_after);
-/* For a reconcile that ended without an error: drops the ticket of an attempt that does not wait
- * any more. After an error the attempt keeps its ticket for the next try. */
+/* For a reconcile that is not tried again: drops the ticket of an attempt that does not wait any
+ * more. An attempt that is tried again keeps its ticket. */
 void attempt_give_up_ticket(struct attempt *attempt);
 /* Replaces the estimate of a planned operation by what it holds. */
 void attempt_measure(struct attempt *attempt);

@@ -20,7 +20,7 @@ void operations_give_back(struct attempt *attempt)
 void operations_stop_waiting(struct attempt *attempt)
 {
     attempt->waits = false;
-    attempt->wait_told_at = 0;
+    attempt->wait_report_at = 0;
     operations_give_back(attempt);
     budget_drop_ticket(&attempt->table->budget, &attempt->reservation);
 }
@@ -34,13 +34,13 @@ void attempt_measure(struct attempt *attempt)
 bool attempt_waits_for_memory(struct attempt *attempt, int64_t *ret_after)
 {
     const struct clock_source *clock = attempt->table->config.clock;
-    int64_t told_at = attempt->wait_told_at, now = clock->monotonic(clock);
-    bool is_to_be_told = told_at && now >= told_at;
+    int64_t report_at = attempt->wait_report_at, now = clock->monotonic(clock);
+    bool is_report_due = report_at && now >= report_at;
 
-    attempt->waits = attempt->waits && !is_to_be_told && !attempt_is_outdated(attempt) &&
+    attempt->waits = attempt->waits && !is_report_due && !attempt_is_outdated(attempt) &&
                      budget_is_waiting(&attempt->table->budget, &attempt->reservation);
     if (attempt->waits)
-        *ret_after = told_at ? told_at - now : 0;
+        *ret_after = report_at ? report_at - now : 0;
     return attempt->waits;
 }
 

@@ -80,8 +80,8 @@ static int say_waiting(struct attempt *attempt, bool *ret_said, struct error *er
 }
 
 /* Says its phase if that is due. *ret_next: when it is, else. */
-static int tell_phase(struct attempt *attempt, bool is_working, int64_t *ret_next,
-                      struct error *error)
+static int report_phase(struct attempt *attempt, bool is_working, int64_t *ret_next,
+                        struct error *error)
 {
     struct attempt_progress *progress = &attempt->progress;
     int64_t due =
@@ -102,7 +102,7 @@ static int tell_phase(struct attempt *attempt, bool is_working, int64_t *ret_nex
     return 0;
 }
 
-static int tell_waiting(struct attempt *attempt, int64_t *ret_next, struct error *error)
+static int report_waiting(struct attempt *attempt, int64_t *ret_next, struct error *error)
 {
     struct attempt_progress *progress = &attempt->progress;
     bool said = false;
@@ -125,7 +125,7 @@ static bool is_silent(const struct attempt *attempt, bool is_working)
     return attempt->kind == ATTEMPT_RETRY || (attempt->kind != ATTEMPT_NEW && !is_working);
 }
 
-int progress_tell(struct attempt *attempt, int64_t *ret_after, struct error *error)
+int progress_report(struct attempt *attempt, int64_t *ret_after, struct error *error)
 {
     enum operation_phase phase = operation_phase(attempt->operation);
     bool is_working = phase == OPERATION_RUNNING || phase == OPERATION_PARKED;
@@ -136,15 +136,15 @@ int progress_tell(struct attempt *attempt, int64_t *ret_after, struct error *err
     *ret_after = 0;
     if (is_silent(attempt, is_working))
         return 0;
-    r = tell_phase(attempt, is_working, &next, error);
+    r = report_phase(attempt, is_working, &next, error);
     if (r >= 0 && is_working && is_of_spec)
-        r = tell_waiting(attempt, &next, error);
+        r = report_waiting(attempt, &next, error);
     if (next != CLOCK_FOREVER)
         *ret_after = next > now(attempt) ? next - now(attempt) : 1;
     return r;
 }
 
-int progress_tell_rest(struct attempt *attempt, struct error *error)
+int progress_report_rest(struct attempt *attempt, struct error *error)
 {
     bool said = false;
     int r;
@@ -174,16 +174,16 @@ int progress_put_off(struct attempt *attempt, struct reconcile_result *result, s
                     "quarter of it (--operation-memory)",
                     PROGRESS_RECONCILING, NULL}};
     int64_t due = attempt->reservation.since + PROGRESS_FIRST, left = due - now(attempt);
-    bool is_told = says_already_how_it_ended(run);
+    bool is_reported = says_already_how_it_ended(run);
     int r = 0;
 
-    if (!is_told && left <= 0) {
+    if (!is_reported && left <= 0) {
         r = run_write_status(run, &status, error);
-        is_told = r >= 0;
+        is_reported = r >= 0;
     }
-    attempt->wait_told_at = is_told ? 0 : due;
+    attempt->wait_report_at = is_reported ? 0 : due;
     *result = (struct reconcile_result){.kind = RECONCILE_WAITING,
-                                        .after = !is_told && left > 0 ? left : 0};
+                                        .after = !is_reported && left > 0 ? left : 0};
     attempt_empty(attempt);
     return r;
 }

@@ -235,7 +235,7 @@ static int go_on(struct attempt *attempt, struct reconcile_result *result, struc
 
     if (phase == OPERATION_PLANNED || phase == OPERATION_ENDED)
         return planned(attempt, error);
-    r = progress_tell(attempt, &after, error);
+    r = progress_report(attempt, &after, error);
     *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
     return r;
 }
@@ -276,13 +276,13 @@ struct reconcile_result reconcile_release(void *arg, const char *key, struct can
     if (!attempt)
         return result;
     r = reconcile(attempt, context, cancel, &result, &error);
+    if (r == ERR_CANCELLED)
+        result = (struct reconcile_result){.kind = RECONCILE_DONE};
     if (r < 0 && r != ERR_CANCELLED) {
         log_error("reconciling a Release failed", "namespace", attempt->object.namespace_name,
                   "release", attempt->object.name, "reason", error.reason, "error", error.message,
                   NULL);
         result = (struct reconcile_result){.kind = RECONCILE_RETRY};
-    } else if (r < 0) {
-        result = (struct reconcile_result){.kind = RECONCILE_DONE};
     } else {
         attempt_give_up_ticket(attempt);
     }

@@ -254,9 +254,9 @@ static void adopt(struct release *release, const struct value *status)
 }
 
 /* A record that was changed meanwhile is looked at: 1: it has ended, and this is its end. */
-static int look_again(const struct reconcile_context *context,
-                      const struct release_subject *subject, struct release *release,
-                      struct error *error)
+static int refresh_record(const struct reconcile_context *context,
+                          const struct release_subject *subject, struct release *release,
+                          struct error *error)
 {
     _cleanup_(release_free_p) struct release *now = NULL;
     int r = load(context, &subject->key, release->revision, NULL, &now, error);
@@ -291,7 +291,7 @@ static int write_record(const struct reconcile_context *context,
 
         if (r != ERR_CONFLICT || attempt == WRITE_ATTEMPTS)
             return err_copy(error, &problem);
-        r = look_again(context, subject, release, error);
+        r = refresh_record(context, subject, release, error);
         if (r)
             return r;
     }

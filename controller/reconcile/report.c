@@ -160,8 +160,8 @@ static void add_failed(struct value_builder *b, const struct operation_result *r
     value_end_object(b);
 }
 
-/* A resource may have several objects, while one makes room for another; its id is told of once. */
-static bool is_told_already(const struct operation_results *results, size_t i)
+/* A resource may have several objects, while one makes room for another; its id is listed once. */
+static bool is_listed_already(const struct operation_results *results, size_t i)
 {
     const struct plan_change *change = results->items[i].change;
 
@@ -187,7 +187,7 @@ const struct value *report_resources(const struct operation_results *results)
         ready += !leaves && is_done;
         if (is_done)
             continue;
-        if (named == REPORT_FAILED || is_told_already(results, i)) {
+        if (named == REPORT_FAILED || is_listed_already(results, i)) {
             omitted++;
             continue;
         }

@@ -45,7 +45,7 @@ bool run_has_finalizer(const struct run *run);
 int run_add_finalizer(struct run *run, struct error *error);
 
 /* Writes the status where it differs, with an event where Ready's reason or message do. It is no
- * error if the Spec is gone, or so large that there is no room beside it. The event tells alone
+ * error if the Spec is gone, or so large that there is no room beside it. The event alone says so
  * where the status is refused. */
 int run_write_status(struct run *run, const struct run_status *status, struct error *error);
 

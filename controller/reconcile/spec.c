@@ -13,7 +13,7 @@
 
 /* ---- Reading ---- */
 
-/* A Spec that our readers refuse (nested too deep, too large) is still there, can be told so,
+/* A Spec that our readers refuse (nested too deep, too large) is still there, can get a status,
  * and can be deleted: its metadata is enough for that. */
 static int load_unreadable(struct run *run, struct kube_ref ref, const struct error *why,
                            struct error *error)
@@ -148,13 +148,13 @@ static int go_on(struct attempt *attempt, struct reconcile_result *result, struc
     if (operation_phase(attempt->operation) == OPERATION_ENDED)
         return is_destroy ? deletion_ended(attempt, result, error)
                           : apply_ended(attempt, result, error);
-    r = progress_tell(attempt, &after, error);
+    r = progress_report(attempt, &after, error);
     *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
     return r;
 }
 
 /* The operation is of a Spec that is not there any more in that way. If it came to its end before
- * that, it is told; its Release is cancelled by what comes now. */
+ * that, the status says so; its Release is cancelled by what comes now. */
 static void supersede(struct attempt *attempt)
 {
     struct reconcile_result ignored;
@@ -166,7 +166,7 @@ static void supersede(struct attempt *attempt)
 
 /* The Spec left the watch: nothing is said of it, since whoever has it now goes on under the same
  * Release. */
-static void let_go(struct attempt *attempt)
+static void abandon(struct attempt *attempt)
 {
     struct error left = {0};
 
@@ -180,7 +180,7 @@ static void evict(struct attempt *attempt)
 {
     struct error problem = {0};
 
-    if (progress_tell_rest(attempt, &problem) < 0)
+    if (progress_report_rest(attempt, &problem) < 0)
         log_warn("what an operation waits for could not be said", "namespace",
                  attempt->object.namespace_name, "spec", attempt->object.name, "error",
                  problem.message, NULL);
@@ -196,7 +196,7 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
 
     attempt->run.cancel = cancel;
     if (attempt->operation && attempt_has_left(attempt))
-        let_go(attempt);
+        abandon(attempt);
     if (attempt->operation && attempt_is_outdated(attempt))
         supersede(attempt);
     if (attempt->operation && attempt_is_chosen(attempt))
@@ -233,10 +233,9 @@ struct reconcile_result reconcile_spec(void *arg, const char *key, struct cancel
     if (!attempt)
         return result;
     r = reconcile(attempt, context, cancel, &result, &error);
-    if (r == ERR_CANCELLED) {
-        result = (struct reconcile_result){
-            .kind = RECONCILE_DONE}; /* a newer generation is on its way */
-    } else if (r < 0) {
+    if (r == ERR_CANCELLED) /* a newer generation is on its way */
+        result = (struct reconcile_result){.kind = RECONCILE_DONE};
+    if (r < 0 && r != ERR_CANCELLED) {
         log_failure(attempt, &error);
         result = (struct reconcile_result){.kind = RECONCILE_RETRY};
     } else {

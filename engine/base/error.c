@@ -97,7 +97,7 @@ void err_wrap(struct error *error, const char *format, ...)
 
 int err_copy(struct error *to, const struct error *from)
 {
-    if (!from)
+    if (!from || !from->code)
         return 0;
     if (to && to != from)
         *to = *from;

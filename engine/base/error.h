@@ -63,7 +63,8 @@ int err_set_v(struct error *error, int code, const char *reason, const char *for
  * from a NULL error would turn a failure into success. */
 void err_wrap(struct error *error, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* Copies from into to (either may be NULL); returns from's code. */
+/* Copies an error, and returns its code. If there is none (from is NULL, or has code 0), it returns 0
+ * and leaves *to as it is, as every function does on success. to may be NULL. */
 int err_copy(struct error *to, const struct error *from);
 
 void err_clear(struct error *error);

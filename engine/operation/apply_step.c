@@ -140,7 +140,7 @@ static enum walk_verdict judge(struct operation *operation, struct node *node,
             "%s", health.message);
     if (health.status == HEALTH_FAILED)
         return WALK_FAILED;
-    visit->lets_go = health.may_wait_for_consumer;
+    visit->releases_dependents = health.may_wait_for_consumer;
     return operation_park(node, visit);
 }
 

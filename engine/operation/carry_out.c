@@ -106,7 +106,7 @@ static void list_applied(struct operation *operation)
     }
 }
 
-/* Every apply step has ended: a parked one that lets go of its dependents does not count. */
+/* Every apply step has ended: a parked one that releases its dependents does not count. */
 static enum walk_verdict visit_barrier(struct operation *operation, struct walk_visit *visit)
 {
     const struct steps *steps = operation->steps;
@@ -201,7 +201,7 @@ static enum walk_verdict wait_for_other_half(const struct node *node, const stru
 static void set_result(struct operation *operation, struct node *node, struct walk_visit *visit,
                        enum walk_verdict verdict, const struct error *error)
 {
-    node->lets_go = verdict == WALK_PARKED && visit->lets_go;
+    node->releases_dependents = verdict == WALK_PARKED && visit->releases_dependents;
     if (verdict == WALK_PARKED)
         operation_wait_result(operation, node->index, error);
     else if (verdict == WALK_FAILED)
@@ -260,7 +260,7 @@ enum walk_verdict operation_step_visit(struct operation *operation, struct walk_
     if (verdict != WALK_PARKED)
         operation_unsubscribe(node);
     if (verdict != WALK_PARKED && is_other_half_ended(node, visit->node))
-        operation_let_go(node);
+        operation_trim_node(node);
     pthread_mutex_lock(&operation->lock);
     set_result(operation, node, visit, verdict, &error);
     pthread_mutex_unlock(&operation->lock);

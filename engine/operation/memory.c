@@ -1,4 +1,4 @@
-/* What an operation holds in memory, and what it lets go of early. */
+/* What an operation holds in memory, and what it frees early. */
 #include "engine/operation/private.h"
 
 /* Of a step: the runtime's own fields. Of a node of a graph, its part of rows, walk and
@@ -82,8 +82,9 @@ size_t operation_memory(struct operation *operation)
     return bytes;
 }
 
-/* What it was found to be stays where others may refer to it. */
-void operation_let_go(struct node *node)
+/* Frees what an ended resource no longer needs. The object that was read stays if other resources
+ * may refer to it. */
+void operation_trim_node(struct node *node)
 {
     struct operation *operation = node->operation;
     struct plan_change *change = &operation->plan->changes[node->index];

@@ -39,7 +39,7 @@ static void free_nodes(struct operation *operation)
     free(operation->nodes);
 }
 
-/* When the owner and the last visit under way have let go of it. */
+/* When the owner and the last visit under way have released it. */
 static void destroy(void *arg)
 {
     struct operation *operation = arg;
@@ -224,11 +224,10 @@ enum operation_phase operation_wait(struct operation *operation)
 
 int operation_error(struct operation *operation, struct error *error)
 {
-    int r = 0;
+    int r;
 
     pthread_mutex_lock(&operation->lock);
-    if (operation->error.code)
-        r = err_copy(error, &operation->error);
+    r = err_copy(error, &operation->error);
     pthread_mutex_unlock(&operation->lock);
     return r;
 }

@@ -59,7 +59,7 @@ struct node {
     const struct value *extensions; /* likewise */
     const struct value *live;       /* as last seen, whole; a reference. Under the lock */
     bool is_read;                   /* for references, at the moment. Under the lock */
-    bool lets_go;                   /* it is parked, and its dependents go on. Under the lock */
+    bool releases_dependents;       /* it is parked, and its dependents go on. Under the lock */
     bool is_applied;                /* this operation applied it, or found it as wanted */
     bool is_delete_sent;
     bool was_deleted;               /* and a late create may make it again, to be deleted again */
@@ -316,7 +316,7 @@ void operation_set_live(struct node *node, const struct value *live);
 /* Bytes that it holds, about. Under the lock, while no visit is under way. */
 size_t operation_measure(const struct operation *operation);
 /* Frees what only the visits of a change need, by the last of them. */
-void operation_let_go(struct node *node);
+void operation_trim_node(struct node *node);
 
 /* ---- due.c ---- */
 

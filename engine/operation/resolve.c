@@ -74,14 +74,14 @@ static int read_live(struct node *node, struct error *error)
     return r;
 }
 
-static bool lets_go(struct node *node)
+static bool has_released_dependents(struct node *node)
 {
-    bool lets_go;
+    bool has_released;
 
     pthread_mutex_lock(&node->operation->lock);
-    lets_go = node->lets_go;
+    has_released = node->releases_dependents;
     pthread_mutex_unlock(&node->operation->lock);
-    return lets_go;
+    return has_released;
 }
 
 static int refuse(const struct resolution *resolution, struct node *node, const struct ref *ref,
@@ -89,7 +89,7 @@ static int refuse(const struct resolution *resolution, struct node *node, const 
 {
     const char *id = resolution->operation->plan->changes[node->index].id;
 
-    if (lets_go(node))
+    if (has_released_dependents(node))
         return err_set(error, ERR_UNAVAILABLE, "DependencyNotReady", "%s has no field \"%s\" yet",
                        id, ref->path);
     return err_set(error, ERR_INVALID, "InvalidReference",

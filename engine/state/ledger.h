@@ -21,7 +21,7 @@
  * ledger is opened again. A fenced process cannot save either.
  *
  * If an outcome that ends a begin mark cannot be saved because the ledger is lost or fenced, it is
- * written to a document of its own (DOCUMENT_TOLD), with everything else that landed in the same
+ * written to a document of its own (DOCUMENT_OUTCOME), with everything else that landed in the same
  * ledger_land(). No other process writes that document. The next ledger_open() that finds the begin
  * mark in State folds the document in.
  *
@@ -64,10 +64,10 @@ struct ledgers *ledgers_new(const struct ledgers_config *config);
 void ledgers_free(struct ledgers *ledgers);
 DEFINE_CLEANUP(struct ledgers *, ledgers_free)
 
-/* Tries once to save (or to write to told documents) what is not saved yet. Returns how many
+/* Tries once to save (or to write to outcome documents) what is not saved yet. Returns how many
  * ledgers still have unsaved outcomes. */
 size_t ledgers_retry(struct ledgers *ledgers);
-/* The same, for a process that shuts down. Once the process is fenced, an outcome in a told
+/* The same, for a process that shuts down. Once the process is fenced, an outcome in an outcome
  * document counts as saved. 0: nothing is left to do. */
 size_t ledgers_drain(struct ledgers *ledgers);
 
@@ -154,7 +154,7 @@ int ledger_flush(struct ledger *ledger, struct error *error);
  * saved, or the ledger is lost. */
 int ledger_check(struct ledger *ledger, struct error *error);
 
-/* Removes State with all its records, and all told documents, from the store. If there is no State,
+/* Removes State with all its records, and all outcome documents, from the store. If there is none,
  * it removes the leftovers of killed writes. */
 int ledger_remove(struct ledger *ledger, struct error *error);
 

@@ -120,5 +120,5 @@ int ledger_load(struct ledger *ledger, const struct ledger_opening *opening, str
         return r;
     }
     r = ledger_check_epoch(ledger, opening->epoch, error);
-    return r < 0 ? r : ledger_fold_told(ledger, &call, error);
+    return r < 0 ? r : ledger_fold_outcomes(ledger, &call, error);
 }

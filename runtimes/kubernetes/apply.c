@@ -114,8 +114,8 @@ static int send_when_served(const struct patch *patch, const struct value **ret,
 
 /* After a conflict of resourceVersions. 1: the fields that we manage are as planned, and
  * *ret_version is the new version; 0: they changed. */
-static int look_again(const struct kube_step *step, const struct runtime_call *call,
-                      char **ret_version, struct error *error)
+static int refresh_version(const struct kube_step *step, const struct runtime_call *call,
+                           char **ret_version, struct error *error)
 {
     struct observation now = {0};
     int r = kube_look(step->session, step->identity, false, call, &now, error);
@@ -146,7 +146,7 @@ static int take(struct patch *patch, const struct kube_step *step, const struct 
         r = send_when_served(patch, ret, ret_outcome, &problem);
         if (r != ERR_CONFLICT || ret_outcome->certainty != OUTCOME_NOT_SENT || takes == MAX_TAKES)
             return r < 0 ? err_copy(error, &problem) : 0;
-        r = look_again(step, patch->call, &version, error);
+        r = refresh_version(step, patch->call, &version, error);
         if (r <= 0)
             return r < 0 ? r : err_copy(error, &problem);
     }

@@ -143,7 +143,13 @@ static int chunks_write(const struct task *task, const struct document_file *fil
             chunk_body(file, part, name, head->fields[parts[part].tag], bytes->data + at,
                        rest < LIMIT_CHUNK_BYTES ? rest : LIMIT_CHUNK_BYTES);
 
-        r = kube_object_create(task, parts[part].kind, body, error);
+        r = kube_object_swap(task,
+                             &(struct swap){"POST", parts[part].kind, name, body, NULL,
+                                            head->fields[parts[part].tag]},
+                             NULL, error);
+        if (r < 0)
+            err_wrap(error, "writing %s %s/%s", parts[part].kind->plural,
+                     task->store->namespace_name, name);
     }
     return r;
 }

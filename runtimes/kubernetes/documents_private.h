@@ -95,26 +95,25 @@ const struct value *kube_object_metadata(const struct document_file *file, const
 int kube_object_bytes(const struct documents *store, const struct value *object, const char *kind,
                       const char *field, const char *key, struct buf *to, struct error *error);
 
-/* Creates an object whose name is unique to this write. */
-int kube_object_create(const struct task *task, const struct kube_kind *kind,
-                       const struct value *body, struct error *error);
-/* Returns 0 if the object does not exist, too. */
-int kube_object_delete(const struct task *task, const struct kube_kind *kind, const char *name,
-                       struct error *error);
-
 /* A compare-and-swap of one object. */
 struct swap {
     const char *method; /* POST, PUT, PATCH (a merge), DELETE */
     const struct kube_kind *kind;
     const char *name;
     const struct value *body;
-    const char *version; /* the resourceVersion to replace; NULL: no object (POST) */
+    const char *version; /* the resourceVersion to replace; NULL: no object (POST), or any (DELETE)
+                            */
     const char *tag;     /* kube_object_metadata()'s; not for DELETE */
 };
 /* Retries until the outcome is known, or the deadline is near. *ret_version (may be NULL): the new
- * resourceVersion; free(). ERR_CONFLICT: another client changed the object. */
+ * resourceVersion; free(). ERR_CONFLICT: another client changed the object. ERR_UNAVAILABLE,
+ * ERR_TIMEOUT: the outcome is not known; or the API server reports conflicts, but the object is
+ * unchanged. */
 int kube_object_swap(const struct task *task, const struct swap *swap, char **ret_version,
                      struct error *error);
+/* Deletes an object at any version. Returns 0 if the object does not exist, too. */
+int kube_object_delete(const struct task *task, const struct kube_kind *kind, const char *name,
+                       struct error *error);
 
 int kube_document_conflict(const struct document_file *file, const char *message,
                            struct error *error);

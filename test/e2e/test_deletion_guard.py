@@ -9,7 +9,7 @@ from kusion_e2e.rights import account, wait_until_may
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.wait import eventually
 
-LET_GO = {"api.kusion.io/deletion-guard": "disabled"}
+GUARD_DISABLED = {"api.kusion.io/deletion-guard": "disabled"}
 
 
 @pytest.fixture
@@ -125,13 +125,13 @@ def test_nothing_is_in_the_way_that_belongs_to_something(controlled, tenant, spa
 
 @pytest.mark.parametrize("where", ("the Spec", "the object"))
 def test_the_annotation_lets_it_go(controlled, tenant, space, where):
-    spec = Spec(controlled, tenant).apply([namespace(space, LET_GO if where == "the Spec" else None)])
+    spec = Spec(controlled, tenant).apply([namespace(space, GUARD_DISABLED if where == "the Spec" else None)])
     spec.wait("True")
     put_map(controlled, space)
     begin_delete(spec)
     if where == "the object":
         tripped(spec)
-        controlled.api.patch(f"/api/v1/namespaces/{space}", {"metadata": {"annotations": LET_GO}}).must()
+        controlled.api.patch(f"/api/v1/namespaces/{space}", {"metadata": {"annotations": GUARD_DISABLED}}).must()
     wait_gone(spec)
     assert controlled.api.get(f"/api/v1/namespaces/{space}").code == 404
 

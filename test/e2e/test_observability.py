@@ -145,6 +145,22 @@ def test_what_fails_is_warned_of_once_and_counted_each_time(start, tenant):
     assert controller.count(operation="preview", result="failed") == 1
 
 
+def test_queues_are_measured_as_those_of_client_go(start, tenant):
+    controller = start().wait_leading()
+    bad = [{"id": "nothing", "type": "Kubernetes", "attributes": {}}]
+    Spec(controller.cluster, tenant, "bad").apply(bad, retryInterval="1s").wait("False")
+
+    def value(name):
+        found = re.search(rf'^{name}{{name="spec"}} (\S+)$', get(controller.metrics, "/metrics")[1], re.M)
+        return float(found[1]) if found else 0
+
+    eventually(lambda: value("workqueue_retries_total") >= 1)
+    eventually(lambda: value("workqueue_depth") == 0)
+    assert value("workqueue_work_duration_seconds_sum") > 0
+    assert 0 < value("workqueue_work_duration_seconds_count") \
+        <= value("workqueue_queue_duration_seconds_count") <= value("workqueue_adds_total")
+
+
 def test_a_leader_and_one_that_waits_are_ready(start):
     leader = start().wait_leading()
     assert leader.wait_ready(200, "ok") == "ok"

@@ -170,7 +170,7 @@ static void tells_why_it_is_not_synced(void)
         config.client = changes.harness.client;
         informer = informer_new(&config, NULL);
         EXPECT(fake_server_wait(changes.harness.server, 2), outages[i].note);
-        informer_tell_outage(informer, &why);
+        informer_describe_outage(informer, &why);
         EXPECT(str_has_suffix(why.data, outages[i].expected), why.data);
         informer_free(informer);
         harness_stop(&changes.harness, true);

@@ -47,7 +47,7 @@ enum {
     CLOUD_PLAN_BLOCKS = 1 << 17,    /* plan waits for the test */
     CLOUD_DEFERS_REMOVAL = 1 << 18, /* after the first plan */
     CLOUD_DELETE_CONFLICTS = 1 << 19,
-    CLOUD_UNBOUND = 1 << 20, /* not ready, and lets go of what depends on it */
+    CLOUD_UNBOUND = 1 << 20, /* not ready, and releases its dependents */
     CLOUD_UNKNOWN = 1 << 21, /* what was made has a field that is not known */
 };
 

@@ -169,7 +169,7 @@ struct fake_object *fake_objects_at(const struct fake_objects *objects,
 struct fake_object *fake_objects_add(struct fake_objects *objects, const struct value *attributes,
                                      enum owner_kind owner);
 /* It is gone, and with a Namespace all that is in it. */
-void fake_objects_let_go(struct fake_objects *objects, struct fake_object *object);
+void fake_objects_drop(struct fake_objects *objects, struct fake_object *object);
 void fake_objects_look(struct fake_objects *objects, const struct fake_object *object, bool wholly,
                        struct observation *ret);
 /* A look that may be the last: what was slow to go is gone. */

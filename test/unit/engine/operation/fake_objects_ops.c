@@ -309,7 +309,7 @@ static void replace(struct fake_objects *objects, struct fake_object *object)
 {
     _cleanup_value_ const struct value *attributes = value_ref(object->attributes);
 
-    fake_objects_let_go(objects, object);
+    fake_objects_drop(objects, object);
     fake_objects_add(objects, attributes, OWNER_NONE);
 }
 
@@ -328,7 +328,7 @@ static int begin_deletion(struct fake_objects *objects, const struct fake_step *
     object->looks = 0;
     fake_objects_look(objects, is_told ? NULL : object, true, &ret->now);
     if (goes)
-        fake_objects_let_go(objects, object);
+        fake_objects_drop(objects, object);
     r = fake_world_step(objects->world, error, "delete %s", short_name(step->id));
     ret->certainty = r < 0 ? OUTCOME_IN_DOUBT : OUTCOME_KNOWN;
     return r;

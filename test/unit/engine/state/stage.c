@@ -46,7 +46,7 @@ static int ask(void *arg, enum permit_use use, struct error *error)
 
     if (use == PERMIT_ACT && atomic_load(&process->is_fenced))
         return err_set(error, ERR_FENCED, "NotLeader", "the Lease is lost");
-    if (use == PERMIT_TELL && atomic_load(&process->is_mute))
+    if (use == PERMIT_RECORD && atomic_load(&process->is_mute))
         return err_set(error, ERR_FENCED, "NotLeader", "may not even tell");
     return 0;
 }

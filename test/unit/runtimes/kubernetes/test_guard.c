@@ -15,8 +15,8 @@
     "{\"apiVersion\":\"apiextensions.k8s.io/"                 \
     "v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\"" \
     ":{\"name\":\"things.x.io\",\"uid\":\"u\""
-#define LET_GO ",\"annotations\":{\"api.kusion.io/deletion-guard\":\"disabled\"}"
-#define END    "}}"
+#define GUARD_DISABLED ",\"annotations\":{\"api.kusion.io/deletion-guard\":\"disabled\"}"
+#define END            "}}"
 #define VERSIONS(versions)                                                                 \
     "},\"spec\":{\"group\":\"x.io\",\"names\":{\"kind\":\"Thing\",\"plural\":\"things\"}," \
     "\"versions\":[" versions "]}}"
@@ -428,10 +428,10 @@ static void does_not_know_what_no_version_serves(void)
 }
 
 /* What is asked, and what it comes to, where there is nothing to look into. */
-static void lets_go_without_a_look(void)
+static void a_disabled_guard_does_not_look(void)
 {
-    static const struct fake_step annotated[] = {GET("/api/v1 ", NAMESPACES),
-                                                 GET("/api/v1/namespaces/demo ", SPACE LET_GO END)};
+    static const struct fake_step annotated[] = {
+        GET("/api/v1 ", NAMESPACES), GET("/api/v1/namespaces/demo ", SPACE GUARD_DISABLED END)};
     static const struct fake_step absent[] = {
         GET("/api/v1 ", NAMESPACES),
         {.expect = "GET /api/v1/namespaces/demo ",
@@ -444,7 +444,7 @@ static void lets_go_without_a_look(void)
         const struct fake_step *steps;
         size_t n_steps;
     } rows[] = {
-        {"annotated in the Spec", SPACE LET_GO END, NULL, 0},
+        {"annotated in the Spec", SPACE GUARD_DISABLED END, NULL, 0},
         {"annotated on the object", SPACE END, annotated, ARRAY_SIZE(annotated)},
         {"gone", SPACE END, absent, ARRAY_SIZE(absent)},
         {"a kind that holds nothing",
@@ -487,4 +487,4 @@ SUITE(kube_guard, TEST(waits_no_longer_than_it_may), TEST(tells_whose_a_content_
       TEST(says_whose_objects_are_not_known), TEST(reads_all_pages),
       TEST(stops_when_it_knows_enough), TEST(tells_a_vanished_kind_from_an_unknown_one),
       TEST(guards_definitions), TEST(does_not_know_what_no_version_serves),
-      TEST(lets_go_without_a_look), TEST(fails_where_it_cannot_look))
+      TEST(a_disabled_guard_does_not_look), TEST(fails_where_it_cannot_look))
