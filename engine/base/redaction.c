@@ -162,7 +162,7 @@ static void find(struct redaction *redaction, const unsigned char *bytes, size_t
         *to |= found;
 }
 
-/* ---- Secrets ---- */
+/* ---- What is secret ---- */
 
 static bool is_letter(unsigned char c)
 {

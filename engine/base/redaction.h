@@ -1,8 +1,8 @@
 /*
  * Hides secret values in texts that others wrote, such as a server's reason for a refusal.
  *
- * Secrets are the sensitive strings, numbers and booleans of values (value.h). They are found by
- * content, wherever and however a text quotes them: plainly, quoted and escaped (unquote.h), as
+ * A secret is a sensitive string, number or boolean of a value (value.h). It is found by
+ * content, wherever and however a text quotes it: plainly, quoted and escaped (unquote.h), as
  * Base64 at any alignment, decoded from Base64, as hexadecimal, and as Go prints bytes ([104 117]).
  * Each stretch of a text that is found becomes REDACTED.
  *
