@@ -412,6 +412,20 @@ static void uncover_words(const struct unquoted *text, uint8_t *covered)
     }
 }
 
+/* What is next to a secret and belongs to the same word may be the rest of a similar one: an older
+ * one, or what encoding made of the text around it. */
+static void cover_whole_words(const struct unquoted *text, uint8_t *covered)
+{
+    for (size_t i = 1; i < text->count; i++)
+        if (covered[i - 1] && is_of_word(text->bytes[i]) && !text->places[i].is_apart &&
+            is_of_word(text->bytes[i - 1]))
+            covered[i] |= covered[i - 1];
+    for (size_t i = text->count; i-- > 1;)
+        if (covered[i] && is_of_word(text->bytes[i - 1]) && !text->places[i].is_apart &&
+            is_of_word(text->bytes[i]))
+            covered[i - 1] |= covered[i];
+}
+
 static void cover_whole_characters(const struct unquoted *text, uint8_t *covered)
 {
     for (size_t i = 1; i < text->count; i++)
@@ -446,6 +460,7 @@ char *redaction_text(const struct redaction *redaction, size_t index)
 
     cover(redaction, text, covered);
     uncover_words(text, covered);
+    cover_whole_words(text, covered);
     cover_whole_characters(text, covered);
     return has(covered, 0, text->count, FOUND | FOUND_IN_DOCUMENT)
                ? replace(redaction->texts[index], text, covered)

@@ -4,7 +4,8 @@
  * A secret is a sensitive string, number or boolean of a value (value.h). It is found by
  * content, wherever and however a text quotes it: plainly, quoted and escaped (unquote.h), as
  * Base64 at any alignment, decoded from Base64, as hexadecimal, and as Go prints bytes ([104 117]).
- * Each stretch of a text that is found becomes REDACTED.
+ * Each stretch of a text that is found becomes REDACTED, with the rest of the words that it begins
+ * and ends in: that may be the rest of a similar secret.
  *
  *   - Of a secret of 8 bytes or more, every piece of 8 bytes or more is found, so it does not help to
  *     cut it, to split it, or to show one of its lines. A piece that was cut off, which "…" or "..."

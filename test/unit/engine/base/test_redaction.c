@@ -46,7 +46,7 @@ static void expect_rows(const struct row *rows, size_t n)
 static const struct row quotings[] = {
     {"\"hunter2hunter2\"", "it is hunter2hunter2, which is wrong",
      "it is " HIDDEN ", which is wrong"},
-    {"\"hunter2hunter2\"", "xhunter2hunter2x", "x" HIDDEN "x"},
+    {"\"hunter2hunter2\"", "xhunter2hunter2x x", HIDDEN " x"},
     {"\"hunter2hunter2\"", "a hunter2hunter2hunter2hunter2 b", "a " HIDDEN " b"},
     {"\"hunter2hunter2\"", "nothing of it", NULL},
     {"\"hunter2hunter2\"", "", NULL},
@@ -88,9 +88,9 @@ static void finds_what_is_quoted(void)
 
 static const struct row encodings[] = {
     {"\"hunter2hunter2\"", "aHVudGVyMmh1bnRlcjI=", HIDDEN "="},
-    {"\"hunter2hunter2\"", "dj1odW50ZXIyaHVudGVyMg==", "dj1" HIDDEN "=="},  /* v=… */
-    {"\"hunter2hunter2\"", "dnY9aHVudGVyMmh1bnRlcjI=", "dnY9" HIDDEN "="},  /* vv=… */
-    {"\"hunter2hunter2\"", "djpodW50ZXIyaHVudGVyMjp4", "djp" HIDDEN "jp4"}, /* v:…:x */
+    {"\"hunter2hunter2\"", "dj1odW50ZXIyaHVudGVyMg==", HIDDEN "=="}, /* v=… */
+    {"\"hunter2hunter2\"", "dnY9aHVudGVyMmh1bnRlcjI=", HIDDEN "="},  /* vv=… */
+    {"\"hunter2hunter2\"", "djpodW50ZXIyaHVudGVyMjp4", HIDDEN},      /* v:…:x */
     {"\"aHVudGVyMmh1bnRlcjI=\"", "it is hunter2hunter2", "it is " HIDDEN},
     {"\"aHVudGVyMmh1bnRlcjI=\"", "a \\\"hunter2hunter2\\\"", "a \\\"" HIDDEN "\\\""},
     {"\"aHVudGVyMmh1bnRlcjI=\"", "aHVudGVyMmh1bnRlcjI", HIDDEN},
@@ -125,6 +125,7 @@ static const struct row parts[] = {
     {"\"pin\\n4711\\nend\"", "the 4711 of it", "the " HIDDEN " of it"},
     {"\"\\u4f60\\u597d\\u4e16\\u754c\"", "is \xe4\xbd\xa0\xe5\xa5\xbd\xe4\xb8\x96\xe7\x95\x8c!",
      "is " HIDDEN "!"},
+    {"\"hunter2hunter2-x\"", "hunter2hunter3-x", HIDDEN "-x"}, /* a similar one */
     /* characters are hidden whole, also those that two pieces share */
     {"\"\\u4f60\\u597d\\u4e16xyz\"", "\xe4\xbd\xa0\xe5\xa5\xbd\xe4\xb8\x97", HIDDEN},
 };
