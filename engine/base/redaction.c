@@ -347,13 +347,16 @@ static bool is_continuation(unsigned char c)
     return (c & 0xc0) == 0x80;
 }
 
+/* Whether the bytes at a place belong to one word with those before it. */
+static bool is_inside(const struct unquoted *text, size_t at)
+{
+    return at && at < text->count && !text->places[at].is_apart &&
+           is_of_word(text->bytes[at - 1]) && is_of_word(text->bytes[at]);
+}
+
 static bool is_word(const struct unquoted *text, size_t at, size_t length)
 {
-    size_t end = at + length;
-    bool begins = !at || text->places[at].is_apart || !is_of_word(text->bytes[at - 1]);
-    bool ends = end == text->count || text->places[end].is_apart || !is_of_word(text->bytes[end]);
-
-    return begins && ends;
+    return !is_inside(text, at) && !is_inside(text, at + length);
 }
 
 static bool is_cut(const struct unquoted *text, size_t at)
@@ -417,12 +420,10 @@ static void uncover_words(const struct unquoted *text, uint8_t *covered)
 static void cover_whole_words(const struct unquoted *text, uint8_t *covered)
 {
     for (size_t i = 1; i < text->count; i++)
-        if (covered[i - 1] && is_of_word(text->bytes[i]) && !text->places[i].is_apart &&
-            is_of_word(text->bytes[i - 1]))
+        if (is_inside(text, i))
             covered[i] |= covered[i - 1];
     for (size_t i = text->count; i-- > 1;)
-        if (covered[i] && is_of_word(text->bytes[i - 1]) && !text->places[i].is_apart &&
-            is_of_word(text->bytes[i]))
+        if (is_inside(text, i))
             covered[i - 1] |= covered[i];
 }
 

@@ -10,9 +10,9 @@
  *   - Of a secret of 8 bytes or more, every piece of 8 bytes or more is found, so it does not help to
  *     cut it, to split it, or to show one of its lines. A piece that was cut off, which "…" or "..."
  *     follows, is found from 4 bytes on if the secret begins with it.
- *   - A shorter secret, or line of a secret, is found as a whole, and only as a word: letters and
- *     digits neither precede nor follow it. So messages remain readable if a secret is "true" or "1".
- *     Of less than 4 bytes, it must contain a letter or a digit.
+ *   - A shorter secret, or line of a secret, is found as a whole, and not inside of a longer word of
+ *     letters and digits. So messages remain readable if a secret is "true" or "1". Of less than 4
+ *     bytes, it must contain a letter or a digit.
  *   - Of a secret of 64 bytes or more, a document rather than a password, pieces of less than 16
  *     bytes that are letters alone are not hidden, unless they are a line of it: documents consist
  *     of words that messages need, too.

@@ -154,6 +154,8 @@ static const struct row words[] = {
     {"\"-\"", "a - b", NULL},
     {"\"--\"", "a -- b", NULL},
     {"\"$%&!\"", "a $%&! b", "a " HIDDEN " b"},
+    {"\"$ab!\"", "x$ab!y $aby", "x" HIDDEN "y $aby"},
+    {"\"\\u597d\"", "\xe4\xbd\xa0\xe5\xa5\xbd", "\xe4\xbd\xa0" HIDDEN},
     {"\"\\u00e4\"", "an \xc3\xa4!", "an " HIDDEN "!"},
 };
 
