@@ -1,11 +1,11 @@
 /*
  * Hides secret values in texts that others wrote, such as a server's reason for a refusal.
  *
- * A secret is a sensitive string, number or boolean of a value (value.h). It is found by
- * content, wherever and however a text quotes it: plainly, quoted and escaped (unquote.h), as
- * Base64 at any alignment, decoded from Base64, as hexadecimal, and as Go prints bytes ([104 117]).
- * Each stretch of a text that is found becomes REDACTED, with the rest of the words that it begins
- * and ends in: that may be the rest of a similar secret.
+ * A secret is a sensitive string, number or boolean of a value (value.h). It is found by content,
+ * wherever and however a text quotes it: plainly, quoted and escaped (unquote.h), in Base64, alone
+ * or inside of more, and decoded from Base64. Secrets of at most 4 KiB are also found as hexadecimal,
+ * and as Go prints bytes ([104 117]). What is found becomes REDACTED, with the rest of the words that
+ * it begins and ends in, which may be the rest of a similar secret.
  *
  *   - Of a secret of 8 bytes or more, every piece of 8 bytes or more is found, so it does not help to
  *     cut it, to split it, or to show one of its lines. A piece that was cut off, which "…" or "..."
@@ -20,8 +20,11 @@
  * Bytes are counted as unquote.h gives them. Not found are shorter pieces, and secrets that were
  * changed in other ways: encrypted, hashed, reversed, in another case.
  *
- * All texts are added first, and then the values. Time is linear in the texts and the values, and
- * memory in the texts and the longest string, whatever they contain. Not thread-safe.
+ * All texts are added first, and then the values. All secrets that a text may contain have to be
+ * hidden at once: what is left of one when a similar one was hidden is not recognised later.
+ *
+ * Time is linear in the texts and the values, but for the logarithm of the texts' size. Memory is
+ * linear in the texts and the longest string. Not thread-safe.
  */
 #ifndef ENGINE_BASE_REDACTION_H
 #define ENGINE_BASE_REDACTION_H
@@ -32,7 +35,7 @@
 #define REDACTED "(sensitive value)"
 
 /* Bytes of all texts of one redaction. */
-#define REDACTION_BYTES (64u << 10)
+#define REDACTION_BYTES (32u << 10)
 
 struct redaction;
 

@@ -167,40 +167,58 @@ static bool read_percent(struct reader *reader)
 
 /* ---- What is left out ---- */
 
-static unsigned char same_base64(unsigned char c)
+/* ASCII as it is kept; 0: it is left out. */
+static unsigned char kept_ascii(unsigned char c)
 {
-    return c == '+' ? '-' : c == '/' ? '_' : c;
+    switch (c) {
+    case '"':
+    case '\'':
+    case '`':
+    case ',':
+    case '?':
+    case '\\':
+    case 0x7f:
+        return 0;
+    case '+':
+        return '-';
+    case '/':
+        return '_';
+    default:
+        return c > ' ' ? c : 0;
+    }
 }
 
-/* Bytes that begin here and are kept, or 0 and the bytes that are left out. */
-static size_t kept_at(const unsigned char *bytes, size_t length, size_t *ret_skipped)
+/* Bytes of the character that begins here; 0: it is none, or is left out. */
+static size_t kept_character(const unsigned char *bytes, size_t length)
 {
     size_t n = utf8_char((const char *)bytes, length);
 
-    *ret_skipped = n ? n : 1;
-    if (!n || *bytes <= ' ' || *bytes == 0x7f || strchr("\"'`,?\\", *bytes) ||
-        (n == 3 && memcmp(bytes, REPLACEMENT, 3) == 0))
-        return 0;
-    return n;
+    return n == 3 && memcmp(bytes, REPLACEMENT, 3) == 0 ? 0 : n;
+}
+
+static void keep(struct unquoted *to, size_t kept, size_t from, unsigned char byte, bool is_apart)
+{
+    to->bytes[kept] = byte;
+    if (to->places) {
+        to->places[kept] = to->places[from];
+        to->places[kept].is_apart = is_apart;
+    }
 }
 
 static void leave_out(struct unquoted *to)
 {
-    size_t kept = 0, n, skipped;
+    size_t kept = 0;
     bool is_apart = true;
 
-    for (size_t i = 0; i < to->count; i += skipped) {
-        n = kept_at(to->bytes + i, to->count - i, &skipped);
-        for (size_t k = 0; k < n; k++) {
-            to->bytes[kept] = same_base64(to->bytes[i + k]);
-            if (to->places) {
-                to->places[kept] = to->places[i + k];
-                to->places[kept].is_apart = is_apart;
-            }
-            kept++;
-            is_apart = false;
-        }
+    for (size_t i = 0; i < to->count;) {
+        bool is_ascii = to->bytes[i] < 0x80;
+        unsigned char c = is_ascii ? kept_ascii(to->bytes[i]) : to->bytes[i];
+        size_t n = is_ascii ? c != 0 : kept_character(to->bytes + i, to->count - i);
+
+        for (size_t k = 0; k < n; k++, is_apart = false)
+            keep(to, kept++, i + k, k ? to->bytes[i + k] : c, is_apart);
         is_apart = n == 0;
+        i += n ? n : 1;
     }
     to->count = kept;
 }

@@ -18,8 +18,12 @@ struct secrets {
     size_t count;
 };
 
+/* A record, a step and the node often share one value. */
 static void add(struct secrets *secrets, const struct value *value)
 {
+    for (size_t i = 0; i < secrets->count; i++)
+        if (secrets->values[i] == value)
+            return;
     if (value_has_sensitive(value))
         secrets->values[secrets->count++] = value_ref(value);
 }

@@ -100,6 +100,10 @@ static const struct row encodings[] = {
     {"\"hunter2hunter2\"", "68756e7465723268756e74657232", HIDDEN},
     {"\"hunter2hunter2\"", "map[p:[104 117 110 116 101 114 50 104 117 110 116 101 114 50]]",
      "map[p:[" HIDDEN "]]"},
+    {"\"correct-horse-battery\"", "is Y29ycmVjdC…", "is " HIDDEN "…"}, /* cut off */
+    {"\"correct-horse-battery\"", "is Y29ycmVjdC is", NULL},
+    {"\"4711\"", "is cGluPTQ3MTE7 x", "is " HIDDEN " x"},                         /* pin=4711; */
+    {"\"a\\\"b\\\\c<d>ef\"", "eyJwIjoiYVwiYlxcY1x1MDAzY2RcdTAwM2VlZiJ9", HIDDEN}, /* JSON */
     {"\"NDcxMQ==\"", "the PIN 4711 is weak", "the PIN " HIDDEN " is weak"},
     {"\"4711\"", "the PIN NDcxMQ== is weak", "the PIN " HIDDEN "== is weak"},
     /* Base64 of what is no text */
