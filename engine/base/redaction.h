@@ -3,16 +3,16 @@
  *
  * A secret is a sensitive string, number or boolean of a value (value.h). It is found by content,
  * wherever and however a text quotes it: plainly, quoted and escaped (unquote.h), in Base64, alone
- * or inside of more, and decoded from Base64. Secrets of at most 4 KiB are also found as hexadecimal,
- * and as Go prints bytes ([104 117]). What is found becomes REDACTED, with the rest of the words that
- * it begins and ends in, which may be the rest of a similar secret.
+ * or inside of more, and decoded from Base64. One of at most 4 KiB is also found as hexadecimal, and
+ * as Go prints bytes ([104 117]). What is found becomes REDACTED, with the rest of the words that it
+ * begins and ends in, which may be the rest of a similar secret.
  *
- *   - Of a secret of 8 bytes or more, every piece of 8 bytes or more is found, so it does not help to
- *     cut it, to split it, or to show one of its lines. A piece that was cut off, which "…" or "..."
- *     follows, is found from 4 bytes on if the secret begins with it.
- *   - A shorter secret, or line of a secret, is found as a whole, and not inside of a longer word of
- *     letters and digits. So messages remain readable if a secret is "true" or "1". Of less than 4
- *     bytes, it must contain a letter or a digit.
+ *   - Of a secret of 8 bytes or more, every piece of 8 bytes or more is found, so it does not help
+ *     to cut it, to split it, or to show one of its lines. A piece that was cut off, with "…" or
+ *     "..." after it, is found from 4 bytes on if the secret begins with it.
+ *   - A shorter secret, or line of a secret, is found as a whole, and not inside of a longer word
+ *     of letters and digits. So messages remain readable if a secret is "true" or "1". Of less than
+ *     4 bytes, it must contain a letter or a digit.
  *   - Of a secret of 64 bytes or more, a document rather than a password, pieces of less than 16
  *     bytes that are letters alone are not hidden, unless they are a line of it: documents consist
  *     of words that messages need, too.

@@ -4,8 +4,8 @@
  * A value comes to the same bytes whether it stands in a text plainly, or as JSON, Go (%q), YAML, C
  * or a shell quote it, or as a URL escapes it, once or several times over. The bytes are those of
  * the text with escapes resolved, and without what quoting adds, removes or replaces: quotes,
- * backslashes, blanks, control characters, commas, "?" and what is not UTF-8. Base64's two alphabets
- * become one. So texts that differ in these alone are equal, too.
+ * backslashes, blanks, control characters, commas, "?" and what is not UTF-8. Of Base64's two
+ * alphabets one is left. So texts that differ in these alone are equal, too.
  *
  * One pass; time and memory are linear in the text.
  */
