@@ -3,9 +3,9 @@
  *
  * A secret is a sensitive string, number or boolean of a value (value.h). It is found by content,
  * wherever and however a text quotes it: plainly, quoted and escaped (unquote.h), in Base64, alone
- * or inside of more, and decoded from Base64. One of at most 4 KiB is also found as hexadecimal, and
- * as Go prints bytes ([104 117]). What is found becomes REDACTED, with the rest of the words that it
- * begins and ends in, which may be the rest of a similar secret.
+ * or inside of more, and decoded from Base64. One of at most 4 KiB is also found as hexadecimal,
+ * and as Go prints bytes ([104 117]). What is found becomes REDACTED, with the rest of the words
+ * that it begins and ends in, which may be the rest of a similar secret.
  *
  *   - Of a secret of 8 bytes or more, every piece of 8 bytes or more is found, so it does not help
  *     to cut it, to split it, or to show one of its lines. A piece that was cut off, with "…" or

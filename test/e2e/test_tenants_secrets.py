@@ -3,6 +3,7 @@ operator's own: its log, events, status, Releases, ConfigMaps and metrics. Whoev
 not read Secrets. Under the chart's rights, at log level debug."""
 
 import base64
+import collections
 import gzip
 import hashlib
 import json
@@ -26,22 +27,50 @@ RIGHTS = {
     "rbac.authorization.k8s.io": ["roles", "rolebindings"],
 }
 
+_BUSY = collections.Counter()
+
+
+def quote(how, value, old):
+    """The status of a refusal that repeats a value."""
+    if how == "busy":
+        _BUSY[value] += 1
+        return {"message": f"no {value}", "code": 503 if _BUSY[value] < 3 else 400}
+    if how == "reason":
+        return {"message": "no", "reason": f"It is {value}"}
+    if how == "code":
+        return {"message": "no", "reason": value.capitalize()}
+    if how == "causes":
+        causes = [{"field": f"data[{value}]", "message": f"not {value}", "reason": value}]
+        return {"message": value, "code": 422, "reason": "Invalid", "details": {"causes": causes}}
+    return {"message": {
+        "as-it-is": f"it is {value}, which is wrong",
+        "in-go": f"got {{v:{json.dumps(value)}}}",
+        "in-base64": base64.b64encode(f"v={value}".encode()).decode(),
+        "json-in-base64": base64.b64encode(json.dumps({"a": 1, "v": value}).encode()).decode(),
+        "in-hex": value.encode().hex(),
+        "bytes": f"map[v:[{' '.join(map(str, value.encode()))}]]",
+        "cut": f"begins with {value[:14]}…, ends with …{value[-14:]}",
+        "long": f"{'x' * 985} {value}",
+        "old": f"-{old} +{value}",
+        "secret": "it is " + base64.b64decode(value).decode(errors="replace"),
+    }[how]}
+
+
+def value_of(made):
+    data = (made or {}).get("data", {})
+    return data.get("v") or data.get("p", "")
+
+
 def judge(request):
     """What the webhook says of an object, by its label."""
-    made = request["object"]
+    made, old = request["object"], value_of(request.get("oldObject"))
     how = made["metadata"].get("labels", {}).get("webhook")
-    value = made.get("data", {}).get("v") or made.get("data", {}).get("p", "")
-    if how is None:
+    if how is None or (how == "old" and not old):
         return {"allowed": True}
     if how == "warns":
-        return {"allowed": False, "warnings": [f"it is {value}"], "status": {"message": "no"}}
-    if how == "reason":
-        return {"allowed": False, "status": {"message": "no", "reason": f"It is {value}"}}
-    message = {"as-it-is": f"it is {value}, which is wrong",
-               "in-go": f"got {{v:{json.dumps(value)}}}",
-               "in-base64": base64.b64encode(f"v={value}".encode()).decode(),
-               "secret": "it is " + base64.b64decode(value).decode(errors="replace")}[how]
-    return {"allowed": False, "status": {"message": message}}
+        return {"allowed": False, "warnings": [f"it is {value_of(made)}"],
+                "status": {"message": "no"}}
+    return {"allowed": False, "status": quote(how, value_of(made), old)}
 
 
 class Case:
