@@ -225,7 +225,8 @@ BY_CREATE = {
 # Refused when the value changes: both values may be in the words.
 BY_CHANGE = {
     "pod-update": pod(env), "pod-update-command": pod(lambda v: {"command": ["sh", "-c", v]}),
-    "webhook-old": config_map(webhook="old"), "job-template": job, "claim-class": claim, "crd-transition": custom("fixed"),
+    "webhook-old": config_map(webhook="old"),
+    "job-template": job, "claim-class": claim, "crd-transition": custom("fixed"),
     "deployment-fixed": deployment_of(lambda v: {"app": v}),
 }
 
