@@ -44,17 +44,18 @@ static void find_pieces(struct redaction *redaction, const unsigned char *bytes,
         find(redaction, bytes, n, FOUND_AS_PREFIX);
 }
 
-/* A secret in one of its forms. */
+/* A secret in one of its forms. What is short and no text may be left of a word that was taken for
+ * Base64. */
 static void find_form(struct redaction *redaction, const char *text, size_t length)
 {
     struct unquoted *secret = &redaction->secret;
 
     unquote(text, length, secret);
-    if (secret->count < PIECE)
-        find_whole(redaction, secret->bytes, secret->count);
-    else
+    if (secret->count >= PIECE)
         find_pieces(redaction, secret->bytes, secret->count,
                     secret->count < DOCUMENT_BYTES ? FOUND : FOUND_IN_DOCUMENT);
+    else if (utf8_valid(text, length) == length)
+        find_whole(redaction, secret->bytes, secret->count);
 }
 
 /* Of lines, only those that would not be found as pieces of the whole. */
@@ -120,14 +121,12 @@ static void find_secret(struct redaction *redaction, const char *bytes, size_t l
         find_lines(redaction, bytes, length);
 }
 
-/* What looks like Base64 may be a word: what that would decode to is no text, as a rule. */
 static void find_string(struct redaction *redaction, const char *text, size_t length)
 {
     _cleanup_buf_ struct buf decoded = BUF_INIT;
 
     find_secret(redaction, text, length);
-    if (base64_decode(&decoded, text, length) &&
-        (decoded.length >= PIECE || utf8_valid(decoded.data, decoded.length) == decoded.length))
+    if (base64_decode(&decoded, text, length))
         find_secret(redaction, decoded.data, decoded.length);
 }
 

@@ -108,6 +108,8 @@ static const struct row encodings[] = {
     {"\"4711\"", "the PIN NDcxMQ== is weak", "the PIN " HIDDEN "== is weak"},
     /* Base64 of what is no text */
     {"\"AAECAwQFBgcICQoL\"", "AAECAwQFBgcICQoL", HIDDEN},
+    /* a word that could be Base64, of what is no text */
+    {"\"abcdefghijkl\"", "not iy!9%, but abcdefghijkl", "not iy!9%, but " HIDDEN},
     {"\"test\"", "\xc2\xb5 - k", NULL},
 };
 
