@@ -224,8 +224,7 @@ struct fake_object *fake_objects_read(struct fake_objects *objects, const char *
 
 void fake_objects_init(struct fake_objects *objects, struct fake_world *world)
 {
-    *objects = (struct fake_objects){
-        .base = {&fake_objects_ops}, .world = world, .words = "the fake says so"};
+    *objects = (struct fake_objects){.base = {&fake_objects_ops}, .world = world};
 }
 
 void fake_objects_done(struct fake_objects *objects)

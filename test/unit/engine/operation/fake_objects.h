@@ -91,7 +91,7 @@ struct fake_objects {
     bool account_must_exist;  /* "robot", unless it may have gone before */
     bool rights_are_bound;    /* without a RoleBinding nothing may be looked at or deleted */
     bool relate_fails;
-    const char *words; /* why it refuses, and what is wrong with what is not ready */
+    const char *words; /* of refusals, and of what is not ready; NULL: none of its own */
     bool hints; /* subscriptions tell of each look, as if that changed the object */
 };
 

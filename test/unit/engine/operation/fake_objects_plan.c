@@ -19,7 +19,7 @@ struct planning {
 static int refuse(const struct fake_objects *objects, int code, const char *reason,
                   struct error *error)
 {
-    return err_set(error, code, reason, "%s", objects->words);
+    return err_set(error, code, reason, "%s", objects->words ? objects->words : "the fake says so");
 }
 
 static struct fake_look look_of(const struct observation *seen)
