@@ -15,7 +15,10 @@
  *
  * Sensitive values: a runtime sets the sensitive bit (value.h) on values that are secret by nature,
  * such as a generated password. The engine marks every output that was computed from a sensitive
- * input.
+ * input. From errors, reasons and messages of health the engine removes the sensitive values that it
+ * knows of the resource (redaction.h): those of its attributes, of its record except `memory`, of
+ * its steps, and of its live object. Others, which only the runtime knows, the runtime removes, and
+ * from all that it logs: for example, if plan() fails, those of the live object that plan() read.
  *
  * Absence: a runtime answers PRESENCE_ABSENT only if the platform confirmed that this object does
  * not exist. A refusal, a timeout and an unknown kind are errors, with PRESENCE_UNKNOWN.

@@ -38,8 +38,8 @@ void operation_prefetch(struct operation *operation, struct binding *binding)
 
 /* ---- The walk: a visit of one change ---- */
 
-/* The diff of a change. Values that are secret in the attributes are hidden in it. step: the one
- * that describes the change as a whole. */
+/* The diff of a change. Values that are secret in the attributes are hidden in it, by their place.
+ * step: the one that describes the change as a whole. */
 static void show_difference(const struct operation *operation, struct plan_change *change,
                             const struct runtime_step *step)
 {
@@ -56,8 +56,10 @@ static void show_difference(const struct operation *operation, struct plan_chang
     diff_values(before, after, change->diff);
 }
 
-static void take(struct operation *operation, struct plan_change *change, struct planned *planned)
+static void take(struct node *node, struct planned *planned)
 {
+    struct operation *operation = node->operation;
+    struct plan_change *change = operation_change(node);
     const struct runtime_step *shown = planned->answer ? planned->answer : planned->step;
 
     change->action = planned->action;
@@ -68,6 +70,8 @@ static void take(struct operation *operation, struct plan_change *change, struct
         change->reason = operation_text(operation, "%s", shown->reason);
     if (shown)
         show_difference(operation, change, shown);
+    if (change->diff || change->reason)
+        operation_redact_change(node, shown);
     change->step = TAKE(planned->step);
     change->removal = TAKE(planned->removal);
     planned_done(planned);
@@ -135,12 +139,14 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
         return WALK_DONE;
     /* A problem of one resource does not keep the others from being planned. */
     if (operation_settle_doubt(operation, node, &change->record, &error) < 0 ||
-        operation_plan_one(operation, node, change->record, false, &planned, &error) < 0)
+        operation_plan_one(operation, node, change->record, false, &planned, &error) < 0) {
+        operation_redact(node, &error);
         change->error = err_new(&error);
+    }
     if (change->error && change->action == PLAN_NONE)
         change->action = PLAN_UNKNOWN;
     else
-        take(operation, change, &planned);
+        take(node, &planned);
     planned_done(&planned);
     observation_done(&node->hint); /* it is out of date by the time of the next plan */
     return WALK_DONE;

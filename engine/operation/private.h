@@ -21,6 +21,7 @@
  *   carry_out.c      a visit of a step;  apply_step.c, delete_step.c: the two
  *                    kinds;  due.c: planned anew;  make.c: the call;  doubt.c:
  *                    creates whose outcome is not known
+ *   redact.c         hides secrets in what runtimes say
  *   results.c        what became of each change
  *   memory.c         what it all holds
  */
@@ -264,6 +265,15 @@ const struct record *operation_intent(const struct node *node, enum plan_action 
 /* The recorded object goes on under a name of its own, so that the id is free for another: its
  * record, under that name. A reference. */
 const struct record *operation_depose(struct operation *operation, struct node *node);
+
+/* ---- redact.c ---- */
+
+/* Hides the secrets of a node's resource in an error of its visit. Every error of a runtime's call
+ * passes here before anything outside of the visit sees it. Not under the lock. */
+void operation_redact(struct node *node, struct error *error);
+/* The same in the reason and the diff of a change that was just planned. shown: the step that they
+ * describe; or NULL. */
+void operation_redact_change(struct node *node, const struct runtime_step *shown);
 
 /* ---- begin.c ---- */
 

@@ -18,14 +18,25 @@ static const struct value *call_to_value(const struct record_call *call)
     return value_pack("{s:s?, s:I, s:I}", "id", call->id, "term", call->term, "until", call->until);
 }
 
+/* The digest has no key, and what it is of may contain secrets: keys of items, for example. It is
+ * as secret as the attributes. */
+static const struct value *digest_to_value(const struct record *record)
+{
+    _cleanup_value_ const struct value *digest =
+        record->fields_digest ? value_pack("s", record->fields_digest) : NULL;
+
+    return value_has_sensitive(record->attributes) ? value_sensitive(digest) : value_ref(digest);
+}
+
 const struct value *record_to_value(const struct record *record)
 {
     _cleanup_value_ const struct value *call = call_to_value(&record->call);
-    _cleanup_value_ const struct value *own = value_pack(
-        "{s:s, s:s?, s:v?, s:v?, s:s?, s:s?, s:I, s:s, s:v?}", "status", statuses[record->status],
-        "deposed", record->deposed, "result", record->result, "memory", record->memory, "uid",
-        record->uid, "fieldsDigest", record->fields_digest, "revision", record->revision, "action",
-        plan_action_name(record->action), "call", call);
+    _cleanup_value_ const struct value *digest = digest_to_value(record);
+    _cleanup_value_ const struct value *own =
+        value_pack("{s:s, s:s?, s:v?, s:v?, s:s?, s:v?, s:I, s:s, s:v?}", "status",
+                   statuses[record->status], "deposed", record->deposed, "result", record->result,
+                   "memory", record->memory, "uid", record->uid, "fieldsDigest", digest, "revision",
+                   record->revision, "action", plan_action_name(record->action), "call", call);
 
     if (!own)
         return NULL;

@@ -76,6 +76,21 @@ const struct value *kube_object_metadata(const struct document_file *file, const
         "api.kusion.io/item", file->name.item, WRITE_ANNOTATION, tag, "resourceVersion", version);
 }
 
+bool kube_object_text(const struct value *object, const char *key, char **ret)
+{
+    size_t length = 0;
+    const char *text = value_string_n(value_path(object, "data", key, NULL), &length);
+    _cleanup_buf_ struct buf decoded = BUF_INIT;
+
+    *ret = NULL;
+    if (!text)
+        return true;
+    if (!base64_decode(&decoded, text, length))
+        return false;
+    *ret = buf_take(&decoded);
+    return true;
+}
+
 int kube_object_bytes(const struct documents *store, const struct value *object, const char *kind,
                       const char *field, const char *key, struct buf *to, struct error *error)
 {

@@ -1,4 +1,5 @@
 /* Plans the change of an object that the Spec wants. */
+#include "engine/base/redaction.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/step.h"
@@ -53,6 +54,21 @@ static int look(struct runtime_session *session, const struct runtime_target *ta
     return r;
 }
 
+/* ---- Refusals ---- */
+
+/* A refused dry-run may be told with any value of the object: as it would be, as it is (a webhook
+ * gets both), and as it was recorded. All are looked for at once: what is left of one when a
+ * similar one is hidden would not be recognised. live: the object; or NULL. */
+static void hide_secrets(const struct runtime_target *target, const struct value *live,
+                         struct error *problem)
+{
+    const struct record *prior = target->prior;
+    _cleanup_value_ const struct value *marked = kube_object_mark(target->attributes);
+    const struct value *const values[] = {marked, live, prior ? prior->attributes : NULL};
+
+    redact_error(problem, values, ARRAY_SIZE(values));
+}
+
 /* ---- Creates ---- */
 
 static const struct value *replace(const struct value *taken, const char *const *keys, size_t n)
@@ -95,8 +111,12 @@ static int try_create(struct runtime_session *session, const struct runtime_targ
     if (!session->thorough || value_has_unknown(target->attributes))
         return 0;
     r = kube_dry_run(session, target->attributes, KUBE_APPLY_CREATE, call, ret, &problem);
-    if (r < 0)
-        return waits_for_another(&problem) ? 0 : err_copy(error, &problem);
+    if (r < 0 && waits_for_another(&problem))
+        return 0;
+    if (r < 0) {
+        hide_secrets(target, NULL, &problem);
+        return err_copy(error, &problem);
+    }
     *ret = forget_allocated(*ret, target->attributes);
     return 0;
 }
@@ -180,13 +200,17 @@ static int compare(struct runtime_session *session, const struct runtime_target 
                    struct runtime_step **ret, struct error *error)
 {
     _cleanup_value_ const struct value *changed = NULL;
+    struct error problem = {0};
     int r = 0;
 
     if (!value_has_unknown(target->attributes))
-        r = kube_dry_run(session, target->attributes, KUBE_APPLY_TAKE, call, &changed, error);
-    if (r >= 0)
+        r = kube_dry_run(session, target->attributes, KUBE_APPLY_TAKE, call, &changed, &problem);
+    if (r >= 0) {
         *ret = plan_update(session, target, seen, changed);
-    return r;
+        return 0;
+    }
+    hide_secrets(target, seen->result, &problem);
+    return err_copy(error, &problem);
 }
 
 static int plan_present(struct runtime_session *session, const struct runtime_target *target,

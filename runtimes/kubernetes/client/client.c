@@ -518,6 +518,12 @@ static enum verdict try(struct exchange *exchange, int64_t left, struct http_res
     return verdict;
 }
 
+/* What the server says of a tenant's object may repeat a secret of it. */
+static bool may_be_shown(const struct kube_request *request, const struct http_response *response)
+{
+    return !request->for_tenant || !response->status;
+}
+
 int kube_do(struct kube_client *client, const struct kube_request *request,
             const struct value **ret, struct error *error)
 {
@@ -542,7 +548,8 @@ int kube_do(struct kube_client *client, const struct kube_request *request,
             break;
         atomic_fetch_add(&client->retries, 1);
         log_debug("a request is sent again", "method", request->method, "path", exchange.path,
-                  "reason", why.reason, "error", why.message, NULL);
+                  "reason", why.reason, "error",
+                  may_be_shown(request, &response) ? why.message : NULL, NULL);
     }
     if (request->ret_in_doubt)
         *request->ret_in_doubt = exchange.is_in_doubt;

@@ -105,6 +105,7 @@ struct fake_objects {
     struct fake_late *late;
     size_t n_late, late_capacity;
     int64_t late_after; /* ms that late creates take; less than FAKE_EFFECT_TIME */
+    const char *words; /* of refusals, and of what is not ready; NULL: none of its own */
     bool hints; /* subscriptions tell of each look, as if that changed the object */
 };
 

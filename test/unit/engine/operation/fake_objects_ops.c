@@ -116,7 +116,8 @@ static int read_locked(struct fake_objects *objects, const struct runtime_target
 {
     objects->reads++;
     if (fake_objects_faults(objects, target->id) & FAKE_UNSEEN || !fake_objects_may(objects))
-        return err_set(error, ERR_FORBIDDEN, "Forbidden", "the fake says so");
+        return err_set(error, ERR_FORBIDDEN, "Forbidden", "%s",
+                       objects->words ? objects->words : "the fake says so");
     fake_objects_look(objects, fake_objects_read(objects, target->id, content_of(target)), true,
                       &ret->now);
     ret->certainty = OUTCOME_KNOWN;
@@ -147,8 +148,9 @@ static int health(struct runtime_session *session, const struct runtime_target *
                   struct health *ret, struct error *error)
 {
     const char *phase = value_string(value_path(seen->result, "status", "phase", NULL));
+    const char *words = session->objects->words;
 
-    (void)session, (void)target, (void)call, (void)error;
+    (void)target, (void)call, (void)error;
     *ret = (struct health){
         .status = str_equal(phase, "ready")    ? HEALTH_CURRENT
                   : str_equal(phase, "failed") ? HEALTH_FAILED
@@ -157,7 +159,8 @@ static int health(struct runtime_session *session, const struct runtime_target *
         .dependents_must_wait =
             value_bool(value_path(seen->result, "status", "holds", NULL), false),
     };
-    snprintf(ret->message, sizeof(ret->message), "phase %s", phase ? phase : "unknown");
+    snprintf(ret->message, sizeof(ret->message), "phase %s%s%s", phase ? phase : "unknown",
+             words ? ": " : "", words ? words : "");
     return 0;
 }
 
@@ -168,7 +171,7 @@ static int refuse(struct fake_objects *objects, int code, const char *reason,
 {
     ret->certainty = OUTCOME_NOT_SENT;
     fake_world_leave(objects->world);
-    return err_set(error, code, reason, "the fake says so");
+    return err_set(error, code, reason, "%s", objects->words ? objects->words : "the fake says so");
 }
 
 /* What is sent must be what was meant: nothing that stands for another value. */

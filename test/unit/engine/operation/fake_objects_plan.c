@@ -16,9 +16,10 @@ struct planning {
     bool is_hint;
 };
 
-static int refuse(int code, const char *reason, struct error *error)
+static int refuse(const struct fake_objects *objects, int code, const char *reason,
+                  struct error *error)
 {
-    return err_set(error, code, reason, "the fake says so");
+    return err_set(error, code, reason, "%s", objects->words ? objects->words : "the fake says so");
 }
 
 static struct fake_look look_of(const struct observation *seen)
@@ -34,9 +35,9 @@ static int look_closer(struct planning *planning, struct error *error)
 
     objects->reads++;
     if (fake_objects_faults(objects, id) & FAKE_PLAN_503_ONCE && fake_objects_try(objects, id) == 1)
-        return refuse(ERR_UNAVAILABLE, "503", error);
+        return refuse(objects, ERR_UNAVAILABLE, "503", error);
     if (fake_objects_faults(objects, id) & FAKE_UNSEEN || !fake_objects_may(objects))
-        return refuse(ERR_FORBIDDEN, "Forbidden", error);
+        return refuse(objects, ERR_FORBIDDEN, "Forbidden", error);
     if (!planning->is_hint)
         observation_done(&planning->seen);
     planning->is_hint = false;
@@ -54,9 +55,9 @@ static int check_owner(const struct planning *planning, struct error *error)
         return 0;
     if (owner == OWNER_SPEC ||
         (owner == OWNER_OTHER && !str_equal(planning->recorded_uid, seen->uid)))
-        return refuse(ERR_CONFLICT, "ConflictDetected", error);
+        return refuse(planning->objects, ERR_CONFLICT, "ConflictDetected", error);
     if (seen->terminating)
-        return refuse(ERR_UNAVAILABLE, "Terminating", error);
+        return refuse(planning->objects, ERR_UNAVAILABLE, "Terminating", error);
     return 0;
 }
 
@@ -130,7 +131,7 @@ static int dry_run(struct planning *planning, struct error *error)
         fake_world_lie(planning->objects->world, "a dry-run of %s with a reference",
                        short_name(planning->target->id));
     if (fake_objects_faults(planning->objects, planning->target->id) & FAKE_REFUSED_DRY)
-        return refuse(ERR_FORBIDDEN, "Forbidden", error);
+        return refuse(planning->objects, ERR_FORBIDDEN, "Forbidden", error);
     return 0;
 }
 
@@ -318,7 +319,7 @@ int fake_objects_relate(struct runtime *runtime, const struct runtime_scope *sco
     uint32_t place = 0;
 
     if (((struct fake_objects *)runtime)->relate_fails)
-        return refuse(ERR_INVALID, "Invalid", error);
+        return refuse((struct fake_objects *)runtime, ERR_INVALID, "Invalid", error);
     for (size_t i = 0; i < n; i++) {
         ret->ranks[i] = rank_of(content_of(&targets[i]));
         if (fake_objects_is(content_of(&targets[i]), "Namespace"))

@@ -153,7 +153,8 @@ static void has_kusions_shape(void)
                "{\"~\":\"" SECRET "\"}}]},\"dependsOn\":[\"v1:Namespace:a\",\"x\"],\"extensions\":"
                "{\"kubeConfig\":\"" SECRET "\"},\"record\":{\"status\":\"tainted\",\"deposed\":"
                "\"d1\",\"result\":{\"password\":{\"deep\":[\"" SECRET "\"]},\"at\":null},"
-               "\"memory\":{\"private\":\"" SECRET "\"},\"uid\":\"u-1\",\"fieldsDigest\":\"f\","
+               "\"memory\":{\"private\":\"" SECRET
+               "\"},\"uid\":\"u-1\",\"fieldsDigest\":\"of-" SECRET "\","
                "\"revision\":9223372036854775807,\"action\":\"deferred\",\"call\":{\"id\":\"call-"
                "1\",\"term\":7,\"until\":1790000000000}}}]}",
                "text");

@@ -1,4 +1,5 @@
 /* What is planned: by what is there, whose it is, what is recorded, and for which Spec. */
+#include "engine/base/redaction.h"
 #include "engine/base/str.h"
 #include "engine/base/value_mark.h"
 #include "test/unit/runtimes/kubernetes/script.h"
@@ -264,6 +265,29 @@ static void marks_what_is_secret(void)
     call_end(&call);
 }
 
+/* A webhook gets the object as it is and as it would be. */
+static void a_refusal_tells_no_secret(void)
+{
+    static const char refused[] =
+        STATUS(400, "BadRequest",
+               "denied: hunter10 (aHVudGVyMTA=) for hunter11 (aHVudGVyMTE=), on a", "{}");
+    static const struct fake_step steps[] = {
+        {.expect = "GET /api/v1 ", .status = 200, .body = SECRET_KINDS},
+        {.expect = "GET ", .status = 200, .body = SECRET(",\"uid\":\"u-a\"", "aHVudGVyMTA=")},
+        {.expect = "PATCH ", .status = 400, .body = refused},
+    };
+    struct runtime_step *step = NULL;
+    struct error error = {0};
+    struct call call;
+
+    call_begin(&call, steps, ARRAY_SIZE(steps), SECRET("", "aHVudGVyMTE="));
+    EXPECT(kube_plan(call.session, &call.target, NULL, &stage_call, &step, &error) < 0, "refused");
+    EXPECT_STR(error.message,
+               "denied: " REDACTED " (" REDACTED ") for " REDACTED " (" REDACTED "), on a",
+               "what is there, and what is wanted");
+    call_end(&call);
+}
+
 /* ---- Creates ---- */
 
 static void a_thorough_plan_tries_creates(void)
@@ -485,6 +509,7 @@ static void leaves_to_the_namespace_what_is_in_it(void)
 
 SUITE(kube_plan, TEST(plans_what_is_wanted), TEST(plans_nothing_that_it_cannot_see),
       TEST(shows_what_would_become_of_it), TEST(plans_with_what_is_not_known_yet),
-      TEST(marks_what_is_secret), TEST(a_thorough_plan_tries_creates),
-      TEST(plans_a_create_of_a_kind_that_is_not_there_yet), TEST(a_hint_spares_a_look),
-      TEST(plans_what_leaves), TEST(leaves_to_the_namespace_what_is_in_it))
+      TEST(marks_what_is_secret), TEST(a_refusal_tells_no_secret),
+      TEST(a_thorough_plan_tries_creates), TEST(plans_a_create_of_a_kind_that_is_not_there_yet),
+      TEST(a_hint_spares_a_look), TEST(plans_what_leaves),
+      TEST(leaves_to_the_namespace_what_is_in_it))
