@@ -28,7 +28,7 @@ static size_t memory_of_change(const struct operation *operation, size_t index)
     bytes += memory_of_step(change->step) + memory_of_step(change->removal);
     bytes += memory_of_step(node->step) + memory_of_step(node->removal);
     bytes +=
-        value_memory(node->attributes) + value_memory(node->extensions) + value_memory(node->live);
+        value_memory(node->attributes) + value_memory(node->extensions) + value_memory(node->seen);
     if (change->diff)
         bytes += sizeof(*change->diff) + change->diff->arena.used;
     return bytes;
@@ -98,6 +98,6 @@ void operation_let_go(struct node *node)
     pthread_mutex_lock(&operation->lock);
     value_assign(&node->attributes, NULL);
     value_assign(&node->extensions, NULL);
-    value_assign(&node->live, NULL);
     pthread_mutex_unlock(&operation->lock);
+    operation_forget_live(node);
 }

@@ -34,7 +34,7 @@ static void free_nodes(struct operation *operation)
         observation_done(&node->hint);
         value_unref(node->attributes);
         value_unref(node->extensions);
-        value_unref(node->live);
+        value_unref(node->seen);
     }
     free(operation->nodes);
 }
@@ -55,6 +55,7 @@ static void destroy(void *arg)
     free(operation->recorded.items);
     free(operation->inside.items);
     strmap_done(&operation->applied_uids);
+    strmap_done(&operation->outputs);
     ledger_records_done(&operation->applied);
     plan_free(operation->plan);
     spec_free(operation->spec);
@@ -136,6 +137,7 @@ void operation_plan(struct operation *operation, struct spec *spec)
     operation->records = ledger_records(operation->ledger);
     operation->active_at = operation->progressed_at = operation_now(operation);
     operation_list_changes(operation);
+    operation_list_outputs(operation);
     r = operation_relate(operation, &error);
     pthread_mutex_lock(&operation->lock);
     if (operation->phase == OPERATION_NEW && r < 0) {

@@ -13,7 +13,8 @@
  *   session.c        sessions with runtimes
  *   relate.c         the list of changes, and the edges among them
  *   planning.c       a visit of the planning walk;  plan_one.c: one change;
- *                    target.c, resolve.c: the targets of runtime calls
+ *                    target.c, resolve.c: the targets of runtime calls;
+ *                    outputs.c: the values that references take
  *   conclude_plan.c  what depends on the whole plan;  approved.c: compares it with
  *                    the approved one
  *   begin.c          what is recorded first;  records.c, head.c: records and head
@@ -57,7 +58,9 @@ struct node {
     struct observation hint;        /* of prefetch() */
     const struct value *attributes; /* as last resolved; a reference. Under the lock */
     const struct value *extensions; /* likewise */
-    const struct value *live;       /* as last seen, whole; a reference. Under the lock */
+    struct output *outputs;         /* what references take from it; NULL: nothing */
+    const struct value *seen;       /* its outputs, as copies; a reference. Under the lock */
+    bool is_seen;                   /* its object was seen: `seen` is of then. Under the lock */
     bool is_read;                   /* for references, at the moment. Under the lock */
     bool lets_go;                   /* it is parked, and its dependents go on. Under the lock */
     bool is_applied;                /* this operation applied it, or found it as wanted */
@@ -73,6 +76,16 @@ struct node {
     struct runtime_step *removal;   /* likewise, for the old object of a replacement */
     const struct plan_change *content; /* a resource of the Spec that is in it; or NULL */
     struct runtime_subscription *subscription;
+};
+
+/* A value that references take from a node's object: one for all references of the same text. */
+struct output {
+    struct node *node;
+    const char *path; /* "": the whole object; borrowed from the Spec */
+    struct output *next;
+    const struct value *value; /* in node->seen. Under the lock, and so are: */
+    bool is_there;
+    size_t reached; /* bytes of the path that were found */
 };
 
 /* Edges in the making, between numbers of changes. */
@@ -103,6 +116,7 @@ struct operation {
     struct plan *plan;
     bool is_planned; /* the plan is whole: it can be shown, stale or not */
     struct node *nodes; /* of the plan's changes */
+    struct strmap outputs; /* by the text of their references; set before planning */
     struct ledger_records records; /* when planning began */
     struct operation_results results; /* under the lock */
     struct step_change *step_changes; /* of each change: rank and last, from planning on */
@@ -242,6 +256,22 @@ int operation_settle_doubt(struct operation *operation, struct node *node,
 int operation_resolve(struct operation *operation, const struct value *value, bool is_due,
                       const struct value **ret, struct error *error);
 
+/* ---- outputs.c ---- */
+
+/* What references take from which nodes. Before planning. */
+void operation_list_outputs(struct operation *operation);
+/* Sets what references to the node see. Values that were secret in what was sent are marked. live:
+ * the whole object, of which nothing is kept but the outputs; NULL: it is not known any more. */
+void operation_set_live(struct node *node, const struct value *live);
+void operation_forget_live(struct node *node);
+/* An output as it was seen last. */
+struct seen {
+    bool is_seen;              /* false: its object has not been seen */
+    const struct value *value; /* a reference; NULL: the object does not have it */
+    size_t reached;            /* bytes of its path that were found */
+};
+struct seen operation_seen(const struct output *output);
+
 /* ---- records.c ---- */
 
 int64_t operation_wall_clock(const struct operation *operation);
@@ -302,8 +332,6 @@ bool operation_may_heal(const struct error *error);
 enum walk_verdict operation_retry(struct node *node, struct walk_visit *visit,
                                   const struct error *error);
 void operation_unsubscribe(struct node *node);
-/* Sets what references to the node see. Values that were secret in what was sent are marked. */
-void operation_set_live(struct node *node, const struct value *live);
 
 /* ---- memory.c ---- */
 
