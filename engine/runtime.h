@@ -137,7 +137,8 @@ void outcome_done(struct runtime_outcome *outcome);
  * The change that one resource needs. plan() makes a step, apply() carries it out.
  *
  * It is the first member of a runtime's own struct. It is immutable, and remains valid after its
- * session was closed. Any thread may free it with step_free().
+ * session was closed. Any thread may free it with step_free(). The engine sets `before`, `after` and
+ * `result` to NULL when it has compared them: apply() does not use them.
  *
  * What plan() sets for each action (x: always; (x): if it is known, or if there is one; -: NULL):
  *

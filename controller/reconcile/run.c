@@ -312,6 +312,7 @@ void run_operation_config(const struct run *run, struct operation_config *ret,
         .parallelism = context->parallelism,
         .timeout = run->policy.timeout,
         .cancel = run->cancel,
+        .digest_key = {context->plan_key, sizeof(context->plan_key)},
     };
 }
 

@@ -29,6 +29,8 @@ static size_t memory_of_change(const struct operation *operation, size_t index)
     bytes += memory_of_step(node->step) + memory_of_step(node->removal);
     bytes +=
         value_memory(node->attributes) + value_memory(node->extensions) + value_memory(node->seen);
+    if (change->digest)
+        bytes += sizeof(*change->digest) + value_memory(change->digest->unknown);
     if (change->diff)
         bytes += sizeof(*change->diff) + change->diff->arena.used;
     return bytes;
@@ -80,6 +82,13 @@ size_t operation_memory(struct operation *operation)
     bytes = operation_measure(operation);
     pthread_mutex_unlock(&operation->lock);
     return bytes;
+}
+
+/* An approved plan is compared with the steps when all are planned, and its digests have another
+ * key. */
+bool operation_frees_objects(const struct operation *operation)
+{
+    return operation->config.digest_key.length && !operation->config.approved;
 }
 
 /* What it was found to be stays where others may refer to it. */

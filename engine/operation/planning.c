@@ -56,6 +56,20 @@ static void show_difference(const struct operation *operation, struct plan_chang
     diff_values(before, after, change->diff);
 }
 
+/* The diff and the digest are all that is kept of the objects. */
+static void summarise(const struct operation *operation, struct plan_change *change,
+                      const struct runtime_step *shown)
+{
+    if (shown)
+        show_difference(operation, change, shown);
+    if (!operation_frees_objects(operation))
+        return;
+    if (change->action != PLAN_UNCHANGED && change->action != PLAN_NONE)
+        change->digest = change_digest_new(change, operation->config.digest_key);
+    plan_step_compared(change->step);
+    plan_step_compared(change->removal);
+}
+
 static void take(struct operation *operation, struct plan_change *change, struct planned *planned)
 {
     const struct runtime_step *shown = planned->answer ? planned->answer : planned->step;
@@ -66,10 +80,9 @@ static void take(struct operation *operation, struct plan_change *change, struct
     change->has_unknown = planned->has_unknown;
     if (shown && shown->reason)
         change->reason = operation_text(operation, "%s", shown->reason);
-    if (shown)
-        show_difference(operation, change, shown);
     change->step = TAKE(planned->step);
     change->removal = TAKE(planned->removal);
+    summarise(operation, change, shown);
     planned_done(planned);
 }
 

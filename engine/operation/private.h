@@ -337,6 +337,8 @@ void operation_unsubscribe(struct node *node);
 
 /* Bytes that it holds, about. Under the lock, while no visit is under way. */
 size_t operation_measure(const struct operation *operation);
+/* Whether steps keep their objects no longer than until they are compared (plan_step_compared()). */
+bool operation_frees_objects(const struct operation *operation);
 /* Frees what only the visits of a change need, by the last of them. */
 void operation_let_go(struct node *node);
 
