@@ -31,6 +31,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/permit.h"
+#include "engine/base/slots.h"
 #include "engine/base/value.h"
 #include "engine/health.h"
 #include "engine/state/record.h"
@@ -47,6 +48,10 @@ struct spec_checks; /* engine/spec/check.h */
 
 /* ---- What is asked ---- */
 
+/* Bytes of an answer, as it is sent. A document takes up to thirty times as much in memory. Hundreds
+ * of calls may have small answers at once; only a few have larger ones (slots.h). */
+#define RUNTIME_SMALL_ANSWER (64u << 10)
+
 /* Options of one call. Borrowed for the call. */
 struct runtime_call {
     int64_t deadline;            /* ms, monotonic; CLOCK_FOREVER: none. A change may end a while
@@ -56,6 +61,9 @@ struct runtime_call {
     struct cancel *cancel;       /* cancels a change only before it is sent */
     const struct permit *permit; /* asked for permission before each change is sent; NULL: always
                                     allowed */
+    struct slot *large;          /* taken before an answer of more than RUNTIME_SMALL_ANSWER is read;
+                                    the engine gives it back when it has freed what it got. NULL:
+                                    not needed */
 };
 
 /* The Spec that a session works for. open() copies it. */

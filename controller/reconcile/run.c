@@ -299,6 +299,7 @@ void run_operation_config(const struct run *run, struct operation_config *ret,
     *ret = (struct operation_config){
         .clock = context->clock,
         .executor = context->executor,
+        .slots = context->slots,
         .ledgers = context->ledgers,
         .runtimes = context->runtimes,
         .n_runtimes = context->n_runtimes,

@@ -255,6 +255,7 @@ enum walk_verdict operation_step_visit(struct operation *operation, struct walk_
     pthread_mutex_unlock(&operation->lock);
     verdict = step->kind == STEP_APPLY ? operation_apply_step(operation, node, visit, &error)
                                        : operation_delete_step(operation, node, visit, &error);
+    slot_give_back(&node->large);
     *ret_is_progress =
         is_progress(node, visit, verdict, !was_changed && is_changed(node, step->kind));
     if (verdict != WALK_PARKED)

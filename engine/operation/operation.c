@@ -116,6 +116,7 @@ void operation_free(struct operation *operation)
     pthread_mutex_lock(&operation->lock);
     operation->config.on_change = NULL; /* the owner is not notified any more */
     operation->config.on_park = NULL;
+    operation->config.reserve = NULL;
     pthread_mutex_unlock(&operation->lock);
     operation_cancel(operation, "Abandoned");
     task_drop(operation->task, destroy, operation);
@@ -139,6 +140,7 @@ void operation_plan(struct operation *operation, struct spec *spec)
     operation_list_changes(operation);
     operation_list_outputs(operation);
     r = operation_relate(operation, &error);
+    operation_hold_listed(operation);
     pthread_mutex_lock(&operation->lock);
     if (operation->phase == OPERATION_NEW && r < 0) {
         operation_end_planning(operation, &error);

@@ -55,6 +55,7 @@ struct operation_config {
     struct ledgers *ledgers;
     struct runtime *const *runtimes;
     size_t n_runtimes;
+    struct slots *slots;         /* of the process: for calls with large answers; NULL: unbounded */
     const struct permit *permit; /* asked before every change; NULL: allowed */
     struct runtime_scope scope;  /* copied; identity_leaves is set by the operation */
     int64_t epoch;               /* of the leader */
@@ -72,6 +73,9 @@ struct operation_config {
     void (*on_change)(void *arg);
     /* It is PARKED, and holds about so many bytes; 0: it is not any more. Else as on_change. */
     void (*on_park)(void *arg, size_t bytes);
+    /* It is going to hold so many bytes, more than before: an error ends it early. Else as on_park.
+     * NULL: without a bound. */
+    int (*reserve)(void *arg, size_t bytes, struct error *error);
     void *arg;
     /* A call has landed after its operation had ended: the Spec should be reconciled. Else as
      * on_change, but also after operation_free(), as long as the executor lives. */

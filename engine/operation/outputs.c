@@ -64,6 +64,7 @@ static void take(struct node *node, const struct value *copies, const struct val
 {
     size_t i = 0;
 
+    operation_hold(node->operation, value_memory(node->seen), value_memory(copies));
     value_assign(&node->seen, copies);
     node->is_seen = true;
     for (struct output *output = node->outputs; output; output = output->next, i++) {
@@ -74,6 +75,7 @@ static void take(struct node *node, const struct value *copies, const struct val
 
 static void forget(struct node *node)
 {
+    operation_hold(node->operation, value_memory(node->seen), 0);
     value_assign(&node->seen, NULL);
     node->is_seen = false;
 }

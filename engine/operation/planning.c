@@ -18,7 +18,7 @@ void operation_prefetch(struct operation *operation, struct binding *binding)
         NEW_ARRAY(struct runtime_target, plan->n_changes + 1);
     _cleanup_free_ struct node **members = NEW_ARRAY(struct node *, plan->n_changes + 1);
     _cleanup_free_ struct observation *hints = NEW_ARRAY(struct observation, plan->n_changes + 1);
-    struct runtime_call call = operation_call(operation);
+    struct runtime_call call = operation_call(operation, NULL);
     struct runtime_session *session;
     size_t n = 0;
 
@@ -174,6 +174,10 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
         take(operation, change, &planned);
     planned_done(&planned);
     keep_doubtful(operation, change);
+    pthread_mutex_lock(&operation->lock);
+    operation_hold_change(operation, node);
+    pthread_mutex_unlock(&operation->lock);
+    slot_give_back(&node->large);
     observation_done(&node->hint); /* it is out of date by the time of the next plan */
     return WALK_DONE;
 }

@@ -56,6 +56,7 @@ struct node {
     unsigned failures;              /* in a row, of those that may heal */
     struct binding *binding;        /* NULL: no runtime of its type */
     struct observation hint;        /* of prefetch() */
+    struct slot large;              /* of its visit, for calls with large answers */
     const struct value *attributes; /* as last resolved; a reference. Under the lock */
     const struct value *extensions; /* likewise */
     struct output *outputs;         /* what references take from it; NULL: nothing */
@@ -135,6 +136,8 @@ struct operation {
     int64_t progressed_at; /* ms, monotonic: the last progress; of one that it continues, too */
     int64_t excused;       /* ms, not counted: the longest call since then that made no progress */
     int64_t active_at;     /* ms, monotonic: at work last; calls have their time from then */
+    size_t held, reserved; /* bytes that it holds by now, about; and that `reserve` allowed */
+    struct error exceeded; /* that it was not allowed more; its code 0: it was */
     size_t memory;         /* what it holds, by operation_measure(), when so many had ended: */
     size_t n_measured;     /* SIZE_MAX: never */
     size_t n_ended, n_waiting;
@@ -148,7 +151,10 @@ void operation_free_bindings(struct operation *operation);
 int64_t operation_now(const struct operation *operation);
 /* Into the plan's arena, which visits share. */
 const char *operation_text(struct operation *operation, const char *format, ...) PRINTF_LIKE(2, 3);
-struct runtime_call operation_call(struct operation *operation);
+/* large: the slot of who makes the call, or NULL. */
+struct runtime_call operation_call(struct operation *operation, struct slot *large);
+/* A slot that is not taken. */
+struct slot operation_slot(const struct operation *operation);
 /* Waits until another thread has reset *is_busy, and broadcast `changed`. Under the lock.
  * ERR_CANCELLED: the operation was cancelled meanwhile. ERR_TIMEOUT: the deadline passed. */
 int operation_wait_while(struct operation *operation, const bool *is_busy, int64_t deadline,
@@ -158,8 +164,9 @@ int operation_wait_while(struct operation *operation, const bool *is_busy, int64
  * is tried again. */
 int operation_session(struct operation *operation, const struct node *node,
                       struct runtime_session **ret, struct error *error);
-/* Reads the target's object with the node's session. ret: as of runtime_ops.read(). */
-int operation_read(struct node *node, const struct runtime_target *target,
+/* Reads the target's object with the node's session. large: the slot of who reads it. ret: as of
+ * runtime_ops.read(). */
+int operation_read(struct node *node, const struct runtime_target *target, struct slot *large,
                    struct runtime_outcome *ret, struct error *error);
 const struct runtime_ops *operation_ops(const struct node *node);
 struct plan_change *operation_change(const struct node *node);
@@ -337,6 +344,10 @@ void operation_unsubscribe(struct node *node);
 
 /* Bytes that it holds, about. Under the lock, while no visit is under way. */
 size_t operation_measure(const struct operation *operation);
+/* What it holds has changed: more may end it early. Under the lock, but for the last. */
+void operation_hold(struct operation *operation, size_t before, size_t now);
+void operation_hold_change(struct operation *operation, const struct node *node);
+void operation_hold_listed(struct operation *operation);
 /* Whether steps keep their objects no longer than until they are compared (plan_step_compared()). */
 bool operation_frees_objects(const struct operation *operation);
 /* Frees what only the visits of a change need, by the last of them. */

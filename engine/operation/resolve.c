@@ -11,7 +11,7 @@ struct resolution {
 static int begin_reading(struct node *node, struct error *error)
 {
     struct operation *operation = node->operation;
-    int64_t deadline = operation_call(operation).deadline;
+    int64_t deadline = operation_call(operation, NULL).deadline;
     int r;
 
     pthread_mutex_lock(&operation->lock);
@@ -35,14 +35,16 @@ static int read_live(struct node *node, struct error *error)
 {
     const struct plan_change *change = operation_change(node);
     _cleanup_target_ struct runtime_target target = operation_target(node, change->record);
+    struct slot large = operation_slot(node->operation); /* the node itself may be visited */
     struct runtime_outcome outcome = {0};
-    int r = operation_read(node, &target, &outcome, error);
+    int r = operation_read(node, &target, &large, &outcome, error);
 
     if (r >= 0 && outcome.now.presence != PRESENCE_PRESENT)
         r = err_set(error, ERR_NOT_FOUND, "DependencyNotReady", "%s is not there", change->id);
     if (r >= 0)
         operation_set_live(node, outcome.now.result);
     outcome_done(&outcome);
+    slot_give_back(&large);
     return r;
 }
 
