@@ -7,7 +7,7 @@
     (24u << 10)         /* what is around it: the Spec's metadata, its State, sessions */
 #define MEMORY_FACTOR 3 /* measured: 2.3 to 2.7 where all is to be created */
 #define STEP_ITSELF   512
-#define HOLD_STEP     (64u << 10) /* it asks for so much more than it needs */
+#define HOLD_PART     8 /* it asks for one in so many bytes more than it needs */
 #define GRAPH_PLACES  256
 
 static size_t memory_of_step(const struct runtime_step *step)
@@ -103,7 +103,7 @@ void operation_hold(struct operation *operation, size_t before, size_t now)
     if (!operation->config.reserve || operation->held <= operation->reserved ||
         operation->exceeded.code)
         return;
-    operation->reserved = operation->held + HOLD_STEP;
+    operation->reserved = operation->held + operation->held / HOLD_PART;
     if (operation->config.reserve(operation->config.arg, operation->reserved, &error) >= 0)
         return;
     err_copy(&operation->exceeded, &error);
