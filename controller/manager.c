@@ -27,6 +27,7 @@ struct manager {
     struct leadership *leadership;
     struct backends backends;
     struct executor *executor;
+    struct slots *slots;
     struct ledgers *ledgers;
     struct plans *plans;
     struct ticker *housekeeping, *lookout;
@@ -90,6 +91,7 @@ static void make_engine(struct manager *manager)
 {
     manager->executor = executor_new(
         &(struct executor_config){.clock = &system_clock, .max_per_namespace = NAMESPACE_CALLS});
+    manager->slots = slots_new(&(struct slots_config){.clock = &system_clock});
     manager->ledgers =
         ledgers_new(&(struct ledgers_config){.store = manager->backends.store,
                                              .clock = &system_clock,
@@ -111,6 +113,7 @@ static int fill_context(struct manager *manager, struct error *error)
     context->client = manager->connection.cluster.client;
     context->clock = &system_clock;
     context->executor = manager->executor;
+    context->slots = manager->slots;
     context->store = manager->backends.store;
     context->ledgers = manager->ledgers;
     context->history = manager->backends.history;
@@ -200,6 +203,7 @@ static void drain(struct manager *manager, const char *reason)
     while (manager->ledgers && ledgers_drain(manager->ledgers) > 0)
         pause_for(LEDGERS_INTERVAL, NULL);
     executor_free(TAKE(manager->executor));
+    slots_free(TAKE(manager->slots));
     ledgers_free(TAKE(manager->ledgers));
 }
 

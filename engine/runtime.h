@@ -34,6 +34,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/permit.h"
+#include "engine/base/slots.h"
 #include "engine/base/value.h"
 #include "engine/health.h"
 #include "engine/state/record.h"
@@ -50,6 +51,10 @@ struct spec_checks; /* engine/spec/check.h */
 
 /* ---- What is asked ---- */
 
+/* Bytes of an answer, as it is sent. A document takes up to thirty times as much in memory. Hundreds
+ * of calls may have small answers at once; only a few have larger ones (slots.h). */
+#define RUNTIME_SMALL_ANSWER (64u << 10)
+
 /* Options of one call. Borrowed for the call. */
 struct runtime_call {
     int64_t deadline;            /* ms, monotonic; CLOCK_FOREVER: none. A change may end a while
@@ -59,6 +64,9 @@ struct runtime_call {
     struct cancel *cancel;       /* cancels a change only before it is sent */
     const struct permit *permit; /* asked for permission before each change is sent; NULL: always
                                     allowed */
+    struct slot *large;          /* taken before an answer of more than RUNTIME_SMALL_ANSWER is read;
+                                    the engine gives it back when it has freed what it got. NULL:
+                                    not needed */
 };
 
 /* The Spec that a session works for. open() copies it. */
@@ -142,7 +150,8 @@ void outcome_done(struct runtime_outcome *outcome);
  * The change that one resource needs. plan() makes a step, apply() carries it out.
  *
  * It is the first member of a runtime's own struct. It is immutable, and remains valid after its
- * session was closed. Any thread may free it with step_free().
+ * session was closed. Any thread may free it with step_free(). The engine sets `before`, `after` and
+ * `result` to NULL when it has compared them: apply() does not use them.
  *
  * What plan() sets for each action (x: always; (x): if it is known, or if there is one; -: NULL):
  *

@@ -9,6 +9,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
+#include "engine/base/utf8.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/random.h"
 
@@ -147,12 +148,13 @@ void event_emit(struct event_recorder *recorder, const struct event_subject *sub
                 const char *type, const char *reason, const char *action, const char *format, ...)
 {
     char message[EVENT_MESSAGE_BYTES + 1], digest[HASH_HEX_SIZE];
-    _cleanup_free_ char *whole = NULL;
+    _cleanup_free_ char *text = NULL, *whole = NULL;
     va_list args;
 
     va_start(args, format);
-    whole = str_vprintf(format, args);
+    text = str_vprintf(format, args);
     va_end(args);
+    whole = utf8_show(text);
     digest_of(subject, type, reason, whole, digest);
     if (!is_new(recorder, digest))
         return;

@@ -2,6 +2,7 @@
 
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
+#include "engine/base/utf8.h"
 
 /* Reasons that wait for a person, whatever the code of their error says. */
 static bool waits_for_person(const char *reason)
@@ -82,6 +83,7 @@ static void add(struct value_builder *b, const struct value *old, const char *ty
                 const char *status, const struct verdict *verdict, int64_t generation, int64_t now)
 {
     const struct value *before = conditions_find(old, type);
+    _cleanup_free_ char *message = utf8_show(verdict->message);
     char time[TIMESTAMP_SIZE];
 
     timestamp_format(now, time);
@@ -100,7 +102,7 @@ static void add(struct value_builder *b, const struct value *old, const char *ty
     value_key(b, "reason");
     value_add_string(b, verdict->reason);
     value_key(b, "message");
-    value_add_string(b, verdict->message);
+    value_add_string(b, message);
     value_end_object(b);
 }
 

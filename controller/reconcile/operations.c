@@ -161,6 +161,7 @@ static int make_operation(struct attempt *attempt, const struct operation_config
 
     own.on_change = on_change;
     own.on_park = operations_on_park;
+    own.reserve = operations_grow;
     own.arg = attempt;
     if (!own.scope.thorough) { /* else it makes no calls that change anything */
         own.on_landed = operations_on_landed;

@@ -80,6 +80,7 @@ struct attempt {
     char digest[HASH_HEX_SIZE]; /* of the plan */
     struct attempt_progress progress;
     unsigned evictions;     /* in a row */
+    size_t estimate;        /* bytes, which its operation reserved; set before it plans */
     bool waits;             /* there was no memory when it last asked for some */
     int64_t wait_report_at; /* ms, monotonic: when its status is to say that it waits; 0: never */
     int64_t rests_until;    /* ms, monotonic: when it begins again after an eviction; 0: it was not

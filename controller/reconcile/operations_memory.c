@@ -7,6 +7,7 @@
 
 bool operations_reserve(struct attempt *attempt, size_t bytes)
 {
+    attempt->estimate = bytes;
     attempt->waits = !budget_reserve(&attempt->table->budget, &attempt->reservation, bytes);
     return !attempt->waits;
 }
@@ -55,6 +56,16 @@ void operations_on_park(void *arg, size_t bytes)
     struct attempt *attempt = arg;
 
     budget_park(&attempt->table->budget, &attempt->reservation, bytes);
+}
+
+/* An estimate may be wrong by half. */
+int operations_grow(void *arg, size_t bytes, struct error *error)
+{
+    struct attempt *attempt = arg;
+
+    if (bytes / 2 <= attempt->estimate)
+        return 0;
+    return budget_grow(&attempt->table->budget, &attempt->reservation, bytes, error);
 }
 
 /* ---- Previews ---- */

@@ -5,6 +5,7 @@
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/utf8.h"
 #include "engine/spec/check.h"
 
 void run_done(struct run *run)
@@ -54,10 +55,11 @@ static bool is_of_this_generation(const struct run *run)
 static bool says_something_new(const struct run *run, const struct verdict *verdict)
 {
     const struct value *ready = ready_of(run);
+    _cleanup_free_ char *message = utf8_show(verdict->message); /* as conditions have it */
 
     return !str_equal(value_get_string(ready, "status"), verdict->ready) ||
            !str_equal(value_get_string(ready, "reason"), verdict->reason) ||
-           !str_equal(value_get_string(ready, "message"), verdict->message);
+           !str_equal(value_get_string(ready, "message"), message);
 }
 
 bool run_says_already(const struct run *run, const struct error *failure)
@@ -299,6 +301,7 @@ void run_operation_config(const struct run *run, struct operation_config *ret,
     *ret = (struct operation_config){
         .clock = context->clock,
         .executor = context->executor,
+        .slots = context->slots,
         .ledgers = context->ledgers,
         .runtimes = context->runtimes,
         .n_runtimes = context->n_runtimes,
@@ -312,6 +315,7 @@ void run_operation_config(const struct run *run, struct operation_config *ret,
         .parallelism = context->parallelism,
         .timeout = run->policy.timeout,
         .cancel = run->cancel,
+        .digest_key = {context->plan_key, sizeof(context->plan_key)},
     };
 }
 

@@ -256,6 +256,7 @@ enum walk_verdict operation_step_visit(struct operation *operation, struct walk_
     verdict = step->kind == STEP_APPLY ? operation_apply_step(operation, node, visit, &error)
                                        : operation_delete_step(operation, node, visit, &error);
     operation_redact(node, &error);
+    slot_give_back(&node->large);
     *ret_is_progress =
         is_progress(node, visit, verdict, !was_changed && is_changed(node, step->kind));
     if (verdict != WALK_PARKED)

@@ -68,7 +68,7 @@ static bool makes_room(const struct node *node, const struct runtime_step *step)
 /* ms that the call of a step may take: its own limit, or what is left of the operation's time. */
 static int64_t time_of(struct operation *operation, const struct runtime_step *step)
 {
-    struct runtime_call call = operation_call(operation);
+    struct runtime_call call = operation_call(operation, NULL);
     int64_t left = call.deadline - operation_now(operation);
 
     if (step->limit)
@@ -279,7 +279,7 @@ int operation_confirm(struct operation *operation, struct node *node,
 static int send(struct operation *operation, struct node *node, struct runtime_step *step,
                 struct runtime_outcome *outcome, struct error *error)
 {
-    struct runtime_call call = operation_call(operation);
+    struct runtime_call call = operation_call(operation, &node->large);
     int r = operation_ops(node)->apply(step, &call, outcome, error);
 
     if (r < 0) {

@@ -34,7 +34,7 @@ static void free_nodes(struct operation *operation)
         observation_done(&node->hint);
         value_unref(node->attributes);
         value_unref(node->extensions);
-        value_unref(node->live);
+        value_unref(node->seen);
     }
     free(operation->nodes);
 }
@@ -55,6 +55,7 @@ static void destroy(void *arg)
     free(operation->recorded.items);
     free(operation->inside.items);
     strmap_done(&operation->applied_uids);
+    strmap_done(&operation->outputs);
     ledger_records_done(&operation->applied);
     plan_free(operation->plan);
     spec_free(operation->spec);
@@ -115,6 +116,7 @@ void operation_free(struct operation *operation)
     pthread_mutex_lock(&operation->lock);
     operation->config.on_change = NULL; /* the owner is not notified any more */
     operation->config.on_park = NULL;
+    operation->config.reserve = NULL;
     pthread_mutex_unlock(&operation->lock);
     operation_cancel(operation, "Abandoned");
     task_drop(operation->task, destroy, operation);
@@ -136,7 +138,9 @@ void operation_plan(struct operation *operation, struct spec *spec)
     operation->records = ledger_records(operation->ledger);
     operation->active_at = operation->progressed_at = operation_now(operation);
     operation_list_changes(operation);
+    operation_list_outputs(operation);
     r = operation_relate(operation, &error);
+    operation_hold_listed(operation);
     pthread_mutex_lock(&operation->lock);
     if (operation->phase == OPERATION_NEW && r < 0) {
         operation_end_planning(operation, &error);

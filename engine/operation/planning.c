@@ -18,7 +18,7 @@ void operation_prefetch(struct operation *operation, struct binding *binding)
         NEW_ARRAY(struct runtime_target, plan->n_changes + 1);
     _cleanup_free_ struct node **members = NEW_ARRAY(struct node *, plan->n_changes + 1);
     _cleanup_free_ struct observation *hints = NEW_ARRAY(struct observation, plan->n_changes + 1);
-    struct runtime_call call = operation_call(operation);
+    struct runtime_call call = operation_call(operation, NULL);
     struct runtime_session *session;
     size_t n = 0;
 
@@ -56,6 +56,24 @@ static void show_difference(const struct operation *operation, struct plan_chang
     diff_values(before, after, change->diff);
 }
 
+/* The diff and the digest are all that is kept of the objects. */
+static void summarise(struct node *node, const struct runtime_step *shown)
+{
+    const struct operation *operation = node->operation;
+    struct plan_change *change = operation_change(node);
+
+    if (shown)
+        show_difference(operation, change, shown);
+    if (change->diff || change->reason)
+        operation_redact_change(node, shown);
+    if (!operation_frees_objects(operation))
+        return;
+    if (change->action != PLAN_UNCHANGED && change->action != PLAN_NONE)
+        change->digest = change_digest_new(change, operation->config.digest_key);
+    plan_step_compared(change->step);
+    plan_step_compared(change->removal);
+}
+
 static void take(struct node *node, struct planned *planned)
 {
     struct operation *operation = node->operation;
@@ -68,12 +86,9 @@ static void take(struct node *node, struct planned *planned)
     change->has_unknown = planned->has_unknown;
     if (shown && shown->reason)
         change->reason = operation_text(operation, "%s", shown->reason);
-    if (shown)
-        show_difference(operation, change, shown);
-    if (change->diff || change->reason)
-        operation_redact_change(node, shown);
     change->step = TAKE(planned->step);
     change->removal = TAKE(planned->removal);
+    summarise(node, shown);
     planned_done(planned);
 }
 
@@ -148,6 +163,10 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
     else
         take(node, &planned);
     planned_done(&planned);
+    pthread_mutex_lock(&operation->lock);
+    operation_hold_change(operation, node);
+    pthread_mutex_unlock(&operation->lock);
+    slot_give_back(&node->large);
     observation_done(&node->hint); /* it is out of date by the time of the next plan */
     return WALK_DONE;
 }

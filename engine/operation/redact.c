@@ -68,7 +68,7 @@ static void list_secrets(struct node *node, struct secrets *ret)
     pthread_mutex_lock(&operation->lock);
     add(ret, node->attributes);
     add(ret, node->extensions);
-    add(ret, node->live);
+    add(ret, node->seen);
     pthread_mutex_unlock(&operation->lock);
 }
 

@@ -142,13 +142,16 @@ static void run_out_of_time(struct operation *operation, uint32_t change)
     operation_end_result(operation, change, RESULT_CANCELLED, &error);
 }
 
-/* The approved plan turned out to be stale before this change was done. */
+/* The operation ended early, before this change was done. */
 static void give_up(struct operation *operation, uint32_t change)
 {
+    bool is_stale = operation->stale.code;
     struct error error = {0};
 
-    err_set(&error, ERR_CANCELLED, PLAN_STALE, "%s: the approved plan is stale",
-            operation->results.items[change].started ? "not waited for any more" : "not begun");
+    err_set(&error, ERR_CANCELLED, is_stale ? PLAN_STALE : operation->exceeded.reason, "%s: %s",
+            operation->results.items[change].started ? "not waited for any more" : "not begun",
+            is_stale ? "the approved plan is stale"
+                     : "the operation needs more memory than it may have");
     operation_end_result(operation, change, RESULT_CANCELLED, &error);
 }
 
@@ -163,7 +166,8 @@ void operation_end_step(struct operation *operation, uint32_t step, enum walk_ou
         skip(operation, node, cause);
     else if (outcome == WALK_OUTCOME_TIMED_OUT)
         time_out(operation, node->change);
-    else if (outcome == WALK_OUTCOME_CANCELLED && operation->stale.code)
+    else if (outcome == WALK_OUTCOME_CANCELLED &&
+             (operation->stale.code || operation->exceeded.code))
         give_up(operation, node->change);
     else if (outcome == WALK_OUTCOME_CANCELLED && !cancel_fired(operation->cancel))
         run_out_of_time(operation, node->change);

@@ -33,6 +33,11 @@ int ref_parse(const char *text, const struct strmap *ids, struct ref *ret, struc
  * reference, or stays NULL if the value is not known before apply. */
 typedef int ref_lookup(void *arg, const char *text, const struct value **ret, struct error *error);
 
+/* Calls fn with the text of each reference in a value (NULL has none). If fn returns nonzero, that
+ * ends it and is returned. Malformed references are left out. */
+typedef int ref_visit(void *arg, const char *text, struct error *error);
+int ref_each(const struct value *value, ref_visit *fn, void *arg, struct error *error);
+
 /*
  * Replaces each reference in a value with the result of lookup(); an error of lookup() ends it. An
  * unknown value becomes VALUE_UNKNOWN. A replaced value is sensitive if either the reference or the

@@ -1,6 +1,33 @@
 #include "engine/spec/place.h"
 #include "engine/spec/ref_text.h"
 
+/* ---- Looking at references ---- */
+
+struct visit {
+    ref_visit *fn;
+    void *arg;
+};
+
+static int visit_string(void *arg, const struct value *string, const struct place *place,
+                        struct error *error)
+{
+    const struct visit *visit = arg;
+    const char *text;
+
+    (void)place;
+    return ref_is(string) && ref_text(string, &text, NULL) == 0 ? visit->fn(visit->arg, text, error)
+                                                                : 0;
+}
+
+int ref_each(const struct value *value, ref_visit *fn, void *arg, struct error *error)
+{
+    struct visit visit = {fn, arg};
+
+    return place_each_string(value, NULL, visit_string, &visit, error);
+}
+
+/* ---- Replacing them ---- */
+
 struct resolve {
     ref_lookup *lookup;
     void *arg;

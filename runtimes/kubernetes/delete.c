@@ -21,7 +21,7 @@ static int send(const struct kube_step *step, const struct kube_ref *ref,
         value_pack("{s:s, s:s, s:{s:s}, s:s}", "apiVersion", "v1", "kind", "DeleteOptions",
                    "preconditions", "uid", step->uid, "propagationPolicy",
                    carries_rights(ref->kind) ? "Background" : "Foreground");
-    struct kube_request request = {.method = "DELETE", .body = body};
+    struct kube_request request = {.method = "DELETE", .body = body, .accept = KUBE_METADATA};
 
     return session_change(step->session, ref, call, &request, ret, ret_outcome, error);
 }
@@ -50,7 +50,7 @@ static void observe(const struct kube_step *step, const struct kube_ref *ref,
     if (is_status(answer))
         *ret = (struct observation){.presence = PRESENCE_PRESENT, .uid = str_new(step->uid)};
     else
-        kube_observe_object(step->session, answer, true, ret);
+        kube_observe_object(step->session, answer, false, ret);
     ret->terminating = true; /* it may be gone already; read() tells */
 }
 

@@ -43,10 +43,27 @@ static int ask(struct runtime_session *session, const struct kube_ref *ref,
     return r < 0 ? explain(session, ref, &problem, error) : 0;
 }
 
+/* etcd limits an object to 1.5 MiB, as it is stored; as JSON it may be several times that. */
+#define LARGEST_ANSWER (16u << 20)
+
+/* Nobody knows how large an object is before it is read: it is read as a small one first. */
 int session_read(struct runtime_session *session, const struct kube_ref *ref,
                  const struct runtime_call *call, struct kube_request *request,
                  const struct value **ret, struct error *error)
 {
+    struct error problem = {0};
+    int r;
+
+    if (call->large && !call->large->is_taken) {
+        request->max_response = RUNTIME_SMALL_ANSWER;
+        r = ask(session, ref, call, request, ret, &problem);
+        if (r != ERR_TOO_LARGE)
+            return r < 0 ? err_copy(error, &problem) : 0;
+        r = slot_take(call->large, call->deadline, call->cancel, error);
+        if (r < 0)
+            return r;
+    }
+    request->max_response = LARGEST_ANSWER;
     return ask(session, ref, call, request, ret, error);
 }
 

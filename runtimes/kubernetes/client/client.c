@@ -294,6 +294,7 @@ static int attempt(struct exchange *exchange, int64_t timeout, struct http_respo
         .timeout = timeout,
         .cancel = cancel_of(exchange),
         .complete_once_sent = request->complete_once_sent,
+        .max_response = request->max_response,
         .on_body = request->on_body ? pass_body : NULL,
         .on_body_arg = exchange,
     };

@@ -96,6 +96,7 @@ struct kube_request {
     bool unguarded;              /* not asked of the guard: dry-runs, leases, reviews */
     const struct permit *permit; /* asked instead of the guard, for this use; NULL: the guard */
     enum permit_use use;
+    size_t max_response; /* bytes; 0: LIMIT_DOCUMENT_BYTES. Past it: ERR_TOO_LARGE */
     int64_t timeout; /* ms, with all retries; 0: 60 s */
     struct cancel *cancel;
     /* cancel and timeout end the request only before it is sent. Then it has 60 s to be answered.

@@ -48,6 +48,8 @@ struct stage {
     _Atomic unsigned changes;          /* times that on_change was called, of all runs */
     unsigned evict_at;                 /* it is parked so often, and then evicted; 0: never */
     _Atomic unsigned parked;           /* times */
+    size_t most;                       /* bytes that an operation may hold; 0: without a bound */
+    _Atomic size_t asked;              /* bytes that it asked for last */
     _Atomic size_t memory;             /* of the one that is parked; 0: none is */
     unsigned evictions;                /* that took place */
     _Atomic unsigned landed;           /* … and on_landed */
