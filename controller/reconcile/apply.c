@@ -92,6 +92,7 @@ static int succeeded(struct attempt *attempt, const struct operation_results *re
     struct run_status status = {
         .verdict = {"True", "ReconciliationSucceeded", message, PROGRESS_SETTLED,
                     run->policy.wait ? "True" : NULL},
+        .is_end = true,
         .attempted = attempt->revision,
         .applied = attempt->revision,
     };
@@ -110,7 +111,8 @@ static int failed(struct attempt *attempt, const struct error *failure,
     struct run *run = &attempt->run;
     struct release_report report = {.phase = PHASE_FAILED, .results = results};
     struct run_status status = {
-        .verdict = verdict_of_error(failure),
+        .verdict = run_judge(run, failure, results && report_timed_out(results)),
+        .is_end = true,
         .attempted = attempt->release ? attempt->revision : 0,
     };
 
@@ -198,6 +200,7 @@ int apply_ended(struct attempt *attempt, struct reconcile_result *result, struct
 
     operation_results(attempt->operation, &results);
     if (r < 0) {
+        report_judge(&results, &failure);
         r = end_badly(attempt, &failure, results.count ? &results : NULL, result, error);
     } else {
         r = succeeded(attempt, &results, error);
@@ -219,6 +222,7 @@ static int tell_untold(struct attempt *attempt, struct reconcile_result *result,
     struct run_status status = {
         .verdict = {"True", "ReconciliationSucceeded", message ? message : "applied",
                     PROGRESS_SETTLED, run->policy.wait ? "True" : NULL},
+        .is_end = true,
         .attempted = attempt->release->revision,
         .applied = attempt->release->revision,
         .plan = value_ref(value_get(told, "plan")),
@@ -412,11 +416,13 @@ static bool has_untold_revision(const struct attempt *attempt)
     return head.revision > run_last_applied(&attempt->run);
 }
 
-static int idle(struct attempt *attempt, struct reconcile_result *result)
+static int idle(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
+    int r = run_acknowledge(&attempt->run, error);
+
     log_debug("nothing to do", "namespace", attempt->object.namespace_name, "spec",
               attempt->object.name, NULL);
-    return settle(attempt, 0, result);
+    return settle(attempt, r, result);
 }
 
 /* The Spec is Ready, and stays so: State has to say that its Release was begun. Else, killed after
@@ -486,11 +492,11 @@ int apply_planned(struct attempt *attempt, struct reconcile_result *result, stru
     is_empty = plan_is_empty(plan);
     if (attempt->kind == ATTEMPT_RESYNC) {
         if (is_empty && !has_untold_revision(attempt))
-            return idle(attempt, result);
+            return idle(attempt, result, error);
         if (find_release(attempt, &failure) < 0)
             return apply_failed(attempt, &failure, result, error);
         if (is_empty && attempt->kind == ATTEMPT_RESYNC)
-            return idle(attempt, result);
+            return idle(attempt, result, error);
     }
     if (attempt->kind == ATTEMPT_UNTOLD && is_empty)
         return tell_untold(attempt, result, error);

@@ -45,7 +45,8 @@ static int tell_failure(struct attempt *attempt, const struct error *failure,
     struct run *run = &attempt->run;
     const struct plan *plan = attempt->operation ? operation_get_plan(attempt->operation) : NULL;
     struct run_status status = {
-        .verdict = verdict_of_error(failure),
+        .verdict = run_judge(run, failure, results && report_timed_out(results)),
+        .is_end = true,
         .attempted = attempt->release ? attempt->revision : 0,
         .plan = plan ? report_plan(plan, attempt->digest) : NULL,
         .resources = results ? report_resources(results) : NULL,
@@ -69,6 +70,8 @@ static int hold(struct attempt *attempt, struct error *failure,
     struct run *run = &attempt->run;
     int r;
 
+    if (results)
+        report_judge(results, failure);
     tell_way_out(failure);
     operation_log_failure(run, failure, run_says_already(run, failure));
     attempt_retry(attempt, failure, result);

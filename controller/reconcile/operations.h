@@ -151,8 +151,8 @@ bool attempt_is_asked_for(struct attempt *attempt);
  * for that call can be planned now. */
 bool attempt_has_seen_landing(struct attempt *attempt);
 /* When it is tried again after the failure, which its status does not have yet: after
- * retryInterval, and later each time for the same failure; at once if a call has landed, or if
- * somebody asked for it. */
+ * retryInterval, and later each time for the same failure, but for one that may heal not later than
+ * when the Spec becomes Stalled; at once if a call has landed, or if somebody asked for it. */
 void attempt_retry(struct attempt *attempt, const struct error *failure,
                    struct reconcile_result *ret);
 /* Its operation is parked, and the budget chose it for eviction. */

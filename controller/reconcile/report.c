@@ -1,5 +1,6 @@
 #include "controller/reconcile/report.h"
 
+#include "controller/reconcile/conditions.h"
 #include "engine/base/buf.h"
 #include "engine/base/json.h"
 #include "engine/base/str.h"
@@ -204,6 +205,35 @@ const struct value *report_all_ready(size_t n_resources)
     _cleanup_value_ const struct value *none = value_pack("[]");
 
     return resources(n_resources, n_resources, none, 0);
+}
+
+bool report_timed_out(const struct operation_results *results)
+{
+    for (size_t i = 0; i < results->count; i++) {
+        const struct operation_result *result = &results->items[i];
+
+        if (result->status == RESULT_TIMED_OUT ||
+            (result->status == RESULT_CANCELLED && result->error->code == ERR_TIMEOUT))
+            return true;
+    }
+    return false;
+}
+
+static bool has_failed(const struct operation_result *result)
+{
+    return result->status == RESULT_FAILED || result->status == RESULT_TIMED_OUT;
+}
+
+void report_judge(const struct operation_results *results, struct error *failure)
+{
+    for (size_t i = 0; i < results->count && conditions_may_heal(failure); i++) {
+        const struct operation_result *result = &results->items[i];
+
+        if (!has_failed(result) || conditions_may_heal(result->error))
+            continue;
+        failure->code = result->error->code;
+        str_copy(failure->reason, sizeof(failure->reason), result->error->reason);
+    }
 }
 
 char *report_summary(const struct operation_results *results)

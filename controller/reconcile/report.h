@@ -35,6 +35,12 @@ const struct value *report_resources(const struct operation_results *results);
 /* The same where it is known that all of so many are as they should be. */
 const struct value *report_all_ready(size_t n_resources);
 
+/* A resource was waited for until `timeout` had passed, or not begun because it had. */
+bool report_timed_out(const struct operation_results *results);
+/* If *failure, which stands for all of them, may heal: puts the reason of a resource in its place
+ * that does not, if there is one. */
+void report_judge(const struct operation_results *results, struct error *failure);
+
 /* "3 to create, 1 to update", or "nothing to do"; free() it. */
 char *report_plan_summary(const struct plan *plan);
 

@@ -40,7 +40,7 @@ def test_says_what_is_wrong(controlled, tenant, name):
     ready = spec.wait("False")
     assert ready["reason"] == reason, ready
     assert text in ready["message"], ready
-    assert spec.condition("Stalled")
+    assert spec.condition("Reconciling" if reason == "KindNotFound" else "Stalled")
     spec.wait_event(reason, type="Warning")
     assert made(controlled, tenant) == []
     spec.delete()

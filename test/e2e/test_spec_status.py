@@ -13,9 +13,12 @@ def test_one_that_is_suspended_says_so(controlled, tenant, applied_before):
         spec.apply([config_map("a", tenant)])
         spec.wait("True")
     spec.apply([config_map("a", tenant, {"a": "new"})], suspend=True)
-    ready = eventually(spec.condition)
+    eventually(lambda: spec.condition("Finished"))
     status = spec.get()["status"]
-    assert (ready["status"], ready["reason"]) == ("Unknown", "Suspended")
+    ready = next(one for one in status["conditions"] if one["type"] == "Ready")
+    kept = ("True", 1) if applied_before else ("Unknown", 1)
+    assert (ready["status"], ready["observedGeneration"]) == kept
+    assert ready["reason"] == "Suspended" and "suspended" in ready["message"], ready
     assert status["policy"]["suspend"] is True
     assert bool(controlled.get_json("configmap", "a", "-n", tenant)) is applied_before
     spec.apply([config_map("a", tenant, {"a": "new"})])
