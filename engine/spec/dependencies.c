@@ -81,7 +81,12 @@ static int look_at_string(void *arg, const struct value *string, const struct pl
     const struct collect *collect = arg;
 
     (void)error;
-    if (ref_is(string))
+    if (ref_is_within(string))
+        check_problem(&collect->parse->check, INVALID_SPEC, place,
+                      "has \"" REF_PREFIX "\" in the middle of a text, where it is not replaced: a "
+                      "reference must be the whole string. Put the reference into a string of its "
+                      "own, and join the parts where they are used");
+    else if (ref_is(string))
         take_reference(collect, string, place);
     else if (strncmp(value_string(string), SECRET_PREFIX, strlen(SECRET_PREFIX)) == 0)
         check_problem(&collect->parse->check, UNSUPPORTED, place,

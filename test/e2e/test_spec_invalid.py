@@ -28,6 +28,10 @@ def cases(ns):
                               "InvalidSpec", "nope"),
         "missing field": ([config_map("a", ns), config_map("b", ns, {"x": f"$kusion_path.{a}.data.no"})],
                           "InvalidSpec", "data.no"),
+        "reference in a text": ([config_map("a", ns),
+                                 config_map("b", ns, {"x": f"http://$kusion_path.{a}.data.a:80"})],
+                                "InvalidSpec", f'resource "{b}" (resources[1].attributes.data.x): '
+                                               'has "$kusion_path." in the middle of a text'),
         "no such kind": ([resource(no_kind)], "KindNotFound", "Nothing"),
         "refused": ([resource(bad_name)], "Invalid", "port"),
     }
