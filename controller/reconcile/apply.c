@@ -59,6 +59,8 @@ static int tell_end(struct attempt *attempt, struct release_report *report,
         status->plan = report_plan(report->plan, report->digest);
     if (report->results)
         status->resources = report_resources(report->results);
+    if (attempt->operation)
+        status->inventory = report_inventory(operation_ledger(attempt->operation));
     r = release_write(run->context, &run->subject, attempt->release, report, error);
     written = run_write_status(run, status, r < 0 ? NULL : error);
     run_status_done(status);
@@ -113,6 +115,7 @@ static int failed(struct attempt *attempt, const struct error *failure,
     struct run_status status = {
         .verdict = run_judge(run, failure, results && report_timed_out(results)),
         .is_end = true,
+        .results = results,
         .attempted = attempt->release ? attempt->revision : 0,
     };
 
@@ -227,6 +230,7 @@ static int tell_untold(struct attempt *attempt, struct reconcile_result *result,
         .applied = attempt->release->revision,
         .plan = value_ref(value_get(told, "plan")),
         .resources = report_all_ready(plan_of(attempt)->n_resources),
+        .inventory = report_inventory(operation_ledger(attempt->operation)),
     };
     int r = run_write_status(run, &status, error);
 

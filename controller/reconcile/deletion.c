@@ -47,9 +47,12 @@ static int tell_failure(struct attempt *attempt, const struct error *failure,
     struct run_status status = {
         .verdict = run_judge(run, failure, results && report_timed_out(results)),
         .is_end = true,
+        .results = results,
         .attempted = attempt->release ? attempt->revision : 0,
         .plan = plan ? report_plan(plan, attempt->digest) : NULL,
         .resources = results ? report_resources(results) : NULL,
+        .inventory =
+            attempt->operation ? report_inventory(operation_ledger(attempt->operation)) : NULL,
     };
     struct release_report report = {
         .phase = PHASE_DESTROYING, .results = results, .verdict = &status.verdict};

@@ -64,8 +64,7 @@ static int fail(struct attempt *attempt, const struct error *problem, struct err
 static int show(struct attempt *attempt, const struct plan *plan, struct error *error)
 {
     _cleanup_free_ char *summary = report_plan_summary(plan);
-    struct verdict verdict = {"True", "ReconciliationSucceeded", "this is what an apply would do",
-                              PROGRESS_SETTLED, NULL};
+    struct verdict verdict = {"True", "ReconciliationSucceeded", summary, PROGRESS_SETTLED, NULL};
     struct release_report report = {
         .phase = PHASE_SUCCEEDED, .plan = plan, .digest = attempt->digest, .verdict = &verdict};
 

@@ -368,6 +368,15 @@ static const struct value *make_conditions(const struct release *release,
     return conditions_make(value_get(release->status, "conditions"), &verdict, own, now);
 }
 
+static const struct value *make_summary(const struct release_report *report)
+{
+    bool has_failed = str_equal(report->verdict->ready, "False");
+    char summary[REPORT_SUMMARY_SIZE];
+
+    report_short(report->verdict->message, has_failed ? report->results : NULL, summary);
+    return value_pack("s", summary);
+}
+
 int release_write(const struct reconcile_context *context, const struct release_subject *subject,
                   struct release *release, const struct release_report *report, struct error *error)
 {
@@ -389,8 +398,10 @@ int release_write(const struct reconcile_context *context, const struct release_
         set_results(context, subject, release, report, &status);
     if (report->results)
         set(&status, "counts", report_counts(report->results));
-    if (report->verdict)
+    if (report->verdict) {
         set(&status, "conditions", make_conditions(release, report, now));
+        set(&status, "summary", make_summary(report));
+    }
     r = write_status(context, subject, release, status, error);
     value_unref(status);
     return r;

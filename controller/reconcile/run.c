@@ -3,11 +3,13 @@
 #include "controller/core/finalizer.h"
 #include "controller/core/informer.h"
 #include "controller/reconcile/api.h"
+#include "controller/reconcile/report.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
 #include "engine/spec/check.h"
+#include "engine/spec/name.h"
 
 /* The schema's limit of status.lastHandledReconcileAt. */
 #define TRIGGER_BYTES 1024
@@ -45,6 +47,7 @@ void run_status_done(struct run_status *status)
 {
     value_unref(status->plan);
     value_unref(status->resources);
+    value_unref(status->inventory);
 }
 
 /* ---- The status as it is ---- */
@@ -272,6 +275,22 @@ static void set_handled(const struct run *run, const struct value **next)
         set(next, "lastHandledReconcileAt", value_pack("s", run->trigger));
 }
 
+static const struct value *summary_of(const struct run_status *status)
+{
+    char summary[REPORT_SUMMARY_SIZE];
+
+    report_short(status->verdict.message, status->results, summary);
+    return value_pack("s", summary);
+}
+
+static const struct value *owner_of(const struct run *run)
+{
+    char owner[SPEC_HASH_NAME_SIZE];
+
+    spec_hash_name(run->subject.key.namespace_name, run->subject.key.name, owner);
+    return value_pack("s", owner);
+}
+
 static const struct value *next_status(const struct run *run, const struct run_status *status)
 {
     const struct value *old = status_of(run), *next = value_ref(old);
@@ -280,6 +299,8 @@ static const struct value *next_status(const struct run *run, const struct run_s
     set(&next, "conditions",
         conditions_make(value_get(old, "conditions"), &status->verdict, generation_of(run, status),
                         wall_clock(run)));
+    set(&next, "summary", summary_of(status));
+    set(&next, "owner", owner_of(run));
     set_failing_since(run, status, &next);
     if (status->is_end)
         set_handled(run, &next);
@@ -293,6 +314,8 @@ static const struct value *next_status(const struct run *run, const struct run_s
         set(&next, "plan", value_ref(status->plan));
     if (status->resources)
         set(&next, "resources", value_ref(status->resources));
+    if (status->inventory)
+        set(&next, "inventory", value_ref(status->inventory));
     return next;
 }
 

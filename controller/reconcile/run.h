@@ -36,7 +36,8 @@ struct run_status {
     bool is_end;       /* the attempt has ended: the request for a reconcile is handled */
     bool is_suspended; /* Ready's status is kept, as of the generation for which it was set */
     int64_t attempted, applied;           /* revisions; 0: as before */
-    const struct value *plan, *resources; /* report.h; owned; NULL: as before */
+    const struct operation_results *results; /* for the summary of a failure; NULL: its message */
+    const struct value *plan, *resources, *inventory; /* report.h; owned; NULL: as before */
 };
 void run_status_done(struct run_status *status);
 

@@ -316,7 +316,7 @@ static void writes_phases_and_keeps_what_was_said(void)
                 "\"done\"},{\"type\":\"Finished\","
                 "\"status\":\"True\",\"observedGeneration\":1,\"lastTransitionTime\":"
                 "\"2026-01-02T03:05:05Z\",\"reason\":\"ReconciliationSucceeded\",\"message\":"
-                "\"done\"}]}",
+                "\"done\"}],\"summary\":\"done\"}",
                 "the last");
     end(&desk);
 }
