@@ -78,18 +78,15 @@ static char *role_command(const struct runtime_session *session, const char *ver
                       name, verb, resource, in, name, name, in, session->service_account, in);
 }
 
-/* Letters, digits, dots and dashes: no shell and no kubectl takes it for anything but a name. The
- * kinds of an aggregated API have the names that its server gives them. */
-static bool is_plain(const char *name)
+/* The kinds of an aggregated API have the names that its server gives them. */
+bool kube_is_plain(const char *name)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-";
 
     return *name && *name != '-' && !name[strspn(name, plain)];
 }
 
-/* Namespaces of the control plane: a right to write in them amounts to full control of the cluster.
- * */
-static bool is_system(const char *namespace_name)
+bool kube_is_system(const char *namespace_name)
 {
     return str_has_prefix(namespace_name, "kube-");
 }
@@ -101,8 +98,8 @@ static char *find_command(const struct runtime_session *session, const char *in,
 {
     _cleanup_free_ char *command = NULL;
 
-    if (!str_equal(in, session->spec_namespace) || is_system(in) || !verb || !is_plain(in) ||
-        !is_plain(session->service_account) || !is_plain(resource))
+    if (!str_equal(in, session->spec_namespace) || kube_is_system(in) || !verb ||
+        !kube_is_plain(in) || !kube_is_plain(session->service_account) || !kube_is_plain(resource))
         return NULL;
     command = role_command(session, verb, resource);
     return strlen(command) + LEAST_WORDS + strlen(OFFER) < ERROR_MESSAGE_SIZE ? TAKE(command)

@@ -50,6 +50,8 @@ struct runtime_session {
     int64_t definition_seen;     /* ms, monotonic: when it last did so */
     bool is_account_known;       /* the service account was looked up */
     struct error *account_error; /* the result of the lookup; NULL: the account exists */
+    char *other_spec;            /* the Spec that was last found to own an object; NULL: none */
+    bool is_other_gone;          /* it does not exist any more */
 };
 
 /* ---- session.c ---- */
@@ -134,6 +136,33 @@ char *session_rights_name(const struct runtime_session *session, const char *whi
 /* "widgets.example.com": a kind as kubectl names it. */
 char *kube_kind_resource(const struct kube_kind *kind);
 
+/* Letters, digits, dots and dashes: no shell and no kubectl takes it for anything but a name. */
+bool kube_is_plain(const char *name);
+/* A namespace of the control plane: a right to write in it amounts to full control of the cluster.
+ */
+bool kube_is_system(const char *namespace_name);
+
+/* ---- owner.c ---- */
+
+/* The owner of an object, by its labels and annotations. */
+enum kube_owner {
+    OWNER_NONE,  /* no owner */
+    OWNER_SELF,  /* this Spec's */
+    OWNER_SPEC,  /* another Spec's */
+    OWNER_OTHER, /* another tool's */
+};
+enum kube_owner kube_owner_of(const struct runtime_session *session, const struct value *object);
+
+/* The marks of another owner on an object; NULL: it has no other owner. */
+struct kube_marks *kube_marks_of(const struct runtime_session *session, const struct value *object);
+void kube_marks_free(struct kube_marks *found);
+
+/* ERR_CONFLICT ConflictDetected: says whose the object is, and what hands it over. It may look the
+ * other Spec up. attributes: of the target. */
+int kube_refuse_foreign(struct runtime_session *session, const struct value *attributes,
+                        const struct kube_marks *found, const struct runtime_call *call,
+                        struct error *error);
+
 /* ---- object.c ---- */
 
 /* Preconditions of a change: the request fails for any other object. */
@@ -157,18 +186,11 @@ const struct value *kube_object_project(const struct value *object);
  * kubectl's last-applied annotation. Returns a reference; NULL stays NULL. */
 const struct value *kube_object_mark(const struct value *object);
 
-/* The owner of an object, by its labels and annotations. */
-enum kube_owner {
-    OWNER_NONE,  /* no owner */
-    OWNER_SELF,  /* this Spec's */
-    OWNER_SPEC,  /* another Spec's */
-    OWNER_OTHER, /* another tool's */
-};
-
 /* observation.detail of an existing object, for plan(). */
 struct kube_detail {
     enum kube_owner owner;
-    char *version; /* resourceVersion */
+    struct kube_marks *foreign; /* of OWNER_SPEC and OWNER_OTHER; else NULL */
+    char *version;              /* resourceVersion */
 };
 
 /* The detail of an existing object; NULL: it is absent. */
