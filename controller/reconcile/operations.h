@@ -157,6 +157,8 @@ void attempt_retry(struct attempt *attempt, const struct error *failure,
                    struct reconcile_result *ret);
 /* Its operation is parked, and the budget chose it for eviction. */
 bool attempt_is_chosen(struct attempt *attempt);
+/* ms that it will rest if it is evicted now. */
+int64_t attempt_next_rest(const struct attempt *attempt);
 void attempt_evict(struct attempt *attempt);
 /* ms that the attempt still rests after an eviction; 0: it is to begin. A change of its object, or
  * a requested reconcile, ends the rest. */

@@ -195,7 +195,7 @@ static void evict(struct attempt *attempt)
 {
     struct error problem = {0};
 
-    if (progress_tell_rest(attempt, &problem) < 0)
+    if (progress_tell_rest(attempt, attempt_next_rest(attempt), &problem) < 0)
         log_warn("what an operation waits for could not be said", "namespace",
                  attempt->object.namespace_name, "spec", attempt->object.name, "error",
                  problem.message, NULL);
