@@ -50,6 +50,9 @@ struct runtime_session {
     int64_t definition_seen;     /* ms, monotonic: when it last did so */
     bool is_account_known;       /* the service account was looked up */
     struct error *account_error; /* the result of the lookup; NULL: the account exists */
+    const struct value *rules;   /* of a rules review; NULL: not asked yet, or not known */
+    char *asked_namespace;       /* the namespace that was last looked up; NULL: none */
+    bool is_namespace_missing;   /* it does not exist */
     char *other_spec;            /* the Spec that was last found to own an object; NULL: none */
     bool is_other_gone;          /* it does not exist any more */
 };
@@ -124,12 +127,26 @@ struct kube_wait session_wait(const struct runtime_session *session,
 int session_time_left(const struct runtime_session *session, const struct runtime_call *call,
                       int64_t *ret, struct error *error);
 
+/* ---- rights.c ---- */
+
+/* The verb that these words begin with, if it is one that the operator's requests use; else NULL. */
+const char *kube_find_verb(const char *words);
+/* "get,list": the verbs that the operator's requests use and the account may not, on this kind in
+ * the Spec's own namespace. `refused` is one of them. If the others are not known, or call is NULL,
+ * it is the only one. */
+char *session_missing_verbs(struct runtime_session *session, const struct kube_kind *kind,
+                            const char *refused, const struct runtime_call *call);
+/* True if the account may know that there is no such namespace. */
+bool session_lacks_namespace(struct runtime_session *session, const char *name,
+                             const struct runtime_call *call);
+
 /* ---- hint.c ---- */
 
 /* If the error is a missing right: adds the command that grants it, or says who can grant it, and
- * sets the reason AccessDenied. */
-void session_add_hint(const struct runtime_session *session, const struct kube_ref *ref,
-                      struct error *error);
+ * sets the reason AccessDenied; or NamespaceNotFound, which every account is refused. If it is a
+ * missing namespace: adds what to do. call NULL: nothing is asked. */
+void session_add_hint(struct runtime_session *session, const struct kube_ref *ref,
+                      const struct runtime_call *call, struct error *error);
 /* The name of roles and bindings in the commands of hints. All names of one service account begin
  * with the name for which = "". */
 char *session_rights_name(const struct runtime_session *session, const char *which);

@@ -154,7 +154,7 @@ static void applies_or_says_why_not(void)
         {"a right that is missing",
          MAP("a"),
          PLAN_UPDATE,
-         {DISCOVERY, {.expect = PATCH, .status = 403, .body = DENIED}},
+         {DISCOVERY, {.expect = PATCH, .status = 403, .body = DENIED}, NO_REVIEW},
          ERR_FORBIDDEN,
          "AccessDenied",
          "; to allow it: kubectl create role kusion:team:deployer:patch-configmaps ",
@@ -304,7 +304,7 @@ static void an_update_meets_what_it_was_planned_for(void)
          "6"},
         {"it cannot be looked at",
          "a",
-         {IN_CONFLICT, {.expect = LOOK, .status = 403, .body = DENIED}},
+         {IN_CONFLICT, {.expect = LOOK, .status = 403, .body = DENIED}, NO_REVIEW},
          ERR_FORBIDDEN,
          "5"},
     };
