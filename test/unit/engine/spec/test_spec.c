@@ -118,8 +118,13 @@ static void reports_entries(void)
          "Unsupported|a|resources[0].type|the type \"Terraform\" is known, and not supported by "
          "this version\n"},
         {RESOURCES("{\"id\":\"a\",\"type\":\"kubernetes\",\"attributes\":{}}"),
-         "InvalidSpec|a|resources[0].type|the type \"kubernetes\" is not known; known: "
-         "Kubernetes\n"},
+         "InvalidSpec|a|resources[0].type|unknown type \"kubernetes\"; supported: Kubernetes\n"},
+        {RESOURCES(MAP("first", "") "," MAP("a", ",\"dependsOn\":[\"v1:ConfigMap:frist\","
+                                                 "\"v1:Secret:first\"]")),
+         "InvalidSpec|v1:ConfigMap:a|resources[1].dependsOn[0]|no resource has the id "
+         "\"v1:ConfigMap:frist\": did you mean \"v1:ConfigMap:first\"?\n"
+         "InvalidSpec|v1:ConfigMap:a|resources[1].dependsOn[1]|no resource has the id "
+         "\"v1:Secret:first\"\n"},
         {RESOURCES(MAP("a", ",\"dependsOn\":[\"v1:ConfigMap:b\",1,\"\"]")),
          "InvalidSpec|v1:ConfigMap:a|resources[0].dependsOn[1]\n"
          "InvalidSpec|v1:ConfigMap:a|resources[0].dependsOn[2]\n"
