@@ -25,6 +25,10 @@
 
 #define OFFER "; to allow it: "
 
+#define IMMUTABLE_WAY                                                                             \
+    "; it cannot be changed in place: give the resource another name, or delete the object with " \
+    "all that it holds, and it is created again"
+
 char *kube_kind_resource(const struct kube_kind *kind)
 {
     size_t length = 0;
@@ -177,6 +181,20 @@ static bool is_namespace_missing(struct runtime_session *session, const struct k
            session_lacks_namespace(session, in, call);
 }
 
+/* What an object holds is its owner's to lose. */
+static void add_way_around_immutable(struct error *error)
+{
+    char words[ERROR_MESSAGE_SIZE];
+
+    str_copy(words, room_for_words(IMMUTABLE_WAY), error->message);
+    err_set(error, error->code, error->reason, "%s%s", words, IMMUTABLE_WAY);
+}
+
+static bool is_immutable(const struct error *error)
+{
+    return str_equal(error->reason, "Invalid") && strstr(error->message, "field is immutable");
+}
+
 void session_add_hint(struct runtime_session *session, const struct kube_ref *ref,
                       const struct runtime_call *call, struct error *error)
 {
@@ -189,6 +207,8 @@ void session_add_hint(struct runtime_session *session, const struct kube_ref *re
         set_missing_namespace(ref->namespace_name, error);
         return;
     }
+    if (is_immutable(error))
+        add_way_around_immutable(error);
     if (!refused)
         return;
     way = way_out(session, ref, refused, call);

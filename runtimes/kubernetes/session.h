@@ -55,6 +55,7 @@ struct runtime_session {
     bool is_namespace_missing;   /* it does not exist */
     char *other_spec;            /* the Spec that was last found to own an object; NULL: none */
     bool is_other_gone;          /* it does not exist any more */
+    unsigned n_searches;         /* kinds that were looked for in all groups */
 };
 
 /* ---- session.c ---- */
@@ -144,7 +145,7 @@ bool session_lacks_namespace(struct runtime_session *session, const char *name,
 
 /* If the error is a missing right: adds the command that grants it, or says who can grant it, and
  * sets the reason AccessDenied; or NamespaceNotFound, which every account is refused. If it is a
- * missing namespace: adds what to do. call NULL: nothing is asked. */
+ * missing namespace or an immutable field: adds what to do. call NULL: nothing is asked. */
 void session_add_hint(struct runtime_session *session, const struct kube_ref *ref,
                       const struct runtime_call *call, struct error *error);
 /* The name of roles and bindings in the commands of hints. All names of one service account begin
@@ -242,6 +243,13 @@ int kube_is_undefined(struct runtime_session *session, const struct value *attri
 /* An object of these attributes was applied: if a definition brings its kind, that may be newer than
  * the last list of them, which does not tell any more what is not defined. */
 void kube_note_applied(struct runtime_session *session, const struct value *attributes);
+
+/* ---- unserved.c ---- */
+
+/* Of a kind that is not served, ERR_INVALID KindNotFound: says which kind or version was probably
+ * meant. It asks the API server for that. */
+void kube_explain_unserved(struct runtime_session *session, const struct value *attributes,
+                           const struct runtime_call *call, struct error *error);
 
 /* ---- guard.c ---- */
 
