@@ -50,6 +50,10 @@ struct informer_config {
 
 struct informer;
 
+/* The value of the annotation that requests a reconcile: INFORMER_TRIGGER, else Flux's. NULL: there
+ * is neither. */
+const char *informer_trigger(const struct value *metadata);
+
 /* NULL: see error. on_change may be called before this returns. */
 struct informer *informer_new(const struct informer_config *config, struct error *error);
 /* on_change is not called any more when this returns. */

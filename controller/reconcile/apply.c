@@ -59,6 +59,8 @@ static int write_end(struct attempt *attempt, struct release_report *report,
         status->plan = report_plan(report->plan, report->digest);
     if (report->results)
         status->resources = report_resources(report->results);
+    if (attempt->operation)
+        status->inventory = report_inventory(operation_ledger(attempt->operation));
     r = release_write(run->context, &run->subject, attempt->release, report, error);
     written = run_write_status(run, status, r < 0 ? NULL : error);
     run_status_done(status);
@@ -92,6 +94,7 @@ static int succeeded(struct attempt *attempt, const struct operation_results *re
     struct run_status status = {
         .verdict = {"True", "ReconciliationSucceeded", message, PROGRESS_SETTLED,
                     run->policy.wait ? "True" : NULL},
+        .is_end = true,
         .attempted = attempt->revision,
         .applied = attempt->revision,
     };
@@ -110,7 +113,9 @@ static int failed(struct attempt *attempt, const struct error *failure,
     struct run *run = &attempt->run;
     struct release_report report = {.phase = PHASE_FAILED, .results = results};
     struct run_status status = {
-        .verdict = verdict_of_error(failure),
+        .verdict = run_judge(run, failure, results && report_timed_out(results)),
+        .is_end = true,
+        .results = results,
         .attempted = attempt->release ? attempt->revision : 0,
     };
 
@@ -198,6 +203,7 @@ int apply_ended(struct attempt *attempt, struct reconcile_result *result, struct
 
     operation_results(attempt->operation, &results);
     if (r < 0) {
+        report_judge(&results, &failure);
         r = end_badly(attempt, &failure, results.count ? &results : NULL, result, error);
     } else {
         r = succeeded(attempt, &results, error);
@@ -219,10 +225,12 @@ static int write_missing_status(struct attempt *attempt, struct reconcile_result
     struct run_status status = {
         .verdict = {"True", "ReconciliationSucceeded", message ? message : "applied",
                     PROGRESS_SETTLED, run->policy.wait ? "True" : NULL},
+        .is_end = true,
         .attempted = attempt->release->revision,
         .applied = attempt->release->revision,
         .plan = value_ref(value_get(recorded, "plan")),
         .resources = report_all_ready(plan_of(attempt)->n_resources),
+        .inventory = report_inventory(operation_ledger(attempt->operation)),
     };
     int r = run_write_status(run, &status, error);
 
@@ -412,11 +420,13 @@ static bool has_unreported_revision(const struct attempt *attempt)
     return head.revision > run_last_applied(&attempt->run);
 }
 
-static int idle(struct attempt *attempt, struct reconcile_result *result)
+static int idle(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
+    int r = run_acknowledge(&attempt->run, error);
+
     log_debug("nothing to do", "namespace", attempt->object.namespace_name, "spec",
               attempt->object.name, NULL);
-    return settle(attempt, 0, result);
+    return settle(attempt, r, result);
 }
 
 /* The Spec is Ready, and stays so: State has to say that its Release was begun. Else, killed after
@@ -486,11 +496,11 @@ int apply_planned(struct attempt *attempt, struct reconcile_result *result, stru
     is_empty = plan_is_empty(plan);
     if (attempt->kind == ATTEMPT_RESYNC) {
         if (is_empty && !has_unreported_revision(attempt))
-            return idle(attempt, result);
+            return idle(attempt, result, error);
         if (find_release(attempt, &failure) < 0)
             return apply_failed(attempt, &failure, result, error);
         if (is_empty && attempt->kind == ATTEMPT_RESYNC)
-            return idle(attempt, result);
+            return idle(attempt, result, error);
     }
     if (attempt->kind == ATTEMPT_STATUS_MISSING && is_empty)
         return write_missing_status(attempt, result, error);

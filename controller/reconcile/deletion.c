@@ -45,10 +45,14 @@ static int write_failure(struct attempt *attempt, const struct error *failure,
     struct run *run = &attempt->run;
     const struct plan *plan = attempt->operation ? operation_get_plan(attempt->operation) : NULL;
     struct run_status status = {
-        .verdict = verdict_of_error(failure),
+        .verdict = run_judge(run, failure, results && report_timed_out(results)),
+        .is_end = true,
+        .results = results,
         .attempted = attempt->release ? attempt->revision : 0,
         .plan = plan ? report_plan(plan, attempt->digest) : NULL,
         .resources = results ? report_resources(results) : NULL,
+        .inventory =
+            attempt->operation ? report_inventory(operation_ledger(attempt->operation)) : NULL,
     };
     struct release_report report = {
         .phase = PHASE_DESTROYING, .results = results, .verdict = &status.verdict};
@@ -69,6 +73,8 @@ static int hold(struct attempt *attempt, struct error *failure,
     struct run *run = &attempt->run;
     int r;
 
+    if (results)
+        report_judge(results, failure);
     name_way_out(failure);
     operation_log_failure(run, failure, run_says_already(run, failure));
     attempt_retry(attempt, failure, result);

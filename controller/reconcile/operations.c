@@ -203,9 +203,11 @@ void attempt_retry(struct attempt *attempt, const struct error *failure,
     else if (attempt_has_seen_landing(attempt)) /* what it waited for may be there */
         *ret = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_RETRY};
     else
-        *ret = (struct reconcile_result){.kind = RECONCILE_RETRY,
-                                         .after = run->policy.retry_interval,
-                                         .is_new_failure = !run_says_already(run, failure)};
+        *ret =
+            (struct reconcile_result){.kind = RECONCILE_RETRY,
+                                      .after = run->policy.retry_interval,
+                                      .most = conditions_may_heal(failure) ? run_patience(run) : 0,
+                                      .is_new_failure = !run_says_already(run, failure)};
 }
 
 /* ---- For everybody ---- */

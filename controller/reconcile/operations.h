@@ -153,12 +153,14 @@ bool attempt_is_asked_for(struct attempt *attempt);
  * for that call can be planned now. */
 bool attempt_has_seen_landing(struct attempt *attempt);
 /* When it is tried again after the failure, which its status does not have yet: after
- * retryInterval, and later each time for the same failure; at once if a call has landed, or if
- * somebody asked for it. */
+ * retryInterval, and later each time for the same failure, but for one that may heal not later than
+ * when the Spec becomes Stalled; at once if a call has landed, or if somebody asked for it. */
 void attempt_retry(struct attempt *attempt, const struct error *failure,
                    struct reconcile_result *ret);
 /* Its operation is parked, and the budget chose it for eviction. */
 bool attempt_is_chosen(struct attempt *attempt);
+/* ms that it will rest if it is evicted now. */
+int64_t attempt_next_rest(const struct attempt *attempt);
 void attempt_evict(struct attempt *attempt);
 /* ms that the attempt still rests after an eviction; 0: it is to begin. A change of its object, or
  * a requested reconcile, ends the rest. */

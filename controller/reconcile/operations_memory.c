@@ -169,19 +169,26 @@ static int64_t time_left(const struct attempt *attempt)
     return left > 0 ? left : 0;
 }
 
-/* What cannot be stored now is kept, and tried again, by the ledger. */
-void attempt_evict(struct attempt *attempt)
+int64_t attempt_next_rest(const struct attempt *attempt)
 {
-    const struct clock_source *clock = attempt->table->config.clock;
     int64_t rest = EVICTED_FIRST << (attempt->evictions < 8 ? attempt->evictions : 8);
     int64_t left = time_left(attempt);
 
     if (rest > EVICTED_MOST)
         rest = EVICTED_MOST;
+    return left < rest ? left : rest;
+}
+
+/* What cannot be stored now is kept, and tried again, by the ledger. */
+void attempt_evict(struct attempt *attempt)
+{
+    const struct clock_source *clock = attempt->table->config.clock;
+    int64_t rest = attempt_next_rest(attempt);
+
     ledger_flush(operation_ledger(attempt->operation), NULL);
     attempt_empty(attempt);
     attempt->evictions++;
-    attempt->rests_until = clock->monotonic(clock) + (left < rest ? left : rest);
+    attempt->rests_until = clock->monotonic(clock) + rest;
 }
 
 int64_t attempt_rests(struct attempt *attempt)

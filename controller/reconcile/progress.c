@@ -66,7 +66,9 @@ static int say_phase(struct attempt *attempt, bool is_working, struct error *err
     return r < 0 || !message ? r : write_spec(attempt, message, error);
 }
 
-static int say_waiting(struct attempt *attempt, bool *ret_said, struct error *error)
+/* aside: "", or more about the operation. */
+static int say_waiting(struct attempt *attempt, const char *aside, bool *ret_said,
+                       struct error *error)
 {
     const char *working = words[attempt->run.log.operation].working;
     _cleanup_free_ char *message = NULL;
@@ -75,7 +77,7 @@ static int say_waiting(struct attempt *attempt, bool *ret_said, struct error *er
     *ret_said = operation_waits_for(attempt->operation, what, sizeof(what));
     if (!*ret_said)
         return 0;
-    message = str_printf("%s: waiting for %s", working, what);
+    message = str_printf("%s: %swaiting for %s", working, aside, what);
     return write_spec(attempt, message, error);
 }
 
@@ -111,7 +113,7 @@ static int report_waiting(struct attempt *attempt, int64_t *ret_next, struct err
     if (!progress->waits_due)
         progress->waits_due = now(attempt) + PROGRESS_FIRST;
     if (now(attempt) >= progress->waits_due) {
-        r = say_waiting(attempt, &said, error);
+        r = say_waiting(attempt, "", &said, error);
         progress->waits_due = now(attempt) + (said ? PROGRESS_INTERVAL : PROGRESS_FIRST);
     }
     if (progress->waits_due < *ret_next)
@@ -144,8 +146,11 @@ int progress_report(struct attempt *attempt, int64_t *ret_after, struct error *e
     return r;
 }
 
-int progress_report_rest(struct attempt *attempt, struct error *error)
+int progress_report_rest(struct attempt *attempt, int64_t rest, struct error *error)
 {
+    _cleanup_free_ char *aside =
+        str_printf("set aside for %lld s, because memory is short (--operation-memory); ",
+                   (long long)(rest + 999) / 1000);
     bool said = false;
     int r;
 
@@ -153,7 +158,7 @@ int progress_report_rest(struct attempt *attempt, struct error *error)
         return 0;
     r = write_release(attempt, true, error);
     if (r >= 0 && words[attempt->run.log.operation].working)
-        r = say_waiting(attempt, &said, error);
+        r = say_waiting(attempt, aside, &said, error);
     return r;
 }
 

@@ -33,7 +33,7 @@ static int put_off(struct attempt *attempt, const struct error *problem, struct 
 {
     const struct value *conditions = value_get(attempt->release->status, "conditions");
     const struct value *ready = conditions_find(conditions, "Ready");
-    struct verdict verdict = verdict_of_error(problem);
+    struct verdict verdict = verdict_of_error(problem, false);
     struct release_report report = {.phase = PHASE_PREVIEWING, .verdict = &verdict};
     bool is_known = str_equal(value_get_string(ready, "message"), problem->message);
     int r = 0;
@@ -48,7 +48,7 @@ static int put_off(struct attempt *attempt, const struct error *problem, struct 
 static int fail(struct attempt *attempt, const struct error *problem, struct error *error)
 {
     const struct plan *plan = attempt->operation ? operation_get_plan(attempt->operation) : NULL;
-    struct verdict verdict = verdict_of_error(problem);
+    struct verdict verdict = verdict_of_error(problem, false);
     struct release_report report = {
         .phase = PHASE_FAILED, .plan = plan, .digest = attempt->digest, .verdict = &verdict};
 
@@ -64,8 +64,7 @@ static int fail(struct attempt *attempt, const struct error *problem, struct err
 static int show(struct attempt *attempt, const struct plan *plan, struct error *error)
 {
     _cleanup_free_ char *summary = report_plan_summary(plan);
-    struct verdict verdict = {"True", "ReconciliationSucceeded", "this is what an apply would do",
-                              PROGRESS_SETTLED, NULL};
+    struct verdict verdict = {"True", "ReconciliationSucceeded", summary, PROGRESS_SETTLED, NULL};
     struct release_report report = {
         .phase = PHASE_SUCCEEDED, .plan = plan, .digest = attempt->digest, .verdict = &verdict};
 

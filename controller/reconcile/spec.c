@@ -6,10 +6,13 @@
 #include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/log.h"
+#include "engine/base/str.h"
 #include "runtimes/kubernetes/client/path.h"
 
 /* ms: another API server than the watch's may not have the version yet. */
 #define READ_NEW_TIMEOUT 2000
+
+#define SUSPENDED "suspended (spec.suspend is true)"
 
 /* ---- Reading ---- */
 
@@ -65,6 +68,7 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
     metadata = value_get(run->object, "metadata");
     run->subject.generation = value_int(value_get(metadata, "generation"), 0);
     attempt_read(attempt, metadata);
+    run_note_trigger(run);
     run_read_policy(run);
     return 0;
 }
@@ -91,15 +95,26 @@ static int refuse(struct attempt *attempt, const char *what, const char *why,
     return apply_refused(attempt, &refusal, result, error);
 }
 
-/* Nothing is done, which is said; and what was under way is not any more. */
+/* The operator does not act on the Spec, and its last operation does not go on. Ready keeps its
+ * status: who waits for the Spec does not fail or hang because somebody suspended it. */
 static int suspend(struct run *run, struct error *error)
 {
-    struct run_status suspended = {.verdict = {"Unknown", "Suspended",
-                                               "nothing is done while spec.suspend is true",
-                                               PROGRESS_SETTLED, NULL}};
+    struct run_last last = run_last(run);
+    bool was_suspended = str_equal(last.reason, "Suspended");
+    bool is_settled = str_equal(last.ready, "True") || str_equal(last.ready, "False");
+    _cleanup_free_ char *message = was_suspended ? str_new(last.message)
+                                   : is_settled
+                                       ? str_printf(SUSPENDED "; before that: %s", last.message)
+                                       : str_new(SUSPENDED);
+    struct run_status suspended = {
+        .verdict = {is_settled ? last.ready : "Unknown", "Suspended", message,
+                    last.is_stalled ? PROGRESS_STALLED : PROGRESS_SETTLED, last.healthy},
+        .is_end = true,
+        .is_suspended = is_settled,
+    };
     int r = 0;
 
-    if (!run_says(run, "Unknown", "Suspended"))
+    if (!was_suspended)
         r = run_cancel_latest(run, "the Spec was suspended", error);
     return r < 0 ? r : run_write_status(run, &suspended, error);
 }
@@ -180,7 +195,7 @@ static void evict(struct attempt *attempt)
 {
     struct error problem = {0};
 
-    if (progress_report_rest(attempt, &problem) < 0)
+    if (progress_report_rest(attempt, attempt_next_rest(attempt), &problem) < 0)
         log_warn("what an operation waits for could not be said", "namespace",
                  attempt->object.namespace_name, "spec", attempt->object.name, "error",
                  problem.message, NULL);

@@ -122,15 +122,22 @@ static void skip(struct operation *operation, const struct step_node *step, uint
     operation_end_result(operation, step->change, RESULT_SKIPPED, &error);
 }
 
+/* The message says how long it was waited for: `timeout`, not what was measured, since a retry that
+ * fails in the same way is to say the same. */
 static void time_out(struct operation *operation, uint32_t change)
 {
     const struct operation_result *result = &operation->results.items[change];
+    long long seconds = operation->config.timeout / 1000;
     struct error error = {0};
 
     if (result->error)
         err_copy(&error, result->error);
     else
-        err_set(&error, ERR_TIMEOUT, "HealthCheckFailed", "not ready in time");
+        err_set(&error, ERR_TIMEOUT, "HealthCheckFailed", "not ready");
+    err_wrap(&error,
+             str_equal(error.reason, "HealthCheckFailed") ? "not healthy within %lld s (timeout)"
+                                                          : "not done within %lld s (timeout)",
+             seconds);
     operation_end_result(operation, change, RESULT_TIMED_OUT, &error);
 }
 

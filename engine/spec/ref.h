@@ -4,7 +4,8 @@
  *
  * Ids may contain dots. The reference means the longest known id that is followed by a dot or by
  * the end of the text (example.com/v1:Widget:ns:x.spec.rules[0].host). List indices are written [0]
- * or .0. The reference must be the whole string; in the middle of a longer text it is plain text.
+ * or .0. The reference must be the whole string. In the middle of a longer text it would not be
+ * replaced, so a Spec with such a text is refused.
  */
 #ifndef ENGINE_SPEC_REF_H
 #define ENGINE_SPEC_REF_H
@@ -24,6 +25,8 @@ struct ref {
 };
 
 bool ref_is(const struct value *value);
+/* True for a string that contains REF_PREFIX after other text. */
+bool ref_is_within(const struct value *value);
 
 /* ERR_NOT_FOUND UnknownReference: the text begins with no known id. ERR_INVALID: the path is
  * malformed. */

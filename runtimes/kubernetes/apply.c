@@ -32,9 +32,7 @@ static int place_for_writing(const struct patch *patch, struct kube_ref *ret, st
 
     if (r == ERR_NOT_FOUND)
         return err_set(error, ERR_INVALID, "KindNotFound",
-                       "the cluster has no kind \"%s\" in \"%s\": is its CRD installed, or missing "
-                       "in this Spec?",
-                       ref.kind, ref.api_version);
+                       "the cluster has no kind \"%s\" in \"%s\"", ref.kind, ref.api_version);
     return r < 0 ? err_copy(error, &problem) : 0;
 }
 
@@ -107,6 +105,8 @@ static int send_when_served(const struct patch *patch, const struct value **ret,
 
     while ((r = send(patch, ret, ret_outcome, &problem)) < 0 && wait_until_served(patch, &problem))
         err_clear(&problem);
+    if (r < 0 && str_equal(problem.reason, "KindNotFound"))
+        kube_explain_unserved(patch->session, patch->attributes, patch->call, &problem);
     return r < 0 ? err_copy(error, &problem) : 0;
 }
 

@@ -6,20 +6,22 @@
 
 /* ---- Whose it is ---- */
 
-static int check_owner(const struct runtime_target *target, const struct observation *seen,
-                       struct error *error)
+/* True if another Spec has it; or another tool, and State does not say that it is ours. */
+static bool is_foreign(const struct runtime_target *target, const struct observation *seen)
 {
     const char *recorded = target->prior ? target->prior->uid : NULL;
     enum kube_owner owner = kube_detail_of(seen)->owner;
 
-    if (owner == OWNER_SPEC)
-        return err_set(error, ERR_CONFLICT, "ConflictDetected",
-                       "it belongs to another Spec (label " KUBE_OWNER_LABEL
-                       "): remove it from one of the two");
-    if (owner == OWNER_OTHER && !str_equal(recorded, seen->uid))
-        return err_set(error, ERR_CONFLICT, "ConflictDetected",
-                       "it exists and is managed by another tool (Helm, Flux, Argo CD or an "
-                       "applyset): remove it from one of the two");
+    return owner == OWNER_SPEC || (owner == OWNER_OTHER && !str_equal(recorded, seen->uid));
+}
+
+static int check_owner(struct runtime_session *session, const struct runtime_target *target,
+                       const struct observation *seen, const struct runtime_call *call,
+                       struct error *error)
+{
+    if (is_foreign(target, seen))
+        return kube_refuse_foreign(session, target->attributes, kube_detail_of(seen)->foreign, call,
+                                   error);
     if (seen->terminating)
         return err_set(error, ERR_UNAVAILABLE, "Terminating",
                        "it is being deleted; it is created again afterwards");
@@ -217,7 +219,7 @@ static int plan_present(struct runtime_session *session, const struct runtime_ta
                         const struct observation *seen, const struct runtime_call *call,
                         struct runtime_step **ret, struct error *error)
 {
-    int r = check_owner(target, seen, error);
+    int r = check_owner(session, target, seen, call, error);
 
     if (r < 0)
         return r;
@@ -236,8 +238,7 @@ static bool is_enough(const struct runtime_target *target, const struct observat
 {
     if (!hint || hint->presence == PRESENCE_UNKNOWN)
         return false;
-    return hint->presence == PRESENCE_ABSENT || hint->terminating ||
-           check_owner(target, hint, NULL) < 0 ||
+    return hint->presence == PRESENCE_ABSENT || hint->terminating || is_foreign(target, hint) ||
            (!value_has_unknown(target->attributes) && is_as_recorded(target, hint));
 }
 

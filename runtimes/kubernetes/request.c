@@ -17,12 +17,12 @@ int session_time_left(const struct runtime_session *session, const struct runtim
 }
 
 static int explain(struct runtime_session *session, const struct kube_ref *ref,
-                   struct error *problem, struct error *error)
+                   const struct runtime_call *call, struct error *problem, struct error *error)
 {
     /* The kind may have been removed since discovery: a retry discovers it again. */
     if (str_equal(problem->reason, "NotServed"))
         kube_discovery_forget(session->cluster.discovery, ref->kind->group_version);
-    session_add_hint(session, ref, problem);
+    session_add_hint(session, ref, call, problem);
     return err_copy(error, problem);
 }
 
@@ -40,7 +40,7 @@ static int ask(struct runtime_session *session, const struct kube_ref *ref,
     request->for_tenant = true;
     request->cancel = call->cancel;
     r = kube_do(session->cluster.client, request, ret, &problem);
-    return r < 0 ? explain(session, ref, &problem, error) : 0;
+    return r < 0 ? explain(session, ref, call, &problem, error) : 0;
 }
 
 /* etcd limits an object to 1.5 MiB, as it is stored; as JSON it may be several times that. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
+#include "engine/base/similar.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
 #include "runtimes/io/clock.h"
@@ -440,6 +441,21 @@ const struct kube_kind *kube_discovery_known(struct kube_discovery *discovery,
         found = read_kind(group, kind);
     pthread_mutex_unlock(&discovery->lock);
     return found;
+}
+
+const char *kube_discovery_similar(struct kube_discovery *discovery, const char *group_version,
+                                   const char *kind)
+{
+    struct similar similar;
+    struct group *group;
+
+    similar_begin(&similar, kind);
+    pthread_mutex_lock(&discovery->lock);
+    group = get_group(discovery, group_version, false);
+    for (struct strmap_entry *e = NULL; group && (e = strmap_next(&group->kinds, e));)
+        similar_offer(&similar, e->key);
+    pthread_mutex_unlock(&discovery->lock);
+    return similar.found;
 }
 
 void kube_discovery_forget(struct kube_discovery *discovery, const char *group_version)

@@ -45,6 +45,11 @@ int kube_discovery_find_any(struct kube_discovery *discovery, const char *group_
 const struct kube_kind *kube_discovery_known(struct kube_discovery *discovery,
                                              const char *group_version, const char *kind);
 
+/* The name of a kind of this group and version that is like this one, from what is known; NULL: none
+ * is. It lives as long as the discovery. */
+const char *kube_discovery_similar(struct kube_discovery *discovery, const char *group_version,
+                                   const char *kind);
+
 /* Forgets one group and version: the next call that needs it asks the server. Does not wait. */
 void kube_discovery_forget(struct kube_discovery *discovery, const char *group_version);
 

@@ -2,6 +2,8 @@
 
 #include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "runtimes/io/clock.h"
+#include "test/unit/engine/memory_store.h"
 #include "test/unit/suite.h"
 
 static void expect_json(const struct value *actual, const char *expected, const char *note)
@@ -340,6 +342,217 @@ static void names_the_first_that_fail_and_counts_the_others(void)
     operation_results_done(&results);
 }
 
+static void set_error(struct operation_results *results, size_t i, enum result_status status,
+                      int code, const char *reason)
+{
+    struct error *error = ARENA_NEW(&results->arena, struct error);
+
+    err_set(error, code, reason, "because");
+    results->items[i].status = status;
+    results->items[i].error = error;
+}
+
+/* One that waiting does not heal decides over all that it may. */
+static void judges_by_the_failure_that_stays(void)
+{
+    static const struct {
+        const char *note;
+        const char *reasons[3]; /* NULL: it succeeded */
+        const char *expected;   /* of a failure that is told as NamespaceNotFound */
+    } rows[] = {
+        {"all may heal", {"NamespaceNotFound", "KindNotFound", NULL}, "NamespaceNotFound"},
+        {"one stays", {"NamespaceNotFound", NULL, "Invalid"}, "Invalid"},
+        {"the first that stays", {"AccessDenied", "NamespaceNotFound", "Invalid"}, "AccessDenied"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct operation_results results;
+        struct error failure = {0};
+
+        results_init(&results, 3);
+        for (size_t n = 0; n < 3; n++)
+            if (rows[i].reasons[n])
+                set_error(&results, n, RESULT_FAILED, ERR_INVALID, rows[i].reasons[n]);
+            else
+                set_result(&results, n, PLAN_CREATE, RESULT_SUCCEEDED);
+        err_set(&failure, ERR_INVALID, "NamespaceNotFound", "so it is");
+        report_judge(&results, &failure);
+        EXPECT_STR(failure.reason, rows[i].expected, rows[i].note);
+        EXPECT_STR(failure.message, "so it is", rows[i].note);
+        operation_results_done(&results);
+    }
+}
+
+static void knows_what_ran_out_of_time(void)
+{
+    static const struct {
+        const char *note;
+        enum result_status status;
+        int code;
+        bool expected;
+    } rows[] = {
+        {"waited for", RESULT_TIMED_OUT, ERR_UNAVAILABLE, true},
+        {"not begun", RESULT_CANCELLED, ERR_TIMEOUT, true},
+        {"cancelled", RESULT_CANCELLED, ERR_CANCELLED, false},
+        {"skipped", RESULT_SKIPPED, ERR_CANCELLED, false},
+        {"failed", RESULT_FAILED, ERR_UNAVAILABLE, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct operation_results results;
+
+        results_init(&results, 2);
+        set_result(&results, 0, PLAN_CREATE, RESULT_SUCCEEDED);
+        set_error(&results, 1, rows[i].status, rows[i].code, "Reason");
+        EXPECT_INT(report_timed_out(&results), rows[i].expected, rows[i].note);
+        operation_results_done(&results);
+    }
+}
+
+/* ---- In a line ---- */
+
+#define LONG_TEXT                                                                                  \
+    "01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901" \
+    "23"
+
+/* Of n failures with the same message the count is told. */
+static void says_in_short_what_failed(void)
+{
+    static const struct {
+        const char *note, *message, *errors; /* a letter each; '-': it succeeded */
+        const char *expected;
+    } rows[] = {
+        {"no results", "revision 1: 2 created", NULL, "revision 1: 2 created"},
+        {"none failed", "apply: 2 not done", "--", "apply: 2 not done"},
+        {"one", "x", "-a", "1 of 2 failed: name: message a"},
+        {"two alike", "x", "aa-", "2 of 3 failed: message a (2x)"},
+        {"most alike", "x", "abbcb", "5 of 5 failed: message b (3x)"},
+        {"all different", "x", "ab", "2 of 2 failed: message a"},
+        {"as long as it may be", LONG_TEXT "456789", NULL, LONG_TEXT "456789"},
+        {"longer", LONG_TEXT "4567890", NULL, LONG_TEXT "456\xe2\x80\xa6"},
+        {"longer, with a count", "x", "ll",
+         "2 of 2 failed: "
+         "01234567890123456789012345678901234567890123456789012345678901234567890123456\xe2\x80\xa6"
+         " "
+         "(2x)"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        size_t n = rows[i].errors ? strlen(rows[i].errors) : 0;
+        struct operation_results results;
+        char text[REPORT_SUMMARY_SIZE];
+
+        results_init(&results, n);
+        for (size_t k = 0; k < n; k++) {
+            char letter = rows[i].errors[k];
+
+            ((struct plan_change *)(uintptr_t)results.items[k].change)->id = "v1:Kind:team:name";
+            results.items[k].status = letter == '-' ? RESULT_SUCCEEDED : RESULT_FAILED;
+            if (letter == 'l')
+                fail_with(&results, k, LONG_TEXT);
+            else if (letter != '-')
+                fail_with(&results, k, arena_printf(&results.arena, "message %c", letter));
+        }
+        report_short(rows[i].message, rows[i].errors ? &results : NULL, text);
+        EXPECT_STR(text, rows[i].expected, rows[i].note);
+        operation_results_done(&results);
+    }
+}
+
+/* ---- The inventory ---- */
+
+struct desk {
+    struct memory_medium *medium;
+    struct store *store;
+    struct ledgers *ledgers;
+    struct ledger *ledger;
+};
+
+static void desk_begin(struct desk *desk)
+{
+    const struct ledger_opening opening = {.key = {"team", "web"}, .spec_uid = "u"};
+    struct error error = {0};
+
+    desk->medium = memory_medium_new(NULL);
+    desk->store = memory_store_new(desk->medium);
+    desk->ledgers =
+        ledgers_new(&(struct ledgers_config){.store = desk->store, .clock = &system_clock});
+    EXPECT_INT(ledger_open(desk->ledgers, &opening, &desk->ledger, &error), 0, error.message);
+}
+
+static void desk_end(struct desk *desk)
+{
+    ledger_unref(desk->ledger);
+    ledgers_free(desk->ledgers);
+    desk->store->ops->free(desk->store);
+    memory_medium_free(desk->medium);
+}
+
+static void record(struct desk *desk, const char *id, enum record_status status)
+{
+    _cleanup_value_ const struct value *attributes = value_pack("{}");
+    _cleanup_(record_unref_p) const struct record *put =
+        record_new(&(struct record){.status = status,
+                                    .id = id,
+                                    .type = "Kubernetes",
+                                    .attributes = attributes,
+                                    .revision = 1,
+                                    .call = {.id = status == RECORD_CREATING ? "c" : NULL}});
+    struct ledger_change change = {.put = put};
+    struct error error = {0};
+
+    EXPECT_INT(ledger_begin(desk->ledger, &change, 1, &error), 0, error.message);
+}
+
+static void lists_what_exists(void)
+{
+    _cleanup_value_ const struct value *none = NULL, *some = NULL;
+    struct desk desk;
+
+    desk_begin(&desk);
+    none = report_inventory(desk.ledger);
+    expect_json(none, "{\"total\":0,\"entries\":[],\"omitted\":0}", "nothing");
+    record(&desk, "b", RECORD_APPLIED);
+    record(&desk, "intent", RECORD_INTENT);
+    record(&desk, "a", RECORD_TAINTED);
+    some = report_inventory(desk.ledger);
+    expect_json(some,
+                "{\"total\":2,\"entries\":[{\"id\":\"a\",\"type\":\"Kubernetes\"},{\"id\":\"b\","
+                "\"type\":\"Kubernetes\"}],\"omitted\":0}",
+                "by id, and no intents");
+    desk_end(&desk);
+}
+
+static void bounds_the_inventory(void)
+{
+    static const struct {
+        const char *note;
+        int n, id_bytes, listed;
+    } rows[] = {
+        {"as many as are listed", REPORT_INVENTORY, 4, REPORT_INVENTORY},
+        {"more", REPORT_INVENTORY + 3, 4, REPORT_INVENTORY},
+        {"long ids", 20, 1000, 16},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *inventory = NULL;
+        struct desk desk;
+
+        desk_begin(&desk);
+        for (int n = 0; n < rows[i].n; n++) {
+            _cleanup_free_ char *id = str_printf("%0*d", rows[i].id_bytes, n);
+
+            record(&desk, id, RECORD_APPLIED);
+        }
+        inventory = report_inventory(desk.ledger);
+        EXPECT_INT(value_int(value_get(inventory, "total"), -1), rows[i].n, rows[i].note);
+        EXPECT_INT(value_count(value_get(inventory, "entries")), rows[i].listed, rows[i].note);
+        EXPECT_INT(value_int(value_get(inventory, "omitted"), -1), rows[i].n - rows[i].listed,
+                   rows[i].note);
+        desk_end(&desk);
+    }
+}
+
 static void sums_up_in_words(void)
 {
     static const struct {
@@ -381,4 +594,6 @@ SUITE(report, TEST(counts_what_a_plan_does), TEST(shows_the_fields_of_a_preview)
       TEST(cuts_paths_that_no_status_takes), TEST(shows_how_an_operation_went),
       TEST(shows_what_became_of_a_plan), TEST(bounds_what_a_status_holds), TEST(counts_results),
       TEST(tells_what_of_a_spec_is_not_ready), TEST(tells_of_a_resource_once),
-      TEST(names_the_first_that_fail_and_counts_the_others), TEST(sums_up_in_words))
+      TEST(names_the_first_that_fail_and_counts_the_others), TEST(judges_by_the_failure_that_stays),
+      TEST(knows_what_ran_out_of_time), TEST(says_in_short_what_failed), TEST(lists_what_exists),
+      TEST(bounds_the_inventory), TEST(sums_up_in_words))

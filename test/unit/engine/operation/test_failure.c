@@ -126,7 +126,9 @@ static void tells_what_it_waited_for(void)
     EXPECT_INT(stage_apply(&stage, "a=1 b=1:a c=1"), ERR_TIMEOUT, "timed out");
     EXPECT_INT(stage.world.now - begun, STAGE_TIMEOUT, "after all of its time, no more");
     EXPECT_STR(stage.results.data, "a timed out; b cancelled; c succeeded", "results");
-    EXPECT_STR(stage.causes.data, "a: phase pending; b: not begun: out of time", "causes");
+    EXPECT_STR(stage.causes.data,
+               "a: not healthy within 60 s (timeout): phase pending; b: not begun: out of time",
+               "causes");
     EXPECT_STR(stage_state(&stage), "a b? c", "State");
     fake_fault(&stage.objects, "a", 0);
     EXPECT_INT(stage_apply(&stage, "a=1 b=1:a c=1"), 0, "goes on the next time");

@@ -118,8 +118,13 @@ static void reports_entries(void)
          "Unsupported|a|resources[0].type|the type \"Terraform\" is known, and not supported by "
          "this version\n"},
         {RESOURCES("{\"id\":\"a\",\"type\":\"kubernetes\",\"attributes\":{}}"),
-         "InvalidSpec|a|resources[0].type|the type \"kubernetes\" is not known; known: "
-         "Kubernetes\n"},
+         "InvalidSpec|a|resources[0].type|unknown type \"kubernetes\"; supported: Kubernetes\n"},
+        {RESOURCES(MAP("first", "") "," MAP("a", ",\"dependsOn\":[\"v1:ConfigMap:frist\","
+                                                 "\"v1:Secret:first\"]")),
+         "InvalidSpec|v1:ConfigMap:a|resources[1].dependsOn[0]|no resource has the id "
+         "\"v1:ConfigMap:frist\": did you mean \"v1:ConfigMap:first\"?\n"
+         "InvalidSpec|v1:ConfigMap:a|resources[1].dependsOn[1]|no resource has the id "
+         "\"v1:Secret:first\"\n"},
         {RESOURCES(MAP("a", ",\"dependsOn\":[\"v1:ConfigMap:b\",1,\"\"]")),
          "InvalidSpec|v1:ConfigMap:a|resources[0].dependsOn[1]\n"
          "InvalidSpec|v1:ConfigMap:a|resources[0].dependsOn[2]\n"
@@ -149,7 +154,16 @@ static void reports_references(void)
          "InvalidSpec|v1:ConfigMap:a|resources[1].attributes.data.x\n"},
         {RESOURCES(MAP_DATA("a", "", "{\"x\":\"ref://db/password\",\"y\":\"my ref://\"}")),
          "Unsupported|v1:ConfigMap:a|resources[0].attributes.data.x\n"},
-        {RESOURCES(MAP_DATA("a", "", "{\"x\":\"see $kusion_path.nobody\"}")), ""},
+        {RESOURCES(MAP_DATA("a", "", "{\"x\":[\"http://$kusion_path.nobody.data.x:80\"]}")),
+         "InvalidSpec|v1:ConfigMap:a|resources[0].attributes.data.x[0]|has \"$kusion_path.\" in "
+         "the middle of a text, where it is not replaced: a reference must be the whole string. "
+         "Put the reference into a string of its own, and join the parts where they are used\n"},
+        {RESOURCES(MAP("b", "") "," MAP_DATA(
+             "a", "", "{\"x\":\"$kusion_path.v1:ConfigMap:b.data.x $kusion_path.\"}")),
+         "InvalidSpec|v1:ConfigMap:a|resources[1].attributes.data.x\n"},
+        {RESOURCES(MAP_DATA("a", "", "{\"x\":\"\\u0000$kusion_path.\"}")),
+         "InvalidSpec|v1:ConfigMap:a|resources[0].attributes.data.x\n"},
+        {RESOURCES(MAP_DATA("a", "", "{\"x\":\"see $kusion_path\",\"y\":\"\"}")), ""},
     };
 
     expect_problems(rows, ARRAY_SIZE(rows));

@@ -146,7 +146,9 @@ static void plans_nothing_that_it_cannot_see(void)
         struct fake_step steps[MAX_STEPS];
         int code;
     } rows[] = {
-        {"refused", {DISCOVERY, {.expect = LOOK, .status = 403, .body = DENIED}}, ERR_FORBIDDEN},
+        {"refused",
+         {DISCOVERY, {.expect = LOOK, .status = 403, .body = DENIED}, NO_REVIEW},
+         ERR_FORBIDDEN},
         {"no answer of the API server's",
          {DISCOVERY, {.expect = LOOK, NO_PAGE}, DISCOVERY},
          ERR_UNAVAILABLE},
@@ -484,7 +486,9 @@ static void plans_what_leaves(void)
 static void leaves_to_the_namespace_what_is_in_it(void)
 {
     static const struct fake_step steps[] = {
-        DISCOVERY, {.expect = "GET /api/v1/namespaces/other/", .status = 403, .body = DENIED}};
+        DISCOVERY,
+        {.expect = "GET /api/v1/namespaces/other/", .status = 403, .body = DENIED},
+        {.expect = "GET /api/v1/namespaces/other ", .status = 403, .body = DENIED}};
     struct runtime_step *step = NULL;
     struct recorded recorded;
     const struct value *inside;
