@@ -6,6 +6,7 @@
 #include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/log.h"
+#include "engine/base/str.h"
 #include "runtimes/kubernetes/client/path.h"
 
 /* ms: another API server than the watch's may not have the version yet. */
@@ -27,6 +28,12 @@ static int load_unreadable(struct run *run, struct kube_ref ref, const struct er
     log_warn("the Spec cannot be read", "spec", key->name, "namespace", key->namespace_name,
              "error", why->message, NULL);
     return 0;
+}
+
+/* The Spec is refused by our readers, not by a server: a 413 is no answer to a GET, and passes. */
+static bool is_unreadable(const struct error *why)
+{
+    return why->code == ERR_TOO_LARGE && !str_equal(why->reason, "RequestEntityTooLarge");
 }
 
 /* As the watch has just brought it: the API server has that in memory, decoded. Where it does not,
@@ -55,7 +62,7 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
     r = read_new(attempt, ref);
     if (r < 0)
         r = kube_get(run->context->client, ref, run->cancel, &run->object, why_unreadable);
-    if (r == ERR_TOO_LARGE)
+    if (r < 0 && is_unreadable(why_unreadable))
         r = load_unreadable(run, ref, why_unreadable, error);
     else if (r < 0)
         err_copy(error, why_unreadable);
