@@ -30,6 +30,10 @@
  * Spec's status and metadata. */
 #define LIMIT_SPEC_BYTES (1u << 20)
 
+/* Bytes that the references of one resource may put into it, 1 for each value and those of keys and
+ * text. The API server limits a request to 3 MiB. */
+#define LIMIT_REFERRED_BYTES (4u << 20)
+
 /* Resources of one Spec, explicit dependencies of one resource, and reported problems of one Spec
  * (further ones are counted). */
 #define LIMIT_RESOURCES 200000
