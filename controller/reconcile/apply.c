@@ -367,8 +367,9 @@ static int begin_plan(struct attempt *attempt, struct error *error)
     return 0;
 }
 
-/* Nothing is made before the finalizer is there. 1: it was refused, and the status says so; or the
- * Spec is gone. Where another write of the Spec came before it, the Spec has to be read again. */
+/* Nothing is made before the finalizer is there. 1: it could not be set, and the status says so; or
+ * the Spec is gone. Where another write of the Spec came before it, the Spec has to be read again.
+ */
 static int add_finalizer(struct attempt *attempt, struct reconcile_result *result,
                          struct error *error)
 {
@@ -377,7 +378,7 @@ static int add_finalizer(struct attempt *attempt, struct reconcile_result *resul
 
     if (r >= 0)
         return 0;
-    if (r != ERR_NOT_FOUND && is_reportable(r) && !err_is_transient(r)) {
+    if (r != ERR_NOT_FOUND && r != ERR_CONFLICT && is_reportable(r)) {
         r = apply_failed(attempt, &problem, result, error);
         return r < 0 ? r : 1;
     }

@@ -32,6 +32,12 @@ static int load_unreadable(struct run *run, struct kube_ref ref, const struct er
     return 0;
 }
 
+/* The Spec is refused by our readers, not by a server: a 413 is no answer to a GET, and passes. */
+static bool is_unreadable(const struct error *why)
+{
+    return why->code == ERR_TOO_LARGE && !str_equal(why->reason, "RequestEntityTooLarge");
+}
+
 /* As the watch has just brought it: the API server has that in memory, decoded. Where it does not,
  * or says anything else, it is asked for the Spec as it is now. */
 static int read_new(struct attempt *attempt, struct kube_ref ref)
@@ -58,7 +64,7 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
     r = read_new(attempt, ref);
     if (r < 0)
         r = kube_get(run->context->client, ref, run->cancel, &run->object, why_unreadable);
-    if (r == ERR_TOO_LARGE)
+    if (r < 0 && is_unreadable(why_unreadable))
         r = load_unreadable(run, ref, why_unreadable, error);
     else if (r < 0)
         err_copy(error, why_unreadable);

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/similar.h"
 #include "engine/spec/parse.h"
@@ -106,12 +107,28 @@ static void take_reference(const struct collect *collect, const struct value *st
     check_reference(parse, &ref, place);
 }
 
+/* One key may be as long as the Spec, and thousands of references below it. */
+static bool has_room(struct parse *parse, const struct place *place)
+{
+    if (parse->place_bytes > LIMIT_PLACE_BYTES)
+        return false;
+    for (; place; place = place->above)
+        parse->place_bytes += place->key ? strlen(place->key) + 1 : 1;
+    if (parse->place_bytes > LIMIT_PLACE_BYTES)
+        check_problem(&parse->check, INVALID_SPEC, NULL,
+                      "the paths of all references have more than %u MiB: shorten keys above them",
+                      LIMIT_PLACE_BYTES >> 20);
+    return parse->place_bytes <= LIMIT_PLACE_BYTES;
+}
+
 static int look_at_string(void *arg, const struct value *string, const struct place *place,
                           struct error *error)
 {
     const struct collect *collect = arg;
 
     (void)error;
+    if (ref_is(string) && !has_room(collect->parse, place))
+        return 1;
     if (ref_is_within(string))
         check_problem(&collect->parse->check, INVALID_SPEC, place,
                       "has \"" REF_PREFIX "\" in the middle of a text, where it is not replaced: a "

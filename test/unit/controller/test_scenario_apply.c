@@ -214,24 +214,34 @@ static void tries_again_what_failed(void)
     scene_end(&scene);
 }
 
-/* Without the finalizer nothing is made that nobody would take away again. */
+/* Without the finalizer nothing is made that nobody would take away again. The Spec says why. */
 static void makes_nothing_without_the_finalizer(void)
 {
-    struct scene scene = {0};
-    unsigned rule;
+    static const struct {
+        int status;
+        const char *reason;
+    } rows[] = {{403, "Forbidden"}, {422, "Invalid"}, {408, "Timeout"}, {501, "InternalError"}};
 
-    scene_begin(&scene);
-    rule = api_server_rule(
-        scene.server,
-        &(struct api_rule){.verb = "apply", .path = WEB, .fault = API_ANSWER, .status = 403});
-    scene_spec(&scene, "web", "\"retryInterval\":\"1s\",", CONFIGMAP("a", "1"));
-    EXPECT(api_server_wait_hits(scene.server, rule, 2), "it is tried again");
-    EXPECT_DATA(&scene, "a", NULL);
-    EXPECT_INT(api_server_size(scene.server, STATES), 0, "nor recorded");
-    api_server_release(scene.server, rule);
-    scene_expect_ready(&scene, "web", "True", NULL);
-    EXPECT_DATA(&scene, "a", "1");
-    scene_end(&scene);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct scene scene = {0};
+        unsigned rule;
+
+        scene_begin(&scene);
+        rule = api_server_rule(scene.server, &(struct api_rule){.verb = "apply",
+                                                                .path = WEB,
+                                                                .fault = API_ANSWER,
+                                                                .status = rows[i].status,
+                                                                .reason = rows[i].reason});
+        scene_spec(&scene, "web", "\"retryInterval\":\"1s\",", CONFIGMAP("a", "1"));
+        scene_expect_ready(&scene, "web", "False", rows[i].reason);
+        EXPECT(api_server_wait_hits(scene.server, rule, 2), "it is tried again");
+        EXPECT_DATA(&scene, "a", NULL);
+        EXPECT_INT(api_server_size(scene.server, STATES), 0, "nor recorded");
+        api_server_release(scene.server, rule);
+        scene_expect_ready(&scene, "web", "True", NULL);
+        EXPECT_DATA(&scene, "a", "1");
+        scene_end(&scene);
+    }
 }
 
 static void does_nothing_while_suspended(void)

@@ -373,6 +373,30 @@ static void is_shared_between_threads(void)
     value_unref(v);
 }
 
+/* A long string that is in many places is there once, for as long as any of them. */
+static void long_text_is_shared(void)
+{
+    enum { BYTES = 100000, PLACES = 1000 };
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    _cleanup_free_ char *text = malloc(BYTES + 1);
+    const struct value *from, *places = NULL, *one;
+
+    memset(text, 'x', BYTES);
+    text[BYTES] = '\0';
+    from = value_pack("{s:s}", "text", text);
+    value_begin_array(b);
+    for (size_t i = 0; i < PLACES; i++)
+        value_add(b, value_get(from, "text"));
+    value_end_array(b);
+    value_builder_finish(b, &places, NULL);
+    EXPECT(value_memory(places) < BYTES, "the nodes");
+    value_unref(from);
+    one = value_pack("v", value_at(places, PLACES - 1));
+    value_unref(places);
+    EXPECT_STR(value_string(one), text, "of a value that is gone");
+    value_unref(one);
+}
+
 /* What it would give back: not what it shares with others. */
 static void tells_its_memory(void)
 {
@@ -426,4 +450,5 @@ SUITE(value, TEST(copies_without_a_member), TEST(getters_accept_anything),
       TEST(keeps_order_and_finds_in_large_objects), TEST(refuses_a_key_twice),
       TEST(outlives_what_it_shares), TEST(survives_long_histories), TEST(shares_many),
       TEST(bounds_depth_and_size), TEST(refuses_what_is_no_number), TEST(packs),
-      TEST(makes_changed_objects), TEST(is_shared_between_threads), TEST(tells_its_memory))
+      TEST(makes_changed_objects), TEST(is_shared_between_threads), TEST(long_text_is_shared),
+      TEST(tells_its_memory))

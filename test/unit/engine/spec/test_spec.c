@@ -215,6 +215,39 @@ static void bounds_what_it_takes(void)
            problems);
 }
 
+/* State has the path of each reference to a secret. */
+static void bounds_the_paths_of_references(void)
+{
+    static const struct {
+        size_t key_bytes;
+        int references;
+        const char *problems;
+    } rows[] = {
+        {100, 10000, ""},
+        {100000, 40, ""},
+        {100000, 10000,
+         "InvalidSpec|v1:ConfigMap:a|-|the paths of all references have more than 4 MiB: shorten "
+         "keys above "
+         "them\n"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_buf_ struct buf data = BUF_INIT, json = BUF_INIT;
+        _cleanup_free_ char *problems = NULL;
+        _cleanup_(spec_free_p) struct spec *spec = NULL;
+
+        for (size_t j = 0; j < rows[i].key_bytes; j++)
+            buf_add_char(&data, 'k');
+        buf_add_str(&data, "\":{\"a\":0");
+        for (int j = 0; j < rows[i].references; j++)
+            buf_printf(&data, ",\"%d\":\"$kusion_path.v1:ConfigMap:b.data\"", j);
+        buf_printf(&json, RESOURCES("%s," MAP_DATA("a", "", "{\"%s}}")), MAP("b", ""), data.data);
+        spec = parse_spec(json.data, &problems);
+        EXPECT_STR(problems, rows[i].problems, "problems");
+        EXPECT(!spec == (*rows[i].problems != 0), rows[i].problems);
+    }
+}
+
 static void refuses_too_many_resources(void)
 {
     _cleanup_buf_ struct buf json = BUF_INIT;
@@ -261,6 +294,7 @@ static void reads_the_policy_alone(void)
     }
 }
 
-SUITE(spec, TEST(reads_a_spec), TEST(has_defaults), TEST(reports_the_head), TEST(reports_entries),
-      TEST(reports_references), TEST(unites_dependencies), TEST(bounds_what_it_takes),
-      TEST(refuses_too_many_resources), TEST(reads_the_policy_alone))
+SUITE(spec, TEST(bounds_the_paths_of_references), TEST(reads_a_spec), TEST(has_defaults),
+      TEST(reports_the_head), TEST(reports_entries), TEST(reports_references),
+      TEST(unites_dependencies), TEST(bounds_what_it_takes), TEST(refuses_too_many_resources),
+      TEST(reads_the_policy_alone))

@@ -189,5 +189,38 @@ static void what_is_in_no_file_does_not_change(void)
     kube_tls_files_free(files);
 }
 
+/* A server that cannot be verified: the file may have another CA by now. */
+static void a_failure_is_a_reason_to_look(void)
+{
+    static const struct {
+        const char *note, *text, *reason;
+        unsigned version;
+        bool is_another;
+    } rows[] = {
+        {"the same", CA("1"), "TLSVerification", 0, false},
+        {"another failure", CA("2"), "ConnectionFailed", 0, false},
+        {"another CA", CA("2"), "TLSVerification", 0, true},
+        {"of another request, which looked first", CA("2"), "TLSVerification", 0, true},
+        {"it did not help", CA("2"), "TLSVerification", 1, false},
+    };
+    char path[] = "/tmp/kusion-trust-XXXXXX";
+    struct kube_config server = {.ca_file = path, .ca_pem = (char[]){CA("1")}};
+    struct kube_client_config config = {.config = &server};
+    struct harness harness;
+
+    close(mkstemp(path));
+    harness_start(&harness, NULL, 0, &config);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct error failure = {0};
+
+        write_file(path, rows[i].text);
+        err_set(&failure, ERR_INVALID, rows[i].reason, "so it is");
+        EXPECT_INT(kube_client_renew(harness.client, &failure, rows[i].version), rows[i].is_another,
+                   rows[i].note);
+    }
+    harness_stop(&harness, true);
+    unlink(path);
+}
+
 SUITE(kube_tls_files, TEST(reads_a_ca_that_was_rotated), TEST(reads_a_certificate_that_was_rotated),
-      TEST(what_is_in_no_file_does_not_change))
+      TEST(what_is_in_no_file_does_not_change), TEST(a_failure_is_a_reason_to_look))
