@@ -27,21 +27,11 @@ static void end_unless_unwritten(struct attempt *attempt, int r)
     attempt_end(attempt);
 }
 
-/* *result says when, unless somebody asks for it now. */
-static int finish(struct attempt *attempt, int r, struct reconcile_result *result)
-{
-    if (attempt_is_asked_for(attempt))
-        *result = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
-    end_unless_unwritten(attempt, r);
-    return r;
-}
-
-/* At the next regular check. */
 static int settle(struct attempt *attempt, int r, struct reconcile_result *result)
 {
-    *result =
-        (struct reconcile_result){.kind = RECONCILE_AFTER, .after = attempt->run.policy.interval};
-    return finish(attempt, r, result);
+    attempt_check_later(attempt, result);
+    end_unless_unwritten(attempt, r);
+    return r;
 }
 
 /* Release and status say the same. If the Release cannot be written, only the Spec says it; the
@@ -168,7 +158,8 @@ static int end_badly(struct attempt *attempt, const struct error *failure,
     if (is_reportable(failure->code)) {
         attempt_retry(attempt, failure, result);
         r = failed(attempt, failure, results, error);
-        return finish(attempt, r, result);
+        end_unless_unwritten(attempt, r);
+        return r;
     }
     operation_log_failure(&attempt->run, failure, false);
     if (failure->code == ERR_CANCELLED && attempt->operation && attempt_is_outdated(attempt))

@@ -152,6 +152,8 @@ bool attempt_is_asked_for(struct attempt *attempt);
 /* Since the attempt's operation was opened, a call of an earlier operation has landed: what waited
  * for that call can be planned now. */
 bool attempt_has_seen_landing(struct attempt *attempt);
+/* When it is checked again after a success: after `interval`; at once if somebody asked for it. */
+void attempt_check_later(struct attempt *attempt, struct reconcile_result *ret);
 /* When it is tried again after the failure, which its status does not have yet: after
  * retryInterval, and later each time for the same failure, but for one that may heal not later than
  * when the Spec becomes Stalled; at once if a call has landed, or if somebody asked for it. */

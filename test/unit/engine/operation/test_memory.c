@@ -64,7 +64,7 @@ static void more_than_it_may_hold_ends_it(void)
     } limits[] = {
         {"nothing refers to it", " b@a", 3 * LARGE / 2, 0},
         {"it may hold what is taken", " b@a.data", 8 * LARGE, 0},
-        {"it may not", " b@a.data", 3 * LARGE / 2, ERR_TOO_LARGE},
+        {"it may not", " b@a.data", LARGE / 2, ERR_TOO_LARGE},
         {"however often it is taken", " b@a.data c@a.data d@a.data e@a.data", 8 * LARGE, 0},
     };
 
