@@ -389,7 +389,7 @@ SELF = {
 }
 SELF_AT_HOME = {
     "configmaps": "get list create update patch delete",
-    "secrets": "get list create update patch delete",
+    "secrets": "get list create update delete",
     "leases": "get create update",
 }
 
