@@ -1,6 +1,10 @@
 # The operator's image: Debian's shared libraries, a libcurl that speaks HTTP alone (hack/libcurl),
 # the certificates of public authorities, and the operator.
-FROM debian:12-slim AS build
+#
+# A tag may name another image tomorrow. For an image that is given to others, pin the one that was
+# checked, for both stages: --build-arg BASE=debian:12-slim@sha256:… (README.md says how to find it).
+ARG BASE=debian:12-slim
+FROM ${BASE} AS build
 # What CMakeLists.txt asks for; hack/deps says what each is for.
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends \
@@ -17,7 +21,7 @@ RUN cmake --preset release -DKUSION_LIBCURL="$(hack/libcurl)" \
  && cmake --build build/release --target kusion-operator \
  && strip build/release/bin/kusion-operator
 
-FROM debian:12-slim
+FROM ${BASE}
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends \
       ca-certificates libnghttp2-14 libssl3 libwebsockets17 libyajl2 libyaml-0-2 zlib1g \

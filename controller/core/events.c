@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "controller/core/event_memory.h"
+#include "controller/core/event_queue.h"
 #include "controller/core/thread.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
@@ -17,14 +18,6 @@
 #define LAST_TIMEOUT 2000  /* ms for all that waits at the end */
 #define NAME_BYTES   236   /* of the subject's name, so that the event's stays within 253 */
 
-struct event {
-    char *namespace_name;
-    const struct value *body;
-    TAILQ_ENTRY(event) queue;
-};
-
-TAILQ_HEAD(event_queue, event);
-
 struct event_recorder {
     struct kube_client *client;
     const struct clock_source *clock;
@@ -36,17 +29,9 @@ struct event_recorder {
     pthread_cond_t changed;
     struct event_memory memory;
     struct event_queue queue;
-    size_t n_queued;
     bool is_stopping; /* the thread ends when the queue is empty */
     bool is_ended;
 };
-
-static void event_free(struct event *event)
-{
-    free(event->namespace_name);
-    value_unref(event->body);
-    free(event);
-}
 
 /* ---- Making ---- */
 
@@ -114,33 +99,18 @@ static bool is_new(struct event_recorder *recorder, const char digest[HASH_HEX_S
     return result;
 }
 
-static struct event *pop(struct event_recorder *recorder)
-{
-    struct event *event = TAILQ_FIRST(&recorder->queue);
-
-    if (event) {
-        TAILQ_REMOVE(&recorder->queue, event, queue);
-        recorder->n_queued--;
-    }
-    return event;
-}
-
 static void push(struct event_recorder *recorder, struct event *event)
 {
-    struct event *dropped = NULL;
+    struct event *dropped;
 
     pthread_mutex_lock(&recorder->lock);
-    if (recorder->n_queued == EVENT_QUEUE)
-        dropped = pop(recorder);
-    TAILQ_INSERT_TAIL(&recorder->queue, event, queue);
-    recorder->n_queued++;
+    dropped = event_queue_push(&recorder->queue, event);
     pthread_cond_signal(&recorder->changed);
     pthread_mutex_unlock(&recorder->lock);
     if (!dropped)
         return;
-    log_warn("too many events wait: the oldest is dropped", "reason",
-             value_get_string(dropped->body, "reason"), "message",
-             value_get_string(dropped->body, "message"), NULL);
+    log_warn("too many events wait: the oldest of a namespace is dropped", "namespace",
+             dropped->namespace_name, "reason", value_get_string(dropped->body, "reason"), NULL);
     event_free(dropped);
 }
 
@@ -195,7 +165,7 @@ static struct event *wait_for_event(struct event_recorder *recorder)
     struct event *event;
 
     pthread_mutex_lock(&recorder->lock);
-    while (!(event = pop(recorder)) && !recorder->is_stopping)
+    while (!(event = event_queue_pop(&recorder->queue)) && !recorder->is_stopping)
         recorder->clock->wait(recorder->clock, &recorder->changed, &recorder->lock, CLOCK_FOREVER);
     if (!event) {
         recorder->is_ended = true;
@@ -230,7 +200,7 @@ struct event_recorder *event_recorder_new(struct kube_client *client,
     pthread_mutex_init(&recorder->lock, NULL);
     system_clock_condition_init(&recorder->changed);
     event_memory_init(&recorder->memory, EVENT_MEMORY);
-    TAILQ_INIT(&recorder->queue);
+    event_queue_init(&recorder->queue, EVENT_QUEUE);
     recorder->thread = thread_start("events", run, recorder);
     return recorder;
 }
@@ -255,6 +225,7 @@ void event_recorder_free(struct event_recorder *recorder)
     if (!recorder)
         return;
     stop(recorder);
+    event_queue_done(&recorder->queue);
     event_memory_done(&recorder->memory);
     cancel_free(recorder->stop);
     pthread_cond_destroy(&recorder->changed);

@@ -118,8 +118,7 @@ class TestMemory:
         quarter of --operation-memory."""
         spec = Spec(tenant, tenant.namespace, "references")
         large = self.fill(tenancy, tenant, "taken", MANY, DATA["long-values"])
-        taking = [config_map(f"takes-{n}", tenant.namespace,
-                             {"v": f"$kusion_path.{one['id']}.data.v"})
+        taking = [config_map(f"takes-{n}", tenant.namespace, f"$kusion_path.{one['id']}.data")
                   for n, one in enumerate(large)]
         spec.apply(large + taking, serviceAccountName=DEPLOYER)
         ready = spec.wait("False")

@@ -59,19 +59,16 @@ namespace: {{ .Release.Namespace }}
 {{- define "kusion-operator.specRules" -}}
 - apiGroups: [api.kusion.io]
   resources: [specs]
-  verbs: [get, list, watch, update, patch] # of the finalizer; never of spec
-- apiGroups: [api.kusion.io]
-  resources: [specs/finalizers]
-  verbs: [update]
+  verbs: [get, list, watch, patch] # of the finalizer; never of spec
 - apiGroups: [api.kusion.io]
   resources: [releases]
-  verbs: [get, list, watch, create, update, patch, delete]
+  verbs: [get, list, watch, create, delete]
 - apiGroups: [api.kusion.io]
   resources: [specs/status, releases/status]
-  verbs: [get, update, patch]
-- apiGroups: ["", events.k8s.io]
+  verbs: [get, update]
+- apiGroups: [""]
   resources: [events]
-  verbs: [create, patch]
+  verbs: [create]
 # All work on behalf of a Spec is done as the ServiceAccount that it names, which must exist.
 - apiGroups: [""]
   resources: [serviceaccounts]
