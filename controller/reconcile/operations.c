@@ -216,6 +216,7 @@ void attempt_retry(struct attempt *attempt, const struct error *failure,
     const struct run *run = &attempt->run;
     struct reconcile_result retry = {.kind = RECONCILE_RETRY,
                                      .after = run->policy.retry_interval,
+                                     .most = conditions_may_heal(failure) ? run_patience(run) : 0,
                                      .is_new_failure = !run_says_already(run, failure)};
 
     if (attempt_has_seen_landing(attempt)) /* what it waited for may be there */
