@@ -159,6 +159,8 @@ _apiserver_start() {
         --advertise-address 127.0.0.1 --endpoint-reconciler-type none \
         --tls-cert-file "$dir/pki/apiserver.crt" --tls-private-key-file "$dir/pki/apiserver.key" \
         --client-ca-file "$dir/pki/ca.crt" --authorization-mode RBAC --allow-privileged \
+        --kubelet-client-certificate "$dir/pki/admin.crt" --kubelet-client-key "$dir/pki/admin.key" \
+        --kubelet-preferred-address-types InternalIP \
         --service-cluster-ip-range 10.96.0.0/16 \
         --service-account-issuer https://kubernetes.default.svc \
         --service-account-key-file "$dir/pki/service-account.pub" \
@@ -209,7 +211,7 @@ _controllers_start() {
     _process_start kube-scheduler --kubeconfig "$dir/pki/kube-scheduler.kubeconfig" "${client[@]}"
     # Its nodes and pods only look alive.
     _process_start kwok --kubeconfig "$dir/pki/kwok.kubeconfig" --config "$ROOT/hack/lib/kwok.yaml" \
-        --manage-all-nodes --node-ip 192.0.2.1 --cidr 10.244.0.0/16 --node-lease-duration-seconds 40
+        --manage-nodes-with-annotation-selector kwok.x-k8s.io/node=fake --manage-all-nodes=false --node-ip 192.0.2.1 --cidr 10.244.0.0/16 --node-lease-duration-seconds 40
 }
 
 _node() { # NAME
