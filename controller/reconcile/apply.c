@@ -45,6 +45,7 @@ static int write_end(struct attempt *attempt, struct release_report *report,
     report->plan = plan_of(attempt);
     report->digest = attempt->digest;
     report->verdict = &status->verdict;
+    status->is_end = true;
     if (report->plan)
         status->plan = report_plan(report->plan, report->digest);
     if (report->results)
@@ -84,7 +85,6 @@ static int succeeded(struct attempt *attempt, const struct operation_results *re
     struct run_status status = {
         .verdict = {"True", "ReconciliationSucceeded", message, PROGRESS_SETTLED,
                     run->policy.wait ? "True" : NULL},
-        .is_end = true,
         .attempted = attempt->revision,
         .applied = attempt->revision,
     };
@@ -104,7 +104,6 @@ static int failed(struct attempt *attempt, const struct error *failure,
     struct release_report report = {.phase = PHASE_FAILED, .results = results};
     struct run_status status = {
         .verdict = run_judge(run, failure, results && report_timed_out(results)),
-        .is_end = true,
         .results = results,
         .attempted = attempt->release ? attempt->revision : 0,
     };

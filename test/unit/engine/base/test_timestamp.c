@@ -78,4 +78,5 @@ static void clamps_the_year(void)
     }
 }
 
-SUITE(timestamp, TEST(formats_seconds), TEST(parses_seconds), TEST(formats_fractions), TEST(clamps_the_year))
+SUITE(timestamp, TEST(formats_seconds), TEST(parses_seconds), TEST(formats_fractions),
+      TEST(clamps_the_year))
