@@ -235,6 +235,7 @@ enum walk_verdict operation_step_visit(struct operation *operation, struct walk_
                                        bool *ret_is_progress)
 {
     const struct step_node *step = &operation->steps->nodes[visit->node];
+    struct slot large = operation_slot(operation);
     enum walk_verdict verdict;
     struct error error = {0};
     struct node *node;
@@ -253,10 +254,12 @@ enum walk_verdict operation_step_visit(struct operation *operation, struct walk_
     pthread_mutex_lock(&operation->lock);
     operation_start_result(operation, step->change);
     pthread_mutex_unlock(&operation->lock);
+    node->large = &large;
     verdict = step->kind == STEP_APPLY ? operation_apply_step(operation, node, visit, &error)
                                        : operation_delete_step(operation, node, visit, &error);
     operation_redact(node, &error);
-    slot_give_back(&node->large);
+    slot_give_back(&large);
+    node->large = NULL;
     *ret_is_progress =
         is_progress(node, visit, verdict, !was_changed && is_changed(node, step->kind));
     if (verdict != WALK_PARKED)

@@ -124,7 +124,7 @@ static bool is_gone(const struct runtime_outcome *outcome, const struct runtime_
 static int send(struct operation *operation, struct node *node, struct runtime_step *step,
                 const struct record *record, struct runtime_outcome *outcome, struct error *error)
 {
-    struct runtime_call call = operation_call(operation, &node->large);
+    struct runtime_call call = operation_call(operation, node->large);
     struct calls *calls = ledger_calls(operation->ledger);
     const char *id = operation_change(node)->id;
     int r;
@@ -162,7 +162,7 @@ static int look(struct node *node, const struct record *record, struct runtime_o
 {
     struct runtime_target target = operation_removal_target(record);
 
-    return operation_read(node, &target, &node->large, outcome, error);
+    return operation_read(node, &target, node->large, outcome, error);
 }
 
 /* step: NULL if the object is left alone. A step without a uid: there is no object. */

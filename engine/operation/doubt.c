@@ -18,7 +18,7 @@ static int find(struct node *node, const struct record *record, struct runtime_o
     struct runtime_target target = operation_removal_target(record);
 
     target.attributes = record->attributes;
-    return operation_read(node, &target, &node->large, outcome, error);
+    return operation_read(node, &target, node->large, outcome, error);
 }
 
 /* The object that was found is ours, and is recorded as it is. Values that were secret in the

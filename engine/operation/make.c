@@ -279,7 +279,7 @@ int operation_confirm(struct operation *operation, struct node *node,
 static int send(struct operation *operation, struct node *node, struct runtime_step *step,
                 struct runtime_outcome *outcome, struct error *error)
 {
-    struct runtime_call call = operation_call(operation, &node->large);
+    struct runtime_call call = operation_call(operation, node->large);
     int r = operation_ops(node)->apply(step, &call, outcome, error);
 
     if (r < 0) {

@@ -12,7 +12,7 @@ void planned_done(struct planned *planned)
 static int ask(struct operation *operation, struct node *node, const struct runtime_target *target,
                const struct observation *hint, struct runtime_step **ret, struct error *error)
 {
-    struct runtime_call call = operation_call(operation, &node->large);
+    struct runtime_call call = operation_call(operation, node->large);
     struct runtime_session *session = NULL;
     int r = operation_session(operation, node, &session, error);
 
@@ -123,7 +123,7 @@ static int plan_resource(struct operation *operation, struct node *node, const s
     struct runtime_target target = {.id = change->id, .prior = prior};
     int r;
 
-    slot_give_back(&node->large); /* others may have to be read first */
+    slot_give_back(node->large); /* others may have to be read first */
     r = operation_resolve(operation, resource->attributes, is_due, &attributes, error);
 
     ret->action = PLAN_UNKNOWN;

@@ -144,6 +144,7 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
 {
     struct plan_change *change = &operation->plan->changes[visit->node];
     struct node *node = &operation->nodes[visit->node];
+    struct slot large = operation_slot(operation);
     struct planned planned = {0};
     struct error error = {0};
 
@@ -152,6 +153,7 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
     refresh_record(operation, change);
     if (change->action == PLAN_DEFERRED || may_still_be_made(operation, change))
         return WALK_DONE;
+    node->large = &large;
     /* A problem of one resource does not keep the others from being planned. */
     if (operation_settle_doubt(operation, node, &change->record, &error) < 0 ||
         operation_plan_one(operation, node, change->record, false, &planned, &error) < 0) {
@@ -166,7 +168,8 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
     pthread_mutex_lock(&operation->lock);
     operation_hold_change(operation, node);
     pthread_mutex_unlock(&operation->lock);
-    slot_give_back(&node->large);
+    slot_give_back(&large);
+    node->large = NULL;
     observation_done(&node->hint); /* it is out of date by the time of the next plan */
     return WALK_DONE;
 }

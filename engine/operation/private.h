@@ -57,7 +57,7 @@ struct node {
     unsigned failures;              /* in a row, of those that may heal */
     struct binding *binding;        /* NULL: no runtime of its type */
     struct observation hint;        /* of prefetch() */
-    struct slot large;              /* of its visit, for calls with large answers */
+    struct slot *large;             /* of its visit, for calls with large answers */
     const struct value *attributes; /* as last resolved; a reference. Under the lock */
     const struct value *extensions; /* likewise */
     struct output *outputs;         /* what references take from it; NULL: nothing */

@@ -42,7 +42,6 @@ static void add_change(struct operation *operation, uint32_t index, const struct
     change->resource = resource;
     change->record = record_ref(record);
     node->operation = operation;
-    node->large = operation_slot(operation);
     node->index = index;
     node->binding = binding_of(operation, resource ? resource->type : record->type);
     change->type = node->binding ? node->binding->runtime->ops->type
