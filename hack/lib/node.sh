@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # A real node of a control plane: containerd, a kubelet, and a network for pods. To be sourced after
 # plane.sh and image.sh, with a plane selected. It needs root.
+# shellcheck disable=SC2154 # plane and dir are plane_select's
 #
 # Pods have interfaces on a bridge. The address of the Service `kubernetes` is an address of this
 # machine, from where connections go on to the API server; there is no kube-proxy and no DNS of the
@@ -11,7 +12,6 @@ _NODE_IP=10.96.255.254          # on lo; outside of what Services get first
 _API_IP=10.96.0.1               # of the Service `kubernetes`
 _POD_SUBNET=10.88.0.0/16
 _PAUSE=localhost/kusion-pause:1 # the image of a pod's sandbox
-NODE_PROCESSES=(containerd kubelet socat)
 
 node_ctr() { ctr --address "$dir/run/cri.sock" --namespace k8s.io "$@"; }
 
@@ -89,16 +89,6 @@ healthzPort: 0
 CONFIG
 }
 
-_program_start() { # PROCESS ARGUMENT…
-    local process=$1
-    shift
-    setsid "$(type -P "$process" || tool_path "$process")" "$@" >"$dir/log/$process.log" 2>&1 </dev/null \
-        {plane_lock_fd}>&- &
-    _started[$process]=$!
-    disown
-    printf '%s\n' "${_started[$process]}" >"$dir/run/$process.pid"
-}
-
 # Why no node can be had here; fails if one can.
 node_why_not() {
     if (($(id -u) != 0)); then
@@ -141,29 +131,23 @@ node_start() {
     _cni_config >"$dir/cni/10-kusion.conflist"
     _kubelet_config >"$dir/kubelet.yaml"
     pki_kubeconfig "$dir/pki" admin "$(<"$dir/url")" "$plane" >"$dir/pki/kubelet.kubeconfig"
-    _program_start containerd --config "$dir/containerd.toml"
+    _process_start containerd --config "$dir/containerd.toml"
     _wait_for 60 containerd 'containerd answers' node_ctr version
     node_program_image "$ROOT/hack/lib/pause.c" "$_PAUSE" "$dir/images/pause.tar"
     node_import "$dir/images/pause.tar"
-    _program_start socat "TCP-LISTEN:443,bind=$_API_IP,fork,reuseaddr" "TCP:127.0.0.1:$(sed 's/.*://' "$dir/url")"
-    _program_start kubelet --config "$dir/kubelet.yaml" --kubeconfig "$dir/pki/kubelet.kubeconfig" \
+    _process_start socat -lf "$dir/log/socat.log" \
+        "TCP-LISTEN:443,bind=$_API_IP,fork,reuseaddr" "TCP:127.0.0.1:$(sed 's/.*://' "$dir/url")"
+    _process_start kubelet --config "$dir/kubelet.yaml" --kubeconfig "$dir/pki/kubelet.kubeconfig" \
         --root-dir "$dir/kubelet" --hostname-override "$NODE" --node-ip "$_NODE_IP"
     _wait_for 120 kubelet "node $NODE is ready" _node_is_ready
     : >"$dir/node-ready"
 }
 
-_program_pid() { # PROCESS
+_process_end() { # PROCESS
     local pid
-    pid=$(cat "$dir/run/$1.pid" 2>/dev/null) || return 1
-    [[ $(readlink "/proc/$pid/exe" 2>/dev/null) == */"$1" ]] || return 1
-    printf '%s' "$pid"
-}
-
-_program_kill() { # PROCESS
-    local pid
-    pid=$(_program_pid "$1") || return 0
+    pid=$(_process_pid "$1") || return 0
     kill -TERM -- "-$pid" 2>/dev/null || true
-    while _program_pid "$1" >/dev/null; do sleep 0.05; done
+    while _process_pid "$1" >/dev/null; do sleep 0.05; done
 }
 
 _containers_kill() {
@@ -172,7 +156,7 @@ _containers_kill() {
         node_ctr tasks kill --signal KILL "$task" 2>/dev/null || true
     done
     for _ in {1..50}; do
-        [[ -n $(node_ctr tasks list 2>/dev/null | grep RUNNING) ]] || break
+        node_ctr tasks list 2>/dev/null | grep -q RUNNING || break
         sleep 0.1
     done
 }
@@ -180,10 +164,10 @@ _containers_kill() {
 # node_stop: its pods, its processes, its mounts and its network.
 node_stop() {
     local address mount
-    _program_kill kubelet
+    _process_end kubelet
     _containers_kill
-    _program_kill containerd
-    _program_kill socat
+    _process_end containerd
+    _process_end socat
     while read -r mount; do
         umount --lazy "$mount" 2>/dev/null || true
     done < <(awk -v dir="$dir/" 'index($2, dir) == 1 {print $2}' /proc/self/mounts | sort -r)

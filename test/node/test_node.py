@@ -13,10 +13,11 @@ from kusion_e2e.wait import eventually
 LABELS = "app.kubernetes.io/name=kusion-operator"
 
 
-def pods(cluster):
-    """Those of the operator that are not going."""
-    found = cluster.get_json("pods", "-n", OWN, "-l", LABELS)["items"]
-    return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+def pods(cluster, namespace=OWN):
+    """Those that are not going; the operator's, in its namespace."""
+    labels = LABELS if namespace == OWN else ""
+    found = cluster.get_json("pods", "-n", namespace, "-l", labels) or {"items": []}
+    return [pod for pod in found["items"] if "deletionTimestamp" not in pod["metadata"]]
 
 
 def process_of(pod):
@@ -72,7 +73,7 @@ def test_guestbook(cluster, guestbook):
     cluster.apply(json.dumps(guestbook))
     name = guestbook["metadata"]["name"]
     cluster.kubectl("wait", f"specs/{name}", "-n", TEAM, "--for=condition=Ready", "--timeout=120s")
-    found = cluster.get_json("pods", "-n", TEAM)["items"]
+    found = pods(cluster, TEAM)
     assert {pod["status"]["phase"] for pod in found} == {"Running"}
     assert len(found) == 4
     for pod in found:
@@ -136,4 +137,4 @@ def test_install_again(cluster, package, guestbook):
     spec.wait("True")
     assert uids(cluster) == before
     spec.delete()
-    eventually(lambda: not cluster.get_json("pods", "-n", TEAM)["items"], 60)
+    eventually(lambda: not pods(cluster, TEAM), 60)
