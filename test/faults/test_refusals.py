@@ -6,14 +6,15 @@ from kusion_faults.faults import odd, rule, says
 from kusion_e2e.wait import eventually
 
 
-@pytest.mark.parametrize("code", [400, 403, 404, 405, 406, 415, 422])
+@pytest.mark.parametrize("code", [400, 403, 404, 405, 406, 413, 415, 422])
 def test_spec_4xx(stage, code):
-    """The read of a Spec is refused once: of a new one, and of one that is Ready."""
+    """The read of a Spec is refused twice: of a new one, which is read as it came and then as it is, and
+    of one that is Ready."""
     spec = stage.spec()
     for value in ("1", "2"):
-        stage.main.rules(rule("refused", verb="GET", path=stage.of(spec), **says(code)))
+        stage.main.rules(rule("refused", verb="GET", path=stage.of(spec), times=2, **says(code)))
         spec.apply([stage.config("a", value)], retryInterval="1s")
-        stage.main.wait_fired("refused")
+        stage.main.wait_fired("refused", 2)
         stage.ready(spec, 20)
         assert stage.value("a") == value
     spec.delete()
