@@ -430,6 +430,17 @@ static void share(struct value_builder *b, const struct value *v)
     mark_parent(b, marks);
 }
 
+void value_add_scalar(struct value_builder *b, const struct value *v)
+{
+    if (b->error.code)
+        return;
+    b->mark_next = b->mark_next || value_is_sensitive(v);
+    if (v->type == VALUE_NUMBER || v->type == VALUE_STRING)
+        add_text(b, v->type, v->text, v->count);
+    else
+        share(b, v);
+}
+
 static bool is_copied(const struct value *v)
 {
     return v->type == VALUE_NUMBER || (v->type == VALUE_STRING && v->count < VALUE_LONG_TEXT);

@@ -39,7 +39,7 @@ static void copy(struct value_builder *b, const struct value *value, const char 
     } else if (value_is(value, VALUE_ARRAY)) {
         copy_items(b, value);
     } else {
-        value_add(b, value); /* a scalar is copied */
+        value_add_scalar(b, value);
     }
 }
 

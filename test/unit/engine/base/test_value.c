@@ -445,8 +445,25 @@ static void copies_without_a_member(void)
     EXPECT(!value_copy_without(NULL, path, 2), "nothing");
 }
 
-SUITE(value, TEST(copies_without_a_member), TEST(getters_accept_anything),
-      TEST(reads_whole_numbers), TEST(compares_by_meaning),
+/* A copy keeps nothing of the original, and what it holds is known. */
+static void copies_share_no_text(void)
+{
+    enum { BYTES = 100000 };
+    _cleanup_free_ char *text = malloc(BYTES + 1);
+    const struct value *from, *copy;
+
+    memset(text, 'x', BYTES);
+    text[BYTES] = '\0';
+    from = value_pack("{s:s, s:s}", "text", text, "other", text);
+    copy = value_copy_without(from, (const char *const[]){"other"}, 1);
+    value_unref(from);
+    EXPECT(value_memory(copy) > BYTES && value_memory(copy) < 2 * BYTES, "one text");
+    EXPECT_STR(value_get_string(copy, "text"), text, "the same");
+    value_unref(copy);
+}
+
+SUITE(value, TEST(copies_without_a_member), TEST(copies_share_no_text),
+      TEST(getters_accept_anything), TEST(reads_whole_numbers), TEST(compares_by_meaning),
       TEST(keeps_order_and_finds_in_large_objects), TEST(refuses_a_key_twice),
       TEST(outlives_what_it_shares), TEST(survives_long_histories), TEST(shares_many),
       TEST(bounds_depth_and_size), TEST(refuses_what_is_no_number), TEST(packs),
