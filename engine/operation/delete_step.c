@@ -127,12 +127,12 @@ static bool is_gone(const struct runtime_outcome *outcome, const struct runtime_
  * again; 0: there is no such create. asked_at: before anybody looked, because a create may come
  * between the look and its answer. If another object has the name, that create may have made it
  * already. */
-static int64_t late_create(const struct record *record, const struct runtime_outcome *outcome,
-                           int64_t asked_at)
+static int64_t late_create(const struct node *node, const struct record *record,
+                           const struct runtime_outcome *outcome, int64_t asked_at)
 {
-    return outcome->now.presence == PRESENCE_PRESENT || record->call.until > asked_at
-               ? record->call.until
-               : 0;
+    bool is_replaced = outcome->now.presence == PRESENCE_PRESENT && node->may_be_replaced;
+
+    return is_replaced || record->call.until > asked_at ? record->call.until : 0;
 }
 
 static int send(struct node *node, struct runtime_step *step, const struct record *record,
@@ -147,9 +147,10 @@ static int send(struct node *node, struct runtime_step *step, const struct recor
     if (!calls_begin(calls, id, operation_now(operation)))
         return err_set(error, ERR_UNAVAILABLE, "UnderWay", "another change of it is under way");
     r = operation_ops(node)->apply(step, &call, outcome, error);
+    node->may_be_replaced = record->call.until > asked_at || (r >= 0 && is_gone(outcome, step));
     /* State knows before the call counts as ended: nobody finds the record without the object. */
     if (r >= 0 && is_gone(outcome, step))
-        land_gone(operation, node, record, late_create(record, outcome, asked_at));
+        land_gone(operation, node, record, late_create(node, record, outcome, asked_at));
     calls_end(calls, id);
     if (r < 0)
         node->needs_removal_plan = true;
@@ -301,7 +302,7 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
     } else if (r > 0) {
         verdict = forget(operation, node, step_of(node));
     } else if (is_gone(&outcome, step)) {
-        int64_t until = late_create(record, &outcome, asked_at);
+        int64_t until = late_create(node, record, &outcome, asked_at);
 
         if (was_sent)
             land_gone(operation, node, record, until);
