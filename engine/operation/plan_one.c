@@ -33,18 +33,23 @@ static int plan_removal(struct operation *operation, struct node *node, enum tar
 }
 
 /* There is no object, and a create that was not answered, or whose answer an earlier process got,
- * may still make it: State keeps the record until that cannot happen any more. */
+ * may still make it: State keeps the record until that cannot happen any more. asked_at: before
+ * anybody looked, because the create may come between the look and its answer. */
 static int expect_late_create(const struct operation *operation, const struct record *record,
-                              const struct runtime_step *step, struct error *error)
+                              const struct runtime_step *step, int64_t asked_at,
+                              struct error *error)
 {
-    int64_t until = operation_late_create(operation, record);
+    int64_t left = record->call.until - operation_wall_clock(operation);
 
-    if (step->action != PLAN_FORGET || step->uid || step->cannot_appear || !until)
+    if (step->action != PLAN_FORGET || step->uid || step->cannot_appear ||
+        record->call.until <= asked_at)
         return 0;
+    if (left < 0)
+        left = 0;
     return err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
                    "a request to create it was not answered, and may still be carried out within "
                    "%lld s",
-                   (long long)(until - operation_wall_clock(operation) + 999) / 1000);
+                   (long long)(left + 999) / 1000);
 }
 
 /* With `prune` off, a resource that leaves the Spec stays in the world. An object that was replaced
@@ -57,6 +62,7 @@ static bool is_left_alone(const struct operation *operation, const struct record
 static int plan_leaving(struct operation *operation, struct node *node, const struct record *record,
                         bool is_due, struct planned *ret, struct error *error)
 {
+    int64_t asked_at = operation_wall_clock(operation);
     int r;
 
     if (!record)
@@ -69,7 +75,7 @@ static int plan_leaving(struct operation *operation, struct node *node, const st
     r = plan_removal(operation, node, TARGET_WHOLE, record, is_due ? NULL : &node->hint, &ret->step,
                      error);
     if (r >= 0)
-        r = expect_late_create(operation, record, ret->step, error);
+        r = expect_late_create(operation, record, ret->step, asked_at, error);
     if (r >= 0)
         ret->action = ret->step->action;
     return r;

@@ -67,6 +67,7 @@ struct node {
     bool releases_dependents;       /* it is parked, and its dependents go on. Under the lock */
     bool is_applied;                /* this operation applied it, or found it as wanted */
     bool is_delete_sent;
+    bool may_be_replaced;           /* it was deleted while a late create could come */
     bool was_deleted;               /* and a late create may make it again, to be deleted again */
     bool is_in_doubt;               /* a call that makes it got no answer: it may have had effect */
     bool needs_plan;                /* its step was tried, or does not hold any more */

@@ -17,22 +17,33 @@ static bool is_of_earlier_term(const struct ledgers_config *config, const struct
     return config->term && record->status == RECORD_INTENT && record->call.term != config->term;
 }
 
-static int64_t earlier_creates_end(const struct ledgers_config *config)
+/* The time until which the record's create may take effect. An earlier process may have had another
+ * clock, and ours may have been set back since: by ours, none takes effect later than so long after
+ * now, and none of an earlier term later than so long after ours began. A begin mark has a time of
+ * its own, because its call may take longer. */
+static int64_t create_until(const struct ledgers_config *config, const struct record *record)
 {
-    return config->term + (config->effect_time ? config->effect_time : EFFECT_TIME);
+    int64_t now = config->clock->now(config->clock);
+    int64_t effect_time = config->effect_time ? config->effect_time : EFFECT_TIME;
+    int64_t latest = now + effect_time;
+
+    if (!config->term || record->status == RECORD_CREATING)
+        return record->call.until;
+    if (is_of_earlier_term(config, record))
+        return (config->term < now ? config->term : now) + effect_time;
+    return record->call.until < latest ? record->call.until : latest;
 }
 
 static void expect_earlier_creates(const struct ledgers_config *config, struct state *state)
 {
-    int64_t end = earlier_creates_end(config);
-
     for (size_t i = 0; i < state_count(state); i++) {
         struct record record = *state_at(state, i);
+        int64_t until = create_until(config, &record);
         const struct record *expected;
 
-        if (!is_of_earlier_term(config, &record) || record.call.until >= end)
+        if (record.call.until == until)
             continue;
-        record.call.until = end;
+        record.call.until = until;
         expected = record_new(&record);
         state_put(state, expected);
         record_unref(expected);

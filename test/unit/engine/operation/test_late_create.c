@@ -189,6 +189,76 @@ static void an_update_keeps_it_in_mind(void)
     stage_done(&stage);
 }
 
+/* ---- While it goes ---- */
+
+/* Its end takes longer than the late create: the look that finds it gone finds the new object. */
+static void a_late_object_is_there_when_the_deleted_one_is_gone(void)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+        struct stage stage;
+        struct run run;
+
+        stage_init(&stage);
+        stage.objects.late_after = FAKE_EFFECT_TIME - 1;
+        fake_fault(&stage.objects, "a", FAKE_TWICE);
+        EXPECT_INT(stage_apply(&stage, "a=1 b=1"), 0, stage.error.message);
+        fake_fault(&stage.objects, "a", FAKE_STUCK);
+        begin_end(&stage, &run, &ends[i]);
+        EXPECT(fake_find(&stage.objects, "a"), "still going");
+        fake_fault(&stage.objects, "a", 0);
+        fake_drop(&stage.objects, "a");
+        fake_land_late(&stage.objects);
+        expect_end(&stage, &run, &ends[i]);
+        stage_done(&stage);
+    }
+}
+
+/* No create was left when it was deleted: somebody else makes it again, and marks it as ours. */
+static void what_others_make_again_is_left(void)
+{
+    struct stage stage;
+    struct run run;
+
+    stage_init(&stage);
+    fake_fault(&stage.objects, "a", FAKE_TWICE);
+    EXPECT_INT(stage_apply(&stage, "a=1 b=1"), 0, stage.error.message);
+    fake_lose_late(&stage.objects);
+    fake_world_pass(&stage.world, FAKE_EFFECT_TIME);
+    fake_fault(&stage.objects, "a", FAKE_STUCK);
+    begin_end(&stage, &run, &ends[0]);
+    fake_fault(&stage.objects, "a", 0);
+    fake_put(&stage.objects, "a", "1", OWNER_SELF);
+    stage.world.pace = FAKE_CLOCK_PACES;
+    EXPECT_INT(run_wait(&run), OPERATION_ENDED, "ended");
+    EXPECT_INT(run_end(&run), 0, stage.error.message);
+    stage_end_process(&stage);
+    EXPECT_STR(stage_objects(&stage), "a=1 b=1", "left");
+    EXPECT_STR(stage_state(&stage), "b", "State");
+    stage_done(&stage);
+}
+
+/* When a binding is gone, nobody may look whether it came back: it is deleted once nothing can make
+ * it again. */
+static void what_gives_the_rights_is_deleted_when_no_create_is_left(void)
+{
+    for (int comes = 0; comes < 2; comes++) {
+        struct stage stage;
+
+        stage_init(&stage);
+        stage.objects.late_after = FAKE_EFFECT_TIME - 1;
+        fake_fault(&stage.objects, "b", FAKE_TWICE);
+        EXPECT_INT(stage_apply(&stage, "RoleBinding/b ServiceAccount/robot a=1"), 0,
+                   stage.error.message);
+        if (!comes)
+            fake_lose_late(&stage.objects);
+        stage.objects.rights_are_bound = true;
+        EXPECT_INT(stage_destroy(&stage), 0, stage.error.message);
+        EXPECT_STR(stage_objects(&stage), "", "objects");
+        EXPECT_STR(stage_state(&stage), "none", "State");
+        stage_done(&stage);
+    }
+}
+
 /* ---- What somebody else deleted ---- */
 
 /* It is created again, and intended again before that. */
@@ -219,4 +289,7 @@ SUITE(operation_late_create, TEST(a_create_of_a_killed_process_is_waited_for),
       TEST(one_of_two_creates_may_come_later), TEST(an_intent_of_this_process_goes_at_once),
       TEST(what_goes_with_its_namespace_is_not_waited_for),
       TEST(the_first_of_two_creates_comes_after_the_deletion), TEST(an_update_keeps_it_in_mind),
+      TEST(a_late_object_is_there_when_the_deleted_one_is_gone),
+      TEST(what_others_make_again_is_left),
+      TEST(what_gives_the_rights_is_deleted_when_no_create_is_left),
       TEST(what_is_made_again_is_intended_again))
