@@ -9,6 +9,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
+#include "engine/base/utf8.h"
 
 /* Of a field's path: the schema's limit. */
 #define PATH_BYTES 4096
@@ -326,20 +327,22 @@ void report_short(const char *message, const struct operation_results *results,
 {
     struct alike most = {0};
     char times[32] = "";
-    _cleanup_free_ char *text = NULL;
+    _cleanup_free_ char *whole = NULL, *text = NULL;
     size_t failed = 0;
 
     if (results)
         most = find_most_alike(results, &failed);
     if (!failed) {
-        str_copy(ret, REPORT_SUMMARY_SIZE, message);
+        text = utf8_show(message);
+        str_copy(ret, REPORT_SUMMARY_SIZE, text);
         return;
     }
     if (most.count > 1)
         snprintf(times, sizeof(times), " (%zux)", most.count);
-    text = str_printf("%zu of %zu failed: %s%s%s", failed, results->count,
-                      failed == 1 ? last_part(most.first->change->id) : "", failed == 1 ? ": " : "",
-                      most.first->error->message);
+    whole = str_printf("%zu of %zu failed: %s%s%s", failed, results->count,
+                       failed == 1 ? last_part(most.first->change->id) : "",
+                       failed == 1 ? ": " : "", most.first->error->message);
+    text = utf8_show(whole);
     str_copy(ret, REPORT_SUMMARY_SIZE - strlen(times), text);
     memcpy(ret + strlen(ret), times, strlen(times) + 1);
 }

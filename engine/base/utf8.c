@@ -83,14 +83,22 @@ static const struct {
     {0x0, 0x1f},        /* C0 */
     {0x7f, 0x9f},       /* DEL, C1 */
     {0xad, 0xad},       /* soft hyphen */
+    {0x34f, 0x34f},     /* combining grapheme joiner */
     {0x61c, 0x61c},     /* Arabic letter mark */
-    {0x180e, 0x180e},   /* Mongolian vowel separator */
+    {0x115f, 0x1160},   /* fillers of Hangul */
+    {0x17b4, 0x17b5},   /* inherent vowels of Khmer */
+    {0x180b, 0x180f},   /* Mongolian selectors and vowel separator */
     {0x200b, 0x200f},   /* zero width, marks of direction */
     {0x2028, 0x202e},   /* separators; embeddings and overrides of direction */
     {0x2060, 0x206f},   /* word joiner, invisible operators, isolates of direction */
+    {0x3164, 0x3164},   /* filler of Hangul */
+    {0xfe00, 0xfe0f},   /* variation selectors */
     {0xfeff, 0xfeff},   /* byte order mark */
-    {0xfff9, 0xfffb},   /* annotations */
-    {0xe0000, 0xe007f}, /* tags */
+    {0xffa0, 0xffa0},   /* filler of Hangul, half as wide */
+    {0xfff0, 0xfffb},   /* not assigned; annotations */
+    {0x1bca0, 0x1bca3}, /* controls of shorthand */
+    {0x1d173, 0x1d17a}, /* controls of musical notation */
+    {0xe0000, 0xe0fff}, /* tags, more variation selectors */
 };
 
 bool utf8_is_hidden(uint32_t code_point)
@@ -110,7 +118,7 @@ static void add_shown(struct buf *to, const char *text, size_t n)
     else if (code == '\t' || code == '\n' || code == '\r')
         buf_add_char(to, ' ');
     else if (utf8_is_hidden(code))
-        buf_printf(to, "\\u%04x", (unsigned)code);
+        buf_printf(to, code < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)code);
     else
         buf_add(to, text, n);
 }

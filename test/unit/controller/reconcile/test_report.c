@@ -423,6 +423,9 @@ static void says_in_short_what_failed(void)
         {"no results", "revision 1: 2 created", NULL, "revision 1: 2 created"},
         {"none failed", "apply: 2 not done", "--", "apply: 2 not done"},
         {"one", "x", "-a", "1 of 2 failed: name: message a"},
+        {"hidden characters in its name", "x", "h",
+         "1 of 1 failed: a\\u202eb\\u001b[2Jc d: message h"},
+        {"hidden characters", "waiting for a\u202eb\nc", NULL, "waiting for a\\u202eb c"},
         {"two alike", "x", "aa-", "2 of 3 failed: message a (2x)"},
         {"most alike", "x", "abbcb", "5 of 5 failed: message b (3x)"},
         {"all different", "x", "ab", "2 of 2 failed: message a"},
@@ -444,7 +447,8 @@ static void says_in_short_what_failed(void)
         for (size_t k = 0; k < n; k++) {
             char letter = rows[i].errors[k];
 
-            ((struct plan_change *)(uintptr_t)results.items[k].change)->id = "v1:Kind:team:name";
+            ((struct plan_change *)(uintptr_t)results.items[k].change)->id =
+                letter == 'h' ? "v1:Kind:team:a\u202eb\x1b[2Jc\nd" : "v1:Kind:team:name";
             results.items[k].status = letter == '-' ? RESULT_SUCCEEDED : RESULT_FAILED;
             if (letter == 'l')
                 fail_with(&results, k, LONG_TEXT);

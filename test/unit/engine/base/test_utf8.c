@@ -22,7 +22,9 @@ static void what_is_shown_is_what_it_looks_like(void)
         {"marks of direction", "\u200e\u061c", "\\u200e\\u061c"},
         {"no width", "a\u200bb\u200d\ufeff", "a\\u200bb\\u200d\\ufeff"},
         {"ends of lines of Unicode", "\u2028\u2029", "\\u2028\\u2029"},
-        {"tags", "\U000e0041", "\\ue0041"},
+        {"tags", "\U000e0041", "\\U000e0041"},
+        {"variation selectors", "a\ufe0f\U000e0101", "a\\ufe0f\\U000e0101"},
+        {"fillers and joiners", "\u034f\u115f\u3164\uffa0", "\\u034f\\u115f\\u3164\\uffa0"},
         {"their neighbours", "\u00a0\u2010\u2030\u2070", "\u00a0\u2010\u2030\u2070"},
         {"no UTF-8", "a\xff\xc3", "a??"},
     };
