@@ -83,8 +83,7 @@ static void grant(struct slots *slots)
 {
     struct waiter *waiter;
 
-    TAILQ_FOREACH(waiter, &slots->waiters, place)
-    {
+    TAILQ_FOREACH(waiter, &slots->waiters, place) {
         if (slots->taken == slots->config.count)
             return;
         if (waiter->is_granted || waiter->share->taken == slots->config.max_per_namespace)
