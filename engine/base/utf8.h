@@ -20,8 +20,8 @@ uint32_t utf8_code_point(const char *text, size_t n);
 
 /*
  * Names and messages of tenants are shown to administrators, on terminals. A hidden character does
- * something there instead of being seen: controls (C0, DEL, C1), characters without width, and those
- * that change the direction of the text around them.
+ * something there instead of being seen: controls (C0, DEL, C1), characters without width, and
+ * those that change the direction of the text around them.
  */
 bool utf8_is_hidden(uint32_t code_point);
 
