@@ -145,8 +145,9 @@ bool session_lacks_namespace(struct runtime_session *session, const char *name,
 /* ---- hint.c ---- */
 
 /* If the error is a missing right: adds the command that grants it, or says who can grant it, and
- * sets the reason AccessDenied; or NamespaceNotFound, which every account is refused. If it is a
- * missing namespace or an immutable field: adds what to do. call NULL: nothing is asked. */
+ * sets the reason AccessDenied; or NamespaceNotFound, if the account may know that the namespace
+ * does not exist. If it is a missing namespace or an immutable field: adds what to do. call NULL:
+ * no request is sent for that. */
 void session_add_hint(struct runtime_session *session, const struct kube_ref *ref,
                       const struct runtime_call *call, struct error *error);
 /* The name of roles and bindings in the commands of hints. All names of one service account begin
