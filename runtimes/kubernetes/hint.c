@@ -5,8 +5,8 @@
  * a command grants only verbs that the operator needs and the account lacks, on the refused kind,
  * in the Spec's own namespace. For all other rights the message only says who can grant them.
  *
- * An account without rights in a namespace gets the same refusal if the namespace does not exist. So
- * the namespace is looked up with the rights of the account: the message says nothing that the
+ * An account without rights in a namespace gets the same refusal if the namespace does not exist.
+ * So the namespace is looked up with the rights of the account: the message says nothing that the
  * account could not read itself.
  */
 #include <string.h>

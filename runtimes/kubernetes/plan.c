@@ -58,9 +58,9 @@ static int look(struct runtime_session *session, const struct runtime_target *ta
 
 /* ---- Refusals ---- */
 
-/* The message of a refused dry-run may quote any value of the object: as it is planned, as it is now
- * (a webhook gets both), or as it was recorded. All are hidden at once, because the rest of one is
- * not recognised after a similar one was hidden. live: the object; or NULL. */
+/* The message of a refused dry-run may quote any value of the object: as it is planned, as it is
+ * now (a webhook gets both), or as it was recorded. All are hidden at once, because the rest of one
+ * is not recognised after a similar one was hidden. live: the object; or NULL. */
 static void hide_secrets(const struct runtime_target *target, const struct value *live,
                          struct error *problem)
 {
