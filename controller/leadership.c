@@ -2,6 +2,7 @@
 
 #include "controller/core/leader.h"
 #include "controller/core/ticker.h"
+#include "engine/base/condition.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "runtimes/io/clock.h"
@@ -110,7 +111,7 @@ struct leadership *leadership_new(const struct connection *connection)
     leadership->permit = (struct permit){ask, leadership};
     leadership->ending = cancel_new(NULL);
     pthread_mutex_init(&leadership->lock, NULL);
-    system_clock_condition_init(&leadership->changed);
+    condition_init(&leadership->changed);
     if (connection->flags->leader_elect)
         leadership->leader = leader_new(&(struct leader_config){
             .clock = &system_clock,

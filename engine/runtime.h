@@ -15,10 +15,11 @@
  *
  * Sensitive values: a runtime sets the sensitive bit (value.h) on values that are secret by nature,
  * such as a generated password. The engine marks every output that was computed from a sensitive
- * input. From errors, reasons and messages of health the engine removes the sensitive values that it
- * knows of the resource (redaction.h): those of its attributes, of its record except `memory`, of
- * its steps, and of its live object. Others, which only the runtime knows, the runtime removes, and
- * from all that it logs: for example, if plan() fails, those of the live object that plan() read.
+ * input. From errors, reasons and messages of health the engine removes the sensitive values that
+ * it knows of the resource (redaction.h): those of its attributes, of its record except `memory`,
+ * of its steps, and of its live object. Others, which only the runtime knows, the runtime removes,
+ * and from all that it logs: for example, if plan() fails, those of the live object that plan()
+ * read.
  *
  * Absence: a runtime answers PRESENCE_ABSENT only if the platform confirmed that this object does
  * not exist. A refusal, a timeout and an unknown kind are errors, with PRESENCE_UNKNOWN.
@@ -51,8 +52,8 @@ struct spec_checks; /* engine/spec/check.h */
 
 /* ---- What is asked ---- */
 
-/* Bytes of an answer, as it is sent. A document takes up to thirty times as much in memory. Hundreds
- * of calls may have small answers at once; only a few have larger ones (slots.h). */
+/* Bytes of an answer, as it is sent. A document takes up to thirty times as much in memory.
+ * Hundreds of calls may have small answers at once; only a few have larger ones (slots.h). */
 #define RUNTIME_SMALL_ANSWER (64u << 10)
 
 /* Options of one call. Borrowed for the call. */
@@ -64,9 +65,9 @@ struct runtime_call {
     struct cancel *cancel;       /* cancels a change only before it is sent */
     const struct permit *permit; /* asked for permission before each change is sent; NULL: always
                                     allowed */
-    struct slot *large;          /* taken before an answer of more than RUNTIME_SMALL_ANSWER is read;
-                                    the engine gives it back when it has freed what it got. NULL:
-                                    not needed */
+    struct slot *large;          /* the runtime takes it before it reads an answer of more than
+                                    RUNTIME_SMALL_ANSWER; the engine gives it back when it has freed
+                                    what it got. NULL: not needed */
 };
 
 /* The Spec that a session works for. open() copies it. */
@@ -150,15 +151,15 @@ void outcome_done(struct runtime_outcome *outcome);
  * The change that one resource needs. plan() makes a step, apply() carries it out.
  *
  * It is the first member of a runtime's own struct. It is immutable, and remains valid after its
- * session was closed. Any thread may free it with step_free(). The engine sets `before`, `after` and
- * `result` to NULL when it has compared them: apply() does not use them.
+ * session was closed. Any thread may free it with step_free(). The engine sets `before`, `after`
+ * and `result` to NULL when it has compared them: apply() does not use them.
  *
  * What plan() sets for each action (x: always; (x): if it is known, or if there is one; -: NULL):
  *
  *               attributes  before  after  result  uid   besides
  *   UNCHANGED       x         x       x     (x)    (x)   is_unrecorded, then memory
  *   CREATE          x         -       x      x      -    limit
- *   ADOPT           x         x       x      x     (x)   limit
+ *   ADOPT           x         x       x      x     (x)   limit, hides_before
  *   UPDATE          x         x       x      x     (x)   limit
  *   REPLACE         x         x       x      x     (x)   create_first, cannot_create_first, reason
  *   DELETE          -        (x)      -      -     (x)   limit
@@ -178,6 +179,9 @@ struct runtime_step {
     bool create_first;              /* REPLACE: the resource's extensions ask to create the new
                                        object first */
     bool cannot_create_first;       /* REPLACE: the two objects cannot exist at the same time */
+    bool hides_before;              /* the object was ours once, and State has no record of it: nobody
+                                       knows which values of `before` are secret, so that a diff
+                                       shows none */
     bool is_unrecorded;             /* UNCHANGED: the live object is as wanted, but its record in
                                        State is missing or different */
     bool cannot_appear;             /* FORGET: no create can make the object any more, because its

@@ -70,8 +70,8 @@ static struct event_share *largest(const struct event_queue *queue)
     struct event_share *share, *most = TAILQ_FIRST(&queue->turns);
 
     TAILQ_FOREACH(share, &queue->turns, turn)
-    if (share->count > most->count)
-        most = share;
+        if (share->count > most->count)
+            most = share;
     return most;
 }
 

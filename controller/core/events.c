@@ -6,6 +6,7 @@
 #include "controller/core/event_memory.h"
 #include "controller/core/event_queue.h"
 #include "controller/core/thread.h"
+#include "engine/base/condition.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -198,7 +199,7 @@ struct event_recorder *event_recorder_new(struct kube_client *client,
     recorder->instance = str_new(instance);
     recorder->stop = cancel_new(NULL);
     pthread_mutex_init(&recorder->lock, NULL);
-    system_clock_condition_init(&recorder->changed);
+    condition_init(&recorder->changed);
     event_memory_init(&recorder->memory, EVENT_MEMORY);
     event_queue_init(&recorder->queue, EVENT_QUEUE);
     recorder->thread = thread_start("events", run, recorder);

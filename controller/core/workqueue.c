@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 
+#include "engine/base/condition.h"
 #include "engine/base/heap.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -52,7 +53,7 @@ struct workqueue *workqueue_new(const struct clock_source *clock, workqueue_obse
     queue->observe = observe;
     queue->observe_arg = arg;
     pthread_mutex_init(&queue->lock, NULL);
-    system_clock_condition_init(&queue->changed);
+    condition_init(&queue->changed);
     strmap_init(&queue->items);
     for (size_t i = 0; i < WORKQUEUE_PRIORITIES; i++)
         share_init_root(&queue->ready[i]);

@@ -1,5 +1,5 @@
 /*
- * A verdict about an object, and the conditions that say it (peers.md).
+ * A verdict about an object, and the conditions that say it.
  *
  * Ready and Finished are always there; Reconciling and Stalled only when True, and never both.
  * Finished is "False" as long as Reconciling is "True": clients wait for it to learn of the end,

@@ -58,7 +58,7 @@ void operations_on_park(void *arg, size_t bytes)
     budget_park(&attempt->table->budget, &attempt->reservation, bytes);
 }
 
-/* An estimate may be wrong by half. */
+/* An operation may hold twice its estimate before its reservation has to grow. */
 int operations_grow(void *arg, size_t bytes, struct error *error)
 {
     struct attempt *attempt = arg;

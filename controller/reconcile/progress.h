@@ -40,8 +40,8 @@ int progress_report(struct attempt *attempt, int64_t *ret_after, struct error *e
  * status says how this generation ended. The object is read again for that write, and after the
  * grant. */
 int progress_put_off(struct attempt *attempt, struct reconcile_result *result, struct error *error);
-/* Before an eviction: writes, due or not, what the parked operation waits for, and that nobody looks
- * at that for so many ms. */
+/* Before an eviction: writes what the parked operation waits for, due or not, and how long it will
+ * be set aside (rest: ms). */
 int progress_report_rest(struct attempt *attempt, int64_t rest, struct error *error);
 
 #endif

@@ -349,7 +349,7 @@ static int check_order(const struct release *release, enum release_phase phase, 
                    release->name, release_phase_name(release->phase), release_phase_name(phase));
 }
 
-/* What has ended does not reconcile any more, though its Spec may. */
+/* A Release that has ended is not Reconciling any more, although its Spec may be. */
 static struct verdict verdict_for(enum release_phase phase, const struct verdict *verdict)
 {
     struct verdict own = *verdict;

@@ -286,7 +286,7 @@ struct alike {
     size_t count;
 };
 
-/* Those that most failures are alike to; n_failed: all of them. */
+/* Those with the most frequent message. *ret_failed: the number of all failures. */
 static struct alike find_most_alike(const struct operation_results *results, size_t *ret_failed)
 {
     struct alike *all = NEW_ARRAY(struct alike, results->count + 1), most = {0};
@@ -347,7 +347,7 @@ void report_short(const char *message, const struct operation_results *results,
     memcpy(ret + strlen(ret), times, strlen(times) + 1);
 }
 
-/* ---- What became of it ---- */
+/* ---- Verdicts ---- */
 
 bool report_timed_out(const struct operation_results *results)
 {

@@ -43,15 +43,15 @@ const struct value *report_all_ready(size_t n_resources);
 /* Spec's {total, entries: [{id, type}], omitted}: the objects that exist, by State. */
 const struct value *report_inventory(struct ledger *ledger);
 
-/* For status.summary: `message`, cut if it is longer. Of results that failed (else NULL) it counts
- * them, and says what most of them have in common: "50 of 59 failed: … (48x)". */
+/* The text of status.summary: `message`, cut if it is longer. With results of which some failed:
+ * their number, and the message that most of them have ("50 of 59 failed: … (48x)"). */
 void report_short(const char *message, const struct operation_results *results,
                   char ret[REPORT_SUMMARY_SIZE]);
 
 /* A resource was waited for until `timeout` had passed, or not begun because it had. */
 bool report_timed_out(const struct operation_results *results);
-/* If *failure, which stands for all of them, may heal: puts the reason of a resource in its place
- * that does not, if there is one. */
+/* *failure stands for all results. If it may heal, but the failure of one resource may not, it gets
+ * the code and the reason of that resource. */
 void report_judge(const struct operation_results *results, struct error *failure);
 
 /* "3 to create, 1 to update", or "nothing to do"; free() it. */

@@ -27,7 +27,6 @@ struct run {
 
 void run_done(struct run *run);
 
-
 /* Of run->object, which stays as long as an operation: nothing here asks for them. */
 void run_drop_managed_fields(struct run *run);
 
@@ -35,7 +34,7 @@ struct run_status {
     struct verdict verdict;
     bool is_end;       /* the attempt has ended: the request for a reconcile is handled */
     bool is_suspended; /* Ready's status is kept, as of the generation for which it was set */
-    int64_t attempted, applied;           /* revisions; 0: as before */
+    int64_t attempted, applied;              /* revisions; 0: as before */
     const struct operation_results *results; /* for the summary of a failure; NULL: its message */
     const struct value *plan, *resources, *inventory; /* report.h; owned; NULL: as before */
 };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/queue.h>
 
+#include "engine/base/condition.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
@@ -83,8 +84,7 @@ static void grant(struct slots *slots)
 {
     struct waiter *waiter;
 
-    TAILQ_FOREACH(waiter, &slots->waiters, place)
-    {
+    TAILQ_FOREACH(waiter, &slots->waiters, place) {
         if (slots->taken == slots->config.count)
             return;
         if (waiter->is_granted || waiter->share->taken == slots->config.max_per_namespace)
@@ -131,16 +131,6 @@ static int wait_for_grant(struct waiter *waiter, int64_t deadline, struct cancel
     return 0;
 }
 
-static void init_condition(pthread_cond_t *condition)
-{
-    pthread_condattr_t attributes;
-
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
 static int take(struct slot *slot, int64_t deadline, struct cancel *cancel, struct error *error)
 {
     struct slots *slots = slot->slots;
@@ -148,7 +138,7 @@ static int take(struct slot *slot, int64_t deadline, struct cancel *cancel, stru
     struct cancel_listener *listener;
     int r;
 
-    init_condition(&waiter.wake);
+    condition_init(&waiter.wake);
     listener = cancel_listen(cancel, on_cancel, &waiter);
     pthread_mutex_lock(&slots->lock);
     waiter.share = share_of(slots, slot->namespace_name);

@@ -2,11 +2,11 @@
  * Slots for calls whose answers take much memory. A call waits until it has one; so no more large
  * answers are in memory at once than there are slots.
  *
- * The oldest caller comes first, but a namespace has at most its part of the slots: callers of other
- * namespaces pass those of a namespace that has as many as it may.
+ * The oldest caller comes first, but a namespace has at most its part of the slots: callers of
+ * other namespaces pass those of a namespace that has as many as it may.
  *
- * A caller has one slot at most, however many answers it holds. It must not wait for what another
- * one does while it has a slot.
+ * A caller has one slot at most, however many answers it holds. While it has a slot, it must not
+ * wait for another caller.
  *
  * Thread-safe, with a lock that is taken last.
  */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "engine/base/condition.h"
 #include "engine/base/mem.h"
 #include "engine/operation/private.h"
 
@@ -81,7 +82,6 @@ int operation_new(const struct operation_config *config, struct operation **ret,
                                      .cancel = config->cancel};
     struct ledger *ledger = NULL;
     struct operation *operation;
-    pthread_condattr_t attributes;
     int r = ledger_open(config->ledgers, &opening, &ledger, error);
 
     if (r < 0)
@@ -98,10 +98,7 @@ int operation_new(const struct operation_config *config, struct operation **ret,
     operation->waits_for = STEP_NONE;
     operation->n_measured = SIZE_MAX;
     pthread_mutex_init(&operation->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&operation->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    condition_init(&operation->changed);
     operation_make_bindings(operation);
     operation->task =
         task_new(config->executor, &operation->config.scope.key, operation_run, operation);

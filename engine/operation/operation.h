@@ -62,9 +62,9 @@ struct operation_config {
     unsigned parallelism;        /* calls at once, of each runtime */
     int64_t timeout;             /* ms without progress, not counting calls in flight */
     struct cancel *cancel;       /* for operation_new() alone */
-    struct digest_key digest_key;   /* of plan_digest(); borrowed. With it, and where no approved plan
-                                       is compared, live objects are freed when they are planned
-                                       for; length 0: not before the operation */
+    struct digest_key digest_key;   /* of plan_digest(); borrowed. With it, and without an approved
+                                       plan, each live object is freed when its change is planned;
+                                       length 0: when the operation is freed */
     struct approved_plan *approved; /* what may be carried out; a reference is taken. NULL: all */
 
     /* It is PLANNED, or ENDED. Posts and returns. Any thread may call it, also the one that plans

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "engine/base/mem.h"
+#include "engine/base/redaction.h"
 #include "engine/base/str.h"
 #include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
@@ -38,6 +39,13 @@ void operation_prefetch(struct operation *operation, struct binding *binding)
 
 /* ---- The walk: a visit of one change ---- */
 
+static void hide_before(struct diff *diff)
+{
+    for (size_t i = 0; i < diff->n_fields; i++)
+        if (diff->fields[i].from)
+            diff->fields[i].from = REDACTED;
+}
+
 /* The diff of a change. Values that are secret in the attributes are hidden in it, by their place.
  * step: the one that describes the change as a whole. */
 static void show_difference(const struct operation *operation, struct plan_change *change,
@@ -54,6 +62,8 @@ static void show_difference(const struct operation *operation, struct plan_chang
         return;
     change->diff = NEW(struct diff);
     diff_values(before, after, change->diff);
+    if (step->hides_before)
+        hide_before(change->diff);
 }
 
 /* The diff and the digest are all that is kept of the objects. */

@@ -365,7 +365,7 @@ size_t operation_measure(const struct operation *operation);
 void operation_hold(struct operation *operation, size_t before, size_t now);
 void operation_hold_change(struct operation *operation, const struct node *node);
 void operation_hold_listed(struct operation *operation);
-/* Whether steps keep their objects no longer than until they are compared (plan_step_compared()). */
+/* Whether steps keep their objects only until these are compared (plan_step_compared()). */
 bool operation_frees_objects(const struct operation *operation);
 /* Frees what only the visits of a change need, by the last of them. */
 void operation_trim_node(struct node *node);

@@ -45,7 +45,8 @@ int ref_each(const struct value *value, ref_visit *fn, void *arg, struct error *
  * Replaces each reference in a value with the result of lookup(); an error of lookup() ends it. An
  * unknown value becomes VALUE_UNKNOWN. A replaced value is sensitive if either the reference or the
  * looked-up value was sensitive. References inside looked-up values are not resolved. Without any
- * reference, *ret is a reference to the value itself. ERR_TOO_LARGE: more than LIMIT_REFERRED_BYTES.
+ * reference, *ret is a reference to the value itself. ERR_TOO_LARGE: more than
+ * LIMIT_REFERRED_BYTES.
  */
 int ref_resolve(const struct value *value, ref_lookup *lookup, void *arg, const struct value **ret,
                 struct error *error);

@@ -1,18 +1,9 @@
+#include "engine/base/condition.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/state/ledger_private.h"
 
 /* ---- The table ---- */
-
-static void condition_init(pthread_cond_t *condition)
-{
-    pthread_condattr_t attributes;
-
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
 
 struct ledgers *ledgers_new(const struct ledgers_config *config)
 {

@@ -28,8 +28,8 @@
 #include "engine/base/value.h"
 #include "engine/state/action.h"
 
-/* ms after it was sent that a request may still take effect, unless configured otherwise: the default
- * of the API server's --request-timeout. */
+/* ms after it was sent that a request may still take effect, unless configured otherwise: the
+ * default of the API server's --request-timeout. */
 #define EFFECT_TIME 60000
 
 enum record_status { RECORD_INTENT, RECORD_CREATING, RECORD_APPLIED, RECORD_TAINTED };

@@ -60,9 +60,9 @@ int http_client_new(struct http_loop *loop, const struct http_client_config *con
                     struct http_client **ret, struct error *error);
 void http_client_free(struct http_client *client); /* call it after its requests have ended */
 DEFINE_CLEANUP(struct http_client *, http_client_free)
-/* From the next connection on, trusts these CAs and shows this certificate. Requests that begin from
- * now on do not use a connection that was made with others; those under way keep theirs. A text that
- * was given before cannot be NULL. Thread-safe. */
+/* From the next connection on, trusts these CAs and shows this certificate. Requests that begin
+ * from now on do not use a connection that was made with others; those under way keep theirs. A
+ * text that was given before cannot be NULL. Thread-safe. */
 void http_client_set_tls(struct http_client *client, const struct http_tls *tls);
 
 struct http_request {

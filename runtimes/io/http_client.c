@@ -124,9 +124,7 @@ static void free_pem(struct http_client *client)
 {
     free(client->ca_pem);
     free(client->cert_pem);
-    if (client->key_pem)
-        explicit_bzero(client->key_pem, strlen(client->key_pem));
-    free(client->key_pem);
+    str_free_secret(client->key_pem);
 }
 
 static void copy_pem(struct http_client *client, const struct http_tls *tls)

@@ -17,7 +17,7 @@
 
 struct http_client {
     struct http_loop *loop;
-    char *origin;      /* "https://10.0.0.1:6443", with tls_server_name as its host if that is given */
+    char *origin;      /* "https://10.0.0.1:6443"; its host is tls_server_name if that is set */
     char *prefix;      /* the base address's path, or "" */
     char *address;     /* "10.0.0.1:6443", for messages */
     char *host_header; /* "Host: 10.0.0.1:6443" where the origin names another host; else NULL */

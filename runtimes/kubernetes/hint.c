@@ -5,9 +5,9 @@
  * a command grants only verbs that the operator needs and the account lacks, on the refused kind,
  * in the Spec's own namespace. For all other rights the message only says who can grant them.
  *
- * To every account that has no rights in a namespace, the API server says the same of one that does
- * not exist. The account itself is asked whether there is such a namespace: it learns nothing that
- * it may not know.
+ * An account without rights in a namespace gets the same refusal if the namespace does not exist.
+ * So the namespace is looked up with the rights of the account: the message says nothing that the
+ * account could not read itself.
  */
 #include <string.h>
 

@@ -58,9 +58,9 @@ static int look(struct runtime_session *session, const struct runtime_target *ta
 
 /* ---- Refusals ---- */
 
-/* A refused dry-run may be told with any value of the object: as it would be, as it is (a webhook
- * gets both), and as it was recorded. All are looked for at once: what is left of one when a
- * similar one is hidden would not be recognised. live: the object; or NULL. */
+/* The message of a refused dry-run may quote any value of the object: as it is planned, as it is
+ * now (a webhook gets both), or as it was recorded. All are hidden at once, because the rest of one
+ * is not recognised after a similar one was hidden. live: the object; or NULL. */
 static void hide_secrets(const struct runtime_target *target, const struct value *live,
                          struct error *problem)
 {
@@ -186,6 +186,7 @@ static struct runtime_step *plan_update(struct runtime_session *session,
     struct kube_step *step = kube_step_new(session, action, target);
 
     kube_step_see(step, seen);
+    step->base.hides_before = !target->prior && step->owner == OWNER_SELF;
     step->base.before = kube_object_project(seen->result);
     step->base.after = kube_object_project(changed ? changed : step->base.attributes);
     step->base.result = expect(step, changed);

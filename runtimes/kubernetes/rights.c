@@ -76,7 +76,7 @@ static bool has(const struct value *list, const char *text, size_t length)
     return false;
 }
 
-/* A rule for single names is none for all of a kind. */
+/* A rule with resourceNames does not allow the verb for all objects of the kind. */
 static bool allows(const struct value *rules, const struct kube_kind *kind, const char *verb)
 {
     size_t group_length = 0;

@@ -92,8 +92,8 @@ int session_check_account(struct runtime_session *session, const struct runtime_
  * none. */
 const struct value *target_identity(const struct runtime_target *target);
 
-/* The reference to an object: its kind, its namespace (by default the Spec's own), its name. Borrowed
- * from the attributes, the session and the discovery. ERR_NOT_FOUND KindNotServed. */
+/* The reference to an object: its kind, its namespace (by default the Spec's own), its name.
+ * Borrowed from the attributes, the session and the discovery. ERR_NOT_FOUND KindNotServed. */
 int kube_ref_of(struct runtime_session *session, const struct value *attributes,
                 const struct runtime_call *call, struct kube_ref *ret, struct error *error);
 /* The same; if its version is no longer served, through another version of its group. */
@@ -131,7 +131,7 @@ int session_time_left(const struct runtime_session *session, const struct runtim
 
 /* ---- rights.c ---- */
 
-/* The verb that these words begin with, if it is one that the operator's requests use; else NULL. */
+/* The verb that the words begin with, if the operator's requests use it; else NULL. */
 const char *kube_find_verb(const char *words);
 /* "get,list": the verbs that the operator's requests use and the account may not, on this kind in
  * the Spec's own namespace. `refused` is one of them. If the others are not known, or call is NULL,
@@ -145,8 +145,9 @@ bool session_lacks_namespace(struct runtime_session *session, const char *name,
 /* ---- hint.c ---- */
 
 /* If the error is a missing right: adds the command that grants it, or says who can grant it, and
- * sets the reason AccessDenied; or NamespaceNotFound, which every account is refused. If it is a
- * missing namespace or an immutable field: adds what to do. call NULL: nothing is asked. */
+ * sets the reason AccessDenied; or NamespaceNotFound, if the account may know that the namespace
+ * does not exist. If it is a missing namespace or an immutable field: adds what to do. call NULL:
+ * no request is sent for that. */
 void session_add_hint(struct runtime_session *session, const struct kube_ref *ref,
                       const struct runtime_call *call, struct error *error);
 /* The name of roles and bindings in the commands of hints. All names of one service account begin
@@ -241,8 +242,8 @@ int kube_read(struct runtime_session *session, const struct runtime_target *targ
  */
 int kube_is_undefined(struct runtime_session *session, const struct value *attributes,
                       const struct runtime_call *call, struct error *error);
-/* An object of these attributes was applied: if a definition brings its kind, that may be newer than
- * the last list of them, which does not tell any more what is not defined. */
+/* An object of these attributes was applied: if a definition brings its kind, that may be newer
+ * than the last list of them, which does not tell any more what is not defined. */
 void kube_note_applied(struct runtime_session *session, const struct value *attributes);
 
 /* ---- unserved.c ---- */

@@ -105,11 +105,11 @@ static struct runtime_subscription **take_due(struct shared *shared, const char 
     size_t count = 0, capacity = 0;
 
     LIST_FOREACH(each, &shared->subscribers, all)
-    if (!name || str_equal(each->name, name)) {
-        due = mem_grow(due, count, &capacity, sizeof(*due));
-        each->n_due++;
-        due[count++] = each;
-    }
+        if (!name || str_equal(each->name, name)) {
+            due = mem_grow(due, count, &capacity, sizeof(*due));
+            each->n_due++;
+            due[count++] = each;
+        }
     *ret_count = count;
     return due;
 }

@@ -40,8 +40,8 @@ static void check_config(const struct kube_config *config, bool from_memory)
     must(!config->ca_file || config->ca_pem);
     must(!config->cert_file || config->cert_pem);
     must(!config->key_file || config->key_pem);
-    must(!from_memory || (!config->ca_file && !config->cert_file && !config->key_file &&
-                          !config->token_file));
+    must(!from_memory ||
+         (!config->ca_file && !config->cert_file && !config->key_file && !config->token_file));
     must(!config->token_file || config->token_file[0] == '/');
 }
 

@@ -12,8 +12,8 @@
 {{- end }}
 {{- end }}
 
-{{/* Names of what belongs to the whole cluster hold the namespace: releases of the same name in
-several namespaces get along. */}}
+{{/* Names of cluster-scoped objects contain the namespace, so that releases of the same name in
+several namespaces do not collide. */}}
 {{- define "kusion-operator.clusterName" -}}
 {{- printf "%s:%s" .Release.Namespace (include "kusion-operator.fullname" .) }}
 {{- end }}
@@ -55,7 +55,7 @@ name: {{ include "kusion-operator.serviceAccountName" . }}
 namespace: {{ .Release.Namespace }}
 {{- end }}
 
-{{/* What the controller may do where the Specs are that it watches. */}}
+{{/* The rights of the controller in the namespaces that it watches. */}}
 {{- define "kusion-operator.specRules" -}}
 - apiGroups: [api.kusion.io]
   resources: [specs]

@@ -11,13 +11,6 @@
 #include "engine/base/yaml.h"
 #include "runtimes/kubernetes/client/file.h"
 
-static void secret_free(char *secret)
-{
-    if (secret)
-        explicit_bzero(secret, strlen(secret));
-    free(secret);
-}
-
 void kube_config_free(struct kube_config *config)
 {
     if (!config)
@@ -26,10 +19,10 @@ void kube_config_free(struct kube_config *config)
     free(config->ca_pem);
     free(config->ca_file);
     free(config->cert_pem);
-    secret_free(config->key_pem);
+    str_free_secret(config->key_pem);
     free(config->cert_file);
     free(config->key_file);
-    secret_free(config->token);
+    str_free_secret(config->token);
     free(config->token_file);
     free(config->tls_server_name);
     free(config->proxy_url);
@@ -112,7 +105,7 @@ static bool decode_lines(const char *data, struct buf *to)
         if (*data != '\n' && *data != '\r')
             *end++ = *data;
     is_base64 = base64_decode(to, joined, (size_t)(end - joined));
-    secret_free(joined);
+    str_free_secret(joined);
     return is_base64 && strlen(to->data) == to->length;
 }
 

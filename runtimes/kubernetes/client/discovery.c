@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/condition.h"
 #include "engine/base/mem.h"
 #include "engine/base/similar.h"
 #include "engine/base/str.h"
@@ -118,7 +119,7 @@ static struct group *add_group(struct kube_discovery *discovery, const char *gro
     if (gone)
         group_free(strmap_remove(&discovery->groups, gone->group_version));
     group->group_version = str_new(group_version);
-    system_clock_condition_init(&group->ended);
+    condition_init(&group->ended);
     strmap_init(&group->kinds);
     strmap_put(&discovery->groups, group->group_version, group);
     return group;

@@ -4,8 +4,8 @@
  * dump of a Go struct. The words around it are kept.
  *
  * This hides values of any length in the places that most messages have, whether anybody knows that
- * they are secret or not. In all other places, the engine finds those that it knows by their content
- * (engine/base/redaction.h).
+ * they are secret or not. In all other places, the engine finds those that it knows by their
+ * content (engine/base/redaction.h).
  */
 #ifndef RUNTIMES_KUBERNETES_CLIENT_REDACT_H
 #define RUNTIMES_KUBERNETES_CLIENT_REDACT_H

@@ -41,14 +41,6 @@ struct kube_tls_files *kube_tls_files_new(const struct kube_config *config,
     return files;
 }
 
-static void secret_free(char *secret)
-{
-    if (secret)
-        explicit_bzero(secret, strlen(secret));
-    free(secret);
-}
-DEFINE_CLEANUP(char *, secret_free)
-
 void kube_tls_files_free(struct kube_tls_files *files)
 {
     if (!files)
@@ -59,7 +51,7 @@ void kube_tls_files_free(struct kube_tls_files *files)
     free(files->key_file);
     free(files->ca_pem);
     free(files->cert_pem);
-    secret_free(files->key_pem);
+    str_free_secret(files->key_pem);
     free(files);
 }
 
@@ -124,7 +116,7 @@ static bool read_text(const char *file, const char *pem, char **ret)
 static bool look_at_pair(struct kube_tls_files *files)
 {
     _cleanup_free_ char *cert_pem = NULL;
-    _cleanup_(secret_free_p) char *key_pem = NULL;
+    _cleanup_(str_free_secret_p) char *key_pem = NULL;
 
     if ((!files->cert_file && !files->key_file) ||
         !read_text(files->cert_file, files->cert_pem, &cert_pem) ||
@@ -141,7 +133,7 @@ static bool look_at_pair(struct kube_tls_files *files)
     }
     files->has_bad_pair = false;
     free(files->cert_pem);
-    secret_free(files->key_pem);
+    str_free_secret(files->key_pem);
     files->cert_pem = TAKE(cert_pem);
     files->key_pem = TAKE(key_pem);
     log_info("the client certificate was rotated", "file",

@@ -145,8 +145,8 @@ static void tells_why_it_is_not_synced(void)
         const char *note, *absent, *body, *expected;
         int status;
     } outages[] = {
-        {"not served", "is it installed?", "404 page not found", "NotServed (the log has the message)",
-         404},
+        {"not served", "is it installed?", "404 page not found",
+         "NotServed (the log has the message)", 404},
         {"not served, and no more to say", NULL, "404 page not found",
          "NotServed (the log has the message)", 404},
         {"no right", "is it installed?",

@@ -72,13 +72,13 @@ void stage_done(struct stage *stage);
 /* Several threads, and a clock that goes on by itself. */
 void stage_use_threads(struct stage *stage, unsigned parallelism);
 
-/* Plan and apply; the code. What the plan said is in stage->planned. Evicted on the way, it is begun
- * again under the same revision. */
+/* Plan and apply; the code. What the plan said is in stage->planned. Evicted on the way, it is
+ * begun again under the same revision. */
 int stage_apply(struct stage *stage, const char *spec);
 int stage_plan(struct stage *stage, const char *spec);
 int stage_destroy(struct stage *stage);
 
-/* Plans, and approves what is planned: all that follows has to conform to it. spec NULL: destroy. */
+/* Plans, and approves the plan: all that follows has to conform to it. spec NULL: destroy. */
 void stage_approve(struct stage *stage, const char *spec);
 /* No approval is needed any more. */
 void stage_automate(struct stage *stage);
