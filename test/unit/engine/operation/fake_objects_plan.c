@@ -166,6 +166,7 @@ static int compare(struct planning *planning, struct runtime_step **ret, struct 
         return r;
     object = fake_objects_at(planning->objects, planning->attributes);
     step = step_new(planning, planning->target->prior ? PLAN_UPDATE : PLAN_ADOPT);
+    step->base.hides_before = !planning->target->prior && step->seen.owner == OWNER_SELF;
     step->base.before = fake_objects_mark(object->attributes);
     step->base.after = value_ref(step->base.attributes);
     if (planning->target->prior && value_equal(step->base.before, step->base.after)) {

@@ -203,6 +203,28 @@ static void what_was_recorded_is_secret_in_the_world(void)
 }
 
 /* Taken from the world, which does not say so, by way of one that is unchanged. */
+/* State has forgotten that its value came from a Secret. */
+static void what_an_object_without_a_record_had_is_hidden(void)
+{
+    static const struct {
+        const char *note, *diff;
+        enum owner_kind owner;
+    } rows[] = {
+        {"ours once", "data.x: " REDACTED " -> \"2\"", OWNER_SELF},
+        {"nobody's", "data.x: \"hunter2\" -> \"2\"", OWNER_NONE},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_stage_ struct stage stage;
+
+        stage_init(&stage);
+        fake_put(&stage.objects, "a", "hunter2", rows[i].owner);
+        EXPECT_INT(stage_plan(&stage, "a=2"), 0, rows[i].note);
+        EXPECT_STR(stage.planned.data, "adopt a", rows[i].note);
+        EXPECT(strstr(stage.diffs.data, rows[i].diff), stage.diffs.data);
+    }
+}
+
 static void what_is_taken_from_the_world_is_recorded_as_secret(void)
 {
     static const char *const secrets[] = {"hunter2"};
@@ -263,6 +285,7 @@ SUITE(operation_secret_reference, TEST(what_is_secret_is_not_seen),
       TEST(failures_do_not_tell_either), TEST(what_runtimes_repeat_is_hidden),
       TEST(the_diff_hides_copies), TEST(the_diff_says_that_there_is_something_secret),
       TEST(what_was_recorded_is_secret_still), TEST(what_was_recorded_is_secret_in_the_world),
+      TEST(what_an_object_without_a_record_had_is_hidden),
       TEST(what_is_taken_from_the_world_is_recorded_as_secret),
       TEST(what_becomes_secret_leaves_the_open_part),
       TEST(the_text_of_unknown_values_is_no_unknown_value))
