@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/operation/private.h"
@@ -255,19 +256,34 @@ static const struct operation_result *find_waiting(const struct operation *opera
     return NULL;
 }
 
+/* "ID: MESSAGE" of a change. An id that could be taken for other words of a message is quoted: a
+ * tenant chooses it, and administrators read the message. */
+static void add_result(struct buf *text, const struct operation_result *result)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "._:/~@+-";
+    const char *id = result->change->id;
+
+    if (id[strspn(id, plain)])
+        json_write_string(text, id, strlen(id));
+    else
+        buf_add_str(text, id);
+    buf_printf(text, ": %s", result->error->message);
+}
+
 bool operation_waits_for(struct operation *operation, char *ret, size_t size)
 {
-    _cleanup_free_ char *text = NULL;
+    _cleanup_buf_ struct buf text = BUF_INIT;
     const struct operation_result *result;
 
     pthread_mutex_lock(&operation->lock);
     result = find_waiting(operation);
     if (result && result->error)
-        text = str_printf("%s: %s", result->change->id, result->error->message);
+        add_result(&text, result);
     pthread_mutex_unlock(&operation->lock);
-    if (text)
-        str_copy(ret, size, text);
-    return text != NULL;
+    if (text.length)
+        str_copy(ret, size, text.data);
+    return text.length;
 }
 
 static bool is_failure(const struct operation_result *result)
@@ -289,7 +305,8 @@ static size_t name_failures(const struct operation_results *results, struct buf 
         length = strlen(result->change->id) + strlen(result->error->message);
         if (named && text->length + length > ERROR_MESSAGE_SIZE - ROOM_BESIDE_FAILURES)
             break;
-        buf_printf(text, "%s%s: %s", named ? "; " : "", result->change->id, result->error->message);
+        buf_add_str(text, named ? "; " : "");
+        add_result(text, result);
         named++;
     }
     return named;
@@ -344,15 +361,16 @@ static int describe_unfinished(const struct operation_results *results, const st
 {
     size_t left = tally->skipped + tally->cancelled + tally->deferred;
     const struct operation_result *deferred = find_deferred(results);
+    _cleanup_buf_ struct buf text = BUF_INIT;
 
     if (tally->cancelled)
         return err_set(error, tally->late ? ERR_TIMEOUT : ERR_CANCELLED,
                        tally->late ? "Timeout" : "Cancelled", "%s: %zu not done", what, left);
-    if (deferred)
-        return err_set(error, ERR_UNAVAILABLE, deferred->error->reason,
-                       "%s: %zu not done yet: %s: %s", what, left, deferred->change->id,
-                       deferred->error->message);
-    return err_set(error, ERR_CANCELLED, "Cancelled", "%s: %zu not done", what, left);
+    if (!deferred)
+        return err_set(error, ERR_CANCELLED, "Cancelled", "%s: %zu not done", what, left);
+    add_result(&text, deferred);
+    return err_set(error, ERR_UNAVAILABLE, deferred->error->reason, "%s: %zu not done yet: %s",
+                   what, left, text.data);
 }
 
 int operation_results_error(const struct operation_results *results, const char *what,
