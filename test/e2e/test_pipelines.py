@@ -138,7 +138,7 @@ def test_preview_ends(pipeline):
     pipeline.write("preview.yaml", {"kind": "Release",
                                     "metadata": {"generateName": "preview-", "namespace": namespace},
                                     "spec": {"specRef": {"name": "web"}, "operation": "Preview"}})
-    pipeline.must(PREVIEW)  # there is no such Spec
+    pipeline.must_fail(PREVIEW, "condition not met")  # there is no such Spec
     pipeline.write_spec(config_map("a", namespace), suspend=True)
     pipeline.run(APPLY)
     assert json.loads(pipeline.must(PREVIEW).stdout.splitlines()[-1])["create"] == 1
