@@ -1,13 +1,18 @@
-# The operator's image: Debian's shared libraries, a libcurl that speaks HTTP alone (hack/libcurl),
-# the certificates of public authorities, and the operator.
-FROM debian:12-slim AS build
+# The operator's image: the operator, the shared libraries of Debian that it uses, the certificates of
+# public authorities, and nothing else: no shell, no package manager (hack/rootfs). libcurl speaks HTTP
+# alone, and is a part of the program (hack/libcurl).
+#
+# A tag may name another image tomorrow. For an image that is given to others, pin the base that was
+# checked: --build-arg BASE=docker.io/library/debian:12-slim@sha256:… (README.md says how to find it).
+ARG BASE=docker.io/library/debian:12-slim
+FROM ${BASE} AS build
 # What CMakeLists.txt asks for; hack/deps says what each is for.
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends \
       gcc libc6-dev cmake ninja-build pkg-config \
       libcurl4-openssl-dev libssl-dev libwebsockets-dev libyajl-dev libyaml-dev zlib1g-dev \
       dpkg-dev libnghttp2-dev patch xz-utils \
-      libcunit1-dev
+      ca-certificates
 WORKDIR /src
 COPY hack/libcurl hack/libcurl
 COPY hack/lib/common.sh hack/lib/common.sh
@@ -15,15 +20,15 @@ RUN hack/libcurl
 COPY . .
 RUN cmake --preset release -DKUSION_LIBCURL="$(hack/libcurl)" \
  && cmake --build build/release --target kusion-operator \
- && strip build/release/bin/kusion-operator
+ && strip build/release/bin/kusion-operator \
+ && hack/rootfs build/release/bin/kusion-operator /rootfs
 
-FROM debian:12-slim
-RUN apt-get update \
- && apt-get install --yes --no-install-recommends \
-      ca-certificates libnghttp2-14 libssl3 libwebsockets17 libyajl2 libyaml-0-2 zlib1g \
- && rm -rf /var/lib/apt/lists/*
-COPY --from=build /src/build/release/bin/kusion-operator /usr/bin/kusion-operator
+FROM scratch
+COPY --from=build /rootfs /
 COPY LICENSE /usr/share/doc/kusion-operator/copyright
+# The allocator keeps small blocks for each thread, up to 256 bytes instead of 1 KiB: 20 threads keep 1.5 MB
+# less of what they freed.
+ENV GLIBC_TUNABLES=glibc.malloc.tcache_max=256
 # A number, so that Kubernetes can see that it is not root.
 USER 65532:65532
 WORKDIR /

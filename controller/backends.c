@@ -20,6 +20,7 @@ static struct runtime *make_kubernetes(const struct connection *connection)
         .cluster = connection->cluster,
         .clock = &system_clock,
         .act_as_controller = connection->flags->act_as_controller,
+        .effect_time = connection->flags->api_request_timeout,
     });
 }
 

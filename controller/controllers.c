@@ -45,7 +45,8 @@ struct controller {
 
 struct controllers {
     struct reconcile_context *context;
-    struct metric *reconciles, *seconds, *depth, *oldest;
+    struct metric *reconciles, *seconds;
+    struct metric *depth, *oldest, *adds, *retries, *queue_seconds, *work_seconds;
     struct metric *parked, *parked_bytes, *waiting, *reserved_bytes;
     struct controller of[KINDS];
 };
@@ -119,21 +120,58 @@ static void enqueue(void *arg, const char *key)
     workqueue_add(controller->queue, key, WORKQUEUE_BEGUN);
 }
 
+static void on_queue(void *arg, enum workqueue_event event, int64_t ms)
+{
+    const struct controller *controller = arg;
+    const struct controllers *all = controller->all;
+    const char *name = kinds[controller->kind].name;
+
+    switch (event) {
+    case WORKQUEUE_ADDED:
+        metric_add(all->adds, 1, name, NULL);
+        break;
+    case WORKQUEUE_RETRIED:
+        metric_add(all->retries, 1, name, NULL);
+        break;
+    case WORKQUEUE_TAKEN:
+        metric_observe(all->queue_seconds, (double)ms / 1e3, name, NULL);
+        break;
+    case WORKQUEUE_DONE:
+        metric_observe(all->work_seconds, (double)ms / 1e3, name, NULL);
+        break;
+    }
+}
+
 /* ---- Lifetime ---- */
 
-static void make_metrics(struct controllers *controllers, struct metrics *metrics)
+/* All but the oldest's are named as in client-go. */
+static void make_queue_metrics(struct controllers *controllers, struct metrics *metrics)
 {
-    controllers->reconciles =
-        metrics_counter(metrics, "controller_runtime_reconcile_total",
-                        "Reconciles by controller and result.", "controller", "result", NULL);
-    controllers->seconds = metrics_histogram(metrics, "controller_runtime_reconcile_time_seconds",
-                                             "Duration of reconciles.", "controller", NULL);
     controllers->depth = metrics_gauge(
         metrics, "workqueue_depth", "Objects in the queue of a controller, ready to be reconciled.",
         "name", NULL);
     controllers->oldest =
         metrics_gauge(metrics, "kusion_workqueue_oldest_seconds",
                       "Age of the oldest object in the queue that is ready.", "name", NULL);
+    controllers->adds = metrics_counter(metrics, "workqueue_adds_total",
+                                        "Objects that were added to the queue.", "name", NULL);
+    controllers->retries = metrics_counter(metrics, "workqueue_retries_total",
+                                           "Retries after failures.", "name", NULL);
+    controllers->queue_seconds =
+        metrics_histogram(metrics, "workqueue_queue_duration_seconds",
+                          "How long objects were ready before they were taken.", "name", NULL);
+    controllers->work_seconds = metrics_histogram(metrics, "workqueue_work_duration_seconds",
+                                                  "How long objects were worked on.", "name", NULL);
+}
+
+static void make_metrics(struct controllers *controllers, struct metrics *metrics)
+{
+    make_queue_metrics(controllers, metrics);
+    controllers->reconciles =
+        metrics_counter(metrics, "controller_runtime_reconcile_total",
+                        "Reconciles by controller and result.", "controller", "result", NULL);
+    controllers->seconds = metrics_histogram(metrics, "controller_runtime_reconcile_time_seconds",
+                                             "Duration of reconciles.", "controller", NULL);
     controllers->parked = metrics_gauge(
         metrics, "kusion_operations_parked",
         "Operations that wait for their resources, without a thread.", "controller", NULL);
@@ -159,7 +197,7 @@ struct controllers *controllers_new(struct reconcile_context *context, struct me
 
         controller->all = controllers;
         controller->kind = kind;
-        controller->queue = workqueue_new(&system_clock);
+        controller->queue = workqueue_new(&system_clock, on_queue, controller);
         controller->operations = operations_new(&(struct operations_config){
             .enqueue = enqueue, .arg = controller, .clock = &system_clock, .memory = memory});
     }
@@ -236,7 +274,7 @@ bool controllers_are_ready(struct controllers *controllers, int64_t patience, st
         if (informer_synced(informer) && informer_fails_for(informer) <= patience)
             continue;
         buf_printf(why_not, "watching %s: ", kinds[kind].kind->plural);
-        informer_tell_outage(informer, why_not);
+        informer_describe_outage(informer, why_not);
         return false;
     }
     return true;

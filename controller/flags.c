@@ -54,6 +54,9 @@ static const struct flag {
     FLAG("blind-timeout", FLAG_DURATION, blind_timeout, "2m",
          "a leader whose watches fail for this time releases the Lease and ends; it is not ready "
          "after half of it"),
+    FLAG("api-request-timeout", FLAG_DURATION, api_request_timeout, "1m",
+         "the API server's --request-timeout: a request without an answer may take effect for this "
+         "time"),
     FLAG("drain-timeout", FLAG_DURATION, drain_timeout, "25s",
          "time for calls in flight to end, during the shutdown"),
     FLAG("metrics-bind-address", FLAG_STRING, metrics_bind_address, ":8080",

@@ -19,7 +19,8 @@ struct flags {
     const char *log_level, *log_format;
     int64_t concurrent, parallelism;
     int64_t operation_memory;           /* bytes */
-    int64_t drain_timeout, max_timeout, blind_timeout, min_interval, min_retry_interval; /* ms */
+    int64_t drain_timeout, blind_timeout, api_request_timeout;  /* ms */
+    int64_t max_timeout, min_interval, min_retry_interval;      /* ms, of Specs */
     bool act_as_controller;
     bool leader_elect;
     bool http1;

@@ -2,6 +2,7 @@
 
 #include "controller/core/leader.h"
 #include "controller/core/ticker.h"
+#include "engine/base/condition.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "runtimes/io/clock.h"
@@ -44,7 +45,7 @@ int leadership_guard(void *arg, struct error *error)
 
 static int ask(void *arg, enum permit_use use, struct error *error)
 {
-    return use == PERMIT_TELL ? 0 : leadership_guard(arg, error);
+    return use == PERMIT_RECORD ? 0 : leadership_guard(arg, error);
 }
 
 const struct permit *leadership_permit(struct leadership *leadership)
@@ -110,7 +111,7 @@ struct leadership *leadership_new(const struct connection *connection)
     leadership->permit = (struct permit){ask, leadership};
     leadership->ending = cancel_new(NULL);
     pthread_mutex_init(&leadership->lock, NULL);
-    system_clock_condition_init(&leadership->changed);
+    condition_init(&leadership->changed);
     if (connection->flags->leader_elect)
         leadership->leader = leader_new(&(struct leader_config){
             .clock = &system_clock,
@@ -171,8 +172,8 @@ static int cancelled(const struct cancel *stop, struct error *error)
     return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(stop));
 }
 
-/* Somebody may take it while we act. A look that fails tells nothing. */
-static void look_again(void *arg)
+/* Somebody may take it while we act. A check that fails shows nothing. */
+static void check_lease(void *arg)
 {
     struct leadership *leadership = arg;
     struct error why = {0};
@@ -195,16 +196,16 @@ static int make_sure_of_nobody(struct leadership *leadership, struct cancel *sto
                                   .identity = connection->identity,
                                   .duration = LEADER_DURATION};
     struct error why = {0};
-    bool was_renewed = false, was_told = false;
+    bool was_renewed = false, was_logged = false;
     int r;
 
     leadership->lease = lease_new(connection->cluster.client, &system_clock, &config);
     while ((r = lease_look(leadership->lease, stop, &was_renewed, &why)) == ERR_CONFLICT &&
            !was_renewed) {
-        if (!was_told)
+        if (!was_logged)
             log_info("waiting for a Lease to run out, which may have been left behind", "lease",
                      config.name, "why", why.message, NULL);
-        was_told = true;
+        was_logged = true;
         if (!pause_for(LOOK_INTERVAL, stop))
             return cancelled(stop, error);
     }
@@ -212,7 +213,7 @@ static int make_sure_of_nobody(struct leadership *leadership, struct cancel *sto
         err_wrap(&why, "without leader election");
         return err_copy(error, &why);
     }
-    leadership->watch = ticker_new(&system_clock, "lease", WATCH_INTERVAL, look_again, leadership);
+    leadership->watch = ticker_new(&system_clock, "lease", WATCH_INTERVAL, check_lease, leadership);
     return 0;
 }
 

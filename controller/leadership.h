@@ -5,8 +5,8 @@
  * other process holds the Lease. It does not take the Lease itself, but checks every five seconds
  * if another process took it; then the leadership is lost.
  *
- * Each change asks the permit right before it is sent. PERMIT_TELL (recording the outcome of a call
- * that was sent before, engine/base/permit.h) is always allowed.
+ * Each change asks the permit right before it is sent. PERMIT_RECORD (recording the outcome of a
+ * call that was sent before, engine/base/permit.h) is always allowed.
  */
 #ifndef CONTROLLER_LEADERSHIP_H
 #define CONTROLLER_LEADERSHIP_H

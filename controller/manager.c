@@ -27,6 +27,7 @@ struct manager {
     struct leadership *leadership;
     struct backends backends;
     struct executor *executor;
+    struct slots *slots;
     struct ledgers *ledgers;
     struct plans *plans;
     struct ticker *housekeeping, *lookout;
@@ -85,14 +86,18 @@ static void look_out(void *arg)
                            "the Lease is given up: the watches have failed for too long");
 }
 
+/* Once this process may act: its term begins. */
 static void make_engine(struct manager *manager)
 {
     manager->executor = executor_new(
         &(struct executor_config){.clock = &system_clock, .max_per_namespace = NAMESPACE_CALLS});
+    manager->slots = slots_new(&(struct slots_config){.clock = &system_clock});
     manager->ledgers =
         ledgers_new(&(struct ledgers_config){.store = manager->backends.store,
                                              .clock = &system_clock,
-                                             .permit = leadership_permit(manager->leadership)});
+                                             .permit = leadership_permit(manager->leadership),
+                                             .term = system_clock.now(&system_clock),
+                                             .effect_time = manager->flags->api_request_timeout});
     manager->plans = plans_new(manager->backends.store);
     manager->housekeeping =
         ticker_new(&system_clock, "ledgers", LEDGERS_INTERVAL, retry_ledgers, manager);
@@ -108,6 +113,7 @@ static int fill_context(struct manager *manager, struct error *error)
     context->client = manager->connection.cluster.client;
     context->clock = &system_clock;
     context->executor = manager->executor;
+    context->slots = manager->slots;
     context->store = manager->backends.store;
     context->ledgers = manager->ledgers;
     context->history = manager->backends.history;
@@ -183,7 +189,7 @@ static bool is_call_in_flight(const struct manager *manager)
     return stats.running > 0;
 }
 
-/* Nothing new begins; what is in flight comes to its end, and is stored or told. */
+/* Nothing new begins; what is in flight comes to its end, and its outcome is saved. */
 static void drain(struct manager *manager, const char *reason)
 {
     if (manager->serving)
@@ -197,6 +203,7 @@ static void drain(struct manager *manager, const char *reason)
     while (manager->ledgers && ledgers_drain(manager->ledgers) > 0)
         pause_for(LEDGERS_INTERVAL, NULL);
     executor_free(TAKE(manager->executor));
+    slots_free(TAKE(manager->slots));
     ledgers_free(TAKE(manager->ledgers));
 }
 

@@ -6,7 +6,7 @@
  * (ERR_FENCED): the next process continues from the stored State.
  *
  * Either way the process drains first. Nothing new begins. Calls in flight run to their end, and
- * their outcomes are saved in State, or, without the Lease, as told documents
+ * their outcomes are saved in State, or, without the Lease, as outcome documents
  * (engine/state/ledger.h). Then the Lease is released. If that takes longer than --drain-timeout,
  * the process ends at once.
  */

@@ -15,7 +15,11 @@
  *
  * Sensitive values: a runtime sets the sensitive bit (value.h) on values that are secret by nature,
  * such as a generated password. The engine marks every output that was computed from a sensitive
- * input.
+ * input. From errors, reasons and messages of health the engine removes the sensitive values that
+ * it knows of the resource (redaction.h): those of its attributes, of its record except `memory`,
+ * of its steps, and of its live object. Others, which only the runtime knows, the runtime removes,
+ * and from all that it logs: for example, if plan() fails, those of the live object that plan()
+ * read.
  *
  * Absence: a runtime answers PRESENCE_ABSENT only if the platform confirmed that this object does
  * not exist. A refusal, a timeout and an unknown kind are errors, with PRESENCE_UNKNOWN.
@@ -31,6 +35,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/permit.h"
+#include "engine/base/slots.h"
 #include "engine/base/value.h"
 #include "engine/health.h"
 #include "engine/state/record.h"
@@ -47,6 +52,10 @@ struct spec_checks; /* engine/spec/check.h */
 
 /* ---- What is asked ---- */
 
+/* Bytes of an answer, as it is sent. A document takes up to thirty times as much in memory.
+ * Hundreds of calls may have small answers at once; only a few have larger ones (slots.h). */
+#define RUNTIME_SMALL_ANSWER (64u << 10)
+
 /* Options of one call. Borrowed for the call. */
 struct runtime_call {
     int64_t deadline;            /* ms, monotonic; CLOCK_FOREVER: none. A change may end a while
@@ -56,6 +65,9 @@ struct runtime_call {
     struct cancel *cancel;       /* cancels a change only before it is sent */
     const struct permit *permit; /* asked for permission before each change is sent; NULL: always
                                     allowed */
+    struct slot *large;          /* the runtime takes it before it reads an answer of more than
+                                    RUNTIME_SMALL_ANSWER; the engine gives it back when it has freed
+                                    what it got. NULL: not needed */
 };
 
 /* The Spec that a session works for. open() copies it. */
@@ -124,8 +136,10 @@ enum certainty {
  * error. */
 struct runtime_outcome {
     enum certainty certainty;
-    int64_t until;              /* for IN_DOUBT: the time (ms since 1970) after which the change
-                                   cannot happen any more; 0: not known */
+    int64_t until;              /* an attempt was not answered: the time (ms since 1970) after which
+                                   it cannot have an effect any more. Of a create also if the
+                                   outcome is KNOWN, because a later attempt was answered. 0: there
+                                   is no such attempt, or (IN_DOUBT) the time is not known */
     struct observation now;
     const struct value *memory; /* a reference; private data of the runtime: State records it, and
                                    `prior` returns it; or NULL */
@@ -137,18 +151,19 @@ void outcome_done(struct runtime_outcome *outcome);
  * The change that one resource needs. plan() makes a step, apply() carries it out.
  *
  * It is the first member of a runtime's own struct. It is immutable, and remains valid after its
- * session was closed. Any thread may free it with step_free().
+ * session was closed. Any thread may free it with step_free(). The engine sets `before`, `after`
+ * and `result` to NULL when it has compared them: apply() does not use them.
  *
  * What plan() sets for each action (x: always; (x): if it is known, or if there is one; -: NULL):
  *
  *               attributes  before  after  result  uid   besides
  *   UNCHANGED       x         x       x     (x)    (x)   is_unrecorded, then memory
  *   CREATE          x         -       x      x      -    limit
- *   ADOPT           x         x       x      x     (x)   limit
+ *   ADOPT           x         x       x      x     (x)   limit, hides_before
  *   UPDATE          x         x       x      x     (x)   limit
  *   REPLACE         x         x       x      x     (x)   create_first, cannot_create_first, reason
  *   DELETE          -        (x)      -      -     (x)   limit
- *   FORGET          -         -       -      -     (x)
+ *   FORGET          -         -       -      -     (x)   cannot_appear
  *   DEFERRED       (x)       (x)      -      -     (x)   reason
  *
  * A target with attributes is planned as any action except DELETE and FORGET, one without as
@@ -164,8 +179,13 @@ struct runtime_step {
     bool create_first;              /* REPLACE: the resource's extensions ask to create the new
                                        object first */
     bool cannot_create_first;       /* REPLACE: the two objects cannot exist at the same time */
+    bool hides_before;              /* the object was ours once, and State has no record of it: nobody
+                                       knows which values of `before` are secret, so that a diff
+                                       shows none */
     bool is_unrecorded;             /* UNCHANGED: the live object is as wanted, but its record in
                                        State is missing or different */
+    bool cannot_appear;             /* FORGET: no create can make the object any more, because its
+                                       namespace is being deleted, say */
     int64_t limit;                  /* ms; the longest time that apply() takes by limits of its own;
                                        0: the call's deadline limits it */
     const char *uid;                /* the live object's; NULL: there is none, or it is not known.

@@ -18,7 +18,7 @@
  *     nothing. A change is durable when it returns 0. If the process is killed during a change,
  *     the change has happened completely or not at all.
  *   - After ERR_UNAVAILABLE or ERR_TIMEOUT the change may have happened; over a network it may
- *     even happen a moment later. A read tells, and brings the handle up to date.
+ *     even happen a moment later. A read shows which, and brings the handle up to date.
  *   - A read that ends with ERR_CORRUPT counts as seen: the handle may write or remove the
  *     document, but an append is ERR_CORRUPT.
  *   - remove also deletes the leftovers of writes that did not finish.
@@ -49,7 +49,7 @@ struct spec_key {
 
 enum document_kind {
     DOCUMENT_STATE,   /* the State of a Spec; item: NULL */
-    DOCUMENT_TOLD,    /* outcomes of calls that could not be saved to State; item: the call's id */
+    DOCUMENT_OUTCOME, /* outcomes of calls that could not be saved to State; item: the call's id */
     DOCUMENT_PLAN,    /* plans and results that are too long for a status; item: the Release's name
                          */
     DOCUMENT_RELEASE, /* a Release; item: the revision */
@@ -64,7 +64,7 @@ struct document_name {
     const char *item; /* NULL, or text of 1 to 253 bytes */
 };
 
-/* The kind as a word for paths and messages: "state", "told", … */
+/* The kind as a word for paths and messages: "state", "outcome", … */
 const char *document_kind_name(enum document_kind kind);
 
 /* ---- What is kept ---- */
@@ -105,6 +105,7 @@ struct store_file {
 /* Called for each document; nonzero ends the listing and is returned. name is borrowed. */
 typedef int store_on_name(void *arg, const struct document_name *name, struct error *error);
 
+/* All are set, but for append where a store does not support it. */
 struct store_ops {
     const char *type; /* the value of the flag: "kubernetes", "file" */
 
@@ -123,7 +124,7 @@ struct store_ops {
     int (*write)(struct store_file *file, const struct store_call *call,
                  const struct document *document, struct error *error);
     /* Appends an entry. ERR_NOT_FOUND: the document does not exist. ERR_TOO_LARGE: there is no room
-     * before the next write. NULL: this store does not support append. */
+     * before the next write. */
     int (*append)(struct store_file *file, const struct store_call *call, const void *bytes,
                   size_t length, struct error *error);
     /* Returns 0 if the document does not exist and the handle saw none. */

@@ -4,25 +4,20 @@
 #include <inttypes.h>
 
 #include "controller/core/event_memory.h"
+#include "controller/core/event_queue.h"
 #include "controller/core/thread.h"
+#include "engine/base/condition.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
+#include "engine/base/utf8.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/random.h"
 
 #define SEND_TIMEOUT 10000 /* ms for one event, with retries */
 #define LAST_TIMEOUT 2000  /* ms for all that waits at the end */
 #define NAME_BYTES   236   /* of the subject's name, so that the event's stays within 253 */
-
-struct event {
-    char *namespace_name;
-    const struct value *body;
-    TAILQ_ENTRY(event) queue;
-};
-
-TAILQ_HEAD(event_queue, event);
 
 struct event_recorder {
     struct kube_client *client;
@@ -35,17 +30,9 @@ struct event_recorder {
     pthread_cond_t changed;
     struct event_memory memory;
     struct event_queue queue;
-    size_t n_queued;
     bool is_stopping; /* the thread ends when the queue is empty */
     bool is_ended;
 };
-
-static void event_free(struct event *event)
-{
-    free(event->namespace_name);
-    value_unref(event->body);
-    free(event);
-}
 
 /* ---- Making ---- */
 
@@ -113,33 +100,18 @@ static bool is_new(struct event_recorder *recorder, const char digest[HASH_HEX_S
     return result;
 }
 
-static struct event *pop(struct event_recorder *recorder)
-{
-    struct event *event = TAILQ_FIRST(&recorder->queue);
-
-    if (event) {
-        TAILQ_REMOVE(&recorder->queue, event, queue);
-        recorder->n_queued--;
-    }
-    return event;
-}
-
 static void push(struct event_recorder *recorder, struct event *event)
 {
-    struct event *dropped = NULL;
+    struct event *dropped;
 
     pthread_mutex_lock(&recorder->lock);
-    if (recorder->n_queued == EVENT_QUEUE)
-        dropped = pop(recorder);
-    TAILQ_INSERT_TAIL(&recorder->queue, event, queue);
-    recorder->n_queued++;
+    dropped = event_queue_push(&recorder->queue, event);
     pthread_cond_signal(&recorder->changed);
     pthread_mutex_unlock(&recorder->lock);
     if (!dropped)
         return;
-    log_warn("too many events wait: the oldest is dropped", "reason",
-             value_get_string(dropped->body, "reason"), "message",
-             value_get_string(dropped->body, "message"), NULL);
+    log_warn("too many events wait: the oldest of a namespace is dropped", "namespace",
+             dropped->namespace_name, "reason", value_get_string(dropped->body, "reason"), NULL);
     event_free(dropped);
 }
 
@@ -147,12 +119,13 @@ void event_emit(struct event_recorder *recorder, const struct event_subject *sub
                 const char *type, const char *reason, const char *action, const char *format, ...)
 {
     char message[EVENT_MESSAGE_BYTES + 1], digest[HASH_HEX_SIZE];
-    _cleanup_free_ char *whole = NULL;
+    _cleanup_free_ char *text = NULL, *whole = NULL;
     va_list args;
 
     va_start(args, format);
-    whole = str_vprintf(format, args);
+    text = str_vprintf(format, args);
     va_end(args);
+    whole = utf8_show(text);
     digest_of(subject, type, reason, whole, digest);
     if (!is_new(recorder, digest))
         return;
@@ -193,7 +166,7 @@ static struct event *wait_for_event(struct event_recorder *recorder)
     struct event *event;
 
     pthread_mutex_lock(&recorder->lock);
-    while (!(event = pop(recorder)) && !recorder->is_stopping)
+    while (!(event = event_queue_pop(&recorder->queue)) && !recorder->is_stopping)
         recorder->clock->wait(recorder->clock, &recorder->changed, &recorder->lock, CLOCK_FOREVER);
     if (!event) {
         recorder->is_ended = true;
@@ -226,9 +199,9 @@ struct event_recorder *event_recorder_new(struct kube_client *client,
     recorder->instance = str_new(instance);
     recorder->stop = cancel_new(NULL);
     pthread_mutex_init(&recorder->lock, NULL);
-    system_clock_condition_init(&recorder->changed);
+    condition_init(&recorder->changed);
     event_memory_init(&recorder->memory, EVENT_MEMORY);
-    TAILQ_INIT(&recorder->queue);
+    event_queue_init(&recorder->queue, EVENT_QUEUE);
     recorder->thread = thread_start("events", run, recorder);
     return recorder;
 }
@@ -253,6 +226,7 @@ void event_recorder_free(struct event_recorder *recorder)
     if (!recorder)
         return;
     stop(recorder);
+    event_queue_done(&recorder->queue);
     event_memory_done(&recorder->memory);
     cancel_free(recorder->stop);
     pthread_cond_destroy(&recorder->changed);

@@ -2,8 +2,9 @@
  * Events (core/v1) for `kubectl describe`. A thread of its own sends them, so nobody waits for
  * them.
  *
- * Events are best effort. If too many wait to be sent, the oldest is dropped, with a line in the
- * log. A refusal of a namespace (it terminates, or we lack the right) is not logged.
+ * Events are best effort, and namespaces share them fairly (event_queue.h). If too many wait to be
+ * sent, the oldest of the namespace that has the most is dropped, with a line in the log. A refusal
+ * of a namespace (it terminates, or we lack the right) is not logged.
  *
  * An event that was sent for the same object, with the same type, reason and message, is not sent
  * again within ten minutes. For that, the last 512 events are remembered.

@@ -46,7 +46,7 @@ static char *place(char **end, const char *s)
     return at;
 }
 
-static const char *trigger_of(const struct value *metadata)
+const char *informer_trigger(const struct value *metadata)
 {
     const struct value *annotations = value_get(metadata, "annotations");
     const char *ours = value_get_string(annotations, INFORMER_TRIGGER);
@@ -72,7 +72,7 @@ static struct entry *entry_new(const struct value *metadata)
     const char *namespace_name = value_get_string(metadata, "namespace");
     const char *name = value_get_string(metadata, "name");
     const char *uid = value_get_string(metadata, "uid");
-    const char *trigger = trigger_of(metadata), *new_version = new_version_of(metadata);
+    const char *trigger = informer_trigger(metadata), *new_version = new_version_of(metadata);
     size_t key_size, size;
     struct entry *entry;
     char *end;
@@ -241,7 +241,7 @@ bool informer_is_refused(const struct informer *informer)
     return atomic_load(&informer->is_refused);
 }
 
-void informer_tell_outage(struct informer *informer, struct buf *to)
+void informer_describe_outage(struct informer *informer, struct buf *to)
 {
     outage_is(&informer->outage, to);
 }

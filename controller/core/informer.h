@@ -50,6 +50,10 @@ struct informer_config {
 
 struct informer;
 
+/* The value of the annotation that requests a reconcile: INFORMER_TRIGGER, else Flux's. NULL: there
+ * is neither. */
+const char *informer_trigger(const struct value *metadata);
+
 /* NULL: see error. on_change may be called before this returns. */
 struct informer *informer_new(const struct informer_config *config, struct error *error);
 /* on_change is not called any more when this returns. */
@@ -65,6 +69,6 @@ int64_t informer_fails_for(struct informer *informer);
 /* The API server refuses the list or watch, and would refuse it to every replica. */
 bool informer_is_refused(const struct informer *informer);
 /* Appends why the informer is not synced, or why its list or watch fails. */
-void informer_tell_outage(struct informer *informer, struct buf *to);
+void informer_describe_outage(struct informer *informer, struct buf *to);
 
 #endif

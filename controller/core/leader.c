@@ -4,6 +4,7 @@
 
 #include "controller/core/outage.h"
 #include "controller/core/thread.h"
+#include "engine/base/condition.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -46,7 +47,7 @@ struct leader *leader_new(const struct leader_config *config)
     leader->stop = cancel_new(NULL);
     pthread_mutex_init(&leader->lock, NULL);
     outage_init(&leader->outage, "the Lease is not read yet");
-    system_clock_condition_init(&leader->stopped);
+    condition_init(&leader->stopped);
     return leader;
 }
 

@@ -56,7 +56,7 @@ bool outage_is(struct outage *outage, struct buf *to)
     pthread_mutex_lock(&outage->lock);
     is = outage->error.code || outage->pending;
     if (to && outage->error.code)
-        buf_printf(to, "%s: %s", outage->error.reason, outage->error.message);
+        buf_printf(to, "%s (the log has the message)", outage->error.reason);
     else if (to && outage->pending)
         buf_add_str(to, outage->pending);
     pthread_mutex_unlock(&outage->lock);

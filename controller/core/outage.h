@@ -35,7 +35,8 @@ void outage_ends(struct outage *outage);
 /* ms since the first failure of this outage; 0: there is none, or nothing was tried yet. */
 int64_t outage_lasts(struct outage *outage, int64_t now);
 
-/* Whether there is an outage; appends which ("AccessDenied: …"). to: may be NULL. */
+/* Whether there is an outage; appends its reason ("AccessDenied"), and not the message: that has
+ * addresses and names, and probes are answered whoever asks. to: may be NULL. */
 bool outage_is(struct outage *outage, struct buf *to);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 
 #include "controller/core/thread.h"
+#include "engine/base/condition.h"
 #include "engine/base/mem.h"
 #include "runtimes/io/clock.h"
 
@@ -48,7 +49,7 @@ struct ticker *ticker_new(const struct clock_source *clock, const char *name, in
 
     *ticker = (struct ticker){.clock = clock, .interval = interval, .fn = fn, .arg = arg};
     pthread_mutex_init(&ticker->lock, NULL);
-    system_clock_condition_init(&ticker->stopped);
+    condition_init(&ticker->stopped);
     ticker->thread = thread_start(name, run, ticker);
     return ticker;
 }

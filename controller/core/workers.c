@@ -20,6 +20,8 @@ static void follow_up(struct workqueue *queue, const char *key, struct reconcile
         if (result.is_new_failure)
             workqueue_forget(queue, key);
         workqueue_add_rate_limited(queue, key, result.after ? result.after : RETRY_AFTER);
+        if (result.most > 0) /* of two times, the earlier counts */
+            workqueue_add_after(queue, key, result.most, WORKQUEUE_RETRY);
         break;
     case RECONCILE_AFTER:
         workqueue_forget(queue, key);

@@ -27,6 +27,7 @@ struct reconcile_result {
     /* ms. 0: RECONCILE_WAITING waits until the operation adds the key; RECONCILE_RETRY begins with
      * RETRY_AFTER. */
     int64_t after;
+    int64_t most;        /* ms, RECONCILE_RETRY: the delay grows no further; 0: no such bound */
     bool is_new_failure; /* RECONCILE_RETRY: the earlier failures were others, and are forgotten */
     enum workqueue_priority priority; /* RECONCILE_AFTER */
 };

@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 
+#include "engine/base/condition.h"
 #include "engine/base/heap.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -23,11 +24,14 @@ struct item {
     struct turn turn;         /* below its namespace, while it is ready */
     TAILQ_ENTRY(item) by_age; /* while it is ready */
     int64_t ready_since;      /* ms, monotonic */
+    int64_t taken_at;         /* likewise */
     char key[];
 };
 
 struct workqueue {
     const struct clock_source *clock;
+    workqueue_observe *observe; /* or NULL */
+    void *observe_arg;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool is_shut_down;
@@ -35,18 +39,21 @@ struct workqueue {
     struct share ready[WORKQUEUE_PRIORITIES]; /* namespaces, and below them items */
     TAILQ_HEAD(, item) by_age;                /* all that are ready, the oldest first */
     struct heap delayed;
-    uint64_t adds, retries, turns;
+    uint64_t turns;
     size_t depth, in_flight;
     int64_t taken_at; /* ms, monotonic: when a key was taken last, or the first became ready */
 };
 
-struct workqueue *workqueue_new(const struct clock_source *clock)
+struct workqueue *workqueue_new(const struct clock_source *clock, workqueue_observe *observe,
+                                void *arg)
 {
     struct workqueue *queue = NEW(struct workqueue);
 
     queue->clock = clock;
+    queue->observe = observe;
+    queue->observe_arg = arg;
     pthread_mutex_init(&queue->lock, NULL);
-    system_clock_condition_init(&queue->changed);
+    condition_init(&queue->changed);
     strmap_init(&queue->items);
     for (size_t i = 0; i < WORKQUEUE_PRIORITIES; i++)
         share_init_root(&queue->ready[i]);
@@ -138,16 +145,14 @@ static void prioritize(struct workqueue *queue, struct item *item, enum workqueu
     }
 }
 
-static void make_ready(struct workqueue *queue, struct item *item)
+static void note(const struct workqueue *queue, enum workqueue_event event, int64_t ms)
 {
-    heap_remove(&queue->delayed, &item->due);
-    if (item->is_ready || item->is_wanted)
-        return;
-    queue->adds++;
-    if (item->is_out) {
-        item->is_wanted = true;
-        return;
-    }
+    if (queue->observe)
+        queue->observe(queue->observe_arg, event, ms);
+}
+
+static void enter(struct workqueue *queue, struct item *item)
+{
     item->is_ready = true;
     item->ready_since = queue->clock->monotonic(queue->clock);
     if (TAILQ_EMPTY(&queue->by_age))
@@ -156,6 +161,18 @@ static void make_ready(struct workqueue *queue, struct item *item)
     take_place(queue, item);
     queue->depth++;
     pthread_cond_signal(&queue->changed);
+}
+
+static void make_ready(struct workqueue *queue, struct item *item)
+{
+    heap_remove(&queue->delayed, &item->due);
+    if (item->is_ready || item->is_wanted)
+        return;
+    note(queue, WORKQUEUE_ADDED, 0);
+    if (item->is_out)
+        item->is_wanted = true;
+    else
+        enter(queue, item);
 }
 
 static void make_ready_after(struct workqueue *queue, struct item *item, int64_t delay)
@@ -209,7 +226,7 @@ void workqueue_add_rate_limited(struct workqueue *queue, const char *key, int64_
     if (!queue->is_shut_down) {
         struct item *item = item_of(queue, key);
 
-        queue->retries++;
+        note(queue, WORKQUEUE_RETRIED, 0);
         prioritize(queue, item, WORKQUEUE_RETRY);
         make_ready_after(queue, item, retry_delay(item->failures++, first));
     }
@@ -279,7 +296,8 @@ char *workqueue_get(struct workqueue *queue)
         leave(queue, item);
         item->is_out = true;
         queue->in_flight++;
-        queue->taken_at = queue->clock->monotonic(queue->clock);
+        item->taken_at = queue->taken_at = queue->clock->monotonic(queue->clock);
+        note(queue, WORKQUEUE_TAKEN, item->taken_at - item->ready_since);
         key = str_new(item->key);
     }
     pthread_mutex_unlock(&queue->lock);
@@ -297,10 +315,9 @@ void workqueue_done(struct workqueue *queue, const char *key)
 
         item->is_out = item->is_wanted = false;
         queue->in_flight--;
-        if (is_wanted) {
-            queue->adds--; /* counted when it was asked for */
-            make_ready(queue, item);
-        }
+        note(queue, WORKQUEUE_DONE, queue->clock->monotonic(queue->clock) - item->taken_at);
+        if (is_wanted)
+            enter(queue, item);
         item_settle(queue, item);
     }
     pthread_mutex_unlock(&queue->lock);
@@ -323,8 +340,6 @@ void workqueue_stats(struct workqueue *queue, struct workqueue_stats *ret)
     now = queue->clock->monotonic(queue->clock); /* with the lock: no key became ready after it */
     oldest = TAILQ_FIRST(&queue->by_age);
     *ret = (struct workqueue_stats){
-        .adds = queue->adds,
-        .retries = queue->retries,
         .depth = queue->depth,
         .in_flight = queue->in_flight,
         .delayed = queue->delayed.count,

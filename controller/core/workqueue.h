@@ -40,9 +40,21 @@ enum workqueue_priority {
     WORKQUEUE_PRIORITIES
 };
 
+/* For metrics. */
+enum workqueue_event {
+    WORKQUEUE_ADDED,   /* a key became ready, or will when it is done */
+    WORKQUEUE_RETRIED, /* workqueue_add_rate_limited() */
+    WORKQUEUE_TAKEN,   /* ms: for which it was ready */
+    WORKQUEUE_DONE,    /* ms: for which it was out */
+};
+/* Called with the queue's lock: it is quick, and does not call the queue. */
+typedef void workqueue_observe(void *arg, enum workqueue_event event, int64_t ms);
+
 struct workqueue;
 
-struct workqueue *workqueue_new(const struct clock_source *clock);
+/* observe: NULL: nobody. */
+struct workqueue *workqueue_new(const struct clock_source *clock, workqueue_observe *observe,
+                                void *arg);
 void workqueue_free(struct workqueue *queue); /* only when no thread uses it any more */
 
 /* Keys are copied. After workqueue_shut_down() these do nothing. */
@@ -63,8 +75,6 @@ void workqueue_done(struct workqueue *queue, const char *key);
 void workqueue_shut_down(struct workqueue *queue);
 
 struct workqueue_stats {
-    uint64_t adds;    /* times that a key became ready, or will when it is done */
-    uint64_t retries; /* rate-limited ones that were asked for */
     size_t depth;     /* ready */
     size_t in_flight; /* out */
     size_t delayed;

@@ -7,7 +7,7 @@
 
 /* ---- Endings ---- */
 
-static bool is_ours_to_tell(int code)
+static bool is_reportable(int code)
 {
     return code != ERR_CANCELLED && code != ERR_FENCED;
 }
@@ -17,9 +17,9 @@ static const struct plan *plan_of(const struct attempt *attempt)
     return attempt->operation ? operation_get_plan(attempt->operation) : NULL;
 }
 
-/* What was carried out is still to be told, if the writes may succeed later; all else can be begun
- * again. */
-static void let_go(struct attempt *attempt, int r)
+/* Ends the attempt. Its outcome is kept if it could not be written, and the write may succeed
+ * later; everything else can begin again. */
+static void end_unless_unwritten(struct attempt *attempt, int r)
 {
     if (r < 0 && err_is_transient(r) && attempt->operation &&
         operation_phase(attempt->operation) == OPERATION_ENDED)
@@ -27,27 +27,17 @@ static void let_go(struct attempt *attempt, int r)
     attempt_end(attempt);
 }
 
-/* *result says when, unless somebody asks for it now. */
-static int look_again(struct attempt *attempt, int r, struct reconcile_result *result)
+static int settle(struct attempt *attempt, int r, struct reconcile_result *result)
 {
-    if (attempt_is_asked_for(attempt))
-        *result = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
-    let_go(attempt, r);
+    attempt_check_later(attempt, result);
+    end_unless_unwritten(attempt, r);
     return r;
 }
 
-/* At the next regular check. */
-static int settle(struct attempt *attempt, int r, struct reconcile_result *result)
-{
-    *result =
-        (struct reconcile_result){.kind = RECONCILE_AFTER, .after = attempt->run.policy.interval};
-    return look_again(attempt, r, result);
-}
-
-/* Release and status say the same. Where the Release cannot be written, the Spec tells alone; the
- * first error is given. */
-static int tell_end(struct attempt *attempt, struct release_report *report,
-                    struct run_status *status, struct error *error)
+/* Release and status say the same. If the Release cannot be written, only the Spec says it; the
+ * first error is returned. */
+static int write_end(struct attempt *attempt, struct release_report *report,
+                     struct run_status *status, struct error *error)
 {
     struct run *run = &attempt->run;
     int r, written;
@@ -55,10 +45,13 @@ static int tell_end(struct attempt *attempt, struct release_report *report,
     report->plan = plan_of(attempt);
     report->digest = attempt->digest;
     report->verdict = &status->verdict;
+    status->is_end = true;
     if (report->plan)
         status->plan = report_plan(report->plan, report->digest);
     if (report->results)
         status->resources = report_resources(report->results);
+    if (attempt->operation)
+        status->inventory = report_inventory(operation_ledger(attempt->operation));
     r = release_write(run->context, &run->subject, attempt->release, report, error);
     written = run_write_status(run, status, r < 0 ? NULL : error);
     run_status_done(status);
@@ -95,10 +88,10 @@ static int succeeded(struct attempt *attempt, const struct operation_results *re
         .attempted = attempt->revision,
         .applied = attempt->revision,
     };
-    int told = tell_end(attempt, &report, &status, r < 0 ? NULL : error);
+    int written = write_end(attempt, &report, &status, r < 0 ? NULL : error);
 
     if (r >= 0)
-        r = told;
+        r = written;
     if (r >= 0)
         operation_log_success(run, summary);
     return r;
@@ -110,12 +103,13 @@ static int failed(struct attempt *attempt, const struct error *failure,
     struct run *run = &attempt->run;
     struct release_report report = {.phase = PHASE_FAILED, .results = results};
     struct run_status status = {
-        .verdict = verdict_of_error(failure),
+        .verdict = run_judge(run, failure, results && report_timed_out(results)),
+        .results = results,
         .attempted = attempt->release ? attempt->revision : 0,
     };
 
     operation_log_failure(run, failure, run_says_already(run, failure));
-    return tell_end(attempt, &report, &status, error);
+    return write_end(attempt, &report, &status, error);
 }
 
 #define NAMED_CALLS 3
@@ -141,7 +135,7 @@ static char *describe_superseded(struct attempt *attempt, const struct operation
 
 /* Its Release ends with what was done so far. Where that cannot be written, the next operation
  * cancels it. */
-static void tell_superseded(struct attempt *attempt, const struct operation_results *results)
+static void write_superseded(struct attempt *attempt, const struct operation_results *results)
 {
     _cleanup_free_ char *message = describe_superseded(attempt, results);
     struct verdict verdict = {"False", "Superseded", message, PROGRESS_SETTLED, NULL};
@@ -160,14 +154,15 @@ static int end_badly(struct attempt *attempt, const struct error *failure,
 {
     int r;
 
-    if (is_ours_to_tell(failure->code)) {
+    if (is_reportable(failure->code)) {
         attempt_retry(attempt, failure, result);
         r = failed(attempt, failure, results, error);
-        return look_again(attempt, r, result);
+        end_unless_unwritten(attempt, r);
+        return r;
     }
     operation_log_failure(&attempt->run, failure, false);
     if (failure->code == ERR_CANCELLED && attempt->operation && attempt_is_outdated(attempt))
-        tell_superseded(attempt, results);
+        write_superseded(attempt, results);
     attempt_end(attempt);
     return err_copy(error, failure);
 }
@@ -198,6 +193,7 @@ int apply_ended(struct attempt *attempt, struct reconcile_result *result, struct
 
     operation_results(attempt->operation, &results);
     if (r < 0) {
+        report_judge(&results, &failure);
         r = end_badly(attempt, &failure, results.count ? &results : NULL, result, error);
     } else {
         r = succeeded(attempt, &results, error);
@@ -207,22 +203,24 @@ int apply_ended(struct attempt *attempt, struct reconcile_result *result, struct
     return r;
 }
 
-/* A Release succeeded, and nobody was told: the process was killed between the two writes, or the
- * second was refused. What it said is said again. */
-static int tell_untold(struct attempt *attempt, struct reconcile_result *result,
-                       struct error *error)
+/* A Release succeeded, but the Spec's status does not say so: the process was killed between the
+ * two writes, or the second was refused. The status is written from the Release. */
+static int write_missing_status(struct attempt *attempt, struct reconcile_result *result,
+                                struct error *error)
 {
     struct run *run = &attempt->run;
-    const struct value *told = attempt->release->status;
-    const struct value *ready = conditions_find(value_get(told, "conditions"), "Ready");
+    const struct value *recorded = attempt->release->status;
+    const struct value *ready = conditions_find(value_get(recorded, "conditions"), "Ready");
     const char *message = value_get_string(ready, "message");
     struct run_status status = {
         .verdict = {"True", "ReconciliationSucceeded", message ? message : "applied",
                     PROGRESS_SETTLED, run->policy.wait ? "True" : NULL},
+        .is_end = true,
         .attempted = attempt->release->revision,
         .applied = attempt->release->revision,
-        .plan = value_ref(value_get(told, "plan")),
+        .plan = value_ref(value_get(recorded, "plan")),
         .resources = report_all_ready(plan_of(attempt)->n_resources),
+        .inventory = report_inventory(operation_ledger(attempt->operation)),
     };
     int r = run_write_status(run, &status, error);
 
@@ -241,16 +239,16 @@ static bool is_of_this_generation(const struct attempt *attempt, const struct re
 /* What the newest Release, which has ended, makes of the attempt. Taken over where it is kept. */
 static void consider(struct attempt *attempt, struct release **latest)
 {
-    bool is_told =
+    bool is_reported =
         attempt->kind == ATTEMPT_RESYNC && (*latest)->revision <= run_last_applied(&attempt->run);
 
-    if (!is_of_this_generation(attempt, *latest) || is_told)
+    if (!is_of_this_generation(attempt, *latest) || is_reported)
         return;
     if ((*latest)->phase == PHASE_FAILED && attempt->kind == ATTEMPT_NEW)
         attempt->kind = ATTEMPT_RETRY;
     if ((*latest)->phase != PHASE_SUCCEEDED)
         return;
-    attempt->kind = ATTEMPT_UNTOLD;
+    attempt->kind = ATTEMPT_STATUS_MISSING;
     attempt->release = TAKE(*latest);
 }
 
@@ -359,8 +357,9 @@ static int begin_plan(struct attempt *attempt, struct error *error)
     return 0;
 }
 
-/* Nothing is made before the finalizer is there. 1: it was refused, and that is told; or the Spec
- * is gone. Where another write of the Spec came before it, the Spec has to be read again. */
+/* Nothing is made before the finalizer is there. 1: it could not be set, and the status says so; or
+ * the Spec is gone. Where another write of the Spec came before it, the Spec has to be read again.
+ */
 static int add_finalizer(struct attempt *attempt, struct reconcile_result *result,
                          struct error *error)
 {
@@ -369,7 +368,7 @@ static int add_finalizer(struct attempt *attempt, struct reconcile_result *resul
 
     if (r >= 0)
         return 0;
-    if (r != ERR_NOT_FOUND && is_ours_to_tell(r) && !err_is_transient(r)) {
+    if (r != ERR_NOT_FOUND && r != ERR_CONFLICT && is_reportable(r)) {
         r = apply_failed(attempt, &problem, result, error);
         return r < 0 ? r : 1;
     }
@@ -401,8 +400,8 @@ int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct
 
 /* ---- Going on ---- */
 
-/* An operation was begun after the one that the status tells of: its Release may still say so. */
-static bool has_untold_revision(const struct attempt *attempt)
+/* An operation began after the one in the status: its Release may be unfinished. */
+static bool has_unreported_revision(const struct attempt *attempt)
 {
     struct arena arena = ARENA_INIT;
     struct state_head head;
@@ -412,11 +411,13 @@ static bool has_untold_revision(const struct attempt *attempt)
     return head.revision > run_last_applied(&attempt->run);
 }
 
-static int idle(struct attempt *attempt, struct reconcile_result *result)
+static int idle(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
+    int r = run_acknowledge(&attempt->run, error);
+
     log_debug("nothing to do", "namespace", attempt->object.namespace_name, "spec",
               attempt->object.name, NULL);
-    return settle(attempt, 0, result);
+    return settle(attempt, r, result);
 }
 
 /* The Spec is Ready, and stays so: State has to say that its Release was begun. Else, killed after
@@ -463,7 +464,7 @@ static int carry_out(struct attempt *attempt, struct reconcile_result *result, s
     return 0;
 }
 
-/* There is something to do after all, which the Release that succeeded does not tell of. */
+/* There is something to do after all, which the Release that succeeded does not contain. */
 static void begin_anew(struct attempt *attempt)
 {
     attempt->revision =
@@ -485,16 +486,16 @@ int apply_planned(struct attempt *attempt, struct reconcile_result *result, stru
     plan_digest(plan, context->plan_key, sizeof(context->plan_key), attempt->digest);
     is_empty = plan_is_empty(plan);
     if (attempt->kind == ATTEMPT_RESYNC) {
-        if (is_empty && !has_untold_revision(attempt))
-            return idle(attempt, result);
+        if (is_empty && !has_unreported_revision(attempt))
+            return idle(attempt, result, error);
         if (find_release(attempt, &failure) < 0)
             return apply_failed(attempt, &failure, result, error);
         if (is_empty && attempt->kind == ATTEMPT_RESYNC)
-            return idle(attempt, result);
+            return idle(attempt, result, error);
     }
-    if (attempt->kind == ATTEMPT_UNTOLD && is_empty)
-        return tell_untold(attempt, result, error);
-    if (attempt->kind == ATTEMPT_UNTOLD)
+    if (attempt->kind == ATTEMPT_STATUS_MISSING && is_empty)
+        return write_missing_status(attempt, result, error);
+    if (attempt->kind == ATTEMPT_STATUS_MISSING)
         begin_anew(attempt);
     return carry_out(attempt, result, error);
 }

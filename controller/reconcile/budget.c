@@ -322,6 +322,48 @@ bool budget_reserve(struct budget *budget, struct reservation *reservation, size
     return result;
 }
 
+static int refuse_growth(const struct budget *budget, bool is_too_large, size_t bytes,
+                         struct error *error)
+{
+    const char *why = "values that references take from other objects count";
+
+    if (is_too_large)
+        return err_set(error, ERR_TOO_LARGE, "TooLarge",
+                       "the operation needs %zu bytes of memory, and may have %zu, a quarter of "
+                       "--operation-memory: %s",
+                       bytes, budget->config.bytes / BUDGET_SHARES, why);
+    return err_set(error, ERR_UNAVAILABLE, "MemoryExceeded",
+                   "the operation needs %zu bytes of memory, and other operations have reserved "
+                   "them (--operation-memory is %zu): %s",
+                   bytes, budget->config.bytes, why);
+}
+
+static int grow(struct budget *budget, struct reservation *reservation, size_t bytes,
+                struct error *error)
+{
+    bool is_too_large = is_too_much(budget, bytes * BUDGET_SHARES), may;
+
+    count_out(budget, reservation);
+    may = !is_too_large && may_grow(budget, reservation, bytes);
+    if (may)
+        reservation->bytes = bytes;
+    count_in(budget, reservation);
+    settle(budget, NULL);
+    return may ? 0 : refuse_growth(budget, is_too_large, bytes, error);
+}
+
+int budget_grow(struct budget *budget, struct reservation *reservation, size_t bytes,
+                struct error *error)
+{
+    int r = 0;
+
+    pthread_mutex_lock(&budget->lock);
+    if (reservation->state == RESERVATION_RESERVED && bytes > reservation->bytes)
+        r = grow(budget, reservation, bytes, error);
+    pthread_mutex_unlock(&budget->lock);
+    return r;
+}
+
 void budget_measure(struct budget *budget, struct reservation *reservation, size_t bytes)
 {
     pthread_mutex_lock(&budget->lock);

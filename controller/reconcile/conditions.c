@@ -1,33 +1,46 @@
 #include "controller/reconcile/conditions.h"
 
+#include <string.h>
+
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
+#include "engine/base/utf8.h"
 
-/* Reasons that wait for a person, whatever the code of their error says. */
-static bool waits_for_person(const char *reason)
+/* Reasons that decide, whatever the code of their error says. All other errors heal if they are
+ * transient. */
+static const struct {
+    const char *reason;
+    bool may_heal;
+} by_reason[] = {
+    {"ConflictDetected", false},    {"DeletionGuardTripped", false},  {"HealthCheckFailed", false},
+    {"PruneFailed", false},         {"KindNotFound", true},           {"NamespaceNotFound", true},
+    {"NamespaceTerminating", true}, {"ServiceAccountNotFound", true},
+};
+
+/* A quota has no reason of its own. Others free what they use, and quotas are raised. */
+static bool is_over_quota(const struct error *error)
 {
-    static const char *const reasons[] = {"ConflictDetected", "DeletionGuardTripped",
-                                          "HealthCheckFailed", "PruneFailed"};
-
-    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
-        if (str_equal(reason, reasons[i]))
-            return true;
-    return false;
+    return error->code == ERR_FORBIDDEN && str_equal(error->reason, "Forbidden") &&
+           strstr(error->message, "exceeded quota: ");
 }
 
-static bool heals_by_waiting(const struct error *error)
+bool conditions_may_heal(const struct error *error)
 {
-    return (err_is_transient(error->code) || error->code == ERR_CANCELLED) &&
-           !waits_for_person(error->reason);
+    for (size_t i = 0; i < ARRAY_SIZE(by_reason); i++)
+        if (str_equal(error->reason, by_reason[i].reason))
+            return by_reason[i].may_heal;
+    return err_is_transient(error->code) || error->code == ERR_CANCELLED || is_over_quota(error);
 }
 
-struct verdict verdict_of_error(const struct error *error)
+struct verdict verdict_of_error(const struct error *error, bool is_spent)
 {
+    bool may_heal = conditions_may_heal(error) && !is_spent;
+
     return (struct verdict){
         .ready = "False",
         .reason = error->reason,
         .message = error->message,
-        .progress = heals_by_waiting(error) ? PROGRESS_RECONCILING : PROGRESS_STALLED,
+        .progress = may_heal ? PROGRESS_RECONCILING : PROGRESS_STALLED,
         .healthy = str_equal(error->reason, "HealthCheckFailed") ? "False" : NULL,
     };
 }
@@ -60,6 +73,11 @@ static const char *stalled(const struct verdict *verdict)
     return verdict->progress == PROGRESS_STALLED ? "True" : NULL;
 }
 
+static const char *finished(const struct verdict *verdict)
+{
+    return verdict->progress == PROGRESS_RECONCILING ? "False" : "True";
+}
+
 static const char *healthy(const struct verdict *verdict)
 {
     return verdict->healthy;
@@ -70,10 +88,8 @@ static const struct {
     const char *type;
     status_fn *status;
 } table[] = {
-    {"Ready", ready},
-    {"Reconciling", reconciling},
-    {"Stalled", stalled},
-    {"Healthy", healthy},
+    {"Ready", ready},     {"Reconciling", reconciling}, {"Stalled", stalled},
+    {"Healthy", healthy}, {"Finished", finished},
 };
 
 /* ---- The conditions ---- */
@@ -82,6 +98,7 @@ static void add(struct value_builder *b, const struct value *old, const char *ty
                 const char *status, const struct verdict *verdict, int64_t generation, int64_t now)
 {
     const struct value *before = conditions_find(old, type);
+    _cleanup_free_ char *message = utf8_show(verdict->message);
     char time[TIMESTAMP_SIZE];
 
     timestamp_format(now, time);
@@ -100,12 +117,12 @@ static void add(struct value_builder *b, const struct value *old, const char *ty
     value_key(b, "reason");
     value_add_string(b, verdict->reason);
     value_key(b, "message");
-    value_add_string(b, verdict->message);
+    value_add_string(b, message);
     value_end_object(b);
 }
 
 const struct value *conditions_make(const struct value *old, const struct verdict *verdict,
-                                    int64_t generation, int64_t now)
+                                    struct conditions_generation generation, int64_t now)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const struct value *conditions = NULL;
@@ -113,9 +130,10 @@ const struct value *conditions_make(const struct value *old, const struct verdic
     value_begin_array(b);
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
         const char *status = table[i].status(verdict);
+        int64_t about = table[i].status == ready ? generation.ready : generation.observed;
 
         if (status)
-            add(b, old, table[i].type, status, verdict, generation, now);
+            add(b, old, table[i].type, status, verdict, about, now);
     }
     value_end_array(b);
     value_builder_finish(b, &conditions, NULL);

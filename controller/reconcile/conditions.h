@@ -1,9 +1,10 @@
 /*
- * A verdict about an object, and the conditions that say it (peers.md).
+ * A verdict about an object, and the conditions that say it.
  *
- * Ready is always there; Reconciling and Stalled only when True, and never
- * both. A condition's lastTransitionTime changes with its status alone, so that
- * saying the same again is no change.
+ * Ready and Finished are always there; Reconciling and Stalled only when True, and never both.
+ * Finished is "False" as long as Reconciling is "True": clients wait for it to learn of the end,
+ * whether it is a success or a failure. A condition's lastTransitionTime changes with its status
+ * alone, so that saying the same again is no change.
  */
 #ifndef CONTROLLER_RECONCILE_CONDITIONS_H
 #define CONTROLLER_RECONCILE_CONDITIONS_H
@@ -22,12 +23,23 @@ struct verdict {
     const char *healthy; /* "True", "False"; NULL: not known, no condition */
 };
 
-/* What an error means: Stalled if waiting will not mend it, else Reconciling. */
-struct verdict verdict_of_error(const struct error *error);
+/* The cause of a failure may go away without a change of the object: the API server comes back, or
+ * somebody creates the namespace. */
+bool conditions_may_heal(const struct error *error);
+
+/* What a failure means: Reconciling if it may heal, and is_spent is false; else Stalled. is_spent:
+ * it has had its time to heal. */
+struct verdict verdict_of_error(const struct error *error, bool is_spent);
+
+/* The generations of the object that the conditions are about. */
+struct conditions_generation {
+    int64_t ready; /* Ready's: an earlier one, if its status is kept from then */
+    int64_t observed;
+};
 
 /* old: the conditions that are there, or NULL. now: Unix ms. */
 const struct value *conditions_make(const struct value *old, const struct verdict *verdict,
-                                    int64_t generation, int64_t now);
+                                    struct conditions_generation generation, int64_t now);
 
 /* The condition of a type, or NULL. */
 const struct value *conditions_find(const struct value *conditions, const char *type);

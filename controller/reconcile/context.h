@@ -22,6 +22,7 @@ struct reconcile_context {
     struct kube_client *client;
     const struct clock_source *clock;
     struct executor *executor;
+    struct slots *slots;
     struct store *store;     /* where State is kept */
     struct ledgers *ledgers; /* over it */
     struct release_history *history;

@@ -31,7 +31,7 @@ static int release_finalizer(const struct run *run, struct error *error)
 }
 
 /* Rights may be gone for good, with what was deleted: there is a way out without them. */
-static void tell_way_out(struct error *failure)
+static void name_way_out(struct error *failure)
 {
     if (str_equal(failure->reason, "AccessDenied") ||
         str_equal(failure->reason, "ServiceAccountNotFound"))
@@ -39,16 +39,20 @@ static void tell_way_out(struct error *failure)
 }
 
 /* The Release goes on at the next try: it ends when everything is gone. */
-static int tell_failure(struct attempt *attempt, const struct error *failure,
-                        const struct operation_results *results, struct error *error)
+static int write_failure(struct attempt *attempt, const struct error *failure,
+                         const struct operation_results *results, struct error *error)
 {
     struct run *run = &attempt->run;
     const struct plan *plan = attempt->operation ? operation_get_plan(attempt->operation) : NULL;
     struct run_status status = {
-        .verdict = verdict_of_error(failure),
+        .verdict = run_judge(run, failure, results && report_timed_out(results)),
+        .is_end = true,
+        .results = results,
         .attempted = attempt->release ? attempt->revision : 0,
         .plan = plan ? report_plan(plan, attempt->digest) : NULL,
         .resources = results ? report_resources(results) : NULL,
+        .inventory =
+            attempt->operation ? report_inventory(operation_ledger(attempt->operation)) : NULL,
     };
     struct release_report report = {
         .phase = PHASE_DESTROYING, .results = results, .verdict = &status.verdict};
@@ -69,13 +73,15 @@ static int hold(struct attempt *attempt, struct error *failure,
     struct run *run = &attempt->run;
     int r;
 
-    tell_way_out(failure);
+    if (results)
+        report_judge(results, failure);
+    name_way_out(failure);
     operation_log_failure(run, failure, run_says_already(run, failure));
     attempt_retry(attempt, failure, result);
     if (failure->code == ERR_CANCELLED || failure->code == ERR_FENCED)
         r = err_copy(error, failure);
     else
-        r = tell_failure(attempt, failure, results, error);
+        r = write_failure(attempt, failure, results, error);
     attempt_end(attempt);
     return r;
 }

@@ -161,6 +161,7 @@ static int make_operation(struct attempt *attempt, const struct operation_config
 
     own.on_change = on_change;
     own.on_park = operations_on_park;
+    own.reserve = operations_grow;
     own.arg = attempt;
     if (!own.scope.thorough) { /* else it makes no calls that change anything */
         own.on_landed = operations_on_landed;
@@ -192,19 +193,35 @@ int attempt_open(struct attempt *attempt, const struct operation_config *config,
     return 0;
 }
 
+/* At once if somebody asked for it, else as planned. A request that comes later puts the key into
+ * the queue, where it waits until this reconcile is done. */
+static struct reconcile_result unless_asked_for(struct attempt *attempt,
+                                                struct reconcile_result planned)
+{
+    const struct reconcile_result at_once = {.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
+
+    return attempt_is_asked_for(attempt) ? at_once : planned;
+}
+
+void attempt_check_later(struct attempt *attempt, struct reconcile_result *ret)
+{
+    *ret =
+        unless_asked_for(attempt, (struct reconcile_result){.kind = RECONCILE_AFTER,
+                                                            .after = attempt->run.policy.interval});
+}
+
 void attempt_retry(struct attempt *attempt, const struct error *failure,
                    struct reconcile_result *ret)
 {
     const struct run *run = &attempt->run;
+    struct reconcile_result retry = {.kind = RECONCILE_RETRY,
+                                     .after = run->policy.retry_interval,
+                                     .most = conditions_may_heal(failure) ? run_patience(run) : 0,
+                                     .is_new_failure = !run_says_already(run, failure)};
 
-    if (attempt_is_asked_for(attempt))
-        *ret = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
-    else if (attempt_has_seen_landing(attempt)) /* what it waited for may be there */
-        *ret = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_RETRY};
-    else
-        *ret = (struct reconcile_result){.kind = RECONCILE_RETRY,
-                                         .after = run->policy.retry_interval,
-                                         .is_new_failure = !run_says_already(run, failure)};
+    if (attempt_has_seen_landing(attempt)) /* what it waited for may be there */
+        retry = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_RETRY};
+    *ret = unless_asked_for(attempt, retry);
 }
 
 /* ---- For everybody ---- */

@@ -35,11 +35,12 @@
 #include "engine/operation/operation.h"
 
 enum attempt_kind {
-    ATTEMPT_NEW,    /* the first one of this generation: it gets a Release */
-    ATTEMPT_RETRY,  /* the last one of this generation failed: it gets a Release if it succeeds */
-    ATTEMPT_RESYNC, /* the Spec is Ready: it gets a Release if there is something to do */
-    ATTEMPT_UNTOLD, /* a Release of this generation succeeded, but the Spec's status was not written
-                     */
+    ATTEMPT_NEW,            /* the first one of this generation: it gets a Release */
+    ATTEMPT_RETRY,          /* the last one of this generation failed: it gets a Release if it
+                               succeeds */
+    ATTEMPT_RESYNC,         /* the Spec is Ready: it gets a Release if there is something to do */
+    ATTEMPT_STATUS_MISSING, /* a Release of this generation succeeded, but the Spec's status was not
+                               written */
 };
 
 /* Which object a key stands for. */
@@ -74,15 +75,16 @@ struct attempt {
     struct spec *spec; /* until the operation has it */
     enum attempt_kind kind;
     bool is_first;           /* the object had no finalizer: nothing was ever begun for it */
-    struct release *release; /* NULL: none yet; ATTEMPT_UNTOLD: the one that succeeded */
+    struct release *release; /* NULL: none yet; ATTEMPT_STATUS_MISSING: the one that succeeded */
     int64_t revision;
     char digest[HASH_HEX_SIZE]; /* of the plan */
     struct attempt_progress progress;
-    unsigned evictions;   /* in a row */
-    bool waits;           /* there was no memory when it last asked for some */
-    int64_t wait_told_at; /* ms, monotonic: when its status is to say that it waits; 0: never */
-    int64_t rests_until;  /* ms, monotonic: when it begins again after an eviction; 0: it was not
-                             evicted */
+    unsigned evictions;     /* in a row */
+    size_t estimate;        /* bytes, which its operation reserved; set before it plans */
+    bool waits;             /* there was no memory when it last asked for some */
+    int64_t wait_report_at; /* ms, monotonic: when its status is to say that it waits; 0: never */
+    int64_t rests_until;    /* ms, monotonic: when it begins again after an eviction; 0: it was not
+                               evicted */
 };
 
 /* ms before an evicted operation begins again: the first time, and at most. */
@@ -125,8 +127,8 @@ bool attempt_reserve_preview(struct attempt *attempt, const char *spec);
  * the status is to say so; 0: nothing is due before the grant. False: the attempt is to begin,
  * because memory was granted, the object changed, or the status is to say that it waits. */
 bool attempt_waits_for_memory(struct attempt *attempt, int64_t *ret_after);
-/* For a reconcile that ended without an error: drops the ticket of an attempt that does not wait
- * any more. After an error the attempt keeps its ticket for the next try. */
+/* For a reconcile that is not tried again: drops the ticket of an attempt that does not wait any
+ * more. An attempt that is tried again keeps its ticket. */
 void attempt_give_up_ticket(struct attempt *attempt);
 /* Replaces the estimate of a planned operation by what it holds. */
 void attempt_measure(struct attempt *attempt);
@@ -150,13 +152,17 @@ bool attempt_is_asked_for(struct attempt *attempt);
 /* Since the attempt's operation was opened, a call of an earlier operation has landed: what waited
  * for that call can be planned now. */
 bool attempt_has_seen_landing(struct attempt *attempt);
+/* When it is checked again after a success: after `interval`; at once if somebody asked for it. */
+void attempt_check_later(struct attempt *attempt, struct reconcile_result *ret);
 /* When it is tried again after the failure, which its status does not have yet: after
- * retryInterval, and later each time for the same failure; at once if a call has landed, or if
- * somebody asked for it. */
+ * retryInterval, and later each time for the same failure, but for one that may heal not later than
+ * when the Spec becomes Stalled; at once if a call has landed, or if somebody asked for it. */
 void attempt_retry(struct attempt *attempt, const struct error *failure,
                    struct reconcile_result *ret);
 /* Its operation is parked, and the budget chose it for eviction. */
 bool attempt_is_chosen(struct attempt *attempt);
+/* ms that it will rest if it is evicted now. */
+int64_t attempt_next_rest(const struct attempt *attempt);
 void attempt_evict(struct attempt *attempt);
 /* ms that the attempt still rests after an eviction; 0: it is to begin. A change of its object, or
  * a requested reconcile, ends the rest. */

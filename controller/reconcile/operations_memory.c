@@ -7,6 +7,7 @@
 
 bool operations_reserve(struct attempt *attempt, size_t bytes)
 {
+    attempt->estimate = bytes;
     attempt->waits = !budget_reserve(&attempt->table->budget, &attempt->reservation, bytes);
     return !attempt->waits;
 }
@@ -20,7 +21,7 @@ void operations_give_back(struct attempt *attempt)
 void operations_stop_waiting(struct attempt *attempt)
 {
     attempt->waits = false;
-    attempt->wait_told_at = 0;
+    attempt->wait_report_at = 0;
     operations_give_back(attempt);
     budget_drop_ticket(&attempt->table->budget, &attempt->reservation);
 }
@@ -34,13 +35,13 @@ void attempt_measure(struct attempt *attempt)
 bool attempt_waits_for_memory(struct attempt *attempt, int64_t *ret_after)
 {
     const struct clock_source *clock = attempt->table->config.clock;
-    int64_t told_at = attempt->wait_told_at, now = clock->monotonic(clock);
-    bool is_to_be_told = told_at && now >= told_at;
+    int64_t report_at = attempt->wait_report_at, now = clock->monotonic(clock);
+    bool is_report_due = report_at && now >= report_at;
 
-    attempt->waits = attempt->waits && !is_to_be_told && !attempt_is_outdated(attempt) &&
+    attempt->waits = attempt->waits && !is_report_due && !attempt_is_outdated(attempt) &&
                      budget_is_waiting(&attempt->table->budget, &attempt->reservation);
     if (attempt->waits)
-        *ret_after = told_at ? told_at - now : 0;
+        *ret_after = report_at ? report_at - now : 0;
     return attempt->waits;
 }
 
@@ -55,6 +56,16 @@ void operations_on_park(void *arg, size_t bytes)
     struct attempt *attempt = arg;
 
     budget_park(&attempt->table->budget, &attempt->reservation, bytes);
+}
+
+/* An operation may hold twice its estimate before its reservation has to grow. */
+int operations_grow(void *arg, size_t bytes, struct error *error)
+{
+    struct attempt *attempt = arg;
+
+    if (bytes / 2 <= attempt->estimate)
+        return 0;
+    return budget_grow(&attempt->table->budget, &attempt->reservation, bytes, error);
 }
 
 /* ---- Previews ---- */
@@ -158,19 +169,26 @@ static int64_t time_left(const struct attempt *attempt)
     return left > 0 ? left : 0;
 }
 
-/* What cannot be stored now is kept, and tried again, by the ledger. */
-void attempt_evict(struct attempt *attempt)
+int64_t attempt_next_rest(const struct attempt *attempt)
 {
-    const struct clock_source *clock = attempt->table->config.clock;
     int64_t rest = EVICTED_FIRST << (attempt->evictions < 8 ? attempt->evictions : 8);
     int64_t left = time_left(attempt);
 
     if (rest > EVICTED_MOST)
         rest = EVICTED_MOST;
+    return left < rest ? left : rest;
+}
+
+/* What cannot be stored now is kept, and tried again, by the ledger. */
+void attempt_evict(struct attempt *attempt)
+{
+    const struct clock_source *clock = attempt->table->config.clock;
+    int64_t rest = attempt_next_rest(attempt);
+
     ledger_flush(operation_ledger(attempt->operation), NULL);
     attempt_empty(attempt);
     attempt->evictions++;
-    attempt->rests_until = clock->monotonic(clock) + (left < rest ? left : rest);
+    attempt->rests_until = clock->monotonic(clock) + rest;
 }
 
 int64_t attempt_rests(struct attempt *attempt)

@@ -49,7 +49,8 @@ void operations_give_back(struct attempt *attempt);
 void operations_stop_waiting(struct attempt *attempt);
 /* The attempt is no Preview any more. With the table's lock. */
 void operations_forget_preview(struct attempt *attempt);
-/* on_park() of an operation; arg: the attempt. */
+/* on_park() and reserve() of an operation; arg: the attempt. */
 void operations_on_park(void *arg, size_t bytes);
+int operations_grow(void *arg, size_t bytes, struct error *error);
 
 #endif

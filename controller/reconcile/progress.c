@@ -66,7 +66,9 @@ static int say_phase(struct attempt *attempt, bool is_working, struct error *err
     return r < 0 || !message ? r : write_spec(attempt, message, error);
 }
 
-static int say_waiting(struct attempt *attempt, bool *ret_said, struct error *error)
+/* aside: "", or more about the operation. */
+static int say_waiting(struct attempt *attempt, const char *aside, bool *ret_said,
+                       struct error *error)
 {
     const char *working = words[attempt->run.log.operation].working;
     _cleanup_free_ char *message = NULL;
@@ -75,13 +77,13 @@ static int say_waiting(struct attempt *attempt, bool *ret_said, struct error *er
     *ret_said = operation_waits_for(attempt->operation, what, sizeof(what));
     if (!*ret_said)
         return 0;
-    message = str_printf("%s: waiting for %s", working, what);
+    message = str_printf("%s: %swaiting for %s", working, aside, what);
     return write_spec(attempt, message, error);
 }
 
 /* Says its phase if that is due. *ret_next: when it is, else. */
-static int tell_phase(struct attempt *attempt, bool is_working, int64_t *ret_next,
-                      struct error *error)
+static int report_phase(struct attempt *attempt, bool is_working, int64_t *ret_next,
+                        struct error *error)
 {
     struct attempt_progress *progress = &attempt->progress;
     int64_t due =
@@ -102,7 +104,7 @@ static int tell_phase(struct attempt *attempt, bool is_working, int64_t *ret_nex
     return 0;
 }
 
-static int tell_waiting(struct attempt *attempt, int64_t *ret_next, struct error *error)
+static int report_waiting(struct attempt *attempt, int64_t *ret_next, struct error *error)
 {
     struct attempt_progress *progress = &attempt->progress;
     bool said = false;
@@ -111,7 +113,7 @@ static int tell_waiting(struct attempt *attempt, int64_t *ret_next, struct error
     if (!progress->waits_due)
         progress->waits_due = now(attempt) + PROGRESS_FIRST;
     if (now(attempt) >= progress->waits_due) {
-        r = say_waiting(attempt, &said, error);
+        r = say_waiting(attempt, "", &said, error);
         progress->waits_due = now(attempt) + (said ? PROGRESS_INTERVAL : PROGRESS_FIRST);
     }
     if (progress->waits_due < *ret_next)
@@ -125,7 +127,7 @@ static bool is_silent(const struct attempt *attempt, bool is_working)
     return attempt->kind == ATTEMPT_RETRY || (attempt->kind != ATTEMPT_NEW && !is_working);
 }
 
-int progress_tell(struct attempt *attempt, int64_t *ret_after, struct error *error)
+int progress_report(struct attempt *attempt, int64_t *ret_after, struct error *error)
 {
     enum operation_phase phase = operation_phase(attempt->operation);
     bool is_working = phase == OPERATION_RUNNING || phase == OPERATION_PARKED;
@@ -136,16 +138,19 @@ int progress_tell(struct attempt *attempt, int64_t *ret_after, struct error *err
     *ret_after = 0;
     if (is_silent(attempt, is_working))
         return 0;
-    r = tell_phase(attempt, is_working, &next, error);
+    r = report_phase(attempt, is_working, &next, error);
     if (r >= 0 && is_working && is_of_spec)
-        r = tell_waiting(attempt, &next, error);
+        r = report_waiting(attempt, &next, error);
     if (next != CLOCK_FOREVER)
         *ret_after = next > now(attempt) ? next - now(attempt) : 1;
     return r;
 }
 
-int progress_tell_rest(struct attempt *attempt, struct error *error)
+int progress_report_rest(struct attempt *attempt, int64_t rest, struct error *error)
 {
+    _cleanup_free_ char *aside =
+        str_printf("set aside for %lld s, because memory is short (--operation-memory); ",
+                   (long long)(rest + 999) / 1000);
     bool said = false;
     int r;
 
@@ -153,7 +158,7 @@ int progress_tell_rest(struct attempt *attempt, struct error *error)
         return 0;
     r = write_release(attempt, true, error);
     if (r >= 0 && words[attempt->run.log.operation].working)
-        r = say_waiting(attempt, &said, error);
+        r = say_waiting(attempt, aside, &said, error);
     return r;
 }
 
@@ -174,16 +179,16 @@ int progress_put_off(struct attempt *attempt, struct reconcile_result *result, s
                     "quarter of it (--operation-memory)",
                     PROGRESS_RECONCILING, NULL}};
     int64_t due = attempt->reservation.since + PROGRESS_FIRST, left = due - now(attempt);
-    bool is_told = says_already_how_it_ended(run);
+    bool is_reported = says_already_how_it_ended(run);
     int r = 0;
 
-    if (!is_told && left <= 0) {
+    if (!is_reported && left <= 0) {
         r = run_write_status(run, &status, error);
-        is_told = r >= 0;
+        is_reported = r >= 0;
     }
-    attempt->wait_told_at = is_told ? 0 : due;
+    attempt->wait_report_at = is_reported ? 0 : due;
     *result = (struct reconcile_result){.kind = RECONCILE_WAITING,
-                                        .after = !is_told && left > 0 ? left : 0};
+                                        .after = !is_reported && left > 0 ? left : 0};
     attempt_empty(attempt);
     return r;
 }

@@ -34,13 +34,14 @@ struct attempt_progress {
 void progress_begin(struct attempt *attempt);
 /* Writes what is due of an operation that has not ended. *ret_after: ms until more may be due; 0:
  * nothing is before the operation changes. */
-int progress_tell(struct attempt *attempt, int64_t *ret_after, struct error *error);
+int progress_report(struct attempt *attempt, int64_t *ret_after, struct error *error);
 /* There is no memory for the operation: frees all that the attempt has. After PROGRESS_FIRST the
  * status says that it waits. It does not during the check of a Ready Spec, or during a retry: the
  * status says how this generation ended. The object is read again for that write, and after the
  * grant. */
 int progress_put_off(struct attempt *attempt, struct reconcile_result *result, struct error *error);
-/* Before an eviction: writes what the parked operation waits for, due or not. */
-int progress_tell_rest(struct attempt *attempt, struct error *error);
+/* Before an eviction: writes what the parked operation waits for, due or not, and how long it will
+ * be set aside (rest: ms). */
+int progress_report_rest(struct attempt *attempt, int64_t rest, struct error *error);
 
 #endif

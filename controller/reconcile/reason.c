@@ -30,6 +30,7 @@ static const char *const known[] = {
     "InvalidSpec",
     "KindNotFound",
     "KindNotServed",
+    "MemoryExceeded",
     "MethodNotAllowed",
     "NamespaceNotFound",
     "NamespaceTerminating",

@@ -33,7 +33,7 @@ static int put_off(struct attempt *attempt, const struct error *problem, struct 
 {
     const struct value *conditions = value_get(attempt->release->status, "conditions");
     const struct value *ready = conditions_find(conditions, "Ready");
-    struct verdict verdict = verdict_of_error(problem);
+    struct verdict verdict = verdict_of_error(problem, false);
     struct release_report report = {.phase = PHASE_PREVIEWING, .verdict = &verdict};
     bool is_known = str_equal(value_get_string(ready, "message"), problem->message);
     int r = 0;
@@ -48,7 +48,7 @@ static int put_off(struct attempt *attempt, const struct error *problem, struct 
 static int fail(struct attempt *attempt, const struct error *problem, struct error *error)
 {
     const struct plan *plan = attempt->operation ? operation_get_plan(attempt->operation) : NULL;
-    struct verdict verdict = verdict_of_error(problem);
+    struct verdict verdict = verdict_of_error(problem, false);
     struct release_report report = {
         .phase = PHASE_FAILED, .plan = plan, .digest = attempt->digest, .verdict = &verdict};
 
@@ -64,8 +64,7 @@ static int fail(struct attempt *attempt, const struct error *problem, struct err
 static int show(struct attempt *attempt, const struct plan *plan, struct error *error)
 {
     _cleanup_free_ char *summary = report_plan_summary(plan);
-    struct verdict verdict = {"True", "ReconciliationSucceeded", "this is what an apply would do",
-                              PROGRESS_SETTLED, NULL};
+    struct verdict verdict = {"True", "ReconciliationSucceeded", summary, PROGRESS_SETTLED, NULL};
     struct release_report report = {
         .phase = PHASE_SUCCEEDED, .plan = plan, .digest = attempt->digest, .verdict = &verdict};
 
@@ -235,7 +234,7 @@ static int go_on(struct attempt *attempt, struct reconcile_result *result, struc
 
     if (phase == OPERATION_PLANNED || phase == OPERATION_ENDED)
         return planned(attempt, error);
-    r = progress_tell(attempt, &after, error);
+    r = progress_report(attempt, &after, error);
     *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
     return r;
 }
@@ -276,13 +275,13 @@ struct reconcile_result reconcile_release(void *arg, const char *key, struct can
     if (!attempt)
         return result;
     r = reconcile(attempt, context, cancel, &result, &error);
+    if (r == ERR_CANCELLED)
+        result = (struct reconcile_result){.kind = RECONCILE_DONE};
     if (r < 0 && r != ERR_CANCELLED) {
         log_error("reconciling a Release failed", "namespace", attempt->object.namespace_name,
                   "release", attempt->object.name, "reason", error.reason, "error", error.message,
                   NULL);
         result = (struct reconcile_result){.kind = RECONCILE_RETRY};
-    } else if (r < 0) {
-        result = (struct reconcile_result){.kind = RECONCILE_DONE};
     } else {
         attempt_give_up_ticket(attempt);
     }

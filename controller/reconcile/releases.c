@@ -254,9 +254,9 @@ static void adopt(struct release *release, const struct value *status)
 }
 
 /* A record that was changed meanwhile is looked at: 1: it has ended, and this is its end. */
-static int look_again(const struct reconcile_context *context,
-                      const struct release_subject *subject, struct release *release,
-                      struct error *error)
+static int refresh_record(const struct reconcile_context *context,
+                          const struct release_subject *subject, struct release *release,
+                          struct error *error)
 {
     _cleanup_(release_free_p) struct release *now = NULL;
     int r = load(context, &subject->key, release->revision, NULL, &now, error);
@@ -291,7 +291,7 @@ static int write_record(const struct reconcile_context *context,
 
         if (r != ERR_CONFLICT || attempt == WRITE_ATTEMPTS)
             return err_copy(error, &problem);
-        r = look_again(context, subject, release, error);
+        r = refresh_record(context, subject, release, error);
         if (r)
             return r;
     }
@@ -349,6 +349,34 @@ static int check_order(const struct release *release, enum release_phase phase, 
                    release->name, release_phase_name(release->phase), release_phase_name(phase));
 }
 
+/* A Release that has ended is not Reconciling any more, although its Spec may be. */
+static struct verdict verdict_for(enum release_phase phase, const struct verdict *verdict)
+{
+    struct verdict own = *verdict;
+
+    if (own.progress == PROGRESS_RECONCILING && release_phase_is_terminal(phase))
+        own.progress = PROGRESS_STALLED;
+    return own;
+}
+
+static const struct value *make_conditions(const struct release *release,
+                                           const struct release_report *report, int64_t now)
+{
+    const struct conditions_generation own = {release->own_generation, release->own_generation};
+    struct verdict verdict = verdict_for(report->phase, report->verdict);
+
+    return conditions_make(value_get(release->status, "conditions"), &verdict, own, now);
+}
+
+static const struct value *make_summary(const struct release_report *report)
+{
+    bool has_failed = str_equal(report->verdict->ready, "False");
+    char summary[REPORT_SUMMARY_SIZE];
+
+    report_short(report->verdict->message, has_failed ? report->results : NULL, summary);
+    return value_pack("s", summary);
+}
+
 int release_write(const struct reconcile_context *context, const struct release_subject *subject,
                   struct release *release, const struct release_report *report, struct error *error)
 {
@@ -370,10 +398,10 @@ int release_write(const struct reconcile_context *context, const struct release_
         set_results(context, subject, release, report, &status);
     if (report->results)
         set(&status, "counts", report_counts(report->results));
-    if (report->verdict)
-        set(&status, "conditions",
-            conditions_make(value_get(release->status, "conditions"), report->verdict,
-                            release->own_generation, now));
+    if (report->verdict) {
+        set(&status, "conditions", make_conditions(release, report, now));
+        set(&status, "summary", make_summary(report));
+    }
     r = write_status(context, subject, release, status, error);
     value_unref(status);
     return r;

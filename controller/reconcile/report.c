@@ -1,8 +1,15 @@
 #include "controller/reconcile/report.h"
 
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/reconcile/conditions.h"
 #include "engine/base/buf.h"
 #include "engine/base/json.h"
+#include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/strmap.h"
+#include "engine/base/utf8.h"
 
 /* Of a field's path: the schema's limit. */
 #define PATH_BYTES 4096
@@ -124,6 +131,11 @@ const struct value *report_all_results(const struct plan *plan,
     return list_results(plan, results, count_results(plan, results), SIZE_MAX);
 }
 
+static bool has_failed(const struct operation_result *result)
+{
+    return result->status == RESULT_FAILED || result->status == RESULT_TIMED_OUT;
+}
+
 static void count(const struct operation_results *results, int counts[RESULT_DEFERRED + 1])
 {
     for (size_t i = 0; i < results->count; i++)
@@ -160,8 +172,8 @@ static void add_failed(struct value_builder *b, const struct operation_result *r
     value_end_object(b);
 }
 
-/* A resource may have several objects, while one makes room for another; its id is told of once. */
-static bool is_told_already(const struct operation_results *results, size_t i)
+/* A resource may have several objects, while one makes room for another; its id is listed once. */
+static bool is_listed_already(const struct operation_results *results, size_t i)
 {
     const struct plan_change *change = results->items[i].change;
 
@@ -187,7 +199,7 @@ const struct value *report_resources(const struct operation_results *results)
         ready += !leaves && is_done;
         if (is_done)
             continue;
-        if (named == REPORT_FAILED || is_told_already(results, i)) {
+        if (named == REPORT_FAILED || is_listed_already(results, i)) {
             omitted++;
             continue;
         }
@@ -204,6 +216,161 @@ const struct value *report_all_ready(size_t n_resources)
     _cleanup_value_ const struct value *none = value_pack("[]");
 
     return resources(n_resources, n_resources, none, 0);
+}
+
+/* ---- The inventory ---- */
+
+static int compare_ids(const void *a, const void *b)
+{
+    return strcmp((*(const struct record *const *)a)->id, (*(const struct record *const *)b)->id);
+}
+
+/* Those of objects that exist, by id: the same State gives the same inventory. */
+static size_t keep_existing(struct ledger_records *records)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < records->count; i++) {
+        const struct record *record = records->items[i];
+
+        if (record->status != RECORD_APPLIED && record->status != RECORD_TAINTED)
+            continue;
+        records->items[i] = records->items[kept];
+        records->items[kept++] = record;
+    }
+    qsort(records->items, kept, sizeof(records->items[0]), compare_ids);
+    return kept;
+}
+
+static const struct value *list_inventory(const struct ledger_records *records, size_t n)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *list = NULL;
+    size_t bytes = 0;
+
+    value_begin_array(b);
+    for (size_t i = 0; i < n && i < REPORT_INVENTORY; i++) {
+        const struct record *record = records->items[i];
+
+        bytes += strlen(record->id) + strlen(record->type);
+        if (bytes > REPORT_INVENTORY_BYTES)
+            break;
+        value_begin_object(b);
+        value_key(b, "id");
+        value_add_string(b, record->id);
+        value_key(b, "type");
+        value_add_string(b, record->type);
+        value_end_object(b);
+    }
+    value_end_array(b);
+    value_builder_finish(b, &list, NULL);
+    return list;
+}
+
+const struct value *report_inventory(struct ledger *ledger)
+{
+    struct ledger_records records = ledger_records(ledger);
+    size_t n = keep_existing(&records);
+    _cleanup_value_ const struct value *entries = list_inventory(&records, n);
+
+    ledger_records_done(&records);
+    return value_pack("{s:I, s:v, s:I}", "total", (int64_t)n, "entries", entries, "omitted",
+                      (int64_t)(n - value_count(entries)));
+}
+
+/* ---- In a line ---- */
+
+/* Failures with the same message. */
+struct alike {
+    const struct operation_result *first;
+    size_t count;
+};
+
+/* Those with the most frequent message. *ret_failed: the number of all failures. */
+static struct alike find_most_alike(const struct operation_results *results, size_t *ret_failed)
+{
+    struct alike *all = NEW_ARRAY(struct alike, results->count + 1), most = {0};
+    struct strmap by_message = STRMAP_INIT;
+    size_t n = 0;
+
+    *ret_failed = 0;
+    for (size_t i = 0; i < results->count; i++) {
+        const struct operation_result *result = &results->items[i];
+        struct alike *alike;
+
+        if (!has_failed(result))
+            continue;
+        ++*ret_failed;
+        alike = strmap_get(&by_message, result->error->message);
+        if (!alike) {
+            alike = &all[n++];
+            alike->first = result;
+            strmap_put(&by_message, result->error->message, alike);
+        }
+        if (++alike->count > most.count)
+            most = *alike;
+    }
+    strmap_done(&by_message);
+    free(all);
+    return most;
+}
+
+static const char *last_part(const char *id)
+{
+    const char *colon = strrchr(id, ':');
+
+    return colon && colon[1] ? colon + 1 : id;
+}
+
+void report_short(const char *message, const struct operation_results *results,
+                  char ret[REPORT_SUMMARY_SIZE])
+{
+    struct alike most = {0};
+    char times[32] = "";
+    _cleanup_free_ char *whole = NULL, *text = NULL;
+    size_t failed = 0;
+
+    if (results)
+        most = find_most_alike(results, &failed);
+    if (!failed) {
+        text = utf8_show(message);
+        str_copy(ret, REPORT_SUMMARY_SIZE, text);
+        return;
+    }
+    if (most.count > 1)
+        snprintf(times, sizeof(times), " (%zux)", most.count);
+    whole = str_printf("%zu of %zu failed: %s%s%s", failed, results->count,
+                       failed == 1 ? last_part(most.first->change->id) : "",
+                       failed == 1 ? ": " : "", most.first->error->message);
+    text = utf8_show(whole);
+    str_copy(ret, REPORT_SUMMARY_SIZE - strlen(times), text);
+    memcpy(ret + strlen(ret), times, strlen(times) + 1);
+}
+
+/* ---- Verdicts ---- */
+
+bool report_timed_out(const struct operation_results *results)
+{
+    for (size_t i = 0; i < results->count; i++) {
+        const struct operation_result *result = &results->items[i];
+
+        if (result->status == RESULT_TIMED_OUT ||
+            (result->status == RESULT_CANCELLED && result->error->code == ERR_TIMEOUT))
+            return true;
+    }
+    return false;
+}
+
+void report_judge(const struct operation_results *results, struct error *failure)
+{
+    for (size_t i = 0; i < results->count && conditions_may_heal(failure); i++) {
+        const struct operation_result *result = &results->items[i];
+
+        if (!has_failed(result) || conditions_may_heal(result->error))
+            continue;
+        failure->code = result->error->code;
+        str_copy(failure->reason, sizeof(failure->reason), result->error->reason);
+    }
 }
 
 char *report_summary(const struct operation_results *results)

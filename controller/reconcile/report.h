@@ -12,6 +12,11 @@
 #define REPORT_BYTES   (400u << 10)
 /* Failing resources that a Spec's status names. */
 #define REPORT_FAILED 50
+/* Resources that a Spec's inventory names, and bytes. */
+#define REPORT_INVENTORY       100
+#define REPORT_INVENTORY_BYTES (16u << 10)
+/* Bytes of status.summary, with the NUL: a column of `kubectl get`. */
+#define REPORT_SUMMARY_SIZE 101
 
 /* {digest, create, update, …} */
 const struct value *report_plan(const struct plan *plan, const char *digest);
@@ -34,6 +39,20 @@ const struct value *report_resources(const struct operation_results *results);
 
 /* The same where it is known that all of so many are as they should be. */
 const struct value *report_all_ready(size_t n_resources);
+
+/* Spec's {total, entries: [{id, type}], omitted}: the objects that exist, by State. */
+const struct value *report_inventory(struct ledger *ledger);
+
+/* The text of status.summary: `message`, cut if it is longer. With results of which some failed:
+ * their number, and the message that most of them have ("50 of 59 failed: … (48x)"). */
+void report_short(const char *message, const struct operation_results *results,
+                  char ret[REPORT_SUMMARY_SIZE]);
+
+/* A resource was waited for until `timeout` had passed, or not begun because it had. */
+bool report_timed_out(const struct operation_results *results);
+/* *failure stands for all results. If it may heal, but the failure of one resource may not, it gets
+ * the code and the reason of that resource. */
+void report_judge(const struct operation_results *results, struct error *failure);
 
 /* "3 to create, 1 to update", or "nothing to do"; free() it. */
 char *report_plan_summary(const struct plan *plan);

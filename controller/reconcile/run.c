@@ -1,15 +1,24 @@
 #include "controller/reconcile/run.h"
 
 #include "controller/core/finalizer.h"
+#include "controller/core/informer.h"
 #include "controller/reconcile/api.h"
+#include "controller/reconcile/report.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/timestamp.h"
+#include "engine/base/utf8.h"
 #include "engine/spec/check.h"
+#include "engine/spec/name.h"
+
+/* The schema's limit of status.lastHandledReconcileAt. */
+#define TRIGGER_BYTES 1024
 
 void run_done(struct run *run)
 {
     value_unref(run->object);
+    free(run->trigger);
     *run = (struct run){0};
 }
 
@@ -27,10 +36,19 @@ void run_read_policy(struct run *run)
         policy->retry_interval = context->min_retry_interval;
 }
 
+void run_note_trigger(struct run *run)
+{
+    const char *trigger = informer_trigger(value_get(run->object, "metadata"));
+
+    free(run->trigger);
+    run->trigger = trigger && strlen(trigger) <= TRIGGER_BYTES ? str_new(trigger) : NULL;
+}
+
 void run_status_done(struct run_status *status)
 {
     value_unref(status->plan);
     value_unref(status->resources);
+    value_unref(status->inventory);
 }
 
 /* ---- The status as it is ---- */
@@ -54,17 +72,38 @@ static bool is_of_this_generation(const struct run *run)
 static bool says_something_new(const struct run *run, const struct verdict *verdict)
 {
     const struct value *ready = ready_of(run);
+    _cleanup_free_ char *message = utf8_show(verdict->message); /* as conditions have it */
 
     return !str_equal(value_get_string(ready, "status"), verdict->ready) ||
            !str_equal(value_get_string(ready, "reason"), verdict->reason) ||
-           !str_equal(value_get_string(ready, "message"), verdict->message);
+           !str_equal(value_get_string(ready, "message"), message);
 }
 
 bool run_says_already(const struct run *run, const struct error *failure)
 {
-    struct verdict verdict = verdict_of_error(failure);
+    struct verdict verdict = verdict_of_error(failure, false);
 
     return is_of_this_generation(run) && !says_something_new(run, &verdict);
+}
+
+static const char *status_of_condition(const struct run *run, const char *type)
+{
+    const struct value *conditions = value_get(status_of(run), "conditions");
+
+    return value_get_string(conditions_find(conditions, type), "status");
+}
+
+struct run_last run_last(const struct run *run)
+{
+    const struct value *ready = ready_of(run);
+
+    return (struct run_last){
+        .ready = value_get_string(ready, "status"),
+        .reason = value_get_string(ready, "reason"),
+        .message = value_get_string(ready, "message"),
+        .healthy = status_of_condition(run, "Healthy"),
+        .is_stalled = str_equal(status_of_condition(run, "Stalled"), "True"),
+    };
 }
 
 bool run_says(const struct run *run, const char *ready, const char *reason)
@@ -96,6 +135,32 @@ bool run_lacks_state(const struct run *run, struct ledger *ledger)
 
     /* One that never succeeded may have applied some of them. */
     return !ledger_is_stored(ledger) && (was_applied || resources_of(run, "ready") > 0);
+}
+
+/* When this generation began to fail: ms since 1970; 0: it does not. */
+static int64_t failing_since(const struct run *run)
+{
+    const char *since = value_get_string(status_of(run), "failingSince");
+
+    return since && is_of_this_generation(run) ? timestamp_parse(since) : 0;
+}
+
+static int64_t wall_clock(const struct run *run)
+{
+    return run->context->clock->now(run->context->clock);
+}
+
+int64_t run_patience(const struct run *run)
+{
+    int64_t since = failing_since(run);
+    int64_t left = since ? since + run->policy.timeout - wall_clock(run) : run->policy.timeout;
+
+    return left > 0 ? left : 0;
+}
+
+struct verdict run_judge(const struct run *run, const struct error *failure, bool is_spent)
+{
+    return verdict_of_error(failure, is_spent || !run_patience(run));
 }
 
 /* ---- What is kept of an object ---- */
@@ -173,15 +238,74 @@ static const struct value *policy_value(const struct run *run)
     return value;
 }
 
+static struct conditions_generation generation_of(const struct run *run,
+                                                  const struct run_status *status)
+{
+    int64_t observed = run->subject.generation;
+    const struct value *kept = value_get(ready_of(run), "observedGeneration");
+
+    return (struct conditions_generation){
+        .observed = observed, .ready = status->is_suspended ? value_int(kept, observed) : observed};
+}
+
+static void drop(const struct value **object, const char *key)
+{
+    const struct value *next = value_without(*object, key);
+
+    value_unref(*object);
+    *object = next;
+}
+
+/* While an operation goes on, it is not known whether the generation still fails. */
+static void set_failing_since(const struct run *run, const struct run_status *status,
+                              const struct value **next)
+{
+    int64_t since = failing_since(run);
+    char time[TIMESTAMP_SIZE];
+
+    if (str_equal(status->verdict.ready, "False") && !status->is_suspended) {
+        timestamp_format(since ? since : wall_clock(run), time);
+        set(next, "failingSince", value_pack("s", time));
+    } else if (status->is_end || !since) {
+        drop(next, "failingSince");
+    }
+}
+
+static void set_handled(const struct run *run, const struct value **next)
+{
+    if (run->trigger)
+        set(next, "lastHandledReconcileAt", value_pack("s", run->trigger));
+}
+
+static const struct value *summary_of(const struct run_status *status)
+{
+    char summary[REPORT_SUMMARY_SIZE];
+
+    report_short(status->verdict.message, status->results, summary);
+    return value_pack("s", summary);
+}
+
+static const struct value *owner_of(const struct run *run)
+{
+    char owner[SPEC_HASH_NAME_SIZE];
+
+    spec_hash_name(run->subject.key.namespace_name, run->subject.key.name, owner);
+    return value_pack("s", owner);
+}
+
 static const struct value *next_status(const struct run *run, const struct run_status *status)
 {
-    const struct clock_source *clock = run->context->clock;
     const struct value *old = status_of(run), *next = value_ref(old);
 
     set(&next, "observedGeneration", value_pack("I", run->subject.generation));
     set(&next, "conditions",
-        conditions_make(value_get(old, "conditions"), &status->verdict, run->subject.generation,
-                        clock->now(clock)));
+        conditions_make(value_get(old, "conditions"), &status->verdict, generation_of(run, status),
+                        wall_clock(run)));
+    set(&next, "summary", summary_of(status));
+    set(&next, "owner", owner_of(run));
+    set_failing_since(run, status, &next);
+    if (status->is_end)
+        set_handled(run, &next);
     if (!run->is_unreadable)
         set(&next, "policy", policy_value(run));
     if (status->attempted)
@@ -192,6 +316,8 @@ static const struct value *next_status(const struct run *run, const struct run_s
         set(&next, "plan", value_ref(status->plan));
     if (status->resources)
         set(&next, "resources", value_ref(status->resources));
+    if (status->inventory)
+        set(&next, "inventory", value_ref(status->inventory));
     return next;
 }
 
@@ -233,6 +359,11 @@ static int put_status(struct run *run, const struct value *status, struct error 
     return 0;
 }
 
+static bool is_bad_news(const struct run_status *status)
+{
+    return str_equal(status->verdict.ready, "False") && !status->is_suspended;
+}
+
 int run_write_status(struct run *run, const struct run_status *status, struct error *error)
 {
     const struct verdict *verdict = &status->verdict;
@@ -248,9 +379,22 @@ int run_write_status(struct run *run, const struct run_status *status, struct er
     if (r == ERR_NOT_FOUND)
         return 0;
     if (is_news && !err_is_transient(r))
-        run_event(run, str_equal(verdict->ready, "False") ? EVENT_WARNING : EVENT_NORMAL,
-                  verdict->reason, verdict->message);
+        run_event(run, is_bad_news(status) ? EVENT_WARNING : EVENT_NORMAL, verdict->reason,
+                  verdict->message);
     return r < 0 && r != ERR_TOO_LARGE ? err_copy(error, &problem) : 0;
+}
+
+int run_acknowledge(struct run *run, struct error *error)
+{
+    const struct value *next = value_ref(status_of(run));
+    struct error problem = {0};
+    int r = 0;
+
+    set_handled(run, &next);
+    if (!run->is_unreadable && !value_equal(status_of(run), next))
+        r = put_status(run, next, &problem);
+    value_unref(next);
+    return r < 0 && r != ERR_NOT_FOUND ? err_copy(error, &problem) : 0;
 }
 
 void run_event(const struct run *run, const char *type, const char *reason, const char *message)
@@ -299,6 +443,7 @@ void run_operation_config(const struct run *run, struct operation_config *ret,
     *ret = (struct operation_config){
         .clock = context->clock,
         .executor = context->executor,
+        .slots = context->slots,
         .ledgers = context->ledgers,
         .runtimes = context->runtimes,
         .n_runtimes = context->n_runtimes,
@@ -312,6 +457,7 @@ void run_operation_config(const struct run *run, struct operation_config *ret,
         .parallelism = context->parallelism,
         .timeout = run->policy.timeout,
         .cancel = run->cancel,
+        .digest_key = {context->plan_key, sizeof(context->plan_key)},
     };
 }
 

@@ -19,6 +19,7 @@ struct run {
     struct release_subject subject; /* its key and generation; strings are borrowed */
     const struct value *object;     /* the custom resource; a reference, or NULL */
     bool is_unreadable;             /* object is its metadata alone */
+    char *trigger;                  /* informer_trigger() of the object as it was read; or NULL */
     bool is_namespace_terminating;
     struct spec_policy policy;
     struct operation_log log;
@@ -31,26 +32,50 @@ void run_drop_managed_fields(struct run *run);
 
 struct run_status {
     struct verdict verdict;
-    int64_t attempted, applied;           /* revisions; 0: as before */
-    const struct value *plan, *resources; /* report.h; owned; NULL: as before */
+    bool is_end;       /* the attempt has ended: the request for a reconcile is handled */
+    bool is_suspended; /* Ready's status is kept, as of the generation for which it was set */
+    int64_t attempted, applied;              /* revisions; 0: as before */
+    const struct operation_results *results; /* for the summary of a failure; NULL: its message */
+    const struct value *plan, *resources, *inventory; /* report.h; owned; NULL: as before */
 };
 void run_status_done(struct run_status *status);
 
 /* The policy of run->object, within the context's limits: at most max_timeout, at least
  * min_interval and min_retry_interval. */
 void run_read_policy(struct run *run);
+/* Notes which request for a reconcile run->object carries. A later one is for another run. */
+void run_note_trigger(struct run *run);
 
 bool run_has_finalizer(const struct run *run);
 /* Adds the finalizer, where it is not there. ERR_NOT_FOUND: the Spec is gone. */
 int run_add_finalizer(struct run *run, struct error *error);
 
 /* Writes the status where it differs, with an event where Ready's reason or message do. It is no
- * error if the Spec is gone, or so large that there is no room beside it. The event tells alone
+ * error if the Spec is gone, or so large that there is no room beside it. The event alone says so
  * where the status is refused. */
 int run_write_status(struct run *run, const struct run_status *status, struct error *error);
 
+/* An attempt ended, and the status stays as it is: writes that the request for a reconcile is
+ * handled, if there was one. */
+int run_acknowledge(struct run *run, struct error *error);
+
+/* ms that a failure of this generation still has to heal by waiting: `timeout`, counted from the
+ * first failure. 0: none. */
+int64_t run_patience(const struct run *run);
+/* The verdict about a failure. is_spent: its operation has waited for `timeout` already. */
+struct verdict run_judge(const struct run *run, const struct error *failure, bool is_spent);
+
 /* Ready says already that this generation fails, and in these words. */
 bool run_says_already(const struct run *run, const struct error *failure);
+/* What the conditions say last, of whichever generation. Strings are borrowed from run->object, and
+ * NULL if there is no such condition. */
+struct run_last {
+    const char *ready, *reason, *message; /* Ready's */
+    const char *healthy;
+    bool is_stalled;
+};
+struct run_last run_last(const struct run *run);
+
 /* What Ready says of this generation. reason: NULL for any. */
 bool run_says(const struct run *run, const char *ready, const char *reason);
 /* status.lastAppliedRevision, .lastAttemptedRevision; 0: none. */

@@ -6,14 +6,17 @@
 #include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/log.h"
+#include "engine/base/str.h"
 #include "runtimes/kubernetes/client/path.h"
 
 /* ms: another API server than the watch's may not have the version yet. */
 #define READ_NEW_TIMEOUT 2000
 
+#define SUSPENDED "suspended (spec.suspend is true)"
+
 /* ---- Reading ---- */
 
-/* A Spec that our readers refuse (nested too deep, too large) is still there, can be told so,
+/* A Spec that our readers refuse (nested too deep, too large) is still there, can get a status,
  * and can be deleted: its metadata is enough for that. */
 static int load_unreadable(struct run *run, struct kube_ref ref, const struct error *why,
                            struct error *error)
@@ -27,6 +30,12 @@ static int load_unreadable(struct run *run, struct kube_ref ref, const struct er
     log_warn("the Spec cannot be read", "spec", key->name, "namespace", key->namespace_name,
              "error", why->message, NULL);
     return 0;
+}
+
+/* The Spec is refused by our readers, not by a server: a 413 is no answer to a GET, and passes. */
+static bool is_unreadable(const struct error *why)
+{
+    return why->code == ERR_TOO_LARGE && !str_equal(why->reason, "RequestEntityTooLarge");
 }
 
 /* As the watch has just brought it: the API server has that in memory, decoded. Where it does not,
@@ -55,7 +64,7 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
     r = read_new(attempt, ref);
     if (r < 0)
         r = kube_get(run->context->client, ref, run->cancel, &run->object, why_unreadable);
-    if (r == ERR_TOO_LARGE)
+    if (r < 0 && is_unreadable(why_unreadable))
         r = load_unreadable(run, ref, why_unreadable, error);
     else if (r < 0)
         err_copy(error, why_unreadable);
@@ -65,6 +74,7 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
     metadata = value_get(run->object, "metadata");
     run->subject.generation = value_int(value_get(metadata, "generation"), 0);
     attempt_read(attempt, metadata);
+    run_note_trigger(run);
     run_read_policy(run);
     return 0;
 }
@@ -91,15 +101,26 @@ static int refuse(struct attempt *attempt, const char *what, const char *why,
     return apply_refused(attempt, &refusal, result, error);
 }
 
-/* Nothing is done, which is said; and what was under way is not any more. */
+/* The operator does not act on the Spec, and its last operation does not go on. Ready keeps its
+ * status: who waits for the Spec does not fail or hang because somebody suspended it. */
 static int suspend(struct run *run, struct error *error)
 {
-    struct run_status suspended = {.verdict = {"Unknown", "Suspended",
-                                               "nothing is done while spec.suspend is true",
-                                               PROGRESS_SETTLED, NULL}};
+    struct run_last last = run_last(run);
+    bool was_suspended = str_equal(last.reason, "Suspended");
+    bool is_settled = str_equal(last.ready, "True") || str_equal(last.ready, "False");
+    _cleanup_free_ char *message = was_suspended ? str_new(last.message)
+                                   : is_settled
+                                       ? str_printf(SUSPENDED "; before that: %s", last.message)
+                                       : str_new(SUSPENDED);
+    struct run_status suspended = {
+        .verdict = {is_settled ? last.ready : "Unknown", "Suspended", message,
+                    last.is_stalled ? PROGRESS_STALLED : PROGRESS_SETTLED, last.healthy},
+        .is_end = true,
+        .is_suspended = is_settled,
+    };
     int r = 0;
 
-    if (!run_says(run, "Unknown", "Suspended"))
+    if (!was_suspended)
         r = run_cancel_latest(run, "the Spec was suspended", error);
     return r < 0 ? r : run_write_status(run, &suspended, error);
 }
@@ -148,13 +169,13 @@ static int go_on(struct attempt *attempt, struct reconcile_result *result, struc
     if (operation_phase(attempt->operation) == OPERATION_ENDED)
         return is_destroy ? deletion_ended(attempt, result, error)
                           : apply_ended(attempt, result, error);
-    r = progress_tell(attempt, &after, error);
+    r = progress_report(attempt, &after, error);
     *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
     return r;
 }
 
 /* The operation is of a Spec that is not there any more in that way. If it came to its end before
- * that, it is told; its Release is cancelled by what comes now. */
+ * that, the status says so; its Release is cancelled by what comes now. */
 static void supersede(struct attempt *attempt)
 {
     struct reconcile_result ignored;
@@ -166,7 +187,7 @@ static void supersede(struct attempt *attempt)
 
 /* The Spec left the watch: nothing is said of it, since whoever has it now goes on under the same
  * Release. */
-static void let_go(struct attempt *attempt)
+static void abandon(struct attempt *attempt)
 {
     struct error left = {0};
 
@@ -180,7 +201,7 @@ static void evict(struct attempt *attempt)
 {
     struct error problem = {0};
 
-    if (progress_tell_rest(attempt, &problem) < 0)
+    if (progress_report_rest(attempt, attempt_next_rest(attempt), &problem) < 0)
         log_warn("what an operation waits for could not be said", "namespace",
                  attempt->object.namespace_name, "spec", attempt->object.name, "error",
                  problem.message, NULL);
@@ -196,7 +217,7 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
 
     attempt->run.cancel = cancel;
     if (attempt->operation && attempt_has_left(attempt))
-        let_go(attempt);
+        abandon(attempt);
     if (attempt->operation && attempt_is_outdated(attempt))
         supersede(attempt);
     if (attempt->operation && attempt_is_chosen(attempt))
@@ -233,10 +254,9 @@ struct reconcile_result reconcile_spec(void *arg, const char *key, struct cancel
     if (!attempt)
         return result;
     r = reconcile(attempt, context, cancel, &result, &error);
-    if (r == ERR_CANCELLED) {
-        result = (struct reconcile_result){
-            .kind = RECONCILE_DONE}; /* a newer generation is on its way */
-    } else if (r < 0) {
+    if (r == ERR_CANCELLED) /* a newer generation is on its way */
+        result = (struct reconcile_result){.kind = RECONCILE_DONE};
+    if (r < 0 && r != ERR_CANCELLED) {
         log_failure(attempt, &error);
         result = (struct reconcile_result){.kind = RECONCILE_RETRY};
     } else {

@@ -91,8 +91,8 @@ static struct metric *metric_new(struct metrics *metrics, enum metric_kind kind,
     }
     pthread_mutex_lock(&metrics->lock);
     TAILQ_FOREACH(other, &metrics->all, order)
-    if (str_equal(other->name, name))
-        refuse(name, "it exists");
+        if (str_equal(other->name, name))
+            refuse(name, "it exists");
     TAILQ_INSERT_TAIL(&metrics->all, metric, order);
     pthread_mutex_unlock(&metrics->lock);
     return metric;
@@ -339,7 +339,7 @@ void metrics_write(struct metrics *metrics, struct buf *to)
         metrics->hooks[i].fn(metrics->hooks[i].arg);
     pthread_mutex_lock(&metrics->lock);
     TAILQ_FOREACH(metric, &metrics->all, order)
-    add_metric(to, metric);
+        add_metric(to, metric);
     pthread_mutex_unlock(&metrics->lock);
 }
 

@@ -5,7 +5,7 @@
 
 static const char *const kinds[DOCUMENT_KINDS] = {
     [DOCUMENT_STATE] = "state",
-    [DOCUMENT_TOLD] = "told",
+    [DOCUMENT_OUTCOME] = "outcome",
     [DOCUMENT_PLAN] = "plan",
     [DOCUMENT_RELEASE] = "release",
 };

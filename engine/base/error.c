@@ -30,31 +30,17 @@ bool err_is_transient(int code)
     return code == ERR_UNAVAILABLE || code == ERR_TIMEOUT || code == ERR_CONFLICT;
 }
 
-/* Makes text one line of UTF-8, whatever was formatted into it. */
-static void clean(char *text)
-{
-    size_t length = strlen(text);
-
-    for (size_t at = 0; at < length;) {
-        size_t n = utf8_char(text + at, length - at);
-
-        if (n == 0)
-            text[at] = '?';
-        else if ((unsigned char)text[at] < 0x20 || text[at] == 0x7f)
-            text[at] = ' ';
-        at += n ? n : 1;
-    }
-}
-
-/* Formats a message and appends `after` (may be NULL). */
+/* Formats a message and appends `after` (may be NULL), as one line that is safe to show: it may
+ * have names, and messages, of tenants. */
 static void PRINTF_LIKE(3, 0)
     write_message(struct error *error, const char *after, const char *format, va_list args)
 {
     _cleanup_free_ char *text = str_vprintf(format, args);
     _cleanup_free_ char *whole = after ? str_printf("%s: %s", text, after) : TAKE(text);
+    _cleanup_free_ char *shown = NULL;
 
-    clean(whole);
-    str_copy(error->message, sizeof(error->message), whole);
+    shown = utf8_show(whole);
+    str_copy(error->message, sizeof(error->message), shown);
 }
 
 #ifdef __clang_analyzer__ /* error.h */
@@ -97,7 +83,7 @@ void err_wrap(struct error *error, const char *format, ...)
 
 int err_copy(struct error *to, const struct error *from)
 {
-    if (!from)
+    if (!from || !from->code)
         return 0;
     if (to && to != from)
         *to = *from;

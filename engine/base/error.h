@@ -43,7 +43,7 @@ enum error_code {
 
 struct error {
     int code;                         /* 0, or an enum error_code */
-    char reason[ERROR_REASON_SIZE];   /* CamelCase, as in a condition; never empty when code is set */
+    char reason[ERROR_REASON_SIZE];   /* CamelCase, as in a condition; not empty if code is set */
     char message[ERROR_MESSAGE_SIZE]; /* one line of UTF-8; cut with "…" if longer */
 };
 
@@ -63,7 +63,8 @@ int err_set_v(struct error *error, int code, const char *reason, const char *for
  * from a NULL error would turn a failure into success. */
 void err_wrap(struct error *error, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* Copies from into to (either may be NULL); returns from's code. */
+/* Copies an error, and returns its code. If there is none (from is NULL, or has code 0), it returns
+ * 0 and leaves *to as it is, as every function does on success. to may be NULL. */
 int err_copy(struct error *to, const struct error *from);
 
 void err_clear(struct error *error);

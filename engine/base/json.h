@@ -49,6 +49,7 @@ enum json_style {
     JSON_CANONICAL, /* compact, keys sorted by bytes, numbers normalised: for digests */
     JSON_PRETTY,    /* two blanks of indent */
     JSON_FOR_YAML,  /* compact, and the same to a reader of YAML */
+    JSON_VISIBLE,   /* compact, and hidden characters (utf8.h) escaped: for logs */
 };
 
 /*
@@ -63,6 +64,6 @@ enum json_style {
  * which is no JSON: the digest of no other value is the same. */
 void json_write(struct buf *to, const struct value *value, enum json_style style);
 char *json_to_str(const struct value *value); /* compact; free() it */
-void json_write_string(struct buf *to, const char *s, size_t length); /* quoted and escaped */
+void json_write_string(struct buf *to, const char *s, size_t length); /* quoted; JSON_VISIBLE */
 
 #endif

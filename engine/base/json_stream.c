@@ -422,7 +422,7 @@ int json_stream_add(struct json_stream *s, const char *text, size_t length, stru
     size_t good;
 
     if (s->error.code || !length)
-        return err_copy(error, s->error.code ? &s->error : NULL);
+        return err_copy(error, &s->error);
     good = json_scan(&s->scan, text, length, &problem);
     parse_some(s, text, good, s->scan.in_string && !problem ? s->scan.string_start : good);
     if (!s->error.code && problem) {
@@ -434,7 +434,7 @@ int json_stream_add(struct json_stream *s, const char *text, size_t length, stru
                 LIMIT_DOCUMENT_BYTES);
         locate(s, 0);
     }
-    return s->error.code ? err_copy(error, &s->error) : 0;
+    return err_copy(error, &s->error);
 }
 
 int json_stream_end(struct json_stream *s, struct error *error)
@@ -451,5 +451,5 @@ int json_stream_end(struct json_stream *s, struct error *error)
                                                          reports no error */
             refuse(s, "premature EOF");
     }
-    return s->error.code ? err_copy(error, &s->error) : 0;
+    return err_copy(error, &s->error);
 }

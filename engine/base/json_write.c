@@ -25,18 +25,10 @@ static void write_escape(struct buf *to, unsigned code)
             buf_add_char(to, letters[i + 1]);
             return;
         }
-    buf_printf(to, "\\u%04x", code);
-}
-
-/* The code point of a valid character of n bytes. */
-static unsigned code_point(const char *s, size_t n)
-{
-    const unsigned char *bytes = (const unsigned char *)s;
-    unsigned code = n == 1 ? bytes[0] : bytes[0] & (0xffu >> (n + 1));
-
-    for (size_t i = 1; i < n; i++)
-        code = code << 6 | (bytes[i] & 0x3fu);
-    return code;
+    if (code > 0xffff)
+        buf_printf(to, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
+    else
+        buf_printf(to, "\\u%04x", code);
 }
 
 static bool is_escaped(unsigned code, enum json_style style)
@@ -44,6 +36,8 @@ static bool is_escaped(unsigned code, enum json_style style)
     if (style == JSON_FOR_YAML &&
         ((code >= 0x7f && code <= 0x9f) || code == 0x2028 || code == 0x2029 || code == 0xfeff ||
          code == 0xfffe || code == 0xffff))
+        return true;
+    if (style == JSON_VISIBLE && utf8_is_hidden(code))
         return true;
     return code < 0x20 || code == '"' || code == '\\';
 }
@@ -53,8 +47,8 @@ static void write_char(struct buf *to, const char *s, size_t n, enum json_style 
 {
     if (n == 0)
         buf_add_str(to, REPLACEMENT); /* so that the output is valid JSON */
-    else if (is_escaped(code_point(s, n), style))
-        write_escape(to, code_point(s, n));
+    else if (is_escaped(utf8_code_point(s, n), style))
+        write_escape(to, utf8_code_point(s, n));
     else
         buf_add(to, s, n);
 }
@@ -81,7 +75,7 @@ static void write_string(struct buf *to, const char *s, size_t length, enum json
 
 void json_write_string(struct buf *to, const char *s, size_t length)
 {
-    write_string(to, s, length, JSON_COMPACT);
+    write_string(to, s, length, JSON_VISIBLE);
 }
 
 static void write_number(struct buf *to, const struct value *value, enum json_style style)

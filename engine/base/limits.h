@@ -30,6 +30,14 @@
  * Spec's status and metadata. */
 #define LIMIT_SPEC_BYTES (1u << 20)
 
+/* Bytes that the references of one resource may put into it, 1 for each value and those of keys and
+ * text. The API server limits a request to 3 MiB. */
+#define LIMIT_REFERRED_BYTES (4u << 20)
+
+/* Bytes of the paths at which a Spec has references, all together: where one is to a secret, State
+ * has its path. */
+#define LIMIT_PLACE_BYTES (4u << 20)
+
 /* Resources of one Spec, explicit dependencies of one resource, and reported problems of one Spec
  * (further ones are counted). */
 #define LIMIT_RESOURCES 200000
@@ -41,6 +49,7 @@
 
 /* Field differences that are kept for one resource (further ones are counted). */
 #define LIMIT_DIFF_FIELDS 256
+#define LIMIT_DIFF_BYTES  (256u << 10) /* of their paths and values, and one more */
 
 /* Bytes of one chunk of State, before base64. The API server limits an object's data to 1 MiB,
  * base64 included. */

@@ -8,6 +8,7 @@
 #include "engine/base/cleanup.h"
 #include "engine/base/json.h"
 #include "engine/base/timestamp.h"
+#include "engine/base/utf8.h"
 
 static const char *const level_names[] = {
     [LOG_DEBUG] = "debug",
@@ -64,19 +65,23 @@ static void write_json(struct buf *line, const char *time, enum log_level level,
     buf_add_str(line, "}\n");
 }
 
-static bool has_control_character(const char *text)
+static bool has_hidden_character(const char *text)
 {
-    for (const char *p = text; *p; p++)
-        if ((unsigned char)*p < ' ' || *p == 0x7f)
+    size_t length = strlen(text);
+
+    for (size_t at = 0, n; at < length; at += n) {
+        n = utf8_char(text + at, length - at);
+        if (!n || utf8_is_hidden(utf8_code_point(text + at, n)))
             return true;
+    }
     return false;
 }
 
-/* Quotes text with control characters, and values with spaces, quotes or '='. So a line stays one
+/* Quotes text with hidden characters, and values with spaces, quotes or '='. So a line stays one
  * line, and the end of a value is clear. */
 static void add_text(struct buf *line, const char *text, bool is_value)
 {
-    if (has_control_character(text) || (is_value && (!*text || strpbrk(text, " \"="))))
+    if (has_hidden_character(text) || (is_value && (!*text || strpbrk(text, " \"="))))
         json_write_string(line, text, strlen(text));
     else
         buf_add_str(line, text);

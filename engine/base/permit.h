@@ -4,8 +4,8 @@
  *
  * Of several replicas, only the leader may act. A process that lost its Lease, or was frozen for
  * longer than the Lease lasts, may still receive the outcome of a call that it began before. It may
- * write that outcome to a told document, which no other process writes (engine/state/ledger.h). It
- * must not begin anything new.
+ * write that outcome to an outcome document, which no other process writes
+ * (engine/state/ledger.h). It must not begin anything new.
  *
  * Thread-safe. A NULL permit allows everything.
  */
@@ -15,8 +15,8 @@
 #include "engine/base/error.h"
 
 enum permit_use {
-    PERMIT_ACT,  /* to begin a change of an object or of State */
-    PERMIT_TELL, /* to record the outcome of a change that began earlier */
+    PERMIT_ACT,    /* to begin a change of an object or of State */
+    PERMIT_RECORD, /* to record the outcome of a change that began earlier */
 };
 
 struct permit {

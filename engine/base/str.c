@@ -47,6 +47,13 @@ char *str_printf(const char *format, ...)
     return text;
 }
 
+void str_free_secret(char *secret)
+{
+    if (secret)
+        explicit_bzero(secret, strlen(secret));
+    free(secret);
+}
+
 bool str_equal(const char *a, const char *b)
 {
     if (!a || !b)

@@ -16,6 +16,8 @@ char *str_new(const char *s);                   /* a copy; NULL stays NULL */
 char *str_new_n(const char *s, size_t length);  /* a copy of length bytes, terminated */
 char *str_printf(const char *format, ...) PRINTF_LIKE(1, 2);
 char *str_vprintf(const char *format, va_list args) PRINTF_LIKE(1, 0);
+void str_free_secret(char *secret);             /* overwrites it first; NULL: nothing */
+DEFINE_CLEANUP(char *, str_free_secret)
 
 bool str_equal(const char *a, const char *b);   /* two NULLs are equal */
 bool str_has_prefix(const char *s, const char *prefix);

@@ -11,6 +11,14 @@ static int64_t clamp(int64_t unix_ms)
     return unix_ms < 0 ? 0 : unix_ms > LAST_MS ? LAST_MS : unix_ms;
 }
 
+int64_t timestamp_parse(const char *text)
+{
+    struct tm utc = {0};
+    const char *end = strptime(text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+
+    return end && !*end ? clamp((int64_t)timegm(&utc) * 1000) : 0;
+}
+
 void timestamp_format(int64_t unix_ms, char ret_text[TIMESTAMP_SIZE])
 {
     time_t seconds = clamp(unix_ms) / 1000;

@@ -16,4 +16,7 @@ void timestamp_format_milli(int64_t unix_ms, char ret_text[TIMESTAMP_SIZE]);
 /* 2026-01-02T03:04:05.678000Z, as in a Lease */
 void timestamp_format_micro(int64_t unix_ms, char ret_text[TIMESTAMP_SIZE]);
 
+/* ms since 1970 of a time as timestamp_format() writes it; 0: the text is none. */
+int64_t timestamp_parse(const char *text);
+
 #endif

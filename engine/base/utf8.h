@@ -5,11 +5,32 @@
 #ifndef ENGINE_BASE_UTF8_H
 #define ENGINE_BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+struct buf;
 
 /* Bytes of the character that text begins with; 0 if it is not one, or if
  * length ends inside it. */
 size_t utf8_char(const char *text, size_t length);
+
+/* The code point of a valid character of n bytes. */
+uint32_t utf8_code_point(const char *text, size_t n);
+
+/*
+ * Names and messages of tenants are shown to administrators, on terminals. A hidden character does
+ * something there instead of being seen: controls (C0, DEL, C1), characters without width or shape
+ * (Unicode's Default_Ignorable_Code_Point), and those that change the direction of the text around
+ * them.
+ */
+bool utf8_is_hidden(uint32_t code_point);
+
+/* Adds text as one line that is what it looks like: blanks for tabs and ends of lines, \u202e or
+ * \U000e0041 for other hidden characters, ? for what is no UTF-8. */
+void utf8_add_shown(struct buf *to, const char *text);
+/* The same, as a string to free(). */
+char *utf8_show(const char *text);
 
 /* Bytes from the start of text that are whole, valid characters. */
 size_t utf8_valid(const char *text, size_t length);

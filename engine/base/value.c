@@ -80,6 +80,10 @@ struct document *value_owner(const struct value *value)
         return value->array->owner;
     if (value->type == VALUE_OBJECT && value->object)
         return value->object->owner;
+    if (value->type == VALUE_STRING && value->count >= VALUE_LONG_TEXT)
+        return ((const struct text_block *)(const void *)(value->text -
+                                                          offsetof(struct text_block, text)))
+            ->owner;
     return NULL;
 }
 

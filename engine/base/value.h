@@ -184,8 +184,12 @@ const struct value *value_with_path(const struct value *object, const char *cons
 const struct value *value_without_path(const struct value *object, const char *const *keys,
                                        size_t n_keys);
 
-/* The same without the member at the path, as a copy: nothing is shared but what is sensitive or
- * unknown, so that the whole is not kept in memory by what is left of it. */
+/* Adds a scalar with its text, which value_add() shares if it is long. */
+void value_add_scalar(struct value_builder *b, const struct value *v);
+/* Adds a copy that shares nothing with v: v's document is not kept in memory by it. */
+void value_add_copy(struct value_builder *b, const struct value *v);
+
+/* The same without the member at the path, as such a copy. */
 const struct value *value_copy_without(const struct value *object, const char *const *keys,
                                        size_t n_keys);
 

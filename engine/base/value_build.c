@@ -319,13 +319,26 @@ void value_add_bool(struct value_builder *b, bool v)
         value->boolean = v;
 }
 
+static const char *copy_text(struct value_builder *b, const char *text, size_t length)
+{
+    struct text_block *block;
+
+    if (length < VALUE_LONG_TEXT)
+        return arena_str_n(&b->document->arena, text, length);
+    block = arena_alloc(&b->document->arena, sizeof(*block) + length + 1);
+    block->owner = b->document;
+    memcpy(block->text, text, length);
+    block->text[length] = '\0';
+    return block->text;
+}
+
 static void add_text(struct value_builder *b, enum value_type type, const char *text, size_t length)
 {
     struct value *value = next(b, type, 1);
 
     if (!value)
         return;
-    value->text = arena_str_n(&b->document->arena, text, length);
+    value->text = copy_text(b, text, length);
     value->count = (uint32_t)length;
 }
 
@@ -417,6 +430,22 @@ static void share(struct value_builder *b, const struct value *v)
     mark_parent(b, marks);
 }
 
+void value_add_scalar(struct value_builder *b, const struct value *v)
+{
+    if (b->error.code)
+        return;
+    b->mark_next = b->mark_next || value_is_sensitive(v);
+    if (v->type == VALUE_NUMBER || v->type == VALUE_STRING)
+        add_text(b, v->type, v->text, v->count);
+    else
+        share(b, v);
+}
+
+static bool is_copied(const struct value *v)
+{
+    return v->type == VALUE_NUMBER || (v->type == VALUE_STRING && v->count < VALUE_LONG_TEXT);
+}
+
 void value_add(struct value_builder *b, const struct value *v)
 {
     if (b->error.code)
@@ -426,7 +455,7 @@ void value_add(struct value_builder *b, const struct value *v)
         return;
     }
     b->mark_next = b->mark_next || value_is_sensitive(v);
-    if (v->type == VALUE_STRING || v->type == VALUE_NUMBER) {
+    if (is_copied(v)) {
         add_text(b, v->type, v->text, v->count);
         return;
     }

@@ -34,22 +34,18 @@ static void copy_items(struct value_builder *b, const struct value *array)
 static void copy(struct value_builder *b, const struct value *value, const char *const *keys,
                  size_t n_keys)
 {
-    const char *text;
-    size_t length = 0;
-
     if (value_is(value, VALUE_OBJECT)) {
         copy_members(b, value, keys, n_keys);
     } else if (value_is(value, VALUE_ARRAY)) {
         copy_items(b, value);
-    } else if (value_has_sensitive(value) || value_has_unknown(value)) {
-        value_add(b, value);
-    } else if ((text = value_number(value))) {
-        value_add_number(b, text, strlen(text));
-    } else if ((text = value_string_n(value, &length))) {
-        value_add_string_n(b, text, length);
     } else {
-        value_add(b, value); /* it has no text */
+        value_add_scalar(b, value);
     }
+}
+
+void value_add_copy(struct value_builder *b, const struct value *v)
+{
+    copy(b, v, NULL, 0);
 }
 
 const struct value *value_copy_without(const struct value *object, const char *const *keys,

@@ -5,7 +5,8 @@
  * document. Sharing copies only the node. The copy belongs to the new document, but the block it
  * points to stays in its owner's document, which the new document references. Each block knows its
  * owner, so a document that shares a shared value references the original document and none in
- * between. The text of scalars is copied.
+ * between. The text of scalars is copied, unless it is long: references of a few bytes each may
+ * name one long string thousands of times. Long text lies in a block, too.
  */
 #ifndef ENGINE_BASE_VALUE_NODE_H
 #define ENGINE_BASE_VALUE_NODE_H
@@ -37,6 +38,14 @@ struct value {
         const struct array_block *array;   /* NULL: empty */
         const struct object_block *object; /* NULL: empty */
     };
+};
+
+/* A string of so many bytes is shared. */
+#define VALUE_LONG_TEXT 1024
+
+struct text_block {
+    struct document *owner;
+    char text[];
 };
 
 struct array_block {

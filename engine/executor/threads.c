@@ -1,3 +1,4 @@
+#include "engine/base/condition.h"
 #include "engine/executor/private.h"
 
 #define THREAD_STACK (256u << 10)
@@ -170,18 +171,6 @@ static void run_piece(struct executor *executor, struct worker *worker, struct t
 
 /* ---- Threads ---- */
 
-/* The condition uses the monotonic clock, as clock_source.wait() needs it. */
-static void init_worker(struct worker *worker)
-{
-    pthread_condattr_t attributes;
-
-    *worker = (struct worker){0};
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&worker->wake, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
 /* Each thread joins the one that ended before it; executor_end_threads() joins the last. Releases
  * the lock. */
 static void end_thread(struct executor *executor)
@@ -201,10 +190,10 @@ static void end_thread(struct executor *executor)
 static void *work(void *arg)
 {
     struct executor *executor = arg;
-    struct worker worker;
+    struct worker worker = {0};
     bool stays = true;
 
-    init_worker(&worker);
+    condition_init(&worker.wake);
     pthread_mutex_lock(&executor->lock);
     executor->n_called--;
     while (stays) {

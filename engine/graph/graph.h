@@ -3,9 +3,9 @@
  * that it depends on.
  *
  * Edges are stored as compressed rows, in both directions. Building a graph and finding cycles take
- * time linear in nodes + edges. A node's initial rank is its place in the default order of its runtime
- * (relations.h). The graph raises it to at least the ranks of the node's dependencies, so an order by
- * rank never contradicts an edge.
+ * time linear in nodes + edges. A node's initial rank is its place in the default order of its
+ * runtime (relations.h). The graph raises it to at least the ranks of the node's dependencies, so
+ * an order by rank never contradicts an edge.
  */
 #ifndef ENGINE_GRAPH_GRAPH_H
 #define ENGINE_GRAPH_GRAPH_H

@@ -13,7 +13,7 @@ static int look(struct operation *operation, struct node *node, struct runtime_o
     _cleanup_(record_unref_p) const struct record *prior =
         ledger_get(operation->ledger, operation_change(node)->id, NULL);
     _cleanup_target_ struct runtime_target target = operation_target(node, prior);
-    int r = operation_read(node, &target, outcome, error);
+    int r = operation_read(node, &target, node->large, outcome, error);
 
     if (r < 0)
         return r;
@@ -121,7 +121,7 @@ static enum walk_verdict judge(struct operation *operation, struct node *node,
 {
     _cleanup_target_ struct runtime_target target =
         operation_target(node, operation_change(node)->record);
-    struct runtime_call call = operation_call(operation);
+    struct runtime_call call = operation_call(operation, node->large);
     struct health health = {0};
     struct runtime_session *session;
     int r;
@@ -140,7 +140,7 @@ static enum walk_verdict judge(struct operation *operation, struct node *node,
             "%s", health.message);
     if (health.status == HEALTH_FAILED)
         return WALK_FAILED;
-    visit->lets_go = health.may_wait_for_consumer;
+    visit->releases_dependents = health.may_wait_for_consumer;
     return operation_park(node, visit);
 }
 

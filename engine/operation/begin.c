@@ -32,13 +32,18 @@ static bool makes_way(const struct operation *operation, const struct plan_chang
            strmap_get(&operation->spec->by_id, change->id);
 }
 
-/* After a crash, an intent makes the next operation look for the object. Where objects cannot be
- * found again, each create is marked instead, right before its call (make.c). */
+/* After a crash, an intent makes the next operation look for the object. It replaces the record of
+ * an object that is gone and is created again. Where objects cannot be found again, each create is
+ * marked instead, right before its call (make.c). */
 static bool needs_intent(const struct node *node, const struct plan_change *change)
 {
-    return change->resource && !change->error && !change->record && change->step &&
-           (change->action == PLAN_CREATE || change->action == PLAN_ADOPT) &&
-           !(operation_ops(node)->flags & RUNTIME_CREATES_BLINDLY);
+    bool is_unknown = !change->record || change->record->status != RECORD_INTENT;
+
+    if (!change->resource || change->error || !change->step ||
+        operation_ops(node)->flags & RUNTIME_CREATES_BLINDLY)
+        return false;
+    return change->action == PLAN_CREATE ? is_unknown
+                                         : change->action == PLAN_ADOPT && !change->record;
 }
 
 /* An intent without an object, and without a call that could still make it. */
@@ -51,6 +56,14 @@ static bool is_void(const struct plan_change *change)
 static bool deletes(const struct plan_change *change)
 {
     return !change->error && (change->action == PLAN_DELETE || change->action == PLAN_REPLACE);
+}
+
+static const struct record *intent(const struct operation *operation, uint32_t index)
+{
+    const struct plan_change *change = &operation->plan->changes[index];
+
+    return operation_intent(&operation->nodes[index], change->action,
+                            operation_late_create(operation, change->record));
 }
 
 /* ---- All of them ---- */
@@ -74,8 +87,7 @@ int operation_record_intents(struct operation *operation, struct error *error)
     }
     for (uint32_t i = 0; i < plan->n_changes; i++)
         if (needs_intent(&operation->nodes[i], &plan->changes[i]))
-            add(&batch, (struct ledger_change){.put = operation_intent(&operation->nodes[i],
-                                                                       plan->changes[i].action)});
+            add(&batch, (struct ledger_change){.put = intent(operation, i)});
     operation_set_head(operation, AT_BEGIN);
     /* Before deletions State is written even without changes: that fails if another leader is at
      * work. */

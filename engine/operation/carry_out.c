@@ -106,7 +106,7 @@ static void list_applied(struct operation *operation)
     }
 }
 
-/* Every apply step has ended: a parked one that lets go of its dependents does not count. */
+/* Every apply step has ended: a parked one that releases its dependents does not count. */
 static enum walk_verdict visit_barrier(struct operation *operation, struct walk_visit *visit)
 {
     const struct steps *steps = operation->steps;
@@ -201,7 +201,7 @@ static enum walk_verdict wait_for_other_half(const struct node *node, const stru
 static void set_result(struct operation *operation, struct node *node, struct walk_visit *visit,
                        enum walk_verdict verdict, const struct error *error)
 {
-    node->lets_go = verdict == WALK_PARKED && visit->lets_go;
+    node->releases_dependents = verdict == WALK_PARKED && visit->releases_dependents;
     if (verdict == WALK_PARKED)
         operation_wait_result(operation, node->index, error);
     else if (verdict == WALK_FAILED)
@@ -235,6 +235,7 @@ enum walk_verdict operation_step_visit(struct operation *operation, struct walk_
                                        bool *ret_is_progress)
 {
     const struct step_node *step = &operation->steps->nodes[visit->node];
+    struct slot large = operation_slot(operation);
     enum walk_verdict verdict;
     struct error error = {0};
     struct node *node;
@@ -253,14 +254,18 @@ enum walk_verdict operation_step_visit(struct operation *operation, struct walk_
     pthread_mutex_lock(&operation->lock);
     operation_start_result(operation, step->change);
     pthread_mutex_unlock(&operation->lock);
+    node->large = &large;
     verdict = step->kind == STEP_APPLY ? operation_apply_step(operation, node, visit, &error)
                                        : operation_delete_step(operation, node, visit, &error);
+    operation_redact(node, &error);
+    slot_give_back(&large);
+    node->large = NULL;
     *ret_is_progress =
         is_progress(node, visit, verdict, !was_changed && is_changed(node, step->kind));
     if (verdict != WALK_PARKED)
         operation_unsubscribe(node);
     if (verdict != WALK_PARKED && is_other_half_ended(node, visit->node))
-        operation_let_go(node);
+        operation_trim_node(node);
     pthread_mutex_lock(&operation->lock);
     set_result(operation, node, visit, verdict, &error);
     pthread_mutex_unlock(&operation->lock);

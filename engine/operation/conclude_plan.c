@@ -92,14 +92,18 @@ static int make_steps(struct operation *operation, struct error *error)
 
 /* ---- The whole ---- */
 
-/* If planning ran out of time, some changes were not looked at. */
+/* If planning ran out of time or memory, some changes were not looked at. */
 static int check_whole(struct operation *operation, struct error *error)
 {
     struct walk_counts counts;
+    int r;
 
     pthread_mutex_lock(&operation->lock);
     walk_counts(operation->walk, &counts);
+    r = operation->exceeded.code ? err_copy(error, &operation->exceeded) : 0;
     pthread_mutex_unlock(&operation->lock);
+    if (r < 0)
+        return r;
     if (!counts.cancelled && !counts.timed_out)
         return 0;
     return err_set(error, ERR_TIMEOUT, "Timeout", "planning did not come to its end: out of time");

@@ -41,26 +41,55 @@ static bool is_to_be_made_anew(const struct node *node)
            !(operation_ops(node)->flags & RUNTIME_CREATES_BLINDLY);
 }
 
-/* State drops the object. is_gone: it is gone from the world, with what was in it; otherwise State
- * only forgets it. */
+/* What State has of an object that was deleted: nothing, or that a create may make it (again).
+ * until: the time of that create; 0: there is none. */
+static const struct record *record_after(struct node *node, const struct record *record,
+                                         int64_t until)
+{
+    struct record awaited = *record;
+
+    if (is_to_be_made_anew(node))
+        return operation_intent(node, PLAN_REPLACE, until);
+    if (!until)
+        return NULL;
+    awaited.status = RECORD_INTENT;
+    awaited.uid = awaited.fields_digest = NULL;
+    awaited.result = awaited.memory = NULL;
+    awaited.call =
+        (struct record_call){.term = ledger_term(node->operation->ledger), .until = until};
+    return record_new(&awaited);
+}
+
+/* An error is not lost: the ledger keeps what it could not store, and nothing new begins. */
+static void land(struct node *node, const struct ledger_change *changes, size_t n)
+{
+    ledger_land(node->operation->ledger, changes, n, operation_ledger_when(node), NULL);
+}
+
+/* The object is gone from the world, with what was in it. */
+static void land_gone(struct operation *operation, struct node *node, const struct record *record,
+                      int64_t until)
+{
+    _cleanup_free_ struct ledger_change *changes =
+        NEW_ARRAY(struct ledger_change, operation->inside.count + 1);
+    _cleanup_(record_unref_p) const struct record *after = record_after(node, record, until);
+    size_t n = drop_content(operation, node, changes);
+
+    changes[n++] = (struct ledger_change){
+        .put = after, .id = operation_change(node)->id, .deposed = deposed_of(node)};
+    land(node, changes, n);
+}
+
+/* State drops the object, and with it what was in it if there is no object any more. */
 static void drop(struct operation *operation, struct node *node, bool is_gone)
 {
     _cleanup_free_ struct ledger_change *changes =
         NEW_ARRAY(struct ledger_change, operation->inside.count + 1);
-    _cleanup_(record_unref_p) const struct record *intent = NULL;
-    size_t n = 0;
+    size_t n = is_gone ? drop_content(operation, node, changes) : 0;
 
-    if (is_gone)
-        n = drop_content(operation, node, changes);
-    if (is_gone && is_to_be_made_anew(node)) {
-        intent = operation_intent(node, PLAN_REPLACE);
-        changes[n++] = (struct ledger_change){.put = intent};
-    } else {
-        changes[n++] =
-            (struct ledger_change){.id = operation_change(node)->id, .deposed = deposed_of(node)};
-    }
-    /* An error is not lost: the ledger keeps what it could not store, and nothing new begins. */
-    ledger_land(operation->ledger, changes, n, operation_ledger_when(node), NULL);
+    changes[n++] =
+        (struct ledger_change){.id = operation_change(node)->id, .deposed = deposed_of(node)};
+    land(node, changes, n);
 }
 
 /* ---- The step ---- */
@@ -94,10 +123,23 @@ static bool is_gone(const struct runtime_outcome *outcome, const struct runtime_
                                                 now->uid && !str_equal(now->uid, step->uid));
 }
 
-static int send(struct operation *operation, struct node *node, struct runtime_step *step,
-                struct runtime_outcome *outcome, struct error *error)
+/* The object is gone. Returns the time until which a create that was not answered may make it
+ * again; 0: there is no such create. asked_at: before anybody looked, because a create may come
+ * between the look and its answer. If another object has the name, that create may have made it
+ * already. */
+static int64_t late_create(const struct node *node, const struct record *record,
+                           const struct runtime_outcome *outcome, int64_t asked_at)
 {
-    struct runtime_call call = operation_call(operation);
+    bool is_replaced = outcome->now.presence == PRESENCE_PRESENT && node->may_be_replaced;
+
+    return is_replaced || record->call.until > asked_at ? record->call.until : 0;
+}
+
+static int send(struct node *node, struct runtime_step *step, const struct record *record,
+                int64_t asked_at, struct runtime_outcome *outcome, struct error *error)
+{
+    struct operation *operation = node->operation;
+    struct runtime_call call = operation_call(operation, node->large);
     struct calls *calls = ledger_calls(operation->ledger);
     const char *id = operation_change(node)->id;
     int r;
@@ -105,9 +147,10 @@ static int send(struct operation *operation, struct node *node, struct runtime_s
     if (!calls_begin(calls, id, operation_now(operation)))
         return err_set(error, ERR_UNAVAILABLE, "UnderWay", "another change of it is under way");
     r = operation_ops(node)->apply(step, &call, outcome, error);
+    node->may_be_replaced = record->call.until > asked_at || (r >= 0 && is_gone(outcome, step));
     /* State knows before the call counts as ended: nobody finds the record without the object. */
     if (r >= 0 && is_gone(outcome, step))
-        drop(operation, node, true);
+        land_gone(operation, node, record, late_create(node, record, outcome, asked_at));
     calls_end(calls, id);
     if (r < 0)
         node->needs_removal_plan = true;
@@ -135,14 +178,16 @@ static int look(struct node *node, const struct record *record, struct runtime_o
 {
     struct runtime_target target = operation_removal_target(record);
 
-    return operation_read(node, &target, outcome, error);
+    return operation_read(node, &target, node->large, outcome, error);
 }
 
 /* step: NULL if the object is left alone. A step without a uid: there is no object. */
 static enum walk_verdict forget(struct operation *operation, struct node *node,
                                 const struct runtime_step *step)
 {
-    operation_set_action(node, node->is_delete_sent ? PLAN_DELETE : PLAN_FORGET);
+    bool is_deleted = node->is_delete_sent || node->was_deleted;
+
+    operation_set_action(node, is_deleted ? PLAN_DELETE : PLAN_FORGET);
     drop(operation, node, step && !step->uid);
     return WALK_DONE;
 }
@@ -154,6 +199,50 @@ static enum walk_verdict wait_for_end(struct node *node, struct walk_visit *visi
             "being deleted, and not gone yet: a finalizer of it, or an object that depends on it, "
             "may be in the way");
     return operation_park(node, visit);
+}
+
+/* It is gone. While a create that was not answered may make it again, State has an intent of it,
+ * and the step goes on: it looks once more when the create cannot come any more, or at once if
+ * another object has its name. until: as late_create() says. */
+static enum walk_verdict end(struct node *node, const struct runtime_outcome *outcome,
+                             int64_t until, struct walk_visit *visit, struct error *error)
+{
+    int64_t left = until - operation_wall_clock(node->operation);
+
+    if (!until || is_to_be_made_anew(node))
+        return WALK_DONE;
+    if (left < 0 || outcome->now.presence == PRESENCE_PRESENT)
+        left = 0;
+    err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
+            "deleted; an earlier request to create it was not answered, and may still be carried "
+            "out: the next look is in %lld s",
+            (long long)(left + 999) / 1000);
+    node->is_delete_sent = false;
+    node->was_deleted = true;
+    node->needs_removal_plan = true;
+    visit->retry_after = left;
+    return WALK_PARKED;
+}
+
+/* What goes last may give the right to look at itself: when it is gone, nobody sees whether a
+ * create made it again. Such a create fails as long as the object exists, so it is deleted
+ * afterwards. */
+static bool must_outlast_creates(const struct node *node, const struct record *record,
+                                 int64_t asked_at)
+{
+    return !operation_change(node)->resource && !node->is_delete_sent &&
+           node->operation->step_changes[node->index].last && record->call.until > asked_at;
+}
+
+static enum walk_verdict outlast_creates(struct walk_visit *visit, int64_t left,
+                                         struct error *error)
+{
+    err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
+            "an earlier request to create it was not answered, and may still be carried out: it is "
+            "deleted in %lld s",
+            (long long)(left + 999) / 1000);
+    visit->retry_after = left;
+    return WALK_PARKED;
 }
 
 /* The object goes on under another id of the Spec. This may be known only after that resource was
@@ -189,6 +278,7 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
     struct runtime_step *step = step_of(node);
     struct runtime_outcome outcome = {0};
     enum walk_verdict verdict;
+    int64_t asked_at = operation_wall_clock(operation);
     bool was_sent = node->is_delete_sent;
     int r;
 
@@ -200,9 +290,11 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
         return forget(operation, node, step);
     if (!was_sent && operation_guard_content(node, error) < 0)
         return WALK_FAILED;
+    if (must_outlast_creates(node, record, asked_at))
+        return outlast_creates(visit, record->call.until - asked_at, error);
     operation_set_action(node, PLAN_DELETE);
     r = was_sent ? look(node, record, &outcome, error)
-                 : send(operation, node, step, &outcome, error);
+                 : send(node, step, record, asked_at, &outcome, error);
     if (r == ERR_CONFLICT && node->needs_removal_plan)
         r = look_whether_it_is_ours(operation, node, record, error);
     if (r < 0) {
@@ -210,9 +302,11 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
     } else if (r > 0) {
         verdict = forget(operation, node, step_of(node));
     } else if (is_gone(&outcome, step)) {
+        int64_t until = late_create(node, record, &outcome, asked_at);
+
         if (was_sent)
-            drop(operation, node, true);
-        verdict = WALK_DONE;
+            land_gone(operation, node, record, until);
+        verdict = end(node, &outcome, until, visit, error);
     } else {
         verdict = wait_for_end(node, visit, error);
     }

@@ -18,7 +18,7 @@ static int find(struct node *node, const struct record *record, struct runtime_o
     struct runtime_target target = operation_removal_target(record);
 
     target.attributes = record->attributes;
-    return operation_read(node, &target, outcome, error);
+    return operation_read(node, &target, node->large, outcome, error);
 }
 
 /* The object that was found is ours, and is recorded as it is. Values that were secret in the
@@ -52,10 +52,14 @@ static int land_absent(struct operation *operation, const struct record *record,
     return ledger_land(operation->ledger, &gone, 1, LEDGER_NOW, error);
 }
 
+int64_t operation_late_create(const struct operation *operation, const struct record *record)
+{
+    return record && record->call.until > operation_wall_clock(operation) ? record->call.until : 0;
+}
+
 bool operation_is_in_flight(const struct operation *operation, const struct record *record)
 {
-    return record && record->status == RECORD_CREATING &&
-           operation->config.clock->now(operation->config.clock) < record->call.until;
+    return record && record->status == RECORD_CREATING && operation_late_create(operation, record);
 }
 
 int operation_settle_doubt(struct operation *operation, struct node *node,

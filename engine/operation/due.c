@@ -66,10 +66,13 @@ static int check_removal(struct operation *operation, const struct node *node,
 }
 
 /* Puts a step that was planned anew in the place of an earlier one. */
-static void take(struct runtime_step **to, struct runtime_step **planned)
+static void take(const struct operation *operation, struct runtime_step **to,
+                 struct runtime_step **planned)
 {
     plan_step_free(*to);
     *to = TAKE(*planned);
+    if (operation_frees_objects(operation))
+        plan_step_compared(*to);
 }
 
 /* ---- What is wanted ---- */
@@ -92,7 +95,7 @@ static int plan_anew(struct operation *operation, struct node *node, struct erro
     if (r >= 0)
         r = plan_wanted(operation, node, prior, &planned, error);
     if (r >= 0) {
-        take(&node->step, &planned.step);
+        take(operation, &node->step, &planned.step);
         node->needs_plan = false;
         is_replaced = planned.action == PLAN_REPLACE && !node->is_delete_sent;
     }
@@ -135,9 +138,9 @@ int operation_plan_removal_anew(struct operation *operation, struct node *node,
                    : check_planned(operation, node, record, &planned, error);
     if (r >= 0) {
         if (is_old)
-            take(&node->removal, &planned.removal);
+            take(operation, &node->removal, &planned.removal);
         else
-            take(&node->step, &planned.step);
+            take(operation, &node->step, &planned.step);
         node->needs_removal_plan = false;
     }
     planned_done(&planned);
@@ -161,8 +164,8 @@ static int plan_replacement_anew(struct operation *operation, struct node *node,
 
     if (r >= 0) {
         node->stays = planned.action != PLAN_REPLACE;
-        take(&node->step, &planned.step);
-        take(&node->removal, &planned.removal);
+        take(operation, &node->step, &planned.step);
+        take(operation, &node->removal, &planned.removal);
     }
     planned_done(&planned);
     return r;

@@ -117,6 +117,8 @@ int operation_conclude(struct operation *operation, struct error *error)
     r = operation_results_error(&operation->results, operation->spec ? "apply" : "destroy", error);
     if (operation->stale.code)
         r = set_stale(operation, error);
+    else if (operation->exceeded.code)
+        r = err_copy(error, &operation->exceeded);
     pthread_mutex_unlock(&operation->lock);
     if (r >= 0 && !operation->spec)
         return end_destroyed(operation, error);

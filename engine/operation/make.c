@@ -5,8 +5,6 @@
 #include "engine/operation/private.h"
 
 #define CALL_ID_SIZE 64
-/* ms that the other side may go on working for a call which we have given up. */
-#define EFFECT_GRACE 60000
 
 static bool is_blind(const struct node *node)
 {
@@ -70,7 +68,7 @@ static bool makes_room(const struct node *node, const struct runtime_step *step)
 /* ms that the call of a step may take: its own limit, or what is left of the operation's time. */
 static int64_t time_of(struct operation *operation, const struct runtime_step *step)
 {
-    struct runtime_call call = operation_call(operation);
+    struct runtime_call call = operation_call(operation, NULL);
     int64_t left = call.deadline - operation_now(operation);
 
     if (step->limit)
@@ -87,12 +85,18 @@ static void mark_call(struct operation *operation, const struct node *node,
              node->index);
     record->status = RECORD_CREATING;
     record->call.id = id;
-    record->call.epoch = operation->config.epoch;
-    record->call.until = now + time_of(operation, step) + EFFECT_GRACE;
+    record->call.term = ledger_term(operation->ledger);
+    record->call.until = now + time_of(operation, step) + EFFECT_TIME;
+}
+
+/* The recorded object was deleted by somebody else, and is created again. */
+static bool is_made_again(const struct runtime_step *step, const struct record *known)
+{
+    return step->action == PLAN_CREATE && known->status != RECORD_INTENT;
 }
 
 /* Records that a create begins, durably, before it is sent. Where objects can be found again, the
- * intent is there already. */
+ * intent is there already, unless it was not known then that there is no object. */
 static int record_begin(struct operation *operation, struct node *node,
                         const struct runtime_step *step, struct error *error)
 {
@@ -110,8 +114,11 @@ static int record_begin(struct operation *operation, struct node *node,
         changes[n++] = (struct ledger_change){.put = operation_depose(operation, node)};
     if (is_blind(node) && step->action == PLAN_CREATE)
         mark_call(operation, node, step, call_id, &record);
-    else if (known && !n)
+    else if (known && !n && !is_made_again(step, known))
         return 0;
+    else
+        record.call = (struct record_call){.term = ledger_term(operation->ledger),
+                                           .until = operation_late_create(operation, known)};
     changes[n++] = (struct ledger_change){.put = record_new(&record)};
     r = ledger_begin(operation->ledger, changes, n, error);
     for (size_t i = 0; i < n; i++)
@@ -120,6 +127,19 @@ static int record_begin(struct operation *operation, struct node *node,
 }
 
 /* ---- After ---- */
+
+/* The object exists now. If an attempt to create it may still come, that attempt fails as long as
+ * the object exists: State keeps its time for a deletion in the meantime. That the object was found
+ * does not settle it, because there may be several: two processes were killed one after another,
+ * say. A begin mark ends with the outcome of its call. */
+static int64_t late_create(const struct operation *operation, const struct runtime_step *step,
+                           const struct runtime_outcome *outcome, const struct record *known)
+{
+    bool is_marked = known && known->status == RECORD_CREATING;
+    int64_t until = is_marked ? 0 : operation_late_create(operation, known);
+
+    return step->action == PLAN_CREATE && outcome->until > until ? outcome->until : until;
+}
 
 static void take_observation(struct record *record, const struct runtime_outcome *outcome,
                              bool is_authority)
@@ -142,22 +162,13 @@ static int land_marked(struct node *node, struct record *record, struct error *e
     return land(node, record, error);
 }
 
-static bool was_applied_before(const struct operation *operation, const struct node *node)
-{
-    _cleanup_(record_unref_p) const struct record *known =
-        ledger_get(operation->ledger, operation_change(node)->id, NULL);
-
-    return known && known->status == RECORD_APPLIED;
-}
-
 /* The intent has the time until which an earlier call, whose answer was lost, may take effect. */
 static bool may_still_land(const struct operation *operation, const struct node *node)
 {
     _cleanup_(record_unref_p) const struct record *known =
         ledger_get(operation->ledger, operation_change(node)->id, NULL);
 
-    return known && known->status == RECORD_INTENT &&
-           operation_wall_clock(operation) < known->call.until;
+    return known && known->status == RECORD_INTENT && operation_late_create(operation, known);
 }
 
 /* A create changed nothing: State gets back what it had before. */
@@ -170,7 +181,7 @@ static int land_nothing(struct operation *operation, struct node *node, struct e
     _cleanup_(record_unref_p) const struct record *restored = NULL;
     size_t n = 1;
 
-    if (was_applied_before(operation, node) || may_still_land(operation, node))
+    if (may_still_land(operation, node))
         return 0;
     if (before) {
         struct record in_force = *before;
@@ -192,13 +203,13 @@ static int land_doubt(struct operation *operation, struct node *node,
         ledger_get(operation->ledger, operation_change(node)->id, NULL);
     struct record record;
 
-    if (!known || known->status == RECORD_APPLIED)
+    if (!known)
         return 0;
     record = *known;
     if (outcome->until)
         record.call.until = outcome->until;
-    else if (record.call.until < operation_wall_clock(operation) + EFFECT_GRACE)
-        record.call.until = operation_wall_clock(operation) + EFFECT_GRACE;
+    else if (record.call.until < operation_wall_clock(operation) + EFFECT_TIME)
+        record.call.until = operation_wall_clock(operation) + EFFECT_TIME;
     return land(node, &record, error);
 }
 
@@ -217,15 +228,22 @@ static int land_partial(struct operation *operation, struct node *node,
         record = *known;
     else
         record.status = RECORD_TAINTED;
+    record.call = (struct record_call){.until = late_create(operation, step, outcome, known)};
     take_observation(&record, outcome, operation_ops(node)->flags & RUNTIME_IS_RECORDED);
     return land_marked(node, &record, error);
+}
+
+static bool is_in_doubt(const struct runtime_outcome *outcome)
+{
+    return outcome->certainty == OUTCOME_IN_DOUBT ||
+           (outcome->certainty == OUTCOME_NOT_SENT && outcome->until);
 }
 
 static int land_failure(struct operation *operation, struct node *node,
                         const struct runtime_step *step, const struct runtime_outcome *outcome,
                         struct error *error)
 {
-    if (outcome->certainty == OUTCOME_IN_DOUBT)
+    if (is_in_doubt(outcome))
         return step->action == PLAN_CREATE ? land_doubt(operation, node, outcome, error) : 0;
     if (outcome->certainty == OUTCOME_KNOWN && outcome->now.presence == PRESENCE_PRESENT)
         return land_partial(operation, node, step, outcome, error);
@@ -243,6 +261,7 @@ int operation_confirm(struct operation *operation, struct node *node,
     struct record record = describe(node, step, dependencies);
 
     record.status = outcome->tainted ? RECORD_TAINTED : RECORD_APPLIED;
+    record.call.until = late_create(operation, step, outcome, known);
     take_observation(&record, outcome, operation_ops(node)->flags & RUNTIME_IS_RECORDED);
     if (step->action == PLAN_UNCHANGED && known) {
         record.revision = known->revision;
@@ -260,11 +279,11 @@ int operation_confirm(struct operation *operation, struct node *node,
 static int send(struct operation *operation, struct node *node, struct runtime_step *step,
                 struct runtime_outcome *outcome, struct error *error)
 {
-    struct runtime_call call = operation_call(operation);
+    struct runtime_call call = operation_call(operation, node->large);
     int r = operation_ops(node)->apply(step, &call, outcome, error);
 
     if (r < 0) {
-        node->is_in_doubt = node->is_in_doubt || outcome->certainty == OUTCOME_IN_DOUBT;
+        node->is_in_doubt = node->is_in_doubt || is_in_doubt(outcome);
         land_failure(operation, node, step, outcome, NULL);
         return r;
     }

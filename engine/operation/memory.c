@@ -1,4 +1,4 @@
-/* What an operation holds in memory, and what it lets go of early. */
+/* What an operation holds in memory, and what it frees early. */
 #include "engine/operation/private.h"
 
 /* Of a step: the runtime's own fields. Of a node of a graph, its part of rows, walk and
@@ -7,6 +7,7 @@
     (24u << 10)         /* what is around it: the Spec's metadata, its State, sessions */
 #define MEMORY_FACTOR 3 /* measured: 2.3 to 2.7 where all is to be created */
 #define STEP_ITSELF   512
+#define HOLD_PART     8 /* it asks for one in so many bytes more than it needs */
 #define GRAPH_PLACES  256
 
 static size_t memory_of_step(const struct runtime_step *step)
@@ -18,20 +19,30 @@ static size_t memory_of_step(const struct runtime_step *step)
            value_memory(step->memory);
 }
 
-static size_t memory_of_change(const struct operation *operation, size_t index)
+/* What planning it has brought. */
+static size_t memory_of_plan(const struct operation *operation, size_t index)
 {
     const struct plan_change *change = &operation->plan->changes[index];
     const struct node *node = &operation->nodes[index];
-    size_t bytes = sizeof(*change) + sizeof(*node) + sizeof(struct operation_result) +
-                   sizeof(struct step_change) + GRAPH_PLACES;
+    size_t bytes = 0;
 
     bytes += memory_of_step(change->step) + memory_of_step(change->removal);
     bytes += memory_of_step(node->step) + memory_of_step(node->removal);
-    bytes +=
-        value_memory(node->attributes) + value_memory(node->extensions) + value_memory(node->live);
+    bytes += value_memory(node->attributes) + value_memory(node->extensions);
+    if (change->digest)
+        bytes += sizeof(*change->digest) + value_memory(change->digest->unknown);
     if (change->diff)
         bytes += sizeof(*change->diff) + change->diff->arena.used;
     return bytes;
+}
+
+static size_t memory_of_change(const struct operation *operation, size_t index)
+{
+    const struct node *node = &operation->nodes[index];
+
+    return sizeof(*node) + sizeof(struct plan_change) + sizeof(struct operation_result) +
+           sizeof(struct step_change) + GRAPH_PLACES + value_memory(node->seen) +
+           memory_of_plan(operation, index);
 }
 
 size_t operation_measure(const struct operation *operation)
@@ -82,8 +93,47 @@ size_t operation_memory(struct operation *operation)
     return bytes;
 }
 
-/* What it was found to be stays where others may refer to it. */
-void operation_let_go(struct node *node)
+/* ---- While it grows ---- */
+
+void operation_hold(struct operation *operation, size_t before, size_t now)
+{
+    struct error error = {0};
+
+    operation->held = operation->held + now > before ? operation->held + now - before : 0;
+    if (!operation->config.reserve || operation->held <= operation->reserved ||
+        operation->exceeded.code)
+        return;
+    operation->reserved = operation->held + operation->held / HOLD_PART;
+    if (operation->config.reserve(operation->config.arg, operation->reserved, &error) >= 0)
+        return;
+    err_copy(&operation->exceeded, &error);
+    walk_stop(operation->walk, false);
+}
+
+void operation_hold_change(struct operation *operation, const struct node *node)
+{
+    operation_hold(operation, 0, memory_of_plan(operation, node->index));
+}
+
+void operation_hold_listed(struct operation *operation)
+{
+    pthread_mutex_lock(&operation->lock);
+    operation->held = operation_measure(operation);
+    pthread_mutex_unlock(&operation->lock);
+}
+
+/* ---- What is freed early ---- */
+
+/* An approved plan is compared with the steps when all are planned, and its digests have another
+ * key. */
+bool operation_frees_objects(const struct operation *operation)
+{
+    return operation->config.digest_key.length && !operation->config.approved;
+}
+
+/* Frees what an ended resource no longer needs. The object that was read stays if other resources
+ * may refer to it. */
+void operation_trim_node(struct node *node)
 {
     struct operation *operation = node->operation;
     struct plan_change *change = &operation->plan->changes[node->index];
@@ -98,6 +148,6 @@ void operation_let_go(struct node *node)
     pthread_mutex_lock(&operation->lock);
     value_assign(&node->attributes, NULL);
     value_assign(&node->extensions, NULL);
-    value_assign(&node->live, NULL);
     pthread_mutex_unlock(&operation->lock);
+    operation_forget_live(node);
 }

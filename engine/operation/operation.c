@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "engine/base/condition.h"
 #include "engine/base/mem.h"
 #include "engine/operation/private.h"
 
@@ -34,12 +35,12 @@ static void free_nodes(struct operation *operation)
         observation_done(&node->hint);
         value_unref(node->attributes);
         value_unref(node->extensions);
-        value_unref(node->live);
+        value_unref(node->seen);
     }
     free(operation->nodes);
 }
 
-/* When the owner and the last visit under way have let go of it. */
+/* When the owner and the last visit under way have released it. */
 static void destroy(void *arg)
 {
     struct operation *operation = arg;
@@ -55,6 +56,7 @@ static void destroy(void *arg)
     free(operation->recorded.items);
     free(operation->inside.items);
     strmap_done(&operation->applied_uids);
+    strmap_done(&operation->outputs);
     ledger_records_done(&operation->applied);
     plan_free(operation->plan);
     spec_free(operation->spec);
@@ -80,7 +82,6 @@ int operation_new(const struct operation_config *config, struct operation **ret,
                                      .cancel = config->cancel};
     struct ledger *ledger = NULL;
     struct operation *operation;
-    pthread_condattr_t attributes;
     int r = ledger_open(config->ledgers, &opening, &ledger, error);
 
     if (r < 0)
@@ -97,10 +98,7 @@ int operation_new(const struct operation_config *config, struct operation **ret,
     operation->waits_for = STEP_NONE;
     operation->n_measured = SIZE_MAX;
     pthread_mutex_init(&operation->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&operation->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    condition_init(&operation->changed);
     operation_make_bindings(operation);
     operation->task =
         task_new(config->executor, &operation->config.scope.key, operation_run, operation);
@@ -115,6 +113,7 @@ void operation_free(struct operation *operation)
     pthread_mutex_lock(&operation->lock);
     operation->config.on_change = NULL; /* the owner is not notified any more */
     operation->config.on_park = NULL;
+    operation->config.reserve = NULL;
     pthread_mutex_unlock(&operation->lock);
     operation_cancel(operation, "Abandoned");
     task_drop(operation->task, destroy, operation);
@@ -136,7 +135,9 @@ void operation_plan(struct operation *operation, struct spec *spec)
     operation->records = ledger_records(operation->ledger);
     operation->active_at = operation->progressed_at = operation_now(operation);
     operation_list_changes(operation);
+    operation_list_outputs(operation);
     r = operation_relate(operation, &error);
+    operation_hold_listed(operation);
     pthread_mutex_lock(&operation->lock);
     if (operation->phase == OPERATION_NEW && r < 0) {
         operation_end_planning(operation, &error);
@@ -224,11 +225,10 @@ enum operation_phase operation_wait(struct operation *operation)
 
 int operation_error(struct operation *operation, struct error *error)
 {
-    int r = 0;
+    int r;
 
     pthread_mutex_lock(&operation->lock);
-    if (operation->error.code)
-        r = err_copy(error, &operation->error);
+    r = err_copy(error, &operation->error);
     pthread_mutex_unlock(&operation->lock);
     return r;
 }

@@ -34,6 +34,7 @@
 #include "engine/base/clock.h"
 #include "engine/executor/executor.h"
 #include "engine/plan/approved.h"
+#include "engine/plan/digest.h"
 #include "engine/plan/plan.h"
 #include "engine/runtime.h"
 #include "engine/spec/spec.h"
@@ -54,12 +55,16 @@ struct operation_config {
     struct ledgers *ledgers;
     struct runtime *const *runtimes;
     size_t n_runtimes;
+    struct slots *slots;         /* of the process: for calls with large answers; NULL: unbounded */
     const struct permit *permit; /* asked before every change; NULL: allowed */
     struct runtime_scope scope;  /* copied; identity_leaves is set by the operation */
     int64_t epoch;               /* of the leader */
     unsigned parallelism;        /* calls at once, of each runtime */
     int64_t timeout;             /* ms without progress, not counting calls in flight */
     struct cancel *cancel;       /* for operation_new() alone */
+    struct digest_key digest_key;   /* of plan_digest(); borrowed. With it, and without an approved
+                                       plan, each live object is freed when its change is planned;
+                                       length 0: when the operation is freed */
     struct approved_plan *approved; /* what may be carried out; a reference is taken. NULL: all */
 
     /* It is PLANNED, or ENDED. Posts and returns. Any thread may call it, also the one that plans
@@ -68,6 +73,9 @@ struct operation_config {
     void (*on_change)(void *arg);
     /* It is PARKED, and holds about so many bytes; 0: it is not any more. Else as on_change. */
     void (*on_park)(void *arg, size_t bytes);
+    /* It is going to hold so many bytes, more than before: an error ends it early. Else as on_park.
+     * NULL: without a bound. */
+    int (*reserve)(void *arg, size_t bytes, struct error *error);
     void *arg;
     /* A call has landed after its operation had ended: the Spec should be reconciled. Else as
      * on_change, but also after operation_free(), as long as the executor lives. */

@@ -12,7 +12,7 @@ void planned_done(struct planned *planned)
 static int ask(struct operation *operation, struct node *node, const struct runtime_target *target,
                const struct observation *hint, struct runtime_step **ret, struct error *error)
 {
-    struct runtime_call call = operation_call(operation);
+    struct runtime_call call = operation_call(operation, node->large);
     struct runtime_session *session = NULL;
     int r = operation_session(operation, node, &session, error);
 
@@ -32,6 +32,26 @@ static int plan_removal(struct operation *operation, struct node *node, enum tar
     return ask(operation, node, &target, hint, ret, error);
 }
 
+/* There is no object, and a create that was not answered, or whose answer an earlier process got,
+ * may still make it: State keeps the record until that cannot happen any more. asked_at: before
+ * anybody looked, because the create may come between the look and its answer. */
+static int expect_late_create(const struct operation *operation, const struct record *record,
+                              const struct runtime_step *step, int64_t asked_at,
+                              struct error *error)
+{
+    int64_t left = record->call.until - operation_wall_clock(operation);
+
+    if (step->action != PLAN_FORGET || step->uid || step->cannot_appear ||
+        record->call.until <= asked_at)
+        return 0;
+    if (left < 0)
+        left = 0;
+    return err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
+                   "a request to create it was not answered, and may still be carried out within "
+                   "%lld s",
+                   (long long)(left + 999) / 1000);
+}
+
 /* With `prune` off, a resource that leaves the Spec stays in the world. An object that was replaced
  * is deleted all the same. */
 static bool is_left_alone(const struct operation *operation, const struct record *record)
@@ -42,6 +62,7 @@ static bool is_left_alone(const struct operation *operation, const struct record
 static int plan_leaving(struct operation *operation, struct node *node, const struct record *record,
                         bool is_due, struct planned *ret, struct error *error)
 {
+    int64_t asked_at = operation_wall_clock(operation);
     int r;
 
     if (!record)
@@ -53,6 +74,8 @@ static int plan_leaving(struct operation *operation, struct node *node, const st
     ret->action = PLAN_UNKNOWN;
     r = plan_removal(operation, node, TARGET_WHOLE, record, is_due ? NULL : &node->hint, &ret->step,
                      error);
+    if (r >= 0)
+        r = expect_late_create(operation, record, ret->step, asked_at, error);
     if (r >= 0)
         ret->action = ret->step->action;
     return r;
@@ -104,7 +127,10 @@ static int plan_resource(struct operation *operation, struct node *node, const s
     const struct resource *resource = change->resource;
     _cleanup_value_ const struct value *attributes = NULL, *extensions = NULL;
     struct runtime_target target = {.id = change->id, .prior = prior};
-    int r = operation_resolve(operation, resource->attributes, is_due, &attributes, error);
+    int r;
+
+    slot_give_back(node->large); /* others may have to be read first */
+    r = operation_resolve(operation, resource->attributes, is_due, &attributes, error);
 
     ret->action = PLAN_UNKNOWN;
     if (r >= 0)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "engine/base/mem.h"
+#include "engine/base/redaction.h"
 #include "engine/base/str.h"
 #include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
@@ -18,7 +19,7 @@ void operation_prefetch(struct operation *operation, struct binding *binding)
         NEW_ARRAY(struct runtime_target, plan->n_changes + 1);
     _cleanup_free_ struct node **members = NEW_ARRAY(struct node *, plan->n_changes + 1);
     _cleanup_free_ struct observation *hints = NEW_ARRAY(struct observation, plan->n_changes + 1);
-    struct runtime_call call = operation_call(operation);
+    struct runtime_call call = operation_call(operation, NULL);
     struct runtime_session *session;
     size_t n = 0;
 
@@ -38,8 +39,15 @@ void operation_prefetch(struct operation *operation, struct binding *binding)
 
 /* ---- The walk: a visit of one change ---- */
 
-/* The diff of a change. Values that are secret in the attributes are hidden in it. step: the one
- * that describes the change as a whole. */
+static void hide_before(struct diff *diff)
+{
+    for (size_t i = 0; i < diff->n_fields; i++)
+        if (diff->fields[i].from)
+            diff->fields[i].from = REDACTED;
+}
+
+/* The diff of a change. Values that are secret in the attributes are hidden in it, by their place.
+ * step: the one that describes the change as a whole. */
 static void show_difference(const struct operation *operation, struct plan_change *change,
                             const struct runtime_step *step)
 {
@@ -54,10 +62,32 @@ static void show_difference(const struct operation *operation, struct plan_chang
         return;
     change->diff = NEW(struct diff);
     diff_values(before, after, change->diff);
+    if (step->hides_before)
+        hide_before(change->diff);
 }
 
-static void take(struct operation *operation, struct plan_change *change, struct planned *planned)
+/* The diff and the digest are all that is kept of the objects. */
+static void summarise(struct node *node, const struct runtime_step *shown)
 {
+    const struct operation *operation = node->operation;
+    struct plan_change *change = operation_change(node);
+
+    if (shown)
+        show_difference(operation, change, shown);
+    if (change->diff || change->reason)
+        operation_redact_change(node, shown);
+    if (!operation_frees_objects(operation))
+        return;
+    if (change->action != PLAN_UNCHANGED && change->action != PLAN_NONE)
+        change->digest = change_digest_new(change, operation->config.digest_key);
+    plan_step_compared(change->step);
+    plan_step_compared(change->removal);
+}
+
+static void take(struct node *node, struct planned *planned)
+{
+    struct operation *operation = node->operation;
+    struct plan_change *change = operation_change(node);
     const struct runtime_step *shown = planned->answer ? planned->answer : planned->step;
 
     change->action = planned->action;
@@ -66,10 +96,9 @@ static void take(struct operation *operation, struct plan_change *change, struct
     change->has_unknown = planned->has_unknown;
     if (shown && shown->reason)
         change->reason = operation_text(operation, "%s", shown->reason);
-    if (shown)
-        show_difference(operation, change, shown);
     change->step = TAKE(planned->step);
     change->removal = TAKE(planned->removal);
+    summarise(node, shown);
     planned_done(planned);
 }
 
@@ -96,11 +125,6 @@ static int wait_for_call(struct operation *operation, struct plan_change *change
     return 0;
 }
 
-static bool is_before(const struct operation *operation, int64_t until)
-{
-    return operation->config.clock->now(operation->config.clock) < until;
-}
-
 /* A create was begun, and its outcome is not recorded. While that create may still take effect, the
  * change is deferred. */
 static bool may_still_be_made(struct operation *operation, struct plan_change *change)
@@ -110,19 +134,6 @@ static bool may_still_be_made(struct operation *operation, struct plan_change *c
     change->action = PLAN_DEFERRED;
     change->reason = "its creation was begun before a restart, and may still take effect";
     return true;
-}
-
-/* The answer to a create was lost, and there is no object. State keeps the record until the create
- * cannot take effect any more. */
-static void keep_doubtful(struct operation *operation, struct plan_change *change)
-{
-    const struct record *record = change->record;
-
-    if (change->resource || change->action != PLAN_FORGET || !record ||
-        record->status != RECORD_INTENT || !is_before(operation, record->call.until))
-        return;
-    change->action = PLAN_DEFERRED;
-    change->reason = "the answer to its creation was lost, and it may still appear";
 }
 
 /* The record may have changed since the changes were listed: a call of an earlier operation has
@@ -143,6 +154,7 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
 {
     struct plan_change *change = &operation->plan->changes[visit->node];
     struct node *node = &operation->nodes[visit->node];
+    struct slot large = operation_slot(operation);
     struct planned planned = {0};
     struct error error = {0};
 
@@ -151,16 +163,23 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
     refresh_record(operation, change);
     if (change->action == PLAN_DEFERRED || may_still_be_made(operation, change))
         return WALK_DONE;
+    node->large = &large;
     /* A problem of one resource does not keep the others from being planned. */
     if (operation_settle_doubt(operation, node, &change->record, &error) < 0 ||
-        operation_plan_one(operation, node, change->record, false, &planned, &error) < 0)
+        operation_plan_one(operation, node, change->record, false, &planned, &error) < 0) {
+        operation_redact(node, &error);
         change->error = err_new(&error);
+    }
     if (change->error && change->action == PLAN_NONE)
         change->action = PLAN_UNKNOWN;
     else
-        take(operation, change, &planned);
+        take(node, &planned);
     planned_done(&planned);
-    keep_doubtful(operation, change);
+    pthread_mutex_lock(&operation->lock);
+    operation_hold_change(operation, node);
+    pthread_mutex_unlock(&operation->lock);
+    slot_give_back(&large);
+    node->large = NULL;
     observation_done(&node->hint); /* it is out of date by the time of the next plan */
     return WALK_DONE;
 }

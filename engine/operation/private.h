@@ -13,7 +13,8 @@
  *   session.c        sessions with runtimes
  *   relate.c         the list of changes, and the edges among them
  *   planning.c       a visit of the planning walk;  plan_one.c: one change;
- *                    target.c, resolve.c: the targets of runtime calls
+ *                    target.c, resolve.c: the targets of runtime calls;
+ *                    outputs.c: the values that references take
  *   conclude_plan.c  what depends on the whole plan;  approved.c: compares it with
  *                    the approved one
  *   begin.c          what is recorded first;  records.c, head.c: records and head
@@ -21,6 +22,7 @@
  *   carry_out.c      a visit of a step;  apply_step.c, delete_step.c: the two
  *                    kinds;  due.c: planned anew;  make.c: the call;  doubt.c:
  *                    creates whose outcome is not known
+ *   redact.c         hides secrets in what runtimes say
  *   results.c        what became of each change
  *   memory.c         what it all holds
  */
@@ -55,13 +57,18 @@ struct node {
     unsigned failures;              /* in a row, of those that may heal */
     struct binding *binding;        /* NULL: no runtime of its type */
     struct observation hint;        /* of prefetch() */
+    struct slot *large;             /* of its visit, for calls with large answers */
     const struct value *attributes; /* as last resolved; a reference. Under the lock */
     const struct value *extensions; /* likewise */
-    const struct value *live;       /* as last seen, whole; a reference. Under the lock */
+    struct output *outputs;         /* what references take from it; NULL: nothing */
+    const struct value *seen;       /* its outputs, as copies; a reference. Under the lock */
+    bool is_seen;                   /* its object was seen: `seen` is of then. Under the lock */
     bool is_read;                   /* for references, at the moment. Under the lock */
-    bool lets_go;                   /* it is parked, and its dependents go on. Under the lock */
+    bool releases_dependents;       /* it is parked, and its dependents go on. Under the lock */
     bool is_applied;                /* this operation applied it, or found it as wanted */
     bool is_delete_sent;
+    bool may_be_replaced;           /* it was deleted while a late create could come */
+    bool was_deleted;               /* and a late create may make it again, to be deleted again */
     bool is_in_doubt;               /* a call that makes it got no answer: it may have had effect */
     bool needs_plan;                /* its step was tried, or does not hold any more */
     bool needs_removal_plan;        /* likewise, for the step that deletes */
@@ -73,6 +80,16 @@ struct node {
     struct runtime_step *removal;   /* likewise, for the old object of a replacement */
     const struct plan_change *content; /* a resource of the Spec that is in it; or NULL */
     struct runtime_subscription *subscription;
+};
+
+/* A value that references take from a node's object: one for all references of the same text. */
+struct output {
+    struct node *node;
+    const char *path; /* "": the whole object; borrowed from the Spec */
+    struct output *next;
+    const struct value *value; /* in node->seen. Under the lock, and so are: */
+    bool is_there;
+    size_t reached; /* bytes of the path that were found */
 };
 
 /* Edges in the making, between numbers of changes. */
@@ -103,6 +120,7 @@ struct operation {
     struct plan *plan;
     bool is_planned; /* the plan is whole: it can be shown, stale or not */
     struct node *nodes; /* of the plan's changes */
+    struct strmap outputs; /* by the text of their references; set before planning */
     struct ledger_records records; /* when planning began */
     struct operation_results results; /* under the lock */
     struct step_change *step_changes; /* of each change: rank and last, from planning on */
@@ -121,6 +139,8 @@ struct operation {
     int64_t progressed_at; /* ms, monotonic: the last progress; of one that it continues, too */
     int64_t excused;       /* ms, not counted: the longest call since then that made no progress */
     int64_t active_at;     /* ms, monotonic: at work last; calls have their time from then */
+    size_t held, reserved; /* bytes that it holds by now, about; and that `reserve` allowed */
+    struct error exceeded; /* that it was not allowed more; its code 0: it was */
     size_t memory;         /* what it holds, by operation_measure(), when so many had ended: */
     size_t n_measured;     /* SIZE_MAX: never */
     size_t n_ended, n_waiting;
@@ -134,7 +154,10 @@ void operation_free_bindings(struct operation *operation);
 int64_t operation_now(const struct operation *operation);
 /* Into the plan's arena, which visits share. */
 const char *operation_text(struct operation *operation, const char *format, ...) PRINTF_LIKE(2, 3);
-struct runtime_call operation_call(struct operation *operation);
+/* large: the slot of who makes the call, or NULL. */
+struct runtime_call operation_call(struct operation *operation, struct slot *large);
+/* A slot that is not taken. */
+struct slot operation_slot(const struct operation *operation);
 /* Waits until another thread has reset *is_busy, and broadcast `changed`. Under the lock.
  * ERR_CANCELLED: the operation was cancelled meanwhile. ERR_TIMEOUT: the deadline passed. */
 int operation_wait_while(struct operation *operation, const bool *is_busy, int64_t deadline,
@@ -144,8 +167,9 @@ int operation_wait_while(struct operation *operation, const bool *is_busy, int64
  * is tried again. */
 int operation_session(struct operation *operation, const struct node *node,
                       struct runtime_session **ret, struct error *error);
-/* Reads the target's object with the node's session. ret: as of runtime_ops.read(). */
-int operation_read(struct node *node, const struct runtime_target *target,
+/* Reads the target's object with the node's session. large: the slot of who reads it. ret: as of
+ * runtime_ops.read(). */
+int operation_read(struct node *node, const struct runtime_target *target, struct slot *large,
                    struct runtime_outcome *ret, struct error *error);
 const struct runtime_ops *operation_ops(const struct node *node);
 struct plan_change *operation_change(const struct node *node);
@@ -226,6 +250,9 @@ int operation_plan_removal(struct operation *operation, struct node *node,
 
 /* ---- doubt.c ---- */
 
+/* The time (ms since 1970) until which a create of the record's object may still take effect; 0:
+ * there is no such create. record: NULL is allowed. */
+int64_t operation_late_create(const struct operation *operation, const struct record *record);
 /* The creation of the record's object was begun, and may still take effect. */
 bool operation_is_in_flight(const struct operation *operation, const struct record *record);
 /* Settles a record whose creation was begun, and whose outcome was never recorded, by a read.
@@ -242,6 +269,22 @@ int operation_settle_doubt(struct operation *operation, struct node *node,
 int operation_resolve(struct operation *operation, const struct value *value, bool is_due,
                       const struct value **ret, struct error *error);
 
+/* ---- outputs.c ---- */
+
+/* What references take from which nodes. Before planning. */
+void operation_list_outputs(struct operation *operation);
+/* Sets what references to the node see. Values that were secret in what was sent are marked. live:
+ * the whole object, of which nothing is kept but the outputs; NULL: it is not known any more. */
+void operation_set_live(struct node *node, const struct value *live);
+void operation_forget_live(struct node *node);
+/* An output as it was seen last. */
+struct seen {
+    bool is_seen;              /* false: its object has not been seen */
+    const struct value *value; /* a reference; NULL: the object does not have it */
+    size_t reached;            /* bytes of its path that were found */
+};
+struct seen operation_seen(const struct output *output);
+
 /* ---- records.c ---- */
 
 int64_t operation_wall_clock(const struct operation *operation);
@@ -253,11 +296,22 @@ const struct value *operation_dependencies(const struct operation *operation, ui
  * be any more. A reference; NULL stays NULL. */
 const struct value *operation_storable(const struct value *value);
 /* The record of a resource before it is made: the attributes as planned, or as written where the
- * planned ones are not known yet. A reference. */
-const struct record *operation_intent(const struct node *node, enum plan_action action);
+ * planned ones are not known yet. late_create: of the record before it (operation_late_create()). A
+ * reference. */
+const struct record *operation_intent(const struct node *node, enum plan_action action,
+                                      int64_t late_create);
 /* The recorded object goes on under a name of its own, so that the id is free for another: its
  * record, under that name. A reference. */
 const struct record *operation_depose(struct operation *operation, struct node *node);
+
+/* ---- redact.c ---- */
+
+/* Hides the secrets of a node's resource in an error of its visit. Every error of a runtime's call
+ * passes here before anything outside of the visit sees it. Not under the lock. */
+void operation_redact(struct node *node, struct error *error);
+/* The same in the reason and the diff of a change that was just planned. shown: the step that they
+ * describe; or NULL. */
+void operation_redact_change(struct node *node, const struct runtime_step *shown);
 
 /* ---- begin.c ---- */
 
@@ -302,15 +356,19 @@ bool operation_may_heal(const struct error *error);
 enum walk_verdict operation_retry(struct node *node, struct walk_visit *visit,
                                   const struct error *error);
 void operation_unsubscribe(struct node *node);
-/* Sets what references to the node see. Values that were secret in what was sent are marked. */
-void operation_set_live(struct node *node, const struct value *live);
 
 /* ---- memory.c ---- */
 
 /* Bytes that it holds, about. Under the lock, while no visit is under way. */
 size_t operation_measure(const struct operation *operation);
+/* What it holds has changed: more may end it early. Under the lock, but for the last. */
+void operation_hold(struct operation *operation, size_t before, size_t now);
+void operation_hold_change(struct operation *operation, const struct node *node);
+void operation_hold_listed(struct operation *operation);
+/* Whether steps keep their objects only until these are compared (plan_step_compared()). */
+bool operation_frees_objects(const struct operation *operation);
 /* Frees what only the visits of a change need, by the last of them. */
-void operation_let_go(struct node *node);
+void operation_trim_node(struct node *node);
 
 /* ---- due.c ---- */
 

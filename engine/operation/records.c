@@ -90,7 +90,8 @@ static const struct value *intended(const struct value *planned, const struct va
     return value_has_unknown(planned) ? value_mark_like(written, planned) : value_ref(planned);
 }
 
-const struct record *operation_intent(const struct node *node, enum plan_action action)
+const struct record *operation_intent(const struct node *node, enum plan_action action,
+                                      int64_t late_create)
 {
     const struct plan_change *change = operation_change(node);
     _cleanup_value_ const struct value *dependencies =
@@ -100,14 +101,16 @@ const struct record *operation_intent(const struct node *node, enum plan_action 
     _cleanup_value_ const struct value *extensions =
         intended(change->step->extensions, change->resource->extensions);
 
-    return record_new(&(struct record){.status = RECORD_INTENT,
-                                       .id = change->id,
-                                       .type = change->type,
-                                       .attributes = attributes,
-                                       .extensions = extensions,
-                                       .dependencies = dependencies,
-                                       .revision = node->operation->how.revision,
-                                       .action = action});
+    return record_new(&(struct record){
+        .status = RECORD_INTENT,
+        .id = change->id,
+        .type = change->type,
+        .attributes = attributes,
+        .extensions = extensions,
+        .dependencies = dependencies,
+        .revision = node->operation->how.revision,
+        .action = action,
+        .call = {.term = ledger_term(node->operation->ledger), .until = late_create}});
 }
 
 /* ---- Deposed objects ---- */

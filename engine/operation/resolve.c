@@ -1,6 +1,4 @@
 /* References: the values that resources take from others. */
-#include "engine/base/path.h"
-#include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 #include "engine/spec/ref.h"
 
@@ -9,37 +7,11 @@ struct resolution {
     bool is_due;
 };
 
-void operation_set_live(struct node *node, const struct value *live)
-{
-    struct operation *operation = node->operation;
-    const struct record *record = operation->plan->changes[node->index].record;
-    _cleanup_value_ const struct value *attributes = NULL, *sent = NULL, *both = NULL;
-
-    pthread_mutex_lock(&operation->lock);
-    attributes = value_ref(node->attributes);
-    pthread_mutex_unlock(&operation->lock);
-    sent = value_mark_like(live, attributes);
-    both = value_mark_like(sent, record ? record->attributes : NULL);
-    pthread_mutex_lock(&operation->lock);
-    value_assign(&node->live, both);
-    pthread_mutex_unlock(&operation->lock);
-}
-
-static const struct value *live_of(struct node *node)
-{
-    const struct value *live;
-
-    pthread_mutex_lock(&node->operation->lock);
-    live = value_ref(node->live);
-    pthread_mutex_unlock(&node->operation->lock);
-    return live;
-}
-
 /* A node is read by one thread at a time; the others wait, and take what that one read. */
 static int begin_reading(struct node *node, struct error *error)
 {
     struct operation *operation = node->operation;
-    int64_t deadline = operation_call(operation).deadline;
+    int64_t deadline = operation_call(operation, NULL).deadline;
     int r;
 
     pthread_mutex_lock(&operation->lock);
@@ -63,38 +35,39 @@ static int read_live(struct node *node, struct error *error)
 {
     const struct plan_change *change = operation_change(node);
     _cleanup_target_ struct runtime_target target = operation_target(node, change->record);
+    struct slot large = operation_slot(node->operation); /* the node itself may be visited */
     struct runtime_outcome outcome = {0};
-    int r = operation_read(node, &target, &outcome, error);
+    int r = operation_read(node, &target, &large, &outcome, error);
 
     if (r >= 0 && outcome.now.presence != PRESENCE_PRESENT)
         r = err_set(error, ERR_NOT_FOUND, "DependencyNotReady", "%s is not there", change->id);
     if (r >= 0)
         operation_set_live(node, outcome.now.result);
     outcome_done(&outcome);
+    slot_give_back(&large);
     return r;
 }
 
-static bool lets_go(struct node *node)
+static bool has_released_dependents(struct node *node)
 {
-    bool lets_go;
+    bool has_released;
 
     pthread_mutex_lock(&node->operation->lock);
-    lets_go = node->lets_go;
+    has_released = node->releases_dependents;
     pthread_mutex_unlock(&node->operation->lock);
-    return lets_go;
+    return has_released;
 }
 
-static int refuse(const struct resolution *resolution, struct node *node, const struct ref *ref,
-                  size_t reached, struct error *error)
+static int refuse(const struct output *output, const struct seen *seen, struct error *error)
 {
-    const char *id = resolution->operation->plan->changes[node->index].id;
+    const char *id = operation_change(output->node)->id;
 
-    if (lets_go(node))
+    if (has_released_dependents(output->node))
         return err_set(error, ERR_UNAVAILABLE, "DependencyNotReady", "%s has no field \"%s\" yet",
-                       id, ref->path);
+                       id, output->path);
     return err_set(error, ERR_INVALID, "InvalidReference",
-                   "%s has no field \"%s\" (found up to \"%.*s\")", id, ref->path, (int)reached,
-                   ref->path);
+                   "%s has no field \"%s\" (found up to \"%.*s\")", id, output->path,
+                   (int)seen->reached, output->path);
 }
 
 /* Whether the resource is still to be changed, and may get fields that it does not have yet. */
@@ -104,24 +77,24 @@ static bool is_to_change(const struct resolution *resolution, const struct node 
            resolution->operation->plan->changes[node->index].action != PLAN_UNCHANGED;
 }
 
-/* *ret: a reference; NULL: there is none yet. */
-static int find_live(const struct resolution *resolution, struct node *node,
-                     const struct value **ret, struct error *error)
+/* The value is the caller's. */
+static int find(const struct resolution *resolution, const struct output *output, struct seen *ret,
+                struct error *error)
 {
     int r;
 
-    *ret = live_of(node);
-    if (*ret || is_to_change(resolution, node))
+    *ret = operation_seen(output);
+    if (ret->is_seen || is_to_change(resolution, output->node))
         return 0;
-    r = begin_reading(node, error);
+    r = begin_reading(output->node, error);
     if (r < 0)
         return r;
-    *ret = live_of(node);
-    if (!*ret)
-        r = read_live(node, error);
-    if (!*ret && r >= 0)
-        *ret = live_of(node);
-    end_reading(node);
+    *ret = operation_seen(output);
+    if (!ret->is_seen)
+        r = read_live(output->node, error);
+    if (!ret->is_seen && r >= 0)
+        *ret = operation_seen(output);
+    end_reading(output->node);
     return r;
 }
 
@@ -129,22 +102,21 @@ static int find_live(const struct resolution *resolution, struct node *node,
 static int lookup(void *arg, const char *text, const struct value **ret, struct error *error)
 {
     const struct resolution *resolution = arg;
-    struct operation *operation = resolution->operation;
-    _cleanup_value_ const struct value *live = NULL;
-    struct node *node;
-    size_t reached = 0;
+    const struct output *output = strmap_get(&resolution->operation->outputs, text);
+    struct seen seen = {0};
     struct ref ref;
-    int r = ref_parse(text, &operation->spec->by_id, &ref, error);
+    int r;
 
+    if (!output) {
+        r = ref_parse(text, &resolution->operation->spec->by_id, &ref, error);
+        return r < 0 ? r : err_set(error, ERR_INTERNAL, "UnknownReference", "%s", text);
+    }
+    r = find(resolution, output, &seen, error);
     if (r < 0)
         return r;
-    node = &operation->nodes[spec_index(operation->spec, ref.target)];
-    r = find_live(resolution, node, &live, error);
-    if (r < 0)
-        return r;
-    *ret = value_ref(path_find(live, ref.path, &reached));
-    if (!*ret && !is_to_change(resolution, node))
-        return refuse(resolution, node, &ref, reached, error);
+    *ret = seen.value;
+    if (!*ret && !is_to_change(resolution, output->node))
+        return refuse(output, &seen, error);
     return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/operation/private.h"
@@ -122,15 +123,22 @@ static void skip(struct operation *operation, const struct step_node *step, uint
     operation_end_result(operation, step->change, RESULT_SKIPPED, &error);
 }
 
+/* The message says how long it was waited for: `timeout`, not what was measured, since a retry that
+ * fails in the same way is to say the same. */
 static void time_out(struct operation *operation, uint32_t change)
 {
     const struct operation_result *result = &operation->results.items[change];
+    long long seconds = operation->config.timeout / 1000;
     struct error error = {0};
 
     if (result->error)
         err_copy(&error, result->error);
     else
-        err_set(&error, ERR_TIMEOUT, "HealthCheckFailed", "not ready in time");
+        err_set(&error, ERR_TIMEOUT, "HealthCheckFailed", "not ready");
+    err_wrap(&error,
+             str_equal(error.reason, "HealthCheckFailed") ? "not healthy within %lld s (timeout)"
+                                                          : "not done within %lld s (timeout)",
+             seconds);
     operation_end_result(operation, change, RESULT_TIMED_OUT, &error);
 }
 
@@ -142,13 +150,16 @@ static void run_out_of_time(struct operation *operation, uint32_t change)
     operation_end_result(operation, change, RESULT_CANCELLED, &error);
 }
 
-/* The approved plan turned out to be stale before this change was done. */
+/* The operation ended early, before this change was done. */
 static void give_up(struct operation *operation, uint32_t change)
 {
+    bool is_stale = operation->stale.code;
     struct error error = {0};
 
-    err_set(&error, ERR_CANCELLED, PLAN_STALE, "%s: the approved plan is stale",
-            operation->results.items[change].started ? "not waited for any more" : "not begun");
+    err_set(&error, ERR_CANCELLED, is_stale ? PLAN_STALE : operation->exceeded.reason, "%s: %s",
+            operation->results.items[change].started ? "not waited for any more" : "not begun",
+            is_stale ? "the approved plan is stale"
+                     : "the operation needs more memory than it may have");
     operation_end_result(operation, change, RESULT_CANCELLED, &error);
 }
 
@@ -163,7 +174,8 @@ void operation_end_step(struct operation *operation, uint32_t step, enum walk_ou
         skip(operation, node, cause);
     else if (outcome == WALK_OUTCOME_TIMED_OUT)
         time_out(operation, node->change);
-    else if (outcome == WALK_OUTCOME_CANCELLED && operation->stale.code)
+    else if (outcome == WALK_OUTCOME_CANCELLED &&
+             (operation->stale.code || operation->exceeded.code))
         give_up(operation, node->change);
     else if (outcome == WALK_OUTCOME_CANCELLED && !cancel_fired(operation->cancel))
         run_out_of_time(operation, node->change);
@@ -244,19 +256,34 @@ static const struct operation_result *find_waiting(const struct operation *opera
     return NULL;
 }
 
+/* "ID: MESSAGE" of a change. An id that could be taken for other words of a message is quoted: a
+ * tenant chooses it, and administrators read the message. */
+static void add_result(struct buf *text, const struct operation_result *result)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "._:/~@+-";
+    const char *id = result->change->id;
+
+    if (id[strspn(id, plain)])
+        json_write_string(text, id, strlen(id));
+    else
+        buf_add_str(text, id);
+    buf_printf(text, ": %s", result->error->message);
+}
+
 bool operation_waits_for(struct operation *operation, char *ret, size_t size)
 {
-    _cleanup_free_ char *text = NULL;
+    _cleanup_buf_ struct buf text = BUF_INIT;
     const struct operation_result *result;
 
     pthread_mutex_lock(&operation->lock);
     result = find_waiting(operation);
     if (result && result->error)
-        text = str_printf("%s: %s", result->change->id, result->error->message);
+        add_result(&text, result);
     pthread_mutex_unlock(&operation->lock);
-    if (text)
-        str_copy(ret, size, text);
-    return text != NULL;
+    if (text.length)
+        str_copy(ret, size, text.data);
+    return text.length;
 }
 
 static bool is_failure(const struct operation_result *result)
@@ -278,7 +305,8 @@ static size_t name_failures(const struct operation_results *results, struct buf 
         length = strlen(result->change->id) + strlen(result->error->message);
         if (named && text->length + length > ERROR_MESSAGE_SIZE - ROOM_BESIDE_FAILURES)
             break;
-        buf_printf(text, "%s%s: %s", named ? "; " : "", result->change->id, result->error->message);
+        buf_add_str(text, named ? "; " : "");
+        add_result(text, result);
         named++;
     }
     return named;
@@ -333,15 +361,16 @@ static int describe_unfinished(const struct operation_results *results, const st
 {
     size_t left = tally->skipped + tally->cancelled + tally->deferred;
     const struct operation_result *deferred = find_deferred(results);
+    _cleanup_buf_ struct buf text = BUF_INIT;
 
     if (tally->cancelled)
         return err_set(error, tally->late ? ERR_TIMEOUT : ERR_CANCELLED,
                        tally->late ? "Timeout" : "Cancelled", "%s: %zu not done", what, left);
-    if (deferred)
-        return err_set(error, ERR_UNAVAILABLE, deferred->error->reason,
-                       "%s: %zu not done yet: %s: %s", what, left, deferred->change->id,
-                       deferred->error->message);
-    return err_set(error, ERR_CANCELLED, "Cancelled", "%s: %zu not done", what, left);
+    if (!deferred)
+        return err_set(error, ERR_CANCELLED, "Cancelled", "%s: %zu not done", what, left);
+    add_result(&text, deferred);
+    return err_set(error, ERR_UNAVAILABLE, deferred->error->reason, "%s: %zu not done yet: %s",
+                   what, left, text.data);
 }
 
 int operation_results_error(const struct operation_results *results, const char *what,

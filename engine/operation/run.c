@@ -34,8 +34,7 @@ void operation_end_planning(struct operation *operation, const struct error *err
 {
     operation->stage = STAGE_IDLE;
     operation->is_planned = !error->code || operation->stale.code;
-    if (error->code)
-        err_copy(&operation->error, error);
+    err_copy(&operation->error, error);
     operation_set_phase(operation, OPERATION_PLANNED);
 }
 
@@ -43,8 +42,7 @@ void operation_end(struct operation *operation, const struct error *error)
 {
     operation->stage = STAGE_IDLE;
     err_clear(&operation->error);
-    if (error->code)
-        err_copy(&operation->error, error);
+    err_copy(&operation->error, error);
     operation_set_phase(operation, OPERATION_ENDED);
 }
 

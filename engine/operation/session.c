@@ -52,14 +52,21 @@ const char *operation_text(struct operation *operation, const char *format, ...)
 /* The deadline counts from when this operation was active last, not from the last progress: an
  * operation that continues another may be late already, and its calls have their time all the same.
  */
-struct runtime_call operation_call(struct operation *operation)
+struct runtime_call operation_call(struct operation *operation, struct slot *large)
 {
-    struct runtime_call call = {.cancel = operation->cancel, .permit = operation->config.permit};
+    struct runtime_call call = {
+        .cancel = operation->cancel, .permit = operation->config.permit, .large = large};
 
     pthread_mutex_lock(&operation->lock);
     call.deadline = operation->active_at + operation->excused + operation->config.timeout;
     pthread_mutex_unlock(&operation->lock);
     return call;
+}
+
+struct slot operation_slot(const struct operation *operation)
+{
+    return (struct slot){.slots = operation->config.slots,
+                         .namespace_name = operation->config.scope.key.namespace_name};
 }
 
 const struct runtime_ops *operation_ops(const struct node *node)
@@ -123,7 +130,7 @@ static bool is_open_due(const struct operation *operation, const struct binding 
 int operation_session(struct operation *operation, const struct node *node,
                       struct runtime_session **ret, struct error *error)
 {
-    struct runtime_call call = operation_call(operation);
+    struct runtime_call call = operation_call(operation, NULL);
     struct binding *binding = node->binding;
     int r;
 
@@ -143,10 +150,10 @@ int operation_session(struct operation *operation, const struct node *node,
     return r;
 }
 
-int operation_read(struct node *node, const struct runtime_target *target,
+int operation_read(struct node *node, const struct runtime_target *target, struct slot *large,
                    struct runtime_outcome *ret, struct error *error)
 {
-    struct runtime_call call = operation_call(node->operation);
+    struct runtime_call call = operation_call(node->operation, large);
     struct runtime_session *session;
     int r = operation_session(node->operation, node, &session, error);
 

@@ -60,17 +60,22 @@ static enum plan_action action_of(const struct plan_change *change)
 static void add_step(struct approved_plan *approved, const struct plan_change *change)
 {
     struct approved_step *step = &approved->steps[approved->n_steps++];
+    _cleanup_(change_digest_free_p) struct change_digest *made = NULL;
+    const struct change_digest *digest;
 
     *step = (struct approved_step){.id = arena_str(&approved->arena, change->id),
                                    .type = arena_str(&approved->arena, change->type),
                                    .leaves = !change->resource,
                                    .action = PLAN_DEFERRED};
-    if (!is_planned(change) || !digest_halves_of(change, NULL, approved->key, &step->halves))
+    if (!is_planned(change))
         return;
+    digest = change->digest ? change->digest : (made = change_digest_new(change, approved->key));
+    if (digest->is_cut)
+        return;
+    step->halves = digest->halves;
+    step->unknown = value_ref(digest->unknown);
     step->action = action_of(change);
     step->create_first = change->action == PLAN_REPLACE && change->create_first;
-    if (*step->halves.made)
-        step->unknown = digest_unknown(change);
 }
 
 struct approved_plan *approved_plan_new(const struct plan *plan, const void *key, size_t key_length)

@@ -86,7 +86,7 @@ static void add(struct comparison *comparison, const struct value *from, const s
     struct diff *diff = comparison->diff;
 
     diff->total++;
-    if (diff->n_fields == LIMIT_DIFF_FIELDS)
+    if (diff->n_fields == LIMIT_DIFF_FIELDS || diff->arena.used > LIMIT_DIFF_BYTES)
         return;
     diff->fields = mem_grow(diff->fields, diff->n_fields, &diff->capacity, sizeof(*diff->fields));
     diff->fields[diff->n_fields++] =

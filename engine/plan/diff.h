@@ -1,8 +1,8 @@
 /*
  * Differences between two values, by field: what a person reads in a plan.
  *
- * Lists are compared item by item: their order counts (args!). LIMIT_DIFF_FIELDS are kept, the rest
- * is counted.
+ * Lists are compared item by item: their order counts (args!). LIMIT_DIFF_FIELDS are kept, or
+ * LIMIT_DIFF_BYTES; the rest is counted.
  *
  * A field that is sensitive (value.h) on either side shows as "(sensitive)" on both. So do all
  * items that differ of a list that holds anything sensitive on either side. Where an object is

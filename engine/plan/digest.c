@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/base/json.h"
+#include "engine/base/mem.h"
 #include "engine/plan/unknown.h"
 
 /* What a digest is made of. It is no digest where a value could not be written whole: two values
@@ -190,6 +191,24 @@ bool digest_halves_of(const struct plan_change *change, const struct value *unkn
         return false;
     *ret = halves;
     return true;
+}
+
+struct change_digest *change_digest_new(const struct plan_change *change, struct digest_key key)
+{
+    struct change_digest *digest = NEW(struct change_digest);
+
+    digest->is_cut = !digest_halves_of(change, NULL, key, &digest->halves);
+    if (!digest->is_cut && *digest->halves.made)
+        digest->unknown = digest_unknown(change);
+    return digest;
+}
+
+void change_digest_free(struct change_digest *digest)
+{
+    if (!digest)
+        return;
+    value_unref(digest->unknown);
+    free(digest);
 }
 
 static void add_unknown(struct hash *hash, const struct value *pointers)

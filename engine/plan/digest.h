@@ -37,6 +37,16 @@ const struct value *digest_unknown(const struct plan_change *change);
 bool digest_halves_of(const struct plan_change *change, const struct value *unknown,
                       struct digest_key key, struct digest_halves *ret);
 
+/* What a digest needs of a change as it was planned, so that its objects can be freed. */
+struct change_digest {
+    struct digest_halves halves;
+    const struct value *unknown; /* digest_unknown(), if anything is made; a reference, or NULL */
+    bool is_cut;                 /* a value is past a bound of limits.h: there is no digest */
+};
+struct change_digest *change_digest_new(const struct plan_change *change, struct digest_key key);
+void change_digest_free(struct change_digest *digest);
+DEFINE_CLEANUP(struct change_digest *, change_digest_free)
+
 /* What the digest of a change is made of. Borrowed. */
 struct digest_parts {
     const char *id, *type;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "engine/base/mem.h"
+#include "engine/plan/digest.h"
 
 struct plan *plan_new(size_t n_resources, size_t n_leaving)
 {
@@ -21,10 +22,20 @@ void plan_step_free(struct runtime_step *step)
         step->ops->step_free(step);
 }
 
+void plan_step_compared(struct runtime_step *step)
+{
+    if (!step)
+        return;
+    value_assign(&step->before, NULL);
+    value_assign(&step->after, NULL);
+    value_assign(&step->result, NULL);
+}
+
 static void change_clear(struct plan_change *change)
 {
     plan_step_free(TAKE(change->step));
     plan_step_free(TAKE(change->removal));
+    change_digest_free(TAKE(change->digest));
     if (change->diff)
         diff_done(change->diff);
     free(TAKE(change->diff));

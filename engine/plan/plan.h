@@ -24,6 +24,7 @@ struct plan_change {
     const struct record *record;      /* what State had when it was planned; a reference, or NULL */
     struct runtime_step *step;        /* owned; NULL: there is none (UNKNOWN, DEFERRED, an error) */
     struct runtime_step *removal;     /* owned; of REPLACE: of the object that goes */
+    struct change_digest *digest;     /* owned; NULL: the steps still have what they compared */
     struct diff *diff;                /* owned: fields, redacted; NULL: none to show */
     struct error *error;              /* owned: why it cannot be done, as planned; or NULL */
     const char *reason;               /* of REPLACE, DEFERRED: why; in the arena, or NULL */
@@ -41,6 +42,9 @@ struct plan_summary {
 };
 
 void plan_step_free(struct runtime_step *step);
+/* Releases the objects that were compared: they may be much larger than what is to be done. NULL:
+ * nothing. */
+void plan_step_compared(struct runtime_step *step);
 
 struct plan *plan_new(size_t n_resources, size_t n_leaving);
 void plan_free(struct plan *plan);
@@ -55,7 +59,8 @@ bool plan_is_empty(const struct plan *plan);
 #define PLAN_STALE "PlanStale"
 
 /* One digest over those of all changes (digest.h), whatever their order. UNCHANGED ones do not
- * count. What could not be planned counts as such. The same as approved_plan_digest(). */
+ * count. What could not be planned counts as such. The same as approved_plan_digest(). Changes that
+ * have a digest were digested with the same key. */
 void plan_digest(const struct plan *plan, const void *key, size_t key_length,
                  char ret_hex[HASH_HEX_SIZE]);
 

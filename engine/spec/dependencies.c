@@ -1,11 +1,15 @@
 #include <string.h>
 
+#include "engine/base/limits.h"
 #include "engine/base/mem.h"
+#include "engine/base/similar.h"
 #include "engine/spec/parse.h"
 #include "engine/spec/ref.h"
 #include "engine/spec/ref_text.h"
 
 #define SECRET_PREFIX "ref://"
+/* Unknown ids of a Spec that are compared with all others. */
+#define MOST_COMPARED 8
 
 struct collect {
     struct parse *parse;
@@ -29,6 +33,35 @@ static void take(const struct collect *collect, const struct resource *target,
     parse->found[parse->n_found++] = (uint32_t)index;
 }
 
+/* The id that was probably meant, for the first problems of a Spec: it takes a look at all ids. */
+static const char *find_similar_id(const struct collect *collect, const char *id)
+{
+    struct parse *parse = collect->parse;
+    const struct spec *spec = parse->spec;
+    struct similar similar;
+
+    if (parse->n_compared++ >= MOST_COMPARED)
+        return NULL;
+    similar_begin(&similar, id);
+    for (size_t i = 0; i < spec->n_resources; i++)
+        if (i != collect->index && spec->resources[i].id)
+            similar_offer(&similar, spec->resources[i].id);
+    return similar.found;
+}
+
+static void report_unknown_id(const struct collect *collect, const char *id,
+                              const struct place *place)
+{
+    struct check *check = &collect->parse->check;
+    const char *meant = find_similar_id(collect, id);
+
+    if (meant)
+        check_problem(check, INVALID_SPEC, place,
+                      "no resource has the id \"%s\": did you mean \"%s\"?", id, meant);
+    else
+        check_problem(check, INVALID_SPEC, place, "no resource has the id \"%s\"", id);
+}
+
 static void take_explicit(const struct collect *collect, const struct resource *resource,
                           const struct place *place)
 {
@@ -42,8 +75,7 @@ static void take_explicit(const struct collect *collect, const struct resource *
         if (target)
             take(collect, target, &at);
         else
-            check_problem(&collect->parse->check, INVALID_SPEC, &at,
-                          "no resource has the id \"%s\"", id);
+            report_unknown_id(collect, id, &at);
     }
 }
 
@@ -75,13 +107,34 @@ static void take_reference(const struct collect *collect, const struct value *st
     check_reference(parse, &ref, place);
 }
 
+/* One key may be as long as the Spec, and thousands of references below it. */
+static bool has_room(struct parse *parse, const struct place *place)
+{
+    if (parse->place_bytes > LIMIT_PLACE_BYTES)
+        return false;
+    for (; place; place = place->above)
+        parse->place_bytes += place->key ? strlen(place->key) + 1 : 1;
+    if (parse->place_bytes > LIMIT_PLACE_BYTES)
+        check_problem(&parse->check, INVALID_SPEC, NULL,
+                      "the paths of all references have more than %u MiB: shorten keys above them",
+                      LIMIT_PLACE_BYTES >> 20);
+    return parse->place_bytes <= LIMIT_PLACE_BYTES;
+}
+
 static int look_at_string(void *arg, const struct value *string, const struct place *place,
                           struct error *error)
 {
     const struct collect *collect = arg;
 
     (void)error;
-    if (ref_is(string))
+    if (ref_is(string) && !has_room(collect->parse, place))
+        return 1;
+    if (ref_is_within(string))
+        check_problem(&collect->parse->check, INVALID_SPEC, place,
+                      "has \"" REF_PREFIX "\" in the middle of a text, where it is not replaced: a "
+                      "reference must be the whole string. Put the reference into a string of its "
+                      "own, and join the parts where they are used");
+    else if (ref_is(string))
         take_reference(collect, string, place);
     else if (strncmp(value_string(string), SECRET_PREFIX, strlen(SECRET_PREFIX)) == 0)
         check_problem(&collect->parse->check, UNSUPPORTED, place,

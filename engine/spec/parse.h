@@ -19,6 +19,8 @@ struct parse {
     uint32_t *taken;       /* by index: 1 + the last resource that is known to depend on this one */
     uint32_t *found;       /* indices of the dependencies of the current resource */
     size_t n_found, capacity;
+    unsigned n_compared; /* unknown ids that were compared with those that there are */
+    size_t place_bytes;  /* of the paths of references so far: LIMIT_PLACE_BYTES */
 };
 
 struct entry entry_of(const struct value *value);

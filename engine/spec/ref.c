@@ -16,6 +16,14 @@ bool ref_is(const struct value *value)
     return text && strncmp(text, REF_PREFIX, PREFIX_LENGTH) == 0;
 }
 
+bool ref_is_within(const struct value *value)
+{
+    size_t length = 0;
+    const char *text = value_string_n(value, &length);
+
+    return length && memmem(text + 1, length - 1, REF_PREFIX, PREFIX_LENGTH);
+}
+
 int ref_text(const struct value *value, const char **ret, struct error *error)
 {
     size_t length = 0;

@@ -4,7 +4,8 @@
  *
  * Ids may contain dots. The reference means the longest known id that is followed by a dot or by
  * the end of the text (example.com/v1:Widget:ns:x.spec.rules[0].host). List indices are written [0]
- * or .0. The reference must be the whole string; in the middle of a longer text it is plain text.
+ * or .0. The reference must be the whole string. In the middle of a longer text it would not be
+ * replaced, so a Spec with such a text is refused.
  */
 #ifndef ENGINE_SPEC_REF_H
 #define ENGINE_SPEC_REF_H
@@ -24,6 +25,8 @@ struct ref {
 };
 
 bool ref_is(const struct value *value);
+/* True for a string that contains REF_PREFIX after other text. */
+bool ref_is_within(const struct value *value);
 
 /* ERR_NOT_FOUND UnknownReference: the text begins with no known id. ERR_INVALID: the path is
  * malformed. */
@@ -33,11 +36,17 @@ int ref_parse(const char *text, const struct strmap *ids, struct ref *ret, struc
  * reference, or stays NULL if the value is not known before apply. */
 typedef int ref_lookup(void *arg, const char *text, const struct value **ret, struct error *error);
 
+/* Calls fn with the text of each reference in a value (NULL has none). If fn returns nonzero, that
+ * ends it and is returned. Malformed references are left out. */
+typedef int ref_visit(void *arg, const char *text, struct error *error);
+int ref_each(const struct value *value, ref_visit *fn, void *arg, struct error *error);
+
 /*
  * Replaces each reference in a value with the result of lookup(); an error of lookup() ends it. An
  * unknown value becomes VALUE_UNKNOWN. A replaced value is sensitive if either the reference or the
  * looked-up value was sensitive. References inside looked-up values are not resolved. Without any
- * reference, *ret is a reference to the value itself.
+ * reference, *ret is a reference to the value itself. ERR_TOO_LARGE: more than
+ * LIMIT_REFERRED_BYTES.
  */
 int ref_resolve(const struct value *value, ref_lookup *lookup, void *arg, const struct value **ret,
                 struct error *error);

@@ -1,11 +1,58 @@
+#include "engine/base/limits.h"
 #include "engine/spec/place.h"
 #include "engine/spec/ref_text.h"
+
+/* ---- Looking at references ---- */
+
+struct visit {
+    ref_visit *fn;
+    void *arg;
+};
+
+static int visit_string(void *arg, const struct value *string, const struct place *place,
+                        struct error *error)
+{
+    const struct visit *visit = arg;
+    const char *text;
+
+    (void)place;
+    return ref_is(string) && ref_text(string, &text, NULL) == 0 ? visit->fn(visit->arg, text, error)
+                                                                : 0;
+}
+
+int ref_each(const struct value *value, ref_visit *fn, void *arg, struct error *error)
+{
+    struct visit visit = {fn, arg};
+
+    return place_each_string(value, NULL, visit_string, &visit, error);
+}
+
+/* ---- Replacing them ---- */
 
 struct resolve {
     ref_lookup *lookup;
     void *arg;
     struct value_builder *made;
+    size_t bytes; /* of what was found: LIMIT_REFERRED_BYTES */
 };
+
+/* Ends as soon as it is too much: what is found may be large each time. */
+static bool count_bytes(struct resolve *resolve, const struct value *found)
+{
+    size_t length = 0;
+    bool has_room;
+
+    value_string_n(found, &length);
+    resolve->bytes += length + 1;
+    has_room = resolve->bytes <= LIMIT_REFERRED_BYTES;
+    for (size_t i = 0; has_room && i < value_count(found); i++) {
+        length = 0;
+        value_member_key(found, i, &length);
+        resolve->bytes += length;
+        has_room = count_bytes(resolve, value_child(found, i));
+    }
+    return has_room;
+}
 
 static int add_reference(struct resolve *resolve, const struct value *value, struct error *error)
 {
@@ -19,6 +66,9 @@ static int add_reference(struct resolve *resolve, const struct value *value, str
         return r;
     if (!found)
         found = value_pack("u");
+    if (!count_bytes(resolve, found))
+        return err_set(error, ERR_TOO_LARGE, "TooLarge",
+                       "what its references name is more than %u MiB", LIMIT_REFERRED_BYTES >> 20);
     if (value_is_sensitive(value))
         value_add_sensitive(resolve->made, found);
     else

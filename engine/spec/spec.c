@@ -79,8 +79,8 @@ static void report_type(struct parse *parse, const char *type, const struct plac
         }
     for (size_t i = 0; i < options->n_types; i++)
         buf_printf(&known, "%s%s", i ? ", " : "", options->types[i].name);
-    check_problem(&parse->check, INVALID_SPEC, place, "the type \"%s\" is not known; known: %s",
-                  type, known.length ? known.data : "none");
+    check_problem(&parse->check, INVALID_SPEC, place, "unknown type \"%s\"; supported: %s", type,
+                  known.length ? known.data : "none");
 }
 
 static void check_type(struct parse *parse, const struct value *value, const struct place *place)

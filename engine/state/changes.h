@@ -1,6 +1,6 @@
 /*
- * A list of record changes, in order. Unsaved changes, the entries of a journal and told documents
- * all consist of such a list.
+ * A list of record changes, in order. Unsaved changes, the entries of a journal and outcome
+ * documents all consist of such a list.
  *
  * The list owns a reference to each record that it puts, and a copy of each name that it drops.
  */

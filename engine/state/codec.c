@@ -319,8 +319,8 @@ int state_decode(const struct document *document, struct state **ret, struct err
 
 /* ---- What a call came to ---- */
 
-int told_encode(const char *call, const struct changes *changes, struct document *ret,
-                struct error *error)
+int outcome_encode(const char *call, const struct changes *changes, struct document *ret,
+                   struct error *error)
 {
     _cleanup_value_ const struct value *list = changes_to_value(changes), *secret = NULL;
     _cleanup_value_ const struct value *open =
@@ -334,8 +334,8 @@ int told_encode(const char *call, const struct changes *changes, struct document
     return r < 0 ? r : value_compress(open, &ret->open, error);
 }
 
-int told_decode(const struct document *document, const char *call, struct changes *ret,
-                struct error *error)
+int outcome_decode(const struct document *document, const char *call, struct changes *ret,
+                   struct error *error)
 {
     static const char *const known[] = {"format", "call", NULL};
     static const char *const known_secret[] = {"format", "changes", SENSITIVE, NULL};

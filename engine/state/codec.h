@@ -10,8 +10,8 @@
  * changed), changes, sensitive}. The whole entry is secret. Entries apply to the snapshot in their
  * order, and their serials leave no gap.
  *
- * A told document holds the outcome of one call: the open part is the call's id, the secret part
- * the changes.
+ * An outcome document holds the outcome of one call: the open part is the call's id, the secret
+ * part the changes.
  *
  * Encoding is deterministic: equal content gives equal bytes. After a write with an unknown
  * outcome, the ledger compares the stored bytes with its own.
@@ -31,10 +31,10 @@ int state_decode(const struct document *document, struct state **ret, struct err
 int entry_encode(const struct state_head *before, const struct state_head *head,
                  const struct changes *changes, struct buf *ret, struct error *error);
 
-int told_encode(const char *call, const struct changes *changes, struct document *ret,
-                struct error *error);
+int outcome_encode(const char *call, const struct changes *changes, struct document *ret,
+                   struct error *error);
 /* ERR_CORRUPT, also if the document belongs to another call. */
-int told_decode(const struct document *document, const char *call, struct changes *ret,
-                struct error *error);
+int outcome_decode(const struct document *document, const char *call, struct changes *ret,
+                   struct error *error);
 
 #endif

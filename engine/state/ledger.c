@@ -26,6 +26,11 @@ bool ledger_is_inherited(struct ledger *ledger)
     return inherited;
 }
 
+int64_t ledger_term(const struct ledger *ledger)
+{
+    return ledger->table->config.term;
+}
+
 const struct record *ledger_get(struct ledger *ledger, const char *id, const char *deposed)
 {
     const struct record *record;
@@ -138,7 +143,7 @@ int ledger_check(struct ledger *ledger, struct error *error)
 bool ledger_is_dirty(const struct ledger *ledger)
 {
     if (ledger->is_lost)
-        return ledger_has_untold(ledger);
+        return ledger_has_unwritten_outcomes(ledger);
     return ledger->n_landed || ledger->batch || ledger->wants_write;
 }
 
@@ -172,13 +177,13 @@ static void add_landing(struct ledger *ledger, const struct ledger_change *chang
     change_apply(change, ledger->state);
 }
 
-/* Writes told documents for landed outcomes that State cannot take. */
-static void tell_now(struct ledger *ledger)
+/* Writes outcome documents for landed outcomes that State cannot take. */
+static void write_outcomes_now(struct ledger *ledger)
 {
-    if (!ledger_has_untold(ledger))
+    if (!ledger_has_unwritten_outcomes(ledger))
         return;
     ledger_work_begin(ledger);
-    ledger_tell(ledger, SAVE_PATIENCE);
+    ledger_write_outcomes(ledger, SAVE_PATIENCE);
     ledger_work_end(ledger);
 }
 
@@ -195,14 +200,14 @@ static int store_landed(struct ledger *ledger, enum ledger_when when, const stru
     uint64_t ticket = ledger->tickets;
 
     if (ledger->is_lost) {
-        tell_now(ledger);
-        if (!ledger_has_untold(ledger))
+        write_outcomes_now(ledger);
+        if (!ledger_has_unwritten_outcomes(ledger))
             ledger_forget_landed(ledger, UINT64_MAX);
         return err_copy(error, &ledger->lost);
     }
     if (fenced->code) {
         ledger->failure = *fenced;
-        tell_now(ledger);
+        write_outcomes_now(ledger);
         return err_copy(error, fenced);
     }
     if (when == LEDGER_SOON && may_wait(ledger))

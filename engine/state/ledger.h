@@ -21,7 +21,7 @@
  * ledger is opened again. A fenced process cannot save either.
  *
  * If an outcome that ends a begin mark cannot be saved because the ledger is lost or fenced, it is
- * written to a document of its own (DOCUMENT_TOLD), with everything else that landed in the same
+ * written to a document of its own (DOCUMENT_OUTCOME), with everything else that landed in the same
  * ledger_land(). No other process writes that document. The next ledger_open() that finds the begin
  * mark in State folds the document in.
  *
@@ -41,10 +41,19 @@
 
 /* ---- The open ledgers of this process, by Spec ---- */
 
+/*
+ * A term is the time in which one process may act. The ledger keeps creates of earlier terms in
+ * mind: an INTENT of an earlier term gets call.until, because its create may have been sent before
+ * the term ended. State without this would drop the intent of an object that then appears.
+ */
 struct ledgers_config {
     struct store *store; /* borrowed */
     const struct clock_source *clock;
     const struct permit *permit; /* borrowed; NULL: always allowed */
+    int64_t term;        /* ms since 1970 at which this process began to act: it took the Lease, or
+                            started without one. It names the term. 0: there was no earlier term */
+    int64_t effect_time; /* ms after it was sent that a create may still take effect; 0: EFFECT_TIME
+                          */
 };
 
 struct ledgers;
@@ -55,10 +64,10 @@ struct ledgers *ledgers_new(const struct ledgers_config *config);
 void ledgers_free(struct ledgers *ledgers);
 DEFINE_CLEANUP(struct ledgers *, ledgers_free)
 
-/* Tries once to save (or to write to told documents) what is not saved yet. Returns how many
+/* Tries once to save (or to write to outcome documents) what is not saved yet. Returns how many
  * ledgers still have unsaved outcomes. */
 size_t ledgers_retry(struct ledgers *ledgers);
-/* The same, for a process that shuts down. Once the process is fenced, an outcome in a told
+/* The same, for a process that shuts down. Once the process is fenced, an outcome in an outcome
  * document counts as saved. 0: nothing is left to do. */
 size_t ledgers_drain(struct ledgers *ledgers);
 
@@ -93,6 +102,9 @@ bool ledger_is_stored(struct ledger *ledger);
 /* The Spec in State has another uid: the Spec was restored from a backup, say. True until
  * ledger_set_head() records the current uid. */
 bool ledger_is_inherited(struct ledger *ledger);
+
+/* The term of this process, for the creates that it is about to begin. */
+int64_t ledger_term(const struct ledger *ledger);
 
 /* The calls that are under way for the Spec. */
 struct calls *ledger_calls(struct ledger *ledger);
@@ -142,7 +154,7 @@ int ledger_flush(struct ledger *ledger, struct error *error);
  * saved, or the ledger is lost. */
 int ledger_check(struct ledger *ledger, struct error *error);
 
-/* Removes State with all its records, and all told documents, from the store. If there is no State,
+/* Removes State with all its records, and all outcome documents, from the store. If there is none,
  * it removes the leftovers of killed writes. */
 int ledger_remove(struct ledger *ledger, struct error *error);
 

@@ -11,6 +11,45 @@ static void start_empty(struct ledger *ledger)
     state_head_copy(&ledger->saved, &head);
 }
 
+/* An intent of an earlier term: its create may have been sent, up to the end of that term. */
+static bool is_of_earlier_term(const struct ledgers_config *config, const struct record *record)
+{
+    return config->term && record->status == RECORD_INTENT && record->call.term != config->term;
+}
+
+/* The time until which the record's create may take effect. An earlier process may have had another
+ * clock, and ours may have been set back since: by ours, none takes effect later than so long after
+ * now, and none of an earlier term later than so long after ours began. A begin mark has a time of
+ * its own, because its call may take longer. */
+static int64_t create_until(const struct ledgers_config *config, const struct record *record)
+{
+    int64_t now = config->clock->now(config->clock);
+    int64_t effect_time = config->effect_time ? config->effect_time : EFFECT_TIME;
+    int64_t latest = now + effect_time;
+
+    if (!config->term || record->status == RECORD_CREATING)
+        return record->call.until;
+    if (is_of_earlier_term(config, record))
+        return (config->term < now ? config->term : now) + effect_time;
+    return record->call.until < latest ? record->call.until : latest;
+}
+
+static void expect_earlier_creates(const struct ledgers_config *config, struct state *state)
+{
+    for (size_t i = 0; i < state_count(state); i++) {
+        struct record record = *state_at(state, i);
+        int64_t until = create_until(config, &record);
+        const struct record *expected;
+
+        if (record.call.until == until)
+            continue;
+        record.call.until = until;
+        expected = record_new(&record);
+        state_put(state, expected);
+        record_unref(expected);
+    }
+}
+
 static int check_key(const struct ledger *ledger, const struct state *state, struct error *error)
 {
     const struct state_head *head = state_head(state);
@@ -36,6 +75,7 @@ static int start_with(struct ledger *ledger, const struct document *document, st
         return r;
     }
     state_head_copy(&ledger->saved, state_head(state));
+    expect_earlier_creates(&ledger->table->config, state);
     ledger->state = TAKE(state);
     ledger->is_stored = true;
     ledger->snapshot_bytes = document->open.length + document->secret.length;
@@ -91,5 +131,5 @@ int ledger_load(struct ledger *ledger, const struct ledger_opening *opening, str
         return r;
     }
     r = ledger_check_epoch(ledger, opening->epoch, error);
-    return r < 0 ? r : ledger_fold_told(ledger, &call, error);
+    return r < 0 ? r : ledger_fold_outcomes(ledger, &call, error);
 }

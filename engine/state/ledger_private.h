@@ -1,13 +1,13 @@
 /*
  * The inside of the ledger. Each file has one job:
  *
- *   ledgers.c        the table of open ledgers: each Spec's State is opened once
- *   ledger_load.c    loads State from the store
- *   ledger.c         the records and the head; ledger_begin() and ledger_land()
- *   ledger_save.c    group commit: one thread at a time saves for all that wait
- *   ledger_batch.c   one save: its content, the write, and whether the write happened
- *   ledger_told.c    told documents
- *   ledger_remove.c  removes State
+ *   ledgers.c           the table of open ledgers: each Spec's State is opened once
+ *   ledger_load.c       loads State from the store
+ *   ledger.c            the records and the head; ledger_begin() and ledger_land()
+ *   ledger_save.c       group commit: one thread at a time saves for all that wait
+ *   ledger_batch.c      one save: its content, the write, and whether the write happened
+ *   ledger_outcomes.c   outcome documents
+ *   ledger_remove.c     removes State
  *
  * Locks: ledgers.lock is taken before ledger.lock. Neither is held while the store works. Only the
  * thread that has set ledger.working (the working thread) uses the store; all other threads wait on
@@ -29,11 +29,11 @@
  *   withdrawn  wants_write,    the store has changes of a begin      the next snapshot
  *              wants_snapshot  that was answered with an error
  *   lost       is_lost, no     another process changed State         nothing; the entry is freed
- *              file            meanwhile                             when all is told
+ *              file            meanwhile                             when all is written
  *
  * A ledger is dirty in the states landed, in doubt and withdrawn, and, if it is lost, until its
- * outcomes are told. It is closed when it has no references and is not dirty. The flag
- * wants_snapshot alone means that the last entry was too long for the store.
+ * outcomes are in outcome documents. It is closed when it has no references and is not dirty. The
+ * flag wants_snapshot alone means that the last entry was too long for the store.
  */
 #ifndef ENGINE_STATE_LEDGER_PRIVATE_H
 #define ENGINE_STATE_LEDGER_PRIVATE_H
@@ -62,7 +62,7 @@ struct landing {
     struct ledger_change change; /* owned, as in struct changes */
     uint64_t ticket;             /* the same for all changes of one ledger_land() */
     const struct record *mark;   /* a reference to the begin mark that this change ends, or NULL */
-    bool told;
+    bool is_written; /* to an outcome document */
 };
 
 /* A ledger_begin() that waits for its save. It lives on the caller's stack. */
@@ -72,7 +72,6 @@ struct begin {
     const struct record **before; /* the records that the changes replaced, for an undo */
     uint64_t ticket;
     bool is_applied, is_done;
-    int r;
     struct error error;
     struct begin *next;
 };
@@ -134,8 +133,8 @@ struct ledger {
                              them */
     bool head_changed;
     uint64_t tickets; /* the last ticket given out */
-    char **told;      /* ids of the calls whose told documents this ledger wrote */
-    size_t n_told, told_capacity;
+    char **written;   /* ids of the calls whose outcome documents this ledger wrote */
+    size_t n_written, written_capacity;
 
     /* The attempts to save. */
     bool working;
@@ -154,7 +153,7 @@ struct ledgers {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a ledger's phase changed */
     struct strmap by_key;   /* the ledgers with is_named */
-    struct ledger *all;     /* also lost ledgers that still have untold outcomes */
+    struct ledger *all;     /* also lost ledgers that still have unwritten outcomes */
 };
 
 /* ---- ledgers.c ---- */
@@ -174,13 +173,13 @@ int ledger_check_epoch(const struct ledger *ledger, int64_t epoch, struct error 
 
 /* ---- ledger.c ---- */
 
-/* An outcome is neither saved nor told, or the stored document needs a new snapshot. With the lock.
- * */
+/* An outcome is neither saved nor in an outcome document, or the stored document needs a new
+ * snapshot. With the lock. */
 bool ledger_is_dirty(const struct ledger *ledger);
-/* As ledger_land(), for changes that were read from a told document. They are not told again. */
+/* As ledger_land(), for changes that were read from an outcome document. They get no new one. */
 int ledger_fold(struct ledger *ledger, const struct changes *changes, struct error *error);
 
-/* ---- ledger_save.c: with the lock, which is let go of while the store works ---- */
+/* ---- ledger_save.c: with the lock, which is released while the store works ---- */
 
 struct store_call ledger_call(const struct ledger *ledger, enum permit_use use);
 /* Waits until no thread works, then makes this thread the working one; ledger_work_end() ends that.
@@ -228,18 +227,19 @@ int batch_look(struct ledger *ledger, const struct batch *batch, struct error *e
 /* Sets ERR_CONFLICT StateConflict and returns it. */
 int batch_conflict(const struct ledger *ledger, struct error *error);
 
-/* ---- ledger_told.c: by the thread that works ---- */
+/* ---- ledger_outcomes.c: by the thread that works ---- */
 
-bool ledger_has_untold(const struct ledger *ledger); /* with the lock */
-/* Writes told documents for untold outcomes; those that cannot be written stay untold. Releases the
+/* An outcome of a begin mark is neither saved nor in an outcome document. With the lock. */
+bool ledger_has_unwritten_outcomes(const struct ledger *ledger);
+/* Writes outcome documents for the outcomes of begin marks. What cannot be written stays unwritten.
+ * Releases the lock meanwhile. */
+void ledger_write_outcomes(struct ledger *ledger, int64_t patience);
+/* Removes the outcome documents that this ledger wrote, once State has their outcomes. Releases the
  * lock meanwhile. */
-void ledger_tell(struct ledger *ledger, int64_t patience);
-/* Removes the told documents that this ledger wrote, once State has their outcomes. Releases the
- * lock meanwhile. */
-void ledger_untell(struct ledger *ledger);
-/* Folds the told documents of State's begin marks into State. Without the lock. */
-int ledger_fold_told(struct ledger *ledger, const struct store_call *call, struct error *error);
-/* Removes all told documents of the Spec. Without the lock. */
-int ledger_remove_told(struct ledger *ledger, struct error *error);
+void ledger_remove_written_outcomes(struct ledger *ledger);
+/* Folds the outcome documents of State's begin marks into State. Without the lock. */
+int ledger_fold_outcomes(struct ledger *ledger, const struct store_call *call, struct error *error);
+/* Removes all outcome documents of the Spec. Without the lock. */
+int ledger_remove_outcomes(struct ledger *ledger, struct error *error);
 
 #endif

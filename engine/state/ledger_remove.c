@@ -61,7 +61,7 @@ static int remove_state(struct ledger *ledger, const struct batch *batch, struct
 
 static int remove_all(struct ledger *ledger, const struct batch *batch, struct error *problem)
 {
-    int r = ledger_remove_told(ledger, problem);
+    int r = ledger_remove_outcomes(ledger, problem);
 
     return r < 0 ? r : remove_state(ledger, batch, problem);
 }

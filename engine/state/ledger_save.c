@@ -33,11 +33,12 @@ static void landing_done(struct landing *landing)
     record_unref(landing->mark);
 }
 
-/* Notes that the landing's told document is no longer needed. */
-static void note_told(struct ledger *ledger, const struct landing *landing)
+/* Notes that the landing's outcome document is no longer needed. */
+static void note_written(struct ledger *ledger, const struct landing *landing)
 {
-    ledger->told = mem_grow(ledger->told, ledger->n_told, &ledger->told_capacity, sizeof(char *));
-    ledger->told[ledger->n_told++] = str_new(landing->mark->call.id);
+    ledger->written =
+        mem_grow(ledger->written, ledger->n_written, &ledger->written_capacity, sizeof(char *));
+    ledger->written[ledger->n_written++] = str_new(landing->mark->call.id);
 }
 
 void ledger_forget_landed(struct ledger *ledger, uint64_t ticket)
@@ -45,8 +46,8 @@ void ledger_forget_landed(struct ledger *ledger, uint64_t ticket)
     size_t count = 0;
 
     while (count < ledger->n_landed && ledger->landed[count].ticket <= ticket) {
-        if (ledger->landed[count].told)
-            note_told(ledger, &ledger->landed[count]);
+        if (ledger->landed[count].is_written)
+            note_written(ledger, &ledger->landed[count]);
         landing_done(&ledger->landed[count++]);
     }
     ledger->n_landed -= count;
@@ -78,7 +79,6 @@ static void answer(struct ledger *ledger, struct begin *begin, const struct erro
     if (problem) {
         undo(ledger, begin);
         begin->error = *problem;
-        begin->r = problem->code;
     }
     for (size_t i = 0; i < begin->n; i++)
         record_unref(begin->before[i]);
@@ -128,12 +128,12 @@ void ledger_lose(struct ledger *ledger, const struct error *why)
     if (file) /* releases the store's lock, so that State can be opened again */
         file->store->ops->close(file);
     pthread_mutex_lock(&ledger->lock);
-    /* Outcomes are told before is_lost is set: the next ledger_open() reads the told documents. */
-    ledger_tell(ledger, SAVE_PATIENCE);
+    /* Outcomes are written before is_lost is set: the next ledger_open() reads the documents. */
+    ledger_write_outcomes(ledger, SAVE_PATIENCE);
     ledger->is_lost = true;
     answer_waiting(ledger, UINT64_MAX, &ledger->lost);
-    ledger_tell(ledger, SAVE_PATIENCE);
-    if (!ledger_has_untold(ledger))
+    ledger_write_outcomes(ledger, SAVE_PATIENCE);
+    if (!ledger_has_unwritten_outcomes(ledger))
         ledger_forget_landed(ledger, UINT64_MAX);
 }
 
@@ -190,7 +190,7 @@ static bool save_one(struct ledger *ledger, int64_t patience, struct error *prob
     if (outcome == BATCH_LOST)
         ledger_lose(ledger, problem);
     else
-        ledger_untell(ledger);
+        ledger_remove_written_outcomes(ledger);
     return false;
 }
 
@@ -209,7 +209,7 @@ static void work(struct ledger *ledger, int64_t patience)
     if (problem.code)
         answer_waiting(ledger, waiting, &problem);
     if (problem.code == ERR_FENCED)
-        ledger_tell(ledger, patience);
+        ledger_write_outcomes(ledger, patience);
     ledger->failure = problem;
     ledger->tries++;
     ledger->tried_ticket = waiting;
@@ -269,5 +269,5 @@ int ledger_save_begin(struct ledger *ledger, struct begin *begin, struct error *
         else
             work(ledger, SAVE_PATIENCE);
     ledger->patient--;
-    return err_copy(error, begin->r < 0 ? &begin->error : NULL);
+    return err_copy(error, &begin->error);
 }

@@ -1,18 +1,9 @@
+#include "engine/base/condition.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/state/ledger_private.h"
 
 /* ---- The table ---- */
-
-static void condition_init(pthread_cond_t *condition)
-{
-    pthread_condattr_t attributes;
-
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
 
 struct ledgers *ledgers_new(const struct ledgers_config *config)
 {
@@ -86,9 +77,9 @@ static void entry_free(struct ledger *ledger)
     ledger_forget_landed(ledger, UINT64_MAX);
     free(ledger->landed);
     batch_free(ledger->batch);
-    for (size_t i = 0; i < ledger->n_told; i++)
-        free(ledger->told[i]);
-    free(ledger->told);
+    for (size_t i = 0; i < ledger->n_written; i++)
+        free(ledger->written[i]);
+    free(ledger->written);
     state_head_done(&ledger->saved);
     state_free(ledger->state);
     free((char *)(uintptr_t)ledger->key.namespace_name);
@@ -324,32 +315,32 @@ static struct ledger **dirty_ledgers(struct ledgers *ledgers, size_t *ret_count)
     return dirty;
 }
 
-/* One attempt without waiting. True: unsaved outcomes are left. is_enough_told: an outcome in a
- * told document counts as saved. */
-static bool retry_one(struct ledger *ledger, bool is_enough_told)
+/* One attempt without waiting. True: unsaved outcomes are left. is_document_enough: an outcome in a
+ * outcome document counts as saved. */
+static bool retry_one(struct ledger *ledger, bool is_document_enough)
 {
     bool dirty;
 
     pthread_mutex_lock(&ledger->lock);
     if (ledger->is_lost) {
         ledger_work_begin(ledger);
-        ledger_tell(ledger, 0);
+        ledger_write_outcomes(ledger, 0);
         ledger_work_end(ledger);
     } else {
         ledger_save_all(ledger, 0, NULL);
     }
-    dirty = is_enough_told ? ledger_has_untold(ledger) : ledger_is_dirty(ledger);
+    dirty = is_document_enough ? ledger_has_unwritten_outcomes(ledger) : ledger_is_dirty(ledger);
     pthread_mutex_unlock(&ledger->lock);
     return dirty;
 }
 
-static size_t retry_all(struct ledgers *ledgers, bool is_enough_told)
+static size_t retry_all(struct ledgers *ledgers, bool is_document_enough)
 {
     size_t count = 0, left = 0;
     _cleanup_free_ struct ledger **dirty = dirty_ledgers(ledgers, &count);
 
     for (size_t i = 0; i < count; i++) {
-        left += retry_one(dirty[i], is_enough_told);
+        left += retry_one(dirty[i], is_document_enough);
         ledger_unref(dirty[i]);
     }
     return left;
@@ -405,7 +396,5 @@ char *ledger_describe(const struct ledger *ledger, enum document_kind kind, cons
     struct store *store = ledger->table->config.store;
     struct document_name name = {kind, ledger->key, item};
 
-    return store->ops->describe
-               ? store->ops->describe(store, &name)
-               : str_printf("%s of %s", document_kind_name(kind), ledger->key_text);
+    return store->ops->describe(store, &name);
 }

@@ -11,7 +11,8 @@
  * The status of a record:
  *
  *   INTENT    A create is planned. The record is durable before the operation's first create. The
- *             platform can be asked whether the object exists (by a label or a name).
+ *             platform can be asked whether the object exists (by a label or a name). While
+ *             `call.until` is in the future, an object that is absent may still appear.
  *   CREATING  A create was begun on a platform that cannot be asked for the object. The record (the
  *             begin mark) is durable before the create is sent. The create is in flight until its
  *             outcome is recorded or `call.until` has passed; after that its outcome is in doubt.
@@ -27,12 +28,18 @@
 #include "engine/base/value.h"
 #include "engine/state/action.h"
 
+/* ms after it was sent that a request may still take effect, unless configured otherwise: the
+ * default of the API server's --request-timeout. */
+#define EFFECT_TIME 60000
+
 enum record_status { RECORD_INTENT, RECORD_CREATING, RECORD_APPLIED, RECORD_TAINTED };
 
-/* The call that a CREATING record waits for. */
+/* The create of an object: of a CREATING record, the one that is in flight. Of an APPLIED record
+ * only `until` is set, if an earlier attempt of the create was not answered: after a deletion, that
+ * attempt may make the object again. */
 struct record_call {
-    const char *id; /* unique; NULL: no call */
-    int64_t epoch;  /* of the leader that began it */
+    const char *id; /* of a CREATING record: unique; NULL: no call */
+    int64_t term;   /* of the process that began it, or is about to (ledger.h) */
     int64_t until;  /* ms since 1970: the call cannot have an effect after that; 0: not known */
 };
 

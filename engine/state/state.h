@@ -53,8 +53,8 @@ const struct record *state_next(const struct state *state, size_t *at);
 const struct record *state_find(const struct state *state, const char *id, const char *deposed);
 /* Adds the record, or replaces the one of the same name. Takes a reference. */
 void state_put(struct state *state, const struct record *record);
-void state_drop(struct state *state, const char *id, const char *deposed); /* does nothing if there is
-                                                                              no such record */
+/* Does nothing if there is no such record. */
+void state_drop(struct state *state, const char *id, const char *deposed);
 
 /* The copy shares the records. */
 struct state *state_copy(const struct state *state);

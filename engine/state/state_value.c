@@ -13,20 +13,30 @@ static const char *const statuses[] = {
 
 static const struct value *call_to_value(const struct record_call *call)
 {
-    if (!call->id && !call->epoch && !call->until)
+    if (!call->id && !call->term && !call->until)
         return NULL;
-    return value_pack("{s:s?, s:I, s:I}", "id", call->id, "epoch", call->epoch, "until",
-                      call->until);
+    return value_pack("{s:s?, s:I, s:I}", "id", call->id, "term", call->term, "until", call->until);
+}
+
+/* The digest has no key, and what it is of may contain secrets: keys of items, for example. It is
+ * as secret as the attributes. */
+static const struct value *digest_to_value(const struct record *record)
+{
+    _cleanup_value_ const struct value *digest =
+        record->fields_digest ? value_pack("s", record->fields_digest) : NULL;
+
+    return value_has_sensitive(record->attributes) ? value_sensitive(digest) : value_ref(digest);
 }
 
 const struct value *record_to_value(const struct record *record)
 {
     _cleanup_value_ const struct value *call = call_to_value(&record->call);
-    _cleanup_value_ const struct value *own = value_pack(
-        "{s:s, s:s?, s:v?, s:v?, s:s?, s:s?, s:I, s:s, s:v?}", "status", statuses[record->status],
-        "deposed", record->deposed, "result", record->result, "memory", record->memory, "uid",
-        record->uid, "fieldsDigest", record->fields_digest, "revision", record->revision, "action",
-        plan_action_name(record->action), "call", call);
+    _cleanup_value_ const struct value *digest = digest_to_value(record);
+    _cleanup_value_ const struct value *own =
+        value_pack("{s:s, s:s?, s:v?, s:v?, s:s?, s:v?, s:I, s:s, s:v?}", "status",
+                   statuses[record->status], "deposed", record->deposed, "result", record->result,
+                   "memory", record->memory, "uid", record->uid, "fieldsDigest", digest, "revision",
+                   record->revision, "action", plan_action_name(record->action), "call", call);
 
     if (!own)
         return NULL;
@@ -88,7 +98,8 @@ static int status_from_value(const struct value *own, enum record_status *ret, s
 
 static int call_from_value(const struct value *value, struct record_call *ret, struct error *error)
 {
-    static const char *const known[] = {"id", "epoch", "until", NULL};
+    /* Earlier versions wrote "epoch" instead of "term". */
+    static const char *const known[] = {"id", "epoch", "term", "until", NULL};
     int r;
 
     if (!value)
@@ -97,7 +108,7 @@ static int call_from_value(const struct value *value, struct record_call *ret, s
     if (r >= 0)
         r = member_text_if(value, "id", &ret->id, error);
     if (r >= 0)
-        r = member_int(value, "epoch", &ret->epoch, error);
+        r = member_int_if(value, "term", &ret->term, error);
     return r < 0 ? r : member_int(value, "until", &ret->until, error);
 }
 

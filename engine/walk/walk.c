@@ -41,10 +41,10 @@ struct node {
     struct rank *rank;
     struct heap_item parked; /* key: when it is due */
     uint32_t next;           /* in a queue, or on the stack of skip_dependents() */
-    uint32_t missing;        /* dependencies that have neither ended DONE nor let go */
+    uint32_t missing;        /* dependencies that have not released it */
     unsigned visits;
-    bool is_woken;   /* since its last visit began */
-    bool has_let_go; /* of what depends on it; so has each that ended DONE */
+    bool is_woken;                /* since its last visit began */
+    bool has_released_dependents; /* every node that ended DONE has, too */
 };
 
 struct walk {
@@ -157,9 +157,9 @@ static void release_dependents(struct walk *walk, uint32_t node)
 {
     const struct graph *graph = walk->config.graph;
 
-    if (walk->nodes[node].has_let_go)
+    if (walk->nodes[node].has_released_dependents)
         return;
-    walk->nodes[node].has_let_go = true;
+    walk->nodes[node].has_released_dependents = true;
     for (uint32_t e = graph->dependent_start[node]; e < graph->dependent_start[node + 1]; e++) {
         struct node *dependent = &walk->nodes[graph->dependents[e]];
 
@@ -174,7 +174,7 @@ static void skip_dependents(struct walk *walk, uint32_t cause)
     const struct graph *graph = walk->config.graph;
     uint32_t top = cause;
 
-    if (walk->nodes[cause].has_let_go)
+    if (walk->nodes[cause].has_released_dependents)
         return;
     walk->nodes[top].next = NO_NODE;
     while (top != NO_NODE) {
@@ -264,7 +264,7 @@ static void park(struct walk *walk, const struct walk_visit *visit, int64_t now)
         heap_set(&walk->parked, &node->parked,
                  after < CLOCK_FOREVER - now ? now + after : CLOCK_FOREVER);
     }
-    if (visit->lets_go)
+    if (visit->releases_dependents)
         release_dependents(walk, visit->node);
 }
 

@@ -8,8 +8,8 @@
  *   DONE    the nodes that waited for it may be visited
  *   FAILED  the walk goes on elsewhere; what depends on it, near or far, is SKIPPED
  *   PARKED  not yet: visit again after a delay, or when walk_wake() says so. It
- *           may let go of what depends on it (lets_go): that goes on, however
- *           the node itself ends.
+ *           may release its dependents (releases_dependents): they go on, however the
+ *           node itself ends.
  *
  * Groups are resources of one runtime: each has its own ranks, and a bound on
  * how many visits of it may be under way, so that slow ones of one group do
@@ -52,7 +52,7 @@ struct walk_visit {
     unsigned count;      /* visits of the node before this one */
     int64_t retry_after; /* set by a visit that parks: ms (1000 if not set); CLOCK_FOREVER: when
                             woken */
-    bool lets_go;        /* set by a visit that parks: to what depends on it, it is DONE */
+    bool releases_dependents; /* set by a visit that parks: to what depends on it, it is DONE */
 };
 
 struct walk_config {
@@ -75,7 +75,7 @@ void walk_free(struct walk *walk); /* when no visit is under way */
 DEFINE_CLEANUP(struct walk *, walk_free)
 
 enum walk_state {
-    WALK_VISIT,   /* *ret is to be visited now, and its end to be told */
+    WALK_VISIT,   /* *ret is to be visited now, and its end to be reported */
     WALK_BUSY,    /* nothing to begin before a visit under way ends, or a node is woken or due */
     WALK_WAITING, /* none is under way: nothing happens before a node is woken or due */
     WALK_OVER,    /* every node has ended */

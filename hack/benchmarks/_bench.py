@@ -42,6 +42,14 @@ subjects: [{{kind: ServiceAccount, name: deployer, namespace: {namespace}}}]
 """
 
 
+def image_environment(binary):
+    """What the Dockerfile sets for its operator; another commit's operator has its own."""
+    if binary != OPERATOR:
+        return {}
+    lines = (ROOT / "Dockerfile").read_text().splitlines()
+    return dict(line.removeprefix("ENV ").split("=", 1) for line in lines if line.startswith("ENV "))
+
+
 def say(text):
     print(text, file=sys.stderr, flush=True)
 
@@ -73,7 +81,7 @@ class Side:
             [binary, "--kubeconfig", str(plane.kubeconfig), "--state-namespace", state,
              "--watch-namespace", self.namespace, "--lease-name", f"bench-{name}",
              "--health-bind-address", "127.0.0.1:0", "--metrics-bind-address", "", *flags],
-            stdout=self._log, stderr=self._log)
+            stdout=self._log, stderr=self._log, env=os.environ | image_environment(binary))
         self.readiness = Readiness(plane, self.specs)
 
     def create(self, name, objects):

@@ -1,6 +1,7 @@
 """What a resync costs when there is nothing to do: the requests that the API server's audit log
 has of the operator, for one Spec of 1,000 ConfigMaps in two namespaces. It should be one paged LIST
-of metadata for each kind and namespace, no dry-run and no write."""
+of metadata for each kind and namespace, no dry-run, and one write: that the resync was carried out
+(status.lastHandledReconcileAt), which only one that was asked for has."""
 
 import time
 from collections import Counter
@@ -64,7 +65,7 @@ def main():
     rows += [[key, value, before.get(key, ""), ratio(value, before.get(key))] for key, value in ours.items()]
     report([f"resync of {COUNT} ConfigMaps, nothing to do", "now", "before", "now to before"], rows,
            {"benchmark": "noop", "objects": COUNT, **figures,
-            "ok": 0 < ours["lists"] <= 2 and not ours["writes"] and not ours["dry_runs"]})
+            "ok": 0 < ours["lists"] <= 2 and ours["writes"] <= 1 and not ours["dry_runs"]})
 
 
 if __name__ == "__main__":

@@ -50,10 +50,14 @@ _process_pid() { # PROCESS
     printf '%s' "$pid"
 }
 
+_program() { # PROCESS: a tool of ours, or a program of the system
+    if [[ -n ${_TOOL_FOLDER[$1]:-} ]]; then tool_path "$1"; else type -P "$1"; fi
+}
+
 _process_start() { # PROCESS ARGUMENT…: the plane's folder must be among the arguments
     local process=$1
     shift
-    setsid "$(tool_path "$process")" "$@" >"$dir/log/$process.log" 2>&1 </dev/null \
+    setsid "$(_program "$process")" "$@" >"$dir/log/$process.log" 2>&1 </dev/null \
         {plane_lock_fd}>&- &
     _started[$process]=$!
     disown
@@ -159,6 +163,8 @@ _apiserver_start() {
         --advertise-address 127.0.0.1 --endpoint-reconciler-type none \
         --tls-cert-file "$dir/pki/apiserver.crt" --tls-private-key-file "$dir/pki/apiserver.key" \
         --client-ca-file "$dir/pki/ca.crt" --authorization-mode RBAC --allow-privileged \
+        --kubelet-client-certificate "$dir/pki/admin.crt" --kubelet-client-key "$dir/pki/admin.key" \
+        --kubelet-preferred-address-types InternalIP \
         --service-cluster-ip-range 10.96.0.0/16 \
         --service-account-issuer https://kubernetes.default.svc \
         --service-account-key-file "$dir/pki/service-account.pub" \
@@ -209,7 +215,8 @@ _controllers_start() {
     _process_start kube-scheduler --kubeconfig "$dir/pki/kube-scheduler.kubeconfig" "${client[@]}"
     # Its nodes and pods only look alive.
     _process_start kwok --kubeconfig "$dir/pki/kwok.kubeconfig" --config "$ROOT/hack/lib/kwok.yaml" \
-        --manage-all-nodes --node-ip 192.0.2.1 --cidr 10.244.0.0/16 --node-lease-duration-seconds 40
+        --manage-all-nodes=false --manage-nodes-with-annotation-selector kwok.x-k8s.io/node=fake \
+        --node-ip 192.0.2.1 --cidr 10.244.0.0/16 --node-lease-duration-seconds 40
 }
 
 _node() { # NAME

@@ -22,6 +22,7 @@ declare -A _TOOL_FOLDER=(
     [kube-controller-manager]=k8s-$KUBERNETES_VERSION
     [kube-scheduler]=k8s-$KUBERNETES_VERSION
     [kubectl]=k8s-$KUBERNETES_VERSION
+    [kubelet]=k8s-$KUBERNETES_VERSION
     [kwok]=kwok-$KWOK_VERSION
     [helm]=helm-$HELM_VERSION
 )
@@ -31,14 +32,15 @@ declare -A _TOOL_PACKAGE=(
     [kube-controller-manager]=k8s.io/kubernetes/cmd/kube-controller-manager
     [kube-scheduler]=k8s.io/kubernetes/cmd/kube-scheduler
     [kubectl]=k8s.io/kubernetes/cmd/kubectl
+    [kubelet]=k8s.io/kubernetes/cmd/kubelet
     [kwok]=sigs.k8s.io/kwok/cmd/kwok@$KWOK_VERSION
     [helm]=helm.sh/helm/v4/cmd/helm@$HELM_VERSION
 )
 declare -A _TOOL_TIME=(
     [etcd]='1 min' [kube-apiserver]='5 min' [kube-controller-manager]='2 min'
-    [kube-scheduler]='1 min' [kubectl]='1 min' [kwok]='3 min' [helm]='3 min'
+    [kube-scheduler]='1 min' [kubectl]='1 min' [kubelet]='2 min' [kwok]='3 min' [helm]='3 min'
 )
-TOOLS=(etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok helm)
+TOOLS=(etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok helm kubelet)
 
 _tool_cached() { # NAME: where it is, once it is built
     printf '%s' "$CACHE/tools/${_TOOL_FOLDER[$1]}/$1"

@@ -72,7 +72,8 @@ bool file_head_parse(const char *text, size_t length, struct head *ret);
 /* ---- journal.c ---- */
 
 /* Adds the frame of an entry: number `index` (from 0) of the write with that id. */
-void file_journal_frame(struct buf *to, const char *id, size_t index, const void *bytes, size_t length);
+void file_journal_frame(struct buf *to, const char *id, size_t index, const void *bytes,
+                        size_t length);
 /* Adds the entries of a journal to a document. *ret_length: the length of the whole frames, without
  * a torn end. False: damaged. */
 bool file_journal_parse(const struct buf *journal, const char *id, struct document *to,

@@ -266,7 +266,7 @@ static int swap_head(struct file_document *file, struct head *head, const struct
     int r;
 
     file_head_write(&text, &file->name, head);
-    r = file_write(fresh, MODE_OPEN, &text, error);
+    r = file_write(fresh, MODE_SECRET, &text, error); /* with the secret part's checksum */
     if (r == 0)
         r = file_sync_folder(file->paths.folder, error);
     if (r == 0)

@@ -4,7 +4,8 @@
  * Each Spec has a folder, NAMESPACE/NAME. Characters that are not safe in file names are escaped
  * (%2F); a name that is too long is cut and ends in a checksum. A document with the name STEM
  * ("state", "plan-web-1") consists of
- *   STEM.head        text: the list of files, with lengths and checksums
+ *   STEM.head        text: the list of files, with lengths and checksums (mode 0600: a short
+ *                    secret can be guessed from its checksum)
  *   STEM.ID.open     the open part
  *   STEM.ID.secret   the secret part, if there is one (mode 0600)
  *   STEM.ID.journal  entries, if there are any (mode 0600)

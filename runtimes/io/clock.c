@@ -68,13 +68,3 @@ const struct clock_source system_clock = {
     .monotonic = system_monotonic,
     .wait = system_wait,
 };
-
-void system_clock_condition_init(pthread_cond_t *condition)
-{
-    pthread_condattr_t attributes;
-
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
-}

@@ -9,7 +9,4 @@
 
 extern const struct clock_source system_clock;
 
-/* A condition variable that system_clock.wait() can wait on with a limit. */
-void system_clock_condition_init(pthread_cond_t *condition);
-
 #endif

@@ -37,11 +37,15 @@ int http_loop_new(const struct http_loop_config *config, struct http_loop **ret,
 void http_loop_free(struct http_loop *loop);
 DEFINE_CLEANUP(struct http_loop *, http_loop_free)
 
+/* PEM texts. */
+struct http_tls {
+    const char *ca_pem;            /* trusted CAs; NULL: the system's */
+    const char *cert_pem, *key_pem; /* the client's own certificate and its key; NULL: none */
+};
+
 struct http_client_config {
     const char *base_url;    /* "https://127.0.0.1:6443", no slash at its end */
-    const char *ca_pem;      /* trusted CAs, as PEM text; NULL: the system's */
-    const char *cert_pem;    /* client certificate and its key, as PEM text; NULL: none */
-    const char *key_pem;
+    struct http_tls tls;
     const char *tls_server_name; /* the server's name in its certificate, if it is not the address's
                                     host; NULL: the address's host */
     const char *proxy_url;   /* NULL: none (the environment's variables are not read) */
@@ -56,9 +60,10 @@ int http_client_new(struct http_loop *loop, const struct http_client_config *con
                     struct http_client **ret, struct error *error);
 void http_client_free(struct http_client *client); /* call it after its requests have ended */
 DEFINE_CLEANUP(struct http_client *, http_client_free)
-/* Trusts these CAs from the next connection on; connections that were verified by other CAs are not
- * reused. ca_pem: not NULL. Thread-safe. */
-void http_client_set_ca(struct http_client *client, const char *ca_pem);
+/* From the next connection on, trusts these CAs and shows this certificate. Requests that begin
+ * from now on do not use a connection that was made with others; those under way keep theirs. A
+ * text that was given before cannot be NULL. Thread-safe. */
+void http_client_set_tls(struct http_client *client, const struct http_tls *tls);
 
 struct http_request {
     const char *method;          /* "GET", "PATCH" */

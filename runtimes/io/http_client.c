@@ -46,18 +46,22 @@ static CURLcode set_blob(CURL *handle, CURLoption option, char *pem)
 
 #define SET(option, value) (result = result ? result : curl_easy_setopt(handle, (option), (value)))
 
-/* A handle keeps its CA until the client gets another one. Before curl reuses a connection, it
- * compares the CA that verified the connection with that of the handle. */
-static CURLcode set_ca(struct http_client *client, CURL *handle, bool is_new)
+/* A handle keeps its CA and its certificate until the client gets others. Before curl reuses a
+ * connection, it compares those of the connection with those of the handle. */
+static CURLcode set_pem(struct http_client *client, CURL *handle, bool is_new)
 {
     CURLcode result = CURLE_OK;
 
     pthread_mutex_lock(&client->lock);
-    if (client->ca_pem && (is_new || client->has_other_ca)) {
-        /* Otherwise the system's CAs would be trusted, too. */
-        SET(CURLOPT_CAINFO, NULL);
-        SET(CURLOPT_CAPATH, NULL);
-        result = result ? result : set_blob(handle, CURLOPT_CAINFO_BLOB, client->ca_pem);
+    if (is_new || client->has_other_tls) {
+        if (client->ca_pem) {
+            /* Otherwise the system's CAs would be trusted, too. */
+            SET(CURLOPT_CAINFO, NULL);
+            SET(CURLOPT_CAPATH, NULL);
+            result = result ? result : set_blob(handle, CURLOPT_CAINFO_BLOB, client->ca_pem);
+        }
+        result = result ? result : set_blob(handle, CURLOPT_SSLCERT_BLOB, client->cert_pem);
+        result = result ? result : set_blob(handle, CURLOPT_SSLKEY_BLOB, client->key_pem);
     }
     pthread_mutex_unlock(&client->lock);
     return result;
@@ -73,9 +77,7 @@ static CURLcode set_tls(struct http_client *client, CURL *handle)
     SET(CURLOPT_HTTP_VERSION,
         (long)(client->http1 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS));
     SET(CURLOPT_PIPEWAIT, client->http1 ? 0L : 1L);
-    result = result ? result : set_ca(client, handle, true);
-    result = result ? result : set_blob(handle, CURLOPT_SSLCERT_BLOB, client->cert_pem);
-    return result ? result : set_blob(handle, CURLOPT_SSLKEY_BLOB, client->key_pem);
+    return result ? result : set_pem(client, handle, true);
 }
 
 static CURLcode set_defaults(struct http_client *client, CURL *handle)
@@ -100,7 +102,7 @@ static CURLcode set_defaults(struct http_client *client, CURL *handle)
     SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     SET(CURLOPT_CONNECT_TO, client->connect_to);
     SET(CURLOPT_USERAGENT, client->user_agent);
-    if (!client->tls) {
+    if (!client->is_tls) {
         SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
         return result;
     }
@@ -118,14 +120,26 @@ static CURL *make_handle(struct http_client *client)
     return handle;
 }
 
-void http_client_set_ca(struct http_client *client, const char *ca_pem)
+static void free_pem(struct http_client *client)
 {
-    char *own = str_new(ca_pem);
-
-    pthread_mutex_lock(&client->lock);
     free(client->ca_pem);
-    client->ca_pem = own;
-    client->has_other_ca = true;
+    free(client->cert_pem);
+    str_free_secret(client->key_pem);
+}
+
+static void copy_pem(struct http_client *client, const struct http_tls *tls)
+{
+    client->ca_pem = str_new(tls->ca_pem);
+    client->cert_pem = str_new(tls->cert_pem);
+    client->key_pem = str_new(tls->key_pem);
+}
+
+void http_client_set_tls(struct http_client *client, const struct http_tls *tls)
+{
+    pthread_mutex_lock(&client->lock);
+    free_pem(client);
+    copy_pem(client, tls);
+    client->has_other_tls = true;
     pthread_mutex_unlock(&client->lock);
 }
 
@@ -136,7 +150,7 @@ CURL *client_take_handle(struct http_client *client)
     if (!client->n_idle)
         return make_handle(client);
     handle = client->idle[--client->n_idle];
-    if (client->tls && set_ca(client, handle, false) != CURLE_OK) {
+    if (client->is_tls && set_pem(client, handle, false) != CURLE_OK) {
         curl_easy_cleanup(handle);
         handle = NULL;
     }
@@ -209,14 +223,14 @@ static int read_parts(struct http_client *client, CURLU *url, const char *server
         return bad_address(error, "has a user in it");
     if (query || fragment)
         return bad_address(error, "has a query or a fragment");
-    client->tls = str_equal(scheme, "https");
+    client->is_tls = str_equal(scheme, "https");
     client->prefix = url_part(url, CURLUPART_PATH);
     if (!client->prefix)
         client->prefix = str_new("");
     if (str_has_suffix(client->prefix, "/"))
         client->prefix[strlen(client->prefix) - 1] = '\0';
     client->address = str_printf("%s:%s", host, port);
-    if (server_name && client->tls)
+    if (server_name && client->is_tls)
         set_server_name(client, scheme, port, server_name);
     else
         client->origin = str_printf("%s://%s", scheme, client->address);
@@ -249,9 +263,7 @@ int http_client_new(struct http_loop *loop, const struct http_client_config *con
 
     client->loop = loop_ref(loop);
     pthread_mutex_init(&client->lock, NULL);
-    client->ca_pem = str_new(config->ca_pem);
-    client->cert_pem = str_new(config->cert_pem);
-    client->key_pem = str_new(config->key_pem);
+    copy_pem(client, &config->tls);
     client->proxy_url = str_new(config->proxy_url);
     client->user_agent = str_new(config->user_agent);
     client->http1 = config->http1;
@@ -275,11 +287,7 @@ void http_client_free(struct http_client *client)
     free(client->prefix);
     free(client->address);
     free(client->host_header);
-    free(client->ca_pem);
-    free(client->cert_pem);
-    if (client->key_pem)
-        explicit_bzero(client->key_pem, strlen(client->key_pem));
-    free(client->key_pem);
+    free_pem(client);
     free(client->proxy_url);
     free(client->user_agent);
     loop_unref(client->loop);

@@ -17,19 +17,19 @@
 
 struct http_client {
     struct http_loop *loop;
-    char *origin;      /* "https://10.0.0.1:6443", with tls_server_name as its host if that is given */
+    char *origin;      /* "https://10.0.0.1:6443"; its host is tls_server_name if that is set */
     char *prefix;      /* the base address's path, or "" */
     char *address;     /* "10.0.0.1:6443", for messages */
     char *host_header; /* "Host: 10.0.0.1:6443" where the origin names another host; else NULL */
     struct curl_slist *connect_to; /* in the same case: maps the origin to the address */
-    pthread_mutex_t lock; /* of the CA */
+    pthread_mutex_t lock; /* of the PEM texts */
     char *ca_pem;
-    bool has_other_ca; /* the CA changed since handles were made */
     char *cert_pem;
     char *key_pem;
+    bool has_other_tls; /* the PEM texts changed since handles were made */
     char *proxy_url;
     char *user_agent;
-    bool tls;
+    bool is_tls;
     bool http1;
     int64_t connect_timeout;
 

@@ -32,14 +32,12 @@ static int place_for_writing(const struct patch *patch, struct kube_ref *ret, st
 
     if (r == ERR_NOT_FOUND)
         return err_set(error, ERR_INVALID, "KindNotFound",
-                       "the cluster has no kind \"%s\" in \"%s\": is its CRD installed, or missing "
-                       "in this Spec?",
-                       ref.kind, ref.api_version);
+                       "the cluster has no kind \"%s\" in \"%s\"", ref.kind, ref.api_version);
     return r < 0 ? err_copy(error, &problem) : 0;
 }
 
-static int send(const struct patch *patch, const struct value **ret, enum certainty *ret_certainty,
-                struct error *error)
+static int send(const struct patch *patch, const struct value **ret,
+                struct runtime_outcome *ret_outcome, struct error *error)
 {
     static const struct kube_expected none = {NULL, NO_VERSION};
     _cleanup_value_ const struct value *body = NULL;
@@ -59,7 +57,7 @@ static int send(const struct patch *patch, const struct value **ret, enum certai
     request.body = body;
     if (patch->dry_run)
         return session_read(patch->session, &ref, patch->call, &request, ret, error);
-    return session_change(patch->session, &ref, patch->call, &request, ret, ret_certainty, error);
+    return session_change(patch->session, &ref, patch->call, &request, ret, ret_outcome, error);
 }
 
 int kube_dry_run(struct runtime_session *session, const struct value *attributes,
@@ -100,14 +98,15 @@ static bool wait_until_served(const struct patch *patch, const struct error *pro
 /* Sends the patch. If its kind is not served yet but this session applied its CRD, tries again
  * until it is. */
 static int send_when_served(const struct patch *patch, const struct value **ret,
-                            enum certainty *ret_certainty, struct error *error)
+                            struct runtime_outcome *ret_outcome, struct error *error)
 {
     struct error problem = {0};
     int r;
 
-    while ((r = send(patch, ret, ret_certainty, &problem)) < 0 &&
-           wait_until_served(patch, &problem))
+    while ((r = send(patch, ret, ret_outcome, &problem)) < 0 && wait_until_served(patch, &problem))
         err_clear(&problem);
+    if (r < 0 && str_equal(problem.reason, "KindNotFound"))
+        kube_explain_unserved(patch->session, patch->attributes, patch->call, &problem);
     return r < 0 ? err_copy(error, &problem) : 0;
 }
 
@@ -115,8 +114,8 @@ static int send_when_served(const struct patch *patch, const struct value **ret,
 
 /* After a conflict of resourceVersions. 1: the fields that we manage are as planned, and
  * *ret_version is the new version; 0: they changed. */
-static int look_again(const struct kube_step *step, const struct runtime_call *call,
-                      char **ret_version, struct error *error)
+static int refresh_version(const struct kube_step *step, const struct runtime_call *call,
+                           char **ret_version, struct error *error)
 {
     struct observation now = {0};
     int r = kube_look(step->session, step->identity, false, call, &now, error);
@@ -135,7 +134,7 @@ static int look_again(const struct kube_step *step, const struct runtime_call *c
 /* Updates the object at the version that was planned for. If only other fields changed since
  * (status, say), tries again with the new version. */
 static int take(struct patch *patch, const struct kube_step *step, const struct value **ret,
-                enum certainty *ret_certainty, struct error *error)
+                struct runtime_outcome *ret_outcome, struct error *error)
 {
     _cleanup_free_ char *version = str_new(step->version);
 
@@ -144,10 +143,10 @@ static int take(struct patch *patch, const struct kube_step *step, const struct 
         int r;
 
         patch->expected = (struct kube_expected){step->uid, version};
-        r = send_when_served(patch, ret, ret_certainty, &problem);
-        if (r != ERR_CONFLICT || *ret_certainty != OUTCOME_NOT_SENT || takes == MAX_TAKES)
+        r = send_when_served(patch, ret, ret_outcome, &problem);
+        if (r != ERR_CONFLICT || ret_outcome->certainty != OUTCOME_NOT_SENT || takes == MAX_TAKES)
             return r < 0 ? err_copy(error, &problem) : 0;
-        r = look_again(step, patch->call, &version, error);
+        r = refresh_version(step, patch->call, &version, error);
         if (r <= 0)
             return r < 0 ? r : err_copy(error, &problem);
     }
@@ -164,12 +163,12 @@ int kube_apply_object(const struct kube_step *step, const struct runtime_call *c
                           .attributes = step->base.attributes,
                           .mode = is_create ? KUBE_APPLY_CREATE : KUBE_APPLY_TAKE};
     _cleanup_value_ const struct value *object = NULL;
-    enum certainty certainty = OUTCOME_NOT_SENT;
-    int r = is_create ? send_when_served(&patch, &object, &certainty, error)
-                      : take(&patch, step, &object, &certainty, error);
+    int r;
 
-    kube_outcome_doubt(step->session, certainty, ret);
-    if (certainty != OUTCOME_NOT_SENT)
+    ret->certainty = OUTCOME_NOT_SENT;
+    r = is_create ? send_when_served(&patch, &object, ret, error)
+                  : take(&patch, step, &object, ret, error);
+    if (ret->certainty != OUTCOME_NOT_SENT)
         kube_note_applied(step->session, step->base.attributes);
     if (r < 0)
         return r;

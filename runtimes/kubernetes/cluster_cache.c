@@ -28,8 +28,8 @@ struct cluster_cache *cluster_cache_get(struct kube_runtime *runtime,
 
     pthread_mutex_lock(&runtime->lock);
     LIST_FOREACH(cache, &runtime->caches, all)
-    if (cache->client == cluster->client)
-        break;
+        if (cache->client == cluster->client)
+            break;
     if (!cache)
         cache = add(runtime, cluster);
     cache->references++;

@@ -26,7 +26,7 @@ struct cluster_cache {
     const struct kube_client *client; /* of this cluster */
 
     pthread_mutex_t lock;            /* of all below */
-    struct strmap undefined;         /* "Kind.group/version" that no definition brings; keys owned */
+    struct strmap undefined;         /* "Kind.group/version" that no definition has; keys owned */
     struct strmap searches;          /* by namespace of Specs: searches for definitions; owned */
     int64_t undefined_before;        /* ms, monotonic: what is in both was learned since then */
     struct definitions *definitions; /* as they were listed last; NULL: not yet */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
 #include "runtimes/kubernetes/client/kinds.h"
@@ -161,6 +162,16 @@ static bool is_foreign(const struct look *look, const struct value *item, const 
 
 /* ---- Lists ---- */
 
+/* Quoted: some kinds have names that may say anything, and what follows is our own words. */
+static const char *show(struct look *look, const char *in, const char *name)
+{
+    _cleanup_free_ char *whole = str_printf("%.80s%s%.80s", in ? in : "", in ? "/" : "", name);
+    _cleanup_buf_ struct buf quoted = BUF_INIT;
+
+    json_write_string(&quoted, whole, strlen(whole));
+    return arena_printf(&look->arena, "%s %s", look->kind->kind, quoted.data);
+}
+
 static int on_item(void *arg, const struct value *item, struct error *error)
 {
     struct look *look = arg;
@@ -171,8 +182,7 @@ static int on_item(void *arg, const struct value *item, struct error *error)
 
     if (!name || !is_foreign(look, item, name))
         return 0;
-    shown = arena_printf(&look->arena, "%s %.80s%s%.80s", look->kind->kind,
-                         shows_namespace ? in : "", shows_namespace ? "/" : "", name);
+    shown = show(look, shows_namespace ? in : NULL, name);
     if (strmap_put(&look->found,
                    arena_printf(&look->arena, "%s %s %s/%s", look->kind->group_version,
                                 look->kind->kind, in ? in : "", name),

@@ -15,15 +15,15 @@ static bool carries_rights(const struct kube_kind *kind)
 
 static int send(const struct kube_step *step, const struct kube_ref *ref,
                 const struct runtime_call *call, const struct value **ret,
-                enum certainty *ret_certainty, struct error *error)
+                struct runtime_outcome *ret_outcome, struct error *error)
 {
     _cleanup_value_ const struct value *body =
         value_pack("{s:s, s:s, s:{s:s}, s:s}", "apiVersion", "v1", "kind", "DeleteOptions",
                    "preconditions", "uid", step->uid, "propagationPolicy",
                    carries_rights(ref->kind) ? "Background" : "Foreground");
-    struct kube_request request = {.method = "DELETE", .body = body};
+    struct kube_request request = {.method = "DELETE", .body = body, .accept = KUBE_METADATA};
 
-    return session_change(step->session, ref, call, &request, ret, ret_certainty, error);
+    return session_change(step->session, ref, call, &request, ret, ret_outcome, error);
 }
 
 static bool is_status(const struct value *answer)
@@ -50,7 +50,7 @@ static void observe(const struct kube_step *step, const struct kube_ref *ref,
     if (is_status(answer))
         *ret = (struct observation){.presence = PRESENCE_PRESENT, .uid = str_new(step->uid)};
     else
-        kube_observe_object(step->session, answer, true, ret);
+        kube_observe_object(step->session, answer, false, ret);
     ret->terminating = true; /* it may be gone already; read() tells */
 }
 
@@ -69,15 +69,13 @@ static int delete (const struct kube_step *step, const struct kube_ref *ref,
                    struct error *error)
 {
     _cleanup_value_ const struct value *answer = NULL;
-    enum certainty certainty = OUTCOME_NOT_SENT;
     struct error problem = {0};
     int r = kube_may_delete(step->session, step->identity, call, &problem);
 
     if (r >= 0)
-        r = send(step, ref, call, &answer, &certainty, &problem);
-    kube_outcome_doubt(step->session, certainty, ret);
+        r = send(step, ref, call, &answer, ret, &problem);
     if (r == ERR_NOT_FOUND) {
-        kube_outcome_doubt(step->session, OUTCOME_KNOWN, ret);
+        ret->certainty = OUTCOME_KNOWN;
         ret->now.presence = PRESENCE_ABSENT;
         return 0;
     }

@@ -8,6 +8,11 @@
  * them: a write never touches the chunks of the current head, no name is used twice, and a late
  * deletion cannot hit a chunk in use. A small document without a secret is written in one request.
  *
+ * The head and the names and annotations of chunks hold no digest of secret content without a key:
+ * from one, a short secret can be guessed. The checksums of the secret part are HMACs, with a
+ * random key that is in each of its chunks. Documents of earlier versions, without keys, are read;
+ * the next write replaces their secret chunks.
+ *
  * Entries are in a chain of Secrets of about 64 KiB, the segments. The head names the first
  * segment, and each segment names the next. A segment is created before it is named, so a segment
  * that no chain names holds no acknowledged entry. An append swaps the last segment; the first

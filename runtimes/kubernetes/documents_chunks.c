@@ -10,6 +10,7 @@
 #include "runtimes/kubernetes/documents_private.h"
 
 #define KEY_BYTES "bytes" /* of a chunk's data */
+#define KEY_KEY   "key"   /* likewise, of secret chunks: the key of the checksums */
 /* Hexadecimal digits of the part's checksum in the names of its chunks, for people who compare
  * them. */
 #define NAME_DIGITS 12
@@ -30,16 +31,49 @@ static const struct {
 /* The prefix of the names of a part's chunks; free(). */
 static char *stem_of(const struct document_file *file, const struct head *head, enum part part)
 {
-    const char *checksum = head->fields[parts[part].checksum], *tag = head->fields[parts[part].tag];
+    const char *sum = head->fields[parts[part].checksum], *tag = head->fields[parts[part].tag];
 
-    return str_printf("%s-%.*s-%s-%c", file->head_name, NAME_DIGITS, checksum ? checksum : "",
-                      tag ? tag : "", parts[part].suffix);
+    return str_printf("%s-%.*s-%s-%c", file->head_name, NAME_DIGITS, sum ? sum : "", tag ? tag : "",
+                      parts[part].suffix);
+}
+
+/* ---- Checksums ---- */
+
+/* Those of a secret part are seen by all who may read the head or list the chunks' names, so they
+ * have a key: from a digest without one, a short secret can be guessed. key: NULL: none. */
+static void checksum(const char *key, const void *bytes, size_t length, char ret[HASH_HEX_SIZE])
+{
+    _cleanup_(hash_free_p) struct hash *hash = key ? hash_new_keyed(key, strlen(key)) : hash_new();
+
+    hash_add(hash, bytes, length);
+    hash_finish_hex(hash, ret);
+}
+
+static char *draw_key(void)
+{
+    char first[TAG_SIZE], second[TAG_SIZE];
+
+    kube_draw_tag(first);
+    kube_draw_tag(second);
+    return str_printf("%s%s", first, second);
 }
 
 /* ---- Reading ---- */
 
-static int chunk_read(const struct task *task, enum part part, const char *name, struct buf *to,
-                      struct error *error)
+static int key_read(const struct task *task, const struct value *object, const char *name,
+                    struct head *head, struct error *error)
+{
+    if (head->key)
+        return 0;
+    return kube_object_text(object, KEY_KEY, &head->key)
+               ? 0
+               : err_set(error, ERR_CORRUPT, DOCUMENT_CORRUPT,
+                         "Secret %s/%s is damaged: its key cannot be read",
+                         task->store->namespace_name, name);
+}
+
+static int chunk_read(const struct task *task, struct head *head, enum part part, const char *name,
+                      struct buf *to, struct error *error)
 {
     _cleanup_value_ const struct value *object = NULL;
     size_t before = to->length;
@@ -55,9 +89,12 @@ static int chunk_read(const struct task *task, enum part part, const char *name,
         return err_copy(error, &problem);
     r = kube_object_bytes(task->store, object, parts[part].kind->kind, parts[part].field, KEY_BYTES,
                           to, error);
+    if (r == 0 && part == PART_SECRET)
+        r = key_read(task, object, name, head, error);
     if (r < 0)
         return r;
-    hash_hex(to->data + before, to->length - before, actual);
+    checksum(part == PART_SECRET ? head->key : NULL, to->data + before, to->length - before,
+             actual);
     expected = value_string(value_path(object, "metadata", "annotations", CHECKSUM, NULL));
     if (!expected || str_equal(actual, expected))
         return 0;
@@ -66,8 +103,8 @@ static int chunk_read(const struct task *task, enum part part, const char *name,
                    task->store->namespace_name, name);
 }
 
-static int chunks_read(const struct task *task, const struct document_file *file,
-                       const struct head *head, enum part part, struct buf *to, struct error *error)
+static int chunks_read(const struct task *task, const struct document_file *file, struct head *head,
+                       enum part part, struct buf *to, struct error *error)
 {
     _cleanup_free_ char *stem = stem_of(file, head, part);
     int64_t count = kube_head_chunks(head, part);
@@ -76,22 +113,21 @@ static int chunks_read(const struct task *task, const struct document_file *file
     for (int64_t i = 0; i < count && r == 0; i++) {
         _cleanup_free_ char *name = str_printf("%s%lld", stem, (long long)i);
 
-        r = chunk_read(task, part, name, to, error);
+        r = chunk_read(task, head, part, name, to, error);
     }
     return r;
 }
 
-int kube_part_read(const struct task *task, const struct document_file *file,
-                   const struct head *head, const struct value *object, enum part part,
-                   struct buf *to, struct error *error)
+int kube_part_read(const struct task *task, const struct document_file *file, struct head *head,
+                   const struct value *object, enum part part, struct buf *to, struct error *error)
 {
-    const char *checksum = head->fields[parts[part].checksum];
+    const char *expected = head->fields[parts[part].checksum];
     char actual[HASH_HEX_SIZE];
     int r;
 
-    if (!checksum && part == PART_SECRET)
+    if (!expected && part == PART_SECRET)
         return 0;
-    if (!checksum || kube_head_chunks(head, part) < 0)
+    if (!expected || kube_head_chunks(head, part) < 0)
         return kube_head_corrupt(file, "it does not say what there is", error);
     if (kube_head_is_inline(head, part))
         r = kube_object_bytes(task->store, object, "ConfigMap", "binaryData",
@@ -100,8 +136,8 @@ int kube_part_read(const struct task *task, const struct document_file *file,
         r = chunks_read(task, file, head, part, to, error);
     if (r < 0)
         return r;
-    hash_hex(to->data, to->length, actual);
-    if (str_equal(actual, checksum) && !buf_overflowed(to))
+    checksum(part == PART_SECRET ? head->key : NULL, to->data, to->length, actual);
+    if (str_equal(actual, expected) && !buf_overflowed(to))
         return 0;
     return kube_head_corrupt(file,
                              kube_head_is_inline(head, part)
@@ -112,22 +148,26 @@ int kube_part_read(const struct task *task, const struct document_file *file,
 
 /* ---- Writing ---- */
 
+/* key: of a secret chunk; else NULL. */
 static const struct value *chunk_body(const struct document_file *file, enum part part,
-                                      const char *name, const char *tag, const char *bytes,
-                                      size_t length)
+                                      const char *name, const char *tag, const char *key,
+                                      const char *bytes, size_t length)
 {
     static const char *const at[] = {"annotations", CHECKSUM};
     _cleanup_value_ const struct value *metadata = NULL, *text = NULL;
-    _cleanup_buf_ struct buf encoded = BUF_INIT;
-    char checksum[HASH_HEX_SIZE];
+    _cleanup_buf_ struct buf encoded = BUF_INIT, encoded_key = BUF_INIT;
+    char own[HASH_HEX_SIZE];
 
     base64_encode(&encoded, bytes, length);
-    hash_hex(bytes, length, checksum);
+    if (key)
+        base64_encode(&encoded_key, key, strlen(key));
+    checksum(key, bytes, length, own);
     metadata = kube_object_metadata(file, name, tag, NULL);
-    text = value_pack("s", checksum);
-    return value_pack("{s:s, s:s, s:V, s:b, s:{s:s}}", "apiVersion", "v1", "kind",
+    text = value_pack("s", own);
+    return value_pack("{s:s, s:s, s:V, s:b, s:{s:s, s:s?}}", "apiVersion", "v1", "kind",
                       parts[part].kind->kind, "metadata", value_with_path(metadata, at, 2, text),
-                      "immutable", 1, parts[part].field, KEY_BYTES, encoded.data);
+                      "immutable", 1, parts[part].field, KEY_BYTES, encoded.data, KEY_KEY,
+                      key ? encoded_key.data : NULL);
 }
 
 static int chunks_write(const struct task *task, const struct document_file *file, enum part part,
@@ -139,33 +179,60 @@ static int chunks_write(const struct task *task, const struct document_file *fil
     for (size_t i = 0, at = 0; at < bytes->length && r == 0; i++, at += LIMIT_CHUNK_BYTES) {
         _cleanup_free_ char *name = str_printf("%s%zu", stem, i);
         size_t rest = bytes->length - at;
-        _cleanup_value_ const struct value *body =
-            chunk_body(file, part, name, head->fields[parts[part].tag], bytes->data + at,
-                       rest < LIMIT_CHUNK_BYTES ? rest : LIMIT_CHUNK_BYTES);
+        _cleanup_value_ const struct value *body = chunk_body(
+            file, part, name, head->fields[parts[part].tag], part == PART_SECRET ? head->key : NULL,
+            bytes->data + at, rest < LIMIT_CHUNK_BYTES ? rest : LIMIT_CHUNK_BYTES);
 
-        r = kube_object_create(task, parts[part].kind, body, error);
+        r = kube_object_swap(task,
+                             &(struct swap){"POST", parts[part].kind, name, body, NULL,
+                                            head->fields[parts[part].tag]},
+                             NULL, error);
+        if (r < 0)
+            err_wrap(error, "writing %s %s/%s", parts[part].kind->plural,
+                     task->store->namespace_name, name);
     }
     return r;
 }
 
 /* Sets a part's fields in the head. */
-static void set_part(struct head *head, enum part part, const char *checksum, size_t chunks,
+static void set_part(struct head *head, enum part part, const char *checksum_of_part, size_t chunks,
                      const char *tag)
 {
     _cleanup_free_ char *count = str_printf("%zu", chunks);
 
-    kube_head_set(head, parts[part].checksum, checksum);
-    kube_head_set(head, parts[part].chunks, checksum ? count : NULL);
+    kube_head_set(head, parts[part].checksum, checksum_of_part);
+    kube_head_set(head, parts[part].chunks, checksum_of_part ? count : NULL);
     kube_head_set(head, parts[part].tag, tag);
     if (chunks)
         kube_head_set(head, HEAD_CHUNKED, "true");
+}
+
+/* The head that was read has chunks of these bytes: the new head names them, too. Secret chunks
+ * without a key are written again. */
+static bool keep_chunks(const struct document_file *file, enum part part, const struct buf *bytes,
+                        struct head *head)
+{
+    const struct head *seen = &file->seen;
+    const char *key = part == PART_SECRET ? seen->key : NULL;
+    int64_t chunks = kube_head_chunks(seen, part);
+    char actual[HASH_HEX_SIZE];
+
+    if (file->is_damaged || chunks <= 0 || (part == PART_SECRET && !key))
+        return false;
+    checksum(key, bytes->data, bytes->length, actual);
+    if (!str_equal(actual, seen->fields[parts[part].checksum]))
+        return false;
+    set_part(head, part, actual, (size_t)chunks, seen->fields[parts[part].tag]);
+    if (key)
+        head->key = str_new(key);
+    return true;
 }
 
 int kube_part_write(const struct task *task, const struct document_file *file, enum part part,
                     const struct buf *bytes, struct head *head, struct error *error)
 {
     size_t chunks = (bytes->length + LIMIT_CHUNK_BYTES - 1) / LIMIT_CHUNK_BYTES;
-    char checksum[HASH_HEX_SIZE], tag[TAG_SIZE];
+    char own[HASH_HEX_SIZE], tag[TAG_SIZE];
 
     if (chunks > LIMIT_CHUNKS)
         return err_set(error, ERR_TOO_LARGE, NULL, "a document of %zu bytes: at most %u chunks",
@@ -176,14 +243,13 @@ int kube_part_write(const struct task *task, const struct document_file *file, e
         set_part(head, part, NULL, 0, NULL);
         return 0;
     }
-    hash_hex(bytes->data, bytes->length, checksum);
-    if (chunks && !file->is_damaged && kube_head_chunks(&file->seen, part) > 0 &&
-        str_equal(checksum, file->seen.fields[parts[part].checksum])) {
-        set_part(head, part, checksum, chunks, file->seen.fields[parts[part].tag]);
+    if (chunks && keep_chunks(file, part, bytes, head))
         return 0;
-    }
+    if (part == PART_SECRET)
+        head->key = draw_key();
+    checksum(part == PART_SECRET ? head->key : NULL, bytes->data, bytes->length, own);
     kube_draw_tag(tag);
-    set_part(head, part, checksum, chunks, chunks ? tag : NULL);
+    set_part(head, part, own, chunks, chunks ? tag : NULL);
     return chunks ? chunks_write(task, file, part, head, bytes, error) : 0;
 }
 

@@ -22,6 +22,7 @@ static const char *const keys[HEAD_FIELDS] = {
 void kube_head_done(struct head *head)
 {
     free(head->version);
+    free(head->key);
     for (size_t i = 0; i < HEAD_FIELDS; i++)
         free(head->fields[i]);
     *head = (struct head){0};
@@ -41,7 +42,7 @@ void kube_head_init(struct head *head)
 
 void kube_head_copy(struct head *to, const struct head *from)
 {
-    struct head copy = {.version = str_new(from->version)};
+    struct head copy = {.version = str_new(from->version), .key = str_new(from->key)};
 
     for (size_t i = 0; i < HEAD_FIELDS; i++)
         copy.fields[i] = str_new(from->fields[i]);

@@ -45,22 +45,6 @@ static int segment_corrupt(const struct task *task, const char *name, const char
                    task->store->namespace_name, name, how);
 }
 
-/* Reads a text from a Secret's data; free(). *ret NULL: the key is missing. False: not base64. */
-static bool secret_text(const struct value *object, const char *key, char **ret)
-{
-    size_t length = 0;
-    const char *text = value_string_n(value_path(object, "data", key, NULL), &length);
-    _cleanup_buf_ struct buf decoded = BUF_INIT;
-
-    *ret = NULL;
-    if (!text)
-        return true;
-    if (!base64_decode(&decoded, text, length))
-        return false;
-    *ret = buf_take(&decoded);
-    return true;
-}
-
 /* Adds the entries of a segment to the document. False: a frame is damaged. */
 static bool add_entries(const struct buf *framed, struct document *to)
 {
@@ -102,8 +86,9 @@ static int segment_read(const struct task *task, const char *name, struct segmen
                           error);
     if (r < 0)
         return r;
-    if (!secret_text(object, KEY_NEXT, &next) || !secret_text(object, KEY_CLOSED, &closed) ||
-        !secret_text(object, KEY_CHECKSUM, &expected))
+    if (!kube_object_text(object, KEY_NEXT, &next) ||
+        !kube_object_text(object, KEY_CLOSED, &closed) ||
+        !kube_object_text(object, KEY_CHECKSUM, &expected))
         return segment_corrupt(task, name, "cannot be read", error);
     checksum(name, &segments->entries, next, closed != NULL, actual);
     if (!str_equal(actual, expected) || !add_entries(&segments->entries, to))

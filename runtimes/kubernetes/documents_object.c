@@ -15,6 +15,7 @@
                              */
 #define BACKOFF_BASE    100 /* ms */
 #define BACKOFF_MAXIMUM 5000
+#define MAX_CONFLICTS   4 /* of one swap, though nobody changed the object */
 
 void kube_draw_tag(char ret[TAG_SIZE])
 {
@@ -75,6 +76,21 @@ const struct value *kube_object_metadata(const struct document_file *file, const
         "api.kusion.io/item", file->name.item, WRITE_ANNOTATION, tag, "resourceVersion", version);
 }
 
+bool kube_object_text(const struct value *object, const char *key, char **ret)
+{
+    size_t length = 0;
+    const char *text = value_string_n(value_path(object, "data", key, NULL), &length);
+    _cleanup_buf_ struct buf decoded = BUF_INIT;
+
+    *ret = NULL;
+    if (!text)
+        return true;
+    if (!base64_decode(&decoded, text, length))
+        return false;
+    *ret = buf_take(&decoded);
+    return true;
+}
+
 int kube_object_bytes(const struct documents *store, const struct value *object, const char *kind,
                       const char *field, const char *key, struct buf *to, struct error *error)
 {
@@ -89,39 +105,6 @@ int kube_object_bytes(const struct documents *store, const struct value *object,
     return err_set(error, ERR_CORRUPT, DOCUMENT_CORRUPT,
                    "%s %s/%s is damaged: its data cannot be read", kind, store->namespace_name,
                    value_string(value_path(object, "metadata", "name", NULL)));
-}
-
-int kube_object_create(const struct task *task, const struct kube_kind *kind,
-                       const struct value *body, struct error *error)
-{
-    const char *name = value_string(value_path(body, "metadata", "name", NULL));
-    struct error problem = {0};
-    int r = send(task, kind, NULL,
-                 (struct kube_request){
-                     .method = "POST", .body = body, .accept = KUBE_METADATA, .idempotent = true},
-                 time_left(task), NULL, &problem);
-
-    /* The name is unique to this write: if the object exists, an earlier attempt without an answer
-     * created it. */
-    if (r == 0 || r == ERR_EXISTS)
-        return 0;
-    err_copy(error, &problem);
-    err_wrap(error, "writing %s %s/%s", kind->plural, task->store->namespace_name, name);
-    return r;
-}
-
-int kube_object_delete(const struct task *task, const struct kube_kind *kind, const char *name,
-                       struct error *error)
-{
-    struct error problem = {0};
-    int r = send(task, kind, name, (struct kube_request){.method = "DELETE", .idempotent = true},
-                 time_left(task), NULL, &problem);
-
-    if (r == 0 || r == ERR_NOT_FOUND)
-        return 0;
-    err_copy(error, &problem);
-    err_wrap(error, "removing %s %s/%s", kind->plural, task->store->namespace_name, name);
-    return r;
 }
 
 /* ---- Compare and swap ---- */
@@ -148,7 +131,7 @@ static int attempt(const struct task *task, const struct swap *swap, char **ret_
 
 enum looked { LOOKED_DONE, LOOKED_NOT_YET, LOOKED_CHANGED, LOOKED_UNKNOWN };
 
-/* Reads the object after an attempt without an answer, to learn the outcome. */
+/* Reads the object after an attempt that failed, to learn the outcome. */
 static enum looked look(const struct task *task, const struct swap *swap, char **ret_version)
 {
     const struct store_call quiet = {0}; /* the call's cancel stops a change before it is sent, not
@@ -170,8 +153,9 @@ static enum looked look(const struct task *task, const struct swap *swap, char *
             *ret_version = str_new(kube_version_of(object));
         return LOOKED_DONE;
     }
-    return swap->version && str_equal(kube_version_of(object), swap->version) ? LOOKED_NOT_YET
-                                                                              : LOOKED_CHANGED;
+    if (swap->version ? str_equal(kube_version_of(object), swap->version) : !swap->tag)
+        return LOOKED_NOT_YET;
+    return LOOKED_CHANGED;
 }
 
 static bool is_unknown(int r)
@@ -179,9 +163,9 @@ static bool is_unknown(int r)
     return r == ERR_UNAVAILABLE || r == ERR_TIMEOUT;
 }
 
-static bool is_conflict(const struct swap *swap, int r)
+static bool is_conflict(int r)
 {
-    return r == ERR_CONFLICT || r == ERR_EXISTS || (r == ERR_NOT_FOUND && swap->version);
+    return r == ERR_CONFLICT || r == ERR_EXISTS;
 }
 
 static bool wait_for_another(const struct task *task, unsigned n)
@@ -191,32 +175,51 @@ static bool wait_for_another(const struct task *task, unsigned n)
     return delay < time_left(task) && pause_for(delay, NULL);
 }
 
+/* A 409 says too little: an API server also answers so if it cannot update a ResourceQuota, and an
+ * earlier attempt of our own may have changed the object. So a look decides here, too. */
 int kube_object_swap(const struct task *task, const struct swap *swap, char **ret_version,
                      struct error *error)
 {
-    struct error doubt = {0}; /* the error of the attempt whose outcome is not known */
+    struct error doubt = {0}; /* the error of the first attempt after which a look had to decide */
 
-    for (unsigned n = 0;; n++) {
+    for (unsigned n = 0, conflicts = 0;; n++) {
         struct error problem = {0};
         int r = attempt(task, swap, ret_version, &problem);
         enum looked looked;
 
         if (r == 0)
             return 0;
-        if (!doubt.code && !is_unknown(r))
-            return is_conflict(swap, r)
-                       ? err_set(error, ERR_CONFLICT, DOCUMENT_CONFLICT, "%s", problem.message)
-                       : err_copy(error, &problem);
+        if (!doubt.code && r == ERR_NOT_FOUND && swap->version)
+            return err_set(error, ERR_CONFLICT, DOCUMENT_CONFLICT, "%s", problem.message);
+        if (!doubt.code && !is_unknown(r) && !is_conflict(r))
+            return err_copy(error, &problem);
         if (!doubt.code)
-            err_copy(&doubt, &problem);
+            doubt = problem;
         looked = look(task, swap, ret_version);
         if (looked == LOOKED_DONE)
             return 0;
         if (looked == LOOKED_CHANGED)
             return err_set(error, ERR_CONFLICT, DOCUMENT_CONFLICT, "%s", doubt.message);
-        if (!is_unknown(r) || !wait_for_another(task, n))
-            return err_copy(error, &doubt);
+        conflicts += is_conflict(r);
+        if ((!is_unknown(r) && !is_conflict(r)) || conflicts > MAX_CONFLICTS ||
+            !wait_for_another(task, n))
+            return err_set(error, is_conflict(doubt.code) ? ERR_UNAVAILABLE : doubt.code,
+                           doubt.reason, "%s", doubt.message);
     }
+}
+
+int kube_object_delete(const struct task *task, const struct kube_kind *kind, const char *name,
+                       struct error *error)
+{
+    struct error problem = {0};
+    int r = kube_object_swap(task, &(struct swap){.method = "DELETE", .kind = kind, .name = name},
+                             NULL, &problem);
+
+    if (r == 0 || r == ERR_NOT_FOUND)
+        return 0;
+    err_copy(error, &problem);
+    err_wrap(error, "removing %s %s/%s", kind->plural, task->store->namespace_name, name);
+    return r;
 }
 
 int kube_document_conflict(const struct document_file *file, const char *message,

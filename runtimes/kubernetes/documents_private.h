@@ -38,7 +38,7 @@ enum head_field {
     HEAD_CHECKSUM, /* of the open part: its sha256 in hexadecimal */
     HEAD_CHUNKS,   /* number of chunks; 0: the part is in the head itself */
     HEAD_TAG,      /* the tag in the chunks' names; missing without chunks */
-    HEAD_SECRET_CHECKSUM, /* of the secret part; missing if that is empty */
+    HEAD_SECRET_CHECKSUM, /* of the secret part, keyed; missing if that is empty */
     HEAD_SECRET_CHUNKS,
     HEAD_SECRET_TAG,
     HEAD_CHUNKED, /* "true": the document had chunks, so there may be garbage */
@@ -49,6 +49,8 @@ enum head_field {
 /* The values of the head's data, by key; NULL: missing. */
 struct head {
     char *version; /* resourceVersion; NULL: there is no head */
+    char *key;     /* of the secret part's checksums. It is in the chunks alone; NULL: none was
+                      read, or an earlier version wrote them, whose checksums have no key */
     char *fields[HEAD_FIELDS];
 };
 void kube_head_init(struct head *head); /* a head of the format that this version writes */
@@ -91,16 +93,12 @@ int kube_object_get(const struct task *task, const struct kube_kind *kind, const
 const struct value *kube_object_metadata(const struct document_file *file, const char *name,
                                          const char *tag, const char *version);
 
+/* Reads a text of an object's data, as Secrets have it; free(). *ret NULL: the key is missing.
+ * False: not base64. */
+bool kube_object_text(const struct value *object, const char *key, char **ret);
 /* Adds the bytes in an object to a buffer. ERR_CORRUPT names the object. */
 int kube_object_bytes(const struct documents *store, const struct value *object, const char *kind,
                       const char *field, const char *key, struct buf *to, struct error *error);
-
-/* Creates an object whose name is unique to this write. */
-int kube_object_create(const struct task *task, const struct kube_kind *kind,
-                       const struct value *body, struct error *error);
-/* Returns 0 if the object does not exist, too. */
-int kube_object_delete(const struct task *task, const struct kube_kind *kind, const char *name,
-                       struct error *error);
 
 /* A compare-and-swap of one object. */
 struct swap {
@@ -108,13 +106,19 @@ struct swap {
     const struct kube_kind *kind;
     const char *name;
     const struct value *body;
-    const char *version; /* the resourceVersion to replace; NULL: no object (POST) */
+    const char *version; /* the resourceVersion to replace; NULL: no object (POST), or any (DELETE)
+                            */
     const char *tag;     /* kube_object_metadata()'s; not for DELETE */
 };
 /* Retries until the outcome is known, or the deadline is near. *ret_version (may be NULL): the new
- * resourceVersion; free(). ERR_CONFLICT: another client changed the object. */
+ * resourceVersion; free(). ERR_CONFLICT: another client changed the object. ERR_UNAVAILABLE,
+ * ERR_TIMEOUT: the outcome is not known; or the API server reports conflicts, but the object is
+ * unchanged. */
 int kube_object_swap(const struct task *task, const struct swap *swap, char **ret_version,
                      struct error *error);
+/* Deletes an object at any version. Returns 0 if the object does not exist, too. */
+int kube_object_delete(const struct task *task, const struct kube_kind *kind, const char *name,
+                       struct error *error);
 
 int kube_document_conflict(const struct document_file *file, const char *message,
                            struct error *error);
@@ -159,10 +163,10 @@ void kube_document_moved(struct document_file *file, char *version);
 
 /* ---- documents_chunks.c ---- */
 
-/* Reads a part as the head describes it; object: the head itself. */
-int kube_part_read(const struct task *task, const struct document_file *file,
-                   const struct head *head, const struct value *object, enum part part,
-                   struct buf *to, struct error *error);
+/* Reads a part as the head describes it; object: the head itself. Sets the head's key. */
+int kube_part_read(const struct task *task, const struct document_file *file, struct head *head,
+                   const struct value *object, enum part part, struct buf *to,
+                   struct error *error);
 /* Writes the chunks of a part, unless the head that was read has the same content. Sets the part's
  * fields in the new head. */
 int kube_part_write(const struct task *task, const struct document_file *file, enum part part,

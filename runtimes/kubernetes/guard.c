@@ -6,7 +6,7 @@
 #include "runtimes/kubernetes/content.h"
 #include "runtimes/kubernetes/object_ref.h"
 
-static bool is_let_go(const struct value *object)
+static bool is_guard_disabled(const struct value *object)
 {
     return str_equal(value_string(value_path(object, "metadata", "annotations",
                                              KUBE_DELETION_GUARD_ANNOTATION, NULL)),
@@ -97,7 +97,7 @@ int kube_may_delete(struct runtime_session *session, const struct value *attribu
     struct error problem = {0};
     int r;
 
-    if (!is_guarded || is_let_go(attributes))
+    if (!is_guarded || is_guard_disabled(attributes))
         return 0;
     r = kube_ref_at_any_version(session, attributes, call, &ref, &problem);
     if (r >= 0)
@@ -106,5 +106,5 @@ int kube_may_delete(struct runtime_session *session, const struct value *attribu
         return 0;
     if (r < 0)
         return err_copy(error, &problem);
-    return is_let_go(object) ? 0 : look_into(session, &ref, object, call, error);
+    return is_guard_disabled(object) ? 0 : look_into(session, &ref, object, call, error);
 }

@@ -2,8 +2,12 @@
  * Hints: the kubectl command that grants a missing right, for error messages.
  *
  * The person who types the command trusts the operator, but perhaps not the author of the Spec. So
- * a command grants only the refused verb on the refused kind, in the Spec's own namespace. For all
- * other rights the message only says who can grant them.
+ * a command grants only verbs that the operator needs and the account lacks, on the refused kind,
+ * in the Spec's own namespace. For all other rights the message only says who can grant them.
+ *
+ * An account without rights in a namespace gets the same refusal if the namespace does not exist.
+ * So the namespace is looked up with the rights of the account: the message says nothing that the
+ * account could not read itself.
  */
 #include <string.h>
 
@@ -20,6 +24,10 @@
 #define LEAST_WORDS 128
 
 #define OFFER "; to allow it: "
+
+#define IMMUTABLE_WAY                                                                             \
+    "; it cannot be changed in place: give the resource another name, or delete the object with " \
+    "all that it holds, and it is created again"
 
 char *kube_kind_resource(const struct kube_kind *kind)
 {
@@ -54,64 +62,66 @@ char *session_rights_name(const struct runtime_session *session, const char *whi
 
 /* ---- Commands ---- */
 
-/* The refused verb, if it is one that the operator's requests use; else NULL. */
-static const char *refused_verb(const char *words)
-{
-    static const char *const verbs[] = {"get", "list", "watch", "create", "patch", "delete"};
-
-    for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
-        if (str_has_prefix(words, verbs[i]) && words[strlen(verbs[i])] == ' ')
-            return verbs[i];
-    return NULL;
-}
-
-static char *role_command(const struct runtime_session *session, const char *verb,
+/* Other verbs make another name: a role of that name may exist already. */
+static char *role_command(const struct runtime_session *session, const char *verbs,
                           const char *resource)
 {
-    _cleanup_free_ char *which = str_printf("%s-%s", verb, resource);
-    _cleanup_free_ char *name = session_rights_name(session, which);
+    _cleanup_free_ char *which = str_printf("%s-%s", verbs, resource), *name = NULL;
     const char *in = session->spec_namespace;
+
+    for (char *c = which; (c = strchr(c, ','));)
+        *c = '-';
+    name = session_rights_name(session, which);
 
     return str_printf("kubectl create role %s --verb=%s --resource=%s --namespace=%s && "
                       "kubectl create rolebinding %s --role=%s --serviceaccount=%s:%s "
                       "--namespace=%s",
-                      name, verb, resource, in, name, name, in, session->service_account, in);
+                      name, verbs, resource, in, name, name, in, session->service_account, in);
 }
 
-/* Letters, digits, dots and dashes: no shell and no kubectl takes it for anything but a name. The
- * kinds of an aggregated API have the names that its server gives them. */
-static bool is_plain(const char *name)
+/* The kinds of an aggregated API have the names that its server gives them. */
+bool kube_is_plain(const char *name)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-";
 
     return *name && *name != '-' && !name[strspn(name, plain)];
 }
 
-/* Namespaces of the control plane: a right to write in them amounts to full control of the cluster.
- * */
-static bool is_system(const char *namespace_name)
+bool kube_is_system(const char *namespace_name)
 {
     return str_has_prefix(namespace_name, "kube-");
 }
 
-/* The command that grants the right; NULL: it is not the Spec's author's to have, or there is no
- * command that could be typed, or that the message has room for. */
-static char *find_command(const struct runtime_session *session, const char *in,
-                          const char *resource, const char *verb)
+/* NULL: the message has no room for it. */
+static char *fitting_command(const struct runtime_session *session, const char *verbs,
+                             const char *resource)
 {
-    _cleanup_free_ char *command = NULL;
+    _cleanup_free_ char *command = role_command(session, verbs, resource);
 
-    if (!str_equal(in, session->spec_namespace) || is_system(in) || !verb || !is_plain(in) ||
-        !is_plain(session->service_account) || !is_plain(resource))
-        return NULL;
-    command = role_command(session, verb, resource);
     return strlen(command) + LEAST_WORDS + strlen(OFFER) < ERROR_MESSAGE_SIZE ? TAKE(command)
                                                                               : NULL;
 }
 
+/* The command that grants the right; NULL: it is not the Spec's author's to have, or there is no
+ * command that could be typed, or that the message has room for. */
+static char *find_command(struct runtime_session *session, const struct kube_ref *ref,
+                          const char *resource, const char *verb, const struct runtime_call *call)
+{
+    const char *in = ref->namespace_name;
+    _cleanup_free_ char *missing = NULL;
+    char *command;
+
+    if (!str_equal(in, session->spec_namespace) || kube_is_system(in) || !verb ||
+        !kube_is_plain(in) || !kube_is_plain(session->service_account) || !kube_is_plain(resource))
+        return NULL;
+    missing = session_missing_verbs(session, ref->kind, verb, call);
+    command = fitting_command(session, missing, resource);
+    return command ? command : fitting_command(session, verb, resource);
+}
+
 /* Returns the hint. refused: "patch resource …", from the API server's message. */
-static char *way_out(const struct runtime_session *session, const struct kube_ref *ref,
-                     const char *refused)
+static char *way_out(struct runtime_session *session, const struct kube_ref *ref,
+                     const char *refused, const struct runtime_call *call)
 {
     const char *in = ref->namespace_name;
     _cleanup_free_ char *resource = kube_kind_resource(ref->kind), *command = NULL;
@@ -119,7 +129,11 @@ static char *way_out(const struct runtime_session *session, const struct kube_re
     if (!in)
         return str_new("; it is in no namespace: such a right is the cluster administrators' to "
                        "give");
-    command = find_command(session, in, resource, refused_verb(refused));
+    command = find_command(session, ref, resource, kube_find_verb(refused), call);
+    if (!command && !str_equal(in, session->spec_namespace))
+        return str_printf("; such a right in namespace %s is its owners' to give, if there is such "
+                          "a namespace",
+                          in);
     if (!command)
         return str_printf("; such a right in namespace %s is its owners' to give", in);
     return str_printf(OFFER "%s", command);
@@ -149,16 +163,55 @@ static size_t room_for_words(const char *way)
     return taken + LEAST_WORDS < ERROR_MESSAGE_SIZE ? ERROR_MESSAGE_SIZE - taken : LEAST_WORDS;
 }
 
-void session_add_hint(const struct runtime_session *session, const struct kube_ref *ref,
-                      struct error *error)
+static void set_missing_namespace(const char *name, struct error *error)
+{
+    err_set(error, ERR_INVALID, "NamespaceNotFound",
+            "namespaces \"%s\" not found: create it (kubectl create namespace %s), or add the "
+            "Namespace to this Spec",
+            name, name);
+}
+
+/* The account has no rights in a namespace of others, and that does not exist. */
+static bool is_namespace_missing(struct runtime_session *session, const struct kube_ref *ref,
+                                 const struct runtime_call *call)
+{
+    const char *in = ref->namespace_name;
+
+    return in && !str_equal(in, session->spec_namespace) &&
+           session_lacks_namespace(session, in, call);
+}
+
+/* What an object holds is its owner's to lose. */
+static void add_way_around_immutable(struct error *error)
+{
+    char words[ERROR_MESSAGE_SIZE];
+
+    str_copy(words, room_for_words(IMMUTABLE_WAY), error->message);
+    err_set(error, error->code, error->reason, "%s%s", words, IMMUTABLE_WAY);
+}
+
+static bool is_immutable(const struct error *error)
+{
+    return str_equal(error->reason, "Invalid") && strstr(error->message, "field is immutable");
+}
+
+void session_add_hint(struct runtime_session *session, const struct kube_ref *ref,
+                      const struct runtime_call *call, struct error *error)
 {
     const char *refused = find_refused(session, error);
     _cleanup_free_ char *way = NULL;
     char words[ERROR_MESSAGE_SIZE];
 
+    if (ref->namespace_name && (str_equal(error->reason, "NamespaceNotFound") ||
+                                (refused && is_namespace_missing(session, ref, call)))) {
+        set_missing_namespace(ref->namespace_name, error);
+        return;
+    }
+    if (is_immutable(error))
+        add_way_around_immutable(error);
     if (!refused)
         return;
-    way = way_out(session, ref, refused);
+    way = way_out(session, ref, refused, call);
     str_copy(words, room_for_words(way), error->message);
     err_set(error, ERR_FORBIDDEN, "AccessDenied", "%s%s", words, way);
 }

@@ -74,35 +74,6 @@ const struct value *kube_object_prepare(const struct runtime_session *session,
     return with_string(object, "annotations", KUBE_SPEC_ANNOTATION, session->spec);
 }
 
-/* Labels and annotations that tell an object's owner. */
-static const struct {
-    const char *part, *key, *value; /* value NULL: any value */
-} others[] = {
-    {"labels", "app.kubernetes.io/managed-by", "Helm"},
-    {"labels", "kustomize.toolkit.fluxcd.io/name", NULL},
-    {"labels", "helm.toolkit.fluxcd.io/name", NULL},
-    {"labels", "argocd.argoproj.io/instance", NULL},
-    {"annotations", "argocd.argoproj.io/tracking-id", NULL},
-    {"labels", "applyset.kubernetes.io/part-of", NULL},
-};
-
-static enum kube_owner owner_of(const struct runtime_session *session, const struct value *object)
-{
-    const char *owner =
-        value_string(value_path(object, "metadata", "labels", KUBE_OWNER_LABEL, NULL));
-
-    if (owner)
-        return str_equal(owner, session->owner) ? OWNER_SELF : OWNER_SPEC;
-    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
-        const char *mark =
-            value_string(value_path(object, "metadata", others[i].part, others[i].key, NULL));
-
-        if (mark && (!others[i].value || str_equal(mark, others[i].value)))
-            return OWNER_OTHER;
-    }
-    return OWNER_NONE;
-}
-
 /* The digest of our managed fields. Changes of status do not change it; another manager that takes
  * a field does. NULL: no field is ours. */
 static char *fields_digest_of(const struct runtime_session *session, const struct value *object)
@@ -131,6 +102,7 @@ static void detail_free(void *arg)
 {
     struct kube_detail *detail = arg;
 
+    kube_marks_free(detail->foreign);
     free(detail->version);
     free(detail);
 }
@@ -140,7 +112,8 @@ static struct kube_detail *detail_new(const struct runtime_session *session,
 {
     struct kube_detail *detail = NEW(struct kube_detail);
 
-    detail->owner = owner_of(session, object);
+    detail->owner = kube_owner_of(session, object);
+    detail->foreign = kube_marks_of(session, object);
     detail->version =
         str_new(value_string(value_path(object, "metadata", "resourceVersion", NULL)));
     return detail;

@@ -25,9 +25,9 @@ static int look_for_definition(struct runtime_session *session, const struct val
 }
 
 /* The kind may have been removed since discovery. problem: the error of the GET. */
-static int look_again(struct runtime_session *session, const struct value *attributes,
-                      const struct runtime_call *call, const struct error *problem,
-                      struct observation *ret, struct error *error)
+static int recheck_kind(struct runtime_session *session, const struct value *attributes,
+                        const struct runtime_call *call, const struct error *problem,
+                        struct observation *ret, struct error *error)
 {
     struct error not_served = {0};
     struct kube_ref ref;
@@ -55,7 +55,7 @@ int kube_look(struct runtime_session *session, const struct value *attributes, b
     if (r == ERR_NOT_FOUND)
         *ret = (struct observation){.presence = PRESENCE_ABSENT};
     else if (r < 0)
-        return look_again(session, attributes, call, &problem, ret, error);
+        return recheck_kind(session, attributes, call, &problem, ret, error);
     else
         kube_observe_object(session, object, whole, ret);
     return 0;

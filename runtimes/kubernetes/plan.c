@@ -1,24 +1,27 @@
 /* Plans the change of an object that the Spec wants. */
+#include "engine/base/redaction.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/step.h"
 
 /* ---- Whose it is ---- */
 
-static int check_owner(const struct runtime_target *target, const struct observation *seen,
-                       struct error *error)
+/* True if another Spec has it; or another tool, and State does not say that it is ours. */
+static bool is_foreign(const struct runtime_target *target, const struct observation *seen)
 {
     const char *recorded = target->prior ? target->prior->uid : NULL;
     enum kube_owner owner = kube_detail_of(seen)->owner;
 
-    if (owner == OWNER_SPEC)
-        return err_set(error, ERR_CONFLICT, "ConflictDetected",
-                       "it belongs to another Spec (label " KUBE_OWNER_LABEL
-                       "): remove it from one of the two");
-    if (owner == OWNER_OTHER && !str_equal(recorded, seen->uid))
-        return err_set(error, ERR_CONFLICT, "ConflictDetected",
-                       "it exists and is managed by another tool (Helm, Flux, Argo CD or an "
-                       "applyset): remove it from one of the two");
+    return owner == OWNER_SPEC || (owner == OWNER_OTHER && !str_equal(recorded, seen->uid));
+}
+
+static int check_owner(struct runtime_session *session, const struct runtime_target *target,
+                       const struct observation *seen, const struct runtime_call *call,
+                       struct error *error)
+{
+    if (is_foreign(target, seen))
+        return kube_refuse_foreign(session, target->attributes, kube_detail_of(seen)->foreign, call,
+                                   error);
     if (seen->terminating)
         return err_set(error, ERR_UNAVAILABLE, "Terminating",
                        "it is being deleted; it is created again afterwards");
@@ -51,6 +54,21 @@ static int look(struct runtime_session *session, const struct runtime_target *ta
     if (r >= 0 && ret->presence == PRESENCE_PRESENT)
         session_note_definition(session, target->attributes);
     return r;
+}
+
+/* ---- Refusals ---- */
+
+/* The message of a refused dry-run may quote any value of the object: as it is planned, as it is
+ * now (a webhook gets both), or as it was recorded. All are hidden at once, because the rest of one
+ * is not recognised after a similar one was hidden. live: the object; or NULL. */
+static void hide_secrets(const struct runtime_target *target, const struct value *live,
+                         struct error *problem)
+{
+    const struct record *prior = target->prior;
+    _cleanup_value_ const struct value *marked = kube_object_mark(target->attributes);
+    const struct value *const values[] = {marked, live, prior ? prior->attributes : NULL};
+
+    redact_error(problem, values, ARRAY_SIZE(values));
 }
 
 /* ---- Creates ---- */
@@ -95,8 +113,12 @@ static int try_create(struct runtime_session *session, const struct runtime_targ
     if (!session->thorough || value_has_unknown(target->attributes))
         return 0;
     r = kube_dry_run(session, target->attributes, KUBE_APPLY_CREATE, call, ret, &problem);
-    if (r < 0)
-        return waits_for_another(&problem) ? 0 : err_copy(error, &problem);
+    if (r < 0 && waits_for_another(&problem))
+        return 0;
+    if (r < 0) {
+        hide_secrets(target, NULL, &problem);
+        return err_copy(error, &problem);
+    }
     *ret = forget_allocated(*ret, target->attributes);
     return 0;
 }
@@ -164,6 +186,7 @@ static struct runtime_step *plan_update(struct runtime_session *session,
     struct kube_step *step = kube_step_new(session, action, target);
 
     kube_step_see(step, seen);
+    step->base.hides_before = !target->prior && step->owner == OWNER_SELF;
     step->base.before = kube_object_project(seen->result);
     step->base.after = kube_object_project(changed ? changed : step->base.attributes);
     step->base.result = expect(step, changed);
@@ -180,20 +203,24 @@ static int compare(struct runtime_session *session, const struct runtime_target 
                    struct runtime_step **ret, struct error *error)
 {
     _cleanup_value_ const struct value *changed = NULL;
+    struct error problem = {0};
     int r = 0;
 
     if (!value_has_unknown(target->attributes))
-        r = kube_dry_run(session, target->attributes, KUBE_APPLY_TAKE, call, &changed, error);
-    if (r >= 0)
+        r = kube_dry_run(session, target->attributes, KUBE_APPLY_TAKE, call, &changed, &problem);
+    if (r >= 0) {
         *ret = plan_update(session, target, seen, changed);
-    return r;
+        return 0;
+    }
+    hide_secrets(target, seen->result, &problem);
+    return err_copy(error, &problem);
 }
 
 static int plan_present(struct runtime_session *session, const struct runtime_target *target,
                         const struct observation *seen, const struct runtime_call *call,
                         struct runtime_step **ret, struct error *error)
 {
-    int r = check_owner(target, seen, error);
+    int r = check_owner(session, target, seen, call, error);
 
     if (r < 0)
         return r;
@@ -212,8 +239,7 @@ static bool is_enough(const struct runtime_target *target, const struct observat
 {
     if (!hint || hint->presence == PRESENCE_UNKNOWN)
         return false;
-    return hint->presence == PRESENCE_ABSENT || hint->terminating ||
-           check_owner(target, hint, NULL) < 0 ||
+    return hint->presence == PRESENCE_ABSENT || hint->terminating || is_foreign(target, hint) ||
            (!value_has_unknown(target->attributes) && is_as_recorded(target, hint));
 }
 

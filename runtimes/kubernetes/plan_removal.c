@@ -23,21 +23,6 @@ static bool is_ours(const struct runtime_session *session, const struct record *
     return is_same && !session->is_inherited && owner != OWNER_SPEC;
 }
 
-/* A create was sent and not answered: the API server may still carry it out. */
-static int check_doubt(const struct runtime_session *session, const struct record *prior,
-                       struct error *error)
-{
-    const struct clock_source *clock = session->runtime->config.clock;
-    int64_t left = prior->call.until - clock->now(clock);
-
-    if (prior->status == RECORD_APPLIED || left <= 0)
-        return 0;
-    return err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
-                   "a request to create it was not answered and may still be carried out: the "
-                   "next look is in %lld s",
-                   (long long)(left + 999) / 1000);
-}
-
 static struct runtime_step *make(struct runtime_session *session,
                                  const struct runtime_target *target,
                                  const struct observation *seen)
@@ -54,16 +39,6 @@ static struct runtime_step *make(struct runtime_session *session,
         step->base.before = kube_object_project(marked);
     }
     return &step->base;
-}
-
-static int plan_seen(struct runtime_session *session, const struct runtime_target *target,
-                     const struct observation *seen, struct runtime_step **ret, struct error *error)
-{
-    int r = seen->presence == PRESENCE_ABSENT ? check_doubt(session, target->prior, error) : 0;
-
-    if (r >= 0)
-        *ret = make(session, target, seen);
-    return r;
 }
 
 /* A list may be out of date: an object that it does not contain is read by name before its record
@@ -86,13 +61,16 @@ int kube_plan_removal(struct runtime_session *session, const struct runtime_targ
                        "%s is to be deleted, but State has no record of it", target->id);
     if (goes_with_namespace(session, identity, call)) {
         *ret = &kube_step_new(session, PLAN_FORGET, target)->base;
+        (*ret)->cannot_appear = true;
         return 0;
     }
-    if (is_enough(hint))
-        return plan_seen(session, target, hint, ret, error);
+    if (is_enough(hint)) {
+        *ret = make(session, target, hint);
+        return 0;
+    }
     r = kube_look(session, identity, false, call, &seen, error);
     if (r >= 0)
-        r = plan_seen(session, target, &seen, ret, error);
+        *ret = make(session, target, &seen);
     observation_done(&seen);
     return r;
 }

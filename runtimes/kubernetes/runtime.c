@@ -16,15 +16,26 @@ int kube_plan(struct runtime_session *session, const struct runtime_target *targ
 
     if (r < 0)
         return r;
-    return target->attributes ? kube_plan_object(session, target, hint, call, ret, error)
-                              : kube_plan_removal(session, target, hint, call, ret, error);
+    if (!target->attributes)
+        return kube_plan_removal(session, target, hint, call, ret, error);
+    r = kube_plan_object(session, target, hint, call, ret, error);
+    if (r >= 0)
+        kube_step_weigh(*ret, call);
+    return r;
 }
 
 int kube_apply(struct runtime_step *base, const struct runtime_call *call,
                struct runtime_outcome *ret, struct error *error)
 {
     const struct kube_step *step = (const struct kube_step *)base;
+    int r = step->is_large && call->large
+                ? slot_take(call->large, call->deadline, call->cancel, error)
+                : 0;
 
+    if (r < 0) {
+        ret->certainty = OUTCOME_NOT_SENT;
+        return r;
+    }
     switch (base->action) {
     case PLAN_CREATE:
     case PLAN_ADOPT:
@@ -71,6 +82,8 @@ struct runtime *kube_runtime_new(const struct kube_runtime_config *config)
 
     runtime->base.ops = &kube_runtime_ops;
     runtime->config = *config;
+    if (!config->effect_time)
+        runtime->config.effect_time = EFFECT_TIME;
     runtime->watches = watches_new();
     pthread_mutex_init(&runtime->lock, NULL);
     LIST_INIT(&runtime->caches);

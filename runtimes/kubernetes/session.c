@@ -84,6 +84,9 @@ void session_unref(struct runtime_session *session)
     free(session->service_account);
     free(session->impersonate);
     free(session->account_error);
+    free(session->other_spec);
+    free(session->asked_namespace);
+    value_unref(session->rules);
     for (struct strmap_entry *e = NULL; (e = strmap_next(&session->defined, e));)
         free((char *)(uintptr_t)e->key);
     strmap_done(&session->defined);

@@ -50,6 +50,12 @@ struct runtime_session {
     int64_t definition_seen;     /* ms, monotonic: when it last did so */
     bool is_account_known;       /* the service account was looked up */
     struct error *account_error; /* the result of the lookup; NULL: the account exists */
+    const struct value *rules;   /* of a rules review; NULL: not asked yet, or not known */
+    char *asked_namespace;       /* the namespace that was last looked up; NULL: none */
+    bool is_namespace_missing;   /* it does not exist */
+    char *other_spec;            /* the Spec that was last found to own an object; NULL: none */
+    bool is_other_gone;          /* it does not exist any more */
+    unsigned n_searches;         /* kinds that were looked for in all groups */
 };
 
 /* ---- session.c ---- */
@@ -86,8 +92,8 @@ int session_check_account(struct runtime_session *session, const struct runtime_
  * none. */
 const struct value *target_identity(const struct runtime_target *target);
 
-/* The reference to an object: its kind, its namespace (by default the Spec's own), its name. Borrowed
- * from the attributes, the session and the discovery. ERR_NOT_FOUND KindNotServed. */
+/* The reference to an object: its kind, its namespace (by default the Spec's own), its name.
+ * Borrowed from the attributes, the session and the discovery. ERR_NOT_FOUND KindNotServed. */
 int kube_ref_of(struct runtime_session *session, const struct value *attributes,
                 const struct runtime_call *call, struct kube_ref *ret, struct error *error);
 /* The same; if its version is no longer served, through another version of its group. */
@@ -110,11 +116,12 @@ bool kube_is_in_namespace(struct runtime_session *session, const struct value *a
 int session_read(struct runtime_session *session, const struct kube_ref *ref,
                  const struct runtime_call *call, struct kube_request *request,
                  const struct value **ret, struct error *error);
-/* The same for a change. *ret_certainty is set after errors, too: KNOWN if the change was made,
- * NOT_SENT if nothing was changed. */
+/* The same for a change. The outcome's certainty is set after errors, too: KNOWN if the change was
+ * made, NOT_SENT if nothing was changed; and `until`, if an attempt was not answered. */
 int session_change(struct runtime_session *session, const struct kube_ref *ref,
                    const struct runtime_call *call, struct kube_request *request,
-                   const struct value **ret, enum certainty *ret_certainty, struct error *error);
+                   const struct value **ret, struct runtime_outcome *ret_outcome,
+                   struct error *error);
 /* As long as the call may take. */
 struct kube_wait session_wait(const struct runtime_session *session,
                               const struct runtime_call *call);
@@ -122,17 +129,59 @@ struct kube_wait session_wait(const struct runtime_session *session,
 int session_time_left(const struct runtime_session *session, const struct runtime_call *call,
                       int64_t *ret, struct error *error);
 
+/* ---- rights.c ---- */
+
+/* The verb that the words begin with, if the operator's requests use it; else NULL. */
+const char *kube_find_verb(const char *words);
+/* "get,list": the verbs that the operator's requests use and the account may not, on this kind in
+ * the Spec's own namespace. `refused` is one of them. If the others are not known, or call is NULL,
+ * it is the only one. */
+char *session_missing_verbs(struct runtime_session *session, const struct kube_kind *kind,
+                            const char *refused, const struct runtime_call *call);
+/* True if the account may know that there is no such namespace. */
+bool session_lacks_namespace(struct runtime_session *session, const char *name,
+                             const struct runtime_call *call);
+
 /* ---- hint.c ---- */
 
 /* If the error is a missing right: adds the command that grants it, or says who can grant it, and
- * sets the reason AccessDenied. */
-void session_add_hint(const struct runtime_session *session, const struct kube_ref *ref,
-                      struct error *error);
+ * sets the reason AccessDenied; or NamespaceNotFound, if the account may know that the namespace
+ * does not exist. If it is a missing namespace or an immutable field: adds what to do. call NULL:
+ * no request is sent for that. */
+void session_add_hint(struct runtime_session *session, const struct kube_ref *ref,
+                      const struct runtime_call *call, struct error *error);
 /* The name of roles and bindings in the commands of hints. All names of one service account begin
  * with the name for which = "". */
 char *session_rights_name(const struct runtime_session *session, const char *which);
 /* "widgets.example.com": a kind as kubectl names it. */
 char *kube_kind_resource(const struct kube_kind *kind);
+
+/* Letters, digits, dots and dashes: no shell and no kubectl takes it for anything but a name. */
+bool kube_is_plain(const char *name);
+/* A namespace of the control plane: a right to write in it amounts to full control of the cluster.
+ */
+bool kube_is_system(const char *namespace_name);
+
+/* ---- owner.c ---- */
+
+/* The owner of an object, by its labels and annotations. */
+enum kube_owner {
+    OWNER_NONE,  /* no owner */
+    OWNER_SELF,  /* this Spec's */
+    OWNER_SPEC,  /* another Spec's */
+    OWNER_OTHER, /* another tool's */
+};
+enum kube_owner kube_owner_of(const struct runtime_session *session, const struct value *object);
+
+/* The marks of another owner on an object; NULL: it has no other owner. */
+struct kube_marks *kube_marks_of(const struct runtime_session *session, const struct value *object);
+void kube_marks_free(struct kube_marks *found);
+
+/* ERR_CONFLICT ConflictDetected: says whose the object is, and what hands it over. It may look the
+ * other Spec up. attributes: of the target. */
+int kube_refuse_foreign(struct runtime_session *session, const struct value *attributes,
+                        const struct kube_marks *found, const struct runtime_call *call,
+                        struct error *error);
 
 /* ---- object.c ---- */
 
@@ -157,18 +206,11 @@ const struct value *kube_object_project(const struct value *object);
  * kubectl's last-applied annotation. Returns a reference; NULL stays NULL. */
 const struct value *kube_object_mark(const struct value *object);
 
-/* The owner of an object, by its labels and annotations. */
-enum kube_owner {
-    OWNER_NONE,  /* no owner */
-    OWNER_SELF,  /* this Spec's */
-    OWNER_SPEC,  /* another Spec's */
-    OWNER_OTHER, /* another tool's */
-};
-
 /* observation.detail of an existing object, for plan(). */
 struct kube_detail {
     enum kube_owner owner;
-    char *version; /* resourceVersion */
+    struct kube_marks *foreign; /* of OWNER_SPEC and OWNER_OTHER; else NULL */
+    char *version;              /* resourceVersion */
 };
 
 /* The detail of an existing object; NULL: it is absent. */
@@ -200,9 +242,16 @@ int kube_read(struct runtime_session *session, const struct runtime_target *targ
  */
 int kube_is_undefined(struct runtime_session *session, const struct value *attributes,
                       const struct runtime_call *call, struct error *error);
-/* An object of these attributes was applied: if a definition brings its kind, that may be newer than
- * the last list of them, which does not tell any more what is not defined. */
+/* An object of these attributes was applied: if a definition brings its kind, that may be newer
+ * than the last list of them, which does not tell any more what is not defined. */
 void kube_note_applied(struct runtime_session *session, const struct value *attributes);
+
+/* ---- unserved.c ---- */
+
+/* Of a kind that is not served, ERR_INVALID KindNotFound: says which kind or version was probably
+ * meant. It asks the API server for that. */
+void kube_explain_unserved(struct runtime_session *session, const struct value *attributes,
+                           const struct runtime_call *call, struct error *error);
 
 /* ---- guard.c ---- */
 

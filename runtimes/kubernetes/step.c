@@ -4,8 +4,6 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
-#define EFFECT_TIME 60000 /* ms. The API server works on a request at most this long */
-
 struct kube_step *kube_step_new(struct runtime_session *session, enum plan_action action,
                                 const struct runtime_target *target)
 {
@@ -35,6 +33,29 @@ void kube_step_see(struct kube_step *step, const struct observation *seen)
     step->base.uid = step->uid;
 }
 
+/* Bytes of the value as JSON, about; counted up to a small answer's. */
+static size_t weight_of(const struct value *value)
+{
+    size_t length = 0, bytes = 4;
+
+    if (value_string_n(value, &length))
+        return length + 3;
+    for (size_t i = 0; i < value_count(value) && bytes <= RUNTIME_SMALL_ANSWER; i++) {
+        const char *key = value_member_key(value, i, &length);
+
+        bytes += weight_of(value_child(value, i)) + (key ? length + 4 : 1);
+    }
+    return bytes;
+}
+
+void kube_step_weigh(struct runtime_step *base, const struct runtime_call *call)
+{
+    struct kube_step *step = (struct kube_step *)base;
+
+    step->is_large = (call->large && call->large->is_taken) ||
+                     weight_of(base->attributes) > RUNTIME_SMALL_ANSWER / 2;
+}
+
 void kube_step_free(struct runtime_step *base)
 {
     struct kube_step *step = (struct kube_step *)base;
@@ -52,13 +73,4 @@ void kube_step_free(struct runtime_step *base)
     free(step->fields_digest);
     session_unref(step->session);
     free(step);
-}
-
-void kube_outcome_doubt(const struct runtime_session *session, enum certainty certainty,
-                        struct runtime_outcome *ret)
-{
-    const struct clock_source *clock = session->runtime->config.clock;
-
-    ret->certainty = certainty;
-    ret->until = certainty == OUTCOME_IN_DOUBT ? clock->now(clock) + EFFECT_TIME : 0;
 }

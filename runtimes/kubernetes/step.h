@@ -18,6 +18,7 @@ struct kube_step {
     char *uid, *version, *fields_digest; /* of the observed object; NULL: it was absent */
     enum kube_owner owner;           /* likewise */
     bool terminating;                /* likewise */
+    bool is_large;                   /* the answer to its change will be large (runtime_call) */
 };
 
 /* ---- runtime.c ---- */
@@ -35,12 +36,12 @@ struct kube_step *kube_step_new(struct runtime_session *session, enum plan_actio
 void kube_step_free(struct runtime_step *step);
 DEFINE_CLEANUP(struct runtime_step *, kube_step_free)
 
+/* Whether the step's change will have a large answer: the object that it was planned for was large,
+ * or what is sent is. */
+void kube_step_weigh(struct runtime_step *step, const struct runtime_call *call);
+
 /* Copies the observed object's identity into the step. */
 void kube_step_see(struct kube_step *step, const struct observation *seen);
-
-/* Sets the outcome's certainty; for IN_DOUBT, the time until which the change may still happen. */
-void kube_outcome_doubt(const struct runtime_session *session, enum certainty certainty,
-                        struct runtime_outcome *ret);
 
 /* ---- plan.c, plan_removal.c ---- */
 

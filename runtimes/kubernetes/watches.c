@@ -28,22 +28,25 @@ struct runtime_subscription {
     LIST_ENTRY(runtime_subscription) all;
 };
 
-/* A watch that several subscriptions share. It is in the map as long as it has subscribers. */
+/* A watch that several subscriptions share. It is in the map while it is opened, and then as long
+ * as it has subscribers. */
 struct shared {
     struct watches *in;
     char *key;            /* "client user path" */
     char *spec_namespace; /* of the first Spec that asked for it */
     LIST_HEAD(, runtime_subscription) subscribers;
     size_t n_subscribers;
+    bool is_opening; /* by one thread, without the lock */
     bool is_synced;
     bool is_refused;
     struct kube_watch *watch;
 };
 
 struct watches {
-    pthread_mutex_t lock;      /* guards everything; not held in callbacks, nor while a watch ends
-                                */
+    /* Guards everything; not held in callbacks, nor while a watch is opened or ended. */
+    pthread_mutex_t lock;
     pthread_cond_t has_called; /* signalled when a callback returned */
+    pthread_cond_t has_opened; /* signalled when a watch was opened, or could not be */
     struct strmap by_key;
 };
 
@@ -55,6 +58,7 @@ struct watches *watches_new(void)
 
     pthread_mutex_init(&watches->lock, NULL);
     pthread_cond_init(&watches->has_called, NULL);
+    pthread_cond_init(&watches->has_opened, NULL);
     strmap_init(&watches->by_key);
     return watches;
 }
@@ -65,6 +69,7 @@ void watches_free(struct watches *watches)
         return;
     strmap_done(&watches->by_key);
     pthread_cond_destroy(&watches->has_called);
+    pthread_cond_destroy(&watches->has_opened);
     pthread_mutex_destroy(&watches->lock);
     free(watches);
 }
@@ -100,11 +105,11 @@ static struct runtime_subscription **take_due(struct shared *shared, const char 
     size_t count = 0, capacity = 0;
 
     LIST_FOREACH(each, &shared->subscribers, all)
-    if (!name || str_equal(each->name, name)) {
-        due = mem_grow(due, count, &capacity, sizeof(*due));
-        each->n_due++;
-        due[count++] = each;
-    }
+        if (!name || str_equal(each->name, name)) {
+            due = mem_grow(due, count, &capacity, sizeof(*due));
+            each->n_due++;
+            due[count++] = each;
+        }
     *ret_count = count;
     return due;
 }
@@ -176,16 +181,20 @@ static bool is_full(const struct watches *watches, const char *spec_namespace)
     return watches->by_key.count >= MAX_WATCHES || count >= MAX_OF_NAMESPACE;
 }
 
-/* With the lock: events wait until the watch is complete. */
+/* With the lock, which is released while the watch is opened: that may read files. */
 static int share(struct watches *watches, const char *key, const struct kube_ref *ref,
                  const struct runtime_session *session, struct shared **ret, struct error *error)
 {
     struct shared *shared = NEW(struct shared);
     int r;
 
-    *shared = (struct shared){
-        .in = watches, .key = str_new(key), .spec_namespace = str_new(session->spec_namespace)};
+    *shared = (struct shared){.in = watches,
+                              .key = str_new(key),
+                              .spec_namespace = str_new(session->spec_namespace),
+                              .is_opening = true};
     LIST_INIT(&shared->subscribers);
+    strmap_put(&watches->by_key, shared->key, shared);
+    pthread_mutex_unlock(&watches->lock);
     r = kube_watch_new(session->cluster.client,
                        &(struct kube_watch_config){.ref = *ref,
                                                    .metadata_only = true,
@@ -194,16 +203,29 @@ static int share(struct watches *watches, const char *key, const struct kube_ref
                                                    .on_event = on_event,
                                                    .arg = shared},
                        &shared->watch, error);
+    pthread_mutex_lock(&watches->lock);
+    shared->is_opening = false;
+    pthread_cond_broadcast(&watches->has_opened);
     if (r < 0) {
+        strmap_remove(&watches->by_key, shared->key);
         shared_free(shared);
         return r;
     }
-    strmap_put(&watches->by_key, shared->key, shared);
     *ret = shared;
     return 0;
 }
 
-/* With the lock. */
+/* The watch, or NULL. Waits while another thread opens it. With the lock. */
+static struct shared *find(struct watches *watches, const char *key)
+{
+    struct shared *shared;
+
+    while ((shared = strmap_get(&watches->by_key, key)) && shared->is_opening)
+        pthread_cond_wait(&watches->has_opened, &watches->lock);
+    return shared;
+}
+
+/* With the lock, which may be released meanwhile. */
 static int join(struct watches *watches, const struct kube_ref *ref,
                 struct runtime_subscription *new, struct error *error)
 {
@@ -211,7 +233,7 @@ static int join(struct watches *watches, const struct kube_ref *ref,
     _cleanup_free_ char *path = kube_path(&(struct kube_request){.ref = *ref});
     _cleanup_free_ char *key = str_printf("%p %s %s", (void *)new->session->cluster.client,
                                           impersonate ? impersonate : "", path);
-    struct shared *shared = strmap_get(&watches->by_key, key);
+    struct shared *shared = find(watches, key);
     int r = 0;
 
     if (!shared && is_full(watches, new->session->spec_namespace))

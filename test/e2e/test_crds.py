@@ -236,8 +236,8 @@ class TestColumns:
     def test_of_spec(self, crds, namespace):
         self.prepare(crds, namespace, "Spec")
         head, row = columns(crds, namespace, "specs")
-        assert head == ["NAME", "READY", "STATUS", "DRIFTED", "AGE"]
-        assert row[:4] == ["every-field", "True", "Applied revision 4", "False"]
+        assert head == ["NAME", "READY", "REASON", "STATUS", "AGE"]
+        assert row[:4] == ["every-field", "True", "ReconciliationSucceeded", "Applied revision 4"]
         head, row = columns(crds, namespace, "specs", "-o", "wide")
         assert head[5:] == ["PLAN", "REVISION"]
         assert row[5:] == ["sha256:0123456789abcdef", "4"]
@@ -245,11 +245,12 @@ class TestColumns:
     def test_of_release(self, crds, namespace):
         self.prepare(crds, namespace, "Release")
         head, row = columns(crds, namespace, "releases")
-        assert head == ["NAME", "SPEC", "OPERATION", "REVISION", "PHASE", "AGE"]
-        assert row[:5] == ["every-field", "guestbook", "Rollback", "5", "rollingBack"]
+        assert head == ["NAME", "SPEC", "OPERATION", "REVISION", "PHASE", "REASON", "STATUS", "AGE"]
+        assert row[:7] == ["every-field", "guestbook", "Rollback", "5", "rollingBack",
+                           "Progressing", "16 of 17 resources are done"]
         head, row = columns(crds, namespace, "releases", "-o", "wide")
-        assert head[6:] == ["PLAN", "STATUS"]
-        assert row[6:] == ["sha256:0123456789abcdef", "16 of 17 resources are done"]
+        assert head[8:] == ["PLAN"]
+        assert row[8:] == ["sha256:0123456789abcdef"]
 
 
 class TestFieldSelectors:

@@ -147,6 +147,8 @@ RELEASES = [
     ({"specRef": ABSENT}, "spec.specRef: Required"),
     ({"specRef": {}}, "spec.specRef.name: Required"),
     ({"specRef": {"name": ""}}, "spec.specRef.name"),
+    ({"specRef": {"name": "a.b-1"}}, None),
+    ({"specRef": {"name": "a\u202eb"}}, "spec.specRef.name"),  # a column shows it
     ({"approvedPlan": "sha256:1"}, None),
     ({"approvedPlan": ""}, "spec.approvedPlan"),
 ]

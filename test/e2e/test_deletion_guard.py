@@ -9,7 +9,7 @@ from kusion_e2e.rights import account, wait_until_may
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.wait import eventually
 
-LET_GO = {"api.kusion.io/deletion-guard": "disabled"}
+GUARD_DISABLED = {"api.kusion.io/deletion-guard": "disabled"}
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_a_namespace_waits_for_what_others_made_in_it(controlled, tenant, space)
     theirs = [put_map(controlled, space, f"theirs-{i}") for i in range(5)]
     begin_delete(spec)
     message = tripped(spec)
-    assert "ConfigMap theirs-0, ConfigMap theirs-1, ConfigMap theirs-2 and 2 more" in message
+    assert 'ConfigMap "theirs-0", ConfigMap "theirs-1", ConfigMap "theirs-2" and 2 more' in message
     assert f"kubectl annotate namespace {space} api.kusion.io/deletion-guard=disabled" in message
     assert is_there(controlled, f"/api/v1/namespaces/{space}")
     assert all(is_there(controlled, path) for path in theirs)
@@ -125,13 +125,13 @@ def test_nothing_is_in_the_way_that_belongs_to_something(controlled, tenant, spa
 
 @pytest.mark.parametrize("where", ("the Spec", "the object"))
 def test_the_annotation_lets_it_go(controlled, tenant, space, where):
-    spec = Spec(controlled, tenant).apply([namespace(space, LET_GO if where == "the Spec" else None)])
+    spec = Spec(controlled, tenant).apply([namespace(space, GUARD_DISABLED if where == "the Spec" else None)])
     spec.wait("True")
     put_map(controlled, space)
     begin_delete(spec)
     if where == "the object":
         tripped(spec)
-        controlled.api.patch(f"/api/v1/namespaces/{space}", {"metadata": {"annotations": LET_GO}}).must()
+        controlled.api.patch(f"/api/v1/namespaces/{space}", {"metadata": {"annotations": GUARD_DISABLED}}).must()
     wait_gone(spec)
     assert controlled.api.get(f"/api/v1/namespaces/{space}").code == 404
 
@@ -144,7 +144,7 @@ def test_a_definition_waits_for_others_objects(controlled, tenant):
                  "theirs")
     begin_delete(spec)
     message = tripped(spec)
-    assert f"Thing {tenant}/theirs," in message
+    assert f'Thing "{tenant}/theirs",' in message
     assert f"kubectl annotate crd things.{group} api.kusion.io/deletion-guard=disabled" in message
     assert is_there(controlled, theirs)
     controlled.api.delete(theirs).must()
@@ -157,7 +157,7 @@ def test_a_namespace_that_leaves_the_spec_waits_too(controlled, tenant, space):
     spec.wait("True")
     theirs = put_map(controlled, space)
     spec.apply([config_map("a", tenant, {"a": "new"})], retryInterval="2s")
-    assert "ConfigMap theirs" in tripped(spec)
+    assert 'ConfigMap "theirs"' in tripped(spec)
     assert is_there(controlled, theirs)
     a = controlled.api.get(f"/api/v1/namespaces/{tenant}/configmaps/a").must().object
     assert a["data"] == {"a": "new"}, "the rest is applied"

@@ -145,6 +145,22 @@ def test_what_fails_is_warned_of_once_and_counted_each_time(start, tenant):
     assert controller.count(operation="preview", result="failed") == 1
 
 
+def test_queues_are_measured_as_those_of_client_go(start, tenant):
+    controller = start().wait_leading()
+    bad = [{"id": "nothing", "type": "Kubernetes", "attributes": {}}]
+    Spec(controller.cluster, tenant, "bad").apply(bad, retryInterval="1s").wait("False")
+
+    def value(name):
+        found = re.search(rf'^{name}{{name="spec"}} (\S+)$', get(controller.metrics, "/metrics")[1], re.M)
+        return float(found[1]) if found else 0
+
+    eventually(lambda: value("workqueue_retries_total") >= 1)
+    eventually(lambda: value("workqueue_depth") == 0)
+    assert value("workqueue_work_duration_seconds_sum") > 0
+    assert 0 < value("workqueue_work_duration_seconds_count") \
+        <= value("workqueue_queue_duration_seconds_count") <= value("workqueue_adds_total")
+
+
 def test_a_leader_and_one_that_waits_are_ready(start):
     leader = start().wait_leading()
     assert leader.wait_ready(200, "ok") == "ok"
@@ -159,7 +175,7 @@ def test_who_cannot_reach_the_api_server_is_not_ready_and_says_so(start, state_n
     path = kubeconfig_for(state_namespace, tmp_path, "https://127.0.0.1:1")
     controller = start(kubeconfig=path)
     controller.line("the API server does not answer yet", level="warn")
-    answer = controller.wait_ready(503, "not ok: Unavailable: reading State's namespace")
+    answer = controller.wait_ready(503, "not ok: Unavailable (")
     assert "\n" not in answer.strip()
     controller.process.terminate()
     assert controller.process.wait(timeout=PATIENCE) == 0
@@ -175,7 +191,9 @@ def test_who_cannot_have_the_lease_is_not_ready(start):
 def test_without_its_kinds_it_is_not_ready_and_says_what_to_do(bare):
     controller = Observed(bare)
     try:
-        assert "kubectl apply --server-side -f crds/" in controller.wait_ready(503, "CRDs")
+        controller.wait_ready(503, "NotServed")
+        line = controller.line("a watch failed, and is tried again")
+        assert "kubectl apply --server-side -f crds/" in line["error"]
         bare.install_crds()
         controller.wait_ready(200, "ok")
     finally:

@@ -28,6 +28,10 @@ def cases(ns):
                               "InvalidSpec", "nope"),
         "missing field": ([config_map("a", ns), config_map("b", ns, {"x": f"$kusion_path.{a}.data.no"})],
                           "InvalidSpec", "data.no"),
+        "reference in a text": ([config_map("a", ns),
+                                 config_map("b", ns, {"x": f"http://$kusion_path.{a}.data.a:80"})],
+                                "InvalidSpec", f'resource "{b}" (resources[1].attributes.data.x): '
+                                               'has "$kusion_path." in the middle of a text'),
         "no such kind": ([resource(no_kind)], "KindNotFound", "Nothing"),
         "refused": ([resource(bad_name)], "Invalid", "port"),
     }
@@ -40,7 +44,7 @@ def test_says_what_is_wrong(controlled, tenant, name):
     ready = spec.wait("False")
     assert ready["reason"] == reason, ready
     assert text in ready["message"], ready
-    assert spec.condition("Stalled")
+    assert spec.condition("Reconciling" if reason == "KindNotFound" else "Stalled")
     spec.wait_event(reason, type="Warning")
     assert made(controlled, tenant) == []
     spec.delete()

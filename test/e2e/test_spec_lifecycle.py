@@ -59,10 +59,9 @@ def test_a_definition_and_its_resource_in_one_spec(controlled, tenant):
 
 
 def test_nothing_to_do_writes_nothing(controlled, tenant):
-    spec = Spec(controlled, tenant).apply([config_map("a", tenant)])
+    spec = Spec(controlled, tenant).apply([config_map("a", tenant)], interval="1s")
     spec.wait("True")
-    annotation = {"metadata": {"annotations": {"api.kusion.io/reconcile-requested-at": "now"}}}
-    version = controlled.api.patch(spec.path, annotation).must().object["metadata"]["resourceVersion"]
+    version = spec.get()["metadata"]["resourceVersion"]
     before = config_maps(controlled, tenant)
     with pytest.raises(AssertionError):
         eventually(lambda: spec.get()["metadata"]["resourceVersion"] != version, seconds=3)

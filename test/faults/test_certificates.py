@@ -50,7 +50,6 @@ def certificate(folder, name):
     return str(int(serial.strip().partition("=")[2], 16))
 
 
-@pytest.mark.xfail(strict=True, reason="the files of the client certificate are read once")
 def test_client_certificate_rotation(bare, tmp_path):
     """The files of the client certificate are exchanged: new connections use the new one."""
     first = certificate(tmp_path, "first")

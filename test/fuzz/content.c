@@ -10,13 +10,13 @@
 #include "test/fuzz/fuzz.h"
 
 static struct {
-    bool is_absent;  /* the object itself */
-    bool is_let_go;  /* by an annotation */
-    size_t failed;   /* lists, for another reason than that the kind may be gone */
-    size_t unmarked; /* items that have a name, and nothing else */
+    bool is_absent;         /* the object itself */
+    bool is_guard_disabled; /* by an annotation */
+    size_t failed;          /* lists, for another reason than that the kind may be gone */
+    size_t unmarked;        /* items that have a name, and nothing else */
 } seen;
 
-static bool is_let_go(const struct value *object)
+static bool is_guard_disabled(const struct value *object)
 {
     return str_equal(value_string(value_path(object, "metadata", "annotations",
                                              KUBE_DELETION_GUARD_ANNOTATION, NULL)),
@@ -52,7 +52,7 @@ static void see(const struct kube_request *request, int r, const struct value *b
         count_unmarked(value_get(body, "items"));
     } else if (kind && kind->plural) {
         seen.is_absent |= r == ERR_NOT_FOUND;
-        seen.is_let_go |= is_let_go(body);
+        seen.is_guard_disabled |= is_guard_disabled(body);
     }
 }
 
@@ -81,7 +81,7 @@ static void check(const struct value *attributes, struct kube_runtime_config *co
     must(runtime->ops->open(runtime, &scope, &call, &session, NULL) == 0);
     r = kube_may_delete(session, attributes, &call, &error);
     must_agree(r, &error);
-    if (r == 0 && is_guarded(attributes) && !seen.is_let_go && !seen.is_absent)
+    if (r == 0 && is_guarded(attributes) && !seen.is_guard_disabled && !seen.is_absent)
         must(seen.unmarked == 0 && seen.failed == 0);
     session_unref(session);
     kube_runtime_free(runtime);
@@ -96,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (json_read_str(line, &attributes, NULL) < 0)
         return 0;
     memset(&seen, 0, sizeof(seen));
-    seen.is_let_go = is_let_go(attributes);
+    seen.is_guard_disabled = is_guard_disabled(attributes);
     answers_begin(data, size, see);
     config.cluster.discovery = kube_discovery_new(NULL, &answers_clock);
     check(attributes, &config);

@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *offer;
 
     err_set(&error, ERR_FORBIDDEN, "Forbidden", "User \"%s\" cannot %s", user, words);
-    session_add_hint(&session, &ref, &error);
+    session_add_hint(&session, &ref, NULL, &error);
     must_agree(ERR_FORBIDDEN, &error);
     offer = strstr(error.message, OFFER);
     if (offer && !strstr(user, ALLOW) && !strstr(in, ALLOW) && !strstr(words, ALLOW)) {

@@ -38,7 +38,10 @@ static void check_config(const struct kube_config *config, bool from_memory)
     must(config->namespace_name && *config->namespace_name);
     must(!config->token || (!config->token_file && *config->token));
     must(!config->ca_file || config->ca_pem);
-    must(!from_memory || (!config->ca_file && !config->token_file));
+    must(!config->cert_file || config->cert_pem);
+    must(!config->key_file || config->key_pem);
+    must(!from_memory ||
+         (!config->ca_file && !config->cert_file && !config->key_file && !config->token_file));
     must(!config->token_file || config->token_file[0] == '/');
 }
 

@@ -6,8 +6,8 @@
  *     keeps in the runtime's memory. Two creates make two things. Altered memory is an error.
  *   - `id`, `address`, `secret` and `revision` are known only after apply. An update changes
  *     `revision`, a replacement all of them. `secret` and the attribute `password` are sensitive.
- *   - A changed `fixed` replaces a thing, old one deleted first; a changed `swapped` replaces it, new
- *     one created first. All other attributes are updated in place.
+ *   - A changed `fixed` replaces a thing: the old one is deleted first. A changed `swapped` creates
+ *     the new one first. All other attributes are updated in place.
  *   - A create blocks for its `delay` ("120s"); the file `hurry` ends that early. A call that has
  *     begun is not cancelled. If the process is killed meanwhile, the thing is left behind.
  *   - A thing whose creation did not complete is tainted.

@@ -29,12 +29,15 @@ struct suite {
 void suite_register(struct suite *suite);
 
 /* Fails with what was compared and a note (the table row, say). */
-void expect_str(const char *actual, const char *expected, const char *note, const char *file, int line);
+void expect_str(const char *actual, const char *expected, const char *note, const char *file,
+                int line);
 void expect_int(long long actual, long long expected, const char *note, const char *file, int line);
 void expect_true(int condition, const char *what, const char *note, const char *file, int line);
 
-#define EXPECT_STR(actual, expected, note) expect_str((actual), (expected), (note), __FILE__, __LINE__)
-#define EXPECT_INT(actual, expected, note) expect_int((actual), (expected), (note), __FILE__, __LINE__)
+#define EXPECT_STR(actual, expected, note) \
+    expect_str((actual), (expected), (note), __FILE__, __LINE__)
+#define EXPECT_INT(actual, expected, note) \
+    expect_int((actual), (expected), (note), __FILE__, __LINE__)
 #define EXPECT(condition, note) expect_true(!!(condition), #condition, (note), __FILE__, __LINE__)
 
 #define TEST(function) {#function, function}

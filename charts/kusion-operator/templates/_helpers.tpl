@@ -12,8 +12,8 @@
 {{- end }}
 {{- end }}
 
-{{/* Names of what belongs to the whole cluster hold the namespace: releases of the same name in
-several namespaces get along. */}}
+{{/* Names of cluster-scoped objects contain the namespace, so that releases of the same name in
+several namespaces do not collide. */}}
 {{- define "kusion-operator.clusterName" -}}
 {{- printf "%s:%s" .Release.Namespace (include "kusion-operator.fullname" .) }}
 {{- end }}
@@ -55,23 +55,20 @@ name: {{ include "kusion-operator.serviceAccountName" . }}
 namespace: {{ .Release.Namespace }}
 {{- end }}
 
-{{/* What the controller may do where the Specs are that it watches. */}}
+{{/* The rights of the controller in the namespaces that it watches. */}}
 {{- define "kusion-operator.specRules" -}}
 - apiGroups: [api.kusion.io]
   resources: [specs]
-  verbs: [get, list, watch, update, patch] # of the finalizer; never of spec
-- apiGroups: [api.kusion.io]
-  resources: [specs/finalizers]
-  verbs: [update]
+  verbs: [get, list, watch, patch] # of the finalizer; never of spec
 - apiGroups: [api.kusion.io]
   resources: [releases]
-  verbs: [get, list, watch, create, update, patch, delete]
+  verbs: [get, list, watch, create, delete]
 - apiGroups: [api.kusion.io]
   resources: [specs/status, releases/status]
-  verbs: [get, update, patch]
-- apiGroups: ["", events.k8s.io]
+  verbs: [get, update]
+- apiGroups: [""]
   resources: [events]
-  verbs: [create, patch]
+  verbs: [create]
 # All work on behalf of a Spec is done as the ServiceAccount that it names, which must exist.
 - apiGroups: [""]
   resources: [serviceaccounts]

@@ -14,7 +14,7 @@
 #include "runtimes/kubernetes/client/identity.h"
 #include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/pause.h"
-#include "runtimes/kubernetes/client/trust.h"
+#include "runtimes/kubernetes/client/tls_files.h"
 
 #define DEFAULT_TIMEOUT 60000 /* ms */
 #define BACKOFF_BASE    100
@@ -25,7 +25,7 @@ struct kube_client {
     struct http_client *control, *control_watches;
     struct http_loop *watch_loop, *control_watch_loop;
     struct kube_identity *identity;
-    struct kube_trust *trust;
+    struct kube_tls_files *tls_files;
     int (*guard)(void *arg, struct error *error);
     void *guard_arg;
     atomic_uint_fast64_t reads, dry_runs, writes, retries;
@@ -40,9 +40,7 @@ int kube_client_new(const struct kube_client_config *config, struct kube_client 
     const struct kube_config *server = config->config;
     struct http_client_config http = {
         .base_url = server->server,
-        .ca_pem = server->ca_pem,
-        .cert_pem = server->cert_pem,
-        .key_pem = server->key_pem,
+        .tls = {server->ca_pem, server->cert_pem, server->key_pem},
         .tls_server_name = server->tls_server_name,
         .proxy_url = server->proxy_url,
         .user_agent = config->user_agent,
@@ -56,7 +54,7 @@ int kube_client_new(const struct kube_client_config *config, struct kube_client 
     client->guard = config->guard;
     client->guard_arg = config->guard_arg;
     client->identity = kube_identity_new(server, &system_clock);
-    client->trust = kube_trust_new(server, &system_clock);
+    client->tls_files = kube_tls_files_new(server, &system_clock);
     r = http_client_new(config->requests, &http, &client->requests, error);
     if (r == 0)
         r = http_client_new(config->watches, &http, &client->watches, error);
@@ -80,7 +78,7 @@ void kube_client_free(struct kube_client *client)
     http_client_free(client->control);
     http_client_free(client->control_watches);
     kube_identity_free(client->identity);
-    kube_trust_free(client->trust);
+    kube_tls_files_free(client->tls_files);
     free(client);
 }
 
@@ -109,32 +107,34 @@ static struct http_client *http_of(struct kube_client *client, const struct kube
     return request->impersonate || request->for_tenant ? client->requests : client->control;
 }
 
-/* ---- Whom we trust ---- */
+/* ---- Credentials from files ---- */
 
-static void trust_ca(void *arg, const char *pem)
+static void take_tls(void *arg, const struct http_tls *tls)
 {
     struct kube_client *client = arg;
 
-    http_client_set_ca(client->requests, pem);
-    http_client_set_ca(client->watches, pem);
-    http_client_set_ca(client->control, pem);
-    http_client_set_ca(client->control_watches, pem);
+    http_client_set_tls(client->requests, tls);
+    http_client_set_tls(client->watches, tls);
+    http_client_set_tls(client->control, tls);
+    http_client_set_tls(client->control_watches, tls);
 }
 
-bool kube_client_doubt_ca(struct kube_client *client, const struct error *failure, unsigned version)
+bool kube_client_renew(struct kube_client *client, const struct error *failure,
+                       unsigned tls_version)
 {
-    if (!str_equal(failure->reason, "TLSVerification"))
+    bool is_refused = failure->code == ERR_UNAUTHENTICATED;
+
+    if (!is_refused && !str_equal(failure->reason, "TLSVerification") &&
+        !str_equal(failure->reason, "TLSCertificate"))
         return false;
-    kube_trust_look(client->trust, true, trust_ca, client);
-    return kube_trust_version(client->trust) != version;
+    if (is_refused)
+        kube_identity_forget(client->identity);
+    kube_tls_files_look(client->tls_files, true, take_tls, client);
+    return (is_refused && kube_identity_rotates(client->identity)) ||
+           kube_tls_files_version(client->tls_files) != tls_version;
 }
 
 /* ---- Identity ---- */
-
-void kube_client_forget_token(struct kube_client *client)
-{
-    kube_identity_forget(client->identity);
-}
 
 static bool is_header_value(const char *text)
 {
@@ -162,7 +162,7 @@ int kube_client_identity(struct kube_client *client, const char *impersonate, ch
 
     if (impersonate && !is_header_value(impersonate))
         return err_set(error, ERR_INVALID, "InvalidUser", "that is no user to act for");
-    kube_trust_look(client->trust, false, trust_ca, client);
+    kube_tls_files_look(client->tls_files, false, take_tls, client);
     r = kube_identity_header(client->identity, &authorization, error);
     if (r < 0)
         return r;
@@ -188,10 +188,9 @@ struct exchange {
     bool is_dry_run;
     bool is_apply;
     bool is_repeatable;
-    bool is_begun;      /* on_body was called */
-    bool has_new_token; /* a 401 was answered with another token, once */
-    bool has_new_ca;    /* a server that could not be verified, with another CA, once */
-    bool is_in_doubt;   /* an attempt may have been carried out */
+    bool is_begun;    /* on_body was called */
+    bool is_renewed;  /* it was tried again with renewed credentials, once */
+    bool is_in_doubt; /* an attempt may have been carried out */
     int64_t deadline;
 };
 
@@ -295,6 +294,7 @@ static int attempt(struct exchange *exchange, int64_t timeout, struct http_respo
         .timeout = timeout,
         .cancel = cancel_of(exchange),
         .complete_once_sent = request->complete_once_sent,
+        .max_response = request->max_response,
         .on_body = request->on_body ? pass_body : NULL,
         .on_body_arg = exchange,
     };
@@ -447,12 +447,6 @@ static enum verdict judge_answer(struct exchange *exchange, const struct http_re
     }
     *r = api_error_from_response(exchange->request->method, exchange->request->ref.name,
                                  exchange->is_apply, response, error);
-    if (status == 401 && !exchange->has_new_token &&
-        kube_identity_rotates(exchange->client->identity)) {
-        exchange->has_new_token = true;
-        kube_client_forget_token(exchange->client);
-        return VERDICT_RETRY_AT_ONCE;
-    }
     if (status == 429)
         return VERDICT_RETRY;
     if (*r == ERR_UNAVAILABLE && exchange->is_repeatable &&
@@ -484,7 +478,8 @@ static void note_doubt(struct exchange *exchange, const struct http_response *re
     int status = response->status;
 
     if (status / 100 == 2)
-        exchange->is_in_doubt = r < 0; /* carried out, but what came of it cannot be read */
+        /* Carried out, but what came of it cannot be read; or an earlier attempt may come later. */
+        exchange->is_in_doubt = exchange->is_in_doubt || r < 0;
     else if (!status)
         exchange->is_in_doubt = exchange->is_in_doubt || response->sent;
     else if (r == ERR_UNAVAILABLE && (status >= 500 || status == 408))
@@ -502,7 +497,7 @@ static enum verdict try(struct exchange *exchange, int64_t left, struct http_res
     int64_t began = system_clock.monotonic(&system_clock);
     bool is_to_complete = exchange->request->complete_once_sent;
     bool was_in_doubt = exchange->is_in_doubt;
-    unsigned ca = kube_trust_version(exchange->client->trust);
+    unsigned tls_version = kube_tls_files_version(exchange->client->tls_files);
     enum verdict verdict;
 
     *r = attempt(exchange, is_to_complete && left < DEFAULT_TIMEOUT ? DEFAULT_TIMEOUT : left,
@@ -510,17 +505,24 @@ static enum verdict try(struct exchange *exchange, int64_t left, struct http_res
     if (*r < 0) {
         response->status = 0;
         verdict = judge_failure(exchange, response, r, error);
-        if (!exchange->has_new_ca && kube_client_doubt_ca(exchange->client, error, ca)) {
-            exchange->has_new_ca = true;
-            verdict = VERDICT_RETRY_AT_ONCE;
-        }
     } else {
         verdict = judge_answer(exchange, response, ret, r, error);
+    }
+    if (*r < 0 && !exchange->is_renewed &&
+        kube_client_renew(exchange->client, error, tls_version)) {
+        exchange->is_renewed = true;
+        verdict = VERDICT_RETRY_AT_ONCE;
     }
     note_doubt(exchange, response, *r);
     if (!was_in_doubt && is_beyond_cancel(exchange) && exchange->deadline < began + DEFAULT_TIMEOUT)
         exchange->deadline = began + DEFAULT_TIMEOUT;
     return verdict;
+}
+
+/* What the server says of a tenant's object may repeat a secret of it. */
+static bool may_be_shown(const struct kube_request *request, const struct http_response *response)
+{
+    return !request->for_tenant || !response->status;
 }
 
 int kube_do(struct kube_client *client, const struct kube_request *request,
@@ -547,7 +549,8 @@ int kube_do(struct kube_client *client, const struct kube_request *request,
             break;
         atomic_fetch_add(&client->retries, 1);
         log_debug("a request is sent again", "method", request->method, "path", exchange.path,
-                  "reason", why.reason, "error", why.message, NULL);
+                  "reason", why.reason, "error",
+                  may_be_shown(request, &response) ? why.message : NULL, NULL);
     }
     if (request->ret_in_doubt)
         *request->ret_in_doubt = exchange.is_in_doubt;

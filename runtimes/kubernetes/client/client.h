@@ -10,7 +10,7 @@
  *
  * Requests carry the client's own credentials (config.h, identity.h), and may
  * impersonate a user. A token file is read again when it changed and after a
- * 401, a CA file when the server cannot be verified any more (trust.h).
+ * 401, the files of TLS from time to time and after a failure (tls_files.h).
  *
  * Immediately before a mutating request is sent, the guard is asked (leader
  * election), or the request's own permit. Thread-safe.
@@ -96,6 +96,7 @@ struct kube_request {
     bool unguarded;              /* not asked of the guard: dry-runs, leases, reviews */
     const struct permit *permit; /* asked instead of the guard, for this use; NULL: the guard */
     enum permit_use use;
+    size_t max_response; /* bytes; 0: LIMIT_DOCUMENT_BYTES. Past it: ERR_TOO_LARGE */
     int64_t timeout; /* ms, with all retries; 0: 60 s */
     struct cancel *cancel;
     /* cancel and timeout end the request only before it is sent. Then it has 60 s to be answered.
@@ -105,8 +106,8 @@ struct kube_request {
      * request is not retried. */
     int (*on_body)(void *arg, const char *data, size_t length, struct error *error);
     void *on_body_arg;
-    bool *ret_in_doubt; /* set, on errors too: it was sent, and may have been, or may yet be,
-                           carried out without an answer that says so; or NULL */
+    bool *ret_in_doubt; /* set, on errors too: an attempt was sent, and may have been, or may yet
+                           be, carried out without an answer that says so; or NULL */
 };
 
 /*
@@ -134,11 +135,10 @@ struct http_loop *kube_client_watch_loop(struct kube_client *client, bool for_te
  * array. */
 int kube_client_identity(struct kube_client *client, const char *impersonate, char ***ret,
                          size_t *ret_count, struct error *error);
-/* After a 401: the token is read again. */
-void kube_client_forget_token(struct kube_client *client);
-/* After a failure: if the server could not be verified, the CA's file is read again. version: of
- * the CA that was tried. True: there is another one by now. */
-bool kube_client_doubt_ca(struct kube_client *client, const struct error *failure,
-                          unsigned version);
+/* After a failure: reads the files again from which another token (after a 401), another CA or
+ * another client certificate may come. tls_version: of the files that were tried. True: an attempt
+ * with what they hold now may do better. */
+bool kube_client_renew(struct kube_client *client, const struct error *failure,
+                       unsigned tls_version);
 
 #endif

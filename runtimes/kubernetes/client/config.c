@@ -11,13 +11,6 @@
 #include "engine/base/yaml.h"
 #include "runtimes/kubernetes/client/file.h"
 
-static void secret_free(char *secret)
-{
-    if (secret)
-        explicit_bzero(secret, strlen(secret));
-    free(secret);
-}
-
 void kube_config_free(struct kube_config *config)
 {
     if (!config)
@@ -26,8 +19,10 @@ void kube_config_free(struct kube_config *config)
     free(config->ca_pem);
     free(config->ca_file);
     free(config->cert_pem);
-    secret_free(config->key_pem);
-    secret_free(config->token);
+    str_free_secret(config->key_pem);
+    free(config->cert_file);
+    free(config->key_file);
+    str_free_secret(config->token);
     free(config->token_file);
     free(config->tls_server_name);
     free(config->proxy_url);
@@ -110,11 +105,11 @@ static bool decode_lines(const char *data, struct buf *to)
         if (*data != '\n' && *data != '\r')
             *end++ = *data;
     is_base64 = base64_decode(to, joined, (size_t)(end - joined));
-    secret_free(joined);
+    str_free_secret(joined);
     return is_base64 && strlen(to->data) == to->length;
 }
 
-/* ret_file (may be NULL): where it was read from, if it was a file. */
+/* *ret_file: where it was read from, if it was a file. */
 static int pem_of(const struct value *object, const char *field, const char *folder, char **ret,
                   char **ret_file, struct error *error)
 {
@@ -137,7 +132,7 @@ static int pem_of(const struct value *object, const char *field, const char *fol
     r = file_read_text(path, ret, error);
     if (r < 0)
         err_wrap(error, "%s", field);
-    else if (ret_file)
+    else
         *ret_file = TAKE(path);
     return r;
 }
@@ -237,10 +232,10 @@ static int read_user(const struct value *user, const char *folder, struct kube_c
 
     if (r < 0)
         return r;
-    r = pem_of(user, "client-certificate", folder, &config->cert_pem, NULL, error);
+    r = pem_of(user, "client-certificate", folder, &config->cert_pem, &config->cert_file, error);
     if (r < 0)
         return r;
-    r = pem_of(user, "client-key", folder, &config->key_pem, NULL, error);
+    r = pem_of(user, "client-key", folder, &config->key_pem, &config->key_file, error);
     if (r < 0)
         return r;
     if (!config->cert_pem != !config->key_pem)

@@ -36,6 +36,7 @@ struct kube_config {
     char *ca_pem;          /* NULL: the system's CAs */
     char *ca_file;         /* the file that ca_pem was read from, which may be replaced; or NULL */
     char *cert_pem, *key_pem;
+    char *cert_file, *key_file; /* likewise */
     char *token;           /* a fixed one, or NULL */
     char *token_file;      /* one that rotates: re-read as it changes */
     char *tls_server_name;

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/condition.h"
 #include "engine/base/mem.h"
+#include "engine/base/similar.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
 #include "runtimes/io/clock.h"
@@ -117,7 +119,7 @@ static struct group *add_group(struct kube_discovery *discovery, const char *gro
     if (gone)
         group_free(strmap_remove(&discovery->groups, gone->group_version));
     group->group_version = str_new(group_version);
-    system_clock_condition_init(&group->ended);
+    condition_init(&group->ended);
     strmap_init(&group->kinds);
     strmap_put(&discovery->groups, group->group_version, group);
     return group;
@@ -221,7 +223,7 @@ static int ask_group(struct kube_discovery *discovery, const struct group *group
     if (r >= 0)
         r = kube_do(discovery->client, &request, &answer, &why);
     if (r == ERR_UNAVAILABLE && str_equal(why.reason, "NotServed") &&
-        strchr(group->group_version, '/'))
+        !str_equal(group->group_version, "v1")) /* the list has no core group, of one version */
         return confirm_absence(discovery, group, wait, error);
     if (r < 0)
         return err_copy(error, &why);
@@ -440,6 +442,21 @@ const struct kube_kind *kube_discovery_known(struct kube_discovery *discovery,
         found = read_kind(group, kind);
     pthread_mutex_unlock(&discovery->lock);
     return found;
+}
+
+const char *kube_discovery_similar(struct kube_discovery *discovery, const char *group_version,
+                                   const char *kind)
+{
+    struct similar similar;
+    struct group *group;
+
+    similar_begin(&similar, kind);
+    pthread_mutex_lock(&discovery->lock);
+    group = get_group(discovery, group_version, false);
+    for (struct strmap_entry *e = NULL; group && (e = strmap_next(&group->kinds, e));)
+        similar_offer(&similar, e->key);
+    pthread_mutex_unlock(&discovery->lock);
+    return similar.found;
 }
 
 void kube_discovery_forget(struct kube_discovery *discovery, const char *group_version)

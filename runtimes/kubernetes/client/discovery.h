@@ -3,8 +3,8 @@
  *
  * A group and version is read when it is first needed, and kept. If it does not have a kind, and
  * the answer is older than a second, it is read again: a CustomResourceDefinition may have just
- * been created. Of the calls that need one group and version, one asks the server. The others wait for
- * it, each up to its own deadline or cancel (kube_wait). No call waits for another group.
+ * been created. Of the calls that need one group and version, one asks the server. The others wait
+ * for it, each up to its own deadline or cancel (kube_wait). No call waits for another group.
  *
  * Of the groups and versions that the server never had, a limited number is remembered; those that
  * were needed longest ago are forgotten first. Thread-safe.
@@ -44,6 +44,11 @@ int kube_discovery_find_any(struct kube_discovery *discovery, const char *group_
  * known. */
 const struct kube_kind *kube_discovery_known(struct kube_discovery *discovery,
                                              const char *group_version, const char *kind);
+
+/* The name of a kind of this group and version that is like this one, from what is known; NULL:
+ * none is. It lives as long as the discovery. */
+const char *kube_discovery_similar(struct kube_discovery *discovery, const char *group_version,
+                                   const char *kind);
 
 /* Forgets one group and version: the next call that needs it asks the server. Does not wait. */
 void kube_discovery_forget(struct kube_discovery *discovery, const char *group_version);

@@ -35,9 +35,7 @@ struct kube_identity *kube_identity_new(const struct kube_config *config,
 
 static void set_token(struct kube_identity *identity, char *token)
 {
-    if (identity->token)
-        explicit_bzero(identity->token, strlen(identity->token));
-    free(identity->token);
+    str_free_secret(identity->token);
     identity->token = token;
 }
 

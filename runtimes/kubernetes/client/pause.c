@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include "engine/base/condition.h"
 #include "runtimes/io/clock.h"
 
 struct pause {
@@ -27,7 +28,7 @@ bool pause_for(int64_t delay, struct cancel *cancel)
     struct cancel_listener *listener = NULL;
     bool ended;
 
-    system_clock_condition_init(&pause.condition);
+    condition_init(&pause.condition);
     if (cancel)
         listener = cancel_listen(cancel, end_pause, &pause);
     pthread_mutex_lock(&pause.lock);

@@ -345,9 +345,7 @@ static void on_end(void *arg, const struct http_response *response, const struct
         return;
     }
     list_page_done(&watch->page);
-    if (why.code == ERR_UNAUTHENTICATED)
-        kube_client_forget_token(watch->client);
-    kube_client_doubt_ca(watch->client, &why, 0);
+    kube_client_renew(watch->client, &why, 0);
     if (why.code == ERR_GONE) { /* a matter of course: nothing to report */
         list_again(watch);
         start_later(watch);

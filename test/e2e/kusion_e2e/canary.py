@@ -24,7 +24,9 @@ class Canary:
 
     def forms(self):
         """What gives it away: text that has nothing but the canary in it."""
-        found = _encoded(self.data.encode()) | {self.data}
+        data = self.data.encode()
+        found = _encoded(data) | {self.data, self.data[:12], self.data[-12:], data.hex(),
+                                  " ".join(map(str, data))}
         if self.plain:
             text = self.plain
             found |= _encoded(text.encode()) | {text[:21], text, json.dumps(text)[1:-1],

@@ -22,7 +22,7 @@ class Controller:
         self.log = Path(tempfile.mkstemp(prefix="kusion-operator-", suffix=".log")[1])
         command = [program, "--kubeconfig", str(kubeconfig or cluster.kubeconfig),
                    "--state-namespace", state, "--health-bind-address", "",
-                   "--metrics-bind-address", "", "--min-interval", "1s", *flags]
+                   "--metrics-bind-address", "", "--min-interval", "1s", "--api-request-timeout", "2s", *flags]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(command, stderr=log,
                                             env={**os.environ, **(environment or {})})

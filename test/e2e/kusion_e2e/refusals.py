@@ -189,7 +189,11 @@ BY_CREATE = {
     "policy": config_map(policy="as-it-is"), "policy-json": config_map(policy="in-json"),
     "webhook": config_map(webhook="as-it-is"), "webhook-base64": config_map(webhook="in-base64"),
     "webhook-go": config_map(webhook="in-go"), "webhook-warning": config_map(webhook="warns"),
-    "webhook-reason": config_map(webhook="reason"),
+    "webhook-reason": config_map(webhook="reason"), "webhook-code": config_map(webhook="code"),
+    "webhook-busy": config_map(webhook="busy"), "webhook-cut": config_map(webhook="cut"),
+    "webhook-bytes": config_map(webhook="bytes"), "webhook-hex": config_map(webhook="in-hex"),
+    "webhook-json-in-base64": config_map(webhook="json-in-base64"),
+    "webhook-long": config_map(webhook="long"), "webhook-causes": config_map(webhook="causes"),
     "pod-priority-class": pod(priorityClassName=lambda v: v),
     "pod-service-account": pod(serviceAccountName=lambda v: v),
     "pod-runtime-class": pod(runtimeClassName=lambda v: v),
@@ -221,6 +225,7 @@ BY_CREATE = {
 # Refused when the value changes: both values may be in the words.
 BY_CHANGE = {
     "pod-update": pod(env), "pod-update-command": pod(lambda v: {"command": ["sh", "-c", v]}),
+    "webhook-old": config_map(webhook="old"),
     "job-template": job, "claim-class": claim, "crd-transition": custom("fixed"),
     "deployment-fixed": deployment_of(lambda v: {"app": v}),
 }

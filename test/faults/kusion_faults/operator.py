@@ -23,7 +23,7 @@ class Operator:
         self.ended = 0     # how often it ended by itself
         self._command = [PROGRAM, "--kubeconfig", str(lane.kubeconfig), "--state-namespace", room.state,
                          "--watch-namespace", room.tenant, "--health-bind-address", "",
-                         "--metrics-bind-address", "", *flags]
+                         "--metrics-bind-address", "", "--api-request-timeout", "2s", *flags]
         self._environment = {**os.environ, **(environment or {})}
         self.process = None
         self.start()

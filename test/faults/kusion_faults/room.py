@@ -43,7 +43,7 @@ class Room:
         wait_until_may(self, account(self.tenant), "*", "*", group="*")
 
     def kept(self):
-        """The names of what the operator keeps beside the Lease: State, plans, told documents."""
+        """The names of what the operator keeps beside the Lease: State, plans, outcome documents."""
         names = []
         for kind in ("configmaps", "secrets"):
             found = self.api.get(f"/api/v1/namespaces/{self.state}/{kind}").must().object["items"]

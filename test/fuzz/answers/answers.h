@@ -3,10 +3,10 @@
  * kube_list() and pause_for() are replaced (cmake/tests.cmake names the fuzzers).
  *
  * Answers stand in the input one after another, with a line "---" between them. Each begins with a
- * line "CODE [REASON]": 0, and the rest is the JSON of the answer (of a list: its page; each item is
- * given); or a negative code, and the rest is the message. After the last one there is no answer:
- * ERR_UNAVAILABLE. An answer to a request for an object is that object, as of the client: else
- * ERR_UNAVAILABLE, too. No thread but the fuzzer's.
+ * line "CODE [REASON]": 0, and the rest is the JSON of the answer (of a list: its page; each item
+ * is given); or a negative code, and the rest is the message. After the last one there is no
+ * answer: ERR_UNAVAILABLE. An answer to a request for an object is that object, as of the client:
+ * else ERR_UNAVAILABLE, too. No thread but the fuzzer's.
  */
 #ifndef TEST_FUZZ_ANSWERS_ANSWERS_H
 #define TEST_FUZZ_ANSWERS_ANSWERS_H

@@ -69,8 +69,9 @@ void scene_start(struct scene *scene)
                               (char[]){"--health-bind-address="},
                               (char[]){"--metrics-bind-address="},
                               (char[]){"--log-level=debug"},
-                              (char[]){"--leader-elect=false"}};
-    size_t count = 6;
+                              (char[]){"--leader-elect=false"},
+                              (char[]){"--api-request-timeout=2s"}};
+    size_t count = 7;
     unsigned before;
     char *rest;
 
@@ -272,6 +273,24 @@ void scene_expect_ready(struct scene *scene, const char *name, const char *statu
         usleep(STEP * 1000);
     }
     EXPECT_STR(says, expected, value_get_string(condition_of(object, "Ready"), "message"));
+}
+
+static bool is_handled(struct scene *scene, const char *path)
+{
+    _cleanup_value_ const struct value *object = api_server_get(scene->server, path);
+
+    return str_equal(value_string(value_path(object, "status", "lastHandledReconcileAt", NULL)),
+                     value_string(value_path(object, "metadata", "annotations",
+                                             "api.kusion.io/reconcile-requested-at", NULL)));
+}
+
+void scene_expect_handled(struct scene *scene, const char *name)
+{
+    _cleanup_free_ char *path = str_printf("%s/%s", SPECS, name);
+
+    for (int ms = 0; ms < PATIENCE && !is_handled(scene, path); ms += STEP)
+        usleep(STEP * 1000);
+    EXPECT(is_handled(scene, path), "the request is handled");
 }
 
 static bool is_there(struct scene *scene, const char *path)

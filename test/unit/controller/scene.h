@@ -70,6 +70,8 @@ void scene_ask(struct scene *scene, const char *name);
  * otherwise. */
 void scene_expect_ready(struct scene *scene, const char *name, const char *status,
                         const char *reason);
+/* Until the Spec's status says that the last request for a look is handled. */
+void scene_expect_handled(struct scene *scene, const char *name);
 /* Until there is such an object, or none. */
 void scene_expect_gone(struct scene *scene, const char *path);
 void scene_expect_there(struct scene *scene, const char *path);

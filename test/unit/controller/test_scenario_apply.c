@@ -103,11 +103,29 @@ static void a_look_at_what_is_well_writes_nothing(void)
     struct scene scene = {0};
 
     begin_ready(&scene);
+    scene_kill(&scene);
     api_server_mark(scene.server);
-    scene_ask(&scene, "web");
+    scene_start(&scene);
     scene_expect_quiet(&scene);
     EXPECT(api_server_count(scene.server, "get", CONFIGMAPS "/a") > 0, "it looked");
     EXPECT_WRITES(&scene, "");
+    scene_end(&scene);
+}
+
+/* One write for each request, though the Spec stays as it is. */
+static void says_that_a_request_is_handled(void)
+{
+    struct scene scene = {0};
+
+    begin_ready(&scene);
+    for (int n = 0; n < 2; n++) {
+        api_server_mark(scene.server);
+        scene_ask(&scene, "web");
+        scene_expect_handled(&scene, "web");
+        scene_expect_quiet(&scene);
+        EXPECT(api_server_count(scene.server, "get", CONFIGMAPS "/a") > 0, "it looked");
+        EXPECT_WRITES(&scene, "update specs/status");
+    }
     scene_end(&scene);
 }
 
@@ -196,24 +214,34 @@ static void tries_again_what_failed(void)
     scene_end(&scene);
 }
 
-/* Without the finalizer nothing is made that nobody would take away again. */
+/* Without the finalizer nothing is made that nobody would take away again. The Spec says why. */
 static void makes_nothing_without_the_finalizer(void)
 {
-    struct scene scene = {0};
-    unsigned rule;
+    static const struct {
+        int status;
+        const char *reason;
+    } rows[] = {{403, "Forbidden"}, {422, "Invalid"}, {408, "Timeout"}, {501, "InternalError"}};
 
-    scene_begin(&scene);
-    rule = api_server_rule(
-        scene.server,
-        &(struct api_rule){.verb = "apply", .path = WEB, .fault = API_ANSWER, .status = 403});
-    scene_spec(&scene, "web", "\"retryInterval\":\"1s\",", CONFIGMAP("a", "1"));
-    EXPECT(api_server_wait_hits(scene.server, rule, 2), "it is tried again");
-    EXPECT_DATA(&scene, "a", NULL);
-    EXPECT_INT(api_server_size(scene.server, STATES), 0, "nor recorded");
-    api_server_release(scene.server, rule);
-    scene_expect_ready(&scene, "web", "True", NULL);
-    EXPECT_DATA(&scene, "a", "1");
-    scene_end(&scene);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct scene scene = {0};
+        unsigned rule;
+
+        scene_begin(&scene);
+        rule = api_server_rule(scene.server, &(struct api_rule){.verb = "apply",
+                                                                .path = WEB,
+                                                                .fault = API_ANSWER,
+                                                                .status = rows[i].status,
+                                                                .reason = rows[i].reason});
+        scene_spec(&scene, "web", "\"retryInterval\":\"1s\",", CONFIGMAP("a", "1"));
+        scene_expect_ready(&scene, "web", "False", rows[i].reason);
+        EXPECT(api_server_wait_hits(scene.server, rule, 2), "it is tried again");
+        EXPECT_DATA(&scene, "a", NULL);
+        EXPECT_INT(api_server_size(scene.server, STATES), 0, "nor recorded");
+        api_server_release(scene.server, rule);
+        scene_expect_ready(&scene, "web", "True", NULL);
+        EXPECT_DATA(&scene, "a", "1");
+        scene_end(&scene);
+    }
 }
 
 static void does_nothing_while_suspended(void)
@@ -227,13 +255,14 @@ static void does_nothing_while_suspended(void)
     EXPECT_WRITES(&scene, "update specs/status");
     api_server_mark(scene.server);
     scene_ask(&scene, "web");
+    scene_expect_handled(&scene, "web");
     scene_expect_quiet(&scene);
-    EXPECT_WRITES(&scene, "");
+    EXPECT_WRITES(&scene, "update specs/status");
     scene_spec(&scene, "web", "\"suspend\":false,", CONFIGMAP("a", "1"));
     scene_expect_ready(&scene, "web", "True", NULL);
     EXPECT_DATA(&scene, "a", "1");
     scene_spec(&scene, "web", "\"suspend\":true,", CONFIGMAP("a", "2"));
-    scene_expect_ready(&scene, "web", "Unknown", "Suspended");
+    scene_expect_ready(&scene, "web", "True", "Suspended");
     scene_expect_quiet(&scene);
     EXPECT_DATA(&scene, "a", "1");
     scene_end(&scene);
@@ -375,10 +404,11 @@ static void refuses_what_is_wrong(void)
 SUITE(scenario_apply, TEST(makes_what_is_new), TEST(the_first_release_takes_no_name_that_is_taken),
       TEST(a_first_release_is_taken_up_again),
       TEST(a_spec_that_cannot_be_read_as_it_came_is_read_as_it_is),
-      TEST(a_look_at_what_is_well_writes_nothing), TEST(changes_what_changed_alone),
-      TEST(mends_what_others_changed), TEST(prunes_what_left_the_spec),
-      TEST(tries_again_what_failed), TEST(makes_nothing_without_the_finalizer),
-      TEST(does_nothing_while_suspended), TEST(two_specs_do_not_share),
-      TEST(a_new_generation_ends_the_old_one), TEST(what_landed_meanwhile_is_looked_at_at_once),
+      TEST(a_look_at_what_is_well_writes_nothing), TEST(says_that_a_request_is_handled),
+      TEST(changes_what_changed_alone), TEST(mends_what_others_changed),
+      TEST(prunes_what_left_the_spec), TEST(tries_again_what_failed),
+      TEST(makes_nothing_without_the_finalizer), TEST(does_nothing_while_suspended),
+      TEST(two_specs_do_not_share), TEST(a_new_generation_ends_the_old_one),
+      TEST(what_landed_meanwhile_is_looked_at_at_once),
       TEST(the_old_one_names_the_calls_that_go_on), TEST(takes_over_what_it_lost_the_record_of),
       TEST(refuses_what_is_wrong))

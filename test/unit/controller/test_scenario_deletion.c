@@ -50,7 +50,7 @@ static void leaves_alone_what_is_suspended(void)
 
     begin(&scene, "", CONFIGMAP("a", "1"));
     scene_spec(&scene, "web", "\"suspend\":true,", CONFIGMAP("a", "1"));
-    scene_expect_ready(&scene, "web", "Unknown", "Suspended");
+    scene_expect_ready(&scene, "web", "True", "Suspended");
     api_server_delete(scene.server, WEB);
     scene_expect_gone(&scene, WEB);
     EXPECT_DATA(&scene, "a", "1");

@@ -165,7 +165,7 @@ static void is_ready_only_while_it_sees(void)
     scene_begin(&scene);
     expect_readyz(port, " 200 ");
     blindness = blind(&scene, API_DROP);
-    expect_readyz(port, "watching specs: Unavailable: ");
+    expect_readyz(port, "watching specs: Unavailable (");
     heal(&scene, blindness);
     expect_readyz(port, " 200 ");
     /* A watch that resumes, and has nothing to show, is one that works. */

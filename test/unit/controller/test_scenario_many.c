@@ -294,6 +294,17 @@ static void ends_without_the_lease(void)
     scene_end(&scene);
 }
 
+/* What Ready of the Spec "web" says begins with it. */
+static void expect_message(struct scene *scene, const char *start)
+{
+    _cleanup_value_ const struct value *spec = api_server_get(scene->server, SPECS "/web");
+    const struct value *ready =
+        conditions_find(value_path(spec, "status", "conditions", NULL), "Ready");
+    const char *message = value_get_string(ready, "message");
+
+    EXPECT(message && str_has_prefix(message, start), message);
+}
+
 /* No memory for what waits: it is evicted, and begun again when it is asked for, under the same
  * Release. */
 static void what_is_evicted_goes_on(void)
@@ -305,6 +316,8 @@ static void what_is_evicted_goes_on(void)
     scene_expect_there(&scene, DEPLOYMENTS "/d");
     scene_expect_quiet(&scene);
     EXPECT_PHASE(&scene, "web", 1, "applying");
+    expect_message(&scene, "applying: set aside for 30 s, because memory is short "
+                           "(--operation-memory); waiting for " DEPLOYMENT_ID("d") ": ");
     scene_roll_out(&scene, "d");
     scene_expect_quiet(&scene);
     EXPECT_PHASE(&scene, "web", 1, "applying"); /* nobody looks */

@@ -42,7 +42,7 @@ static void only_what_is_selected_is_worked_on(void)
 }
 
 /* Its operation ends, and nothing is said of it; when it comes back, the same Release goes on. */
-static void what_leaves_is_let_go(void)
+static void what_leaves_is_abandoned(void)
 {
     struct scene scene = {0};
 
@@ -104,5 +104,5 @@ static void what_left_is_not_tried_again(void)
     scene_end(&scene);
 }
 
-SUITE(scenario_selector, TEST(only_what_is_selected_is_worked_on), TEST(what_leaves_is_let_go),
+SUITE(scenario_selector, TEST(only_what_is_selected_is_worked_on), TEST(what_leaves_is_abandoned),
       TEST(what_leaves_for_a_moment_is_not_forgotten), TEST(what_left_is_not_tried_again))

@@ -253,9 +253,38 @@ static void takes_no_spec_that_cannot_be_read(void)
     scene_end(&scene);
 }
 
+/* A refusal of the read says nothing of the Spec: it stays Ready, and is read again. */
+static void a_read_that_is_refused_passes(void)
+{
+    static const int refusals[] = {400, 403, 404, 405, 406, 408, 410, 413, 415, 418, 422};
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_expect_quiet(&scene);
+    for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
+        _cleanup_free_ char *note = str_printf("%d", refusals[i]);
+        unsigned rule;
+
+        api_server_mark(scene.server);
+        rule = api_server_rule(scene.server, &(struct api_rule){.verb = "get",
+                                                                .path = WEB,
+                                                                .accept = "application/json",
+                                                                .times = 1,
+                                                                .fault = API_ANSWER,
+                                                                .status = refusals[i]});
+        scene_ask(&scene, "web");
+        EXPECT(api_server_wait_hits(scene.server, rule, 1), note);
+        scene_expect_quiet(&scene);
+        EXPECT_INT(statuses(&scene), 0, note);
+    }
+    scene_end(&scene);
+}
+
 SUITE(scenario_status, TEST(a_lost_status_makes_no_release),
       TEST(an_answer_that_is_no_object_passes), TEST(a_refused_release_does_not_hide_the_end),
       TEST(a_name_that_is_taken_is_passed_over), TEST(the_next_process_tells),
       TEST(a_terminal_phase_stays), TEST(a_short_operation_is_told_once),
       TEST(a_long_operation_is_told_now_and_then), TEST(takes_no_spec_that_is_too_large),
-      TEST(takes_no_spec_that_cannot_be_read))
+      TEST(takes_no_spec_that_cannot_be_read), TEST(a_read_that_is_refused_passes))

@@ -102,7 +102,7 @@ static enum store_fault planned(struct store_faults *faults)
 /* ---- Being killed ---- */
 
 /* Lock held. Gives the document's lock back. */
-static void let_go(struct faulty_file *file)
+static void unlock_document(struct faulty_file *file)
 {
     struct store_file *inner = TAKE(file->file);
 
@@ -118,7 +118,7 @@ void faulty_store_kill(struct store *base)
     store->is_killed = true;
     for (struct faulty_file *file = store->files; file; file = file->next)
         if (!file->is_busy)
-            let_go(file);
+            unlock_document(file);
     pthread_mutex_unlock(&store->lock);
 }
 
@@ -157,7 +157,7 @@ static void leave(struct faulty_file *file)
     pthread_mutex_lock(&store->lock);
     file->is_busy = false;
     if (store->is_killed)
-        let_go(file);
+        unlock_document(file);
     pthread_mutex_unlock(&store->lock);
 }
 
@@ -302,7 +302,7 @@ static void faulty_close(struct store_file *base)
     for (at = &store->files; *at != file; at = &(*at)->next)
         ;
     *at = file->next;
-    let_go(file);
+    unlock_document(file);
     pthread_mutex_unlock(&store->lock);
     free(file->namespace_name);
     free(file->spec_name);

@@ -42,10 +42,10 @@ static void asks_the_permit(struct history_scene *scene)
     _cleanup_(release_record_free_p) struct release_record *record = NULL;
     struct refusal refusal = {.asked = 0};
     const struct permit permit = {refuse, &refusal};
-    const struct store_call call = {.permit = &permit, .use = PERMIT_TELL};
+    const struct store_call call = {.permit = &permit, .use = PERMIT_RECORD};
 
     expect_refused(scene, &call, &version, ERR_FENCED, "refused");
-    expect_true_of(scene, refusal.asked >= 3 && refusal.use == PERMIT_TELL, "for this use");
+    expect_true_of(scene, refusal.asked >= 3 && refusal.use == PERMIT_RECORD, "for this use");
     expect_ok(scene,
               scene->history->ops->load(scene->history, &scene->spec, 1, &call, &record, &loaded,
                                         &scene->error),

@@ -58,9 +58,9 @@ static void write_all(struct store_scene *scene, const struct document_name *nam
 static void lists(struct store_scene *scene)
 {
     const struct document_name names[] = {
-        {DOCUMENT_PLAN, {"team", "lists"}, "r-1"},   {DOCUMENT_PLAN, {"team", "lists"}, "r-2"},
-        {DOCUMENT_PLAN, {"team", "lists-2"}, "r-1"}, {DOCUMENT_PLAN, {"team-2", "lists"}, "r-1"},
-        {DOCUMENT_TOLD, {"team", "lists"}, "r-1"},   {DOCUMENT_STATE, {"team", "lists"}, NULL},
+        {DOCUMENT_PLAN, {"team", "lists"}, "r-1"},    {DOCUMENT_PLAN, {"team", "lists"}, "r-2"},
+        {DOCUMENT_PLAN, {"team", "lists-2"}, "r-1"},  {DOCUMENT_PLAN, {"team-2", "lists"}, "r-1"},
+        {DOCUMENT_OUTCOME, {"team", "lists"}, "r-1"}, {DOCUMENT_STATE, {"team", "lists"}, NULL},
     };
     struct found of_spec = {names, 2, 0, 0}, of_all = {names, 4, 0, 0}, none = {names, 6, 0, 0};
     struct store *store = scene->store;
@@ -95,18 +95,18 @@ static void odd_names(struct store_scene *scene)
 {
     char long_item[254], other_long_item[254];
     const struct document_name names[] = {
-        {DOCUMENT_TOLD, {"odd", "names"}, "a/b"},
-        {DOCUMENT_TOLD, {"odd", "names"}, "a%2Fb"},
-        {DOCUMENT_TOLD, {"odd", "names"}, "a"},
-        {DOCUMENT_TOLD, {"odd", "names"}, "A"},
-        {DOCUMENT_TOLD, {"odd", "names"}, ".."},
-        {DOCUMENT_TOLD, {"odd", "names"}, "ü € \n\"'\\{}"},
-        {DOCUMENT_TOLD, {"odd", "names"}, long_item},
-        {DOCUMENT_TOLD, {"odd", "names"}, other_long_item},
-        {DOCUMENT_TOLD, {"odd", "names"}, "a.head"},
-        {DOCUMENT_TOLD, {"odd/names", "x"}, "a"},
-        {DOCUMENT_TOLD, {"odd", "names/x"}, "a"},
-        {DOCUMENT_TOLD, {"..", "."}, "a"},
+        {DOCUMENT_OUTCOME, {"odd", "names"}, "a/b"},
+        {DOCUMENT_OUTCOME, {"odd", "names"}, "a%2Fb"},
+        {DOCUMENT_OUTCOME, {"odd", "names"}, "a"},
+        {DOCUMENT_OUTCOME, {"odd", "names"}, "A"},
+        {DOCUMENT_OUTCOME, {"odd", "names"}, ".."},
+        {DOCUMENT_OUTCOME, {"odd", "names"}, "ü € \n\"'\\{}"},
+        {DOCUMENT_OUTCOME, {"odd", "names"}, long_item},
+        {DOCUMENT_OUTCOME, {"odd", "names"}, other_long_item},
+        {DOCUMENT_OUTCOME, {"odd", "names"}, "a.head"},
+        {DOCUMENT_OUTCOME, {"odd/names", "x"}, "a"},
+        {DOCUMENT_OUTCOME, {"odd", "names/x"}, "a"},
+        {DOCUMENT_OUTCOME, {"..", "."}, "a"},
     };
     struct found of_spec = {names, 9, 0, 0};
 
@@ -122,7 +122,7 @@ static void odd_names(struct store_scene *scene)
     }
     err_clear(&scene->error);
     expect_ok(scene,
-              scene->store->ops->list(scene->store, DOCUMENT_TOLD, &names[0].spec, on_name,
+              scene->store->ops->list(scene->store, DOCUMENT_OUTCOME, &names[0].spec, on_name,
                                       &of_spec, &plain, &scene->error),
               "list");
     expect_true_of(scene, of_spec.seen == 511 && of_spec.others == 0, "each by its own name");
@@ -131,15 +131,15 @@ static void odd_names(struct store_scene *scene)
 static void describes(struct store_scene *scene)
 {
     struct document_name item = scene->name;
-    _cleanup_free_ char *state = NULL, *told = NULL, *again = NULL;
+    _cleanup_free_ char *state = NULL, *outcome = NULL, *again = NULL;
 
-    item.kind = DOCUMENT_TOLD;
+    item.kind = DOCUMENT_OUTCOME;
     item.item = "call-1";
     state = scene->store->ops->describe(scene->store, &scene->name);
-    told = scene->store->ops->describe(scene->store, &item);
+    outcome = scene->store->ops->describe(scene->store, &item);
     again = scene->store->ops->describe(scene->store, &item);
-    expect_true_of(scene, state && *state && !str_equal(state, told), "told apart");
-    expect_true_of(scene, str_equal(told, again), "the same each time");
+    expect_true_of(scene, state && *state && !str_equal(state, outcome), "different");
+    expect_true_of(scene, str_equal(outcome, again), "the same each time");
     expect_true_of(scene, scene->store->ops->type && *scene->store->ops->type, "has a type");
 }
 

@@ -130,13 +130,13 @@ static void asks_the_permit(struct store_scene *scene)
     const struct document document = DOCUMENT_INIT;
     struct document back = DOCUMENT_INIT;
     struct store_call act = {.permit = &permit, .use = PERMIT_ACT};
-    struct store_call tell = {.permit = &permit, .use = PERMIT_TELL};
+    struct store_call tell = {.permit = &permit, .use = PERMIT_RECORD};
 
     expect_ok(scene, store_scene_write(scene, file, "open", "secret"), "write");
     expect_refused(scene, file, &act, ERR_FENCED, "ACT is refused");
     expect_ok(scene, file->store->ops->read(file, &act, &back, &scene->error), "read needs none");
     document_done(&back);
-    refusal = (struct refusal){PERMIT_TELL, 0};
+    refusal = (struct refusal){PERMIT_RECORD, 0};
     expect_refused(scene, file, &tell, ERR_FENCED, "TELL is refused");
     expect_true_of(scene, refusal.asked >= 2, "it was asked");
     expect_ok(scene, file->store->ops->write(file, &act, &document, &scene->error), "ACT goes");

@@ -272,12 +272,12 @@ static void is_in_the_dark_until_it_has_read_the_lease(void)
            .body = FAILED(403, "Forbidden"),
            .repeat = true}},
          1,
-         "Forbidden: lease ns/l: "},
+         "Forbidden ("},
         {"a right to read, but not to write",
          {STEP("GET", 200, HELD("1", NOBODY, 4)),
           {.status = 403, .body = FAILED(403, "Forbidden"), .repeat = true}},
          2,
-         "Forbidden: lease ns/l: "},
+         "Forbidden ("},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -484,6 +484,51 @@ static void threads_share_it(void)
     fixture_stop(&fixture);
 }
 
-SUITE(budget, TEST(operations_are_admitted_in_order), TEST(without_a_bound_nothing_waits),
-      TEST(only_as_many_are_chosen_as_need_be), TEST(looks_are_few_however_many_wait),
-      TEST(looks_are_few_where_shares_are_used_up), TEST(threads_share_it))
+/* ---- Growth ---- */
+
+static void one_that_holds_more_grows_or_ends(void)
+{
+    static const struct {
+        const char *note;
+        size_t bytes;
+        int code;
+        const char *reason, *says;
+        size_t reserved; /* then */
+    } rows[] = {
+        {"less than it has", 50, 0, "", "", 100},
+        {"more", 150, 0, "", "", 150},
+        {"as much as is left of its quarter", 200, 0, "", "", 200},
+        {"its namespace has no more", 201, ERR_UNAVAILABLE, "MemoryExceeded",
+         "needs 201 bytes of memory, and other operations have reserved them (--operation-memory "
+         "is 1000)",
+         200},
+        {"nor ever will", 251, ERR_TOO_LARGE, "TooLarge",
+         "needs 251 bytes of memory, and may have 250, a quarter of --operation-memory", 200},
+    };
+    struct reservation grows = {.namespace_name = "a", .key = "a/grows"};
+    struct reservation other = {.namespace_name = "a", .key = "a/other"};
+    struct fixture fixture;
+
+    fixture_start(&fixture, 1000);
+    EXPECT_INT(budget_grow(&fixture.budget, &grows, 10, NULL), 0, "it has none");
+    EXPECT_INT((long long)grows.bytes, 0, "and gets none so");
+    budget_reserve(&fixture.budget, &grows, 100);
+    budget_reserve(&fixture.budget, &other, 50);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct error error = {0};
+
+        EXPECT_INT(budget_grow(&fixture.budget, &grows, rows[i].bytes, &error), rows[i].code,
+                   rows[i].note);
+        EXPECT_STR(error.reason, rows[i].reason, rows[i].note);
+        EXPECT(strstr(error.message, rows[i].says), error.message);
+        EXPECT_INT((long long)grows.bytes, (long long)rows[i].reserved, rows[i].note);
+    }
+    budget_give_back(&fixture.budget, &grows);
+    budget_give_back(&fixture.budget, &other);
+    fixture_stop(&fixture);
+}
+
+SUITE(budget, TEST(one_that_holds_more_grows_or_ends), TEST(operations_are_admitted_in_order),
+      TEST(without_a_bound_nothing_waits), TEST(only_as_many_are_chosen_as_need_be),
+      TEST(looks_are_few_however_many_wait), TEST(looks_are_few_where_shares_are_used_up),
+      TEST(threads_share_it))

@@ -1,9 +1,12 @@
 #include "controller/reconcile/conditions.h"
 
 #include "engine/base/json.h"
+#include "engine/base/str.h"
 #include "test/unit/suite.h"
 
 #define LATER 1767323045000 /* 2026-01-02T03:04:05Z */
+
+static const struct conditions_generation first_generation = {1, 1};
 
 static const char *field(const struct value *conditions, const char *type, const char *key)
 {
@@ -14,17 +17,27 @@ static void never_says_reconciling_and_stalled_at_once(void)
 {
     static const struct {
         int code;
-        const char *reason;
+        const char *reason, *message;
         const char *there, *not_there;
+        bool is_spent;
     } rows[] = {
-        {ERR_INVALID, "InvalidSpec", "Stalled", "Reconciling"},
-        {ERR_FORBIDDEN, "AccessDenied", "Stalled", "Reconciling"},
-        {ERR_UNAVAILABLE, "ServiceUnavailable", "Reconciling", "Stalled"},
-        {ERR_TIMEOUT, "Timeout", "Reconciling", "Stalled"},
-        {ERR_CONFLICT, "Conflict", "Reconciling", "Stalled"},
-        {ERR_CONFLICT, "ConflictDetected", "Stalled", "Reconciling"},
-        {ERR_TIMEOUT, "HealthCheckFailed", "Stalled", "Reconciling"},
-        {ERR_CORRUPT, "StateCorrupt", "Stalled", "Reconciling"},
+        {ERR_INVALID, "InvalidSpec", "because", "Stalled", "Reconciling", false},
+        {ERR_FORBIDDEN, "AccessDenied", "because", "Stalled", "Reconciling", false},
+        {ERR_FORBIDDEN, "Forbidden", "because", "Stalled", "Reconciling", false},
+        {ERR_FORBIDDEN, "Forbidden", "pods \"p\" is forbidden: exceeded quota: q, requested: 1",
+         "Reconciling", "Stalled", false},
+        {ERR_INVALID, "KindNotFound", "because", "Reconciling", "Stalled", false},
+        {ERR_INVALID, "NamespaceNotFound", "because", "Reconciling", "Stalled", false},
+        {ERR_INVALID, "NamespaceNotFound", "because", "Stalled", "Reconciling", true},
+        {ERR_FORBIDDEN, "NamespaceTerminating", "because", "Reconciling", "Stalled", false},
+        {ERR_INVALID, "ServiceAccountNotFound", "because", "Reconciling", "Stalled", false},
+        {ERR_UNAVAILABLE, "InternalError", "because", "Reconciling", "Stalled", false},
+        {ERR_UNAVAILABLE, "InternalError", "because", "Stalled", "Reconciling", true},
+        {ERR_TIMEOUT, "Timeout", "because", "Reconciling", "Stalled", false},
+        {ERR_CONFLICT, "Conflict", "because", "Reconciling", "Stalled", false},
+        {ERR_CONFLICT, "ConflictDetected", "because", "Stalled", "Reconciling", false},
+        {ERR_TIMEOUT, "HealthCheckFailed", "because", "Stalled", "Reconciling", false},
+        {ERR_CORRUPT, "StateCorrupt", "because", "Stalled", "Reconciling", false},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -32,27 +45,31 @@ static void never_says_reconciling_and_stalled_at_once(void)
         struct verdict verdict;
         _cleanup_value_ const struct value *conditions = NULL;
 
-        err_set(&error, rows[i].code, rows[i].reason, "because");
-        verdict = verdict_of_error(&error);
-        conditions = conditions_make(NULL, &verdict, 3, LATER);
+        err_set(&error, rows[i].code, rows[i].reason, "%s", rows[i].message);
+        verdict = verdict_of_error(&error, rows[i].is_spent);
+        conditions = conditions_make(NULL, &verdict, (struct conditions_generation){3, 3}, LATER);
         EXPECT_STR(field(conditions, "Ready", "status"), "False", rows[i].reason);
         EXPECT_STR(field(conditions, "Ready", "reason"), rows[i].reason, rows[i].reason);
         EXPECT_STR(field(conditions, rows[i].there, "status"), "True", rows[i].reason);
         EXPECT(!conditions_find(conditions, rows[i].not_there), rows[i].reason);
+        EXPECT_STR(field(conditions, "Finished", "status"),
+                   str_equal(rows[i].there, "Stalled") ? "True" : "False", rows[i].reason);
     }
 }
 
 static void saying_the_same_again_is_no_change(void)
 {
     struct verdict verdict = {"True", "ReconciliationSucceeded", "done", PROGRESS_SETTLED, "True"};
-    _cleanup_value_ const struct value *first = conditions_make(NULL, &verdict, 1, LATER);
-    _cleanup_value_ const struct value *again = conditions_make(first, &verdict, 1, LATER + 60000);
+    _cleanup_value_ const struct value *first =
+        conditions_make(NULL, &verdict, first_generation, LATER);
+    _cleanup_value_ const struct value *again =
+        conditions_make(first, &verdict, first_generation, LATER + 60000);
     _cleanup_value_ const struct value *changed = NULL;
 
     EXPECT(value_equal(first, again), "the same");
     EXPECT_STR(field(first, "Ready", "lastTransitionTime"), "2026-01-02T03:04:05Z", "time");
     verdict.ready = "False";
-    changed = conditions_make(first, &verdict, 1, LATER + 60000);
+    changed = conditions_make(first, &verdict, first_generation, LATER + 60000);
     EXPECT_STR(field(changed, "Ready", "lastTransitionTime"), "2026-01-02T03:05:05Z", "changed");
     EXPECT_STR(field(changed, "Healthy", "lastTransitionTime"), "2026-01-02T03:04:05Z",
                "as before");

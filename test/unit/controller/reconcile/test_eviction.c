@@ -215,12 +215,13 @@ static struct attempt *begin(struct fixture *fixture, const char *key, int resou
                                       .scope = {.key = attempt->object, .spec_uid = "u"},
                                       .parallelism = 4,
                                       .timeout = timeout};
+    struct spec *spec = spec_of(resources);
     struct error error = {0};
 
     attempt_read(attempt, metadata);
     attempt->run.policy.timeout = timeout;
-    EXPECT_INT(attempt_open(attempt, &config, NULL, &error), 0, error.message);
-    operation_plan(attempt->operation, spec_of(resources));
+    EXPECT_INT(attempt_open(attempt, &config, spec, &error), 0, error.message);
+    operation_plan(attempt->operation, spec);
     EXPECT_INT(operation_wait(attempt->operation), OPERATION_PLANNED, "planned");
     operation_apply(attempt->operation, &(struct operation_apply){1, true});
     await_parked(attempt);
@@ -243,7 +244,7 @@ static void the_largest_goes(void)
     EXPECT(!attempt_is_chosen(operations_enter(fixture.operations, "ns/b")), "without a bound");
     fixture_stop(&fixture);
 
-    fixture_start(&fixture, large + 3 * small / 2);
+    fixture_start(&fixture, large + 2 * small - 1);
     a = begin(&fixture, "ns/a", 2, 600000);
     b = begin(&fixture, "ns/b", 40, 600000);
     EXPECT(!attempt_is_chosen(a) && !attempt_is_chosen(b), "there is room for both");

@@ -465,10 +465,13 @@ static void a_retry_is_later_for_the_same_failure(void)
     attempt->run = (struct run){
         .context = &context,
         .subject = subject,
-        .policy.retry_interval = 7000,
+        .policy = {.interval = 9000, .retry_interval = 7000},
         .object = scene_value("{\"status\":{\"observedGeneration\":3,\"conditions\":[{"
                               "\"type\":\"Ready\",\"status\":\"False\",\"reason\":\"InvalidSpec\","
                               "\"message\":\"it is not valid\"}]}}")};
+    attempt_check_later(attempt, &result);
+    EXPECT_INT(result.kind, RECONCILE_AFTER, "a success");
+    EXPECT_INT(result.after, 9000, "interval");
     attempt_retry(attempt, &failure, &result);
     EXPECT_INT(result.kind, RECONCILE_RETRY, "the same");
     EXPECT_INT(result.after, 7000, "retryInterval");
@@ -486,6 +489,8 @@ static void a_retry_is_later_for_the_same_failure(void)
     EXPECT_INT(result.kind, RECONCILE_AFTER, "somebody asked for it");
     EXPECT_INT(result.after, 0, "at once");
     EXPECT_INT(result.priority, WORKQUEUE_CHANGE, "as a change");
+    attempt_check_later(attempt, &result);
+    EXPECT_INT(result.after, 0, "after a success, too");
     operations_leave(attempt);
     fixture_stop(&fixture);
 }

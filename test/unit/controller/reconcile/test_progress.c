@@ -69,7 +69,7 @@ static void says_that_it_waits_for_memory(void)
 {
     static const struct {
         const char *note, *object;
-        bool is_told;
+        bool is_reported;
     } rows[] = {
         {"a new Spec", OBJECT("", ""), true},
         {"a new generation", OBJECT("", READY(2, "True", "ReconciliationSucceeded")), true},
@@ -92,22 +92,23 @@ static void says_that_it_waits_for_memory(void)
         struct reconcile_result result;
         int64_t after = -1;
 
-        fixture_start(&fixture, &put, rows[i].is_told);
+        fixture_start(&fixture, &put, rows[i].is_reported);
         result = ask_in_vain(&fixture, rows[i].object);
-        EXPECT_INT(result.after, rows[i].is_told ? PROGRESS_FIRST : 0, note);
+        EXPECT_INT(result.after, rows[i].is_reported ? PROGRESS_FIRST : 0, note);
         atomic_fetch_add(&fixture.scene.clock.monotonic, PROGRESS_FIRST - 1);
         EXPECT(attempt_waits_for_memory(fixture.attempt, &after), "nothing to do yet");
-        EXPECT_INT(after, rows[i].is_told ? 1 : 0, note);
+        EXPECT_INT(after, rows[i].is_reported ? 1 : 0, note);
         atomic_fetch_add(&fixture.scene.clock.monotonic, 1);
-        EXPECT_INT(attempt_waits_for_memory(fixture.attempt, &after), !rows[i].is_told, note);
+        EXPECT_INT(attempt_waits_for_memory(fixture.attempt, &after), !rows[i].is_reported, note);
         result = ask_in_vain(&fixture, rows[i].object);
         EXPECT_INT(result.after, 0, "it is woken");
         EXPECT(attempt_waits_for_memory(fixture.attempt, &after) && !after, note);
-        body = rows[i].is_told ? scene_body(&fixture.scene, 0) : NULL;
+        body = rows[i].is_reported ? scene_body(&fixture.scene, 0) : NULL;
         ready = conditions_find(value_path(body, "status", "conditions", NULL), "Ready");
         message = value_get_string(ready, "message");
-        EXPECT_STR(value_get_string(ready, "reason"), rows[i].is_told ? "Progressing" : NULL, note);
-        EXPECT_INT(message && strstr(message, "waiting for memory"), rows[i].is_told, note);
+        EXPECT_STR(value_get_string(ready, "reason"), rows[i].is_reported ? "Progressing" : NULL,
+                   note);
+        EXPECT_INT(message && strstr(message, "waiting for memory"), rows[i].is_reported, note);
         fixture_stop(&fixture);
     }
 }

@@ -250,6 +250,38 @@ static void results_init(struct operation_results *results, size_t n)
     }
 }
 
+/* Its Spec is retried; the Release itself has ended. */
+static void one_that_failed_does_not_reconcile(void)
+{
+    static const struct {
+        enum release_phase phase;
+        const char *expected;
+    } rows[] = {{PHASE_APPLYING, "Reconciling"}, {PHASE_FAILED, "Stalled"}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        static const struct verdict verdict = {"False", "KindNotFound", "it is not there",
+                                               PROGRESS_RECONCILING, NULL};
+        const struct release_report report = {.phase = rows[i].phase, .verdict = &verdict};
+        _cleanup_(release_free_p) struct release *release = NULL;
+        const char *note = release_phase_name(rows[i].phase);
+        const struct value *conditions;
+        struct desk desk;
+
+        begin(&desk);
+        release = make(&desk, RELEASE_APPLY, 1);
+        EXPECT_INT(write(&desk.scene, release, PHASE_PREVIEWING, NULL), 0, note);
+        EXPECT_INT(write(&desk.scene, release, PHASE_APPLYING, NULL), 0, note);
+        EXPECT_INT(
+            release_write(&desk.scene.context, &subject, release, &report, &desk.scene.error), 0,
+            desk.scene.error.message);
+        conditions = value_get(release->status, "conditions");
+        EXPECT(conditions_find(conditions, rows[i].expected), note);
+        EXPECT_STR(value_get_string(conditions_find(conditions, "Finished"), "status"),
+                   i ? "True" : "False", note);
+        end(&desk);
+    }
+}
+
 static void writes_phases_and_keeps_what_was_said(void)
 {
     _cleanup_(release_free_p) struct release *release = NULL, *first = NULL, *last = NULL;
@@ -281,7 +313,10 @@ static void writes_phases_and_keeps_what_was_said(void)
                 "\"failed\":0,\"skipped\":0,\"pending\":0},\"conditions\":[{\"type\":\"Ready\","
                 "\"status\":\"True\",\"observedGeneration\":1,\"lastTransitionTime\":"
                 "\"2026-01-02T03:05:05Z\",\"reason\":\"ReconciliationSucceeded\",\"message\":"
-                "\"done\"}]}",
+                "\"done\"},{\"type\":\"Finished\","
+                "\"status\":\"True\",\"observedGeneration\":1,\"lastTransitionTime\":"
+                "\"2026-01-02T03:05:05Z\",\"reason\":\"ReconciliationSucceeded\",\"message\":"
+                "\"done\"}],\"summary\":\"done\"}",
                 "the last");
     end(&desk);
 }
@@ -459,6 +494,7 @@ static void drops_what_was_kept_of_a_release(void)
 
 SUITE(releases, TEST(reads_what_a_persons_release_says), TEST(begins_one_and_finds_it),
       TEST(takes_up_what_was_left), TEST(writes_nothing_where_there_is_nothing_to_write),
-      TEST(writes_phases_and_keeps_what_was_said), TEST(survives_that_it_is_deleted),
-      TEST(looks_again_after_a_conflict), TEST(writes_a_persons_release),
-      TEST(keeps_beside_it_what_is_too_long), TEST(drops_what_was_kept_of_a_release))
+      TEST(one_that_failed_does_not_reconcile), TEST(writes_phases_and_keeps_what_was_said),
+      TEST(survives_that_it_is_deleted), TEST(looks_again_after_a_conflict),
+      TEST(writes_a_persons_release), TEST(keeps_beside_it_what_is_too_long),
+      TEST(drops_what_was_kept_of_a_release))

@@ -340,6 +340,127 @@ static void names_the_first_that_fail_and_counts_the_others(void)
     operation_results_done(&results);
 }
 
+static void set_error(struct operation_results *results, size_t i, enum result_status status,
+                      int code, const char *reason)
+{
+    struct error *error = ARENA_NEW(&results->arena, struct error);
+
+    err_set(error, code, reason, "because");
+    results->items[i].status = status;
+    results->items[i].error = error;
+}
+
+/* One that waiting does not heal decides over all that it may. */
+static void judges_by_the_failure_that_stays(void)
+{
+    static const struct {
+        const char *note;
+        const char *reasons[3]; /* NULL: it succeeded */
+        const char *expected;   /* of a failure that is told as NamespaceNotFound */
+    } rows[] = {
+        {"all may heal", {"NamespaceNotFound", "KindNotFound", NULL}, "NamespaceNotFound"},
+        {"one stays", {"NamespaceNotFound", NULL, "Invalid"}, "Invalid"},
+        {"the first that stays", {"AccessDenied", "NamespaceNotFound", "Invalid"}, "AccessDenied"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct operation_results results;
+        struct error failure = {0};
+
+        results_init(&results, 3);
+        for (size_t n = 0; n < 3; n++)
+            if (rows[i].reasons[n])
+                set_error(&results, n, RESULT_FAILED, ERR_INVALID, rows[i].reasons[n]);
+            else
+                set_result(&results, n, PLAN_CREATE, RESULT_SUCCEEDED);
+        err_set(&failure, ERR_INVALID, "NamespaceNotFound", "so it is");
+        report_judge(&results, &failure);
+        EXPECT_STR(failure.reason, rows[i].expected, rows[i].note);
+        EXPECT_STR(failure.message, "so it is", rows[i].note);
+        operation_results_done(&results);
+    }
+}
+
+static void knows_what_ran_out_of_time(void)
+{
+    static const struct {
+        const char *note;
+        enum result_status status;
+        int code;
+        bool expected;
+    } rows[] = {
+        {"waited for", RESULT_TIMED_OUT, ERR_UNAVAILABLE, true},
+        {"not begun", RESULT_CANCELLED, ERR_TIMEOUT, true},
+        {"cancelled", RESULT_CANCELLED, ERR_CANCELLED, false},
+        {"skipped", RESULT_SKIPPED, ERR_CANCELLED, false},
+        {"failed", RESULT_FAILED, ERR_UNAVAILABLE, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct operation_results results;
+
+        results_init(&results, 2);
+        set_result(&results, 0, PLAN_CREATE, RESULT_SUCCEEDED);
+        set_error(&results, 1, rows[i].status, rows[i].code, "Reason");
+        EXPECT_INT(report_timed_out(&results), rows[i].expected, rows[i].note);
+        operation_results_done(&results);
+    }
+}
+
+/* ---- In a line ---- */
+
+#define LONG_TEXT                                                                                  \
+    "01234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901" \
+    "23"
+
+/* Of n failures with the same message the count is told. */
+static void says_in_short_what_failed(void)
+{
+    static const struct {
+        const char *note, *message, *errors; /* a letter each; '-': it succeeded */
+        const char *expected;
+    } rows[] = {
+        {"no results", "revision 1: 2 created", NULL, "revision 1: 2 created"},
+        {"none failed", "apply: 2 not done", "--", "apply: 2 not done"},
+        {"one", "x", "-a", "1 of 2 failed: name: message a"},
+        {"hidden characters in its name", "x", "h",
+         "1 of 1 failed: a\\u202eb\\u001b[2Jc d: message h"},
+        {"hidden characters", "waiting for a\u202eb\nc", NULL, "waiting for a\\u202eb c"},
+        {"two alike", "x", "aa-", "2 of 3 failed: message a (2x)"},
+        {"most alike", "x", "abbcb", "5 of 5 failed: message b (3x)"},
+        {"all different", "x", "ab", "2 of 2 failed: message a"},
+        {"as long as it may be", LONG_TEXT "456789", NULL, LONG_TEXT "456789"},
+        {"longer", LONG_TEXT "4567890", NULL, LONG_TEXT "456\xe2\x80\xa6"},
+        {"longer, with a count", "x", "ll",
+         "2 of 2 failed: "
+         "01234567890123456789012345678901234567890123456789012345678901234567890123456\xe2\x80\xa6"
+         " "
+         "(2x)"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        size_t n = rows[i].errors ? strlen(rows[i].errors) : 0;
+        struct operation_results results;
+        char text[REPORT_SUMMARY_SIZE];
+
+        results_init(&results, n);
+        for (size_t k = 0; k < n; k++) {
+            char letter = rows[i].errors[k];
+
+            ((struct plan_change *)(uintptr_t)results.items[k].change)->id =
+                letter == 'h' ? "v1:Kind:team:a\u202eb\x1b[2Jc\nd" : "v1:Kind:team:name";
+            results.items[k].status = letter == '-' ? RESULT_SUCCEEDED : RESULT_FAILED;
+            if (letter == 'l')
+                fail_with(&results, k, LONG_TEXT);
+            else if (letter != '-')
+                fail_with(&results, k, arena_printf(&results.arena, "message %c", letter));
+        }
+        report_short(rows[i].message, rows[i].errors ? &results : NULL, text);
+        EXPECT_STR(text, rows[i].expected, rows[i].note);
+        operation_results_done(&results);
+    }
+}
+
 static void sums_up_in_words(void)
 {
     static const struct {
@@ -381,4 +502,5 @@ SUITE(report, TEST(counts_what_a_plan_does), TEST(shows_the_fields_of_a_preview)
       TEST(cuts_paths_that_no_status_takes), TEST(shows_how_an_operation_went),
       TEST(shows_what_became_of_a_plan), TEST(bounds_what_a_status_holds), TEST(counts_results),
       TEST(tells_what_of_a_spec_is_not_ready), TEST(tells_of_a_resource_once),
-      TEST(names_the_first_that_fail_and_counts_the_others), TEST(sums_up_in_words))
+      TEST(names_the_first_that_fail_and_counts_the_others), TEST(judges_by_the_failure_that_stays),
+      TEST(knows_what_ran_out_of_time), TEST(says_in_short_what_failed), TEST(sums_up_in_words))

@@ -1,15 +1,17 @@
 #include "controller/reconcile/run.h"
 
 #include "controller/core/finalizer.h"
+#include "controller/core/informer.h"
 #include "engine/base/str.h"
 #include "test/unit/controller/reconcile/scene.h"
 #include "test/unit/suite.h"
 
 #define SPEC "/apis/api.kusion.io/v1/namespaces/team/specs/web"
-#define WEB                                                                                   \
+#define METADATA                                                                              \
     "{\"kind\":\"Spec\",\"metadata\":{\"namespace\":\"team\",\"name\":\"web\",\"uid\":\"u\"," \
     "\"generation\":3,\""                                                                     \
-    "resourceVersion\":\"7\"}"
+    "resourceVersion\":\"7\""
+#define WEB    METADATA "}"
 #define ANSWER WEB "}"
 #define PUT(status_, body_)                                                    \
     {                                                                          \
@@ -73,7 +75,8 @@ static void goes_on_only_with_a_finalizer(void)
 
 static int fail(struct run *run, const struct error *failure, struct error *error)
 {
-    return run_write_status(run, &(struct run_status){.verdict = verdict_of_error(failure)}, error);
+    return run_write_status(run, &(struct run_status){.verdict = verdict_of_error(failure, false)},
+                            error);
 }
 
 static const struct run_status done = {
@@ -214,6 +217,163 @@ static void makes_no_event_in_a_namespace_that_terminates(void)
     end(&scene, &run);
 }
 
+/* ---- Requests for a reconcile ---- */
+
+#define ASKED(annotation, value) METADATA ",\"annotations\":{\"" annotation "\":\"" value "\"}}}"
+
+static const char *handled(const struct run *run)
+{
+    return value_string(value_path(run->object, "status", "lastHandledReconcileAt", NULL));
+}
+
+static void replace_object(struct run *run, const char *text)
+{
+    value_unref(run->object);
+    run->object = scene_value(text);
+    run_note_trigger(run);
+}
+
+/* What was asked for after the attempt began is left to the next one. */
+static void says_at_its_end_which_request_it_has_handled(void)
+{
+    static const struct fake_step steps[] = {PUT(200, ANSWER), PUT(200, ANSWER), PUT(200, ANSWER)};
+    struct run_status progress = {
+        .verdict = {"Unknown", "Progressing", "applying", PROGRESS_RECONCILING, NULL}};
+    struct run_status ended = done;
+    struct scene scene;
+    struct run run;
+
+    begin(&scene, &run, steps, ARRAY_SIZE(steps));
+    ended.is_end = true;
+    replace_object(&run, ASKED("api.kusion.io/reconcile-requested-at", "one"));
+    EXPECT_INT(run_write_status(&run, &progress, &scene.error), 0, scene.error.message);
+    EXPECT_STR(handled(&run), NULL, "not yet");
+    EXPECT_INT(run_write_status(&run, &ended, &scene.error), 0, scene.error.message);
+    EXPECT_STR(handled(&run), "one", "at the end");
+    EXPECT_INT(run_acknowledge(&run, &scene.error), 0, "nothing new, and no write");
+    run.trigger[0] = 'O';
+    EXPECT_INT(run_acknowledge(&run, &scene.error), 0, scene.error.message);
+    EXPECT_STR(handled(&run), "One", "a look that changes nothing");
+    EXPECT(run_says(&run, "True", "ReconciliationSucceeded"), "as before");
+    free(run.trigger);
+    end(&scene, &run);
+}
+
+static void takes_the_annotation_of_either_tool(void)
+{
+    _cleanup_free_ char *most = str_printf("%01024d", 1), *more = str_printf("%01025d", 1);
+    _cleanup_free_ char *most_text =
+        str_printf(METADATA ",\"annotations\":{\"" INFORMER_TRIGGER "\":\"%s\"}}}", most);
+    _cleanup_free_ char *more_text =
+        str_printf(METADATA ",\"annotations\":{\"" INFORMER_TRIGGER "\":\"%s\"}}}", more);
+    const struct {
+        const char *note, *object, *expected;
+    } rows[] = {
+        {"none", WEB "}", NULL},
+        {"ours", ASKED(INFORMER_TRIGGER, "a"), "a"},
+        {"Flux's", ASKED(INFORMER_TRIGGER_FLUX, "b"), "b"},
+        {"as long as the schema takes", most_text, most},
+        {"longer", more_text, NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct run run = {.object = scene_value(rows[i].object)};
+
+        run_note_trigger(&run);
+        EXPECT_STR(run.trigger, rows[i].expected, rows[i].note);
+        run_done(&run);
+    }
+}
+
+/* ---- What may heal ---- */
+
+static const char *progress_of(const struct run *run)
+{
+    const struct value *all = value_path(run->object, "status", "conditions", NULL);
+
+    return conditions_find(all, "Reconciling") ? "Reconciling"
+           : conditions_find(all, "Stalled")   ? "Stalled"
+                                               : "settled";
+}
+
+static void gives_what_may_heal_as_long_as_timeout(void)
+{
+    static const struct {
+        const char *note;
+        int64_t after; /* ms, since the row before */
+        int64_t generation;
+        const char *ready, *expected;
+        const char *since; /* status.failingSince */
+    } rows[] = {
+        {"first", 0, 3, "False", "Reconciling", "2026-01-02T03:04:05Z"},
+        {"again", 9000, 3, "False", "Reconciling", "2026-01-02T03:04:05Z"},
+        {"going on", 500, 3, "Unknown", "Reconciling", "2026-01-02T03:04:05Z"},
+        {"spent", 500, 3, "False", "Stalled", "2026-01-02T03:04:05Z"},
+        {"another generation", 0, 4, "False", "Reconciling", "2026-01-02T03:04:15Z"},
+        {"which is well", 9000, 4, "True", "settled", NULL},
+        {"and fails later", 9000, 4, "False", "Reconciling", "2026-01-02T03:04:33Z"},
+        {"still", 9999, 4, "False", "Reconciling", "2026-01-02T03:04:33Z"},
+        {"not any more", 1, 4, "False", "Stalled", "2026-01-02T03:04:33Z"},
+        {"a third one is applied", 0, 5, "Unknown", "Reconciling", NULL},
+    };
+    static const struct fake_step puts = {
+        .expect = "PUT " SPEC "/status ", .status = 200, .body = ANSWER, .repeat = true};
+    struct error failure = {0};
+    struct scene scene;
+    struct run run;
+
+    begin(&scene, &run, &puts, 1);
+    run.policy.timeout = 10000;
+    err_set(&failure, ERR_INVALID, "NamespaceNotFound", "it is not there");
+    scene.clock.now = INT64_C(1767323045000);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct run_status status = done;
+
+        scene.clock.now += rows[i].after;
+        run.subject.generation = rows[i].generation;
+        status.is_end = !str_equal(rows[i].ready, "Unknown");
+        if (str_equal(rows[i].ready, "False"))
+            status.verdict = run_judge(&run, &failure, false);
+        else if (!status.is_end)
+            status.verdict =
+                (struct verdict){"Unknown", "Progressing", "applying", PROGRESS_RECONCILING, NULL};
+        run_write_status(&run, &status, NULL);
+        EXPECT_STR(progress_of(&run), rows[i].expected, rows[i].note);
+        EXPECT_STR(value_string(value_path(run.object, "status", "failingSince", NULL)),
+                   rows[i].since, rows[i].note);
+    }
+    end(&scene, &run);
+}
+
+static void counts_how_long_it_may_still_heal(void)
+{
+    static const struct {
+        const char *note, *since;
+        int64_t generation, expected;
+    } rows[] = {
+        {"it has not failed yet", NULL, 3, 10000},
+        {"it fails", "2026-01-02T03:04:00Z", 3, 5000},
+        {"it has failed for long", "2026-01-02T03:00:00Z", 3, 0},
+        {"an earlier generation failed", "2026-01-02T03:00:00Z", 2, 10000},
+        {"somebody wrote something else", "2026-01-02T03:00:00.5+01:00", 3, 10000},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_free_ char *text =
+            str_printf(WEB ",\"status\":{\"observedGeneration\":%d,\"failingSince\":\"%s\"}}",
+                       (int)rows[i].generation, rows[i].since ? rows[i].since : "");
+        struct scene scene;
+        struct run run;
+
+        begin(&scene, &run, NULL, 0);
+        run.policy.timeout = 10000;
+        scene.clock.now = INT64_C(1767323045000);
+        replace_object(&run, text);
+        EXPECT_INT(run_patience(&run), rows[i].expected, rows[i].note);
+        end(&scene, &run);
+    }
+}
+
 /* ---- The policy ---- */
 
 static void a_timeout_is_bounded(void)
@@ -264,4 +424,6 @@ SUITE(run, TEST(goes_on_only_with_a_finalizer), TEST(writes_a_status_once),
       TEST(keeps_what_it_knows_of_revisions), TEST(shows_the_policy_that_was_taken),
       TEST(a_timeout_is_bounded), TEST(intervals_are_bounded),
       TEST(tells_by_an_event_where_no_status_can),
-      TEST(makes_no_event_in_a_namespace_that_terminates))
+      TEST(makes_no_event_in_a_namespace_that_terminates),
+      TEST(says_at_its_end_which_request_it_has_handled), TEST(takes_the_annotation_of_either_tool),
+      TEST(gives_what_may_heal_as_long_as_timeout), TEST(counts_how_long_it_may_still_heal))

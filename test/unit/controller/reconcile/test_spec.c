@@ -1,8 +1,11 @@
 #include "controller/reconcile/spec.h"
 
 #include "controller/reconcile/operations_private.h"
+#include "controller/reconcile/release.h"
 #include "test/unit/controller/reconcile/scene.h"
 #include "test/unit/suite.h"
+
+typedef struct reconcile_result reconcile_fn(void *arg, const char *key, struct cancel *cancel);
 
 static void enqueue(void *arg, const char *key)
 {
@@ -56,4 +59,44 @@ static void reads_again_what_waited_for_memory(void)
     scene_stop(&scene);
 }
 
-SUITE(reconcile_spec, TEST(reads_again_what_waited_for_memory))
+/* A reconcile that is cancelled is not tried again: nothing of the attempt stays. */
+static void a_cancelled_reconcile_keeps_nothing(void)
+{
+    static const struct {
+        const char *note;
+        reconcile_fn *reconcile;
+    } rows[] = {{"a Spec", reconcile_spec}, {"a Preview", reconcile_release}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_(cancel_free_p) struct cancel *cancel = cancel_new(NULL);
+        struct operations_stats stats;
+        struct operations *operations;
+        struct attempt *first, *attempt;
+        struct reconcile_result result;
+        struct scene scene;
+
+        scene_start(&scene, NULL, 0);
+        operations = operations_new(&(struct operations_config){
+            .enqueue = enqueue, .clock = &scene.clock.source, .memory = 10});
+        scene.context.operations = scene.context.previews = operations;
+        first = operations_enter(operations, "team/first");
+        EXPECT(operations_reserve(first, 10), "all that there is");
+        attempt = operations_enter(operations, "team/web");
+        EXPECT(!operations_reserve(attempt, 10), "it waits");
+        operations_leave(attempt);
+        operations_leave(first);
+        operations_stats(operations, &stats);
+        EXPECT_INT((long long)stats.reserved_bytes, 10, "granted");
+        cancel_fire(cancel, "Shutdown");
+        result = rows[i].reconcile(&scene.context, "team/web", cancel);
+        EXPECT_INT(result.kind, RECONCILE_DONE, rows[i].note);
+        operations_stats(operations, &stats);
+        EXPECT_INT((long long)stats.reserved_bytes, 0, rows[i].note);
+        EXPECT_INT((long long)operations->attempts.count, 0, rows[i].note);
+        operations_free(operations);
+        scene_stop(&scene);
+    }
+}
+
+SUITE(reconcile_spec, TEST(a_cancelled_reconcile_keeps_nothing),
+      TEST(reads_again_what_waited_for_memory))

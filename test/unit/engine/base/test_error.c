@@ -33,6 +33,19 @@ static void accepts_null(void)
     EXPECT_STR(to.message, "gone", "copy");
 }
 
+/* Where nothing failed, what the caller has stays. */
+static void copies_errors_alone(void)
+{
+    const struct error none = {0};
+    struct error error = {0};
+
+    err_set(&error, ERR_GONE, NULL, "gone");
+    EXPECT_INT(err_copy(&error, &none), 0, "no error");
+    EXPECT_INT(error.code, ERR_GONE, "untouched");
+    EXPECT_STR(error.message, "gone", "untouched");
+    EXPECT_INT(err_copy(&error, &error), ERR_GONE, "itself");
+}
+
 /* A message is one line of UTF-8, whatever it is made of. */
 static void keeps_messages_clean(void)
 {
@@ -40,7 +53,7 @@ static void keeps_messages_clean(void)
     char text[3000];
 
     err_set(&error, ERR_INVALID, NULL, "a\nb\tc\x7f \xff \xc3");
-    EXPECT_STR(error.message, "a b c  ? ?", "control characters, invalid UTF-8");
+    EXPECT_STR(error.message, "a b c\\u007f ? ?", "control characters, invalid UTF-8");
     for (size_t i = 0; i + 2 < sizeof(text); i += 2)
         memcpy(text + i, "ä", 2);
     text[sizeof(text) - 2] = '\0';
@@ -64,5 +77,5 @@ static void names_every_code(void)
     EXPECT(!err_is_transient(ERR_INVALID) && !err_is_transient(0), "not transient");
 }
 
-SUITE(error, TEST(sets_and_wraps), TEST(accepts_null), TEST(keeps_messages_clean),
-      TEST(names_every_code))
+SUITE(error, TEST(sets_and_wraps), TEST(accepts_null), TEST(copies_errors_alone),
+      TEST(keeps_messages_clean), TEST(names_every_code))

@@ -78,6 +78,26 @@ static void every_line_is_json_whatever_it_says(void)
     end();
 }
 
+/* Neither the terminal nor a person is led to see something else. */
+static void nothing_is_hidden_in_a_line(void)
+{
+    static const char *const names[] = {"a\u202eb",
+                                        "a\xc2\x9b"
+                                        "b",
+                                        "a\u200bb", "a\x1b[31mb", "a\U000e0041b"};
+
+    for (int is_text = 0; is_text < 2; is_text++)
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+            begin(LOG_DEBUG, is_text);
+            log_warn(names[i], "name", names[i], NULL);
+            for (size_t at = 0; at + 1 < lines.length; at++)
+                EXPECT((unsigned char)lines.data[at] >= ' ' && (unsigned char)lines.data[at] < 0x7f,
+                       names[i]);
+            EXPECT(strstr(lines.data, "a\\u"), "escaped");
+            end();
+        }
+}
+
 static void leaves_out_lower_levels(void)
 {
     static const enum log_level levels[] = {LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR};
@@ -150,5 +170,6 @@ static void threads_write_whole_lines(void)
 }
 
 SUITE(log, TEST(does_nothing_until_opened), TEST(writes_fields_in_order),
-      TEST(every_line_is_json_whatever_it_says), TEST(leaves_out_lower_levels),
-      TEST(writes_text_for_people), TEST(parses_levels), TEST(threads_write_whole_lines))
+      TEST(every_line_is_json_whatever_it_says), TEST(nothing_is_hidden_in_a_line),
+      TEST(leaves_out_lower_levels), TEST(writes_text_for_people), TEST(parses_levels),
+      TEST(threads_write_whole_lines))

@@ -30,6 +30,22 @@ static void formats_seconds(void)
     }
 }
 
+static void parses_seconds(void)
+{
+    static const char *const others[] = {"",
+                                         "2026-01-02",
+                                         "2026-01-02T03:04:05",
+                                         "2026-01-02T03:04:05.5Z",
+                                         "2026-13-02T03:04:05Z",
+                                         "2026-01-02T03:04:05Z ",
+                                         "yesterday"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(instants); i++)
+        EXPECT_INT(timestamp_parse(instants[i].text), instants[i].ms, instants[i].text);
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+        EXPECT_INT(timestamp_parse(others[i]), 0, others[i]);
+}
+
 static void formats_fractions(void)
 {
     char text[TIMESTAMP_SIZE];
@@ -62,4 +78,5 @@ static void clamps_the_year(void)
     }
 }
 
-SUITE(timestamp, TEST(formats_seconds), TEST(formats_fractions), TEST(clamps_the_year))
+SUITE(timestamp, TEST(formats_seconds), TEST(parses_seconds), TEST(formats_fractions),
+      TEST(clamps_the_year))

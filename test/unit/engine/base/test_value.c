@@ -373,6 +373,30 @@ static void is_shared_between_threads(void)
     value_unref(v);
 }
 
+/* A long string that is in many places is there once, for as long as any of them. */
+static void long_text_is_shared(void)
+{
+    enum { BYTES = 100000, PLACES = 1000 };
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    _cleanup_free_ char *text = malloc(BYTES + 1);
+    const struct value *from, *places = NULL, *one;
+
+    memset(text, 'x', BYTES);
+    text[BYTES] = '\0';
+    from = value_pack("{s:s}", "text", text);
+    value_begin_array(b);
+    for (size_t i = 0; i < PLACES; i++)
+        value_add(b, value_get(from, "text"));
+    value_end_array(b);
+    value_builder_finish(b, &places, NULL);
+    EXPECT(value_memory(places) < BYTES, "the nodes");
+    value_unref(from);
+    one = value_pack("v", value_at(places, PLACES - 1));
+    value_unref(places);
+    EXPECT_STR(value_string(one), text, "of a value that is gone");
+    value_unref(one);
+}
+
 /* What it would give back: not what it shares with others. */
 static void tells_its_memory(void)
 {
@@ -421,9 +445,27 @@ static void copies_without_a_member(void)
     EXPECT(!value_copy_without(NULL, path, 2), "nothing");
 }
 
-SUITE(value, TEST(copies_without_a_member), TEST(getters_accept_anything),
-      TEST(reads_whole_numbers), TEST(compares_by_meaning),
+/* A copy keeps nothing of the original, and what it holds is known. */
+static void copies_share_no_text(void)
+{
+    enum { BYTES = 100000 };
+    _cleanup_free_ char *text = malloc(BYTES + 1);
+    const struct value *from, *copy;
+
+    memset(text, 'x', BYTES);
+    text[BYTES] = '\0';
+    from = value_pack("{s:s, s:s}", "text", text, "other", text);
+    copy = value_copy_without(from, (const char *const[]){"other"}, 1);
+    value_unref(from);
+    EXPECT(value_memory(copy) > BYTES && value_memory(copy) < 2 * BYTES, "one text");
+    EXPECT_STR(value_get_string(copy, "text"), text, "the same");
+    value_unref(copy);
+}
+
+SUITE(value, TEST(copies_without_a_member), TEST(copies_share_no_text),
+      TEST(getters_accept_anything), TEST(reads_whole_numbers), TEST(compares_by_meaning),
       TEST(keeps_order_and_finds_in_large_objects), TEST(refuses_a_key_twice),
       TEST(outlives_what_it_shares), TEST(survives_long_histories), TEST(shares_many),
       TEST(bounds_depth_and_size), TEST(refuses_what_is_no_number), TEST(packs),
-      TEST(makes_changed_objects), TEST(is_shared_between_threads), TEST(tells_its_memory))
+      TEST(makes_changed_objects), TEST(is_shared_between_threads), TEST(long_text_is_shared),
+      TEST(tells_its_memory))

@@ -1,5 +1,7 @@
 #include "engine/base/value_mark.h"
 
+#include <time.h>
+
 #include "engine/base/json.h"
 #include "engine/base/path.h"
 #include "test/unit/suite.h"
@@ -157,6 +159,37 @@ static void all_below_is_sensitive(void)
     EXPECT(!value_is_sensitive(value), "not above");
 }
 
+/* As many as a Spec has room for. Were each of them a copy of the whole, this would take minutes.
+ */
+static void many_marks_take_linear_time(void)
+{
+    enum { MEMBERS = 40000 };
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    _cleanup_value_ const struct value *value = NULL, *all = NULL, *paths = NULL, *left = NULL,
+                                       *taken = NULL, *put = NULL;
+    clock_t start = clock();
+
+    value_begin_object(b);
+    for (int i = 0; i < MEMBERS; i++) {
+        char key[16];
+
+        snprintf(key, sizeof(key), "k%d", i);
+        value_key(b, key);
+        value_add_sensitive(b, NULL);
+    }
+    value_end_object(b);
+    value_builder_finish(b, &all, NULL);
+    paths = value_sensitive_paths(all);
+    EXPECT_INT((long long)value_count(paths), MEMBERS, "pointers");
+    value = value_mark_paths(all, paths);
+    left = value_take_sensitive(value, &taken);
+    EXPECT_INT((long long)value_count(taken), MEMBERS, "taken");
+    put = value_put_sensitive(left, taken);
+    EXPECT(value_equal(put, all), "put back");
+    EXPECT((clock() - start) / CLOCKS_PER_SEC < 10, "linear");
+}
+
 SUITE(value_mark, TEST(pointers_become_bits_and_back), TEST(what_is_taken_is_put_back),
       TEST(leaves_null_for_what_it_takes), TEST(puts_nothing_where_there_is_no_place),
-      TEST(marks_like_another), TEST(keeps_what_was_marked), TEST(all_below_is_sensitive))
+      TEST(marks_like_another), TEST(keeps_what_was_marked), TEST(all_below_is_sensitive),
+      TEST(many_marks_take_linear_time))

@@ -47,7 +47,7 @@ enum {
     CLOUD_PLAN_BLOCKS = 1 << 17,    /* plan waits for the test */
     CLOUD_DEFERS_REMOVAL = 1 << 18, /* after the first plan */
     CLOUD_DELETE_CONFLICTS = 1 << 19,
-    CLOUD_UNBOUND = 1 << 20, /* not ready, and lets go of what depends on it */
+    CLOUD_UNBOUND = 1 << 20, /* not ready, and releases its dependents */
     CLOUD_UNKNOWN = 1 << 21, /* what was made has a field that is not known */
 };
 
@@ -72,7 +72,7 @@ struct fake_cloud {
     unsigned next_id, next_serial;
     unsigned creates, updates, deletes, reads;
     unsigned opens;           /* calls of open() */
-    unsigned open_blocks;     /* this call of open() does not answer before it is 0 again; 0: none */
+    unsigned open_blocks;     /* this call of open() does not answer before it is 0; 0: none */
     unsigned open_failures;   /* so many calls of open() are ERR_UNAVAILABLE */
     unsigned sessions, steps; /* that are there */
     unsigned blocked;         /* calls that wait for the test */

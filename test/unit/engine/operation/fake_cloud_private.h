@@ -1,6 +1,6 @@
 /*
- * Shared by fake_cloud_ops.c and fake_cloud_plan.c. Not to be included beside fake_objects.h, which has
- * a session of its own. All with the world's lock held.
+ * Shared by fake_cloud_ops.c and fake_cloud_plan.c. Not to be included beside fake_objects.h, which
+ * has a session of its own. All with the world's lock held.
  */
 #ifndef TEST_UNIT_ENGINE_OPERATION_FAKE_CLOUD_PRIVATE_H
 #define TEST_UNIT_ENGINE_OPERATION_FAKE_CLOUD_PRIVATE_H

@@ -102,7 +102,7 @@ static void discard(struct fake_objects *objects, struct fake_object *object)
     *object = objects->objects[--objects->n_objects];
 }
 
-void fake_objects_let_go(struct fake_objects *objects, struct fake_object *object)
+void fake_objects_drop(struct fake_objects *objects, struct fake_object *object)
 {
     bool is_space = fake_objects_is(object->attributes, "Namespace");
     _cleanup_free_ char *name = str_new(object->name);
@@ -216,7 +216,7 @@ struct fake_object *fake_objects_read(struct fake_objects *objects, const char *
     if (!(faults & FAKE_VANISHES) &&
         !(object->terminating && faults & FAKE_SLOW && object->looks >= LOOKS_OF_SLOW))
         return object;
-    fake_objects_let_go(objects, object);
+    fake_objects_drop(objects, object);
     return NULL;
 }
 
@@ -236,6 +236,8 @@ void fake_objects_done(struct fake_objects *objects)
         discard(objects, &objects->objects[0]);
     free(objects->objects);
     free(objects->subscriptions);
+    fake_lose_late(objects);
+    free(objects->late);
 }
 
 struct fake_object *fake_find(const struct fake_objects *objects, const char *name)

@@ -19,6 +19,7 @@
 #include "test/unit/engine/operation/fake_world.h"
 
 #define FAKE_OBJECTS_TYPE "Kubernetes"
+#define FAKE_EFFECT_TIME  20000 /* ms after it was sent that a create may still be carried out */
 
 enum {
     FAKE_REFUSED = 1 << 0,         /* apply is forbidden */
@@ -45,6 +46,10 @@ enum {
     FAKE_BUSY_ONCE = 1 << 20,     /* … at the first two tries */
     FAKE_PLAN_503_ONCE = 1 << 21, /* prefetch does not see it, and the first plan is a 503 */
     FAKE_LATE = 1 << 22,          /* apply: first in doubt (may come later), then refused */
+    FAKE_TWICE = 1 << 23,         /* a create is sent twice: the second is answered, the first is
+                                     carried out later, if it still can be */
+    FAKE_HELD = 1 << 24,          /* the process is killed while a create is on its way, which is
+                                     carried out later */
 };
 
 /* Whose an object is, by the mark that it carries. */
@@ -65,6 +70,12 @@ struct fake_object {
     bool made; /* by apply: State has to know of it */
     bool terminating;
     unsigned looks; /* at it, since it was made or its deletion began */
+};
+
+/* A create on its way. */
+struct fake_late {
+    const struct value *attributes;
+    int64_t at; /* when it is carried out */
 };
 
 struct fake_subscription {
@@ -91,6 +102,10 @@ struct fake_objects {
     bool account_must_exist;  /* "robot", unless it may have gone before */
     bool rights_are_bound;    /* without a RoleBinding nothing may be looked at or deleted */
     bool relate_fails;
+    struct fake_late *late;
+    size_t n_late, late_capacity;
+    int64_t late_after; /* ms that late creates take; less than FAKE_EFFECT_TIME */
+    const char *words; /* of refusals, and of what is not ready; NULL: none of its own */
     bool hints; /* subscriptions tell of each look, as if that changed the object */
 };
 
@@ -104,6 +119,10 @@ struct fake_object *fake_put(struct fake_objects *objects, const char *name, con
                              enum owner_kind owner);
 struct fake_object *fake_find(const struct fake_objects *objects, const char *name);
 void fake_drop(struct fake_objects *objects, const char *name);
+
+/* All late creates are carried out; or none is. */
+void fake_land_late(struct fake_objects *objects);
+void fake_lose_late(struct fake_objects *objects);
 
 /* Someone changes its data.x. */
 void fake_drift(struct fake_objects *objects, const char *name, const char *x);
@@ -140,6 +159,9 @@ struct fake_step {
     bool is_applied; /* and its outcome was told */
 };
 
+/* fake_world_enter(), and what is late by now is carried out. */
+int fake_objects_enter(struct fake_objects *objects, struct error *error);
+void fake_objects_send_late(struct fake_objects *objects, const struct value *attributes);
 unsigned fake_objects_faults(struct fake_objects *objects, const char *id);
 /* The try that this is, from 1, of what goes wrong at the first. */
 unsigned fake_objects_try(struct fake_objects *objects, const char *id);
@@ -148,7 +170,7 @@ struct fake_object *fake_objects_at(const struct fake_objects *objects,
 struct fake_object *fake_objects_add(struct fake_objects *objects, const struct value *attributes,
                                      enum owner_kind owner);
 /* It is gone, and with a Namespace all that is in it. */
-void fake_objects_let_go(struct fake_objects *objects, struct fake_object *object);
+void fake_objects_drop(struct fake_objects *objects, struct fake_object *object);
 void fake_objects_look(struct fake_objects *objects, const struct fake_object *object, bool wholly,
                        struct observation *ret);
 /* A look that may be the last: what was slow to go is gone. */

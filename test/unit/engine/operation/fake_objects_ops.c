@@ -22,7 +22,7 @@ static int open_session(struct runtime *base, const struct runtime_scope *scope,
     struct fake_objects *objects = (struct fake_objects *)base;
     const char *account = value_get_string(scope->identity, "serviceAccountName");
     struct runtime_session *session;
-    int r = fake_world_enter(objects->world, error);
+    int r = fake_objects_enter(objects, error);
 
     (void)call;
     if (r < 0)
@@ -88,7 +88,7 @@ static int prefetch(struct runtime_session *session, const struct runtime_target
                     const struct runtime_call *call, struct observation *ret, struct error *error)
 {
     struct fake_objects *objects = session->objects;
-    int r = fake_world_enter(objects->world, error);
+    int r = fake_objects_enter(objects, error);
 
     (void)call;
     if (r < 0)
@@ -116,7 +116,8 @@ static int read_locked(struct fake_objects *objects, const struct runtime_target
 {
     objects->reads++;
     if (fake_objects_faults(objects, target->id) & FAKE_UNSEEN || !fake_objects_may(objects))
-        return err_set(error, ERR_FORBIDDEN, "Forbidden", "the fake says so");
+        return err_set(error, ERR_FORBIDDEN, "Forbidden", "%s",
+                       objects->words ? objects->words : "the fake says so");
     fake_objects_look(objects, fake_objects_read(objects, target->id, content_of(target)), true,
                       &ret->now);
     ret->certainty = OUTCOME_KNOWN;
@@ -133,7 +134,7 @@ static int read_one(struct runtime_session *session, const struct runtime_target
 
     (void)call;
     fake_world_call(world, target->id);
-    r = fake_world_enter(world, error);
+    r = fake_objects_enter(session->objects, error);
     if (r >= 0) {
         r = read_locked(session->objects, target, ret, error);
         fake_world_leave(world);
@@ -147,8 +148,9 @@ static int health(struct runtime_session *session, const struct runtime_target *
                   struct health *ret, struct error *error)
 {
     const char *phase = value_string(value_path(seen->result, "status", "phase", NULL));
+    const char *words = session->objects->words;
 
-    (void)session, (void)target, (void)call, (void)error;
+    (void)target, (void)call, (void)error;
     *ret = (struct health){
         .status = str_equal(phase, "ready")    ? HEALTH_CURRENT
                   : str_equal(phase, "failed") ? HEALTH_FAILED
@@ -157,7 +159,8 @@ static int health(struct runtime_session *session, const struct runtime_target *
         .dependents_must_wait =
             value_bool(value_path(seen->result, "status", "holds", NULL), false),
     };
-    snprintf(ret->message, sizeof(ret->message), "phase %s", phase ? phase : "unknown");
+    snprintf(ret->message, sizeof(ret->message), "phase %s%s%s", phase ? phase : "unknown",
+             words ? ": " : "", words ? words : "");
     return 0;
 }
 
@@ -168,7 +171,7 @@ static int refuse(struct fake_objects *objects, int code, const char *reason,
 {
     ret->certainty = OUTCOME_NOT_SENT;
     fake_world_leave(objects->world);
-    return err_set(error, code, reason, "the fake says so");
+    return err_set(error, code, reason, "%s", objects->words ? objects->words : "the fake says so");
 }
 
 /* What is sent must be what was meant: nothing that stands for another value. */
@@ -264,6 +267,17 @@ static int make_so(struct fake_objects *objects, const struct fake_step *step, u
     return 0;
 }
 
+/* The process does not see what becomes of it. */
+static int be_killed(struct fake_objects *objects, const struct fake_step *step,
+                     struct runtime_outcome *ret, struct error *error)
+{
+    fake_objects_send_late(objects, step->base.attributes);
+    refuse(objects, ERR_TIMEOUT, "Killed", ret, error);
+    ret->certainty = OUTCOME_IN_DOUBT;
+    fake_world_kill(objects->world);
+    return ERR_TIMEOUT;
+}
+
 static int apply_wanted(struct fake_objects *objects, const struct fake_step *step, unsigned faults,
                         struct runtime_outcome *ret, struct error *error)
 {
@@ -277,6 +291,12 @@ static int apply_wanted(struct fake_objects *objects, const struct fake_step *st
     let_change(object, faults);
     if (!is_as_planned(step, object))
         return refuse(objects, ERR_CONFLICT, "Conflict", ret, error);
+    if (!object && faults & FAKE_HELD)
+        return be_killed(objects, step, ret, error);
+    if (!object && faults & FAKE_TWICE) {
+        fake_objects_send_late(objects, step->base.attributes);
+        ret->until = objects->world->now + FAKE_EFFECT_TIME;
+    }
     return make_so(objects, step, faults, ret, error);
 }
 
@@ -292,7 +312,7 @@ static void replace(struct fake_objects *objects, struct fake_object *object)
 {
     _cleanup_value_ const struct value *attributes = value_ref(object->attributes);
 
-    fake_objects_let_go(objects, object);
+    fake_objects_drop(objects, object);
     fake_objects_add(objects, attributes, OWNER_NONE);
 }
 
@@ -311,7 +331,7 @@ static int begin_deletion(struct fake_objects *objects, const struct fake_step *
     object->looks = 0;
     fake_objects_look(objects, is_told ? NULL : object, true, &ret->now);
     if (goes)
-        fake_objects_let_go(objects, object);
+        fake_objects_drop(objects, object);
     r = fake_world_step(objects->world, error, "delete %s", short_name(step->id));
     ret->certainty = r < 0 ? OUTCOME_IN_DOUBT : OUTCOME_KNOWN;
     return r;
@@ -356,7 +376,7 @@ static int may_send(struct fake_objects *objects, const struct fake_step *step,
         return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call->cancel));
     r = permit_ask(call->permit, PERMIT_ACT, error);
     if (r >= 0)
-        r = fake_world_enter(objects->world, error);
+        r = fake_objects_enter(objects, error);
     if (r < 0)
         return r;
     faults = fake_objects_faults(objects, step->id);
@@ -409,7 +429,7 @@ static int subscribe(struct runtime_session *session, const struct runtime_targe
     struct fake_objects *objects = session->objects;
     const struct value *attributes = content_of(target);
     struct runtime_subscription *subscription;
-    int r = fake_world_enter(objects->world, error);
+    int r = fake_objects_enter(objects, error);
 
     if (r < 0)
         return r;

@@ -16,9 +16,10 @@ struct planning {
     bool is_hint;
 };
 
-static int refuse(int code, const char *reason, struct error *error)
+static int refuse(const struct fake_objects *objects, int code, const char *reason,
+                  struct error *error)
 {
-    return err_set(error, code, reason, "the fake says so");
+    return err_set(error, code, reason, "%s", objects->words ? objects->words : "the fake says so");
 }
 
 static struct fake_look look_of(const struct observation *seen)
@@ -34,9 +35,9 @@ static int look_closer(struct planning *planning, struct error *error)
 
     objects->reads++;
     if (fake_objects_faults(objects, id) & FAKE_PLAN_503_ONCE && fake_objects_try(objects, id) == 1)
-        return refuse(ERR_UNAVAILABLE, "503", error);
+        return refuse(objects, ERR_UNAVAILABLE, "503", error);
     if (fake_objects_faults(objects, id) & FAKE_UNSEEN || !fake_objects_may(objects))
-        return refuse(ERR_FORBIDDEN, "Forbidden", error);
+        return refuse(objects, ERR_FORBIDDEN, "Forbidden", error);
     if (!planning->is_hint)
         observation_done(&planning->seen);
     planning->is_hint = false;
@@ -54,9 +55,9 @@ static int check_owner(const struct planning *planning, struct error *error)
         return 0;
     if (owner == OWNER_SPEC ||
         (owner == OWNER_OTHER && !str_equal(planning->recorded_uid, seen->uid)))
-        return refuse(ERR_CONFLICT, "ConflictDetected", error);
+        return refuse(planning->objects, ERR_CONFLICT, "ConflictDetected", error);
     if (seen->terminating)
-        return refuse(ERR_UNAVAILABLE, "Terminating", error);
+        return refuse(planning->objects, ERR_UNAVAILABLE, "Terminating", error);
     return 0;
 }
 
@@ -130,7 +131,7 @@ static int dry_run(struct planning *planning, struct error *error)
         fake_world_lie(planning->objects->world, "a dry-run of %s with a reference",
                        short_name(planning->target->id));
     if (fake_objects_faults(planning->objects, planning->target->id) & FAKE_REFUSED_DRY)
-        return refuse(ERR_FORBIDDEN, "Forbidden", error);
+        return refuse(planning->objects, ERR_FORBIDDEN, "Forbidden", error);
     return 0;
 }
 
@@ -165,6 +166,7 @@ static int compare(struct planning *planning, struct runtime_step **ret, struct 
         return r;
     object = fake_objects_at(planning->objects, planning->attributes);
     step = step_new(planning, planning->target->prior ? PLAN_UPDATE : PLAN_ADOPT);
+    step->base.hides_before = !planning->target->prior && step->seen.owner == OWNER_SELF;
     step->base.before = fake_objects_mark(object->attributes);
     step->base.after = value_ref(step->base.attributes);
     if (planning->target->prior && value_equal(step->base.before, step->base.after)) {
@@ -194,6 +196,16 @@ static int plan_wanted(struct planning *planning, struct runtime_step **ret, str
 
 /* ---- What is to go ---- */
 
+/* It is in the Spec's own namespace, which is being deleted, and goes with that. */
+static bool goes_with_namespace(const struct planning *planning)
+{
+    const char *name =
+        value_string(value_path(planning->attributes, "metadata", "namespace", NULL));
+
+    return planning->session->terminating && !planning->target->attributes &&
+           str_equal(name, "team");
+}
+
 static int plan_removal(struct planning *planning, struct runtime_step **ret, struct error *error)
 {
     struct fake_step *step;
@@ -204,18 +216,9 @@ static int plan_removal(struct planning *planning, struct runtime_step **ret, st
         action = PLAN_DELETE;
     step = step_new(planning, action);
     step->base.before = fake_objects_mark(planning->attributes);
+    step->base.cannot_appear = goes_with_namespace(planning);
     *ret = &step->base;
     return 0;
-}
-
-/* It is in the Spec's own namespace, which is being deleted, and goes with that. */
-static bool goes_with_namespace(const struct planning *planning)
-{
-    const char *name =
-        value_string(value_path(planning->attributes, "metadata", "namespace", NULL));
-
-    return planning->session->terminating && !planning->target->attributes &&
-           str_equal(name, "team");
 }
 
 static int plan_it(struct planning *planning, const struct observation *hint,
@@ -252,7 +255,7 @@ int fake_objects_plan(struct runtime_session *session, const struct runtime_targ
 
     (void)call;
     fake_world_call(world, target->id);
-    r = fake_world_enter(world, error);
+    r = fake_objects_enter(session->objects, error);
     if (r >= 0) {
         r = plan_it(&planning, hint, ret, error);
         fake_world_leave(world);
@@ -317,7 +320,7 @@ int fake_objects_relate(struct runtime *runtime, const struct runtime_scope *sco
     uint32_t place = 0;
 
     if (((struct fake_objects *)runtime)->relate_fails)
-        return refuse(ERR_INVALID, "Invalid", error);
+        return refuse((struct fake_objects *)runtime, ERR_INVALID, "Invalid", error);
     for (size_t i = 0; i < n; i++) {
         ret->ranks[i] = rank_of(content_of(&targets[i]));
         if (fake_objects_is(content_of(&targets[i]), "Namespace"))

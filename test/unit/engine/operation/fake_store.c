@@ -151,7 +151,7 @@ static char *text_of_change(struct fake_store *store, const struct faulty_event 
     bool removes = event->call == FAULTY_REMOVE;
     _cleanup_free_ char *text = NULL;
 
-    if (event->name->kind == DOCUMENT_TOLD)
+    if (event->name->kind == DOCUMENT_OUTCOME)
         return str_new(removes ? "untell" : "tell");
     if (event->name->kind != DOCUMENT_STATE)
         return str_printf("%s a %s", removes ? "remove" : "write",

@@ -69,6 +69,8 @@ void stage_begin_process(struct stage *stage)
         .store = fake_store_attach(&stage->store),
         .clock = &stage->world.clock,
         .permit = &stage->world.permit,
+        .term = stage->world.now + stage->processes++,
+        .effect_time = FAKE_EFFECT_TIME,
     });
     stage->executor = executor_new(&(struct executor_config){
         .clock = &stage->world.clock,

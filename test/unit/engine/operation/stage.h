@@ -41,12 +41,15 @@ struct stage {
     int64_t revision; /* of the last apply or destroy; counted up */
     const struct value *approved; /* the approved plan, as it is stored; NULL: none is needed */
 
+    unsigned processes;      /* that were begun: each has a term of its own */
     struct ledgers *ledgers; /* of the process that runs; NULL: none does */
     struct executor *executor;
     struct operation *_Atomic running; /* what an interruption cancels */
     _Atomic unsigned changes;          /* times that on_change was called, of all runs */
     unsigned evict_at;                 /* it is parked so often, and then evicted; 0: never */
     _Atomic unsigned parked;           /* times */
+    size_t most;                       /* bytes that an operation may hold; 0: without a bound */
+    _Atomic size_t asked;              /* bytes that it asked for last */
     _Atomic size_t memory;             /* of the one that is parked; 0: none is */
     unsigned evictions;                /* that took place */
     _Atomic unsigned landed;           /* … and on_landed */
@@ -69,13 +72,13 @@ void stage_done(struct stage *stage);
 /* Several threads, and a clock that goes on by itself. */
 void stage_use_threads(struct stage *stage, unsigned parallelism);
 
-/* Plan and apply; the code. What the plan said is in stage->planned. Evicted on the way, it is begun
- * again under the same revision. */
+/* Plan and apply; the code. What the plan said is in stage->planned. Evicted on the way, it is
+ * begun again under the same revision. */
 int stage_apply(struct stage *stage, const char *spec);
 int stage_plan(struct stage *stage, const char *spec);
 int stage_destroy(struct stage *stage);
 
-/* Plans, and approves what is planned: all that follows has to conform to it. spec NULL: destroy. */
+/* Plans, and approves the plan: all that follows has to conform to it. spec NULL: destroy. */
 void stage_approve(struct stage *stage, const char *spec);
 /* No approval is needed any more. */
 void stage_automate(struct stage *stage);

@@ -14,6 +14,16 @@ static void on_change(void *arg)
     stage->changes++;
 }
 
+static int reserve(void *arg, size_t bytes, struct error *error)
+{
+    struct stage *stage = arg;
+
+    stage->asked = bytes;
+    return !stage->most || bytes <= stage->most
+               ? 0
+               : err_set(error, ERR_TOO_LARGE, "TooLarge", "no more memory");
+}
+
 /* Nothing happens before the eviction. */
 static void on_park(void *arg, size_t bytes)
 {
@@ -53,9 +63,11 @@ void run_begin(struct run *run, struct stage *stage)
         .timeout = STAGE_TIMEOUT,
         .on_change = on_change,
         .on_park = on_park,
+        .reserve = reserve,
         .arg = stage,
         .on_landed = on_landed,
         .landed_arg = stage,
+        .digest_key = {STAGE_PLAN_KEY, strlen(STAGE_PLAN_KEY)},
     };
 
     _cleanup_(approved_plan_unref_p) struct approved_plan *approved = NULL;

@@ -75,6 +75,25 @@ static void prunes_only_when_all_is_well(void)
         goes_wrong(&rows[i]);
 }
 
+/* Each edit names another object that is never begun: State keeps the last one's intents alone. */
+static void edits_that_fail_do_not_add_up(void)
+{
+    static const char *const edits[][2] = {{"a=1 b=1:a", "b?"},
+                                           {"a=1 c=1:a d=1:c", "c? d?"},
+                                           {"a=1 e=1:a", "e?"},
+                                           {"a=1 b=1:a", "b?"}};
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    stage_begin_process(&stage);
+    fake_fault(&stage.objects, "a", FAKE_REFUSED);
+    for (size_t i = 0; i < ARRAY_SIZE(edits); i++) {
+        EXPECT_INT(stage_apply(&stage, edits[i][0]), ERR_FORBIDDEN, edits[i][0]);
+        EXPECT_STR(stage_state(&stage), edits[i][1], edits[i][0]);
+    }
+    stage_end_process(&stage);
+}
+
 static void tells_how_it_goes(void)
 {
     _cleanup_stage_ struct stage stage;
@@ -126,7 +145,9 @@ static void tells_what_it_waited_for(void)
     EXPECT_INT(stage_apply(&stage, "a=1 b=1:a c=1"), ERR_TIMEOUT, "timed out");
     EXPECT_INT(stage.world.now - begun, STAGE_TIMEOUT, "after all of its time, no more");
     EXPECT_STR(stage.results.data, "a timed out; b cancelled; c succeeded", "results");
-    EXPECT_STR(stage.causes.data, "a: phase pending; b: not begun: out of time", "causes");
+    EXPECT_STR(stage.causes.data,
+               "a: not healthy within 60 s (timeout): phase pending; b: not begun: out of time",
+               "causes");
     EXPECT_STR(stage_state(&stage), "a b? c", "State");
     fake_fault(&stage.objects, "a", 0);
     EXPECT_INT(stage_apply(&stage, "a=1 b=1:a c=1"), 0, "goes on the next time");
@@ -246,8 +267,8 @@ static void heals_after_any_save_that_fails(void)
 }
 
 SUITE(operation_failure, TEST(a_failure_is_its_dependents_alone),
-      TEST(prunes_only_when_all_is_well), TEST(tells_how_it_goes), TEST(names_the_cause),
-      TEST(what_does_not_heal_stands_for_the_whole), TEST(tells_what_it_waited_for),
-      TEST(heals_the_next_time), TEST(stops_when_cancelled),
+      TEST(prunes_only_when_all_is_well), TEST(edits_that_fail_do_not_add_up),
+      TEST(tells_how_it_goes), TEST(names_the_cause), TEST(what_does_not_heal_stands_for_the_whole),
+      TEST(tells_what_it_waited_for), TEST(heals_the_next_time), TEST(stops_when_cancelled),
       TEST(touches_nothing_when_intents_cannot_be_saved),
       TEST(deletes_nothing_when_state_cannot_be_saved), TEST(heals_after_any_save_that_fails))

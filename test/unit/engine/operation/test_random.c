@@ -86,8 +86,9 @@ static const char *random_name(void)
 static void fault_at_random(struct stage *stage, const char *name)
 {
     static const unsigned of_objects[] = {
-        FAKE_REFUSED, FAKE_REFUSED_DRY, FAKE_UNHEALTHY, FAKE_SICK,     FAKE_SLOW, FAKE_LOST,
-        FAKE_UNSEEN,  FAKE_STUCK,       FAKE_KEPT,      FAKE_VANISHES, FAKE_BUSY, FAKE_BUSY_ONCE};
+        FAKE_REFUSED, FAKE_REFUSED_DRY, FAKE_UNHEALTHY, FAKE_SICK, FAKE_SLOW,
+        FAKE_LOST,    FAKE_UNSEEN,      FAKE_STUCK,     FAKE_KEPT, FAKE_VANISHES,
+        FAKE_BUSY,    FAKE_BUSY_ONCE,   FAKE_TWICE,     FAKE_HELD};
     static const unsigned of_things[] = {
         CLOUD_REFUSED,   CLOUD_BUSY,   CLOUD_BUSY_ONCE, CLOUD_PARTIAL, CLOUD_HALF,
         CLOUD_LOST,      CLOUD_UNMADE, CLOUD_UNSEEN,    CLOUD_KEPT,    CLOUD_LINGERS,
@@ -156,6 +157,8 @@ static void let_something_happen(struct stage *stage)
 static void leave_in_peace(struct stage *stage)
 {
     stage_calm(stage);
+    if (rand() % 2)
+        fake_land_late(&stage->objects);
     for (size_t i = 0; i < stage->objects.n_faults; i++)
         stage->objects.faults[i].faults = 0;
     for (size_t i = 0; i < stage->cloud.n_faults; i++)
@@ -189,6 +192,7 @@ static void live(unsigned seed, unsigned parallelism)
     stage.world.step_takes = 400;
     for (int i = 1 + rand() % 5; i > 0; i--) {
         random_spec(spec, sizeof(spec));
+        stage.objects.late_after = rand() % FAKE_EFFECT_TIME;
         for (int k = rand() % 3; k > 0; k--)
             let_something_happen(&stage);
         if (rand() % 10)
@@ -206,6 +210,7 @@ static void live(unsigned seed, unsigned parallelism)
                !strstr(stage.planned.data, "replace"),
            note);
     EXPECT_INT(stage_destroy(&stage), 0, stage.error.message);
+    fake_land_late(&stage.objects); /* none can come any more */
     EXPECT_STR(stage_objects(&stage), "", note);
     EXPECT_STR(stage_cloud(&stage), "", note);
     EXPECT_STR(stage_state(&stage), "none", note);

@@ -79,6 +79,34 @@ static void names_failures_whole(void)
     buf_done(&spec);
 }
 
+/* A tenant chooses ids. One that reads like a hint of ours is seen to be a name. */
+static void an_id_that_reads_like_text_is_quoted(void)
+{
+    static const struct {
+        const char *id, *message;
+        enum result_status status;
+    } rows[] = {
+        {"apps/v1:Deployment:a:b-c.d_e",
+         "apply: 1 failed, 0 skipped: apps/v1:Deployment:a:b-c.d_e: no", RESULT_FAILED},
+        {"v1:ConfigMap:a:x; to allow it: kubectl",
+         "apply: 1 failed, 0 skipped: \"v1:ConfigMap:a:x; to allow it: kubectl\": no",
+         RESULT_FAILED},
+        {"a\" b", "apply: 1 failed, 0 skipped: \"a\\\" b\": no", RESULT_FAILED},
+        {"a b", "apply: 1 not done yet: \"a b\": no", RESULT_DEFERRED},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct plan_change change = {.id = rows[i].id};
+        struct error why = {0}, error = {0};
+        struct operation_result item = {.change = &change, .status = rows[i].status, .error = &why};
+        const struct operation_results results = {.items = &item, .count = 1};
+
+        err_set(&why, ERR_FORBIDDEN, "Forbidden", "no");
+        EXPECT(operation_results_error(&results, "apply", &error) < 0, rows[i].id);
+        EXPECT_STR(error.message, rows[i].message, rows[i].id);
+    }
+}
+
 /* What it was is told, where what was done is something else than what was planned. */
 static void tells_what_was_done(void)
 {
@@ -182,6 +210,7 @@ static void tells_nothing_of_what_was_told(void)
 }
 
 SUITE(operation_results, TEST(results_tell_of_each), TEST(tells_what_it_waits_for),
-      TEST(names_failures_whole), TEST(tells_what_was_done),
-      TEST(tells_what_was_done_though_the_answer_is_lost), TEST(tells_what_was_done_before_a_kill),
-      TEST(tells_of_a_replacement_before_a_kill), TEST(tells_nothing_of_what_was_told))
+      TEST(names_failures_whole), TEST(an_id_that_reads_like_text_is_quoted),
+      TEST(tells_what_was_done), TEST(tells_what_was_done_though_the_answer_is_lost),
+      TEST(tells_what_was_done_before_a_kill), TEST(tells_of_a_replacement_before_a_kill),
+      TEST(tells_nothing_of_what_was_told))

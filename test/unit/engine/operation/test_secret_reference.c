@@ -1,5 +1,6 @@
 /* What is secret by its kind, what a thing of the cloud says is, and what is taken from either,
  * stay out of all that may be seen: diffs, messages, the open part of the store. */
+#include "engine/base/redaction.h"
 #include "engine/base/str.h"
 #include "engine/operation/operation.h"
 #include "test/unit/engine/operation/stage.h"
@@ -62,6 +63,69 @@ static void failures_do_not_tell_either(void)
         stage_apply(&stage, "Secret/t=hunter2 Cloud/d=2@t.data.x");
         expect_hidden(&stage, secrets, 1);
     }
+}
+
+/* A runtime repeats what its platform says, and that may be any value: the one that is sent, the
+ * one that is there, and the one that was recorded. */
+static void what_runtimes_repeat_is_hidden(void)
+{
+    static const struct {
+        const char *note, *before, *now; /* now NULL: all is to go */
+        unsigned faults;
+        const char *words, *hidden;
+    } rows[] = {
+        {"created", "", "Secret/s=hunter2 a@s.data.x", FAKE_REFUSED, "not hunter2",
+         "not " REDACTED},
+        {"encoded", "", "Secret/s=hunter2 a@s.data.x", FAKE_REFUSED,
+         "not aHVudGVyMg==", "not " REDACTED "=="},
+        {"updated", "Secret/s=hunter1 a@s.data.x", "Secret/s=hunter2 a@s.data.x", FAKE_REFUSED,
+         "-hunter1 +hunter2", "-" REDACTED " +" REDACTED},
+        {"planned", "Secret/s=hunter2 a=1", "Secret/s=hunter2 a@s.data.x", FAKE_REFUSED_DRY,
+         "not hunter2", "not " REDACTED},
+        {"as recorded", "Secret/s=hunter2 a@s.data.x", "Secret/s=hunter2 a=1", FAKE_REFUSED_DRY,
+         "not hunter2", "not " REDACTED},
+        {"deleted", "Secret/s=hunter2 a@s.data.x", NULL, FAKE_KEPT, "it has hunter2",
+         "it has " REDACTED},
+        {"cannot be looked at", "Secret/s=hunter2 a@s.data.x", "Secret/s=hunter2 a@s.data.x b=1",
+         FAKE_UNSEEN, "it has hunter2", "it has " REDACTED},
+        {"waited for", "", "Secret/s=hunter2 a@s.data.x", FAKE_UNHEALTHY, "hunter2 is bad",
+         ": " REDACTED " is bad"},
+        {"never ready", "", "Secret/s=hunter2 a@s.data.x", FAKE_SICK, "hunter2 is bad",
+         ": " REDACTED " is bad"},
+        {"the secret itself", "", "Secret/s=hunter2", FAKE_REFUSED, "not hunter2", "not " REDACTED},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_stage_ struct stage stage;
+
+        stage_init(&stage);
+        stage.verify = true;
+        if (*rows[i].before)
+            EXPECT_INT(stage_apply(&stage, rows[i].before), 0, rows[i].note);
+        fake_fault(&stage.objects, strstr(rows[i].note, "itself") ? "s" : "a", rows[i].faults);
+        stage.objects.words = rows[i].words;
+        if (rows[i].now)
+            EXPECT(stage_apply(&stage, rows[i].now) < 0, rows[i].note);
+        else
+            EXPECT(stage_destroy(&stage) < 0, rows[i].note);
+        EXPECT(strstr(stage.causes.data, rows[i].hidden), stage.causes.data);
+        EXPECT(strstr(stage.error.message, rows[i].hidden), stage.error.message);
+        EXPECT(!strstr(stage.causes.data, "hunter"), stage.causes.data);
+        EXPECT(!strstr(stage.error.message, "hunter"), stage.error.message);
+    }
+}
+
+/* Something in the world copies a secret to another field, which no reference leads to. */
+static void the_diff_hides_copies(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "Secret/s=hunter2 a=1@s.data.x"), 0, stage.error.message);
+    fake_drift(&stage.objects, "a", "copy of hunter2");
+    EXPECT_INT(stage_plan(&stage, "Secret/s=hunter2 a=1@s.data.x"), 0, stage.error.message);
+    EXPECT(strstr(stage.diffs.data, "copy of " REDACTED), stage.diffs.data);
+    EXPECT(!strstr(stage.diffs.data, "hunter2"), stage.diffs.data);
 }
 
 /* A thing of the cloud that takes a secret passes it on as one. */
@@ -139,6 +203,28 @@ static void what_was_recorded_is_secret_in_the_world(void)
 }
 
 /* Taken from the world, which does not say so, by way of one that is unchanged. */
+/* State has forgotten that its value came from a Secret. */
+static void what_an_object_without_a_record_had_is_hidden(void)
+{
+    static const struct {
+        const char *note, *diff;
+        enum owner_kind owner;
+    } rows[] = {
+        {"ours once", "data.x: " REDACTED " -> \"2\"", OWNER_SELF},
+        {"nobody's", "data.x: \"hunter2\" -> \"2\"", OWNER_NONE},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_stage_ struct stage stage;
+
+        stage_init(&stage);
+        fake_put(&stage.objects, "a", "hunter2", rows[i].owner);
+        EXPECT_INT(stage_plan(&stage, "a=2"), 0, rows[i].note);
+        EXPECT_STR(stage.planned.data, "adopt a", rows[i].note);
+        EXPECT(strstr(stage.diffs.data, rows[i].diff), stage.diffs.data);
+    }
+}
+
 static void what_is_taken_from_the_world_is_recorded_as_secret(void)
 {
     static const char *const secrets[] = {"hunter2"};
@@ -196,8 +282,10 @@ static void the_text_of_unknown_values_is_no_unknown_value(void)
 }
 
 SUITE(operation_secret_reference, TEST(what_is_secret_is_not_seen),
-      TEST(failures_do_not_tell_either), TEST(the_diff_says_that_there_is_something_secret),
+      TEST(failures_do_not_tell_either), TEST(what_runtimes_repeat_is_hidden),
+      TEST(the_diff_hides_copies), TEST(the_diff_says_that_there_is_something_secret),
       TEST(what_was_recorded_is_secret_still), TEST(what_was_recorded_is_secret_in_the_world),
+      TEST(what_an_object_without_a_record_had_is_hidden),
       TEST(what_is_taken_from_the_world_is_recorded_as_secret),
       TEST(what_becomes_secret_leaves_the_open_part),
       TEST(the_text_of_unknown_values_is_no_unknown_value))

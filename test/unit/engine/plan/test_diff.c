@@ -1,6 +1,8 @@
 #include "engine/plan/diff.h"
 
 #include "engine/base/json.h"
+#include "engine/base/limits.h"
+#include "engine/base/mem.h"
 #include "test/unit/suite.h"
 
 static const struct value *parse(const char *text)
@@ -59,4 +61,37 @@ static void tells_unknown_values_from_their_text(void)
     diff_done(&diff);
 }
 
-SUITE(diff, TEST(names_fields), TEST(tells_unknown_values_from_their_text))
+static void is_bounded(void)
+{
+    static const struct {
+        const char *note;
+        size_t key_bytes, n_fields, most, least;
+    } rows[] = {
+        {"short ones", 10, 300, LIMIT_DIFF_FIELDS, LIMIT_DIFF_FIELDS},
+        {"below a long key", 100000, 300, 4, 1},
+        {"below one that is too long", LIMIT_DIFF_BYTES + 1, 300, 1, 1},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+        _cleanup_free_ char *above = NEW_ARRAY(char, rows[i].key_bytes + 1);
+        _cleanup_value_ const struct value *from = value_pack("{}"), *to = NULL;
+        struct diff diff;
+
+        memset(above, 'k', rows[i].key_bytes);
+        value_begin_object(b);
+        value_key(b, above);
+        value_begin_array(b);
+        for (size_t j = 0; j < rows[i].n_fields; j++)
+            value_add_int(b, (int64_t)j);
+        value_end_array(b);
+        value_end_object(b);
+        value_builder_finish(b, &to, NULL);
+        diff_values(from, to, &diff);
+        EXPECT_INT((long long)diff.total, (long long)rows[i].n_fields, rows[i].note);
+        EXPECT(diff.n_fields <= rows[i].most && diff.n_fields >= rows[i].least, rows[i].note);
+        diff_done(&diff);
+    }
+}
+
+SUITE(diff, TEST(names_fields), TEST(tells_unknown_values_from_their_text), TEST(is_bounded))

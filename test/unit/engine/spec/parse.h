@@ -7,7 +7,8 @@
 #include "engine/spec/spec.h"
 
 /* A Spec "s" in the namespace "team" with these fields, or these resources. */
-#define SPEC(fields)         "{\"metadata\":{\"name\":\"s\",\"namespace\":\"team\"},\"spec\":{" fields "}}"
+#define SPEC(fields) \
+    "{\"metadata\":{\"name\":\"s\",\"namespace\":\"team\"},\"spec\":{" fields "}}"
 #define RESOURCES(resources) SPEC("\"resources\":[" resources "]")
 
 /* The types that there are: each test program has its own. */

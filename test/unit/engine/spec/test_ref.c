@@ -261,6 +261,48 @@ static void ends_where_a_lookup_fails(void)
     }
 }
 
+/* A few bytes may name many, thousands of times. */
+static int look_up_large(void *arg, const char *text, const struct value **ret, struct error *error)
+{
+    (void)text, (void)error;
+    *ret = value_ref(arg);
+    return 0;
+}
+
+static void what_references_name_is_bounded(void)
+{
+    enum { ITEM = 1 << 10, ITEMS = 1 << 10 };
+    static const struct {
+        size_t references;
+        int code;
+    } rows[] = {{3, 0}, {4, ERR_TOO_LARGE}, {100000, ERR_TOO_LARGE}};
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    _cleanup_value_ const struct value *large = NULL;
+    char item[ITEM + 1];
+
+    memset(item, 'x', ITEM);
+    item[ITEM] = '\0';
+    value_begin_array(b);
+    for (size_t i = 0; i < ITEMS; i++)
+        value_add_string(b, item);
+    value_end_array(b);
+    value_builder_finish(b, &large, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *value = NULL, *resolved = NULL;
+        struct error error = {0};
+
+        value_begin_array(b);
+        for (size_t j = 0; j < rows[i].references; j++)
+            value_add_string(b, "$kusion_path.db.items");
+        value_end_array(b);
+        value_builder_finish(b, &value, NULL);
+        EXPECT_INT(ref_resolve(value, look_up_large, (void *)(uintptr_t)large, &resolved, &error),
+                   rows[i].code, "MiB");
+        EXPECT_INT(error.code, rows[i].code, error.message);
+    }
+}
+
 SUITE(ref, TEST(takes_the_longest_id), TEST(refuses_references), TEST(bounds_the_work),
       TEST(finds_references), TEST(resolves), TEST(keeps_what_is_sensitive),
-      TEST(resolves_nothing_without_references), TEST(ends_where_a_lookup_fails))
+      TEST(resolves_nothing_without_references), TEST(ends_where_a_lookup_fails),
+      TEST(what_references_name_is_bounded))

@@ -118,8 +118,13 @@ static void reports_entries(void)
          "Unsupported|a|resources[0].type|the type \"Terraform\" is known, and not supported by "
          "this version\n"},
         {RESOURCES("{\"id\":\"a\",\"type\":\"kubernetes\",\"attributes\":{}}"),
-         "InvalidSpec|a|resources[0].type|the type \"kubernetes\" is not known; known: "
-         "Kubernetes\n"},
+         "InvalidSpec|a|resources[0].type|unknown type \"kubernetes\"; supported: Kubernetes\n"},
+        {RESOURCES(MAP("first", "") "," MAP("a", ",\"dependsOn\":[\"v1:ConfigMap:frist\","
+                                                 "\"v1:Secret:first\"]")),
+         "InvalidSpec|v1:ConfigMap:a|resources[1].dependsOn[0]|no resource has the id "
+         "\"v1:ConfigMap:frist\": did you mean \"v1:ConfigMap:first\"?\n"
+         "InvalidSpec|v1:ConfigMap:a|resources[1].dependsOn[1]|no resource has the id "
+         "\"v1:Secret:first\"\n"},
         {RESOURCES(MAP("a", ",\"dependsOn\":[\"v1:ConfigMap:b\",1,\"\"]")),
          "InvalidSpec|v1:ConfigMap:a|resources[0].dependsOn[1]\n"
          "InvalidSpec|v1:ConfigMap:a|resources[0].dependsOn[2]\n"
@@ -149,7 +154,16 @@ static void reports_references(void)
          "InvalidSpec|v1:ConfigMap:a|resources[1].attributes.data.x\n"},
         {RESOURCES(MAP_DATA("a", "", "{\"x\":\"ref://db/password\",\"y\":\"my ref://\"}")),
          "Unsupported|v1:ConfigMap:a|resources[0].attributes.data.x\n"},
-        {RESOURCES(MAP_DATA("a", "", "{\"x\":\"see $kusion_path.nobody\"}")), ""},
+        {RESOURCES(MAP_DATA("a", "", "{\"x\":[\"http://$kusion_path.nobody.data.x:80\"]}")),
+         "InvalidSpec|v1:ConfigMap:a|resources[0].attributes.data.x[0]|has \"$kusion_path.\" in "
+         "the middle of a text, where it is not replaced: a reference must be the whole string. "
+         "Put the reference into a string of its own, and join the parts where they are used\n"},
+        {RESOURCES(MAP("b", "") "," MAP_DATA(
+             "a", "", "{\"x\":\"$kusion_path.v1:ConfigMap:b.data.x $kusion_path.\"}")),
+         "InvalidSpec|v1:ConfigMap:a|resources[1].attributes.data.x\n"},
+        {RESOURCES(MAP_DATA("a", "", "{\"x\":\"\\u0000$kusion_path.\"}")),
+         "InvalidSpec|v1:ConfigMap:a|resources[0].attributes.data.x\n"},
+        {RESOURCES(MAP_DATA("a", "", "{\"x\":\"see $kusion_path\",\"y\":\"\"}")), ""},
     };
 
     expect_problems(rows, ARRAY_SIZE(rows));
@@ -201,6 +215,39 @@ static void bounds_what_it_takes(void)
            problems);
 }
 
+/* State has the path of each reference to a secret. */
+static void bounds_the_paths_of_references(void)
+{
+    static const struct {
+        size_t key_bytes;
+        int references;
+        const char *problems;
+    } rows[] = {
+        {100, 10000, ""},
+        {100000, 40, ""},
+        {100000, 10000,
+         "InvalidSpec|v1:ConfigMap:a|-|the paths of all references have more than 4 MiB: shorten "
+         "keys above "
+         "them\n"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_buf_ struct buf data = BUF_INIT, json = BUF_INIT;
+        _cleanup_free_ char *problems = NULL;
+        _cleanup_(spec_free_p) struct spec *spec = NULL;
+
+        for (size_t j = 0; j < rows[i].key_bytes; j++)
+            buf_add_char(&data, 'k');
+        buf_add_str(&data, "\":{\"a\":0");
+        for (int j = 0; j < rows[i].references; j++)
+            buf_printf(&data, ",\"%d\":\"$kusion_path.v1:ConfigMap:b.data\"", j);
+        buf_printf(&json, RESOURCES("%s," MAP_DATA("a", "", "{\"%s}}")), MAP("b", ""), data.data);
+        spec = parse_spec(json.data, &problems);
+        EXPECT_STR(problems, rows[i].problems, "problems");
+        EXPECT(!spec == (*rows[i].problems != 0), rows[i].problems);
+    }
+}
+
 static void refuses_too_many_resources(void)
 {
     _cleanup_buf_ struct buf json = BUF_INIT;
@@ -247,6 +294,7 @@ static void reads_the_policy_alone(void)
     }
 }
 
-SUITE(spec, TEST(reads_a_spec), TEST(has_defaults), TEST(reports_the_head), TEST(reports_entries),
-      TEST(reports_references), TEST(unites_dependencies), TEST(bounds_what_it_takes),
-      TEST(refuses_too_many_resources), TEST(reads_the_policy_alone))
+SUITE(spec, TEST(bounds_the_paths_of_references), TEST(reads_a_spec), TEST(has_defaults),
+      TEST(reports_the_head), TEST(reports_entries), TEST(reports_references),
+      TEST(unites_dependencies), TEST(bounds_what_it_takes), TEST(refuses_too_many_resources),
+      TEST(reads_the_policy_alone))

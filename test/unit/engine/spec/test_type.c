@@ -86,7 +86,7 @@ static void asks_the_checks_of_each_type(void)
         {SPEC(ONE("a", "Noting", TO("b.y")) "," ONE("b", "Plain", "")),
          "begin team/s:2; resource 0 a; end", "- all together"},
         {SPEC(ONE("a", "Other", "")), "begin team/s:1; end",
-         "a the type \"Other\" is not known; known: Plain, Noting; - all together"},
+         "a unknown type \"Other\"; supported: Plain, Noting; - all together"},
         /* known, with no runtime here */
         {SPEC(ONE("a", "Kubernetes", "")), "begin team/s:1; end",
          "a the type \"Kubernetes\" is known, and not supported by this version; - all together"},

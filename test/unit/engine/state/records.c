@@ -56,7 +56,7 @@ const struct record *full_record(const char *id)
                                        .result = result,
                                        .memory = memory,
                                        .uid = "u-1",
-                                       .fields_digest = "f",
+                                       .fields_digest = "of-" SECRET,
                                        .revision = INT64_MAX,
                                        .action = PLAN_DEFERRED,
                                        .call = {"call-1", 7, 1790000000000}});

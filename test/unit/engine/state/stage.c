@@ -46,7 +46,7 @@ static int ask(void *arg, enum permit_use use, struct error *error)
 
     if (use == PERMIT_ACT && atomic_load(&process->is_fenced))
         return err_set(error, ERR_FENCED, "NotLeader", "the Lease is lost");
-    if (use == PERMIT_TELL && atomic_load(&process->is_mute))
+    if (use == PERMIT_RECORD && atomic_load(&process->is_mute))
         return err_set(error, ERR_FENCED, "NotLeader", "may not even tell");
     return 0;
 }
@@ -57,8 +57,8 @@ void process_init(struct process *process, struct stage *stage)
     atomic_init(&process->is_mute, false);
     process->store = faulty_store_new(stage->faults, memory_store_new(stage->medium));
     process->permit = (struct permit){ask, process};
-    process->ledgers = ledgers_new(
-        &(struct ledgers_config){process->store, &stage->clock.source, &process->permit});
+    process->ledgers = ledgers_new(&(struct ledgers_config){
+        .store = process->store, .clock = &stage->clock.source, .permit = &process->permit});
 }
 
 void process_done(struct process *process)

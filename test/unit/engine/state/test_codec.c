@@ -85,7 +85,7 @@ static void expect_nowhere(const struct buf *part, const char *note)
 static void no_secret_is_in_the_open_part(void)
 {
     _cleanup_(state_free_p) struct state *state = sample();
-    _cleanup_(document_done) struct document document = DOCUMENT_INIT, told = DOCUMENT_INIT;
+    _cleanup_(document_done) struct document document = DOCUMENT_INIT, outcome = DOCUMENT_INIT;
     _cleanup_value_ const struct value *secret = NULL;
     _cleanup_free_ char *text = NULL;
     struct changes changes = CHANGES_INIT;
@@ -97,8 +97,8 @@ static void no_secret_is_in_the_open_part(void)
     text = json_to_str(secret);
     EXPECT(strstr(text, SECRET) && strstr(text, SECRET_BASE64), "they are in the secret one");
     changes_add(&changes, &(struct ledger_change){.put = state_find(state, "f", "d1")});
-    CU_ASSERT_EQUAL_FATAL(told_encode("call-1", &changes, &told, NULL), 0);
-    expect_nowhere(&told.open, "what was told");
+    CU_ASSERT_EQUAL_FATAL(outcome_encode("call-1", &changes, &outcome, NULL), 0);
+    expect_nowhere(&outcome.open, "an outcome document");
     changes_done(&changes);
 }
 
@@ -320,7 +320,7 @@ static void damaged_entries_are_damage(void)
     }
 }
 
-static void what_was_told_comes_back(void)
+static void an_outcome_document_comes_back(void)
 {
     _cleanup_(record_unref_p) const struct record *full = full_record("f");
     _cleanup_(document_done) struct document document = DOCUMENT_INIT;
@@ -328,9 +328,9 @@ static void what_was_told_comes_back(void)
 
     changes_add(&changes, &(struct ledger_change){.put = full});
     changes_add(&changes, &(struct ledger_change){.id = "x", .deposed = "d"});
-    CU_ASSERT_EQUAL_FATAL(told_encode("c", &changes, &document, NULL), 0);
-    EXPECT_INT(told_decode(&document, "other", &back, NULL), ERR_CORRUPT, "of another call");
-    CU_ASSERT_EQUAL_FATAL(told_decode(&document, "c", &back, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(outcome_encode("c", &changes, &document, NULL), 0);
+    EXPECT_INT(outcome_decode(&document, "other", &back, NULL), ERR_CORRUPT, "of another call");
+    CU_ASSERT_EQUAL_FATAL(outcome_decode(&document, "c", &back, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(back.count, 2);
     EXPECT(record_equal(back.items[0].put, full), "the record");
     EXPECT_STR(back.items[1].id, "x", "dropped");
@@ -344,4 +344,4 @@ SUITE(codec, TEST(comes_back_as_it_was), TEST(what_is_secret_stays_secret),
       TEST(refuses_what_cannot_be_stored), TEST(parts_that_do_not_fit_are_damage),
       TEST(parts_of_two_writes_are_damage), TEST(the_same_state_is_the_same_bytes),
       TEST(entries_lead_to_the_same_state), TEST(entries_leave_no_gap),
-      TEST(damaged_entries_are_damage), TEST(what_was_told_comes_back))
+      TEST(damaged_entries_are_damage), TEST(an_outcome_document_comes_back))

@@ -228,7 +228,7 @@ static void knows_when_something_landed_last(void)
     begin_put(ledger, record_of("b", 1), NULL);
     EXPECT_INT(stored_progress(), begun + 5000, "what begins is none");
     ledger_progress(ledger);
-    EXPECT_INT(stored_progress(), begun + 10000, "what is told");
+    EXPECT_INT(stored_progress(), begun + 10000, "in the head");
     arena_done(&arena);
     tear_down();
 }

@@ -124,6 +124,13 @@ static int late_list(struct store *base, enum document_kind kind, const struct s
     return store->under->ops->list(store->under, kind, spec, fn, arg, call, error);
 }
 
+static char *late_describe(struct store *base, const struct document_name *name)
+{
+    struct late_store *store = (struct late_store *)base;
+
+    return store->under->ops->describe(store->under, name);
+}
+
 static const struct store_ops late_ops = {.type = "late",
                                           .open = late_open,
                                           .close = late_close,
@@ -131,7 +138,8 @@ static const struct store_ops late_ops = {.type = "late",
                                           .write = late_write,
                                           .append = late_append,
                                           .remove = late_remove,
-                                          .list = late_list};
+                                          .list = late_list,
+                                          .describe = late_describe};
 
 /* ---- The tests ---- */
 

@@ -28,7 +28,7 @@ static void all_of_it_goes(void)
     begin_put(ledger, mark_of("db", "call-1"), NULL);
     atomic_store(&us.is_fenced, true);
     land_put(ledger, record_of("db", 5), LEDGER_NOW, NULL);
-    EXPECT_INT((long long)memory_documents(stage.medium), 2, "State and what was told");
+    EXPECT_INT((long long)memory_documents(stage.medium), 2, "State and an outcome document");
     EXPECT_INT(ledger_remove(ledger, NULL), ERR_FENCED, "not without the Lease");
     EXPECT_INT(number_of(ledger, "db"), 5, "nothing changed");
     atomic_store(&us.is_fenced, false);

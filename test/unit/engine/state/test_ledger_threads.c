@@ -106,7 +106,8 @@ static void threads_land_and_begin(void)
     }
 }
 
-/* The Lease is lost in the middle: each call that was begun is stored or told. */
+/* The Lease is lost in the middle: each call that was begun is in State or in an outcome document.
+ */
 static void *land_marks(void *arg)
 {
     char id[32];

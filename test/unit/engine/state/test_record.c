@@ -61,7 +61,7 @@ static void tells_records_apart(void)
     rows[11].revision = 1;
     rows[12].action = PLAN_NONE;
     rows[13].call.id = NULL;
-    rows[14].call.epoch = 8;
+    rows[14].call.term = 8;
     rows[15].call.until = 0;
     rows[16].memory = other;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -153,9 +153,10 @@ static void has_kusions_shape(void)
                "{\"~\":\"" SECRET "\"}}]},\"dependsOn\":[\"v1:Namespace:a\",\"x\"],\"extensions\":"
                "{\"kubeConfig\":\"" SECRET "\"},\"record\":{\"status\":\"tainted\",\"deposed\":"
                "\"d1\",\"result\":{\"password\":{\"deep\":[\"" SECRET "\"]},\"at\":null},"
-               "\"memory\":{\"private\":\"" SECRET "\"},\"uid\":\"u-1\",\"fieldsDigest\":\"f\","
+               "\"memory\":{\"private\":\"" SECRET
+               "\"},\"uid\":\"u-1\",\"fieldsDigest\":\"of-" SECRET "\","
                "\"revision\":9223372036854775807,\"action\":\"deferred\",\"call\":{\"id\":\"call-"
-               "1\",\"epoch\":7,\"until\":1790000000000}}}]}",
+               "1\",\"term\":7,\"until\":1790000000000}}}]}",
                "text");
 }
 

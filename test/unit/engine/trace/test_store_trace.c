@@ -75,17 +75,17 @@ static void says_what_was_called_and_never_what_is_in_it(void)
     static const struct {
         const char *call, *rest;
     } expected[] = {
-        {"open to write\",\"document\":\"told team/web call-1\"", "ok"},
-        {"read\",\"document\":\"told team/web call-1\"", "NotFound"},
-        {"write\",\"document\":\"told team/web call-1\",\"bytes\":\"11\"", "ok"},
-        {"append\",\"document\":\"told team/web call-1\",\"bytes\":\"7\"", "ok"},
-        {"read\",\"document\":\"told team/web call-1\",\"bytes\":\"18\"", "ok"},
-        {"write\",\"document\":\"told team/web call-1\",\"bytes\":\"11\"", "Unavailable"},
-        {"remove\",\"document\":\"told team/web call-1\"", "ok"},
-        {"list\",\"document\":\"told team/web\"", "ok"},
-        {"list\",\"document\":\"told\"", "ok"},
+        {"open to write\",\"document\":\"outcome team/web call-1\"", "ok"},
+        {"read\",\"document\":\"outcome team/web call-1\"", "NotFound"},
+        {"write\",\"document\":\"outcome team/web call-1\",\"bytes\":\"11\"", "ok"},
+        {"append\",\"document\":\"outcome team/web call-1\",\"bytes\":\"7\"", "ok"},
+        {"read\",\"document\":\"outcome team/web call-1\",\"bytes\":\"18\"", "ok"},
+        {"write\",\"document\":\"outcome team/web call-1\",\"bytes\":\"11\"", "Unavailable"},
+        {"remove\",\"document\":\"outcome team/web call-1\"", "ok"},
+        {"list\",\"document\":\"outcome team/web\"", "ok"},
+        {"list\",\"document\":\"outcome\"", "ok"},
     };
-    const struct document_name name = {DOCUMENT_TOLD, {"team", "web"}, "call-1"};
+    const struct document_name name = {DOCUMENT_OUTCOME, {"team", "web"}, "call-1"};
     struct memory_medium *medium = memory_medium_new(NULL);
     struct store_faults *faults = store_faults_new();
     struct store *store =
@@ -105,8 +105,8 @@ static void says_what_was_called_and_never_what_is_in_it(void)
     store_faults_fail(faults, 1, FAULT_BEFORE);
     store->ops->write(file, &plain, &document, NULL);
     store->ops->remove(file, &plain, NULL);
-    store->ops->list(store, DOCUMENT_TOLD, &name.spec, NULL, NULL, &plain, NULL);
-    store->ops->list(store, DOCUMENT_TOLD, NULL, NULL, NULL, &plain, NULL);
+    store->ops->list(store, DOCUMENT_OUTCOME, &name.spec, NULL, NULL, &plain, NULL);
+    store->ops->list(store, DOCUMENT_OUTCOME, NULL, NULL, NULL, &plain, NULL);
     log_open(&(struct log_sink){now, keep, LOG_ERROR, false});
     at = lines.data;
     for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {

@@ -19,7 +19,7 @@ static bool depends_on_all_done(const struct stroll *stroll, uint32_t node)
     for (uint32_t e = g->dependency_start[node]; e < g->dependency_start[node + 1]; e++) {
         const struct node_of_model *dependency = &stroll->model[g->dependencies[e]];
 
-        if (dependency->outcome != WALK_OUTCOME_DONE && !dependency->has_let_go)
+        if (dependency->outcome != WALK_OUTCOME_DONE && !dependency->has_released_dependents)
             return false;
     }
     return true;
@@ -107,7 +107,7 @@ static void end(struct stroll *stroll, uint32_t node, enum walk_outcome outcome,
 static void skip(struct stroll *stroll, uint32_t cause)
 {
     const struct graph *g = stroll->graph;
-    bool again = !stroll->model[cause].has_let_go;
+    bool again = !stroll->model[cause].has_released_dependents;
 
     while (again) {
         again = false;
@@ -141,7 +141,8 @@ static void end_in_model(struct stroll *stroll, const struct walk_visit *visit,
         model->phase = MODEL_PARKED;
         model->due =
             visit->retry_after == CLOCK_FOREVER ? CLOCK_FOREVER : stroll->now + visit->retry_after;
-        model->has_let_go = model->has_let_go || visit->lets_go;
+        model->has_released_dependents =
+            model->has_released_dependents || visit->releases_dependents;
     }
 }
 
@@ -152,10 +153,11 @@ static void on_end(void *arg, uint32_t node, enum walk_outcome outcome, uint32_t
     struct stroll *stroll = arg;
     struct node_of_model *model = &stroll->model[node];
 
-    EXPECT(model->phase == MODEL_ENDED && !model->is_told, "it has ended, and was not told of");
-    model->is_told = true;
-    EXPECT_INT(outcome, model->outcome, "outcome, as told");
-    EXPECT_INT(cause, model->cause, "cause, as told");
+    EXPECT(model->phase == MODEL_ENDED && !model->is_reported,
+           "it has ended, and was not reported");
+    model->is_reported = true;
+    EXPECT_INT(outcome, model->outcome, "outcome, as reported");
+    EXPECT_INT(cause, model->cause, "cause, as reported");
 }
 
 void stroll_init(struct stroll *stroll, const struct stroll_config *config)
@@ -219,7 +221,7 @@ static void begin_visit(struct stroll *stroll, const struct walk_visit *visit)
     EXPECT(may_begin(stroll, visit->node), "it may be visited");
     EXPECT_INT(visit->count, model->visits, "visits before");
     EXPECT_INT(visit->retry_after, 1000, "after a second, if it does not say");
-    EXPECT(!visit->lets_go, "lets go only if it says so");
+    EXPECT(!visit->releases_dependents, "lets go only if it says so");
     model->phase = MODEL_VISITED;
     model->visits++;
     model->is_woken = false;
@@ -241,7 +243,7 @@ static void end_visit(struct stroll *stroll, uint32_t at)
         plan->during(stroll, visit.node);
     if (parks && plan->retry_after)
         visit.retry_after = plan->retry_after;
-    visit.lets_go = plan->lets_go;
+    visit.releases_dependents = plan->releases_dependents;
     for (stroll->n_under_way--; at < stroll->n_under_way; at++)
         stroll->under_way[at] = stroll->under_way[at + 1];
     end_in_model(stroll, &visit, verdict);
@@ -304,7 +306,7 @@ void stroll_run(struct stroll *stroll, unsigned seed)
         const struct node_of_model *model = &stroll->model[i];
 
         EXPECT_INT(walk_outcome(stroll->walk, i), model->outcome, "outcome");
-        EXPECT_INT(model->is_told, model->phase == MODEL_ENDED, "its end was told of");
+        EXPECT_INT(model->is_reported, model->phase == MODEL_ENDED, "its end was reported of");
         n_ended += model->phase == MODEL_ENDED;
     }
     EXPECT_INT(walk_is_over(stroll->walk), n_ended == stroll->config.n, "is over");

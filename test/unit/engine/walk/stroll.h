@@ -29,7 +29,7 @@ struct stroll {
     struct plan_of_node {
         unsigned parks;      /* visits that park, before one that does not */
         int64_t retry_after; /* 0: not set */
-        bool lets_go;
+        bool releases_dependents;
         bool fails;
         void (*during)(struct stroll *stroll, uint32_t node); /* a visit; may be NULL */
     } plan[STROLL_NODES];
@@ -42,7 +42,7 @@ struct stroll {
         uint32_t cause;
         unsigned visits;
         int64_t due;
-        bool is_woken, has_let_go, is_told;
+        bool is_woken, has_released_dependents, is_reported;
     } model[STROLL_NODES];
     bool is_stopped, time_is_up;
 

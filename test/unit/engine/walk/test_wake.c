@@ -176,7 +176,7 @@ static void ends_what_is_left_when_stopped(void)
         stroll.plan[3] = (struct plan_of_node){.during = rows[i].during,
                                                .parks = rows[i].parks,
                                                .fails = rows[i].fails,
-                                               .lets_go = true};
+                                               .releases_dependents = true};
         stroll_run(&stroll, 0);
         EXPECT_STR(stroll_order(&stroll), "0 2 3", rows[i].note);
         EXPECT_INT(stroll.model[0].outcome, rows[i].parked, rows[i].note);

@@ -61,10 +61,10 @@ static void names_the_failure_for_what_it_skips(void)
     }
 }
 
-/* ---- Letting go ---- */
+/* ---- Releasing dependents ---- */
 
 /* Of three in a chain, the first is parked for so long that the others end before it. */
-static void what_lets_go_holds_nothing_back(void)
+static void what_releases_its_dependents_holds_nothing_back(void)
 {
     static const struct {
         const char *note;
@@ -79,7 +79,7 @@ static void what_lets_go_holds_nothing_back(void)
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         stroll_init(&stroll, &(struct stroll_config){.n = 3, .edges = edges, .n_edges = 2});
         stroll.plan[0] = (struct plan_of_node){
-            .parks = 3, .retry_after = 20, .lets_go = true, .fails = rows[i].fails};
+            .parks = 3, .retry_after = 20, .releases_dependents = true, .fails = rows[i].fails};
         stroll_run(&stroll, 0);
         EXPECT_STR(stroll_order(&stroll), "0 1 2 0 0 0", rows[i].note);
         EXPECT_INT(stroll.model[0].outcome, rows[i].first, rows[i].note);
@@ -89,13 +89,13 @@ static void what_lets_go_holds_nothing_back(void)
     }
 }
 
-/* 2 waits for 1, too, while 0 fails after it has let go. */
-static void a_failure_after_letting_go_skips_nothing(void)
+/* 2 waits for 1, too, while 0 fails after it has released its dependents. */
+static void a_failure_after_releasing_dependents_skips_nothing(void)
 {
     static const struct graph_edge edges[] = {{2, 0}, {2, 1}};
 
     stroll_init(&stroll, &(struct stroll_config){.n = 3, .edges = edges, .n_edges = 2});
-    stroll.plan[0] = (struct plan_of_node){.parks = 1, .lets_go = true, .fails = true};
+    stroll.plan[0] = (struct plan_of_node){.parks = 1, .releases_dependents = true, .fails = true};
     stroll.plan[1] = (struct plan_of_node){.parks = 5};
     stroll_run(&stroll, 0);
     EXPECT_INT(stroll.model[0].outcome, WALK_OUTCOME_FAILED, "0");
@@ -153,7 +153,7 @@ static void random_stroll(unsigned seed)
         stroll.plan[i] = (struct plan_of_node){
             .parks = rand() % 3 ? 0 : (unsigned)rand() % 4,
             .retry_after = rand() % 3 ? rand() % 50 : CLOCK_FOREVER,
-            .lets_go = rand() % 4 == 0,
+            .releases_dependents = rand() % 4 == 0,
             .fails = rand() % 12 == 0,
             .during = seed % 3 ? disturb : NULL,
         };
@@ -255,5 +255,6 @@ static void many_are_no_problem(void)
 }
 
 SUITE(walk, TEST(nothing_is_over_at_once), TEST(names_the_failure_for_what_it_skips),
-      TEST(what_lets_go_holds_nothing_back), TEST(a_failure_after_letting_go_skips_nothing),
-      TEST(does_as_the_model_says), TEST(many_are_no_problem))
+      TEST(what_releases_its_dependents_holds_nothing_back),
+      TEST(a_failure_after_releasing_dependents_skips_nothing), TEST(does_as_the_model_says),
+      TEST(many_are_no_problem))

@@ -160,6 +160,7 @@ static void secrets_are_for_the_owner_alone(void)
     spec = str_printf("%s/team/web", desk.folder);
     EXPECT_INT(mode_of(secret), 0600, "secret");
     EXPECT_INT(mode_of(journal), 0600, "journal");
+    EXPECT_INT(mode_of(head), 0600, "checksums of both");
     EXPECT_INT(mode_of(spec), 0700, "folder");
     EXPECT(str_has_prefix(head, spec), "people find it");
     end(&desk);

@@ -1,3 +1,4 @@
+#include "engine/base/condition.h"
 #include "runtimes/io/clock.h"
 
 #include <time.h>
@@ -16,7 +17,7 @@ struct waiter {
 static void waiter_init(struct waiter *waiter)
 {
     pthread_mutex_init(&waiter->lock, NULL);
-    system_clock_condition_init(&waiter->changed);
+    condition_init(&waiter->changed);
     waiter->woken = 0;
 }
 

@@ -19,7 +19,7 @@ struct tls_fixture {
     int input;
     char folder[64];
     int open_port, strict_port;
-    char *ca, *other, *client, *key;
+    char *ca, *other, *client, *key, *server, *server_key;
     struct http_loop *loop;
 };
 
@@ -72,6 +72,8 @@ static void tls_fixture_init(struct tls_fixture *fixture)
     fixture->other = read_pem(fixture, "other.pem");
     fixture->client = read_pem(fixture, "client.pem");
     fixture->key = read_pem(fixture, "client.key");
+    fixture->server = read_pem(fixture, "server.pem");
+    fixture->server_key = read_pem(fixture, "server.key");
     CU_ASSERT_FATAL(http_loop_new(&config, &fixture->loop, NULL) == 0);
 }
 
@@ -97,6 +99,8 @@ static void tls_fixture_done(struct tls_fixture *fixture)
     free(fixture->other);
     free(fixture->client);
     free(fixture->key);
+    free(fixture->server);
+    free(fixture->server_key);
 }
 
 static int get(struct tls_fixture *fixture, struct http_client_config *config, bool strict,
@@ -137,7 +141,8 @@ static void verifies_the_server(void)
         {"its CA, again", "127.0.0.1", fixture.ca, NULL, 0, ""},
     };
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        struct http_client_config config = {.ca_pem = rows[i].ca, .tls_server_name = rows[i].name};
+        struct http_client_config config = {.tls.ca_pem = rows[i].ca,
+                                            .tls_server_name = rows[i].name};
         struct error error = {0};
 
         EXPECT_INT(get(&fixture, &config, false, rows[i].host, &response, &error), rows[i].code,
@@ -156,7 +161,7 @@ static void names_the_host_and_the_server(void)
     _cleanup_free_ char *plain = NULL, *named = NULL;
 
     tls_fixture_init(&fixture);
-    struct http_client_config config = {.ca_pem = fixture.ca};
+    struct http_client_config config = {.tls.ca_pem = fixture.ca};
 
     plain = str_printf("127.0.0.1:%d - -", fixture.open_port);
     EXPECT_INT(get(&fixture, &config, false, "127.0.0.1", &response, NULL), 0, "plain");
@@ -176,15 +181,15 @@ static void shows_its_certificate(void)
     struct error error = {0};
 
     tls_fixture_init(&fixture);
-    struct http_client_config config = {
-        .ca_pem = fixture.ca, .cert_pem = fixture.client, .key_pem = fixture.key};
+    struct http_client_config config = {.tls = {fixture.ca, fixture.client, fixture.key}};
 
     EXPECT_INT(get(&fixture, &config, true, "127.0.0.1", &response, &error), 0, error.message);
     EXPECT(str_has_suffix(response.body.data, " client"), response.body.data);
-    config.cert_pem = config.key_pem = NULL; /* not over the connection that was authenticated */
+    config.tls.cert_pem = config.tls.key_pem =
+        NULL; /* not over the connection that was authenticated */
     EXPECT_INT(get(&fixture, &config, true, "127.0.0.1", &response, &error), ERR_UNAVAILABLE,
                "without a certificate");
-    config.cert_pem = config.key_pem = "nonsense";
+    config.tls.cert_pem = config.tls.key_pem = "nonsense";
     EXPECT_INT(get(&fixture, &config, true, "127.0.0.1", &response, &error), ERR_INVALID,
                "with what is no certificate");
     EXPECT_STR(error.reason, "TLSCertificate", error.message);
@@ -214,14 +219,14 @@ static void trusts_another_ca_from_then_on(void)
                 {"again", fixture.ca, 0},
                 {"another again", fixture.other, ERR_INVALID},
                 {"both", both, 0}};
-    struct http_client_config config = {.base_url = url, .ca_pem = fixture.ca};
+    struct http_client_config config = {.base_url = url, .tls.ca_pem = fixture.ca};
 
     CU_ASSERT_FATAL(http_client_new(fixture.loop, &config, &client, NULL) == 0);
     EXPECT_INT(http_do(client, &request, &response, NULL), 0, "at first");
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct error error = {0};
 
-        http_client_set_ca(client, rows[i].ca);
+        http_client_set_tls(client, &(struct http_tls){.ca_pem = rows[i].ca});
         EXPECT_INT(http_do(client, &request, &response, &error), rows[i].code, rows[i].note);
         EXPECT_STR(error.reason, rows[i].code ? "TLSVerification" : "", error.message);
     }
@@ -230,5 +235,40 @@ static void trusts_another_ca_from_then_on(void)
     tls_fixture_done(&fixture);
 }
 
-SUITE(http_tls, TEST(trusts_another_ca_from_then_on), TEST(verifies_the_server),
-      TEST(names_the_host_and_the_server), TEST(shows_its_certificate))
+/* Not over a connection on which it showed the one before. */
+static void shows_another_certificate_from_then_on(void)
+{
+    static const struct http_request request = {.method = "GET", .path = "/", .timeout = 10000};
+    struct tls_fixture fixture = {.pid = 0};
+    struct http_response response = HTTP_RESPONSE_INIT;
+    struct http_client *client;
+    _cleanup_free_ char *url = NULL;
+
+    tls_fixture_init(&fixture);
+    url = str_printf("https://127.0.0.1:%d", fixture.strict_port);
+    const struct http_tls first = {fixture.ca, fixture.client, fixture.key},
+                          second = {fixture.ca, fixture.server, fixture.server_key};
+    const struct {
+        const char *note;
+        const struct http_tls *tls;
+        const char *shown;
+    } rows[] = {{"the same", &first, " client"},
+                {"another", &second, " server"},
+                {"again", &second, " server"},
+                {"the first", &first, " client"}};
+    struct http_client_config config = {.base_url = url, .tls = first};
+
+    CU_ASSERT_FATAL(http_client_new(fixture.loop, &config, &client, NULL) == 0);
+    EXPECT_INT(http_do(client, &request, &response, NULL), 0, "at first");
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        http_client_set_tls(client, rows[i].tls);
+        EXPECT_INT(http_do(client, &request, &response, NULL), 0, rows[i].note);
+        EXPECT(str_has_suffix(response.body.data, rows[i].shown), response.body.data);
+    }
+    http_client_free(client);
+    http_response_done(&response);
+    tls_fixture_done(&fixture);
+}
+
+SUITE(http_tls, TEST(trusts_another_ca_from_then_on), TEST(shows_another_certificate_from_then_on),
+      TEST(verifies_the_server), TEST(names_the_host_and_the_server), TEST(shows_its_certificate))

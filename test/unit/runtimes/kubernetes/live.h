@@ -1,6 +1,6 @@
 /*
- * A real API server, that of $KUSION_TEST_KUBECONFIG, and a namespace of one test in it. Its
- * user must be an administrator. Tests that need no more than api_server.h can do have the server in
+ * A real API server, that of $KUSION_TEST_KUBECONFIG, and a namespace of one test in it. Its user
+ * must be an administrator. Tests that need no more than api_server.h can do have the server in
  * memory in its place, so that they run everywhere.
  */
 #ifndef TEST_UNIT_RUNTIMES_KUBERNETES_LIVE_H

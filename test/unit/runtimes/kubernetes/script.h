@@ -15,6 +15,13 @@
            "cannot patch resource",                                                               \
            "{\"name\":\"a\"}")
 
+/* After DENIED in the Spec's own namespace: which rights the account has is not known. */
+#define REVIEWS "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
+#define NO_REVIEW                              \
+    {                                          \
+        .expect = "POST " REVIEWS " ", NO_PAGE \
+    }
+
 #define CORE                                                                                       \
     "{\"kind\":\"APIResourceList\",\"resources\":[{\"name\":\"configmaps\",\"kind\":\"ConfigMap\"" \
     ",\"namespaced\":true},{\"name\":\"serviceaccounts\",\"kind\":\"ServiceAccount\","             \

@@ -1,6 +1,6 @@
 /*
- * A document in an API server: each test of it runs over a server in memory, and over a real one, if
- * there is one (live.h).
+ * A document in an API server: each test of it runs over a server in memory, and over a real one,
+ * if there is one (live.h).
  */
 #ifndef TEST_UNIT_RUNTIMES_KUBERNETES_SERVED_H
 #define TEST_UNIT_RUNTIMES_KUBERNETES_SERVED_H

@@ -70,7 +70,7 @@ static void names_are_as_people_know_them(void)
     } rows[] = {
         {{DOCUMENT_STATE, {"team", "web"}, NULL}, HEAD},
         {{DOCUMENT_PLAN, {"team", "web"}, "web-1"}, "kusion-plan-"},
-        {{DOCUMENT_TOLD, {"team", "web"}, "call"}, "kusion-told-"},
+        {{DOCUMENT_OUTCOME, {"team", "web"}, "call"}, "kusion-outcome-"},
         {{DOCUMENT_RELEASE, {"team", "web"}, "1"}, "kusion-release-"},
     };
 
@@ -98,6 +98,10 @@ static void tries_a_swap_again(void)
     const struct fake_step absent = {.expect = "GET " MAPS "/", .status = 404, .body = ABSENT};
     const struct fake_step conflict = {
         .expect = "PUT " MAPS "/", .status = 409, .body = STATUS(409, "Conflict", "{}")};
+    const struct fake_step post_409 = {
+        .expect = "POST " MAPS " ", .status = 409, .body = STATUS(409, "Conflict", "{}")};
+    const struct fake_step post_exists = {
+        .expect = "POST " MAPS " ", .status = 409, .body = STATUS(409, "AlreadyExists", "{}")};
     const struct {
         const char *note;
         struct fake_step steps[6];
@@ -114,7 +118,14 @@ static void tries_a_swap_again(void)
          {drop_post, changed, drop_post, changed},
          4,
          {ERR_CONFLICT, ERR_CONFLICT}},
-        {"a conflict is one", {post, conflict}, 2, {0, ERR_CONFLICT}},
+        {"a conflict", {post, conflict, changed}, 3, {0, ERR_CONFLICT}},
+        {"a conflict, though nobody changed it", {post, conflict, as_before, put}, 4, {0, 0}},
+        {"of the first, though it is not there", {post_409, absent, post, put}, 4, {0, 0}},
+        {"of the first, though there is none", {post_exists, absent, post, put}, 4, {0, 0}},
+        {"the first is another's",
+         {post_exists, changed, post_exists, changed},
+         4,
+         {ERR_CONFLICT, ERR_CONFLICT}},
         {"after a lost answer, too",
          {post, drop_put, as_before, conflict, changed},
          5,
@@ -129,6 +140,24 @@ static void tries_a_swap_again(void)
             EXPECT_INT(write_small(&scene, &plain), rows[i].codes[k], rows[i].note);
         end(&scene);
     }
+}
+
+/* 409 without end, and nobody changed the object: that is no conflict, and it is not tried for
+ * ever.
+ */
+static void gives_conflicts_up(void)
+{
+    const struct fake_step conflict = {
+        .expect = "POST " MAPS " ", .status = 409, .body = STATUS(409, "Conflict", "{}")};
+    const struct fake_step absent = {.expect = "GET " MAPS "/", .status = 404, .body = ABSENT};
+    const struct fake_step steps[] = {conflict, absent,   conflict, absent,   conflict,
+                                      absent,   conflict, absent,   conflict, absent};
+    struct scene scene;
+
+    begin(&scene, steps, ARRAY_SIZE(steps));
+    EXPECT_INT(write_small(&scene, &plain), ERR_UNAVAILABLE, "it can be tried again");
+    EXPECT_STR(scene.error.reason, "Conflict", scene.error.message);
+    end(&scene);
 }
 
 static void keeps_to_the_deadline(void)
@@ -155,7 +184,7 @@ static int refuse(void *arg, struct error *error)
 static int only_tell(void *arg, enum permit_use use, struct error *error)
 {
     (void)arg;
-    return use == PERMIT_TELL ? 0 : err_set(error, ERR_FENCED, NULL, "only TELL");
+    return use == PERMIT_RECORD ? 0 : err_set(error, ERR_FENCED, NULL, "only RECORD");
 }
 
 /* Who lost the Lease may still tell; the guard of the client is for calls without a permit. */
@@ -171,8 +200,8 @@ static void the_calls_permit_stands_for_the_guard(void)
     EXPECT_INT(write_small(&scene, &plain), ERR_FENCED, "the guard");
     EXPECT_INT(write_small(&scene, &(struct store_call){.permit = &permit, .use = PERMIT_ACT}),
                ERR_FENCED, "the permit");
-    EXPECT_INT(write_small(&scene, &(struct store_call){.permit = &permit, .use = PERMIT_TELL}), 0,
-               scene.error.message);
+    EXPECT_INT(write_small(&scene, &(struct store_call){.permit = &permit, .use = PERMIT_RECORD}),
+               0, scene.error.message);
     end(&scene);
 }
 
@@ -306,6 +335,7 @@ static void a_list_tells_damage(void)
 }
 
 SUITE(kube_documents, TEST(names_are_as_people_know_them), TEST(tries_a_swap_again),
-      TEST(keeps_to_the_deadline), TEST(the_calls_permit_stands_for_the_guard),
+      TEST(gives_conflicts_up), TEST(keeps_to_the_deadline),
+      TEST(the_calls_permit_stands_for_the_guard),
       TEST(reads_nothing_from_answers_that_say_nothing), TEST(reads_again_when_the_head_moved_on),
       TEST(a_list_tells_damage))

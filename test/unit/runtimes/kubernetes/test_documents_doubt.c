@@ -125,10 +125,9 @@ static void one_lost_answer_fails_nothing(void)
         enum api_fault fault;
         int status;
     } rows[] = {
-        {"dropped", API_DROP, 0},
-        {"dropped after it happened", API_DROP_AFTER, 0},
-        {"503", API_ANSWER, 503},
-        {"504 after it happened", API_ANSWER_AFTER, 504},
+        {"dropped", API_DROP, 0}, {"dropped after it happened", API_DROP_AFTER, 0},
+        {"503", API_ANSWER, 503}, {"504 after it happened", API_ANSWER_AFTER, 504},
+        {"409", API_ANSWER, 409}, {"409 after it happened", API_ANSWER_AFTER, 409},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -1,5 +1,6 @@
 /* The documents in an API server: that they keep the contract of stores, what is damage, and what
  * they cost. */
+#include "engine/base/base64.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -139,6 +140,127 @@ static void a_copy_is_of_another_document(struct served *scene)
     document_done(&document);
 }
 
+/* ---- Checksums of secrets ---- */
+
+static const struct value *get(struct served *scene, const char *collection, const char *name)
+{
+    _cleanup_free_ char *path = str_printf("%s/%s", collection, name);
+    const struct value *object = NULL;
+
+    EXPECT_INT(live_do(&scene->live, "GET", path, NULL, &object, NULL), 0, path);
+    return object;
+}
+
+/* The one secret chunk. */
+static const struct value *get_chunk(struct served *scene, char **ret_name)
+{
+    *ret_name = served_find(&scene->live, SERVED_SECRETS, scene->head, "-s0");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(*ret_name);
+    return get(scene, SERVED_SECRETS, *ret_name);
+}
+
+static void digest_of(const struct value *chunk, char ret[HASH_HEX_SIZE])
+{
+    size_t length = 0;
+    const char *text = value_string_n(value_path(chunk, "data", "bytes", NULL), &length);
+    _cleanup_buf_ struct buf bytes = BUF_INIT;
+
+    EXPECT(text && base64_decode(&bytes, text, length), "bytes");
+    hash_hex(bytes.data, bytes.length, ret);
+}
+
+/* All that may be seen without the right to read Secrets: the head, and a chunk's metadata. */
+static void no_digest_tells_a_secret(struct served *scene)
+{
+    _cleanup_free_ char *first = NULL, *second = NULL;
+    char **const names[] = {&first, &second};
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        _cleanup_value_ const struct value *chunk = NULL, *head = NULL;
+        _cleanup_free_ char *seen = NULL, *told = NULL;
+        char plain_digest[HASH_HEX_SIZE];
+
+        EXPECT_INT(served_write(scene, 10, 0, 1), 0, scene->error.message);
+        EXPECT_INT(served_write(scene, 10, 10, 2), 0, scene->error.message);
+        chunk = get_chunk(scene, names[i]);
+        head = get(scene, SERVED_MAPS, scene->head);
+        digest_of(chunk, plain_digest);
+        plain_digest[8] = '\0';
+        seen = json_to_str(head);
+        told = json_to_str(value_get(chunk, "metadata"));
+        EXPECT(!strstr(seen, plain_digest), seen);
+        EXPECT(!strstr(told, plain_digest), told);
+        EXPECT(!strstr(seen, value_string(value_path(chunk, "data", "key", NULL))), "the key");
+    }
+    first[strlen(scene->head) + 8] = second[strlen(scene->head) + 8] = '\0';
+    EXPECT(!str_equal(first, second), "the same secret, written twice");
+}
+
+/* The chunk and the head as earlier versions wrote them. */
+static void remove_keys(struct served *scene)
+{
+    static const char *const at_key[] = {"data", "key"}, *const at_name[] = {"metadata", "name"};
+    static const char *const at_sum[] = {"metadata", "annotations", "api.kusion.io/checksum"};
+    struct document_file *file = (struct document_file *)scene->file;
+    _cleanup_free_ char *name = NULL, *old_name = NULL, *path = NULL, *head_path = NULL,
+                        *text = NULL;
+    _cleanup_value_ const struct value *chunk = get_chunk(scene, &name);
+    _cleanup_value_ const struct value *object = get(scene, SERVED_MAPS, scene->head);
+    _cleanup_value_ const struct value *keyless = NULL, *named = NULL, *summed = NULL, *sum = NULL,
+                                       *new_name = NULL, *patch = NULL;
+    _cleanup_(kube_head_done) struct head head = {0};
+    char digest[HASH_HEX_SIZE];
+
+    digest_of(chunk, digest);
+    EXPECT_INT(kube_head_parse(file, object, &head, &scene->error), 0, scene->error.message);
+    kube_head_set(&head, HEAD_SECRET_CHECKSUM, digest);
+    sum = value_pack("s", digest);
+    old_name = str_printf("%s-%.12s-%s-s0", scene->head, digest, head.fields[HEAD_SECRET_TAG]);
+    new_name = value_pack("s", old_name);
+    keyless = value_without_path(chunk, at_key, 2);
+    summed = value_with_path(keyless, at_sum, 3, sum);
+    named = value_with_path(summed, at_name, 2, new_name);
+    path = str_printf(SERVED_SECRETS "/%s", name);
+    put_back(&scene->live, path, named);
+    patch = kube_head_patch(file, &head, "old", NULL);
+    text = json_to_str(patch);
+    head_path = str_printf(SERVED_MAPS "/%s", scene->head);
+    EXPECT_INT(live_do(&scene->live, "PATCH", head_path, text, NULL, NULL), 0, text);
+}
+
+static void reads_checksums_without_a_key_and_replaces_them(struct served *scene)
+{
+    _cleanup_free_ char *name = NULL;
+    _cleanup_value_ const struct value *chunk = NULL;
+
+    EXPECT_INT(served_write(scene, 10, 10, 1), 0, scene->error.message);
+    remove_keys(scene);
+    EXPECT_INT(served_read(scene), 0, scene->error.message);
+    EXPECT_INT(served_append(scene, "entry"), 0, scene->error.message);
+    served_start_again(scene);
+    EXPECT_INT(served_read(scene), 0, scene->error.message);
+    EXPECT_INT(served_write(scene, 10, 10, 1), 0, scene->error.message);
+    EXPECT_INT(served_read(scene), 0, scene->error.message);
+    chunk = get_chunk(scene, &name);
+    EXPECT(value_path(chunk, "data", "key", NULL), "the same content, written again with a key");
+    EXPECT_INT(served_count(scene, SERVED_SECRETS), 1, "and the old chunk removed");
+}
+
+/* Without its key a chunk cannot be told from a damaged one. */
+static void a_chunk_that_lost_its_key_is_damaged(struct served *scene)
+{
+    static const char *const at_key[] = {"data", "key"};
+    _cleanup_free_ char *name = NULL, *path = NULL;
+    _cleanup_value_ const struct value *chunk = NULL, *keyless = NULL;
+
+    EXPECT_INT(served_write(scene, 10, 10, 1), 0, scene->error.message);
+    chunk = get_chunk(scene, &name);
+    keyless = value_without_path(chunk, at_key, 2);
+    path = str_printf(SERVED_SECRETS "/%s", name);
+    put_back(&scene->live, path, keyless);
+    EXPECT_INT(served_read(scene), ERR_CORRUPT, "no key");
+}
+
 /* ---- What it takes ---- */
 
 static void costs_as_few_requests_as_can_be(struct served *scene)
@@ -178,11 +300,19 @@ static void costs_as_few_requests_as_can_be(struct served *scene)
 ON_EACH_SERVER(keeps_the_contract)
 ON_EACH_SERVER(says_what_is_damaged)
 ON_EACH_SERVER(a_copy_is_of_another_document)
+ON_EACH_SERVER(no_digest_tells_a_secret)
+ON_EACH_SERVER(reads_checksums_without_a_key_and_replaces_them)
+ON_EACH_SERVER(a_chunk_that_lost_its_key_is_damaged)
 ON_EACH_SERVER(costs_as_few_requests_as_can_be)
 
 SUITE(kube_documents_in_memory, TEST(keeps_the_contract_in_memory),
       TEST(says_what_is_damaged_in_memory), TEST(a_copy_is_of_another_document_in_memory),
+      TEST(no_digest_tells_a_secret_in_memory),
+      TEST(reads_checksums_without_a_key_and_replaces_them_in_memory),
+      TEST(a_chunk_that_lost_its_key_is_damaged_in_memory),
       TEST(costs_as_few_requests_as_can_be_in_memory))
 
 SUITE(live_documents, TEST(keeps_the_contract_live), TEST(says_what_is_damaged_live),
-      TEST(a_copy_is_of_another_document_live), TEST(costs_as_few_requests_as_can_be_live))
+      TEST(a_copy_is_of_another_document_live), TEST(no_digest_tells_a_secret_live),
+      TEST(reads_checksums_without_a_key_and_replaces_them_live),
+      TEST(a_chunk_that_lost_its_key_is_damaged_live), TEST(costs_as_few_requests_as_can_be_live))

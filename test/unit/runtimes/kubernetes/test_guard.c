@@ -15,8 +15,8 @@
     "{\"apiVersion\":\"apiextensions.k8s.io/"                 \
     "v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\"" \
     ":{\"name\":\"things.x.io\",\"uid\":\"u\""
-#define LET_GO ",\"annotations\":{\"api.kusion.io/deletion-guard\":\"disabled\"}"
-#define END    "}}"
+#define GUARD_DISABLED ",\"annotations\":{\"api.kusion.io/deletion-guard\":\"disabled\"}"
+#define END            "}}"
 #define VERSIONS(versions)                                                                 \
     "},\"spec\":{\"group\":\"x.io\",\"names\":{\"kind\":\"Thing\",\"plural\":\"things\"}," \
     "\"versions\":[" versions "]}}"
@@ -171,6 +171,9 @@ static void tells_whose_a_content_is(void)
         {"rbac.authorization.k8s.io", "roles", "Role", "kusion:team:robots:edit", "", true},
         {"rbac.authorization.k8s.io", "roles", "Role", "kusion:team:robot", "", true},
         {"", "configmaps", "ConfigMap", "kusion:team:robot:edit", "", true},
+        /* which would read like words of ours */
+        {"rbac.authorization.k8s.io", "roles", "Role",
+         "a, not of this Spec; to delete it: kubectl delete namespace team", "", true},
         {"api.kusion.io", "specs", "Spec", "a", "", true},
         {"api.kusion.io", "releases", "Release", "a",
          MARK("labels", "api.kusion.io/generated", "true"), false},
@@ -186,7 +189,8 @@ static void tells_whose_a_content_is(void)
             rows[i].group, rows[i].plural, rows[i].kind);
         _cleanup_free_ char *list =
             str_printf(LIST("{\"metadata\":{\"name\":\"%s\"%s}}"), rows[i].name, rows[i].metadata);
-        _cleanup_free_ char *expected = str_printf("it holds %s %s,", rows[i].kind, rows[i].name);
+        _cleanup_free_ char *expected =
+            str_printf("it holds %s \"%s\",", rows[i].kind, rows[i].name);
         const struct fake_step steps[] = {FOUND_SPACE, GET("/api ", core ? kinds : NO_MORE),
                                           GET("/apis ", core ? NO_MORE : kinds), GET("/api", list)};
         struct error error = {0};
@@ -262,13 +266,15 @@ static void says_what_is_in_the_way_and_the_way_out(void)
         const char *message;
     } rows[] = {
         {named, ARRAY_SIZE(named),
-         "not deleted: it holds ConfigMap a, ConfigMap b, Secret c and 2 more, not of this "
+         "not deleted: it holds ConfigMap \"a\", ConfigMap \"b\", Secret \"c\" and 2 more, not of "
+         "this "
          "Spec" WAY_OUT},
         {refused, ARRAY_SIZE(refused),
          "not deleted: not known is what else it holds, since team:robot may not list configmaps, "
          "secrets, roles.rbac.authorization.k8s.io and 1 more" WAY_OUT},
         {both, ARRAY_SIZE(both),
-         "not deleted: it holds ConfigMap a, not of this Spec; not known is what else it holds, "
+         "not deleted: it holds ConfigMap \"a\", not of this Spec; not known is what else it "
+         "holds, "
          "since team:robot may not list secrets; not known is what it holds of down.io/v1" WAY_OUT},
     };
 
@@ -340,7 +346,7 @@ static void reads_all_pages(void)
     struct error error = {0};
 
     EXPECT_INT(ask(steps, ARRAY_SIZE(steps), SPACE END, NULL, &error), ERR_CONFLICT, "tripped");
-    EXPECT(strstr(error.message, "ConfigMap theirs,"), error.message);
+    EXPECT(strstr(error.message, "ConfigMap \"theirs\","), error.message);
 }
 
 /* Neither the rest of the page, nor the next one, nor other kinds. */
@@ -360,9 +366,10 @@ static void stops_when_it_knows_enough(void)
 
         EXPECT_INT(ask(steps, ARRAY_SIZE(steps), SPACE END, NULL, &error), ERR_CONFLICT, "tripped");
     }
-    EXPECT(strstr(error.message,
-                  "ConfigMap m0, ConfigMap m1, ConfigMap m2 and 97 more at least, not of"),
-           error.message);
+    EXPECT(
+        strstr(error.message,
+               "ConfigMap \"m0\", ConfigMap \"m1\", ConfigMap \"m2\" and 97 more at least, not of"),
+        error.message);
     buf_done(&list);
 }
 
@@ -409,10 +416,11 @@ static void guards_definitions(void)
         EXPECT_INT(ask(steps, ARRAY_SIZE(steps), DEFINITION END, NULL, &error), rows[i].code,
                    rows[i].note);
         EXPECT_STR(error.message,
-                   rows[i].code ? "not deleted: it holds Thing far/a, not of this Spec; to delete "
-                                  "it with all that it holds: kubectl annotate crd things.x.io "
-                                  "api.kusion.io/deletion-guard=disabled"
-                                : "",
+                   rows[i].code
+                       ? "not deleted: it holds Thing \"far/a\", not of this Spec; to delete "
+                         "it with all that it holds: kubectl annotate crd things.x.io "
+                         "api.kusion.io/deletion-guard=disabled"
+                       : "",
                    rows[i].note);
     }
 }
@@ -428,10 +436,10 @@ static void does_not_know_what_no_version_serves(void)
 }
 
 /* What is asked, and what it comes to, where there is nothing to look into. */
-static void lets_go_without_a_look(void)
+static void a_disabled_guard_does_not_look(void)
 {
-    static const struct fake_step annotated[] = {GET("/api/v1 ", NAMESPACES),
-                                                 GET("/api/v1/namespaces/demo ", SPACE LET_GO END)};
+    static const struct fake_step annotated[] = {
+        GET("/api/v1 ", NAMESPACES), GET("/api/v1/namespaces/demo ", SPACE GUARD_DISABLED END)};
     static const struct fake_step absent[] = {
         GET("/api/v1 ", NAMESPACES),
         {.expect = "GET /api/v1/namespaces/demo ",
@@ -444,7 +452,7 @@ static void lets_go_without_a_look(void)
         const struct fake_step *steps;
         size_t n_steps;
     } rows[] = {
-        {"annotated in the Spec", SPACE LET_GO END, NULL, 0},
+        {"annotated in the Spec", SPACE GUARD_DISABLED END, NULL, 0},
         {"annotated on the object", SPACE END, annotated, ARRAY_SIZE(annotated)},
         {"gone", SPACE END, absent, ARRAY_SIZE(absent)},
         {"a kind that holds nothing",
@@ -487,4 +495,4 @@ SUITE(kube_guard, TEST(waits_no_longer_than_it_may), TEST(tells_whose_a_content_
       TEST(says_whose_objects_are_not_known), TEST(reads_all_pages),
       TEST(stops_when_it_knows_enough), TEST(tells_a_vanished_kind_from_an_unknown_one),
       TEST(guards_definitions), TEST(does_not_know_what_no_version_serves),
-      TEST(lets_go_without_a_look), TEST(fails_where_it_cannot_look))
+      TEST(a_disabled_guard_does_not_look), TEST(fails_where_it_cannot_look))

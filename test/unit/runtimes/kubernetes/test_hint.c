@@ -28,10 +28,12 @@ static void says_what_would_give_the_right(void)
         /* What is not the Spec's own is not the author's to be given. */
         {{"v1", "ConfigMap", "configmaps", true},
          "prod",
-         DENIED "; such a right in namespace prod is its owners' to give"},
+         DENIED
+         "; such a right in namespace prod is its owners' to give, if there is such a namespace"},
         {{"v1", "Secret", "secrets", true},
          "kube-system",
-         DENIED "; such a right in namespace kube-system is its owners' to give"},
+         DENIED "; such a right in namespace kube-system is its owners' to give, if there is such "
+                "a namespace"},
         {{"v1", "Namespace", "namespaces", false},
          NULL,
          DENIED "; it is in no namespace: such a right is the cluster administrators' to give"},
@@ -46,7 +48,7 @@ static void says_what_would_give_the_right(void)
         struct error error = {0};
 
         err_set(&error, ERR_FORBIDDEN, "Forbidden", DENIED);
-        session_add_hint(&session, &place, &error);
+        session_add_hint(&session, &place, NULL, &error);
         EXPECT_STR(error.message, rows[i].message, rows[i].kind.kind);
         EXPECT_STR(error.reason, "AccessDenied", rows[i].kind.kind);
         EXPECT_INT(error.code, ERR_FORBIDDEN, rows[i].kind.kind);
@@ -77,7 +79,7 @@ static void gives_one_verb_or_none(void)
                 "x is forbidden: User \"system:serviceaccount:team:deployer\" cannot %s resource "
                 "\"configmaps\"",
                 rows[i].verb);
-        session_add_hint(&session, &place, &error);
+        session_add_hint(&session, &place, NULL, &error);
         EXPECT_INT(strstr(error.message, verb) != NULL, rows[i].is_given, error.message);
         EXPECT_INT(strstr(error.message, "kubectl") != NULL, rows[i].is_given, error.message);
         EXPECT(!strstr(error.message, "clusterrole"), error.message);
@@ -93,7 +95,7 @@ static void the_systems_own_namespaces_get_none(void)
 
     session.spec_namespace = (char[]){"kube-system"};
     err_set(&error, ERR_FORBIDDEN, "Forbidden", DENIED);
-    session_add_hint(&session, &place, &error);
+    session_add_hint(&session, &place, NULL, &error);
     EXPECT(!strstr(error.message, "kubectl"), error.message);
 }
 
@@ -147,7 +149,7 @@ static void a_long_message_keeps_its_command(void)
     err_set(&error, ERR_FORBIDDEN, "Forbidden", "%s: %s", DENIED,
             SEVENTY SEVENTY SEVENTY SEVENTY SEVENTY SEVENTY SEVENTY SEVENTY SEVENTY SEVENTY SEVENTY
                 SEVENTY SEVENTY);
-    session_add_hint(&session, &place, &error);
+    session_add_hint(&session, &place, NULL, &error);
     EXPECT(str_has_prefix(error.message, DENIED ": " TEN), error.message);
     EXPECT(str_has_suffix(error.message, "…; to allow it: " MAKE("patch", "widgets.example.com")),
            error.message);
@@ -171,7 +173,7 @@ static void gives_no_command_that_is_not_plain_words(void)
         struct error error = {0};
 
         err_set(&error, ERR_FORBIDDEN, "Forbidden", DENIED);
-        session_add_hint(&session, &place, &error);
+        session_add_hint(&session, &place, NULL, &error);
         EXPECT_STR(error.message, DENIED "; such a right in namespace team is its owners' to give",
                    rows[i].plural);
     }
@@ -189,7 +191,7 @@ static void gives_no_command_that_is_cut(void)
     session.impersonate =
         (char *)(uintptr_t)("system:serviceaccount:team:" SEVENTY SEVENTY SEVENTY);
     err_set(&error, ERR_FORBIDDEN, "Forbidden", "User \"%s\" cannot patch it", session.impersonate);
-    session_add_hint(&session, &place, &error);
+    session_add_hint(&session, &place, NULL, &error);
     EXPECT(str_has_suffix(error.message, "; such a right in namespace team is its owners' to give"),
            error.message);
 }
@@ -220,10 +222,27 @@ static void gives_no_hint_that_would_not_help(void)
         struct error error = {0};
 
         err_set(&error, rows[i].code, rows[i].reason, "%s", rows[i].message);
-        session_add_hint(&session, &place, &error);
+        session_add_hint(&session, &place, NULL, &error);
         EXPECT_STR(error.message, rows[i].message, rows[i].message);
         EXPECT_STR(error.reason, rows[i].reason, rows[i].message);
     }
+}
+
+static void says_what_to_do_about_an_immutable_field(void)
+{
+    static const struct kube_kind kind = {"v1", "ConfigMap", "configmaps", true};
+    struct runtime_session session = stage_session();
+    struct kube_ref place = {&kind, "team", "x", NULL};
+    struct error error = {0};
+
+    err_set(&error, ERR_INVALID, "Invalid", "spec.x: Invalid value: field is immutable");
+    session_add_hint(&session, &place, NULL, &error);
+    EXPECT_STR(error.message,
+               "spec.x: Invalid value: field is immutable; it cannot be changed in place: give the "
+               "resource another name, or delete the object with all that it holds, and it is "
+               "created again",
+               "the next step");
+    EXPECT_STR(error.reason, "Invalid", "as before");
 }
 
 static void the_controller_itself_gets_none(void)
@@ -235,7 +254,7 @@ static void the_controller_itself_gets_none(void)
 
     session.service_account = session.impersonate = NULL;
     err_set(&error, ERR_FORBIDDEN, "Forbidden", DENIED);
-    session_add_hint(&session, &place, &error);
+    session_add_hint(&session, &place, NULL, &error);
     EXPECT_STR(error.message, DENIED, "no account to bind");
 }
 
@@ -243,4 +262,5 @@ SUITE(kube_hint, TEST(says_what_would_give_the_right), TEST(gives_one_verb_or_no
       TEST(the_systems_own_namespaces_get_none), TEST(names_are_of_one_account_and_one_right),
       TEST(long_names_are_shortened_and_stay_apart), TEST(a_long_message_keeps_its_command),
       TEST(gives_no_command_that_is_not_plain_words), TEST(gives_no_command_that_is_cut),
-      TEST(gives_no_hint_that_would_not_help), TEST(the_controller_itself_gets_none))
+      TEST(gives_no_hint_that_would_not_help), TEST(says_what_to_do_about_an_immutable_field),
+      TEST(the_controller_itself_gets_none))

@@ -91,6 +91,8 @@ static bool is_spent(void *arg)
     return strstr(thing->world->error.message, "exceeded quota") != NULL;
 }
 
+#define POOR_ROLE "kusion:@:poor:get-list-watch-create-patch-delete-configmaps"
+
 static void acts_with_the_rights_of_the_account_alone(void)
 {
     _cleanup_free_ char *hint = NULL;
@@ -103,11 +105,10 @@ static void acts_with_the_rights_of_the_account_alone(void)
     poor = stage_open(&world.stage, world.live.space, "web", "poor");
     thing_init(&thing, &world, MAP("a", "\"k\":\"1\""));
     hint =
-        live_text(&world.live, "; to allow it: kubectl create role kusion:@:poor:patch-configmaps "
-                               "--verb=patch --resource=configmaps --namespace=@ && kubectl "
-                               "create rolebinding kusion:@:poor:patch-configmaps "
-                               "--role=kusion:@:poor:patch-configmaps "
-                               "--serviceaccount=@:poor --namespace=@");
+        live_text(&world.live, "; to allow it: kubectl create role " POOR_ROLE
+                               " --verb=get,list,watch,create,patch,delete --resource=configmaps "
+                               "--namespace=@ && kubectl create rolebinding " POOR_ROLE
+                               " --role=" POOR_ROLE " --serviceaccount=@:poor --namespace=@");
 
     EXPECT_INT(thing_plan(&thing), 0, world.error.message);
     kube_step_free(TAKE(thing.step));

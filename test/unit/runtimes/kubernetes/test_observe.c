@@ -64,7 +64,7 @@ static void absent_is_only_what_is_said_to_be(void)
          ERR_UNAVAILABLE},
         {"refused",
          MAP("a"),
-         {DISCOVERY, {.expect = "GET", .status = 403, .body = DENIED}},
+         {DISCOVERY, {.expect = "GET", .status = 403, .body = DENIED}, NO_REVIEW},
          PRESENCE_UNKNOWN,
          ERR_FORBIDDEN},
         {"nothing defines it",

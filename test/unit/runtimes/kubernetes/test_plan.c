@@ -1,4 +1,5 @@
 /* What is planned: by what is there, whose it is, what is recorded, and for which Spec. */
+#include "engine/base/redaction.h"
 #include "engine/base/str.h"
 #include "engine/base/value_mark.h"
 #include "test/unit/runtimes/kubernetes/script.h"
@@ -145,7 +146,9 @@ static void plans_nothing_that_it_cannot_see(void)
         struct fake_step steps[MAX_STEPS];
         int code;
     } rows[] = {
-        {"refused", {DISCOVERY, {.expect = LOOK, .status = 403, .body = DENIED}}, ERR_FORBIDDEN},
+        {"refused",
+         {DISCOVERY, {.expect = LOOK, .status = 403, .body = DENIED}, NO_REVIEW},
+         ERR_FORBIDDEN},
         {"no answer of the API server's",
          {DISCOVERY, {.expect = LOOK, NO_PAGE}, DISCOVERY},
          ERR_UNAVAILABLE},
@@ -261,6 +264,29 @@ static void marks_what_is_secret(void)
     EXPECT(value_is_sensitive(value_get(step->after, "data")), "as it will be");
     EXPECT(value_is_sensitive(value_get(step->result, "data")), "as references see it");
     kube_step_free(step);
+    call_end(&call);
+}
+
+/* A webhook gets the object as it is and as it would be. */
+static void a_refusal_tells_no_secret(void)
+{
+    static const char refused[] =
+        STATUS(400, "BadRequest",
+               "denied: hunter10 (aHVudGVyMTA=) for hunter11 (aHVudGVyMTE=), on a", "{}");
+    static const struct fake_step steps[] = {
+        {.expect = "GET /api/v1 ", .status = 200, .body = SECRET_KINDS},
+        {.expect = "GET ", .status = 200, .body = SECRET(",\"uid\":\"u-a\"", "aHVudGVyMTA=")},
+        {.expect = "PATCH ", .status = 400, .body = refused},
+    };
+    struct runtime_step *step = NULL;
+    struct error error = {0};
+    struct call call;
+
+    call_begin(&call, steps, ARRAY_SIZE(steps), SECRET("", "aHVudGVyMTE="));
+    EXPECT(kube_plan(call.session, &call.target, NULL, &stage_call, &step, &error) < 0, "refused");
+    EXPECT_STR(error.message,
+               "denied: " REDACTED " (" REDACTED ") for " REDACTED " (" REDACTED "), on a",
+               "what is there, and what is wanted");
     call_end(&call);
 }
 
@@ -460,7 +486,9 @@ static void plans_what_leaves(void)
 static void leaves_to_the_namespace_what_is_in_it(void)
 {
     static const struct fake_step steps[] = {
-        DISCOVERY, {.expect = "GET /api/v1/namespaces/other/", .status = 403, .body = DENIED}};
+        DISCOVERY,
+        {.expect = "GET /api/v1/namespaces/other/", .status = 403, .body = DENIED},
+        {.expect = "GET /api/v1/namespaces/other ", .status = 403, .body = DENIED}};
     struct runtime_step *step = NULL;
     struct recorded recorded;
     const struct value *inside;
@@ -472,6 +500,7 @@ static void leaves_to_the_namespace_what_is_in_it(void)
     call.target = (struct runtime_target){.id = "id", .prior = &recorded.record};
     EXPECT_INT(kube_plan(call.session, &call.target, NULL, &stage_call, &step, NULL), 0, "inside");
     EXPECT_INT(step ? step->action : PLAN_NONE, PLAN_FORGET, "inside");
+    EXPECT(step && step->cannot_appear, "nothing is made in it any more");
     kube_step_free(TAKE(step));
     inside = recorded.record.attributes;
     recorded.record.attributes = call.attributes;
@@ -482,45 +511,9 @@ static void leaves_to_the_namespace_what_is_in_it(void)
     call_end(&call);
 }
 
-/* A create that was not answered may be carried out yet. */
-static void does_not_forget_what_may_come_yet(void)
-{
-    static const struct {
-        enum record_status status;
-        int64_t until; /* after now */
-        int code;
-    } rows[] = {
-        {RECORD_INTENT, 1000, ERR_UNAVAILABLE},
-        {RECORD_INTENT, 0, 0},
-        {RECORD_INTENT, -1000, 0},
-        {RECORD_APPLIED, 1000, 0},
-    };
-    static const struct fake_step steps[] = {DISCOVERY,
-                                             {.expect = LOOK, .status = 404, .body = MISSING("a")}};
-
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        struct runtime_step *step = NULL;
-        struct recorded recorded;
-        struct error error = {0};
-        struct call call;
-
-        call_begin(&call, steps, ARRAY_SIZE(steps), WANTED);
-        recorded_init(&recorded, &call, INTENT, NULL);
-        recorded.record.status = rows[i].status;
-        recorded.record.call.until = call.stage.clock.now + rows[i].until;
-        call.target = (struct runtime_target){.id = "id", .prior = &recorded.record};
-        EXPECT_INT(kube_plan(call.session, &call.target, NULL, &stage_call, &step, &error),
-                   rows[i].code, error.message);
-        EXPECT_STR(error.reason, rows[i].code ? "OutcomeUnknown" : "", error.message);
-        kube_step_free(step);
-        recorded_done(&recorded);
-        call_end(&call);
-    }
-}
-
 SUITE(kube_plan, TEST(plans_what_is_wanted), TEST(plans_nothing_that_it_cannot_see),
       TEST(shows_what_would_become_of_it), TEST(plans_with_what_is_not_known_yet),
-      TEST(marks_what_is_secret), TEST(a_thorough_plan_tries_creates),
-      TEST(plans_a_create_of_a_kind_that_is_not_there_yet), TEST(a_hint_spares_a_look),
-      TEST(plans_what_leaves), TEST(leaves_to_the_namespace_what_is_in_it),
-      TEST(does_not_forget_what_may_come_yet))
+      TEST(marks_what_is_secret), TEST(a_refusal_tells_no_secret),
+      TEST(a_thorough_plan_tries_creates), TEST(plans_a_create_of_a_kind_that_is_not_there_yet),
+      TEST(a_hint_spares_a_look), TEST(plans_what_leaves),
+      TEST(leaves_to_the_namespace_what_is_in_it))

@@ -1,8 +1,10 @@
 /* Subscriptions over a scripted server, and by many threads at once. */
 #include "runtimes/kubernetes/watches.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/base/str.h"
@@ -160,6 +162,75 @@ static void asks_nothing_on_the_callers_thread(void)
     call_end(&call);
 }
 
+/* ---- While one is opened ---- */
+
+struct opening {
+    struct runtime_session *session;
+    struct listener listener;
+    int r;
+    atomic_bool is_counted;
+};
+
+static void *open_watch(void *arg)
+{
+    struct opening *opening = arg;
+
+    opening->r = subscribe(opening->session, &opening->listener, MAP("a"));
+    return NULL;
+}
+
+static void *count_watches(void *arg)
+{
+    struct opening *opening = arg;
+
+    watches_count(opening->session->runtime->watches);
+    atomic_store(&opening->is_counted, true);
+    return NULL;
+}
+
+/* To open a watch, the token's file is read. Here it is a pipe: nobody else waits for that. */
+static void a_slow_file_holds_up_its_watch_alone(void)
+{
+    static const struct fake_step steps[] = {DISCOVERY, {.status = 403, .repeat = true}};
+    char *folder = harness_folder();
+    _cleanup_free_ char *path = str_printf("%s/token", folder);
+    _cleanup_value_ const struct value *attributes = stage_value(MAP("a"));
+    struct kube_config server = {.token_file = path};
+    struct opening opening = {0};
+    struct harness harness;
+    struct stage stage;
+    struct kube_ref ref;
+    pthread_t opener, counter;
+    int fd;
+
+    harness_write(folder, "token", "a");
+    harness_start(&harness, steps, ARRAY_SIZE(steps),
+                  &(struct kube_client_config){.config = &server});
+    stage_start(&stage, harness.client, NULL, 0);
+    opening.session = stage_open(&stage, "team", "web", "deployer");
+    EXPECT_INT(kube_ref_of(opening.session, attributes, &stage_call, &ref, NULL), 0, "discovery");
+    unlink(path);
+    mkfifo(path, 0600);
+    pthread_create(&opener, NULL, open_watch, &opening);
+    fd = open(path, O_WRONLY | O_CLOEXEC); /* waits until the other end is open */
+    pthread_create(&counter, NULL, count_watches, &opening);
+    for (int i = 0; i < 200 && !atomic_load(&opening.is_counted); i++)
+        usleep(10000);
+    EXPECT(atomic_load(&opening.is_counted), "the lock is free");
+    unlink(path);
+    harness_write(folder, "token", "a");
+    EXPECT_INT((int)write(fd, "a", 1), 1, "now the file is read");
+    close(fd);
+    pthread_join(opener, NULL);
+    pthread_join(counter, NULL);
+    EXPECT_INT(opening.r, 0, "subscribed");
+    unsubscribe(&opening.listener);
+    stage.runtime->ops->close(opening.session);
+    stage_stop(&stage);
+    harness_stop(&harness, true);
+    harness_remove(folder);
+}
+
 /* ---- How many ---- */
 
 static int subscribe_to(struct runtime_session *session, struct listener *listener, unsigned n)
@@ -291,5 +362,5 @@ static void watches_come_and_go_with_their_subscribers(void)
 
 SUITE(kube_watches, TEST(one_watch_tells_each_of_its_own), TEST(users_and_places_are_watched_apart),
       TEST(what_may_not_be_watched_gives_no_hints), TEST(asks_nothing_on_the_callers_thread),
-      TEST(watches_are_bounded), TEST(no_event_comes_after_its_end),
-      TEST(watches_come_and_go_with_their_subscribers))
+      TEST(a_slow_file_holds_up_its_watch_alone), TEST(watches_are_bounded),
+      TEST(no_event_comes_after_its_end), TEST(watches_come_and_go_with_their_subscribers))

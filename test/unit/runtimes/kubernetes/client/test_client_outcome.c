@@ -174,7 +174,7 @@ static void tells_whether_it_may_have_been_done(void)
         {"broke inside", &failed, NULL, ERR_UNAVAILABLE, true},
         {"a gateway's time-out", &gateway, NULL, ERR_UNAVAILABLE, true},
         {"an answer that cannot be read", &page, NULL, ERR_UNAVAILABLE, true},
-        {"no answer, then done", &dropped, &done, 0, false},
+        {"no answer, then done: the first may come yet", &dropped, &done, 0, true},
         {"no answer, then in conflict, perhaps with itself", &dropped, &conflict, ERR_CONFLICT,
          true},
     };

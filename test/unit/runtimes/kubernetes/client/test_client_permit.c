@@ -72,8 +72,8 @@ static void asks_the_requests_own_permit(void)
         int code;
     } rows[] = {
         {"PUT", PERMIT_ACT, true, ERR_FENCED},
-        {"PUT", PERMIT_TELL, true, 0},
-        {"PUT", PERMIT_TELL, false, ERR_FENCED},
+        {"PUT", PERMIT_RECORD, true, 0},
+        {"PUT", PERMIT_RECORD, false, ERR_FENCED},
         {"GET", PERMIT_ACT, true, 0},
     };
     static const struct fake_step steps[] = {{.status = 200, .repeat = true}};

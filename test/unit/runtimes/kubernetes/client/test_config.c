@@ -184,8 +184,10 @@ static void a_tenants_kubeconfig_reaches_nothing_of_ours(void)
             EXPECT(strstr(error.message, rows[i].says) != NULL, error.message);
         EXPECT(strstr(error.message, "hunter2") == NULL, "no secret in a message");
         EXPECT_INT(config != NULL, rows[i].code == 0, rows[i].text);
-        if (config)
+        if (config) {
             EXPECT(!config->proxy_url && !config->token_file && !config->ca_file, rows[i].text);
+            EXPECT(!config->cert_file && !config->key_file, rows[i].text);
+        }
         kube_config_free(config);
     }
 }

@@ -122,6 +122,8 @@ static void tells_absent_from_unknown(void)
         NO_PAGE, /* of the core group there is no list */
         {.status = 403, .body = "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"code\":403}"},
         {.status = 200, .body = "{\"hello\":1}"},
+        NO_PAGE,
+        {.expect = "GET /apis ", .status = 200, .body = GROUPS(GROUP("apps/v1"))},
     };
     static const struct {
         const char *group_version;
@@ -131,7 +133,7 @@ static void tells_absent_from_unknown(void)
         {"x/v1", ERR_NOT_FOUND, "KindNotServed"},   {"x/v1", ERR_NOT_FOUND, "KindNotServed"},
         {"y/v1", ERR_UNAVAILABLE, "NotServed"},     {"z/v1", ERR_UNAVAILABLE, "NotServed"},
         {"v1", ERR_UNAVAILABLE, "NotServed"},       {"v/v1", ERR_FORBIDDEN, "Forbidden"},
-        {"w/v1", ERR_INTERNAL, "UnexpectedAnswer"},
+        {"w/v1", ERR_INTERNAL, "UnexpectedAnswer"}, {"v2", ERR_NOT_FOUND, "KindNotServed"},
     };
     struct fixture fixture;
 

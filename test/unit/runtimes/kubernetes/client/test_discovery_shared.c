@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "engine/base/condition.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/discovery.h"
@@ -97,7 +98,7 @@ static void let_wait(void)
     pthread_cond_t never;
     int64_t until = system_clock.monotonic(&system_clock) + 50;
 
-    system_clock_condition_init(&never);
+    condition_init(&never);
     pthread_mutex_lock(&lock);
     while (system_clock.monotonic(&system_clock) < until)
         system_clock.wait(&system_clock, &never, &lock, until);

@@ -181,6 +181,25 @@ static void takes_what_nobody_holds(void)
     fixture_stop(&fixture);
 }
 
+/* The clock was ahead when the Lease was made, and is right when it is made again. */
+static void counts_on_from_a_lease_that_is_gone(void)
+{
+    static const struct fake_step steps[] = {
+        GET(LEASE("1", "\"leaseTransitions\":1999999998")),
+        PUT(HELD("2", "me", "x", 1999999999)),
+        {.expect = "PUT " COLLECTION "/l ", .status = 404, .body = ABSENT},
+        GET_ABSENT,
+        POST(HELD("1", "me", "x", 2000000000)),
+    };
+    struct fixture fixture;
+
+    fixture_start(&fixture, steps, ARRAY_SIZE(steps));
+    EXPECT_INT(acquire(&fixture), 0, fixture.error.message);
+    EXPECT_INT(acquire(&fixture), 0, fixture.error.message);
+    EXPECT(was_sent(&fixture, 4, "\"leaseTransitions\":2000000000"), "not by the clock");
+    fixture_stop(&fixture);
+}
+
 static void loses_to_who_was_faster(void)
 {
     static const struct fake_step steps[] = {
@@ -364,6 +383,7 @@ static void reads_numbers_that_are_too_large(void)
 SUITE(lease, TEST(reads_numbers_that_are_too_large), TEST(sees_that_nobody_has_it),
       TEST(tells_a_living_holder_from_a_dead_one), TEST(creates_and_renews),
       TEST(waits_until_the_record_stood_still), TEST(takes_what_nobody_holds),
-      TEST(loses_to_who_was_faster), TEST(knows_when_it_was_taken_over),
-      TEST(survives_a_lost_answer), TEST(keeps_what_it_holds_while_the_server_is_away),
-      TEST(counts_from_before_its_request), TEST(gives_it_up))
+      TEST(counts_on_from_a_lease_that_is_gone), TEST(loses_to_who_was_faster),
+      TEST(knows_when_it_was_taken_over), TEST(survives_a_lost_answer),
+      TEST(keeps_what_it_holds_while_the_server_is_away), TEST(counts_from_before_its_request),
+      TEST(gives_it_up))

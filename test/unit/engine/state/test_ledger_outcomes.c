@@ -19,7 +19,7 @@ static void tear_down(void)
     stage_done(&stage);
 }
 
-/* What a call came to; how it is told. */
+/* What a call came to, and how it is written. */
 static const struct row {
     const char *note;
     bool is_fenced; /* the Lease is lost; else another process wrote State first */
@@ -58,21 +58,21 @@ static void the_next_leader_folds_it_in(void)
         EXPECT_INT(land_row(theirs, &rows[i]), rows[i].is_fenced ? ERR_FENCED : ERR_CONFLICT, note);
         EXPECT_INT(begin_put(theirs, record_of("more", 1), NULL),
                    rows[i].is_fenced ? ERR_FENCED : ERR_CONFLICT, "nothing begins");
-        EXPECT_INT((long long)memory_documents(stage.medium), 2, "State and what was told");
+        EXPECT_INT((long long)memory_documents(stage.medium), 2, "State and an outcome document");
         ledger_unref(ours);
         ours = opened(&new, 2);
         EXPECT_INT(number_of(ours, "db"), rows[i].is_dropped ? -1 : 5, note);
         EXPECT_INT(stored_number(&stage, "db"), rows[i].is_dropped ? -1 : 5, note);
         EXPECT_INT(number_of(ours, "other"), 1, "and its own");
-        EXPECT_INT((long long)memory_documents(stage.medium), 1, "what was told is gone");
+        EXPECT_INT((long long)memory_documents(stage.medium), 1, "the outcome document is gone");
         ledger_unref(ours);
         ledger_unref(theirs);
         tear_down();
     }
 }
 
-/* A landing without a mark is found by looking at the world: nothing is told. */
-static void only_calls_with_a_mark_are_told(void)
+/* A landing without a mark is found by looking at the world: no document is written. */
+static void only_calls_with_a_mark_get_a_document(void)
 {
     struct ledger *ledger;
 
@@ -90,8 +90,8 @@ static void only_calls_with_a_mark_are_told(void)
     tear_down();
 }
 
-/* All that landed together is told together: a deposed object is not there twice. */
-static void what_landed_together_is_told_together(void)
+/* All that landed together is in one document: a deposed object is not there twice. */
+static void what_landed_together_is_in_one_document(void)
 {
     _cleanup_(record_unref_p) const struct record *prior = record_of("db", 1), *deposed = NULL,
                                                   *mark = mark_of("db", "call-1");
@@ -125,7 +125,7 @@ static void a_lease_found_again_stores_it(void)
     atomic_store(&old.is_fenced, true);
     land_put(ledger, record_of("db", 5), LEDGER_NOW, NULL);
     land_put(ledger, record_of("b", 6), LEDGER_NOW, NULL);
-    EXPECT_INT((long long)memory_documents(stage.medium), 2, "told");
+    EXPECT_INT((long long)memory_documents(stage.medium), 2, "written");
     EXPECT_INT((long long)ledgers_retry(old.ledgers), 1, "still fenced");
     EXPECT_INT((long long)ledgers_drain(old.ledgers), 0, "a process that ends has done all it can");
     atomic_store(&old.is_fenced, false);
@@ -133,7 +133,7 @@ static void a_lease_found_again_stores_it(void)
     EXPECT_INT((long long)ledgers_retry(old.ledgers), 0, "stored");
     EXPECT_INT(stored_number(&stage, "db"), 5, "with all that landed");
     EXPECT_INT(stored_number(&stage, "b"), 6, "with all that landed");
-    EXPECT_INT((long long)memory_documents(stage.medium), 1, "what was told is gone");
+    EXPECT_INT((long long)memory_documents(stage.medium), 1, "the outcome document is gone");
     tear_down();
 }
 
@@ -143,8 +143,8 @@ static enum store_fault down(void *arg, const struct faulty_event *event)
     return atomic_load((atomic_bool *)arg) ? FAULT_BEFORE : FAULT_NONE;
 }
 
-/* What could not be told is kept, also by a ledger that is lost and without references. */
-static void what_cannot_be_told_is_kept(void)
+/* What could not be written is kept, also by a ledger that is lost and without references. */
+static void what_cannot_be_written_is_kept(void)
 {
     for (int is_lost = 0; is_lost < 2; is_lost++) {
         atomic_bool is_down = false;
@@ -167,7 +167,7 @@ static void what_cannot_be_told_is_kept(void)
         EXPECT_INT((long long)ledgers_retry(old.ledgers), 1, "kept");
         EXPECT_INT((long long)ledgers_drain(old.ledgers), 1, "also by a process that ends");
         atomic_store(&is_down, false);
-        EXPECT_INT((long long)ledgers_retry(old.ledgers), !is_lost, "told");
+        EXPECT_INT((long long)ledgers_retry(old.ledgers), !is_lost, "written");
         EXPECT_INT((long long)memory_documents(stage.medium), 2, "there it is");
         other = opened(&new, 2);
         EXPECT_INT(number_of(other, "db"), 5, "folded in");
@@ -186,7 +186,7 @@ static enum store_fault state_is_down(void *arg, const struct faulty_event *even
 }
 
 /* State cannot be written when the next leader would fold it in. */
-static void what_was_told_stays_until_it_is_folded_in(void)
+static void a_document_stays_until_it_is_folded_in(void)
 {
     atomic_bool is_down = true;
     struct ledger *ledger, *other = NULL;
@@ -198,20 +198,20 @@ static void what_was_told_stays_until_it_is_folded_in(void)
     land_put(ledger, record_of("db", 5), LEDGER_NOW, NULL);
     store_faults_watch(stage.faults, state_is_down, &is_down);
     EXPECT_INT(open_at(&new, 2, &other, NULL), ERR_UNAVAILABLE, "State cannot be written");
-    EXPECT_INT((long long)memory_documents(stage.medium), 2, "State and what was told");
+    EXPECT_INT((long long)memory_documents(stage.medium), 2, "State and an outcome document");
     process_done(&new);
     process_init(&new, &stage);
     atomic_store(&is_down, false);
     other = opened(&new, 2);
     EXPECT_INT(stored_number(&stage, "db"), 5, "folded in");
-    EXPECT_INT((long long)memory_documents(stage.medium), 1, "what was told is gone");
+    EXPECT_INT((long long)memory_documents(stage.medium), 1, "the outcome document is gone");
     ledger_unref(other);
     ledger_unref(ledger);
     tear_down();
 }
 
 /* A document that nobody waits for says nothing new. */
-static void what_was_told_too_late_goes(void)
+static void a_late_document_is_removed(void)
 {
     struct ledger *ledger, *other;
 
@@ -223,7 +223,7 @@ static void what_was_told_too_late_goes(void)
     land_put(other, record_of("db", 9), LEDGER_NOW, NULL); /* found in the world */
     ledger_unref(other);
     land_put(ledger, record_of("db", 5), LEDGER_NOW, NULL);
-    EXPECT_INT((long long)memory_documents(stage.medium), 2, "told");
+    EXPECT_INT((long long)memory_documents(stage.medium), 2, "written");
     other = opened(&new, 2);
     EXPECT_INT(number_of(other, "db"), 9, "not folded in");
     EXPECT_INT((long long)memory_documents(stage.medium), 1, "gone");
@@ -233,9 +233,9 @@ static void what_was_told_too_late_goes(void)
     tear_down();
 }
 
-static void damage_of_what_was_told_is_named(void)
+static void a_damaged_document_is_named(void)
 {
-    struct document_name name = {DOCUMENT_TOLD, stage_key, "call-1"};
+    struct document_name name = {DOCUMENT_OUTCOME, stage_key, "call-1"};
     struct ledger *ledger, *other = NULL;
     struct error error = {0};
 
@@ -262,7 +262,7 @@ static void of_two_leaders_one_writes(void)
     b = opened(&new, 2);
     begin_put(b, mark_of("m2", "call-2"), NULL);
     EXPECT_INT(begin_put(a, record_of("x", 1), NULL), ERR_CONFLICT, "overtaken");
-    EXPECT_INT(land_put(a, record_of("m1", 1), LEDGER_NOW, NULL), ERR_CONFLICT, "told");
+    EXPECT_INT(land_put(a, record_of("m1", 1), LEDGER_NOW, NULL), ERR_CONFLICT, "written");
     EXPECT_INT(land_put(b, record_of("m2", 2), LEDGER_NOW, NULL), 0, "stored");
     ledger_unref(a);
     a = NULL;
@@ -277,8 +277,8 @@ static void of_two_leaders_one_writes(void)
     tear_down();
 }
 
-SUITE(ledger_told, TEST(the_next_leader_folds_it_in), TEST(only_calls_with_a_mark_are_told),
-      TEST(what_landed_together_is_told_together), TEST(a_lease_found_again_stores_it),
-      TEST(what_cannot_be_told_is_kept), TEST(what_was_told_stays_until_it_is_folded_in),
-      TEST(what_was_told_too_late_goes), TEST(damage_of_what_was_told_is_named),
-      TEST(of_two_leaders_one_writes))
+SUITE(ledger_outcomes, TEST(the_next_leader_folds_it_in),
+      TEST(only_calls_with_a_mark_get_a_document), TEST(what_landed_together_is_in_one_document),
+      TEST(a_lease_found_again_stores_it), TEST(what_cannot_be_written_is_kept),
+      TEST(a_document_stays_until_it_is_folded_in), TEST(a_late_document_is_removed),
+      TEST(a_damaged_document_is_named), TEST(of_two_leaders_one_writes))

@@ -6,11 +6,11 @@
 
 /* ---- One document ---- */
 
-static int told_open(const struct ledger *ledger, const char *id, const struct store_call *call,
-                     struct store_file **ret, struct error *error)
+static int open_document(const struct ledger *ledger, const char *id, const struct store_call *call,
+                         struct store_file **ret, struct error *error)
 {
     struct store *store = ledger->table->config.store;
-    struct document_name name = {DOCUMENT_TOLD, ledger->key, id};
+    struct document_name name = {DOCUMENT_OUTCOME, ledger->key, id};
 
     return store->ops->open(store, &name, STORE_WRITE, call, ret, error);
 }
@@ -27,14 +27,14 @@ static int refresh(struct store_file *file, const struct store_call *call, struc
     return r == ERR_NOT_FOUND || r == ERR_CORRUPT || r >= 0 ? 0 : err_copy(error, &problem);
 }
 
-/* A told document that exists already is our own: an earlier attempt wrote it, or it holds an
+/* An outcome document that exists already is our own: an earlier attempt wrote it, or it holds an
  * earlier outcome. It is replaced. */
 static int write_once(const struct ledger *ledger, const char *id, const struct document *document,
                       struct error *problem)
 {
-    struct store_call call = ledger_call(ledger, PERMIT_TELL);
+    struct store_call call = ledger_call(ledger, PERMIT_RECORD);
     struct store_file *file = NULL;
-    int r = told_open(ledger, id, &call, &file, problem);
+    int r = open_document(ledger, id, &call, &file, problem);
 
     if (r < 0)
         return r;
@@ -48,12 +48,12 @@ static int write_once(const struct ledger *ledger, const char *id, const struct 
     return r;
 }
 
-static int write_told(struct ledger *ledger, const char *id, const struct changes *changes,
-                      int64_t patience)
+static int write_document(struct ledger *ledger, const char *id, const struct changes *changes,
+                          int64_t patience)
 {
     int64_t until = ledger_clock(ledger) + patience, wait = SAVE_WAIT_FIRST;
     struct document document = DOCUMENT_INIT;
-    int r = told_encode(id, changes, &document, NULL);
+    int r = outcome_encode(id, changes, &document, NULL);
 
     while (r >= 0) {
         struct error problem = {0};
@@ -73,7 +73,7 @@ static int remove_one(const struct ledger *ledger, const char *id, const struct 
                       struct error *error)
 {
     struct store_file *file = NULL;
-    int r = told_open(ledger, id, call, &file, error);
+    int r = open_document(ledger, id, call, &file, error);
 
     if (r < 0)
         return r;
@@ -84,17 +84,17 @@ static int remove_one(const struct ledger *ledger, const char *id, const struct 
     return r < 0 ? r : 0;
 }
 
-/* ---- Telling ---- */
+/* ---- Writing ---- */
 
-static bool is_untold(const struct landing *landing)
+static bool is_unwritten(const struct landing *landing)
 {
-    return landing->mark && !landing->told;
+    return landing->mark && !landing->is_written;
 }
 
-bool ledger_has_untold(const struct ledger *ledger)
+bool ledger_has_unwritten_outcomes(const struct ledger *ledger)
 {
     for (size_t i = 0; i < ledger->n_landed; i++)
-        if (is_untold(&ledger->landed[i]))
+        if (is_unwritten(&ledger->landed[i]))
             return true;
     return false;
 }
@@ -113,7 +113,7 @@ static void gather(const struct ledger *ledger, uint64_t ticket, struct changes 
     }
 }
 
-static int tell_one(struct ledger *ledger, size_t index, int64_t patience)
+static int write_one(struct ledger *ledger, size_t index, int64_t patience)
 {
     _cleanup_(record_unref_p) const struct record *mark = record_ref(ledger->landed[index].mark);
     struct changes changes = CHANGES_INIT;
@@ -121,24 +121,24 @@ static int tell_one(struct ledger *ledger, size_t index, int64_t patience)
 
     gather(ledger, ledger->landed[index].ticket, &changes);
     pthread_mutex_unlock(&ledger->lock);
-    r = write_told(ledger, mark->call.id, &changes, patience);
+    r = write_document(ledger, mark->call.id, &changes, patience);
     changes_done(&changes);
     pthread_mutex_lock(&ledger->lock);
-    ledger->landed[index].told = r >= 0;
+    ledger->landed[index].is_written = r >= 0;
     return r;
 }
 
-void ledger_tell(struct ledger *ledger, int64_t patience)
+void ledger_write_outcomes(struct ledger *ledger, int64_t patience)
 {
     for (size_t i = 0; i < ledger->n_landed; i++)
-        if (is_untold(&ledger->landed[i]) && tell_one(ledger, i, patience) < 0)
+        if (is_unwritten(&ledger->landed[i]) && write_one(ledger, i, patience) < 0)
             return;
 }
 
-void ledger_untell(struct ledger *ledger)
+void ledger_remove_written_outcomes(struct ledger *ledger)
 {
-    while (ledger->n_told) {
-        _cleanup_free_ char *id = ledger->told[--ledger->n_told];
+    while (ledger->n_written) {
+        _cleanup_free_ char *id = ledger->written[--ledger->n_written];
         struct store_call call = ledger_call(ledger, PERMIT_ACT);
 
         pthread_mutex_unlock(&ledger->lock);
@@ -147,7 +147,7 @@ void ledger_untell(struct ledger *ledger)
     }
 }
 
-/* ---- What others told ---- */
+/* ---- Reading those of earlier leaders ---- */
 
 struct names {
     char **items;
@@ -171,12 +171,12 @@ static int on_name(void *arg, const struct document_name *name, struct error *er
     return 0;
 }
 
-static int list_told(const struct ledger *ledger, const struct store_call *call, struct names *ret,
-                     struct error *error)
+static int list_documents(const struct ledger *ledger, const struct store_call *call,
+                          struct names *ret, struct error *error)
 {
     struct store *store = ledger->table->config.store;
 
-    return store->ops->list(store, DOCUMENT_TOLD, &ledger->key, on_name, ret, call, error);
+    return store->ops->list(store, DOCUMENT_OUTCOME, &ledger->key, on_name, ret, call, error);
 }
 
 /* The begin marks of State, by call id. */
@@ -195,19 +195,19 @@ static int read_one(const struct ledger *ledger, const char *id, const struct st
     struct document document = DOCUMENT_INIT;
     struct store_file *file = NULL;
     struct error problem = {0};
-    int r = told_open(ledger, id, call, &file, error);
+    int r = open_document(ledger, id, call, &file, error);
 
     if (r < 0)
         return r;
     r = file->store->ops->read(file, call, &document, &problem);
     if (r >= 0)
-        r = told_decode(&document, id, ret, &problem);
+        r = outcome_decode(&document, id, ret, &problem);
     file->store->ops->close(file);
     document_done(&document);
     if (r == ERR_NOT_FOUND)
         return 0;
     if (r < 0) {
-        _cleanup_free_ char *place = ledger_describe(ledger, DOCUMENT_TOLD, id);
+        _cleanup_free_ char *place = ledger_describe(ledger, DOCUMENT_OUTCOME, id);
 
         err_wrap(&problem, "%s", place);
         return err_copy(error, &problem);
@@ -242,7 +242,7 @@ static int fold_names(struct ledger *ledger, const struct strmap *marks, const s
     return r;
 }
 
-int ledger_fold_told(struct ledger *ledger, const struct store_call *call, struct error *error)
+int ledger_fold_outcomes(struct ledger *ledger, const struct store_call *call, struct error *error)
 {
     struct strmap marks = STRMAP_INIT;
     struct names names = {0};
@@ -250,7 +250,7 @@ int ledger_fold_told(struct ledger *ledger, const struct store_call *call, struc
 
     find_marks(ledger, &marks);
     if (marks.count)
-        r = list_told(ledger, call, &names, error);
+        r = list_documents(ledger, call, &names, error);
     if (r >= 0 && names.count)
         r = fold_names(ledger, &marks, &names, call, error);
     names_done(&names);
@@ -258,11 +258,11 @@ int ledger_fold_told(struct ledger *ledger, const struct store_call *call, struc
     return r;
 }
 
-int ledger_remove_told(struct ledger *ledger, struct error *error)
+int ledger_remove_outcomes(struct ledger *ledger, struct error *error)
 {
     struct store_call call = ledger_call(ledger, PERMIT_ACT);
     struct names names = {0};
-    int r = list_told(ledger, &call, &names, error);
+    int r = list_documents(ledger, &call, &names, error);
 
     for (size_t i = 0; r >= 0 && i < names.count; i++)
         r = remove_one(ledger, names.items[i], &call, error);

@@ -70,5 +70,5 @@ static void a_status_that_is_refused_makes_no_more_releases(void)
     scene_end(&scene);
 }
 
-SUITE(scenario_untold, TEST(mending_survives_kills),
+SUITE(scenario_status_missing, TEST(mending_survives_kills),
       TEST(a_status_that_is_refused_makes_no_more_releases))

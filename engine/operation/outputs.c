@@ -1,0 +1,125 @@
+/* Outputs: the values that references take from live objects. Of an object that was seen, an
+ * operation keeps these alone, as copies: the object itself may be a hundred times as large. */
+#include <string.h>
+
+#include "engine/base/path.h"
+#include "engine/base/value_mark.h"
+#include "engine/operation/private.h"
+#include "engine/spec/ref.h"
+
+/* ---- Which there are ---- */
+
+static int list_output(void *arg, const char *text, struct error *error)
+{
+    struct operation *operation = arg;
+    struct output *output;
+    struct ref ref;
+
+    if (strmap_get(&operation->outputs, text) ||
+        ref_parse(text, &operation->spec->by_id, &ref, error) < 0)
+        return 0;
+    output = ARENA_NEW(&operation->arena, struct output);
+    output->node = &operation->nodes[spec_index(operation->spec, ref.target)];
+    output->path = ref.path;
+    output->next = output->node->outputs;
+    output->node->outputs = output;
+    strmap_put(&operation->outputs, text, output);
+    return 0;
+}
+
+void operation_list_outputs(struct operation *operation)
+{
+    const struct spec *spec = operation->spec;
+
+    for (size_t i = 0; spec && i < spec->n_resources; i++) {
+        ref_each(spec->resources[i].attributes, list_output, operation, NULL);
+        ref_each(spec->resources[i].extensions, list_output, operation, NULL);
+    }
+}
+
+/* ---- What is kept ---- */
+
+/* Copies of the outputs, in their order; null for those that are not there. */
+static const struct value *copy_outputs(const struct output *outputs, const struct value *live)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *copies = NULL;
+
+    value_begin_array(b);
+    for (const struct output *output = outputs; output; output = output->next) {
+        const struct value *found = path_find(live, output->path, NULL);
+
+        if (found)
+            value_add_copy(b, found);
+        else
+            value_add_null(b);
+    }
+    value_end_array(b);
+    value_builder_finish(b, &copies, NULL);
+    return copies;
+}
+
+/* Under the lock. copies NULL: they are past a bound of limits.h, as no object is. */
+static void take(struct node *node, const struct value *copies, const struct value *live)
+{
+    size_t i = 0;
+
+    operation_hold(node->operation, value_memory(node->seen), value_memory(copies));
+    value_assign(&node->seen, copies);
+    node->is_seen = true;
+    for (struct output *output = node->outputs; output; output = output->next, i++) {
+        output->value = value_at(copies, i);
+        output->is_there = copies && path_find(live, output->path, &output->reached);
+    }
+}
+
+static void forget(struct node *node)
+{
+    operation_hold(node->operation, value_memory(node->seen), 0);
+    value_assign(&node->seen, NULL);
+    node->is_seen = false;
+}
+
+void operation_set_live(struct node *node, const struct value *live)
+{
+    struct operation *operation = node->operation;
+    const struct record *record = operation->plan->changes[node->index].record;
+    _cleanup_value_ const struct value *attributes = NULL, *sent = NULL, *both = NULL;
+    _cleanup_value_ const struct value *copies = NULL;
+
+    if (node->outputs && live) {
+        pthread_mutex_lock(&operation->lock);
+        attributes = value_ref(node->attributes);
+        pthread_mutex_unlock(&operation->lock);
+        sent = value_mark_like(live, attributes);
+        both = value_mark_like(sent, record ? record->attributes : NULL);
+        copies = copy_outputs(node->outputs, both);
+    }
+    pthread_mutex_lock(&operation->lock);
+    if (live)
+        take(node, copies, both);
+    else
+        forget(node);
+    pthread_mutex_unlock(&operation->lock);
+}
+
+void operation_forget_live(struct node *node)
+{
+    pthread_mutex_lock(&node->operation->lock);
+    forget(node);
+    pthread_mutex_unlock(&node->operation->lock);
+}
+
+struct seen operation_seen(const struct output *output)
+{
+    struct node *node = output->node;
+    struct seen seen = {0};
+
+    pthread_mutex_lock(&node->operation->lock);
+    seen.is_seen = node->is_seen;
+    seen.reached = output->reached;
+    if (node->is_seen && output->is_there)
+        seen.value = value_ref(output->value);
+    pthread_mutex_unlock(&node->operation->lock);
+    return seen;
+}

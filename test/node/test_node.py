@@ -1,0 +1,140 @@
+"""The operator's image, installed by Helm on a real node, from the first Pod to the uninstallation."""
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+from conftest import OWN, RESTRICTED, ROOT, TEAM
+from kusion_e2e.specs import Spec
+from kusion_e2e.wait import eventually
+
+LABELS = "app.kubernetes.io/name=kusion-operator"
+
+
+def pods(cluster, namespace=OWN):
+    """Those that are not going; the operator's, in its namespace."""
+    labels = LABELS if namespace == OWN else ""
+    found = cluster.get_json("pods", "-n", namespace, "-l", labels) or {"items": []}
+    return [pod for pod in found["items"] if "deletionTimestamp" not in pod["metadata"]]
+
+
+def process_of(pod):
+    """The id of the process of the Pod's container, as this machine sees it."""
+    container = pod["status"]["containerStatuses"][0]["containerID"].rpartition("/")[2]
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if container in (folder / "cgroup").read_text() and \
+                    (folder / "exe").readlink().name == "kusion-operator":
+                return int(folder.name)
+        except OSError:
+            pass
+    return None
+
+
+def resident(process):
+    for line in Path(f"/proc/{process}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024 / 1e6
+    return None
+
+
+def wait_available(cluster):
+    cluster.kubectl("rollout", "status", "deployment", "-n", OWN, "-l", LABELS, "--timeout=120s")
+
+
+def seconds_to_ready(pod):
+    """From the start of its container until the kubelet found it ready, which looks once a second."""
+    def at(text):
+        return time.mktime(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ"))
+    started = pod["status"]["containerStatuses"][0]["state"]["running"]["startedAt"]
+    ready = next(one for one in pod["status"]["conditions"] if one["type"] == "Ready")
+    return at(ready["lastTransitionTime"]) - at(started)
+
+
+def test_install(cluster, package, record_property):
+    """From a packaged chart with its own values, under the restricted profile."""
+    cluster.kubectl("create", "namespace", OWN)
+    cluster.kubectl("label", "namespace", OWN, RESTRICTED)
+    cluster.helm("install", "kusion", package, "-n", OWN)
+    wait_available(cluster)
+    pod, = pods(cluster)
+    figures = {"secondsToReady": seconds_to_ready(pod), "residentMB": resident(process_of(pod))}
+    record_property("figures", json.dumps(figures))
+    print(figures)
+    assert pod["spec"]["containers"][0]["image"].startswith("ghcr.io/kusionstack/kusion-operator:")
+
+
+def test_guestbook(cluster, guestbook):
+    """Its Pods run and answer; those of the page have what the Spec refers to."""
+    cluster.kubectl("create", "namespace", TEAM)
+    cluster.kubectl("apply", "--server-side", "-f", ROOT / "examples" / "team-a.yaml")
+    cluster.apply(json.dumps(guestbook))
+    name = guestbook["metadata"]["name"]
+    cluster.kubectl("wait", f"specs/{name}", "-n", TEAM, "--for=condition=Ready", "--timeout=120s")
+    found = pods(cluster, TEAM)
+    assert {pod["status"]["phase"] for pod in found} == {"Running"}
+    assert len(found) == 4
+    for pod in found:
+        page = cluster.run("curl", "--silent", "--max-time", "5",
+                           f"http://{pod['status']['podIP']}:8080/").stdout
+        assert page.startswith(pod["metadata"]["name"])
+
+
+def uids(cluster):
+    found = cluster.get_json("deployments,services,configmaps", "-n", TEAM, "-l", "api.kusion.io/owner")
+    return {one["metadata"]["uid"] for one in found["items"]}
+
+
+def test_kill(cluster, guestbook):
+    """The kubelet starts it again, and what it does next changes no object."""
+    before = uids(cluster)
+    pod, = pods(cluster)
+    os.kill(process_of(pod), signal.SIGKILL)
+
+    def is_back():
+        again, = pods(cluster)
+        status = again["status"]["containerStatuses"][0]
+        return status["restartCount"] == 1 and status["ready"]
+
+    eventually(is_back, 120)
+    spec = Spec(cluster, TEAM, guestbook["metadata"]["name"])
+    guestbook["spec"]["resources"][-1]["attributes"]["metadata"]["annotations"] = {"test": "killed"}
+    answer = cluster.api.apply(spec.path, json.dumps(guestbook)).must()
+    spec.generation = answer.object["metadata"]["generation"]
+    spec.wait("True", 120)
+    assert uids(cluster) == before
+
+
+def test_upgrade(cluster, package):
+    """The new Pod takes over, without waiting for the Lease of the old one."""
+    old, = pods(cluster)
+    cluster.helm("upgrade", "kusion", package, "-n", OWN, "--set", "controller.logLevel=debug")
+    wait_available(cluster)
+    new, = pods(cluster)
+    assert new["metadata"]["uid"] != old["metadata"]["uid"]
+    log = eventually(lambda: "reconciling" in cluster.kubectl("logs", "-n", OWN, new["metadata"]["name"]).stdout)
+    assert log
+
+
+def test_uninstall(cluster, guestbook):
+    """Specs, their objects and the kinds stay."""
+    before = uids(cluster)
+    cluster.helm("uninstall", "kusion", "-n", OWN, "--wait")
+    eventually(lambda: not pods(cluster))
+    assert cluster.get_json("specs", "-n", TEAM)["items"]
+    assert uids(cluster) == before
+
+
+def test_install_again(cluster, package, guestbook):
+    """It goes on with what was left, and deletes it with the Spec."""
+    before = uids(cluster)
+    cluster.helm("install", "kusion", package, "-n", OWN)
+    wait_available(cluster)
+    spec = Spec(cluster, TEAM, guestbook["metadata"]["name"])
+    spec.generation = spec.get()["metadata"]["generation"]
+    spec.wait("True")
+    assert uids(cluster) == before
+    spec.delete()
+    eventually(lambda: not pods(cluster, TEAM), 60)

@@ -1,0 +1,108 @@
+/* Which objects a Spec's status says that it owns. */
+#include "controller/reconcile/report.h"
+#include "engine/base/json.h"
+#include "engine/base/str.h"
+#include "runtimes/io/clock.h"
+#include "test/unit/engine/memory_store.h"
+#include "test/unit/suite.h"
+
+static void expect_json(const struct value *actual, const char *expected, const char *note)
+{
+    _cleanup_free_ char *text = json_to_str(actual);
+
+    EXPECT_STR(text, expected, note);
+}
+
+struct desk {
+    struct memory_medium *medium;
+    struct store *store;
+    struct ledgers *ledgers;
+    struct ledger *ledger;
+};
+
+static void desk_begin(struct desk *desk)
+{
+    const struct ledger_opening opening = {.key = {"team", "web"}, .spec_uid = "u"};
+    struct error error = {0};
+
+    desk->medium = memory_medium_new(NULL);
+    desk->store = memory_store_new(desk->medium);
+    desk->ledgers =
+        ledgers_new(&(struct ledgers_config){.store = desk->store, .clock = &system_clock});
+    EXPECT_INT(ledger_open(desk->ledgers, &opening, &desk->ledger, &error), 0, error.message);
+}
+
+static void desk_end(struct desk *desk)
+{
+    ledger_unref(desk->ledger);
+    ledgers_free(desk->ledgers);
+    desk->store->ops->free(desk->store);
+    memory_medium_free(desk->medium);
+}
+
+static void record(struct desk *desk, const char *id, enum record_status status)
+{
+    _cleanup_value_ const struct value *attributes = value_pack("{}");
+    _cleanup_(record_unref_p) const struct record *put =
+        record_new(&(struct record){.status = status,
+                                    .id = id,
+                                    .type = "Kubernetes",
+                                    .attributes = attributes,
+                                    .revision = 1,
+                                    .call = {.id = status == RECORD_CREATING ? "c" : NULL}});
+    struct ledger_change change = {.put = put};
+    struct error error = {0};
+
+    EXPECT_INT(ledger_begin(desk->ledger, &change, 1, &error), 0, error.message);
+}
+
+static void lists_what_exists(void)
+{
+    _cleanup_value_ const struct value *none = NULL, *some = NULL;
+    struct desk desk;
+
+    desk_begin(&desk);
+    none = report_inventory(desk.ledger);
+    expect_json(none, "{\"total\":0,\"entries\":[],\"omitted\":0}", "nothing");
+    record(&desk, "b", RECORD_APPLIED);
+    record(&desk, "intent", RECORD_INTENT);
+    record(&desk, "a", RECORD_TAINTED);
+    some = report_inventory(desk.ledger);
+    expect_json(some,
+                "{\"total\":2,\"entries\":[{\"id\":\"a\",\"type\":\"Kubernetes\"},{\"id\":\"b\","
+                "\"type\":\"Kubernetes\"}],\"omitted\":0}",
+                "by id, and no intents");
+    desk_end(&desk);
+}
+
+static void bounds_the_inventory(void)
+{
+    static const struct {
+        const char *note;
+        int n, id_bytes, listed;
+    } rows[] = {
+        {"as many as are listed", REPORT_INVENTORY, 4, REPORT_INVENTORY},
+        {"more", REPORT_INVENTORY + 3, 4, REPORT_INVENTORY},
+        {"long ids", 20, 1000, 16},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *inventory = NULL;
+        struct desk desk;
+
+        desk_begin(&desk);
+        for (int n = 0; n < rows[i].n; n++) {
+            _cleanup_free_ char *id = str_printf("%0*d", rows[i].id_bytes, n);
+
+            record(&desk, id, RECORD_APPLIED);
+        }
+        inventory = report_inventory(desk.ledger);
+        EXPECT_INT(value_int(value_get(inventory, "total"), -1), rows[i].n, rows[i].note);
+        EXPECT_INT(value_count(value_get(inventory, "entries")), rows[i].listed, rows[i].note);
+        EXPECT_INT(value_int(value_get(inventory, "omitted"), -1), rows[i].n - rows[i].listed,
+                   rows[i].note);
+        desk_end(&desk);
+    }
+}
+
+SUITE(report_inventory, TEST(lists_what_exists), TEST(bounds_the_inventory))

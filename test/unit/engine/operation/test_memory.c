@@ -1,0 +1,96 @@
+/* What an operation holds of objects that are larger than what is wanted of them. */
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "test/unit/engine/operation/stage.h"
+#include "test/unit/suite.h"
+
+#define MANY  8
+#define LARGE (1u << 20) /* bytes of one object */
+
+/* r0 … are there, and large; nobody's. */
+static void put_large(struct stage *stage)
+{
+    _cleanup_free_ char *text = mem_new_array(LARGE + 1, 1);
+    char name[16];
+
+    memset(text, 'x', LARGE);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof(name), "r%d", i);
+        fake_put(&stage->objects, name, text, OWNER_NONE);
+    }
+}
+
+#define ALL "r0=1 r1=1 r2=1 r3=1 r4=1 r5=1 r6=1 r7=1"
+
+static const struct {
+    const char *note, *spec;
+    size_t most; /* bytes */
+} rows[] = {
+    {"nothing refers to them", ALL, 64u << 10},
+    {"something refers to a small field", ALL " b@r0 c@r0 d@r7", 64u << 10},
+};
+
+static void objects_are_not_kept(void)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_stage_ struct stage stage;
+        struct run run;
+        size_t held;
+
+        stage_init(&stage);
+        stage_begin_process(&stage);
+        put_large(&stage);
+        run_begin(&run, &stage);
+        run_plan(&run, rows[i].spec);
+        EXPECT_INT(operation_error(run.operation, NULL), 0, rows[i].note);
+        held = operation_memory(run.operation);
+        EXPECT(held <= rows[i].most, rows[i].note);
+        run_apply(&run);
+        EXPECT_INT(run_wait(&run), OPERATION_ENDED, rows[i].note);
+        EXPECT(operation_memory(run.operation) <= rows[i].most, rows[i].note);
+        EXPECT_INT(run_end(&run), 0, stage.error.message);
+        stage_end_process(&stage);
+    }
+}
+
+/* ---- Growth ---- */
+
+static void more_than_it_may_hold_ends_it(void)
+{
+    static const struct {
+        const char *note, *more; /* resources than "a", which is large */
+        size_t most;
+        int code;
+    } limits[] = {
+        {"nothing refers to it", " b@a", 3 * LARGE / 2, 0},
+        {"it may hold what is taken", " b@a.data", 8 * LARGE, 0},
+        {"it may not", " b@a.data", LARGE / 2, ERR_TOO_LARGE},
+        {"however often it is taken", " b@a.data c@a.data d@a.data e@a.data", 8 * LARGE, 0},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+        _cleanup_stage_ struct stage stage;
+        struct buf spec = BUF_INIT;
+        struct run run;
+
+        buf_add_str(&spec, "a=");
+        for (size_t k = 0; k < LARGE; k++)
+            buf_add(&spec, "x", 1);
+        buf_add_str(&spec, limits[i].more);
+        stage_init(&stage);
+        stage.may_forget = true;
+        stage.most = limits[i].most;
+        stage_begin_process(&stage);
+        run_begin(&run, &stage);
+        run_plan(&run, spec.data);
+        EXPECT_INT(run.code, limits[i].code, limits[i].note);
+        EXPECT(stage.asked, "it asked");
+        run_apply(&run);
+        run_wait(&run);
+        EXPECT_INT(run_end(&run), limits[i].code, limits[i].note);
+        stage_end_process(&stage);
+        buf_done(&spec);
+    }
+}
+
+SUITE(operation_memory, TEST(objects_are_not_kept), TEST(more_than_it_may_hold_ends_it))
