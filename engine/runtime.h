@@ -179,9 +179,9 @@ struct runtime_step {
     bool create_first;              /* REPLACE: the resource's extensions ask to create the new
                                        object first */
     bool cannot_create_first;       /* REPLACE: the two objects cannot exist at the same time */
-    bool hides_before;              /* the object was ours once, and State has no record of it: nobody
-                                       knows which values of `before` are secret, so that a diff
-                                       shows none */
+    bool hides_before;              /* the object was ours once, and State has no record of it:
+                                       nobody knows which values of `before` are secret, so that a
+                                       diff shows none */
     bool is_unrecorded;             /* UNCHANGED: the live object is as wanted, but its record in
                                        State is missing or different */
     bool cannot_appear;             /* FORGET: no create can make the object any more, because its
