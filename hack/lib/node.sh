@@ -161,12 +161,19 @@ _containers_kill() {
     done
 }
 
+# A container that was being made when containerd ended has left its shim, with what runs in it.
+_shims_kill() {
+    pkill -KILL -f "^[^ ]*containerd-shim.* $dir/run/cri.sock" || true
+    while pgrep -f "^[^ ]*containerd-shim.* $dir/run/cri.sock" >/dev/null; do sleep 0.05; done
+}
+
 # node_stop: its pods, its processes, its mounts and its network.
 node_stop() {
     local address mount
     _process_end kubelet
     _containers_kill
     _process_end containerd
+    _shims_kill
     _process_end socat
     while read -r mount; do
         umount --lazy "$mount" 2>/dev/null || true
