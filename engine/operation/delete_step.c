@@ -60,36 +60,27 @@ static const struct record *record_after(struct node *node, const struct record 
     return record_new(&awaited);
 }
 
-/* An error is not lost: the ledger keeps what it could not store, and nothing new begins. */
-static void land(struct node *node, const struct ledger_change *changes, size_t n)
-{
-    ledger_land(node->operation->ledger, changes, n, operation_ledger_when(node), NULL);
-}
-
-/* The object is gone from the world, with what was in it. */
-static void land_gone(struct operation *operation, struct node *node, const struct record *record,
-                      int64_t until)
-{
-    _cleanup_free_ struct ledger_change *changes =
-        NEW_ARRAY(struct ledger_change, operation->inside.count + 1);
-    _cleanup_(record_unref_p) const struct record *after = record_after(node, record, until);
-    size_t n = drop_content(operation, node, changes);
-
-    changes[n++] = (struct ledger_change){
-        .put = after, .id = operation_change(node)->id, .deposed = deposed_of(node)};
-    land(node, changes, n);
-}
-
-/* State drops the object, and with it what was in it if there is no object any more. */
-static void drop(struct operation *operation, struct node *node, bool is_gone)
+/* State gets the record `after` in place of the object's; NULL: none. is_gone: there is no object
+ * any more, and State drops what was in it, too. An error is not lost: the ledger keeps what it
+ * could not store, and nothing new begins. */
+static void land(struct operation *operation, struct node *node, const struct record *after,
+                 bool is_gone)
 {
     _cleanup_free_ struct ledger_change *changes =
         NEW_ARRAY(struct ledger_change, operation->inside.count + 1);
     size_t n = is_gone ? drop_content(operation, node, changes) : 0;
 
-    changes[n++] =
-        (struct ledger_change){.id = operation_change(node)->id, .deposed = deposed_of(node)};
-    land(node, changes, n);
+    changes[n++] = (struct ledger_change){
+        .put = after, .id = operation_change(node)->id, .deposed = deposed_of(node)};
+    ledger_land(operation->ledger, changes, n, operation_ledger_when(node), NULL);
+}
+
+static void land_gone(struct operation *operation, struct node *node, const struct record *record,
+                      int64_t until)
+{
+    _cleanup_(record_unref_p) const struct record *after = record_after(node, record, until);
+
+    land(operation, node, after, true);
 }
 
 /* ---- The step ---- */
@@ -188,7 +179,7 @@ static enum walk_verdict forget(struct operation *operation, struct node *node,
     bool is_deleted = node->is_delete_sent || node->was_deleted;
 
     operation_set_action(node, is_deleted ? PLAN_DELETE : PLAN_FORGET);
-    drop(operation, node, step && !step->uid);
+    land(operation, node, NULL, step && !step->uid);
     return WALK_DONE;
 }
 

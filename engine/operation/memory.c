@@ -149,5 +149,5 @@ void operation_trim_node(struct node *node)
     value_assign(&node->attributes, NULL);
     value_assign(&node->extensions, NULL);
     pthread_mutex_unlock(&operation->lock);
-    operation_forget_live(node);
+    operation_set_live(node, NULL);
 }

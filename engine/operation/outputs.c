@@ -103,13 +103,6 @@ void operation_set_live(struct node *node, const struct value *live)
     pthread_mutex_unlock(&operation->lock);
 }
 
-void operation_forget_live(struct node *node)
-{
-    pthread_mutex_lock(&node->operation->lock);
-    forget(node);
-    pthread_mutex_unlock(&node->operation->lock);
-}
-
 struct seen operation_seen(const struct output *output)
 {
     struct node *node = output->node;

@@ -276,7 +276,6 @@ void operation_list_outputs(struct operation *operation);
 /* Sets what references to the node see. Values that were secret in what was sent are marked. live:
  * the whole object, of which nothing is kept but the outputs; NULL: it is not known any more. */
 void operation_set_live(struct node *node, const struct value *live);
-void operation_forget_live(struct node *node);
 /* An output as it was seen last. */
 struct seen {
     bool is_seen;              /* false: its object has not been seen */

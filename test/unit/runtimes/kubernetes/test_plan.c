@@ -127,6 +127,9 @@ static void plans_what_is_wanted(void)
         if (step) {
             EXPECT_INT(step->action, rows[i].action, rows[i].note);
             EXPECT_INT(step->is_unrecorded, rows[i].is_unrecorded, rows[i].note);
+            EXPECT_INT(step->hides_before,
+                       rows[i].prior == NOTHING && rows[i].object && strstr(rows[i].object, OURS),
+                       rows[i].note);
             EXPECT_STR(step->uid, rows[i].object ? "u-a" : NULL, rows[i].note);
             EXPECT(value_equal(step->attributes, call.attributes), rows[i].note);
             EXPECT_INT(step->before != NULL, rows[i].object != NULL, rows[i].note);
