@@ -8,6 +8,7 @@
 #include "controller/leadership.h"
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/plans.h"
+#include "controller/reconcile/retention.h"
 #include "controller/serving.h"
 #include "engine/base/log.h"
 #include "runtimes/io/clock.h"
@@ -30,6 +31,7 @@ struct manager {
     struct slots *slots;
     struct ledgers *ledgers;
     struct plans *plans;
+    struct retention *retention;
     struct ticker *housekeeping, *lookout;
     struct event_recorder *events;
     struct metrics *metrics;
@@ -99,6 +101,7 @@ static void make_engine(struct manager *manager)
                                              .term = system_clock.now(&system_clock),
                                              .effect_time = manager->flags->api_request_timeout});
     manager->plans = plans_new(manager->backends.store);
+    manager->retention = retention_new();
     manager->housekeeping =
         ticker_new(&system_clock, "ledgers", LEDGERS_INTERVAL, retry_ledgers, manager);
     manager->events = event_recorder_new(manager->connection.cluster.client, &system_clock,
@@ -118,6 +121,7 @@ static int fill_context(struct manager *manager, struct error *error)
     context->ledgers = manager->ledgers;
     context->history = manager->backends.history;
     context->plans = manager->plans;
+    context->retention = manager->retention;
     context->runtimes = manager->backends.runtimes;
     context->n_runtimes = manager->backends.n_runtimes;
     context->permit = leadership_permit(manager->leadership);
@@ -216,6 +220,7 @@ static void finish(struct manager *manager, const char *reason)
     serving_free(manager->serving);
     controllers_free(manager->controllers);
     plans_free(manager->plans);
+    retention_free(manager->retention);
     event_recorder_free(manager->events);
     backends_done(&manager->backends);
     leadership_free(manager->leadership);

@@ -1,6 +1,7 @@
 #include "controller/reconcile/apply.h"
 
 #include "controller/reconcile/report.h"
+#include "controller/reconcile/retention.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "engine/state/calls.h"
@@ -55,6 +56,9 @@ static int write_end(struct attempt *attempt, struct release_report *report,
     r = release_write(run->context, &run->subject, attempt->release, report, error);
     written = run_write_status(run, status, r < 0 ? NULL : error);
     run_status_done(status);
+    if (r >= 0 && written >= 0 && attempt->release)
+        retention_collect(run, attempt->knows_revisions ? &attempt->revisions : NULL,
+                          attempt->revision);
     return r < 0 ? r : written;
 }
 
@@ -225,6 +229,8 @@ static int write_missing_status(struct attempt *attempt, struct reconcile_result
     int r = run_write_status(run, &status, error);
 
     run_status_done(&status);
+    if (r >= 0)
+        retention_check(run);
     return settle(attempt, r, result);
 }
 
@@ -275,8 +281,12 @@ static int find_release(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
     _cleanup_(release_free_p) struct release *latest = NULL;
-    int r = releases_latest(run->context, &run->subject, run->cancel, &latest, error);
+    int r;
 
+    release_revisions_done(&attempt->revisions);
+    r = releases_find(run->context, &run->subject, run->cancel, &attempt->revisions, &latest,
+                      error);
+    attempt->knows_revisions = r >= 0;
     if (r >= 0)
         r = find_first(attempt, &latest, error);
     if (r < 0)
@@ -415,6 +425,7 @@ static int idle(struct attempt *attempt, struct reconcile_result *result, struct
 {
     int r = run_acknowledge(&attempt->run, error);
 
+    retention_check(&attempt->run);
     log_debug("nothing to do", "namespace", attempt->object.namespace_name, "spec",
               attempt->object.name, NULL);
     return settle(attempt, r, result);

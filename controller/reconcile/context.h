@@ -17,6 +17,7 @@
 
 struct operations;
 struct plans;
+struct retention;
 
 struct reconcile_context {
     struct kube_client *client;
@@ -27,6 +28,7 @@ struct reconcile_context {
     struct ledgers *ledgers; /* over it */
     struct release_history *history;
     struct plans *plans; /* too long for a Release */
+    struct retention *retention;
     struct runtime *const *runtimes;
     size_t n_runtimes;
     const struct permit *permit;   /* NULL: everything is allowed */

@@ -58,6 +58,8 @@ void attempt_empty(struct attempt *attempt)
     spec_free(TAKE(attempt->spec));
     operations_give_back(attempt);
     attempt->kind = ATTEMPT_NEW;
+    release_revisions_done(&attempt->revisions);
+    attempt->knows_revisions = false;
     attempt->revision = 0;
     attempt->progress = (struct attempt_progress){0};
 }

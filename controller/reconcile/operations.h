@@ -76,6 +76,8 @@ struct attempt {
     enum attempt_kind kind;
     bool is_first;           /* the object had no finalizer: nothing was ever begun for it */
     struct release *release; /* NULL: none yet; ATTEMPT_STATUS_MISSING: the one that succeeded */
+    struct release_revisions revisions; /* that the history had when it was asked */
+    bool knows_revisions;               /* it was asked */
     int64_t revision;
     char digest[HASH_HEX_SIZE]; /* of the plan */
     struct attempt_progress progress;

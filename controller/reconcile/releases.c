@@ -19,6 +19,7 @@ void release_free(struct release *release)
         return;
     free(release->name);
     free(release->version);
+    free(release->spec_uid);
     value_unref(release->metadata);
     value_unref(release->spec);
     value_unref(release->status);
@@ -54,6 +55,7 @@ static struct release *release_new(const struct release_head *head, char *versio
     release->operation = head->operation;
     release->phase = head->phase;
     release->own_generation = 1;
+    release->spec_uid = str_new(head->spec_uid);
     release->version = version;
     arena_done(&arena);
     return release;
@@ -108,6 +110,64 @@ int releases_latest(const struct reconcile_context *context, const struct releas
     return releases_load(context, subject, 0, cancel, ret, error);
 }
 
+void release_revisions_add(struct release_revisions *revisions, int64_t revision)
+{
+    revisions->items = mem_grow(revisions->items, revisions->count, &revisions->capacity,
+                                sizeof(*revisions->items));
+    revisions->items[revisions->count++] = revision;
+}
+
+void release_revisions_done(struct release_revisions *revisions)
+{
+    free(revisions->items);
+    *revisions = (struct release_revisions){0};
+}
+
+static int on_head(void *arg, const struct release_head *head, struct error *error)
+{
+    (void)error;
+    release_revisions_add(arg, head->revision);
+    return 0;
+}
+
+int releases_list(const struct reconcile_context *context, const struct release_subject *subject,
+                  struct cancel *cancel, struct release_revisions *ret, struct error *error)
+{
+    const struct store_call call = call_of(context, cancel);
+    struct error problem = {0};
+    int r = context->history->ops->list(context->history, &subject->key, on_head, ret, &call,
+                                        &problem);
+
+    if (r >= 0)
+        return 0;
+    err_wrap(&problem, "looking for Releases");
+    return err_copy(error, &problem);
+}
+
+int releases_find(const struct reconcile_context *context, const struct release_subject *subject,
+                  struct cancel *cancel, struct release_revisions *ret, struct release **ret_latest,
+                  struct error *error)
+{
+    struct release *latest = NULL;
+    int r = releases_list(context, subject, cancel, ret, error);
+
+    for (size_t i = 0; i < ret->count && r >= 0 && !latest; i++) /* some may be gone by now */
+        r = releases_load(context, subject, ret->items[i], cancel, &latest, error);
+    if (r >= 0)
+        *ret_latest = latest;
+    return r;
+}
+
+static struct release_head head_of(const struct release_subject *subject,
+                                   enum release_operation operation, int64_t revision)
+{
+    return (struct release_head){.spec = subject->key,
+                                 .revision = revision,
+                                 .generation = subject->generation,
+                                 .operation = operation,
+                                 .spec_uid = subject->uid};
+}
+
 static int create(const struct reconcile_context *context, const struct release_head *head,
                   struct release **ret, struct error *error)
 {
@@ -123,6 +183,7 @@ static int create(const struct reconcile_context *context, const struct release_
 static bool is_to_go_on(const struct release *release, const struct release_head *head)
 {
     return release->operation == head->operation && release->generation == head->generation &&
+           str_equal(release->spec_uid, head->spec_uid) &&
            !release_phase_is_terminal(release->phase);
 }
 
@@ -132,8 +193,7 @@ static int begin_at(const struct reconcile_context *context, const struct releas
                     struct error *error)
 {
     _cleanup_(release_free_p) struct release *there = NULL;
-    const struct release_head head = {subject->key, revision, subject->generation, operation,
-                                      PHASE_NONE};
+    const struct release_head head = head_of(subject, operation, revision);
     struct error problem = {0};
     int r = create(context, &head, ret, &problem);
 
@@ -173,7 +233,7 @@ void release_begin_first(const struct reconcile_context *context,
                          const struct release_subject *subject, enum release_operation operation,
                          struct release **ret)
 {
-    const struct release_head head = {subject->key, 1, subject->generation, operation, PHASE_NONE};
+    const struct release_head head = head_of(subject, operation, 1);
 
     create(context, &head, ret, NULL);
 }

@@ -17,6 +17,7 @@
 /* Whose release: what is known of the Spec, whether or not it can be parsed. */
 struct release_subject {
     struct spec_key key;
+    const char *uid; /* of the Spec; NULL: not known */
     int64_t generation;
     const char *project, *stack, *workspace; /* NULL: not known */
 };
@@ -30,6 +31,7 @@ struct release {
     int64_t own_generation;              /* of the Release, which an approval raises */
     const struct value *status;          /* as last written */
     char *version;                       /* in the history; NULL: a person made it */
+    char *spec_uid;                      /* of the Spec it was made for; NULL: not known */
     const struct value *metadata, *spec; /* of one that a person made: as last written */
 };
 
@@ -45,6 +47,22 @@ int releases_load(const struct reconcile_context *context, const struct release_
 /* The newest, or NULL. */
 int releases_latest(const struct reconcile_context *context, const struct release_subject *subject,
                     struct cancel *cancel, struct release **ret, struct error *error);
+
+/* Revisions of a Spec, newest first. */
+struct release_revisions {
+    int64_t *items;
+    size_t count, capacity;
+};
+void release_revisions_add(struct release_revisions *revisions, int64_t revision); /* at the end */
+void release_revisions_done(struct release_revisions *revisions);
+
+/* The revisions of which the history has a Release. *ret: empty before. */
+int releases_list(const struct reconcile_context *context, const struct release_subject *subject,
+                  struct cancel *cancel, struct release_revisions *ret, struct error *error);
+/* Both at once: the revisions, and the newest Release, or NULL. */
+int releases_find(const struct reconcile_context *context, const struct release_subject *subject,
+                  struct cancel *cancel, struct release_revisions *ret, struct release **ret_latest,
+                  struct error *error);
 
 /* Makes the Release of a revision. One that exists already, for the same, is taken up where it was
  * left; where the name is another's, the next revision that is free is taken, of eight. */

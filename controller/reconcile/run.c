@@ -18,6 +18,7 @@
 void run_done(struct run *run)
 {
     value_unref(run->object);
+    free(run->uid);
     free(run->trigger);
     *run = (struct run){0};
 }
@@ -233,6 +234,8 @@ static const struct value *policy_value(const struct run *run)
     add_duration(b, "interval", policy->interval);
     add_duration(b, "retryInterval", policy->retry_interval);
     add_duration(b, "timeout", policy->timeout);
+    value_key(b, "revisionHistoryLimit");
+    value_add_int(b, policy->history_limit);
     value_end_object(b);
     value_builder_finish(b, &value, NULL);
     return value;

@@ -19,6 +19,7 @@ struct run {
     struct release_subject subject; /* its key and generation; strings are borrowed */
     const struct value *object;     /* the custom resource; a reference, or NULL */
     bool is_unreadable;             /* object is its metadata alone */
+    char *uid;                      /* of the object; or NULL */
     char *trigger;                  /* informer_trigger() of the object as it was read; or NULL */
     bool is_namespace_terminating;
     struct spec_policy policy;

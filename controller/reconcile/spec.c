@@ -3,6 +3,7 @@
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/apply.h"
 #include "controller/reconcile/deletion.h"
+#include "controller/reconcile/retention.h"
 #include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/log.h"
@@ -73,6 +74,8 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
     run_drop_managed_fields(run);
     metadata = value_get(run->object, "metadata");
     run->subject.generation = value_int(value_get(metadata, "generation"), 0);
+    run->uid = str_new(value_get_string(metadata, "uid"));
+    run->subject.uid = run->uid;
     attempt_read(attempt, metadata);
     run_note_trigger(run);
     run_read_policy(run);
@@ -127,6 +130,14 @@ static int suspend(struct run *run, struct error *error)
 
 /* ---- One reconcile ---- */
 
+/* The Spec is gone. */
+static int end_history(struct run *run, struct error *error)
+{
+    int r = run_cancel_latest(run, "the Spec was deleted", error);
+
+    return r < 0 ? r : retention_forget(run, error);
+}
+
 /* What is to be done about a Spec of which nothing is under way. */
 static int begin(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
@@ -135,7 +146,7 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     int r = load(attempt, &why_unreadable, &problem);
 
     if (r == ERR_NOT_FOUND)
-        return run_cancel_latest(run, "the Spec was deleted", error);
+        return end_history(run, error);
     if (r < 0)
         return err_copy(error, &problem);
     if (!attempt_is_listed(attempt)) /* it is there, and another's by now */

@@ -13,10 +13,19 @@ struct release_record *release_record_new(const struct spec_key *spec, int64_t r
     return record;
 }
 
+void release_record_set_spec_uid(struct release_record *record, const char *uid)
+{
+    char *copy = str_new(uid);
+
+    free((char *)(uintptr_t)record->head.spec_uid);
+    record->head.spec_uid = copy;
+}
+
 void release_record_free(struct release_record *record)
 {
     if (!record)
         return;
+    free((char *)(uintptr_t)record->head.spec_uid);
     free((char *)(uintptr_t)record->head.spec.namespace_name);
     free((char *)(uintptr_t)record->head.spec.name);
     value_unref(record->status);

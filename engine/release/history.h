@@ -17,6 +17,8 @@
  *   - A create or update that returned 0 is durable, and the next load sees it.
  *   - After ERR_UNAVAILABLE or ERR_TIMEOUT the change may have happened: load tells.
  *   - If somebody removed the record, update returns ERR_NOT_FOUND and creates nothing.
+ *   - remove with RELEASE_IF_ENDED removes only a record in a terminal phase; for any other, it
+ *     returns ERR_CONFLICT ReleaseNotEnded. A damaged record counts as ended.
  *   - For a revision outside 1 to RELEASE_REVISION_MAX, create returns ERR_INVALID; for all
  *     other calls no such record exists.
  *
@@ -36,6 +38,9 @@ struct release_head {
     int64_t generation; /* the Spec's generation */
     enum release_operation operation;
     enum release_phase phase;
+    /* The Spec's uid; NULL: not known. A Spec that was deleted and created again has another one.
+     * Set by load, not by list. */
+    const char *spec_uid;
 };
 
 struct release_record {
@@ -45,8 +50,9 @@ struct release_record {
     int64_t own_generation;
     const struct value *status; /* a reference; redacted, for people; NULL: none yet */
 };
-/* A record that owns the strings of its key, as load returns it. */
+/* A record that owns the strings of its head, as load returns it. */
 struct release_record *release_record_new(const struct spec_key *spec, int64_t revision);
+void release_record_set_spec_uid(struct release_record *record, const char *uid); /* copied */
 void release_record_free(struct release_record *record);
 DEFINE_CLEANUP(struct release_record *, release_record_free)
 
@@ -60,8 +66,15 @@ struct release_history {
 /* head: borrowed for the call. A nonzero result ends the list, which returns it. */
 typedef int release_on_head(void *arg, const struct release_head *head, struct error *error);
 
+enum release_removal {
+    RELEASE_ANYWAY,
+    RELEASE_IF_ENDED,
+};
+
 struct release_history_ops {
     const char *type; /* "kubernetes", "documents" */
+    /* The platform removes a Spec's records when the Spec is gone. False: the history's user does. */
+    bool goes_with_spec;
 
     void (*free)(struct release_history *history);
     /* *ret_version: opaque; free(). ERR_CONFLICT ReleaseNameTaken: another object has the record's
@@ -78,9 +91,10 @@ struct release_history_ops {
     /* Newest first. A head's phase is PHASE_NONE if the list does not contain phases. */
     int (*list)(struct release_history *history, const struct spec_key *spec, release_on_head *fn,
                 void *arg, const struct store_call *call, struct error *error);
-    /* Returns 0 if there is no such record, too. ERR_CONFLICT: the record changed meanwhile. */
+    /* Returns 0 if there is no such record, too. ERR_CONFLICT: the record changed meanwhile, or has
+     * not ended. */
     int (*remove)(struct release_history *history, const struct spec_key *spec, int64_t revision,
-                  const struct store_call *call, struct error *error);
+                  enum release_removal how, const struct store_call *call, struct error *error);
 };
 
 #endif

@@ -6,6 +6,8 @@
 #include "engine/spec/parse.h"
 
 #define MINUTE            INT64_C(60000)
+#define DEFAULT_HISTORY   10
+#define MOST_HISTORY      1000 /* as in the API's schema */
 #define SHORTEST_DURATION 1000 /* ms, as in the API's schema */
 
 /* unreadable: the value that a field gets if it is set but not a boolean. A Spec with such a field
@@ -75,6 +77,21 @@ static int64_t read_duration(struct check *check, const struct value *fields, co
     return fallback;
 }
 
+static int64_t read_count(struct check *check, const struct value *fields, const char *name,
+                          int64_t most, int64_t fallback)
+{
+    const struct value *value = value_get(fields, name);
+    const struct place place = {.key = name};
+    int64_t count = value_int(value, -1);
+
+    if (check_is_absent(value))
+        return fallback;
+    if (count >= 0 && count <= most)
+        return count;
+    check_problem(check, INVALID_SPEC, &place, "must be a number from 0 to %lld", (long long)most);
+    return fallback;
+}
+
 static enum deletion_policy read_deletion(struct check *check, const struct value *fields)
 {
     const struct value *value = value_get(fields, "deletionPolicy");
@@ -112,6 +129,8 @@ void check_policy(struct check *check, const struct value *fields, struct spec_p
 {
     *ret = (struct spec_policy){
         .deletion = read_deletion(check, fields),
+        .history_limit =
+            read_count(check, fields, "revisionHistoryLimit", MOST_HISTORY, DEFAULT_HISTORY),
         .service_account = read_service_account(check, fields),
     };
     for (size_t i = 0; i < ARRAY_SIZE(booleans); i++)

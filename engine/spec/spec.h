@@ -34,6 +34,7 @@ struct spec_policy {
     int64_t interval;          /* ms: 10 m */
     int64_t retry_interval;    /* ms: 30 s */
     int64_t timeout;           /* ms: 5 m */
+    int64_t history_limit;     /* Releases that are kept: 10 */
     const char *service_account; /* NULL: not set */
 };
 

@@ -31,7 +31,6 @@ static const struct {
     {NULL, "commonMetadata", IF_EMPTY, NULL},
     {NULL, "dependsOn", IF_EMPTY, NULL},
     {NULL, "remediation", IF_EMPTY, NULL},
-    {NULL, "revisionHistoryLimit", IF_ABSENT, NULL},
 };
 
 static bool is_asked(const struct value *value, enum unasked unasked, const char *standard)

@@ -58,21 +58,33 @@ static int get_record(const struct history_task *task, const struct value **ret,
 
 /* ---- Create ---- */
 
+/* NULL: the Spec is not known by uid. */
+static const struct value *owner_of(const struct history_task *task,
+                                    const struct release_head *head)
+{
+    if (!head->spec_uid)
+        return NULL;
+    return value_pack("[{s:s, s:s, s:s, s:s, s:b}]", "apiVersion", API_GROUP_VERSION, "kind",
+                      "Spec", "name", task->spec, "uid", head->spec_uid, "controller", 1);
+}
+
 static const struct value *new_object(const struct history_task *task,
                                       const struct release_head *head)
 {
+    _cleanup_value_ const struct value *owner_reference = owner_of(task, head);
     _cleanup_free_ char *revision = str_printf("%lld", (long long)head->revision);
     _cleanup_free_ char *generation = str_printf("%lld", (long long)head->generation);
     const char *operation = release_operation_name(head->operation);
     char owner[SPEC_HASH_NAME_SIZE];
 
     spec_hash_name(task->namespace_name, task->spec, owner);
-    return value_pack("{s:s, s:s, s:{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s, s:s}}, s:{s:{s:s}, s:s}}",
+    return value_pack("{s:s, s:s, s:{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s, s:s}, s:v?}, "
+                      "s:{s:{s:s}, s:s}}",
                       "apiVersion", API_GROUP_VERSION, "kind", "Release", "metadata", "name",
                       task->name, "namespace", task->namespace_name, "labels", KUBE_GENERATED_LABEL,
                       "true", KUBE_OWNER_LABEL, owner, "annotations", HISTORY_REVISION, revision,
-                      HISTORY_GENERATION, generation, HISTORY_OPERATION, operation, "spec",
-                      "specRef", "name", task->spec, "operation", operation);
+                      HISTORY_GENERATION, generation, HISTORY_OPERATION, operation,
+                      "ownerReferences", owner_reference, "spec", "specRef", "name", task->spec, "operation", operation);
 }
 
 static int judge_create(const struct history_task *task, const struct history_change *change,
@@ -87,6 +99,7 @@ static int judge_create(const struct history_task *task, const struct history_ch
                        task->name);
     if (!in_doubt || kube_history_phase(object) != PHASE_NONE ||
         kube_history_generation(object) != kube_history_generation(change->body) ||
+        !str_equal(kube_history_spec_uid(object), kube_history_spec_uid(change->body)) ||
         !value_equal(value_get(object, "spec"), value_get(change->body, "spec")))
         return err_set(error, ERR_EXISTS, NULL, "the revision is taken");
     *ret_happened = true;
@@ -208,6 +221,7 @@ static int load_one(struct release_history *base, const struct spec_key *spec, i
     release_operation_parse(value_string(value_path(object, "spec", "operation", NULL)),
                             &record->head.operation);
     record->head.phase = kube_history_phase(object);
+    release_record_set_spec_uid(record, kube_history_spec_uid(object));
     record->own_generation = value_int(value_path(object, "metadata", "generation", NULL), 1);
     if (record->head.phase != PHASE_NONE) /* an empty status counts as none */
         record->status = value_ref(value_get(object, "status"));
@@ -276,7 +290,8 @@ static int remove_object(const struct history_task *task, const struct value *ob
 }
 
 static int history_remove(struct release_history *base, const struct spec_key *spec,
-                          int64_t revision, const struct store_call *call, struct error *error)
+                          int64_t revision, enum release_removal how,
+                          const struct store_call *call, struct error *error)
 {
     _cleanup_(kube_history_end) struct history_task task = {0};
     _cleanup_value_ const struct value *object = NULL;
@@ -285,6 +300,9 @@ static int history_remove(struct release_history *base, const struct spec_key *s
 
     kube_history_begin(&task, base, spec, revision, call);
     r = get_record(&task, &object, &problem);
+    if (r == 0 && how == RELEASE_IF_ENDED &&
+        !release_phase_is_terminal(kube_history_phase(object)))
+        r = err_set(&problem, ERR_CONFLICT, "ReleaseNotEnded", "it has not ended yet");
     if (r == 0)
         r = remove_object(&task, object, &problem);
     return r < 0 && r != ERR_NOT_FOUND ? kube_history_about(&task, &problem, error) : 0;
@@ -297,6 +315,7 @@ static void history_free(struct release_history *base)
 
 static const struct release_history_ops ops = {
     .type = "kubernetes",
+    .goes_with_spec = true,
     .free = history_free,
     .create = history_create,
     .update = history_update,

@@ -101,6 +101,16 @@ int64_t kube_history_generation(const struct value *object)
     return generation;
 }
 
+const char *kube_history_spec_uid(const struct value *object)
+{
+    const struct value *owners = value_path(object, "metadata", "ownerReferences", NULL);
+
+    for (size_t i = 0; i < value_count(owners); i++)
+        if (str_equal(value_get_string(value_at(owners, i), "kind"), "Spec"))
+            return value_get_string(value_at(owners, i), "uid");
+    return NULL;
+}
+
 enum release_phase kube_history_phase(const struct value *object)
 {
     return release_status_phase(value_get(object, "status"));

@@ -129,7 +129,8 @@ SPECS = [
     (with_resources(remediation={"retries": -2}), "spec.remediation.retries"),
     (with_resources(remediation={"strategy": "uninstall"}), "spec.remediation.strategy"),
     (with_resources(revisionHistoryLimit=1000), None),
-    (with_resources(revisionHistoryLimit=0), "spec.revisionHistoryLimit"),
+    (with_resources(revisionHistoryLimit=0), None),
+    (with_resources(revisionHistoryLimit=-1), "spec.revisionHistoryLimit"),
     (with_resources(revisionHistoryLimit=1001), "spec.revisionHistoryLimit"),
 ]
 

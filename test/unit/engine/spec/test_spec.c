@@ -20,7 +20,7 @@ static void reads_a_spec(void)
     _cleanup_(spec_free_p) struct spec *spec = parse_spec(
         "{\"metadata\":{\"name\":\"s\",\"namespace\":\"team\",\"uid\":\"u\",\"generation\":7},"
         "\"spec\":{\"project\":\"p\",\"stack\":\"st\",\"workspace\":\"w\",\"suspend\":true,"
-        "\"prune\":false,\"wait\":false,\"deletionPolicy\":\"Orphan\",\"interval\":\"1h\","
+        "\"revisionHistoryLimit\":0,\"prune\":false,\"wait\":false,\"deletionPolicy\":\"Orphan\",\"interval\":\"1h\","
         "\"retryInterval\":\"1500ms\",\"timeout\":\"0.5h\",\"serviceAccountName\":\"deployer\","
         "\"context\":{\"AWS_REGION\":\"x\"},\"resources\":[" MAP(
             "a",
@@ -41,6 +41,7 @@ static void reads_a_spec(void)
     EXPECT_INT(spec->policy.deletion, DELETION_ORPHAN, "deletionPolicy");
     EXPECT_INT(spec->policy.interval, 3600000, "interval");
     EXPECT_INT(spec->policy.retry_interval, 1500, "retryInterval");
+    EXPECT_INT(spec->policy.history_limit, 0, "revisionHistoryLimit");
     EXPECT_INT(spec->policy.timeout, 1800000, "timeout");
     EXPECT_STR(spec->policy.service_account, "deployer", "serviceAccountName");
     EXPECT_INT(spec->n_resources, 2, "resources");
@@ -63,6 +64,7 @@ static void has_defaults(void)
     EXPECT_INT(spec->policy.deletion, DELETION_MIRROR_PRUNE, "deletionPolicy");
     EXPECT_INT(spec->policy.interval, 600000, "interval");
     EXPECT_INT(spec->policy.retry_interval, 30000, "retryInterval");
+    EXPECT_INT(spec->policy.history_limit, 10, "revisionHistoryLimit");
     EXPECT_INT(spec->policy.timeout, 300000, "timeout");
     EXPECT(!spec->policy.service_account && !spec->uid, "not named");
     EXPECT_INT(spec->n_resources, 0, "none");
@@ -85,6 +87,12 @@ static void reports_the_head(void)
          "InvalidSpec|-|deletionPolicy|\"Keep\" is none of MirrorPrune, Delete, "
          "WaitForTermination and Orphan\n"
          "InvalidSpec|-|prune|must be a boolean, and is of type string\n"},
+        {SPEC("\"resources\":[],\"revisionHistoryLimit\":-1"),
+         "InvalidSpec|-|revisionHistoryLimit|must be a number from 0 to 1000\n"},
+        {SPEC("\"resources\":[],\"revisionHistoryLimit\":1001"),
+         "InvalidSpec|-|revisionHistoryLimit|must be a number from 0 to 1000\n"},
+        {SPEC("\"resources\":[],\"revisionHistoryLimit\":\"ten\""),
+         "InvalidSpec|-|revisionHistoryLimit|must be a number from 0 to 1000\n"},
         {SPEC("\"resources\":[],\"serviceAccountName\":\"a:b\""),
          "InvalidSpec|-|serviceAccountName\n"},
         {SPEC("\"resources\":[],\"stack\":\"a\\u0000b\""),

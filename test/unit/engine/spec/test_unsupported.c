@@ -27,7 +27,6 @@ static void names_fields_of_later_versions(void)
         {WITH("\"commonMetadata\":{\"labels\":{}}"), IS("commonMetadata")},
         {WITH("\"dependsOn\":[{\"name\":\"x\"}]"), IS("dependsOn")},
         {WITH("\"remediation\":{\"retries\":0}"), IS("remediation")},
-        {WITH("\"revisionHistoryLimit\":10"), IS("revisionHistoryLimit")},
         /* of another type than the schema's: asked for all the same */
         {WITH("\"ignore\":\"all\",\"force\":1,\"conflictPolicy\":1"),
          IS("ignore") IS("force") IS("conflictPolicy")},

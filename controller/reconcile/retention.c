@@ -1,0 +1,195 @@
+#include "controller/reconcile/retention.h"
+
+#include <pthread.h>
+
+#include "controller/reconcile/plans.h"
+#include "engine/base/log.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/base/strmap.h"
+
+struct retention {
+    pthread_mutex_t lock;
+    struct strmap collected; /* keys of Specs whose history is known to be within the limit */
+};
+
+struct retention *retention_new(void)
+{
+    struct retention *retention = NEW(struct retention);
+
+    pthread_mutex_init(&retention->lock, NULL);
+    strmap_init(&retention->collected);
+    return retention;
+}
+
+void retention_free(struct retention *retention)
+{
+    if (!retention)
+        return;
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&retention->collected, e));)
+        free(e->value);
+    strmap_done(&retention->collected);
+    pthread_mutex_destroy(&retention->lock);
+    free(retention);
+}
+
+static char *key_of(const struct run *run)
+{
+    return str_printf("%s/%s", run->subject.key.namespace_name, run->subject.key.name);
+}
+
+static bool is_collected(const struct run *run)
+{
+    struct retention *retention = run->context->retention;
+    _cleanup_free_ char *key = key_of(run);
+    bool result;
+
+    pthread_mutex_lock(&retention->lock);
+    result = strmap_get(&retention->collected, key) != NULL;
+    pthread_mutex_unlock(&retention->lock);
+    return result;
+}
+
+static void set_collected(const struct run *run, bool is_collected)
+{
+    struct retention *retention = run->context->retention;
+    char *key = key_of(run);
+
+    pthread_mutex_lock(&retention->lock);
+    free(strmap_remove(&retention->collected, key));
+    if (is_collected)
+        strmap_put(&retention->collected, key, key);
+    pthread_mutex_unlock(&retention->lock);
+    if (!is_collected)
+        free(key);
+}
+
+/* ---- Which go ---- */
+
+size_t retention_choose(const struct release_revisions *revisions, int64_t limit,
+                        int64_t last_applied, int64_t *ret)
+{
+    int64_t room = limit - 1; /* the newest one stays */
+    size_t n = 0;
+
+    for (size_t i = 1; i < revisions->count; i++)
+        if (revisions->items[i] == last_applied)
+            room--;
+    for (size_t i = 1; i < revisions->count; i++)
+        if (revisions->items[i] != last_applied && room-- <= 0)
+            ret[n++] = revisions->items[i];
+    for (size_t i = 0; i < n / 2; i++) {
+        int64_t revision = ret[i];
+
+        ret[i] = ret[n - 1 - i];
+        ret[n - 1 - i] = revision;
+    }
+    return n;
+}
+
+/* ---- Removing ---- */
+
+static int remove_one(const struct run *run, int64_t revision, enum release_removal how,
+                      struct error *error)
+{
+    const struct reconcile_context *context = run->context;
+    const struct spec_key *key = &run->subject.key;
+    const struct store_call call = {.cancel = run->cancel, .permit = context->permit};
+    struct arena arena = ARENA_INIT;
+    int r = plans_drop(context->plans, key->namespace_name,
+                       release_name(&arena, key->name, revision), &call, error);
+
+    arena_done(&arena);
+    if (r >= 0)
+        r = context->history->ops->remove(context->history, key, revision, how, &call, error);
+    return r;
+}
+
+static int remove_surplus(const struct run *run, const struct release_revisions *revisions,
+                          struct error *error)
+{
+    _cleanup_free_ int64_t *surplus = NEW_ARRAY(int64_t, revisions->count + 1);
+    size_t n = retention_choose(revisions, run->policy.history_limit, run_last_applied(run),
+                                surplus);
+
+    for (size_t i = 0; i < n; i++) {
+        struct error problem = {0};
+        int r = remove_one(run, surplus[i], RELEASE_IF_ENDED, &problem);
+
+        if (r < 0 && r != ERR_CONFLICT) /* it goes on, or somebody changes it */
+            return err_copy(error, &problem);
+    }
+    return 0;
+}
+
+/* There are no more revisions than numbers up to the newest. */
+static bool is_within_limit(const struct run *run, int64_t newest)
+{
+    return newest <= run->policy.history_limit;
+}
+
+static int list_and_remove(const struct run *run, struct error *error)
+{
+    _cleanup_(release_revisions_done) struct release_revisions revisions = {0};
+    int r = releases_list(run->context, &run->subject, run->cancel, &revisions, error);
+
+    return r < 0 ? r : remove_surplus(run, &revisions, error);
+}
+
+static void conclude(const struct run *run, int r, const struct error *problem)
+{
+    const struct spec_key *key = &run->subject.key;
+
+    set_collected(run, r >= 0);
+    if (r < 0 && r != ERR_CANCELLED && r != ERR_FENCED)
+        log_warn("old Releases could not be removed", "namespace", key->namespace_name, "spec",
+                 key->name, "reason", problem->reason, "error", problem->message, NULL);
+}
+
+void retention_collect(const struct run *run, const struct release_revisions *found,
+                       int64_t revision)
+{
+    _cleanup_(release_revisions_done) struct release_revisions all = {0};
+    struct error problem = {0};
+    int r = 0;
+
+    if (found) {
+        release_revisions_add(&all, revision);
+        for (size_t i = 0; i < found->count; i++)
+            if (found->items[i] != revision)
+                release_revisions_add(&all, found->items[i]);
+        r = remove_surplus(run, &all, &problem);
+    } else if (!is_within_limit(run, revision)) {
+        r = list_and_remove(run, &problem);
+    }
+    conclude(run, r, &problem);
+}
+
+void retention_check(const struct run *run)
+{
+    struct error problem = {0};
+    int64_t newest = run_last_attempted(run);
+    int r = 0;
+
+    if (is_collected(run))
+        return;
+    if (newest < run_last_applied(run))
+        newest = run_last_applied(run);
+    if (!is_within_limit(run, newest))
+        r = list_and_remove(run, &problem);
+    conclude(run, r, &problem);
+}
+
+int retention_forget(const struct run *run, struct error *error)
+{
+    _cleanup_(release_revisions_done) struct release_revisions revisions = {0};
+    int r = 0;
+
+    set_collected(run, false);
+    if (run->context->history->ops->goes_with_spec)
+        return 0;
+    r = releases_list(run->context, &run->subject, run->cancel, &revisions, error);
+    for (size_t i = revisions.count; i > 0 && r >= 0; i--)
+        r = remove_one(run, revisions.items[i - 1], RELEASE_ANYWAY, error);
+    return r;
+}
