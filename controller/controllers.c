@@ -100,9 +100,9 @@ static void on_change(void *arg, const char *key, const struct informer_object *
     struct controller *controller = arg;
     struct object_version version = {0};
 
-    /* A Release of an operation is the operation's to write. Only that it goes is of interest: what
-     * is kept beside it goes, too. */
-    if (now && now->is_generated && controller->kind == RELEASES)
+    /* A Release of an operation is the operation's to write. Only that it goes is of interest,
+     * since what is kept beside it goes, too, and that it has no Spec any more. */
+    if (now && now->is_generated && !now->is_orphan && controller->kind == RELEASES)
         return;
     if (now)
         version = (struct object_version){now->uid, now->generation, now->deleting,

@@ -1,6 +1,7 @@
 #include "controller/reconcile/release.h"
 
 #include "controller/reconcile/api.h"
+#include "controller/reconcile/finished.h"
 #include "controller/reconcile/operations.h"
 #include "controller/reconcile/plans.h"
 #include "controller/reconcile/report.h"
@@ -85,35 +86,54 @@ static int refuse(struct attempt *attempt, struct error *error)
 
 /* ---- Beginning ---- */
 
+/* It has ended: it is read once more, to be deleted some time. */
+static const struct reconcile_result look_again = {.kind = RECONCILE_AFTER,
+                                                   .priority = WORKQUEUE_RESYNC};
+
 static bool is_generated(const struct value *object)
 {
     return value_path(object, "metadata", "labels", KUBE_GENERATED_LABEL, NULL) != NULL;
 }
 
-/* The Release; none where there is nothing to be done about it. */
-static int load_release(struct attempt *attempt, struct error *error)
+static int forget(struct attempt *attempt, struct error *error)
+{
+    const struct reconcile_context *context = attempt->run.context;
+    const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
+
+    finished_forget(context, attempt->key);
+    return plans_drop(context->plans, attempt->object.namespace_name, attempt->object.name, &call,
+                      error);
+}
+
+/* The Release; none if there is nothing to do for it but to delete it some time. */
+static int load_release(struct attempt *attempt, struct reconcile_result *result,
+                        struct error *error)
 {
     const struct reconcile_context *context = attempt->run.context;
     const struct spec_key *key = &attempt->object;
     _cleanup_value_ const struct value *object = NULL;
-    const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
+    struct cancel *cancel = attempt->run.cancel;
     struct error absent = {0};
-    int r = kube_get(context->client, api_release_ref(key, NULL), attempt->run.cancel, &object,
-                     &absent);
+    int r = kube_get(context->client, api_release_ref(key, NULL), cancel, &object, &absent);
 
     if (r == ERR_NOT_FOUND)
-        return plans_drop(context->plans, key->namespace_name, key->name, &call, error);
+        return forget(attempt, error);
     if (r < 0)
         return err_copy(error, &absent);
-    if (is_generated(object) || api_is_deleting(object))
+    if (api_is_deleting(object))
         return 0;
+    if (is_generated(object))
+        return kube_release_is_orphan(value_get(object, "metadata"))
+                   ? finished_keep_orphan(context, object, cancel, result, error)
+                   : 0;
     attempt_read(attempt, value_get(object, "metadata"));
     attempt->release = release_of(object);
     if (!attempt->release)
         return err_set(error, ERR_UNAVAILABLE, "UnexpectedAnswer", "a Release without a name");
-    if (release_phase_is_terminal(attempt->release->phase))
-        release_free(TAKE(attempt->release));
-    return 0;
+    if (!release_phase_is_terminal(attempt->release->phase))
+        return 0;
+    release_free(TAKE(attempt->release));
+    return finished_keep(context, attempt->key, object, cancel, result, error);
 }
 
 static int load_spec(struct attempt *attempt, struct error *error)
@@ -168,10 +188,11 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
 {
     struct run *run = &attempt->run;
     struct error problem = {0};
-    int r = load_release(attempt, error);
+    int r = load_release(attempt, result, error);
 
     if (r < 0 || !attempt->release)
         return r;
+    *result = look_again;
     run->subject.key.namespace_name = attempt->object.namespace_name;
     run->subject.key.name =
         value_string(value_path(attempt->release->spec, "specRef", "name", NULL));
@@ -232,6 +253,7 @@ static int go_on(struct attempt *attempt, struct reconcile_result *result, struc
     int64_t after = 0;
     int r;
 
+    *result = look_again;
     if (phase == OPERATION_PLANNED || phase == OPERATION_ENDED)
         return planned(attempt, error);
     r = progress_report(attempt, &after, error);

@@ -135,8 +135,8 @@ int releases_list(const struct reconcile_context *context, const struct release_
 {
     const struct store_call call = call_of(context, cancel);
     struct error problem = {0};
-    int r = context->history->ops->list(context->history, &subject->key, on_head, ret, &call,
-                                        &problem);
+    int r =
+        context->history->ops->list(context->history, &subject->key, on_head, ret, &call, &problem);
 
     if (r >= 0)
         return 0;

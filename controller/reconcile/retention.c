@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include "controller/reconcile/finished.h"
+#include "controller/reconcile/operations.h"
 #include "controller/reconcile/plans.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
@@ -109,8 +111,8 @@ static int remove_surplus(const struct run *run, const struct release_revisions 
                           struct error *error)
 {
     _cleanup_free_ int64_t *surplus = NEW_ARRAY(int64_t, revisions->count + 1);
-    size_t n = retention_choose(revisions, run->policy.history_limit, run_last_applied(run),
-                                surplus);
+    size_t n =
+        retention_choose(revisions, run->policy.history_limit, run_last_applied(run), surplus);
 
     for (size_t i = 0; i < n; i++) {
         struct error problem = {0};
@@ -186,10 +188,77 @@ int retention_forget(const struct run *run, struct error *error)
     int r = 0;
 
     set_collected(run, false);
+    finished_end_spec(run->context, &run->subject.key);
     if (run->context->history->ops->goes_with_spec)
         return 0;
     r = releases_list(run->context, &run->subject, run->cancel, &revisions, error);
     for (size_t i = revisions.count; i > 0 && r >= 0; i--)
         r = remove_one(run, revisions.items[i - 1], RELEASE_ANYWAY, error);
+    return r;
+}
+
+/* ---- What was left ---- */
+
+struct sweep {
+    const struct reconcile_context *context;
+    const char *watch_namespace;
+};
+
+static bool is_watched(const struct sweep *sweep, const struct document_name *name)
+{
+    return !sweep->watch_namespace || str_equal(sweep->watch_namespace, name->spec.namespace_name);
+}
+
+/* A record has a plan, and the history is no object that a reconcile would find. */
+static bool is_of_record(const struct sweep *sweep, const struct document_name *name)
+{
+    const char *dash = strrchr(name->item, '-');
+    int64_t revision;
+    struct arena arena = ARENA_INIT;
+    bool is = !sweep->context->history->ops->goes_with_spec && dash &&
+              release_revision_parse(dash + 1, &revision) &&
+              str_equal(release_name(&arena, name->spec.name, revision), name->item);
+
+    arena_done(&arena);
+    return is;
+}
+
+static int on_plan(void *arg, const struct document_name *name, struct error *error)
+{
+    const struct sweep *sweep = arg;
+    _cleanup_free_ char *key = NULL;
+
+    (void)error;
+    if (!name->item || !is_watched(sweep, name) || is_of_record(sweep, name))
+        return 0;
+    key = str_printf("%s/%s", name->spec.namespace_name, name->item);
+    operations_poke(sweep->context->previews, key);
+    return 0;
+}
+
+static int on_record(void *arg, const struct document_name *name, struct error *error)
+{
+    const struct sweep *sweep = arg;
+    _cleanup_free_ char *key = str_printf("%s/%s", name->spec.namespace_name, name->spec.name);
+
+    (void)error;
+    if (is_watched(sweep, name))
+        operations_poke(sweep->context->operations, key);
+    return 0;
+}
+
+int retention_sweep(const struct reconcile_context *context, const char *watch_namespace)
+{
+    struct sweep sweep = {context, watch_namespace};
+    const struct store_call call = {.permit = context->permit};
+    struct store *store = context->store;
+    struct error problem = {0};
+    int r = store->ops->list(store, DOCUMENT_PLAN, NULL, on_plan, &sweep, &call, &problem);
+
+    if (r >= 0 && !context->history->ops->goes_with_spec)
+        r = store->ops->list(store, DOCUMENT_RELEASE, NULL, on_record, &sweep, &call, &problem);
+    if (r < 0)
+        log_warn("plans that were left could not be listed", "reason", problem.reason, "error",
+                 problem.message, NULL);
     return r;
 }

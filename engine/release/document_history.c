@@ -33,12 +33,12 @@ static void record_done(struct record *record)
 static int encode(const struct record *record, struct document *ret, struct error *error)
 {
     const struct release_head *head = &record->head;
-    _cleanup_value_ const struct value *value = value_pack(
-        "{s:i, s:{s:s, s:s, s:s?}, s:I, s:I, s:s, s:I, s:v?}", "format", FORMAT, "spec",
-        "namespace", head->spec.namespace_name, "name", head->spec.name, "uid", head->spec_uid,
-        "revision", head->revision,
-        "generation", head->generation, "operation", release_operation_name(head->operation),
-        "written", record->written, "status", record->status);
+    _cleanup_value_ const struct value *value =
+        value_pack("{s:i, s:{s:s, s:s, s:s?}, s:I, s:I, s:s, s:I, s:v?}", "format", FORMAT, "spec",
+                   "namespace", head->spec.namespace_name, "name", head->spec.name, "uid",
+                   head->spec_uid, "revision", head->revision, "generation", head->generation,
+                   "operation", release_operation_name(head->operation), "written", record->written,
+                   "status", record->status);
 
     if (!value)
         return err_set(error, ERR_TOO_LARGE, "ReleaseTooLarge", "the status is too large");
@@ -361,14 +361,13 @@ static int check_ended(struct opened *opened, const struct release_head *of, str
                         !release_phase_is_terminal(record.head.phase);
 
     record_done(&record);
-    return is_under_way
-               ? err_set(error, ERR_CONFLICT, "ReleaseNotEnded", "it has not ended yet")
-               : 0;
+    return is_under_way ? err_set(error, ERR_CONFLICT, "ReleaseNotEnded", "it has not ended yet")
+                        : 0;
 }
 
 static int history_remove(struct release_history *base, const struct spec_key *spec,
-                          int64_t revision, enum release_removal how,
-                          const struct store_call *call, struct error *error)
+                          int64_t revision, enum release_removal how, const struct store_call *call,
+                          struct error *error)
 {
     const struct release_head head = {.spec = *spec, .revision = revision};
     _cleanup_(opened_done) struct opened opened = {.document = DOCUMENT_INIT};

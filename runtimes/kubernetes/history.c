@@ -84,7 +84,8 @@ static const struct value *new_object(const struct history_task *task,
                       task->name, "namespace", task->namespace_name, "labels", KUBE_GENERATED_LABEL,
                       "true", KUBE_OWNER_LABEL, owner, "annotations", HISTORY_REVISION, revision,
                       HISTORY_GENERATION, generation, HISTORY_OPERATION, operation,
-                      "ownerReferences", owner_reference, "spec", "specRef", "name", task->spec, "operation", operation);
+                      "ownerReferences", owner_reference, "spec", "specRef", "name", task->spec,
+                      "operation", operation);
 }
 
 static int judge_create(const struct history_task *task, const struct history_change *change,
@@ -290,8 +291,8 @@ static int remove_object(const struct history_task *task, const struct value *ob
 }
 
 static int history_remove(struct release_history *base, const struct spec_key *spec,
-                          int64_t revision, enum release_removal how,
-                          const struct store_call *call, struct error *error)
+                          int64_t revision, enum release_removal how, const struct store_call *call,
+                          struct error *error)
 {
     _cleanup_(kube_history_end) struct history_task task = {0};
     _cleanup_value_ const struct value *object = NULL;
@@ -300,8 +301,7 @@ static int history_remove(struct release_history *base, const struct spec_key *s
 
     kube_history_begin(&task, base, spec, revision, call);
     r = get_record(&task, &object, &problem);
-    if (r == 0 && how == RELEASE_IF_ENDED &&
-        !release_phase_is_terminal(kube_history_phase(object)))
+    if (r == 0 && how == RELEASE_IF_ENDED && !release_phase_is_terminal(kube_history_phase(object)))
         r = err_set(&problem, ERR_CONFLICT, "ReleaseNotEnded", "it has not ended yet");
     if (r == 0)
         r = remove_object(&task, object, &problem);

@@ -25,6 +25,10 @@
 
 #define KUBE_GENERATED_LABEL "api.kusion.io/generated"
 
+/* A Release's metadata has the label, and no owner: `kubectl delete --cascade=orphan` has taken its
+ * Spec away. */
+bool kube_release_is_orphan(const struct value *metadata);
+
 /* A call without a permit asks the client's guard. */
 struct release_history *kube_history_new(const struct kube_cluster *cluster);
 

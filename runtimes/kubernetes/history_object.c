@@ -111,6 +111,12 @@ const char *kube_history_spec_uid(const struct value *object)
     return NULL;
 }
 
+bool kube_release_is_orphan(const struct value *metadata)
+{
+    return value_path(metadata, "labels", KUBE_GENERATED_LABEL, NULL) &&
+           !value_count(value_get(metadata, "ownerReferences"));
+}
+
 enum release_phase kube_history_phase(const struct value *object)
 {
     return release_status_phase(value_get(object, "status"));
