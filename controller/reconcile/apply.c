@@ -1,5 +1,7 @@
 #include "controller/reconcile/apply.h"
 
+#include "controller/reconcile/apply_release.h"
+#include "controller/reconcile/corrections.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/retention.h"
 #include "engine/base/log.h"
@@ -59,29 +61,33 @@ static int write_end(struct attempt *attempt, struct release_report *report,
     if (r >= 0 && written >= 0 && attempt->release)
         retention_collect(run, attempt->knows_revisions ? &attempt->revisions : NULL,
                           attempt->revision);
+    else if (r >= 0 && written >= 0 && attempt->kind == ATTEMPT_CORRECTION)
+        retention_check(run);
     return r < 0 ? r : written;
 }
 
-static int begin_release(struct attempt *attempt, struct error *error)
+/* A check of a Ready Spec had something to change. */
+static bool is_correction(const struct attempt *attempt)
 {
-    struct run *run = &attempt->run;
-    int r = 0;
+    return attempt->kind == ATTEMPT_RESYNC || attempt->kind == ATTEMPT_CORRECTION;
+}
 
-    if (!attempt->release)
-        r = release_begin(run->context, &run->subject, RELEASE_APPLY, attempt->revision,
-                          &attempt->release, error);
-    if (attempt->release) /* another one, where a person's has the name of the first */
-        attempt->revision = attempt->release->revision;
-    if (r >= 0)
-        operation_log_release(run, attempt->release);
-    return r;
+static const struct value *count_correction(const struct attempt *attempt, const char *summary)
+{
+    const struct run *run = &attempt->run;
+
+    if (!is_correction(attempt))
+        return NULL;
+    return corrections_add(run_corrections(run), plan_of(attempt), summary,
+                           run->context->clock->now(run->context->clock));
 }
 
 static int succeeded(struct attempt *attempt, const struct operation_results *results,
                      struct error *error)
 {
     struct run *run = &attempt->run;
-    int r = begin_release(attempt, error); /* a retry that succeeded gets its record now */
+    /* A retry that succeeded gets its record now. */
+    int r = attempt->kind == ATTEMPT_CORRECTION ? 0 : apply_begin_release(attempt, error);
     _cleanup_free_ char *summary = report_summary(results);
     _cleanup_free_ char *message =
         str_printf("revision %lld: %s", (long long)attempt->revision, summary);
@@ -91,6 +97,8 @@ static int succeeded(struct attempt *attempt, const struct operation_results *re
                     run->policy.wait ? "True" : NULL},
         .attempted = attempt->revision,
         .applied = attempt->revision,
+        .corrections = count_correction(attempt, summary),
+        .drops_corrections = !is_correction(attempt),
     };
     int written = write_end(attempt, &report, &status, r < 0 ? NULL : error);
 
@@ -109,9 +117,12 @@ static int failed(struct attempt *attempt, const struct error *failure,
     struct run_status status = {
         .verdict = run_judge(run, failure, results && report_timed_out(results)),
         .results = results,
-        .attempted = attempt->release ? attempt->revision : 0,
     };
+    int r = attempt->kind == ATTEMPT_CORRECTION ? apply_record_correction(attempt, error) : 0;
 
+    if (r < 0)
+        return r;
+    status.attempted = attempt->release ? attempt->revision : 0;
     operation_log_failure(run, failure, run_says_already(run, failure));
     return write_end(attempt, &report, &status, error);
 }
@@ -222,6 +233,7 @@ static int write_missing_status(struct attempt *attempt, struct reconcile_result
         .is_end = true,
         .attempted = attempt->release->revision,
         .applied = attempt->release->revision,
+        .drops_corrections = true,
         .plan = value_ref(value_get(recorded, "plan")),
         .resources = report_all_ready(plan_of(attempt)->n_resources),
         .inventory = report_inventory(operation_ledger(attempt->operation)),
@@ -234,77 +246,7 @@ static int write_missing_status(struct attempt *attempt, struct reconcile_result
     return settle(attempt, r, result);
 }
 
-/* ---- The Release to work under ---- */
-
-static bool is_of_this_generation(const struct attempt *attempt, const struct release *release)
-{
-    return release->operation == RELEASE_APPLY &&
-           release->generation == attempt->run.subject.generation;
-}
-
-/* What the newest Release, which has ended, makes of the attempt. Taken over where it is kept. */
-static void consider(struct attempt *attempt, struct release **latest)
-{
-    bool is_reported =
-        attempt->kind == ATTEMPT_RESYNC && (*latest)->revision <= run_last_applied(&attempt->run);
-
-    if (!is_of_this_generation(attempt, *latest) || is_reported)
-        return;
-    if ((*latest)->phase == PHASE_FAILED && attempt->kind == ATTEMPT_NEW)
-        attempt->kind = ATTEMPT_RETRY;
-    if ((*latest)->phase != PHASE_SUCCEEDED)
-        return;
-    attempt->kind = ATTEMPT_STATUS_MISSING;
-    attempt->release = TAKE(*latest);
-}
-
-/* A first Release that was made unseen, and left unfinished: others of the name may be newer. */
-static int find_first(struct attempt *attempt, struct release **latest, struct error *error)
-{
-    const struct run *run = &attempt->run;
-    _cleanup_(release_free_p) struct release *first = NULL;
-    int r;
-
-    if (run_last_attempted(run) || !*latest || (*latest)->revision == 1)
-        return 0;
-    r = releases_load(run->context, &run->subject, 1, run->cancel, &first, error);
-    if (r < 0 || !first || release_phase_is_terminal(first->phase) ||
-        !is_of_this_generation(attempt, first))
-        return r;
-    release_free(*latest);
-    *latest = TAKE(first);
-    return 0;
-}
-
-/* One that was left unfinished, else none yet, and the next revision. */
-static int find_release(struct attempt *attempt, struct error *error)
-{
-    struct run *run = &attempt->run;
-    _cleanup_(release_free_p) struct release *latest = NULL;
-    int r;
-
-    release_revisions_done(&attempt->revisions);
-    r = releases_find(run->context, &run->subject, run->cancel, &attempt->revisions, &latest,
-                      error);
-    attempt->knows_revisions = r >= 0;
-    if (r >= 0)
-        r = find_first(attempt, &latest, error);
-    if (r < 0)
-        return r;
-    attempt->revision = release_next_revision(run_last_applied(run), latest ? latest->revision : 0);
-    if (!latest)
-        return 0;
-    if (release_phase_is_terminal(latest->phase)) {
-        consider(attempt, &latest);
-        return 0;
-    }
-    if (!is_of_this_generation(attempt, latest))
-        return run_cancel_release(run, latest, "a newer generation of the Spec came", error);
-    attempt->kind = ATTEMPT_NEW;
-    attempt->revision = latest->revision;
-    attempt->release = TAKE(latest);
-    return 0;
-}
+/* ---- While the plan is made ---- */
 
 static void log_begin(struct attempt *attempt)
 {
@@ -323,9 +265,9 @@ static int announce(struct attempt *attempt, struct error *error)
         release_begin_first(attempt->run.context, &attempt->run.subject, RELEASE_APPLY,
                             &attempt->release);
     if (attempt->kind == ATTEMPT_NEW && !attempt->release)
-        r = find_release(attempt, error);
+        r = apply_find_release(attempt, error);
     if (r >= 0 && attempt->kind == ATTEMPT_NEW)
-        r = begin_release(attempt, error);
+        r = apply_begin_release(attempt, error);
     if (r >= 0 && (attempt->kind == ATTEMPT_NEW || attempt->kind == ATTEMPT_RETRY))
         log_begin(attempt);
     return r;
@@ -452,9 +394,9 @@ static int begin_work(struct attempt *attempt, struct error *error)
 {
     int r;
 
-    if (attempt->kind == ATTEMPT_RETRY)
+    if (attempt->kind == ATTEMPT_RETRY || attempt->kind == ATTEMPT_CORRECTION)
         return 0;
-    r = begin_release(attempt, error);
+    r = apply_begin_release(attempt, error);
     if (r < 0 || attempt->kind != ATTEMPT_RESYNC)
         return r;
     progress_begin(attempt);
@@ -463,7 +405,8 @@ static int begin_work(struct attempt *attempt, struct error *error)
 
 static int carry_out(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
-    struct operation_apply how = {.verify = attempt->kind != ATTEMPT_RESYNC};
+    struct operation_apply how = {.verify = !is_correction(attempt),
+                                  .anew = attempt->kind == ATTEMPT_CORRECTION};
     struct error problem = {0};
 
     if (begin_work(attempt, &problem) < 0)
@@ -496,10 +439,16 @@ int apply_planned(struct attempt *attempt, struct reconcile_result *result, stru
     attempt_measure(attempt);
     plan_digest(plan, context->plan_key, sizeof(context->plan_key), attempt->digest);
     is_empty = plan_is_empty(plan);
-    if (attempt->kind == ATTEMPT_RESYNC) {
-        if (is_empty && !has_unreported_revision(attempt))
+    if (attempt->kind == ATTEMPT_RESYNC && !has_unreported_revision(attempt)) {
+        if (is_empty)
             return idle(attempt, result, error);
-        if (find_release(attempt, &failure) < 0)
+        if (corrections_repeat(run_corrections(&attempt->run), plan)) {
+            attempt->kind = ATTEMPT_CORRECTION;
+            attempt->revision = run_last_applied(&attempt->run);
+        }
+    }
+    if (attempt->kind == ATTEMPT_RESYNC) {
+        if (apply_find_release(attempt, &failure) < 0)
             return apply_failed(attempt, &failure, result, error);
         if (is_empty && attempt->kind == ATTEMPT_RESYNC)
             return idle(attempt, result, error);

@@ -39,6 +39,8 @@ enum attempt_kind {
     ATTEMPT_RETRY,          /* the last one of this generation failed: it gets a Release if it
                                succeeds */
     ATTEMPT_RESYNC,         /* the Spec is Ready: it gets a Release if there is something to do */
+    ATTEMPT_CORRECTION,     /* the Spec is Ready, and the same is put back as before: it is counted,
+                               and gets a Release if it fails */
     ATTEMPT_STATUS_MISSING, /* a Release of this generation succeeded, but the Spec's status was not
                                written */
 };

@@ -121,10 +121,12 @@ static int report_waiting(struct attempt *attempt, int64_t *ret_next, struct err
     return r;
 }
 
-/* Nothing is said of a look at a Spec that is Ready, nor of a retry. */
+/* Nothing is said of a look at a Spec that is Ready, of a correction that repeats, nor of a retry.
+ */
 static bool is_silent(const struct attempt *attempt, bool is_working)
 {
-    return attempt->kind == ATTEMPT_RETRY || (attempt->kind != ATTEMPT_NEW && !is_working);
+    return attempt->kind == ATTEMPT_RETRY || attempt->kind == ATTEMPT_CORRECTION ||
+           (attempt->kind != ATTEMPT_NEW && !is_working);
 }
 
 int progress_report(struct attempt *attempt, int64_t *ret_after, struct error *error)

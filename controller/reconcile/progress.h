@@ -5,7 +5,8 @@
  * apply or a destroy also says what it waits for, first after five seconds and then every thirty.
  * (apply.c and deletion.c write the end.)
  *
- * During a retry the status stays as the try before left it, until the retry has ended.
+ * During a retry the status stays as the try before left it, until the retry has ended. During a
+ * correction that repeats (corrections.h) the Spec stays Ready.
  */
 #ifndef CONTROLLER_RECONCILE_PROGRESS_H
 #define CONTROLLER_RECONCILE_PROGRESS_H

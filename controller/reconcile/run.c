@@ -50,6 +50,7 @@ void run_status_done(struct run_status *status)
     value_unref(status->plan);
     value_unref(status->resources);
     value_unref(status->inventory);
+    value_unref(status->corrections);
 }
 
 /* ---- The status as it is ---- */
@@ -118,6 +119,11 @@ bool run_says(const struct run *run, const char *ready, const char *reason)
 int64_t run_last_applied(const struct run *run)
 {
     return value_int(value_get(status_of(run), "lastAppliedRevision"), 0);
+}
+
+const struct value *run_corrections(const struct run *run)
+{
+    return value_get(status_of(run), "driftCorrections");
 }
 
 int64_t run_last_attempted(const struct run *run)
@@ -321,6 +327,10 @@ static const struct value *next_status(const struct run *run, const struct run_s
         set(&next, "resources", value_ref(status->resources));
     if (status->inventory)
         set(&next, "inventory", value_ref(status->inventory));
+    if (status->drops_corrections)
+        drop(&next, "driftCorrections");
+    if (status->corrections)
+        set(&next, "driftCorrections", value_ref(status->corrections));
     return next;
 }
 

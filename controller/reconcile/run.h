@@ -38,6 +38,8 @@ struct run_status {
     int64_t attempted, applied;              /* revisions; 0: as before */
     const struct operation_results *results; /* for the summary of a failure; NULL: its message */
     const struct value *plan, *resources, *inventory; /* report.h; owned; NULL: as before */
+    const struct value *corrections;                  /* corrections.h; likewise */
+    bool drops_corrections;                           /* they were of another generation */
 };
 void run_status_done(struct run_status *status);
 
@@ -79,6 +81,8 @@ struct run_last run_last(const struct run *run);
 
 /* What Ready says of this generation. reason: NULL for any. */
 bool run_says(const struct run *run, const char *ready, const char *reason);
+/* status.driftCorrections, or NULL; borrowed from run->object. */
+const struct value *run_corrections(const struct run *run);
 /* status.lastAppliedRevision, .lastAttemptedRevision; 0: none. */
 int64_t run_last_applied(const struct run *run);
 int64_t run_last_attempted(const struct run *run);

@@ -170,7 +170,7 @@ void operation_apply(struct operation *operation, const struct operation_apply *
         operation->n_begun = 0;
         operation->active_at = operation_now(operation);
         operation->continues = lost >= 0;
-        operation->counts_earlier = operation->continues || was_done;
+        operation->counts_earlier = !how->anew && (operation->continues || was_done);
         operation_init_results(operation);
         operation->excused = 0;
         operation->progressed_at = operation->active_at - (lost > 0 ? lost : 0);

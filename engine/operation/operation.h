@@ -132,6 +132,8 @@ size_t operation_estimate(const struct spec *spec, struct ledger *ledger);
 struct operation_apply {
     int64_t revision;
     bool verify; /* look at the health of what is unchanged, too */
+    bool anew;   /* an earlier operation of this revision has ended, and was reported: the results
+                    tell what this one does alone */
 };
 
 /* Begins to carry out the plan, once it is PLANNED without an error; once. */

@@ -435,6 +435,155 @@ static void a_plan_goes_with_its_release(void)
     scene_end(&scene);
 }
 
+/* ---- Corrections that repeat ---- */
+
+static int64_t count_corrections(struct scene *scene)
+{
+    _cleanup_value_ const struct value *web = api_server_get(scene->server, WEB);
+
+    return value_int(value_path(web, "status", "driftCorrections", "count", NULL), 0);
+}
+
+/* Somebody changes an object; the next check changes it back. patch NULL: deletes it. */
+static void correct(struct scene *scene, const char *path, const char *patch)
+{
+    if (patch)
+        api_server_edit(scene->server, path, patch);
+    else
+        api_server_delete(scene->server, path);
+    scene_ask(scene, "web");
+    scene_expect_handled(scene, "web");
+    scene_expect_ready(scene, "web", "True", "ReconciliationSucceeded");
+}
+
+static void begin_corrections(struct scene *scene)
+{
+    *scene = (struct scene){0};
+    scene_begin(scene);
+    scene_spec(scene, "web", "", CONFIGMAP("a", "1") "," CONFIGMAP("b", "1"));
+    scene_expect_ready(scene, "web", "True", "ReconciliationSucceeded");
+    scene_expect_quiet(scene);
+}
+
+static void the_same_again_is_counted(void)
+{
+    struct scene scene;
+
+    begin_corrections(&scene);
+    for (int n = 1; n <= 5; n++) {
+        _cleanup_free_ char *patch = str_printf("{\"data\":{\"x\":\"theirs %d\"}}", n);
+
+        api_server_mark(scene.server);
+        correct(&scene, CONFIGMAPS "/a", patch);
+        EXPECT_DATA(&scene, "a", "1");
+        EXPECT_INT(count_corrections(&scene), n, "counted");
+        EXPECT_INT(api_server_size(scene.server, RELEASES), 2, "the apply, and one correction");
+        if (n > 1)
+            scene_expect_quiet(&scene);
+        if (n > 1)
+            EXPECT_WRITES(&scene, "apply configmaps, update configmaps 2, update specs/status");
+    }
+    for (int n = 6; n <= 8; n++) {
+        correct(&scene, CONFIGMAPS "/b", NULL);
+        EXPECT_DATA(&scene, "b", "1");
+        EXPECT_INT(count_corrections(&scene), n, "counted");
+        EXPECT_INT(api_server_size(scene.server, RELEASES), 3, "another one, once");
+    }
+    correct(&scene, CONFIGMAPS "/a", "{\"data\":{\"x\":\"6\"}}");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 3, "this one is known, too");
+    scene_end(&scene);
+}
+
+static void anything_new_gets_a_release(void)
+{
+    struct scene scene;
+
+    begin_corrections(&scene);
+    correct(&scene, CONFIGMAPS "/a", "{\"data\":{\"x\":\"2\"}}");
+    correct(&scene, CONFIGMAPS "/a", "{\"data\":{\"x\":\"2\"}}");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 2, "one");
+    correct(&scene, CONFIGMAPS "/b", "{\"data\":{\"x\":\"2\"}}");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 3, "of another object");
+    correct(&scene, CONFIGMAPS "/a", NULL);
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 4, "deleted, not changed");
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1") "," CONFIGMAP("b", "2"));
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_INT(count_corrections(&scene), 0, "of another generation");
+    correct(&scene, CONFIGMAPS "/a", NULL);
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 6, "of this generation");
+    EXPECT_INT(count_corrections(&scene), 1, "counts begin anew");
+    scene_end(&scene);
+}
+
+/* One that fails is not like the others. */
+static void a_correction_that_fails_gets_a_release(void)
+{
+    struct scene scene;
+    unsigned rule;
+
+    begin_corrections(&scene);
+    for (int n = 0; n < 2; n++)
+        correct(&scene, CONFIGMAPS "/a", NULL);
+    EXPECT_PHASE(&scene, "web", 2, "succeeded");
+    rule = api_server_rule(scene.server, &(struct api_rule){.verb = "apply",
+                                                            .path = CONFIGMAPS "/a",
+                                                            .fault = API_ANSWER,
+                                                            .status = 422});
+    api_server_delete(scene.server, CONFIGMAPS "/a");
+    scene_ask(&scene, "web");
+    scene_expect_ready(&scene, "web", "False", NULL);
+    scene_expect_quiet(&scene);
+    EXPECT_PHASE(&scene, "web", 3, "failed");
+    api_server_release(scene.server, rule);
+    scene_ask(&scene, "web");
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_expect_quiet(&scene);
+    EXPECT_DATA(&scene, "a", "1");
+    EXPECT_PHASE(&scene, "web", 4, "succeeded");
+    scene_end(&scene);
+}
+
+/* Killed after so many writes of a correction that repeats. False: it makes fewer. */
+static bool correct_and_kill(unsigned writes)
+{
+    struct scene scene;
+    bool was_cut;
+
+    begin_corrections(&scene);
+    for (int n = 0; n < 2; n++)
+        correct(&scene, CONFIGMAPS "/a", NULL);
+    scene_expect_quiet(&scene);
+    api_server_mark(scene.server);
+    api_server_delete(scene.server, CONFIGMAPS "/a");
+    api_server_cut_after(scene.server, writes);
+    scene_ask(&scene, "web");
+    for (int ms = 0; ms < 1500 && !api_server_is_cut(scene.server); ms += 20)
+        usleep(20000);
+    was_cut = api_server_is_cut(scene.server);
+    scene_kill(&scene);
+    api_server_mend(scene.server);
+    scene_start(&scene);
+    scene_expect_there(&scene, CONFIGMAPS "/a");
+    scene_expect_quiet(&scene);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_DATA(&scene, "a", "1");
+    /* What was made and not recorded is found, and recorded, by an operation that is new. */
+    EXPECT(api_server_size(scene.server, RELEASES) <= 3, "at most one more");
+    correct(&scene, CONFIGMAPS "/a", "{\"data\":{\"x\":\"theirs\"}}");
+    EXPECT_DATA(&scene, "a", "1");
+    scene_end(&scene);
+    return was_cut;
+}
+
+static void a_correction_goes_on_where_it_was_killed(void)
+{
+    unsigned writes = 1;
+
+    while (correct_and_kill(writes))
+        writes++;
+    EXPECT(writes >= 4, "State, the object, State, Spec");
+}
+
 SUITE(scenario_retention, TEST(keeps_the_newest), TEST(keeps_ten_unless_told_otherwise),
       TEST(a_lower_limit_holds_at_once), TEST(keeps_the_last_that_succeeded),
       TEST(an_idle_spec_costs_nothing), TEST(goes_on_where_it_was_killed),
@@ -442,4 +591,6 @@ SUITE(scenario_retention, TEST(keeps_the_newest), TEST(keeps_ten_unless_told_oth
       TEST(previews_live_for_a_while), TEST(a_preview_goes_after_a_restart),
       TEST(keeps_so_many_previews_of_a_spec), TEST(previews_of_no_spec_share_a_limit),
       TEST(previews_go_with_their_spec), TEST(a_record_without_an_owner_goes_some_time),
-      TEST(a_plan_goes_with_its_release))
+      TEST(a_plan_goes_with_its_release), TEST(the_same_again_is_counted),
+      TEST(anything_new_gets_a_release), TEST(a_correction_that_fails_gets_a_release),
+      TEST(a_correction_goes_on_where_it_was_killed))
