@@ -157,7 +157,7 @@ void outcome_done(struct runtime_outcome *outcome);
  * What plan() sets for each action (x: always; (x): if it is known, or if there is one; -: NULL):
  *
  *               attributes  before  after  result  uid   besides
- *   UNCHANGED       x         x       x     (x)    (x)   is_unrecorded, then memory
+ *   UNCHANGED       x         x       x     (x)    (x)   is_unrecorded, then memory; is_done
  *   CREATE          x         -       x      x      -    limit
  *   ADOPT           x         x       x      x     (x)   limit, hides_before
  *   UPDATE          x         x       x      x     (x)   limit
@@ -184,6 +184,9 @@ struct runtime_step {
                                        diff shows none */
     bool is_unrecorded;             /* UNCHANGED: the live object is as wanted, but its record in
                                        State is missing or different */
+    bool is_done;                   /* UNCHANGED: the object is absent, because it has done its work
+                                       (the record's is_done). It is not read; references see
+                                       `result` */
     bool cannot_appear;             /* FORGET: no create can make the object any more, because its
                                        namespace is being deleted, say */
     int64_t limit;                  /* ms; the longest time that apply() takes by limits of its own;

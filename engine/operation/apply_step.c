@@ -79,7 +79,8 @@ static int carry_out(struct operation *operation, struct node *node, struct runt
     operation_set_action(node, step->action);
     switch (step->action) {
     case PLAN_UNCHANGED:
-        return confirm(operation, node, step, outcome, error);
+        node->is_done = step->is_done;
+        return node->is_done ? 0 : confirm(operation, node, step, outcome, error);
     case PLAN_CREATE:
     case PLAN_ADOPT:
     case PLAN_UPDATE:
@@ -114,6 +115,23 @@ static int make(struct operation *operation, struct node *node, struct runtime_o
 
 /* ---- Waiting ---- */
 
+/* An object that removes itself is as it has to be: from now on it may be absent. */
+static void record_done(struct operation *operation, struct node *node)
+{
+    _cleanup_(record_unref_p) const struct record *known =
+        ledger_get(operation->ledger, operation_change(node)->id, NULL);
+    _cleanup_(record_unref_p) const struct record *done = NULL;
+    struct record like;
+
+    if (!known || known->status != RECORD_APPLIED || known->is_done)
+        return;
+    like = *known;
+    like.is_done = true;
+    done = record_new(&like);
+    ledger_land(operation->ledger, &(struct ledger_change){.put = done}, 1,
+                operation_ledger_when(node), NULL);
+}
+
 /* DONE, PARKED, or FAILED with the error. */
 static enum walk_verdict judge(struct operation *operation, struct node *node,
                                struct walk_visit *visit, const struct observation *now,
@@ -134,8 +152,11 @@ static enum walk_verdict judge(struct operation *operation, struct node *node,
     if (r < 0)
         return operation_retry(node, visit, error);
     if (health.status == HEALTH_CURRENT ||
-        (!operation->spec->policy.wait && !health.dependents_must_wait))
+        (!operation->spec->policy.wait && !health.dependents_must_wait)) {
+        if (health.removes_itself)
+            record_done(operation, node);
         return WALK_DONE;
+    }
     err_set(error, health.status == HEALTH_FAILED ? ERR_INVALID : ERR_TIMEOUT, "HealthCheckFailed",
             "%s", health.message);
     if (health.status == HEALTH_FAILED)
@@ -157,6 +178,8 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
         return operation_retry(node, visit, error);
     node->is_applied = true;
     node->failures = 0;
+    if (node->is_done)
+        return WALK_DONE;
     return judge(operation, node, visit, &outcome->now, error);
 }
 

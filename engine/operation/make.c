@@ -266,6 +266,7 @@ int operation_confirm(struct operation *operation, struct node *node,
     if (step->action == PLAN_UNCHANGED && known) {
         record.revision = known->revision;
         record.action = known->action;
+        record.is_done = known->is_done;
         if (!record.memory)
             record.memory = known->memory;
     }

@@ -66,6 +66,7 @@ struct node {
     bool is_read;                   /* for references, at the moment. Under the lock */
     bool releases_dependents;       /* it is parked, and its dependents go on. Under the lock */
     bool is_applied;                /* this operation applied it, or found it as wanted */
+    bool is_done;                   /* it has done its work, and is gone: it is not looked at */
     bool is_delete_sent;
     bool may_be_replaced;           /* it was deleted while a late create could come */
     bool was_deleted;               /* and a late create may make it again, to be deleted again */

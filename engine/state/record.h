@@ -22,6 +22,7 @@
 #ifndef ENGINE_STATE_RECORD_H
 #define ENGINE_STATE_RECORD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "engine/base/cleanup.h"
@@ -58,6 +59,8 @@ struct record {
     int64_t revision;                 /* the revision that last changed the record */
     enum plan_action action;          /* the action of that revision */
     struct record_call call;
+    bool is_done;                     /* the object was as it has to be, and removes itself when it
+                                         has done its work: if it is absent, nothing is missing */
 };
 
 /* A deep copy of *like, with one reference. */

@@ -243,10 +243,36 @@ static bool is_enough(const struct runtime_target *target, const struct observat
            (!value_has_unknown(target->attributes) && is_as_recorded(target, hint));
 }
 
+/* The object was applied as it is wanted now, and has removed itself: a Job with a time to live. */
+static bool has_done_its_work(const struct runtime_target *target)
+{
+    const struct record *prior = target->prior;
+
+    return prior && prior->status == RECORD_APPLIED && prior->is_done &&
+           !value_has_unknown(target->attributes) &&
+           value_equal(prior->attributes, target->attributes);
+}
+
+static struct runtime_step *plan_done(struct runtime_session *session,
+                                      const struct runtime_target *target)
+{
+    struct kube_step *step = kube_step_new(session, PLAN_UNCHANGED, target);
+
+    step->base.is_done = true;
+    step->base.result = value_ref(step->base.attributes);
+    step->base.before = kube_object_project(step->base.attributes);
+    step->base.after = value_ref(step->base.before);
+    return &step->base;
+}
+
 static int plan_seen(struct runtime_session *session, const struct runtime_target *target,
                      const struct observation *seen, const struct runtime_call *call,
                      struct runtime_step **ret, struct error *error)
 {
+    if (seen->presence == PRESENCE_ABSENT && has_done_its_work(target)) {
+        *ret = plan_done(session, target);
+        return 0;
+    }
     if (seen->presence == PRESENCE_ABSENT)
         return plan_create(session, target, call, ret, error);
     return plan_present(session, target, seen, call, ret, error);

@@ -584,6 +584,112 @@ static void a_correction_goes_on_where_it_was_killed(void)
     EXPECT(writes >= 4, "State, the object, State, Spec");
 }
 
+/* ---- Jobs that remove themselves ---- */
+
+#define JOBS       "/apis/batch/v1/namespaces/team/jobs"
+#define JOB_PATH   JOBS "/migrate"
+#define JOB_STATUS JOB_PATH "/status"
+/* ttl: "\"ttlSecondsAfterFinished\":60,", or "". */
+#define JOB(ttl, image)                                                                         \
+    "{\"id\":\"batch/"                                                                          \
+    "v1:Job:team:migrate\",\"type\":\"Kubernetes\",\"attributes\":{\"apiVersion\":"             \
+    "\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"migrate\",\"namespace\":\"team\"}," \
+    "\"spec\":{" ttl "\"template\":{\"image\":\"" image "\"}}}}"
+#define TTL     "\"ttlSecondsAfterFinished\":60,"
+#define RUNNING "{\"status\":{\"startTime\":\"2026-01-02T03:04:05Z\"}}"
+
+static void run_job(struct scene *scene)
+{
+    scene_expect_there(scene, JOB_PATH);
+    api_server_edit(scene->server, JOB_STATUS, RUNNING);
+    scene_expect_ready(scene, "web", "True", "ReconciliationSucceeded");
+    scene_expect_quiet(scene);
+}
+
+/* It is gone, as its time to live or a person ends it; and the Spec is checked. */
+static void end_job(struct scene *scene)
+{
+    api_server_delete(scene->server, JOB_PATH);
+    scene_ask(scene, "web");
+    scene_expect_handled(scene, "web");
+    scene_expect_quiet(scene);
+}
+
+static void a_job_that_removed_itself_does_not_run_again(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", JOB(TTL, "one"));
+    run_job(&scene);
+    end_job(&scene);
+    EXPECT_INT(api_server_size(scene.server, JOBS), 0, "it has run");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 1, "nothing to do");
+    scene_kill(&scene);
+    scene_start(&scene);
+    scene_ask(&scene, "web");
+    scene_expect_handled(&scene, "web");
+    EXPECT_INT(api_server_size(scene.server, JOBS), 0, "State knows");
+    /* Another resource changes: the Job stays as it is, though everything is verified. */
+    scene_spec(&scene, "web", "", JOB(TTL, "one") "," CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_INT(api_server_size(scene.server, JOBS), 0, "not this one");
+    scene_spec(&scene, "web", "", JOB(TTL, "two"));
+    run_job(&scene);
+    EXPECT_INT(api_server_size(scene.server, JOBS), 1, "another Job runs");
+    end_job(&scene);
+    EXPECT_INT(api_server_size(scene.server, JOBS), 0, "once");
+    api_server_delete(scene.server, WEB);
+    scene_expect_gone(&scene, WEB);
+    scene_end(&scene);
+}
+
+static void a_job_without_a_time_to_live_runs_again(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", JOB("", "one"));
+    run_job(&scene);
+    api_server_delete(scene.server, JOB_PATH);
+    scene_ask(&scene, "web");
+    scene_expect_there(&scene, JOB_PATH);
+    scene_end(&scene);
+}
+
+/* Its absence is no success. */
+static void a_job_that_failed_runs_again(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "\"retryInterval\":\"1s\",", JOB(TTL, "one"));
+    scene_expect_there(&scene, JOB_PATH);
+    api_server_edit(scene.server, JOB_STATUS,
+                    "{\"status\":{\"startTime\":\"2026-01-02T03:04:05Z\",\"conditions\":[{\"type\":"
+                    "\"Failed\",\"status\":\"True\"}]}}");
+    scene_expect_ready(&scene, "web", "False", NULL);
+    api_server_delete(scene.server, JOB_PATH);
+    run_job(&scene);
+    end_job(&scene);
+    EXPECT_INT(api_server_size(scene.server, JOBS), 0, "it has run");
+    scene_end(&scene);
+}
+
+/* The Spec does not wait until the Job has begun. */
+static void a_job_that_nobody_waits_for_does_not_run_again(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "\"wait\":false,", JOB(TTL, "one"));
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    scene_expect_quiet(&scene);
+    end_job(&scene);
+    EXPECT_INT(api_server_size(scene.server, JOBS), 0, "it has run");
+    scene_end(&scene);
+}
+
 SUITE(scenario_retention, TEST(keeps_the_newest), TEST(keeps_ten_unless_told_otherwise),
       TEST(a_lower_limit_holds_at_once), TEST(keeps_the_last_that_succeeded),
       TEST(an_idle_spec_costs_nothing), TEST(goes_on_where_it_was_killed),
@@ -593,4 +699,7 @@ SUITE(scenario_retention, TEST(keeps_the_newest), TEST(keeps_ten_unless_told_oth
       TEST(previews_go_with_their_spec), TEST(a_record_without_an_owner_goes_some_time),
       TEST(a_plan_goes_with_its_release), TEST(the_same_again_is_counted),
       TEST(anything_new_gets_a_release), TEST(a_correction_that_fails_gets_a_release),
-      TEST(a_correction_goes_on_where_it_was_killed))
+      TEST(a_correction_goes_on_where_it_was_killed),
+      TEST(a_job_that_removed_itself_does_not_run_again),
+      TEST(a_job_without_a_time_to_live_runs_again), TEST(a_job_that_failed_runs_again),
+      TEST(a_job_that_nobody_waits_for_does_not_run_again))
