@@ -152,6 +152,8 @@ RELEASES = [
     ({"specRef": {"name": "a\u202eb"}}, "spec.specRef.name"),  # a column shows it
     ({"approvedPlan": "sha256:1"}, None),
     ({"approvedPlan": ""}, "spec.approvedPlan"),
+    ({"ttlSecondsAfterFinished": 0}, None),
+    ({"ttlSecondsAfterFinished": -1}, "spec.ttlSecondsAfterFinished"),
 ]
 
 
@@ -197,6 +199,7 @@ class TestValidation:
 IMMUTABLE = [
     # patch of a Rollback to revision 3, whether it is taken
     ({"spec": {"approvedPlan": "sha256:1"}}, True),
+    ({"spec": {"ttlSecondsAfterFinished": 60}}, True),
     ({"metadata": {"labels": {"a": "b"}}}, True),
     ({"metadata": {"finalizers": ["example.com/hold-on"]}}, True),
     ({"spec": {"operation": "Destroy", "toRevision": None}}, False),
