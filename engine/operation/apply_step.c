@@ -1,5 +1,4 @@
 /* One visit of a resource that is wanted: it is made as it should be, then waited for. */
-#include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 
 /* How often one visit plans an object again that has changed since it was planned. */
@@ -25,47 +24,12 @@ static int look(struct operation *operation, struct node *node, struct runtime_o
 
 /* ---- Making ---- */
 
-static bool are_equal(const struct value *a, const struct value *b)
-{
-    return a && b ? value_equal(a, b) : !value_count(a) && !value_count(b);
-}
-
-/* The same paths of both are secret. */
-static bool is_as_secret(const struct value *a, const struct value *b)
-{
-    _cleanup_value_ const struct value *of_a = value_sensitive_paths(a);
-    _cleanup_value_ const struct value *of_b = value_sensitive_paths(b);
-
-    return are_equal(of_a, of_b);
-}
-
-/* State also has what the runtime does not compare: dependencies, extensions and what is secret. A
- * deletion goes by these, so they have to be up to date. */
-static bool is_recorded_beside(const struct operation *operation, const struct node *node,
-                               const struct runtime_step *step)
-{
-    _cleanup_value_ const struct value *dependencies =
-        operation_dependencies(operation, node->index);
-    const struct record *record = operation_change(node)->record;
-
-    return record && are_equal(record->dependencies, dependencies) &&
-           are_equal(record->extensions, step->extensions) &&
-           is_as_secret(record->attributes, step->attributes) &&
-           is_as_secret(record->extensions, step->extensions);
-}
-
-static bool is_unrecorded(const struct operation *operation, const struct node *node,
-                          const struct runtime_step *step)
-{
-    return step->is_unrecorded || !is_recorded_beside(operation, node, step);
-}
-
 static int confirm(struct operation *operation, struct node *node, const struct runtime_step *step,
                    struct runtime_outcome *outcome, struct error *error)
 {
     int r = look(operation, node, outcome, error);
 
-    if (r < 0 || !is_unrecorded(operation, node, step))
+    if (r < 0 || operation_is_recorded(node, step))
         return r;
     if (step->memory)
         value_assign(&outcome->memory, step->memory);
@@ -91,6 +55,12 @@ static int carry_out(struct operation *operation, struct node *node, struct runt
         return err_set(error, ERR_INTERNAL, "UnexpectedAction", "planned as \"%s\"",
                        plan_action_name(step->action));
     }
+}
+
+/* A settled change has no step until something is tried. */
+static bool is_only_looked_at(const struct node *node)
+{
+    return operation_change(node)->is_settled && !node->needs_plan && !node->step;
 }
 
 /* The object may have changed, or changed hands, since it was planned, perhaps minutes ago. Then
@@ -172,8 +142,8 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
     int r = ledger_check(operation->ledger, error);
 
     if (r >= 0)
-        r = node->is_applied ? look(operation, node, outcome, error)
-                             : make(operation, node, outcome, error);
+        r = node->is_applied || is_only_looked_at(node) ? look(operation, node, outcome, error)
+                                                        : make(operation, node, outcome, error);
     if (r < 0)
         return operation_retry(node, visit, error);
     node->is_applied = true;
@@ -198,8 +168,7 @@ enum walk_verdict operation_apply_step(struct operation *operation, struct node 
         operation_set_deferred(node, change->reason, error);
         return WALK_FAILED;
     }
-    if (change->action == PLAN_UNCHANGED && !operation->how.verify &&
-        !is_unrecorded(operation, node, change->step))
+    if (change->is_settled && !operation->how.verify)
         return WALK_DONE;
     verdict = visit_step(operation, node, visit, &outcome, error);
     outcome_done(&outcome);

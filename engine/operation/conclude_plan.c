@@ -31,6 +31,13 @@ static void guard_content(struct operation *operation)
     }
 }
 
+static const char *uid_of(const struct plan_change *change)
+{
+    if (!change->resource)
+        return NULL;
+    return change->step ? change->step->uid : change->is_settled ? change->record->uid : NULL;
+}
+
 /* An object may go on under another id, for example because its API version changed. Then the old
  * id is forgotten, and the object is not deleted. */
 static void keep_renamed(struct operation *operation)
@@ -39,10 +46,10 @@ static void keep_renamed(struct operation *operation)
     struct strmap uids = STRMAP_INIT;
 
     for (size_t i = 0; i < plan->n_changes; i++) {
-        const struct plan_change *change = &plan->changes[i];
+        const char *uid = uid_of(&plan->changes[i]);
 
-        if (change->resource && change->step && change->step->uid)
-            strmap_put(&uids, change->step->uid, plan);
+        if (uid)
+            strmap_put(&uids, uid, plan);
     }
     for (size_t i = plan->n_resources; i < plan->n_changes && uids.count; i++) {
         struct plan_change *change = &plan->changes[i];

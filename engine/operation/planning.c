@@ -84,6 +84,17 @@ static void summarise(struct node *node, const struct runtime_step *shown)
     plan_step_compared(change->removal);
 }
 
+/* A step that would change nothing is freed, unless it is compared with an approved one. */
+static void settle(struct node *node)
+{
+    struct plan_change *change = operation_change(node);
+
+    change->is_settled = change->action == PLAN_UNCHANGED && !change->has_unknown && change->step &&
+                         operation_is_recorded(node, change->step);
+    if (change->is_settled && !node->operation->config.approved)
+        plan_step_free(TAKE(change->step));
+}
+
 static void take(struct node *node, struct planned *planned)
 {
     struct operation *operation = node->operation;
@@ -99,6 +110,7 @@ static void take(struct node *node, struct planned *planned)
     change->step = TAKE(planned->step);
     change->removal = TAKE(planned->removal);
     summarise(node, shown);
+    settle(node);
     planned_done(planned);
 }
 

@@ -292,6 +292,8 @@ int64_t operation_wall_clock(const struct operation *operation);
 enum ledger_when operation_ledger_when(const struct node *node);
 /* Array of the ids that a resource of the Spec comes after. */
 const struct value *operation_dependencies(const struct operation *operation, uint32_t change);
+/* Whether the record of an object that is as wanted is what this UNCHANGED step would write. */
+bool operation_is_recorded(const struct node *node, const struct runtime_step *step);
 /* A value that State can have: with null for what is not known, which nothing that was made should
  * be any more. A reference; NULL stays NULL. */
 const struct value *operation_storable(const struct value *value);

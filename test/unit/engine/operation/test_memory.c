@@ -93,4 +93,37 @@ static void more_than_it_may_hold_ends_it(void)
     }
 }
 
-SUITE(operation_memory, TEST(objects_are_not_kept), TEST(more_than_it_may_hold_ends_it))
+/* ---- What is unchanged ---- */
+
+static void unchanged_keeps_no_step(void)
+{
+    static const struct {
+        const char *note, *spec;
+        bool keeps_step;
+    } plans[] = {
+        {"as State has it", "a=1 b@a c=1", false},
+        {"State has other dependencies", "a=1 b@a:c c=1", true},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(plans); i++) {
+        _cleanup_stage_ struct stage stage;
+        const struct plan_change *change;
+        struct run run;
+
+        stage_init(&stage);
+        EXPECT_INT(stage_apply(&stage, "a=1 b@a c=1"), 0, stage.error.message);
+        stage_begin_process(&stage);
+        run_begin(&run, &stage);
+        run_plan(&run, plans[i].spec);
+        change = &operation_get_plan(run.operation)->changes[1];
+        EXPECT_INT(change->action, PLAN_UNCHANGED, plans[i].note);
+        EXPECT_INT(change->step != NULL, plans[i].keeps_step, plans[i].note);
+        run_apply(&run);
+        EXPECT_INT(run_wait(&run), OPERATION_ENDED, plans[i].note);
+        EXPECT_INT(run_end(&run), 0, stage.error.message);
+        stage_end_process(&stage);
+    }
+}
+
+SUITE(operation_memory, TEST(objects_are_not_kept), TEST(unchanged_keeps_no_step),
+      TEST(more_than_it_may_hold_ends_it))
