@@ -94,15 +94,23 @@ static enum workqueue_priority priority_of(const struct informer_object *old,
     return is_known ? WORKQUEUE_RESYNC : WORKQUEUE_CHANGE;
 }
 
+/* A Release of an operation is the operation's to write. Of interest is that a person changes it,
+ * perhaps to approve its plan; that it goes, since what is kept beside it goes, too; and that it has
+ * no Spec any more. */
+static bool is_own_write(const struct informer_object *old, const struct informer_object *now)
+{
+    bool is_changed = old && now && old->generation != now->generation;
+
+    return now && now->is_generated && !now->is_orphan && !is_changed;
+}
+
 static void on_change(void *arg, const char *key, const struct informer_object *old,
                       const struct informer_object *now)
 {
     struct controller *controller = arg;
     struct object_version version = {0};
 
-    /* A Release of an operation is the operation's to write. Only that it goes is of interest,
-     * since what is kept beside it goes, too, and that it has no Spec any more. */
-    if (now && now->is_generated && !now->is_orphan && controller->kind == RELEASES)
+    if (controller->kind == RELEASES && is_own_write(old, now))
         return;
     if (now)
         version = (struct object_version){now->uid, now->generation, now->deleting,

@@ -52,6 +52,8 @@ enum document_kind {
     DOCUMENT_OUTCOME, /* outcomes of calls that could not be saved to State; item: the call's id */
     DOCUMENT_PLAN,    /* plans and results that are too long for a status; item: the Release's name
                          */
+    DOCUMENT_APPROVAL, /* a plan that was shown for approval (approved_value.h); item: the
+                          Release's name */
     DOCUMENT_RELEASE, /* a Release; item: the revision */
     DOCUMENT_KINDS,
 };

@@ -1,5 +1,6 @@
 #include "controller/reconcile/apply_release.h"
 
+#include "controller/reconcile/approval.h"
 #include "engine/base/mem.h"
 
 static bool is_of_this_generation(const struct attempt *attempt, const struct release *release)
@@ -9,19 +10,22 @@ static bool is_of_this_generation(const struct attempt *attempt, const struct re
 }
 
 /* What the newest Release, which has ended, makes of the attempt. Taken over where it is kept. */
-static void consider(struct attempt *attempt, struct release **latest)
+static int consider(struct attempt *attempt, struct release **latest, struct error *error)
 {
     bool is_reported =
         attempt->kind == ATTEMPT_RESYNC && (*latest)->revision <= run_last_applied(&attempt->run);
 
     if (!is_of_this_generation(attempt, *latest) || is_reported)
-        return;
-    if ((*latest)->phase == PHASE_FAILED && attempt->kind == ATTEMPT_NEW)
+        return 0;
+    if ((*latest)->phase == PHASE_FAILED && attempt->kind == ATTEMPT_NEW) {
         attempt->kind = ATTEMPT_RETRY;
-    if ((*latest)->phase != PHASE_SUCCEEDED)
-        return;
-    attempt->kind = ATTEMPT_STATUS_MISSING;
-    attempt->release = TAKE(*latest);
+        return approval_load(attempt, *latest, error);
+    }
+    if ((*latest)->phase == PHASE_SUCCEEDED) {
+        attempt->kind = ATTEMPT_STATUS_MISSING;
+        attempt->release = TAKE(*latest);
+    }
+    return 0;
 }
 
 /* A first Release that was made unseen, and left unfinished: others of the name may be newer. */
@@ -60,16 +64,14 @@ int apply_find_release(struct attempt *attempt, struct error *error)
     attempt->revision = release_next_revision(run_last_applied(run), latest ? latest->revision : 0);
     if (!latest)
         return 0;
-    if (release_phase_is_terminal(latest->phase)) {
-        consider(attempt, &latest);
-        return 0;
-    }
+    if (release_phase_is_terminal(latest->phase))
+        return consider(attempt, &latest, error);
     if (!is_of_this_generation(attempt, latest))
         return run_cancel_release(run, latest, "a newer generation of the Spec came", error);
     attempt->kind = ATTEMPT_NEW;
     attempt->revision = latest->revision;
     attempt->release = TAKE(latest);
-    return 0;
+    return approval_load(attempt, attempt->release, error);
 }
 
 int apply_begin_release(struct attempt *attempt, struct error *error)

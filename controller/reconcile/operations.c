@@ -56,6 +56,8 @@ void attempt_empty(struct attempt *attempt)
     run_done(&attempt->run);
     operation_free(operation);
     spec_free(TAKE(attempt->spec));
+    approved_plan_unref(TAKE(attempt->approved));
+    release_approval_done(&attempt->approval);
     operations_give_back(attempt);
     attempt->kind = ATTEMPT_NEW;
     release_revisions_done(&attempt->revisions);
@@ -165,7 +167,7 @@ static int make_operation(struct attempt *attempt, const struct operation_config
     own.on_park = operations_on_park;
     own.reserve = operations_grow;
     own.arg = attempt;
-    if (!own.scope.thorough) { /* else it makes no calls that change anything */
+    if (!attempt->preview_of) { /* else it makes no calls that change anything */
         own.on_landed = operations_on_landed;
         own.landed_arg = operations;
     }
@@ -227,6 +229,11 @@ void attempt_retry(struct attempt *attempt, const struct error *failure,
 }
 
 /* ---- For everybody ---- */
+
+void operations_request(struct operations *operations, const char *key)
+{
+    operations->config.enqueue(operations->config.arg, key);
+}
 
 void operations_stats(struct operations *operations, struct operations_stats *ret)
 {

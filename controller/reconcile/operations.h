@@ -81,7 +81,9 @@ struct attempt {
     struct release_revisions revisions; /* that the history had when it was asked */
     bool knows_revisions;               /* it was asked */
     int64_t revision;
-    char digest[HASH_HEX_SIZE]; /* of the plan */
+    char digest[HASH_HEX_SIZE]; /* of the plan; of the approved one, if there is one */
+    struct approved_plan *approved;   /* what the operation may carry out; NULL: see approval.h */
+    struct release_approval approval; /* of `approved` */
     struct attempt_progress progress;
     unsigned evictions;     /* in a row */
     size_t estimate;        /* bytes, which its operation reserved; set before it plans */
@@ -90,6 +92,12 @@ struct attempt {
     int64_t rests_until;    /* ms, monotonic: when it begins again after an eviction; 0: it was not
                                evicted */
 };
+
+/* A check of a Ready Spec had something to change. */
+static inline bool attempt_is_correction(const struct attempt *attempt)
+{
+    return attempt->kind == ATTEMPT_RESYNC || attempt->kind == ATTEMPT_CORRECTION;
+}
 
 /* ms before an evicted operation begins again: the first time, and at most. */
 #define EVICTED_FIRST 30000
@@ -183,6 +191,8 @@ void attempt_end(struct attempt *attempt);
  * somebody requested a reconcile, though nothing may have changed. */
 void operations_observe(struct operations *operations, const char *key,
                         const struct object_version *now, bool is_asked_for);
+/* Puts the key into the queue. */
+void operations_request(struct operations *operations, const char *key);
 struct operations_stats {
     size_t parked, parked_bytes; /* operations that wait for their resources, and their memory */
     size_t waiting;              /* operations that wait for memory */

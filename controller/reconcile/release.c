@@ -105,6 +105,17 @@ static int forget(struct attempt *attempt, struct error *error)
                       error);
 }
 
+/* Somebody changed the Release of an operation, perhaps to approve its plan: its Spec is
+ * reconciled. */
+static void request_spec(const struct attempt *attempt, const struct value *object)
+{
+    const char *spec = value_string(value_path(object, "spec", "specRef", "name", NULL));
+    _cleanup_free_ char *key = str_printf("%s/%s", attempt->object.namespace_name, spec);
+
+    if (spec)
+        operations_request(attempt->run.context->operations, key);
+}
+
 /* The Release; none if there is nothing to do for it but to delete it some time. */
 static int load_release(struct attempt *attempt, struct reconcile_result *result,
                         struct error *error)
@@ -122,10 +133,12 @@ static int load_release(struct attempt *attempt, struct reconcile_result *result
         return err_copy(error, &absent);
     if (api_is_deleting(object))
         return 0;
-    if (is_generated(object))
-        return kube_release_is_orphan(value_get(object, "metadata"))
-                   ? finished_keep_orphan(context, object, cancel, result, error)
-                   : 0;
+    if (is_generated(object) && kube_release_is_orphan(value_get(object, "metadata")))
+        return finished_keep_orphan(context, object, cancel, result, error);
+    if (is_generated(object)) {
+        request_spec(attempt, object);
+        return 0;
+    }
     attempt_read(attempt, value_get(object, "metadata"));
     attempt->release = release_of(object);
     if (!attempt->release)

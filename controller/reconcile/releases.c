@@ -19,6 +19,7 @@ void release_free(struct release *release)
         return;
     free(release->name);
     free(release->version);
+    release_approval_done(&release->approval);
     free(release->spec_uid);
     value_unref(release->metadata);
     value_unref(release->spec);
@@ -61,6 +62,11 @@ static struct release *release_new(const struct release_head *head, char *versio
     return release;
 }
 
+const char *release_plan(const struct release *release)
+{
+    return release ? value_string(value_path(release->status, "plan", "digest", NULL)) : NULL;
+}
+
 static struct store_call call_of(const struct reconcile_context *context, struct cancel *cancel)
 {
     return (struct store_call){.cancel = cancel, .permit = context->permit};
@@ -82,6 +88,8 @@ static int load(const struct reconcile_context *context, const struct spec_key *
         return r;
     *ret = release_new(&record->head, version);
     (*ret)->own_generation = record->own_generation;
+    (*ret)->approval = record->approval;
+    record->approval = (struct release_approval){0};
     (*ret)->status = value_ref(record->status);
     return 0;
 }
@@ -287,6 +295,7 @@ static void set_results(const struct reconcile_context *context,
                         const struct release_report *report, const struct value **status)
 {
     const struct store_call call = call_of(context, NULL);
+    const struct document_name name = {DOCUMENT_PLAN, subject->key, release->name};
     _cleanup_value_ const struct value *all = NULL;
     _cleanup_free_ char *place = NULL;
     struct error problem = {0};
@@ -297,7 +306,7 @@ static void set_results(const struct reconcile_context *context,
     if (!omitted)
         return;
     all = report_all_results(report->plan, report->results);
-    if (plans_keep(context->plans, &subject->key, release->name, all, &call, &place, &problem) >= 0)
+    if (plans_keep(context->plans, &name, all, &call, &place, &problem) >= 0)
         set(status, "planRef", value_pack("{s:s}", "name", place));
     else
         log_warn("a plan is not kept in full", "namespace", subject->key.namespace_name, "release",
@@ -437,6 +446,24 @@ static const struct value *make_summary(const struct release_report *report)
     return value_pack("s", summary);
 }
 
+static const struct value *approval_value(const struct release_approval *approval)
+{
+    const struct value *value = value_pack("{s:s}", "plan", approval->plan);
+
+    if (approval->manager)
+        set(&value, "manager", value_pack("s", approval->manager));
+    if (approval->time)
+        set(&value, "time", value_pack("s", approval->time));
+    return value;
+}
+
+/* Whether the status has what is planned for each resource: it is over, or a person is to decide.
+ */
+static bool shows_all(enum release_phase phase)
+{
+    return release_phase_is_terminal(phase) || phase == PHASE_AWAITING_APPROVAL;
+}
+
 int release_write(const struct reconcile_context *context, const struct release_subject *subject,
                   struct release *release, const struct release_report *report, struct error *error)
 {
@@ -452,9 +479,12 @@ int release_write(const struct reconcile_context *context, const struct release_
         return r;
     timestamp_format(now, time);
     status = status_with_phase(subject, release, report->phase, time);
-    if (report->plan)
+    if (report->approval)
+        set(&status, "approval", approval_value(report->approval));
+    /* An approved plan stays as it was shown, though part of it is done when it is planned anew. */
+    if (report->plan && !(report->approval && value_get(status, "plan")))
         set(&status, "plan", report_plan(report->plan, report->digest));
-    if (report->results || (report->plan && release_phase_is_terminal(report->phase)))
+    if (report->results || (report->plan && shows_all(report->phase)))
         set_results(context, subject, release, report, &status);
     if (report->results)
         set(&status, "counts", report_counts(report->results));

@@ -29,6 +29,7 @@ struct release {
     enum release_operation operation;
     enum release_phase phase;
     int64_t own_generation;              /* of the Release, which an approval raises */
+    struct release_approval approval;    /* in the Release itself */
     const struct value *status;          /* as last written */
     char *version;                       /* in the history; NULL: a person made it */
     char *spec_uid;                      /* of the Spec it was made for; NULL: not known */
@@ -64,6 +65,9 @@ int releases_find(const struct reconcile_context *context, const struct release_
                   struct cancel *cancel, struct release_revisions *ret, struct release **ret_latest,
                   struct error *error);
 
+/* The digest of the plan that its status shows; NULL: none. */
+const char *release_plan(const struct release *release);
+
 /* Makes the Release of a revision. One that exists already, for the same, is taken up where it was
  * left; where the name is another's, the next revision that is free is taken, of eight. */
 int release_begin(const struct reconcile_context *context, const struct release_subject *subject,
@@ -80,6 +84,7 @@ struct release_report {
     enum release_phase phase;
     const struct plan *plan; /* NULL: not known; digest goes with it */
     const char *digest;
+    const struct release_approval *approval; /* of the plan, which is carried out; NULL: none */
     const struct operation_results *results; /* NULL: none */
     const struct verdict *verdict;           /* NULL: the conditions stay */
 };

@@ -11,6 +11,7 @@
 #include "engine/base/utf8.h"
 #include "engine/spec/check.h"
 #include "engine/spec/name.h"
+#include "runtimes/kubernetes/approval.h"
 
 /* The schema's limit of status.lastHandledReconcileAt. */
 #define TRIGGER_BYTES 1024
@@ -20,6 +21,7 @@ void run_done(struct run *run)
     value_unref(run->object);
     free(run->uid);
     free(run->trigger);
+    release_approval_done(&run->approval);
     *run = (struct run){0};
 }
 
@@ -35,6 +37,14 @@ void run_read_policy(struct run *run)
         policy->interval = context->min_interval;
     if (policy->retry_interval < context->min_retry_interval)
         policy->retry_interval = context->min_retry_interval;
+}
+
+void run_note_approval(struct run *run)
+{
+    static const char *const path[] = {"spec", "approval", "approvedPlan", NULL};
+
+    release_approval_done(&run->approval);
+    kube_approval_read(run->object, path, &run->approval);
 }
 
 void run_note_trigger(struct run *run)

@@ -21,6 +21,7 @@ struct run {
     bool is_unreadable;             /* object is its metadata alone */
     char *uid;                      /* of the object; or NULL */
     char *trigger;                  /* informer_trigger() of the object as it was read; or NULL */
+    struct release_approval approval; /* in the object as it was read */
     bool is_namespace_terminating;
     struct spec_policy policy;
     struct operation_log log;
@@ -48,6 +49,9 @@ void run_status_done(struct run_status *status);
 void run_read_policy(struct run *run);
 /* Notes which request for a reconcile run->object carries. A later one is for another run. */
 void run_note_trigger(struct run *run);
+
+/* Notes which plan run->object approves. Before its managed fields are dropped. */
+void run_note_approval(struct run *run);
 
 bool run_has_finalizer(const struct run *run);
 /* Adds the finalizer, where it is not there. ERR_NOT_FOUND: the Spec is gone. */

@@ -2,6 +2,7 @@
 
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/apply.h"
+#include "controller/reconcile/apply_end.h"
 #include "controller/reconcile/deletion.h"
 #include "controller/reconcile/retention.h"
 #include "engine/base/json.h"
@@ -71,6 +72,7 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
         err_copy(error, why_unreadable);
     if (r < 0)
         return r;
+    run_note_approval(run);
     run_drop_managed_fields(run);
     metadata = value_get(run->object, "metadata");
     run->subject.generation = value_int(value_get(metadata, "generation"), 0);

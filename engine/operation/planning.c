@@ -90,7 +90,7 @@ static void settle(struct node *node)
     struct plan_change *change = operation_change(node);
 
     change->is_settled = change->action == PLAN_UNCHANGED && !change->has_unknown && change->step &&
-                         operation_is_recorded(node, change->step);
+                         !change->step->is_done && operation_is_recorded(node, change->step);
     if (change->is_settled && !node->operation->config.approved)
         plan_step_free(TAKE(change->step));
 }

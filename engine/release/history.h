@@ -43,11 +43,22 @@ struct release_head {
     const char *spec_uid;
 };
 
+/* What a person approved. All strings are owned. */
+struct release_approval {
+    char *plan;    /* the plan's digest; NULL: no plan is approved */
+    char *manager; /* the field manager that wrote it; NULL: not known */
+    char *time;    /* when, RFC 3339; NULL: not known */
+};
+void release_approval_done(struct release_approval *approval);
+/* *to: another one before, or zeros. */
+void release_approval_copy(struct release_approval *to, const struct release_approval *from);
+
 struct release_record {
     struct release_head head;
     /* The generation of the record itself, from 1: it rises when a person changes the record, to
      * approve it, say. Set by load. */
     int64_t own_generation;
+    struct release_approval approval; /* in the record itself; set by load */
     const struct value *status; /* a reference; redacted, for people; NULL: none yet */
 };
 /* A record that owns the strings of its head, as load returns it. */

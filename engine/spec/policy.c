@@ -110,6 +110,24 @@ static enum deletion_policy read_deletion(struct check *check, const struct valu
     return DELETION_ORPHAN;
 }
 
+/* A mode that cannot be read: the Spec is refused. */
+static bool read_needs_approval(struct check *check, const struct value *fields)
+{
+    const struct value *value = value_get(value_get(fields, "approval"), "mode");
+    const struct place above = {.key = "approval"};
+    const struct place place = {.above = &above, .key = "mode"};
+    const char *text;
+
+    if (check_is_absent(value))
+        return false;
+    text = check_text(check, value, &place);
+    if (text && strcmp(text, "Automatic") == 0)
+        return false;
+    if (text && strcmp(text, "Manual") != 0)
+        check_problem(check, INVALID_SPEC, &place, "\"%s\" is neither Automatic nor Manual", text);
+    return true;
+}
+
 static const char *read_service_account(struct check *check, const struct value *fields)
 {
     const struct value *value = value_get(fields, "serviceAccountName");
@@ -128,6 +146,7 @@ static const char *read_service_account(struct check *check, const struct value 
 void check_policy(struct check *check, const struct value *fields, struct spec_policy *ret)
 {
     *ret = (struct spec_policy){
+        .needs_approval = read_needs_approval(check, fields),
         .deletion = read_deletion(check, fields),
         .history_limit =
             read_count(check, fields, "revisionHistoryLimit", MOST_HISTORY, DEFAULT_HISTORY),

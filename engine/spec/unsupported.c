@@ -20,8 +20,6 @@ static const struct {
     {NULL, "secretStore", IF_EMPTY, NULL},
     {NULL, "kubeConfig", IF_ABSENT, NULL},
     {NULL, "maxDeletions", IF_ABSENT, NULL},
-    {"approval", "mode", IF_STANDARD, "Automatic"},
-    {"approval", "approvedPlan", IF_ABSENT, NULL},
     {"driftDetection", "mode", IF_STANDARD, "enabled"},
     {NULL, "healthChecks", IF_EMPTY, NULL},
     {NULL, "ignore", IF_EMPTY, NULL},

@@ -2,6 +2,7 @@
 #include "engine/base/str.h"
 #include "engine/spec/name.h"
 #include "runtimes/kubernetes/group.h"
+#include "runtimes/kubernetes/approval.h"
 #include "runtimes/kubernetes/history_private.h"
 #include "runtimes/kubernetes/runtime.h"
 
@@ -202,6 +203,8 @@ static int history_update(struct release_history *base, const struct release_rec
 
 /* ---- Load and list ---- */
 
+static const char *const approved_plan[] = {"spec", "approvedPlan", NULL};
+
 /* Loads one revision, with a task of its own. */
 static int load_one(struct release_history *base, const struct spec_key *spec, int64_t revision,
                     const struct store_call *call, struct release_record **ret, char **ret_version,
@@ -224,6 +227,7 @@ static int load_one(struct release_history *base, const struct spec_key *spec, i
     record->head.phase = kube_history_phase(object);
     release_record_set_spec_uid(record, kube_history_spec_uid(object));
     record->own_generation = value_int(value_path(object, "metadata", "generation", NULL), 1);
+    kube_approval_read(object, approved_plan, &record->approval);
     if (record->head.phase != PHASE_NONE) /* an empty status counts as none */
         record->status = value_ref(value_get(object, "status"));
     *ret_version = version_of(object, record->head.phase);

@@ -1,0 +1,218 @@
+#include "controller/reconcile/approval.h"
+
+#include "controller/reconcile/plans.h"
+#include "controller/reconcile/report.h"
+#include "engine/base/log.h"
+#include "engine/base/str.h"
+#include "engine/plan/approved_value.h"
+
+static bool names(const struct release_approval *approval, const char *digest)
+{
+    return digest && str_equal(approval->plan, digest);
+}
+
+/* The Release's own approval comes first: it is of this plan alone. NULL: there is none. */
+static const struct release_approval *find(const struct attempt *attempt,
+                                           const struct release *release)
+{
+    const char *digest = release_plan(release);
+
+    if (release && names(&release->approval, digest))
+        return &release->approval;
+    return names(&attempt->run.approval, digest) ? &attempt->run.approval : NULL;
+}
+
+static struct document_name document_of(const struct attempt *attempt,
+                                        const struct release *release)
+{
+    return (struct document_name){DOCUMENT_APPROVAL, attempt->run.subject.key, release->name};
+}
+
+/* ---- What was approved ---- */
+
+static int load(struct attempt *attempt, const struct release *release, struct error *error)
+{
+    const struct reconcile_context *context = attempt->run.context;
+    const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
+    const struct document_name name = document_of(attempt, release);
+    _cleanup_value_ const struct value *plan = NULL;
+    int r = plans_load(context->plans, &name, &call, &plan, error);
+
+    return r < 0 ? r
+                 : approved_plan_from_value(plan, context->plan_key, sizeof(context->plan_key),
+                                            release_plan(release), &attempt->approved, error);
+}
+
+int approval_load(struct attempt *attempt, const struct release *release, struct error *error)
+{
+    struct run *run = &attempt->run;
+    const struct release_approval *approval = find(attempt, release);
+    struct error problem = {0};
+    int r;
+
+    if (!run->policy.needs_approval || !approval)
+        return 0;
+    r = load(attempt, release, &problem);
+    if (r == ERR_NOT_FOUND || r == ERR_CORRUPT || r == ERR_UNSUPPORTED) {
+        log_warn("an approved plan cannot be read: it is made again", "namespace",
+                 run->subject.key.namespace_name, "release", release->name, "reason",
+                 problem.reason, "error", problem.message, NULL);
+        return 0;
+    }
+    if (r < 0)
+        return err_copy(error, &problem);
+    release_approval_copy(&attempt->approval, approval);
+    return 0;
+}
+
+const struct release_approval *approval_of(const struct attempt *attempt)
+{
+    return attempt->approved ? &attempt->approval : NULL;
+}
+
+/* ---- What is to be approved ---- */
+
+bool approval_is_missing(const struct attempt *attempt)
+{
+    const struct plan *plan = operation_get_plan(attempt->operation);
+
+    if (!attempt->run.policy.needs_approval || attempt->approved)
+        return false;
+    for (size_t i = 0; i < plan->n_changes; i++) {
+        const struct plan_change *change = &plan->changes[i];
+
+        if (change->error || (change->action != PLAN_UNCHANGED && change->action != PLAN_NONE))
+            return true;
+    }
+    return false;
+}
+
+bool approval_needs_release(const struct attempt *attempt)
+{
+    const struct release *release = attempt->release;
+
+    if (!release)
+        return false;
+    return release->phase > PHASE_AWAITING_APPROVAL ||
+           (release->phase == PHASE_AWAITING_APPROVAL &&
+            !str_equal(release_plan(release), attempt->digest));
+}
+
+/* A plan of which every change failed has nothing that anybody could agree to. */
+static int check(const struct plan *plan, size_t *ret_unplanned, struct error *error)
+{
+    const struct plan_change *first = NULL;
+    size_t n = 0, changes = 0;
+
+    for (size_t i = 0; i < plan->n_changes; i++) {
+        const struct plan_change *change = &plan->changes[i];
+        bool is_open =
+            change->error || change->action == PLAN_DEFERRED || change->action == PLAN_UNKNOWN;
+
+        if (is_open && !first)
+            first = change;
+        n += is_open;
+        changes += !is_open && change->action != PLAN_UNCHANGED && change->action != PLAN_NONE;
+    }
+    *ret_unplanned = n;
+    if (changes)
+        return 0;
+    if (first->error)
+        return err_set(error, first->error->code, first->error->reason, "%s: %s", first->id,
+                       first->error->message);
+    return err_set(error, ERR_UNAVAILABLE, "Progressing", "%s: %s", first->id,
+                   first->reason ? first->reason : "it cannot be planned yet");
+}
+
+static int keep(struct attempt *attempt, struct error *error)
+{
+    const struct reconcile_context *context = attempt->run.context;
+    const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
+    const struct document_name name = document_of(attempt, attempt->release);
+    _cleanup_(approved_plan_unref_p) struct approved_plan *plan = approved_plan_new(
+        operation_get_plan(attempt->operation), context->plan_key, sizeof(context->plan_key));
+    _cleanup_value_ const struct value *value = approved_plan_to_value(plan);
+    _cleanup_free_ char *place = NULL;
+
+    if (!value)
+        return err_set(error, ERR_TOO_LARGE, "TooLarge", "the plan is too large to be approved");
+    return plans_keep(context->plans, &name, value, &call, &place, error);
+}
+
+static char *describe(const struct attempt *attempt, const char *summary, size_t unplanned)
+{
+    struct buf text = BUF_INIT;
+
+    buf_printf(&text, "%s", summary);
+    if (unplanned)
+        buf_printf(&text, " (%zu cannot be planned yet, and will need another approval)",
+                   unplanned);
+    buf_printf(&text,
+               "; to approve: kubectl patch release %s -n %s --type=merge -p "
+               "'{\"spec\":{\"approvedPlan\":\"%s\"}}'",
+               attempt->release->name, attempt->object.namespace_name, attempt->digest);
+    return buf_take(&text);
+}
+
+static int write_release(struct attempt *attempt, const struct verdict *verdict,
+                         struct error *error)
+{
+    struct release_report report = {.phase = PHASE_AWAITING_APPROVAL,
+                                    .plan = operation_get_plan(attempt->operation),
+                                    .digest = attempt->digest,
+                                    .verdict = verdict};
+    bool is_shown = attempt->release->phase == PHASE_AWAITING_APPROVAL;
+    int r = 0;
+
+    if (!is_shown || find(attempt, attempt->release)) /* approved, and could not be read */
+        r = keep(attempt, error);
+    if (r >= 0 && !is_shown) {
+        operation_log_awaiting(&attempt->run, report.digest, verdict->message);
+        r = release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
+                          error);
+    }
+    return r;
+}
+
+static int write_spec(struct attempt *attempt, const struct verdict *verdict, struct error *error)
+{
+    struct run_status status = {
+        .verdict = *verdict,
+        .is_end = true,
+        .attempted = attempt->revision,
+        .plan = report_plan(operation_get_plan(attempt->operation), attempt->digest),
+    };
+    int r = run_write_status(&attempt->run, &status, error);
+
+    run_status_done(&status);
+    return r;
+}
+
+int approval_ask(struct attempt *attempt, struct reconcile_result *result, struct error *error)
+{
+    const struct plan *plan = operation_get_plan(attempt->operation);
+    _cleanup_free_ char *summary = report_plan_summary(plan);
+    _cleanup_free_ char *message = NULL;
+    struct verdict verdict = {"Unknown", "AwaitingApproval", NULL, PROGRESS_RECONCILING, NULL};
+    size_t unplanned = 0;
+    bool is_approved;
+    int r = check(plan, &unplanned, error);
+
+    if (r >= 0 && !attempt->release)
+        r = err_set(error, ERR_FORBIDDEN, "NamespaceTerminating",
+                    "the namespace is being deleted: there is no Release to approve a plan in");
+    if (r < 0)
+        return r;
+    verdict.message = message = describe(attempt, summary, unplanned);
+    r = write_release(attempt, &verdict, error);
+    if (r < 0)
+        return r;
+    attempt_check_later(attempt, result);
+    is_approved = find(attempt, attempt->release);
+    if (is_approved)
+        *result = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
+    else
+        r = write_spec(attempt, &verdict, error);
+    attempt_end(attempt);
+    return r;
+}
