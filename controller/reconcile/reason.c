@@ -71,6 +71,7 @@ static const char *const known[] = {
     "UnknownReference",
     "Unsupported",
     "UnsupportedMediaType",
+    "WebhookFailed",
 };
 
 const char *reason_label(const char *reason)

@@ -95,7 +95,7 @@ int operation_new(const struct operation_config *config, struct operation **ret,
     operation->config.cancel = NULL;
     operation->ledger = ledger;
     operation->cancel = cancel_new(NULL);
-    operation->waits_for = STEP_NONE;
+    operation->waits_for = operation->fails = STEP_NONE;
     operation->n_measured = SIZE_MAX;
     pthread_mutex_init(&operation->lock, NULL);
     condition_init(&operation->changed);

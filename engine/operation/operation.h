@@ -8,7 +8,8 @@
  *
  * An operation has no thread: it is a task of the executor, and costs nothing
  * while it waits for the world. on_change notifies its owner that it is planned,
- * or has ended. In between the owner can ask how it goes on.
+ * that something failed for the first time and is tried again, or that it has
+ * ended. In between the owner can ask how it goes on.
  *
  *   NEW -> PLANNING -> PLANNED -> RUNNING <-> PARKED -> ENDED
  *
@@ -60,14 +61,15 @@ struct operation_config {
     struct runtime_scope scope;  /* copied; identity_leaves is set by the operation */
     int64_t epoch;               /* of the leader */
     unsigned parallelism;        /* calls at once, of each runtime */
-    int64_t timeout;             /* ms without progress, not counting calls in flight */
+    int64_t timeout;             /* ms without progress. Calls with limits of their own that take
+                                    longer are not counted */
     struct cancel *cancel;       /* for operation_new() alone */
     struct digest_key digest_key;   /* of plan_digest(); borrowed. With it, and without an approved
                                        plan, each live object is freed when its change is planned;
                                        length 0: when the operation is freed */
     struct approved_plan *approved; /* what may be carried out; a reference is taken. NULL: all */
 
-    /* It is PLANNED, or ENDED. Posts and returns. Any thread may call it, also the one that plans
+    /* It is PLANNED, or ENDED, or a first change failed and is tried again. Posts and returns. Any thread may call it, also the one that plans
      * or cancels, with the operation's lock: it must not call the operation. Not after
      * operation_free(). May be NULL. */
     void (*on_change)(void *arg);
@@ -187,8 +189,10 @@ void operation_results_done(struct operation_results *results);
 int operation_results_error(const struct operation_results *results, const char *what,
                             struct error *error);
 
-/* Something that is waited for, for messages: "web: 1/3 replicas" into the
- * buffer, cut. False: nothing is. */
-bool operation_waits_for(struct operation *operation, char *ret, size_t size);
+/* Something that is waited for, for messages: "web: 1/3 replicas" into the buffer, cut. What fails
+ * and is tried again comes before what is not healthy yet; *ret_is_failing (may be NULL) tells
+ * which. False: nothing is waited for. */
+bool operation_waits_for(struct operation *operation, char *ret, size_t size,
+                         bool *ret_is_failing);
 
 #endif

@@ -146,6 +146,8 @@ struct operation {
     size_t n_measured;     /* SIZE_MAX: never */
     size_t n_ended, n_waiting;
     uint32_t waits_for; /* a change that waits, or STEP_NONE */
+    uint32_t fails;     /* one that waits because it failed, and is tried again; or STEP_NONE */
+    bool has_failed;    /* there was one, and the owner was told */
 };
 
 /* ---- session.c ---- */

@@ -57,6 +57,16 @@ void operation_clear_results(struct operation *operation)
     free(operation->results.items);
 }
 
+/* The owner says why it takes longer. */
+static void tell_failure(struct operation *operation)
+{
+    if (operation->has_failed)
+        return;
+    operation->has_failed = true;
+    if (operation->config.on_change)
+        operation->config.on_change(operation->config.arg);
+}
+
 static void set_waiting(struct operation *operation, uint32_t change, bool is_waiting)
 {
     struct operation_result *result = &operation->results.items[change];
@@ -65,6 +75,10 @@ static void set_waiting(struct operation *operation, uint32_t change, bool is_wa
         operation->waits_for = change;
     else if (operation->waits_for == change)
         operation->waits_for = STEP_NONE;
+    if (is_waiting && result->error && result->error->code == ERR_UNAVAILABLE)
+        operation->fails = change;
+    else if (operation->fails == change)
+        operation->fails = STEP_NONE;
     operation->n_waiting += is_waiting;
     operation->n_waiting -= result->is_waiting;
     result->is_waiting = is_waiting;
@@ -86,6 +100,8 @@ void operation_wait_result(struct operation *operation, uint32_t change, const s
         return;
     set_error(result, error);
     set_waiting(operation, change, true);
+    if (operation->fails == change)
+        tell_failure(operation);
 }
 
 void operation_end_result(struct operation *operation, uint32_t change, enum result_status status,
@@ -245,9 +261,11 @@ void operation_results_done(struct operation_results *results)
     *results = (struct operation_results){0};
 }
 
-/* A change that waits: the one that began to wait last, or else the first. */
+/* A change that waits: one that fails, the one that began to wait last, or else the first. */
 static const struct operation_result *find_waiting(const struct operation *operation)
 {
+    if (operation->fails != STEP_NONE)
+        return &operation->results.items[operation->fails];
     if (operation->waits_for != STEP_NONE)
         return &operation->results.items[operation->waits_for];
     for (size_t i = 0; operation->n_waiting && i < operation->results.count; i++)
@@ -271,7 +289,7 @@ static void add_result(struct buf *text, const struct operation_result *result)
     buf_printf(text, ": %s", result->error->message);
 }
 
-bool operation_waits_for(struct operation *operation, char *ret, size_t size)
+bool operation_waits_for(struct operation *operation, char *ret, size_t size, bool *ret_is_failing)
 {
     _cleanup_buf_ struct buf text = BUF_INIT;
     const struct operation_result *result;
@@ -280,6 +298,8 @@ bool operation_waits_for(struct operation *operation, char *ret, size_t size)
     result = find_waiting(operation);
     if (result && result->error)
         add_result(&text, result);
+    if (ret_is_failing)
+        *ret_is_failing = operation->fails != STEP_NONE;
     pthread_mutex_unlock(&operation->lock);
     if (text.length)
         str_copy(ret, size, text.data);

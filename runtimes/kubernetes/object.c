@@ -1,9 +1,8 @@
 /* Builds the objects that are sent, and observations from the objects that are read. */
-#include "engine/base/hash.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/value_mark.h"
+#include "runtimes/kubernetes/managers.h"
 #include "runtimes/kubernetes/session.h"
 
 static const struct value *without(const struct value *taken, const char *a, const char *b,
@@ -74,28 +73,6 @@ const struct value *kube_object_prepare(const struct runtime_session *session,
     return with_string(object, "annotations", KUBE_SPEC_ANNOTATION, session->spec);
 }
 
-/* The digest of our managed fields. Changes of status do not change it; another manager that takes
- * a field does. NULL: no field is ours. */
-static char *fields_digest_of(const struct runtime_session *session, const struct value *object)
-{
-    const struct value *entries = value_path(object, "metadata", "managedFields", NULL);
-
-    for (size_t i = 0; i < value_count(entries); i++) {
-        const struct value *entry = value_at(entries, i);
-        _cleanup_buf_ struct buf text = BUF_INIT;
-        char hex[HASH_HEX_SIZE];
-
-        if (!str_equal(value_get_string(entry, "manager"), session->field_manager) ||
-            !str_equal(value_get_string(entry, "operation"), "Apply") ||
-            value_get(entry, "subresource"))
-            continue;
-        json_write(&text, value_get(entry, "fieldsV1"), JSON_CANONICAL);
-        hash_hex(text.data, text.length, hex);
-        return str_new(hex);
-    }
-    return NULL;
-}
-
 /* ---- Observations ---- */
 
 static void detail_free(void *arg)
@@ -103,17 +80,41 @@ static void detail_free(void *arg)
     struct kube_detail *detail = arg;
 
     kube_marks_free(detail->foreign);
+    value_unref(detail->taken);
     free(detail->version);
     free(detail);
 }
 
+static const struct value *managed_fields(const struct value *object)
+{
+    return value_path(object, "metadata", "managedFields", NULL);
+}
+
+/* A copy, which does not keep the object in memory. */
+static const struct value *taken_of(const struct runtime_session *session,
+                                    const struct value *object)
+{
+    _cleanup_value_ const struct value *taken =
+        managers_take(managed_fields(object), session->field_manager);
+    _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
+    const struct value *copy = NULL;
+
+    if (!taken)
+        return NULL;
+    b = value_builder_new();
+    value_add_copy(b, taken);
+    value_builder_finish(b, &copy, NULL);
+    return copy;
+}
+
 static struct kube_detail *detail_new(const struct runtime_session *session,
-                                      const struct value *object)
+                                      const struct value *object, bool whole)
 {
     struct kube_detail *detail = NEW(struct kube_detail);
 
     detail->owner = kube_owner_of(session, object);
     detail->foreign = kube_marks_of(session, object);
+    detail->taken = whole ? taken_of(session, object) : NULL;
     detail->version =
         str_new(value_string(value_path(object, "metadata", "resourceVersion", NULL)));
     return detail;
@@ -141,9 +142,9 @@ void kube_observe_object(const struct runtime_session *session, const struct val
         .presence = PRESENCE_PRESENT,
         .terminating = value_path(object, "metadata", "deletionTimestamp", NULL) != NULL,
         .uid = str_new(value_string(value_path(object, "metadata", "uid", NULL))),
-        .fields_digest = fields_digest_of(session, object),
+        .fields_digest = managers_digest(managed_fields(object), session->field_manager),
         .result = whole ? result_of(object) : NULL,
-        .detail = detail_new(session, object),
+        .detail = detail_new(session, object, whole),
         .detail_free = detail_free,
     };
 }

@@ -194,6 +194,8 @@ static struct runtime_step *plan_update(struct runtime_session *session,
         step->base.action = PLAN_UNCHANGED;
         step->base.is_unrecorded = true;
         value_assign(&step->base.result, seen->result);
+    } else if (changed && kube_detail_of(seen)->taken) {
+        step->after_digest = kube_content_digest(step->base.after);
     }
     return &step->base;
 }
@@ -208,6 +210,8 @@ static int compare(struct runtime_session *session, const struct runtime_target 
 
     if (!value_has_unknown(target->attributes))
         r = kube_dry_run(session, target->attributes, KUBE_APPLY_TAKE, call, &changed, &problem);
+    if (r >= 0 && changed)
+        r = kube_foresee_takeover(session, target->attributes, seen, call, &changed, &problem);
     if (r >= 0) {
         *ret = plan_update(session, target, seen, changed);
         return 0;

@@ -211,6 +211,8 @@ struct kube_detail {
     enum kube_owner owner;
     struct kube_marks *foreign; /* of OWNER_SPEC and OWNER_OTHER; else NULL */
     char *version;              /* resourceVersion */
+    const struct value *taken;  /* managers_take() of its managedFields; a reference, or NULL. Of
+                                   an object that was read whole */
 };
 
 /* The detail of an existing object; NULL: it is absent. */

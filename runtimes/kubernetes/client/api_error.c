@@ -144,6 +144,13 @@ static struct meaning meaning_of_no_reason(const struct answer *answer)
     return (struct meaning){ERR_INVALID, "InvalidSchema"};
 }
 
+/* An admission webhook is down, or hangs: the API server carried nothing out. */
+static bool is_of_webhook(const struct answer *answer)
+{
+    return answer->status == 500 && str_equal(answer->reason, "InternalError") &&
+           strstr(answer->message, "failed calling webhook ");
+}
+
 static struct meaning meaning_of(const struct answer *answer)
 {
     struct meaning meaning;
@@ -156,6 +163,8 @@ static struct meaning meaning_of(const struct answer *answer)
         return meaning_of_not_found(answer);
     if (strcmp(answer->reason, "Forbidden") == 0 && has_cause(answer, "NamespaceTerminating"))
         return (struct meaning){ERR_FORBIDDEN, "NamespaceTerminating"};
+    if (is_of_webhook(answer))
+        return (struct meaning){ERR_UNAVAILABLE, KUBE_WEBHOOK_FAILED};
     for (size_t i = 0; i < ARRAY_SIZE(by_reason); i++)
         if (strcmp(by_reason[i].reason, answer->reason) == 0)
             return (struct meaning){by_reason[i].code, answer->reason};

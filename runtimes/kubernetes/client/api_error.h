@@ -13,6 +13,8 @@
  *       reason NamespaceTerminating    422 ERR_INVALID Invalid
  *   404 ERR_NOT_FOUND NotFound         429 ERR_UNAVAILABLE TooManyRequests
  *   500 without a reason, from an apply's schema check: ERR_INVALID InvalidSchema
+ *   500 of an admission webhook that is down or hangs: ERR_UNAVAILABLE WebhookFailed. The request
+ *       was not carried out
  *   500, 502, 503, 504 ERR_UNAVAILABLE InternalError, ServiceUnavailable, …
  *
  * A reason that is not CamelCase (an admission webhook may write any words there) is that of the
@@ -26,6 +28,8 @@
 
 #include "engine/base/error.h"
 #include "engine/base/value.h"
+
+#define KUBE_WEBHOOK_FAILED "WebhookFailed" /* a reason */
 
 struct http_response;
 

@@ -17,6 +17,8 @@
 #include "runtimes/kubernetes/client/tls_files.h"
 
 #define DEFAULT_TIMEOUT 60000 /* ms */
+#define TENANT_RETRIES  2000  /* ms in which errors of the server are met with another attempt */
+#define TENANT_GRACE    1000  /* ms past the deadline for the answer of a change that was sent */
 #define BACKOFF_BASE    100
 #define BACKOFF_MAXIMUM 5000
 
@@ -191,7 +193,7 @@ struct exchange {
     bool is_begun;    /* on_body was called */
     bool is_renewed;  /* it was tried again with renewed credentials, once */
     bool is_in_doubt; /* an attempt may have been carried out */
-    int64_t deadline;
+    int64_t began, deadline;
 };
 
 enum verdict { VERDICT_DONE, VERDICT_RETRY, VERDICT_RETRY_AT_ONCE };
@@ -219,7 +221,8 @@ static void exchange_init(struct exchange *exchange, struct kube_client *client,
     exchange->is_mutating = !is_one_of(request->method, reads);
     exchange->is_dry_run = exchange->is_mutating && request->dry_run;
     exchange->is_repeatable = !exchange->is_mutating || exchange->is_dry_run || request->idempotent;
-    exchange->deadline = system_clock.monotonic(&system_clock) + timeout;
+    exchange->began = system_clock.monotonic(&system_clock);
+    exchange->deadline = exchange->began + timeout;
 }
 
 static void exchange_done(struct exchange *exchange)
@@ -435,6 +438,15 @@ static int read_answer(const struct kube_request *request, const struct http_res
     return r;
 }
 
+/* Of a tenant's object, the caller tries again: it has other work in the meantime, and says why it
+ * waits. */
+static bool is_given_back(const struct exchange *exchange, const struct error *error)
+{
+    return exchange->request->for_tenant &&
+           (str_equal(error->reason, KUBE_WEBHOOK_FAILED) ||
+            system_clock.monotonic(&system_clock) - exchange->began >= TENANT_RETRIES);
+}
+
 /* What an answer means; *r and error are set by it. */
 static enum verdict judge_answer(struct exchange *exchange, const struct http_response *response,
                                  const struct value **ret, int *r, struct error *error)
@@ -449,6 +461,8 @@ static enum verdict judge_answer(struct exchange *exchange, const struct http_re
                                  exchange->is_apply, response, error);
     if (status == 429)
         return VERDICT_RETRY;
+    if (is_given_back(exchange, error))
+        return VERDICT_DONE;
     if (*r == ERR_UNAVAILABLE && exchange->is_repeatable &&
         (status == 500 || status == 502 || status == 503 || status == 504))
         return VERDICT_RETRY;
@@ -473,7 +487,8 @@ static bool wait_to_retry(const struct exchange *exchange, unsigned n, int64_t r
 }
 
 /* After an attempt. r: what it came to. */
-static void note_doubt(struct exchange *exchange, const struct http_response *response, int r)
+static void note_doubt(struct exchange *exchange, const struct http_response *response, int r,
+                       const struct error *error)
 {
     int status = response->status;
 
@@ -482,7 +497,8 @@ static void note_doubt(struct exchange *exchange, const struct http_response *re
         exchange->is_in_doubt = exchange->is_in_doubt || r < 0;
     else if (!status)
         exchange->is_in_doubt = exchange->is_in_doubt || response->sent;
-    else if (r == ERR_UNAVAILABLE && (status >= 500 || status == 408))
+    else if (r == ERR_UNAVAILABLE && (status >= 500 || status == 408) &&
+             !str_equal(error->reason, KUBE_WEBHOOK_FAILED))
         exchange->is_in_doubt = true;
 }
 
@@ -491,17 +507,27 @@ static int64_t time_left(const struct exchange *exchange)
     return exchange->deadline - system_clock.monotonic(&system_clock);
 }
 
+/* ms that a request has once it was sent. Of a tenant's object, the operation's time is what
+ * counts: an answer that is on its way is awaited, and one that does not come is not. */
+static int64_t completion_time(const struct exchange *exchange, int64_t left)
+{
+    int64_t time = left + TENANT_GRACE;
+
+    return exchange->request->for_tenant && time < DEFAULT_TIMEOUT ? time : DEFAULT_TIMEOUT;
+}
+
 static enum verdict try(struct exchange *exchange, int64_t left, struct http_response *response,
                         const struct value **ret, int *r, struct error *error)
 {
     int64_t began = system_clock.monotonic(&system_clock);
     bool is_to_complete = exchange->request->complete_once_sent;
+    int64_t completion = completion_time(exchange, left);
     bool was_in_doubt = exchange->is_in_doubt;
     unsigned tls_version = kube_tls_files_version(exchange->client->tls_files);
     enum verdict verdict;
 
-    *r = attempt(exchange, is_to_complete && left < DEFAULT_TIMEOUT ? DEFAULT_TIMEOUT : left,
-                 response, error);
+    *r =
+        attempt(exchange, is_to_complete && left < completion ? completion : left, response, error);
     if (*r < 0) {
         response->status = 0;
         verdict = judge_failure(exchange, response, r, error);
@@ -513,9 +539,9 @@ static enum verdict try(struct exchange *exchange, int64_t left, struct http_res
         exchange->is_renewed = true;
         verdict = VERDICT_RETRY_AT_ONCE;
     }
-    note_doubt(exchange, response, *r);
-    if (!was_in_doubt && is_beyond_cancel(exchange) && exchange->deadline < began + DEFAULT_TIMEOUT)
-        exchange->deadline = began + DEFAULT_TIMEOUT;
+    note_doubt(exchange, response, *r, error);
+    if (!was_in_doubt && is_beyond_cancel(exchange) && exchange->deadline < began + completion)
+        exchange->deadline = began + completion;
     return verdict;
 }
 

@@ -39,9 +39,9 @@ static void tells_what_it_waits_for(void)
     EXPECT(run_await(&run, OPERATION_PARKED), "parked");
     EXPECT_INT(run_count_ended(&run), 1, "c");
     EXPECT_INT(run_count_waiting(&run), 1, "a");
-    EXPECT(operation_waits_for(run.operation, waits_for, sizeof(waits_for)), "for a");
+    EXPECT(operation_waits_for(run.operation, waits_for, sizeof(waits_for), NULL), "for a");
     EXPECT_STR(waits_for, "v1:ConfigMap:team:a: phase pending", "as people read it");
-    EXPECT(operation_waits_for(run.operation, waits_for, 8), "cut");
+    EXPECT(operation_waits_for(run.operation, waits_for, 8, NULL), "cut");
     EXPECT_STR(waits_for, "v1:C…", "cut, and said so");
     operation_results(run.operation, &results);
     EXPECT_INT(results.count, 3, "of each");
@@ -56,7 +56,7 @@ static void tells_what_it_waits_for(void)
     stage.world.pace = FAKE_CLOCK_JUMPS;
     EXPECT_INT(run_wait(&run), OPERATION_ENDED, "out of time");
     EXPECT_INT(run_count_ended(&run), 3, "all");
-    EXPECT(!operation_waits_for(run.operation, waits_for, sizeof(waits_for)), "for nothing");
+    EXPECT(!operation_waits_for(run.operation, waits_for, sizeof(waits_for), NULL), "for nothing");
     EXPECT_INT(run_end(&run), ERR_TIMEOUT, "timed out");
 }
 

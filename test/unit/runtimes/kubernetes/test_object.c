@@ -182,7 +182,7 @@ static char *fields_digest(const char *manager, const char *more, const char *fi
 {
     struct runtime_session session = stage_session();
     _cleanup_free_ char *text = str_printf(
-        "{\"metadata\":{\"uid\":\"u-1\",\"managedFields\":[{\"manager\":\"kubectl\",\"operation\":"
+        "{\"metadata\":{\"uid\":\"u-1\",\"managedFields\":[{\"manager\":\"helm\",\"operation\":"
         "\"Apply\",\"fieldsV1\":{\"f:x\":{}}},{\"manager\":\"%s\",%s,\"fieldsV1\":%s}]}%s}",
         manager, more, fields, rest);
     static const char *const managed[] = {"metadata", "managedFields"};
@@ -214,8 +214,7 @@ static void the_digest_changes_with_our_fields_alone(void)
         {"another order", MANAGER, apply, "{\"f:b\":{},\"f:a\":{}}", "", SAME},
         {"a field was taken", MANAGER, apply, "{\"f:a\":{}}", "", DIFFERENT},
         {"all were taken", MANAGER, apply, "{}", "", DIFFERENT},
-        {"another manager", "kusion-operator-ffffffffffffffff", apply, fields, "", NONE},
-        {"an update under our name", MANAGER, "\"operation\":\"Update\"", fields, "", NONE},
+        {"another manager", "another-operator", apply, fields, "", NONE},
         {"of a subresource", MANAGER, "\"operation\":\"Apply\",\"subresource\":\"status\"", fields,
          "", NONE},
     };

@@ -9,6 +9,10 @@
 #define STATUS(code, reason, more)                                                               \
     "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"message\":\"it says\"," \
     "\"reason\":\"" reason "\",\"code\":" #code more "}"
+#define WEBHOOKS(code, reason)                                                               \
+    "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"message\":"         \
+    "\"Internal error occurred: failed calling webhook \\\"w\\\": no\",\"reason\":\"" reason \
+    "\",\"code\":" #code "}"
 #define DETAILS(text) ",\"details\":{" text "}"
 
 static int decode(int status, const char *name, bool is_apply, const char *body,
@@ -66,6 +70,9 @@ static void knows_every_answer(void)
         {500, true, STATUS(500, "", ""), ERR_INVALID, "InvalidSchema"},
         {500, false, STATUS(500, "", ""), ERR_UNAVAILABLE, "InternalError"},
         {500, true, STATUS(500, "InternalError", ""), ERR_UNAVAILABLE, "InternalError"},
+        {500, true, WEBHOOKS(500, "InternalError"), ERR_UNAVAILABLE, "WebhookFailed"},
+        {500, true, WEBHOOKS(500, ""), ERR_INVALID, "InvalidSchema"},
+        {403, true, WEBHOOKS(403, "Forbidden"), ERR_FORBIDDEN, "Forbidden"},
         {500, true, "<html>oops</html>", ERR_UNAVAILABLE, "InternalError"},
         {502, false, "<html>bad gateway</html>", ERR_UNAVAILABLE, "BadGateway"},
         {503, false, STATUS(503, "ServiceUnavailable", ""), ERR_UNAVAILABLE, "ServiceUnavailable"},
