@@ -352,4 +352,4 @@ class TestUnknownFields:
         body = new_spec(resuorces=[{"id": "a"}])
         answer = crds.api.create(f"{path_of('Spec', namespace)}?fieldValidation=Ignore", body)
         assert answer.code == 422
-        assert "one of resources and resourcesFrom is required" in answer.message
+        assert "resources is required" in answer.message

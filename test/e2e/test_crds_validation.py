@@ -30,7 +30,7 @@ SPECS = [
     ({"resources": []}, None),
     ({"resourcesFrom": [CONFIG_MAP]}, None),
     ({"resourcesFrom": []}, None),
-    ({"prune": True}, "one of resources and resourcesFrom is required"),
+    ({"prune": True}, "resources is required"),
     (resource(), None),
     (resource(id=""), "resources[0].id"),
     (resource(id="x" * 1024), None),
