@@ -3,6 +3,7 @@
 #include "controller/core/finalizer.h"
 #include "controller/core/informer.h"
 #include "controller/reconcile/api.h"
+#include "controller/reconcile/exposed.h"
 #include "controller/reconcile/report.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
@@ -293,14 +294,25 @@ static const struct value *owner_of(const struct run *run)
     return value_pack("s", owner);
 }
 
+static const struct value *conditions_of(const struct run *run, const struct run_status *status)
+{
+    const struct conditions_generation generation = generation_of(run, status);
+    const struct value *old = value_get(status_of(run), "conditions");
+    const struct value *resources = value_path(run->object, "spec", "resources", NULL);
+    _cleanup_free_ char *exposed = exposed_secrets(resources);
+    int64_t now = wall_clock(run);
+    const struct value *conditions = conditions_make(old, &status->verdict, generation, now);
+
+    conditions_add_exposed(&conditions, old, exposed, generation.observed, now);
+    return conditions;
+}
+
 static const struct value *next_status(const struct run *run, const struct run_status *status)
 {
     const struct value *old = status_of(run), *next = value_ref(old);
 
     set(&next, "observedGeneration", value_pack("I", run->subject.generation));
-    set(&next, "conditions",
-        conditions_make(value_get(old, "conditions"), &status->verdict, generation_of(run, status),
-                        wall_clock(run)));
+    set(&next, "conditions", conditions_of(run, status));
     set(&next, "summary", summary_of(status));
     set(&next, "owner", owner_of(run));
     set_failing_since(run, status, &next);
