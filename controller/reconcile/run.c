@@ -193,10 +193,20 @@ static void set(const struct value **object, const char *key, const struct value
     *object = next;
 }
 
+/* "1h30m", "10m", "90s" as "1m30s". */
 static void add_duration(struct value_builder *b, const char *key, int64_t ms)
 {
+    _cleanup_buf_ struct buf text = BUF_INIT;
+    long long seconds = ms / 1000;
+
+    if (seconds >= 3600)
+        buf_printf(&text, "%lldh", seconds / 3600);
+    if (seconds % 3600 >= 60)
+        buf_printf(&text, "%lldm", seconds % 3600 / 60);
+    if (seconds % 60 || !seconds)
+        buf_printf(&text, "%llds", seconds % 60);
     value_key(b, key);
-    value_add_printf(b, "%llds", (long long)(ms / 1000));
+    value_add_string(b, text.data);
 }
 
 /* NULL: our own rights. */
