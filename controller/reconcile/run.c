@@ -4,6 +4,7 @@
 #include "controller/core/informer.h"
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/exposed.h"
+#include "controller/reconcile/operations.h"
 #include "controller/reconcile/report.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
@@ -386,6 +387,22 @@ static bool is_bad_news(const struct run_status *status)
     return str_equal(status->verdict.ready, "False") && !status->is_suspended;
 }
 
+static void note(const struct run *run, const char *ready, const char *reason)
+{
+    const struct spec_key *spec = &run->subject.key;
+    _cleanup_free_ char *key = str_printf("%s/%s", spec->namespace_name, spec->name);
+
+    if (run->context->operations)
+        operations_note(run->context->operations, key, ready, reason);
+}
+
+void run_note_ready(const struct run *run)
+{
+    struct run_last last = run_last(run);
+
+    note(run, last.ready, last.reason);
+}
+
 int run_write_status(struct run *run, const struct run_status *status, struct error *error)
 {
     const struct verdict *verdict = &status->verdict;
@@ -394,6 +411,7 @@ int run_write_status(struct run *run, const struct run_status *status, struct er
     struct error problem = {0};
     int r;
 
+    note(run, verdict->ready, verdict->reason);
     /* What an unreadable object's status says is not known: it is then written each time. */
     if (!run->is_unreadable && value_equal(status_of(run), next))
         return 0;

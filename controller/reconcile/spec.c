@@ -67,6 +67,7 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
     run->subject.generation = value_int(value_get(metadata, "generation"), 0);
     attempt_read(attempt, metadata);
     run_note_trigger(run);
+    run_note_ready(run);
     run_read_policy(run);
     return 0;
 }
