@@ -265,6 +265,9 @@ def test_split_cuts_no_dependency():
     entries = [{"id": f"a{i}", "type": "Terraform", "attributes": {}} for i in range(20)]
     entries[1]["dependsOn"] = [one["id"] for one in entries if one["id"] != "a1"]
     assert "which is in another part" in refusal(json.dumps({"resources": entries}), "--split", 2)
+    del entries[1]["dependsOn"]
+    entries[1]["attributes"] = {"x": [f"$kusion_path.{one['id']}.y" for one in entries]}
+    assert "which is in another part" in refusal(json.dumps({"resources": entries}), "--split", 2)
 
 
 def test_help():
