@@ -197,6 +197,9 @@ struct controllers *controllers_new(struct reconcile_context *context, struct me
                                     size_t memory)
 {
     struct controllers *controllers = NEW(struct controllers);
+    struct metric *specs = metrics_gauge(
+        metrics, "kusion_specs", "Specs by the status and the reason of their condition Ready.",
+        "ready", "reason", NULL);
 
     controllers->context = context;
     make_metrics(controllers, metrics);
@@ -206,8 +209,12 @@ struct controllers *controllers_new(struct reconcile_context *context, struct me
         controller->all = controllers;
         controller->kind = kind;
         controller->queue = workqueue_new(&system_clock, on_queue, controller);
-        controller->operations = operations_new(&(struct operations_config){
-            .enqueue = enqueue, .arg = controller, .clock = &system_clock, .memory = memory});
+        controller->operations =
+            operations_new(&(struct operations_config){.enqueue = enqueue,
+                                                       .arg = controller,
+                                                       .clock = &system_clock,
+                                                       .memory = memory,
+                                                       .objects = kind == SPECS ? specs : NULL});
     }
     context->operations = controllers->of[SPECS].operations;
     context->previews = controllers->of[RELEASES].operations;

@@ -35,7 +35,7 @@ static const struct flag {
     FLAG("default-service-account", FLAG_STRING, default_service_account, "default",
          "ServiceAccount, in the Spec's namespace, of Specs that name none"),
     FLAG("act-as-controller", FLAG_BOOL, act_as_controller, "false",
-         "apply Specs that name no ServiceAccount with the controller's own rights"),
+         "apply Specs that name no ServiceAccount with the operator's own rights"),
     FLAG("concurrent", FLAG_COUNT, concurrent, "4",
          "number of Specs that are reconciled at once, 1 to 100"),
     FLAG("parallelism", FLAG_COUNT, parallelism, "10",

@@ -38,6 +38,15 @@ int api_put_status(const struct reconcile_context *context, const struct api_sta
 
 bool api_is_deleting(const struct value *object);
 
+/* An object could not be read because our readers refuse it (nested too deep, too large), not a
+ * server: a 413 is no answer to a GET, and passes. Its metadata can be read, and its status
+ * written. */
+bool api_is_unreadable(const struct error *why);
+/* ERR_INVALID InvalidSpec, with the reason why a "Spec" or "Release" cannot be read. */
+int api_refuse_unreadable(const char *kind, const struct error *why, struct error *error);
+/* ERR_INVALID InvalidSpec: its fields leave no room for a status (LIMIT_SPEC_BYTES). */
+int api_check_size(const char *kind, const struct value *object, struct error *error);
+
 /* True where the namespace is being deleted, or gone. */
 int api_namespace_terminating(const struct reconcile_context *context, const char *namespace_name,
                               struct cancel *cancel, bool *ret, struct error *error);

@@ -139,3 +139,22 @@ const struct value *conditions_make(const struct value *old, const struct verdic
     value_builder_finish(b, &conditions, NULL);
     return conditions;
 }
+
+void conditions_add_exposed(const struct value **conditions, const struct value *old,
+                            const char *message, int64_t generation, int64_t now)
+{
+    const struct verdict exposed = {.reason = "SecretsInClear", .message = message};
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *more = NULL;
+
+    if (!message)
+        return;
+    value_begin_array(b);
+    for (size_t i = 0; i < value_count(*conditions); i++)
+        value_add(b, value_at(*conditions, i));
+    add(b, old, exposed.reason, "True", &exposed, generation, now);
+    value_end_array(b);
+    value_builder_finish(b, &more, NULL);
+    value_unref(*conditions);
+    *conditions = more;
+}

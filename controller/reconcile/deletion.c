@@ -86,11 +86,12 @@ static int hold(struct attempt *attempt, struct error *failure,
     return r;
 }
 
+/* results: NULL: there was nothing to delete. */
 static int destroyed(const struct run *run, struct release *release,
                      const struct operation_results *results, struct error *error)
 {
-    struct verdict verdict = {"True", "ReconciliationSucceeded", "destroyed", PROGRESS_SETTLED,
-                              NULL};
+    _cleanup_free_ char *summary = results ? report_summary(results) : str_new("nothing to delete");
+    struct verdict verdict = {"True", "ReconciliationSucceeded", summary, PROGRESS_SETTLED, NULL};
     struct release_report report = {
         .phase = PHASE_SUCCEEDED, .results = results, .verdict = &verdict};
 
@@ -374,8 +375,7 @@ static int end_well(struct attempt *attempt, const struct operation_results *res
         log_warn("a Release cannot be ended", "namespace", run->subject.key.namespace_name, "spec",
                  run->subject.key.name, "reason", refusal.reason, "error", refusal.message, NULL);
     if (!run->log.is_ended)
-        run_event(run, EVENT_NORMAL, "ReconciliationSucceeded",
-                  "everything of the Spec is destroyed");
+        run_event(run, EVENT_NORMAL, "ReconciliationSucceeded", "all resources are deleted");
     operation_log_success(run, summary);
     r = release_finalizer(run, error);
     if (r >= 0)

@@ -34,6 +34,8 @@
 #include "controller/reconcile/run.h"
 #include "engine/operation/operation.h"
 
+struct metric;
+
 enum attempt_kind {
     ATTEMPT_NEW,            /* the first one of this generation: it gets a Release */
     ATTEMPT_RETRY,          /* the last one of this generation failed: it gets a Release if it
@@ -108,6 +110,7 @@ struct operations_config {
     void *arg;
     const struct clock_source *clock;
     size_t memory; /* bytes, the budget of all operations together; 0: without a bound */
+    struct metric *objects; /* gauge by the status and reason of Ready; NULL: not counted */
 };
 
 struct operations *operations_new(const struct operations_config *config);
@@ -193,6 +196,9 @@ void operations_observe(struct operations *operations, const char *key,
                         const struct object_version *now, bool is_asked_for);
 /* Puts the key into the queue. */
 void operations_request(struct operations *operations, const char *key);
+/* What the condition Ready of a listed key says, for the gauge of objects. NULL, NULL: nothing. */
+void operations_note(struct operations *operations, const char *key, const char *ready,
+                     const char *reason);
 struct operations_stats {
     size_t parked, parked_bytes; /* operations that wait for their resources, and their memory */
     size_t waiting;              /* operations that wait for memory */

@@ -20,13 +20,32 @@ static int write_release(struct attempt *attempt, const struct release_report *r
                          error);
 }
 
+/* The Release's own fields leave no room for a status: an event has to do. */
+static void say_in_event(const struct attempt *attempt, const struct verdict *verdict)
+{
+    const struct event_subject subject = {
+        .api_version = API_GROUP_VERSION,
+        .kind = "Release",
+        .namespace_name = attempt->object.namespace_name,
+        .name = attempt->object.name,
+        .uid = value_get_string(attempt->release->metadata, "uid"),
+    };
+
+    event_emit(attempt->run.context->events, &subject,
+               str_equal(verdict->ready, "True") ? EVENT_NORMAL : EVENT_WARNING, verdict->reason,
+               "Preview", "%s", verdict->message);
+}
+
 /* It is over, and not looked at again; unless that could not be written. */
 static int end(struct attempt *attempt, const struct release_report *report, struct error *error)
 {
-    int r = write_release(attempt, report, error);
+    struct error problem = {0};
+    int r = write_release(attempt, report, &problem);
 
+    if (r == ERR_TOO_LARGE)
+        say_in_event(attempt, report->verdict);
     attempt_end(attempt);
-    return r;
+    return r < 0 && r != ERR_TOO_LARGE ? err_copy(error, &problem) : 0;
 }
 
 /* The other side does not answer: the preview goes on when it does. */
@@ -84,7 +103,7 @@ static int refuse(struct attempt *attempt, struct error *error)
     return fail(attempt, &refusal, error);
 }
 
-/* ---- Beginning ---- */
+/* ---- Reading ---- */
 
 /* It has ended: it is read once more, to be deleted some time. */
 static const struct reconcile_result look_again = {.kind = RECONCILE_AFTER,
@@ -116,21 +135,36 @@ static void request_spec(const struct attempt *attempt, const struct value *obje
         operations_request(attempt->run.context->operations, key);
 }
 
-/* The Release; none if there is nothing to do for it but to delete it some time. */
+/* A Release that our readers refuse can get a status all the same. *problem says why. */
+static int load_unreadable(struct attempt *attempt, const struct value **ret, struct error *problem,
+                           struct error *error)
+{
+    const struct kube_ref ref = api_release_ref(&attempt->object, NULL);
+    struct error why = *problem;
+
+    api_refuse_unreadable("Release", &why, problem);
+    return api_get_metadata(attempt->run.context, ref, attempt->run.cancel, ret, error);
+}
+
+/* The Release; none if there is nothing to do for it but to delete it some time. *problem: it is to be
+ * refused. */
 static int load_release(struct attempt *attempt, struct reconcile_result *result,
-                        struct error *error)
+                        struct error *problem, struct error *error)
 {
     const struct reconcile_context *context = attempt->run.context;
     const struct spec_key *key = &attempt->object;
     _cleanup_value_ const struct value *object = NULL;
     struct cancel *cancel = attempt->run.cancel;
-    struct error absent = {0};
-    int r = kube_get(context->client, api_release_ref(key, NULL), cancel, &object, &absent);
+    int r = kube_get(context->client, api_release_ref(key, NULL), cancel, &object, problem);
 
     if (r == ERR_NOT_FOUND)
         return forget(attempt, error);
+    if (r < 0 && !api_is_unreadable(problem))
+        return err_copy(error, problem);
     if (r < 0)
-        return err_copy(error, &absent);
+        r = load_unreadable(attempt, &object, problem, error);
+    if (r < 0)
+        return r;
     if (api_is_deleting(object))
         return 0;
     if (is_generated(object) && kube_release_is_orphan(value_get(object, "metadata")))
@@ -143,26 +177,76 @@ static int load_release(struct attempt *attempt, struct reconcile_result *result
     attempt->release = release_of(object);
     if (!attempt->release)
         return err_set(error, ERR_UNAVAILABLE, "UnexpectedAnswer", "a Release without a name");
+    if (!problem->code)
+        api_check_size("Release", object, problem);
     if (!release_phase_is_terminal(attempt->release->phase))
         return 0;
     release_free(TAKE(attempt->release));
     return finished_keep(context, attempt->key, object, cancel, result, error);
 }
 
+/* ---- The Spec that is previewed ---- */
+
+static bool has_own_resources(const struct attempt *attempt)
+{
+    return value_get(attempt->release->spec, "resources") != NULL;
+}
+
+/* The Spec as it would be with what the Release carries. It may not be stored: there is no uid
+ * then, and State has nothing of it. */
+static const struct value *with_own_resources(const struct attempt *attempt,
+                                              const struct value *stored)
+{
+    static const char *const carried[] = {"resources", "serviceAccountName"};
+    const struct spec_key *key = &attempt->run.subject.key;
+    const struct value *object =
+        stored
+            ? value_ref(stored)
+            : value_pack("{s:s, s:s, s:{s:s, s:s}}", "apiVersion", API_GROUP_VERSION, "kind",
+                         "Spec", "metadata", "namespace", key->namespace_name, "name", key->name);
+
+    for (size_t i = 0; i < ARRAY_SIZE(carried); i++) {
+        const struct value *field = value_get(attempt->release->spec, carried[i]);
+        _cleanup_value_ const struct value *fields =
+            field ? value_with(value_get(object, "spec"), carried[i], field) : NULL;
+        const struct value *next = fields ? value_with(object, "spec", fields) : NULL;
+
+        if (!next)
+            continue;
+        value_unref(object);
+        object = next;
+    }
+    return object;
+}
+
+/* The Spec to preview, as run->object. */
 static int load_spec(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
-    struct release_subject *subject = &run->subject;
+    const struct spec_key *key = &run->subject.key;
+    _cleanup_value_ const struct value *stored = NULL;
     struct error absent = {0};
-    int r = kube_get(run->context->client, api_spec_ref(&subject->key, NULL), run->cancel,
-                     &run->object, &absent);
+    int r = kube_get(run->context->client, api_spec_ref(key, NULL), run->cancel, &stored, &absent);
 
-    if (r == ERR_NOT_FOUND)
+    if (r == ERR_NOT_FOUND && !has_own_resources(attempt))
         return err_set(error, ERR_INVALID, "SpecNotFound",
-                       "there is no Spec \"%s\" in namespace %s", subject->key.name,
-                       subject->key.namespace_name);
-    if (r < 0)
+                       "there is no Spec \"%s\" in namespace %s; to preview one before it is "
+                       "created, put its resources into the Release (spec.resources)",
+                       key->name, key->namespace_name);
+    if (r < 0 && r != ERR_NOT_FOUND)
         return err_copy(error, &absent);
+    run->object = has_own_resources(attempt) ? with_own_resources(attempt, stored) : TAKE(stored);
+    return 0;
+}
+
+static int parse_spec(struct attempt *attempt, struct error *error)
+{
+    struct run *run = &attempt->run;
+    struct release_subject *subject = &run->subject;
+    int r = load_spec(attempt, error);
+
+    if (r < 0)
+        return r;
     run_read_policy(run);
     r = run_parse(run, &attempt->spec, error);
     if (r < 0)
@@ -174,13 +258,15 @@ static int load_spec(struct attempt *attempt, struct error *error)
     return 0;
 }
 
+/* ---- Beginning ---- */
+
 /* It goes on by itself. 1: there is no memory for it. */
 static int begin_plan(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
     _cleanup_value_ const struct value *identity = NULL;
     struct operation_config config;
-    int r = load_spec(attempt, error);
+    int r = parse_spec(attempt, error);
 
     if (r < 0)
         return r;
@@ -201,7 +287,7 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
 {
     struct run *run = &attempt->run;
     struct error problem = {0};
-    int r = load_release(attempt, result, error);
+    int r = load_release(attempt, result, &problem, error);
 
     if (r < 0 || !attempt->release)
         return r;
@@ -209,8 +295,12 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     run->subject.key.namespace_name = attempt->object.namespace_name;
     run->subject.key.name =
         value_string(value_path(attempt->release->spec, "specRef", "name", NULL));
+    if (!run->subject.key.name) /* of one that cannot be read */
+        run->subject.key.name = "";
     operation_log_start(run, attempt->release->operation);
     operation_log_release(run, attempt->release);
+    if (problem.code)
+        return fail(attempt, &problem, error);
     if (attempt->release->operation != RELEASE_PREVIEW)
         return refuse(attempt, error);
     if (!attempt_reserve_preview(attempt, run->subject.key.name)) {

@@ -3,6 +3,8 @@
 #include "controller/core/finalizer.h"
 #include "controller/core/informer.h"
 #include "controller/reconcile/api.h"
+#include "controller/reconcile/exposed.h"
+#include "controller/reconcile/operations.h"
 #include "controller/reconcile/report.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
@@ -209,10 +211,20 @@ static void set(const struct value **object, const char *key, const struct value
     *object = next;
 }
 
+/* "1h30m", "10m", "90s" as "1m30s". */
 static void add_duration(struct value_builder *b, const char *key, int64_t ms)
 {
+    _cleanup_buf_ struct buf text = BUF_INIT;
+    long long seconds = ms / 1000;
+
+    if (seconds >= 3600)
+        buf_printf(&text, "%lldh", seconds / 3600);
+    if (seconds % 3600 >= 60)
+        buf_printf(&text, "%lldm", seconds % 3600 / 60);
+    if (seconds % 60 || !seconds)
+        buf_printf(&text, "%llds", seconds % 60);
     value_key(b, key);
-    value_add_printf(b, "%llds", (long long)(ms / 1000));
+    value_add_string(b, text.data);
 }
 
 /* NULL: our own rights. */
@@ -312,14 +324,25 @@ static const struct value *owner_of(const struct run *run)
     return value_pack("s", owner);
 }
 
+static const struct value *conditions_of(const struct run *run, const struct run_status *status)
+{
+    const struct conditions_generation generation = generation_of(run, status);
+    const struct value *old = value_get(status_of(run), "conditions");
+    const struct value *resources = value_path(run->object, "spec", "resources", NULL);
+    _cleanup_free_ char *exposed = exposed_secrets(resources);
+    int64_t now = wall_clock(run);
+    const struct value *conditions = conditions_make(old, &status->verdict, generation, now);
+
+    conditions_add_exposed(&conditions, old, exposed, generation.observed, now);
+    return conditions;
+}
+
 static const struct value *next_status(const struct run *run, const struct run_status *status)
 {
     const struct value *old = status_of(run), *next = value_ref(old);
 
     set(&next, "observedGeneration", value_pack("I", run->subject.generation));
-    set(&next, "conditions",
-        conditions_make(value_get(old, "conditions"), &status->verdict, generation_of(run, status),
-                        wall_clock(run)));
+    set(&next, "conditions", conditions_of(run, status));
     set(&next, "summary", summary_of(status));
     set(&next, "owner", owner_of(run));
     set_failing_since(run, status, &next);
@@ -387,6 +410,22 @@ static bool is_bad_news(const struct run_status *status)
     return str_equal(status->verdict.ready, "False") && !status->is_suspended;
 }
 
+static void note(const struct run *run, const char *ready, const char *reason)
+{
+    const struct spec_key *spec = &run->subject.key;
+    _cleanup_free_ char *key = str_printf("%s/%s", spec->namespace_name, spec->name);
+
+    if (run->context->operations)
+        operations_note(run->context->operations, key, ready, reason);
+}
+
+void run_note_ready(const struct run *run)
+{
+    struct run_last last = run_last(run);
+
+    note(run, last.ready, last.reason);
+}
+
 int run_write_status(struct run *run, const struct run_status *status, struct error *error)
 {
     const struct verdict *verdict = &status->verdict;
@@ -395,6 +434,7 @@ int run_write_status(struct run *run, const struct run_status *status, struct er
     struct error problem = {0};
     int r;
 
+    note(run, verdict->ready, verdict->reason);
     /* What an unreadable object's status says is not known: it is then written each time. */
     if (!run->is_unreadable && value_equal(status_of(run), next))
         return 0;

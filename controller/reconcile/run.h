@@ -83,6 +83,9 @@ struct run_last {
 };
 struct run_last run_last(const struct run *run);
 
+/* Counts the Spec by what Ready says last (operations_note()). run_write_status() does so, too. */
+void run_note_ready(const struct run *run);
+
 /* What Ready says of this generation. reason: NULL for any. */
 bool run_says(const struct run *run, const char *ready, const char *reason);
 /* status.driftCorrections, or NULL; borrowed from run->object. */

@@ -398,10 +398,11 @@ int operation_results_error(const struct operation_results *results, const char 
 {
     struct tally tally = {0};
     struct buf text;
-    char more[64] = "";
-    size_t named;
+    char more[64] = "", skipped[64] = "";
+    size_t named, left;
 
     count(results, &tally);
+    left = tally.skipped + tally.cancelled;
     if (!tally.failed && !tally.skipped && !tally.cancelled && !tally.deferred)
         return 0;
     if (!tally.failed)
@@ -410,9 +411,11 @@ int operation_results_error(const struct operation_results *results, const char 
     named = name_failures(results, &text);
     if (tally.failed > named)
         snprintf(more, sizeof(more), "; and %zu more", tally.failed - named);
+    if (left)
+        snprintf(skipped, sizeof(skipped), ", %zu skipped", left);
     err_set(error, tally.worst->error->code, tally.worst->error->reason,
-            "%s: %zu failed, %zu skipped: %s%s", what, tally.failed,
-            tally.skipped + tally.cancelled, text.data, more);
+            "%s: %zu of %zu failed%s: %s%s", what, tally.failed, results->count, skipped, text.data,
+            more);
     buf_done(&text);
     return tally.worst->error->code;
 }

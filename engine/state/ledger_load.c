@@ -110,7 +110,7 @@ int ledger_check_epoch(const struct ledger *ledger, int64_t epoch, struct error 
     return err_set(error, ERR_CONFLICT, "StateOfLaterLeader",
                    "State was written by a later leader (epoch %lld, ours is %lld). If another "
                    "controller keeps State here, stop one of the two. If none does, set "
-                   "spec.leaseTransitions of this controller's Lease to %lld",
+                   "spec.leaseTransitions of this operator's Lease to %lld",
                    (long long)stored, (long long)epoch, (long long)stored);
 }
 

@@ -218,7 +218,7 @@ static int join(struct ledger *ledger, const struct ledger_opening *opening, boo
     pthread_mutex_lock(&ledger->lock);
     if (opening->epoch > ledger->epoch)
         ledger->epoch = opening->epoch;
-    if (!str_equal(ledger->spec_uid, opening->spec_uid)) {
+    if (opening->spec_uid && !str_equal(ledger->spec_uid, opening->spec_uid)) {
         free(ledger->spec_uid);
         ledger->spec_uid = str_new(opening->spec_uid);
     }

@@ -33,7 +33,7 @@ static void say_refused(struct buf *to, const struct runtime_session *session,
     const char *account = session->service_account;
 
     buf_printf(to, "not known is what else it holds, since %s:%s may not list ",
-               session->spec_namespace, account ? account : "the controller");
+               session->spec_namespace, account ? account : "the operator");
     content_names_show(to, &content->refused);
     buf_add_str(to, "; ");
 }

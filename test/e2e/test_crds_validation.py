@@ -30,7 +30,7 @@ SPECS = [
     ({"resources": []}, None),
     ({"resourcesFrom": [CONFIG_MAP]}, None),
     ({"resourcesFrom": []}, None),
-    ({"prune": True}, "one of resources and resourcesFrom is required"),
+    ({"prune": True}, "resources is required"),
     (resource(), None),
     (resource(id=""), "resources[0].id"),
     (resource(id="x" * 1024), None),
@@ -137,6 +137,16 @@ SPECS = [
 RELEASES = [
     ({}, None),
     ({"operation": "Preview"}, None),
+    ({"operation": "Preview", **resource()}, None),
+    ({"operation": "Preview", "resources": []}, None),
+    ({"operation": "Preview", **with_resources(serviceAccountName="deployer")}, None),
+    ({"operation": "Preview", **with_resources(serviceAccountName="other:deployer")},
+     "spec.serviceAccountName"),
+    ({"operation": "Preview", "serviceAccountName": "deployer"}, "only with resources"),
+    ({"operation": "Preview", **resource(attributes=[])}, "resources[0].attributes"),
+    ({"operation": "Preview", "resources": [RESOURCE] * 10001}, "resources: Too many"),
+    (resource(), "only with `operation: Preview`"),
+    ({"operation": "Rollback", **resource()}, "only with `operation: Preview`"),
     ({"operation": "Destroy"}, None),
     ({"operation": "Rollback"}, None),
     ({"operation": "Rollback", "toRevision": 1}, None),
@@ -264,6 +274,36 @@ class TestReleaseIsImmutable:
         crds.api.apply(path, body).must()
         del body["spec"]
         assert crds.api.apply(path, body).code == 422
+
+    @pytest.mark.parametrize("operation", [
+        {"op": "remove", "path": "/spec/resources"},
+        {"op": "replace", "path": "/spec/resources", "value": []},
+        {"op": "add", "path": "/spec/resources/0/dependsOn", "value": ["a"]},
+        {"op": "replace", "path": "/spec/resources/0/attributes/data/a", "value": "c"},
+        {"op": "add", "path": "/spec/resources/0/attributes/data/c", "value": "d"},
+        {"op": "remove", "path": "/spec/serviceAccountName"},
+        {"op": "replace", "path": "/spec/serviceAccountName", "value": "other"},
+    ], ids=str)
+    def test_of_a_preview_with_resources(self, crds, namespace, operation):
+        body = new_release("p", operation="Preview", serviceAccountName="deployer",
+                           **resource(attributes={"data": {"a": "b"}}))
+        create(crds, namespace, body).must()
+        path = path_of("Release", namespace, "p")
+        answer = crds.api.request("PATCH", path, [operation], JSON_PATCH)
+        assert answer.code == 422 and "make another Release" in answer.message
+        crds.api.patch(path, {"metadata": {"labels": {"a": "b"}}}).must()
+
+    def test_resources_cannot_be_added(self, crds, namespace):
+        create(crds, namespace, new_release("p", operation="Preview")).must()
+        answer = crds.api.patch(path_of("Release", namespace, "p"), {"spec": resource()})
+        assert answer.code == 422 and "make another Release" in answer.message
+
+    def test_a_large_one_can_be_labelled(self, crds, namespace):
+        resources = large(5000, MIB)["spec"]["resources"]
+        create(crds, namespace, new_release("p", operation="Preview", resources=resources)).must()
+        path = path_of("Release", namespace, "p")
+        crds.api.patch(path, {"metadata": {"labels": {"a": "b"}}}).must()
+        assert crds.api.patch(path, {"spec": {"resources": resources[1:]}}).code == 422
 
     def test_status_can_be_written(self, crds, path):
         answer = crds.api.patch(f"{path}/status", {"status": {"phase": "rollingBack"}}).must()

@@ -68,7 +68,7 @@ void redact_message(struct buf *to, const char *message)
         size_t marker = marker_at(message);
 
         if (marker) {
-            buf_add(to, message, marker);
+            buf_add(to, message, marker - (message[marker - 1] == '&')); /* Go's pointer */
             buf_add_str(to, REDACTED);
             message = skip_value(message + marker);
             continue;

@@ -1,4 +1,5 @@
 #include "controller/reconcile/operations_private.h"
+#include "controller/serve/metrics.h"
 
 #include "engine/base/json.h"
 #include "engine/base/str.h"
@@ -495,11 +496,53 @@ static void a_retry_is_later_for_the_same_failure(void)
     fixture_stop(&fixture);
 }
 
-SUITE(operations, TEST(a_retry_is_later_for_the_same_failure),
-      TEST(an_attempt_lives_with_its_operation), TEST(what_is_planned_is_looked_at),
-      TEST(what_is_superseded_is_cancelled_at_once), TEST(what_comes_while_it_is_begun_is_not_lost),
-      TEST(remembers_that_it_was_asked_for), TEST(previews_are_bounded),
-      TEST(at_the_end_nothing_begins_any_more), TEST(what_left_for_a_moment_is_outdated),
-      TEST(what_waits_is_woken_with_its_memory), TEST(what_is_granted_meanwhile_stays),
-      TEST(what_is_not_used_is_given_back), TEST(what_changes_does_not_wait),
-      TEST(no_state_is_read_without_memory))
+static void expect_count(struct metrics *metrics, const char *labels, const char *count)
+{
+    _cleanup_buf_ struct buf text = BUF_INIT;
+    _cleanup_free_ char *line = str_printf("\nkusion_specs{%s} %s\n", labels, count);
+
+    metrics_write(metrics, &text);
+    EXPECT(strstr(text.data, line), line);
+}
+
+static void counts_listed_objects_by_what_ready_says(void)
+{
+    static const char good[] = "ready=\"True\",reason=\"ReconciliationSucceeded\"";
+    static const char bad[] = "ready=\"False\",reason=\"InvalidSpec\"";
+    static const char other[] = "ready=\"Unknown\",reason=\"Other\"";
+    _cleanup_(metrics_free_p) struct metrics *metrics = metrics_new();
+    struct object_version there = {.uid = "u", .generation = 1}, gone = {0};
+    struct operations *operations = operations_new(&(struct operations_config){
+        .enqueue = enqueue,
+        .clock = &system_clock,
+        .objects = metrics_gauge(metrics, "kusion_specs", "Specs.", "ready", "reason", NULL)});
+
+    operations_note(operations, "a/nobody", "True", "ReconciliationSucceeded"); /* not listed */
+    operations_observe(operations, "a/one", &there, false);
+    operations_observe(operations, "a/two", &there, false);
+    operations_note(operations, "a/one", NULL, NULL);
+    operations_note(operations, "a/one", "True", "ReconciliationSucceeded");
+    operations_note(operations, "a/one", "True", "ReconciliationSucceeded");
+    operations_note(operations, "a/two", "False", "InvalidSpec");
+    expect_count(metrics, good, "1");
+    expect_count(metrics, bad, "1");
+    operations_note(operations, "a/two", "True", "ReconciliationSucceeded");
+    expect_count(metrics, good, "2");
+    expect_count(metrics, bad, "0");
+    operations_note(operations, "a/two", "perhaps", "OfAWebhook");
+    expect_count(metrics, other, "1");
+    operations_observe(operations, "a/two", &gone, false);
+    operations_observe(operations, "a/two", &gone, false);
+    expect_count(metrics, good, "1");
+    expect_count(metrics, other, "0");
+    operations_free(operations);
+}
+
+SUITE(operations, TEST(counts_listed_objects_by_what_ready_says),
+      TEST(a_retry_is_later_for_the_same_failure), TEST(an_attempt_lives_with_its_operation),
+      TEST(what_is_planned_is_looked_at), TEST(what_is_superseded_is_cancelled_at_once),
+      TEST(what_comes_while_it_is_begun_is_not_lost), TEST(remembers_that_it_was_asked_for),
+      TEST(previews_are_bounded), TEST(at_the_end_nothing_begins_any_more),
+      TEST(what_left_for_a_moment_is_outdated), TEST(what_waits_is_woken_with_its_memory),
+      TEST(what_is_granted_meanwhile_stays), TEST(what_is_not_used_is_given_back),
+      TEST(what_changes_does_not_wait), TEST(no_state_is_read_without_memory))

@@ -140,19 +140,19 @@ static void shows_the_policy_that_was_taken(void)
     } rows[] = {
         {"defaults", WEB "}",
          "{\"serviceAccountName\":\"default\",\"suspend\":false,\"prune\":true,\"wait\":true,"
-         "\"deletionPolicy\":\"MirrorPrune\",\"interval\":\"600s\",\"retryInterval\":\"30s\","
-         "\"timeout\":\"300s\",\"revisionHistoryLimit\":10}",
+         "\"deletionPolicy\":\"MirrorPrune\",\"interval\":\"10m\",\"retryInterval\":\"30s\","
+         "\"timeout\":\"5m\",\"revisionHistoryLimit\":10}",
          false},
         {"the controller's own rights", WEB "}",
          "{\"suspend\":false,\"prune\":true,\"wait\":true,\"deletionPolicy\":\"MirrorPrune\","
-         "\"interval\":\"600s\",\"retryInterval\":\"30s\",\"timeout\":\"300s\","
+         "\"interval\":\"10m\",\"retryInterval\":\"30s\",\"timeout\":\"5m\","
          "\"revisionHistoryLimit\":10}",
          true},
         {"as said",
          WEB ",\"spec\":{\"serviceAccountName\":\"deployer\",\"prune\":false,\"wait\":false,"
              "\"deletionPolicy\":\"Orphan\",\"interval\":\"1h30m\",\"timeout\":\"10s\"}}",
          "{\"serviceAccountName\":\"deployer\",\"suspend\":false,\"prune\":false,\"wait\":false,"
-         "\"deletionPolicy\":\"Orphan\",\"interval\":\"5400s\",\"retryInterval\":\"30s\","
+         "\"deletionPolicy\":\"Orphan\",\"interval\":\"1h30m\",\"retryInterval\":\"30s\","
          "\"timeout\":\"10s\",\"revisionHistoryLimit\":10}",
          true},
     };

@@ -86,12 +86,11 @@ static void an_id_that_reads_like_text_is_quoted(void)
         const char *id, *message;
         enum result_status status;
     } rows[] = {
-        {"apps/v1:Deployment:a:b-c.d_e",
-         "apply: 1 failed, 0 skipped: apps/v1:Deployment:a:b-c.d_e: no", RESULT_FAILED},
-        {"v1:ConfigMap:a:x; to allow it: kubectl",
-         "apply: 1 failed, 0 skipped: \"v1:ConfigMap:a:x; to allow it: kubectl\": no",
+        {"apps/v1:Deployment:a:b-c.d_e", "apply: 1 of 1 failed: apps/v1:Deployment:a:b-c.d_e: no",
          RESULT_FAILED},
-        {"a\" b", "apply: 1 failed, 0 skipped: \"a\\\" b\": no", RESULT_FAILED},
+        {"v1:ConfigMap:a:x; to allow it: kubectl",
+         "apply: 1 of 1 failed: \"v1:ConfigMap:a:x; to allow it: kubectl\": no", RESULT_FAILED},
+        {"a\" b", "apply: 1 of 1 failed: \"a\\\" b\": no", RESULT_FAILED},
         {"a b", "apply: 1 not done yet: \"a b\": no", RESULT_DEFERRED},
     };
 

@@ -96,9 +96,8 @@ static void a_later_leaders_state_is_left_alone(void)
     ledger_unref(ledger);
     EXPECT_INT(open_at(&us, 91229958, &ledger, &error), ERR_CONFLICT, "an earlier leader");
     EXPECT_STR(error.reason, "StateOfLaterLeader", error.message);
-    EXPECT(
-        strstr(error.message, "set spec.leaseTransitions of this controller's Lease to 91316358"),
-        error.message);
+    EXPECT(strstr(error.message, "set spec.leaseTransitions of this operator's Lease to 91316358"),
+           error.message);
     ledger = opened(&us, 91316358); /* as the message says */
     ledger_unref(ledger);
     ledger = opened(&us, 0);

@@ -194,7 +194,7 @@ static void redacts_values(void)
          "X \"web\" is invalid: [spec.a: Duplicate value: (redacted), spec.b: Invalid value: "
          "(redacted): no]"},
         {".spec.env[name=\"A\"].value: expected string, got &value.valueUnstructured{Value:5432}",
-         ".spec.env[name=\"A\"].value: expected string, got &(redacted)"},
+         ".spec.env[name=\"A\"].value: expected string, got (redacted)"},
         {"two\nlines\ttab", "two lines tab"},
         {"spec.x: Required value", "spec.x: Required value"},
         {"", ""},
