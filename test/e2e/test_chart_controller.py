@@ -6,8 +6,8 @@ import yaml
 from kusion_e2e.chart import OWN, TEAM
 from kusion_e2e.controller import Controller
 from kusion_e2e.rights import account, wait_until_may
-from kusion_e2e.wait import eventually
 from kusion_e2e.specs import Spec, config_map
+from kusion_e2e.wait import eventually
 
 
 @pytest.fixture

@@ -239,6 +239,31 @@ static void records_in_files_go_with_their_spec(void)
     }
 }
 
+/* A Release of an earlier Spec of the name, of the same generation, says nothing of this one: the
+ * garbage collector is about to delete it. */
+static void a_spec_made_again_has_a_release_of_its_own(void)
+{
+    _cleanup_value_ const struct value *web = NULL, *release = NULL;
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    apply_generations(&scene, "", 1, 1);
+    scene_kill(&scene);
+    api_server_edit(scene.server, WEB, "{\"metadata\":{\"finalizers\":null}}");
+    api_server_delete(scene.server, WEB);
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_start(&scene);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    scene_expect_quiet(&scene);
+    EXPECT_PHASE(&scene, "web", 2, "succeeded");
+    web = api_server_get(scene.server, WEB);
+    release = api_server_get(scene.server, RELEASES "/web-2");
+    EXPECT_STR(value_get_string(
+                   value_at(value_path(release, "metadata", "ownerReferences", NULL), 0), "uid"),
+               value_string(value_path(web, "metadata", "uid", NULL)), "its owner");
+    scene_end(&scene);
+}
+
 /* ---- Previews ---- */
 
 static void begin_with_flags(struct scene *scene, const char *flags)
@@ -694,12 +719,12 @@ SUITE(scenario_retention, TEST(keeps_the_newest), TEST(keeps_ten_unless_told_oth
       TEST(a_lower_limit_holds_at_once), TEST(keeps_the_last_that_succeeded),
       TEST(an_idle_spec_costs_nothing), TEST(goes_on_where_it_was_killed),
       TEST(what_cannot_be_removed_is_tried_again), TEST(records_in_files_go_with_their_spec),
-      TEST(previews_live_for_a_while), TEST(a_preview_goes_after_a_restart),
-      TEST(keeps_so_many_previews_of_a_spec), TEST(previews_of_no_spec_share_a_limit),
-      TEST(previews_go_with_their_spec), TEST(a_record_without_an_owner_goes_some_time),
-      TEST(a_plan_goes_with_its_release), TEST(the_same_again_is_counted),
-      TEST(anything_new_gets_a_release), TEST(a_correction_that_fails_gets_a_release),
-      TEST(a_correction_goes_on_where_it_was_killed),
+      TEST(a_spec_made_again_has_a_release_of_its_own), TEST(previews_live_for_a_while),
+      TEST(a_preview_goes_after_a_restart), TEST(keeps_so_many_previews_of_a_spec),
+      TEST(previews_of_no_spec_share_a_limit), TEST(previews_go_with_their_spec),
+      TEST(a_record_without_an_owner_goes_some_time), TEST(a_plan_goes_with_its_release),
+      TEST(the_same_again_is_counted), TEST(anything_new_gets_a_release),
+      TEST(a_correction_that_fails_gets_a_release), TEST(a_correction_goes_on_where_it_was_killed),
       TEST(a_job_that_removed_itself_does_not_run_again),
       TEST(a_job_without_a_time_to_live_runs_again), TEST(a_job_that_failed_runs_again),
       TEST(a_job_that_nobody_waits_for_does_not_run_again))
