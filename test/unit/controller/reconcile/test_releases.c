@@ -332,8 +332,8 @@ static void survives_that_it_is_deleted(void)
     store_faults_fail(desk.faults, 1, FAULT_BEFORE);
     EXPECT_INT(write(&desk.scene, release, PHASE_APPLYING, NULL), ERR_UNAVAILABLE, "no answer");
     EXPECT_INT(release->phase, PHASE_NONE, "not written");
-    desk.scene.context.history->ops->remove(desk.scene.context.history, &subject.key, 3, RELEASE_ANYWAY, &plain,
-                                            NULL);
+    desk.scene.context.history->ops->remove(desk.scene.context.history, &subject.key, 3,
+                                            RELEASE_ANYWAY, &plain, NULL);
     EXPECT_INT(write(&desk.scene, release, PHASE_SUCCEEDED, NULL), 0, desk.scene.error.message);
     EXPECT_INT(release->phase, PHASE_SUCCEEDED, "it is done with");
     none = latest(&desk);

@@ -20,7 +20,8 @@ static void reads_a_spec(void)
     _cleanup_(spec_free_p) struct spec *spec = parse_spec(
         "{\"metadata\":{\"name\":\"s\",\"namespace\":\"team\",\"uid\":\"u\",\"generation\":7},"
         "\"spec\":{\"project\":\"p\",\"stack\":\"st\",\"workspace\":\"w\",\"suspend\":true,"
-        "\"revisionHistoryLimit\":0,\"prune\":false,\"wait\":false,\"deletionPolicy\":\"Orphan\",\"interval\":\"1h\","
+        "\"revisionHistoryLimit\":0,\"prune\":false,\"wait\":false,\"deletionPolicy\":\"Orphan\","
+        "\"interval\":\"1h\","
         "\"retryInterval\":\"1500ms\",\"timeout\":\"0.5h\",\"serviceAccountName\":\"deployer\","
         "\"context\":{\"AWS_REGION\":\"x\"},\"resources\":[" MAP(
             "a",
