@@ -5,8 +5,8 @@
  * It keeps a few fields of each object's metadata (struct informer_object), so a thousand objects
  * take a few hundred kB. The reconciler reads the object itself.
  *
- * A change is a change of the generation, of `deleting`, of `is_orphan` or of the trigger. Writes of a status, and
- * changes of other labels and annotations, are none.
+ * A change is a change of the generation, of `deleting`, of `is_orphan` or of the trigger. Writes
+ * of a status, and changes of other labels and annotations, are none.
  */
 #ifndef CONTROLLER_CORE_INFORMER_H
 #define CONTROLLER_CORE_INFORMER_H

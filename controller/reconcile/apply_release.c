@@ -2,11 +2,15 @@
 
 #include "controller/reconcile/approval.h"
 #include "engine/base/mem.h"
+#include "engine/base/str.h"
 
 static bool is_of_this_generation(const struct attempt *attempt, const struct release *release)
 {
-    return release->operation == RELEASE_APPLY &&
-           release->generation == attempt->run.subject.generation;
+    const struct release_subject *subject = &attempt->run.subject;
+
+    /* An earlier Spec of the name had generations, too. */
+    return release->operation == RELEASE_APPLY && release->generation == subject->generation &&
+           (!release->spec_uid || str_equal(release->spec_uid, subject->uid));
 }
 
 /* What the newest Release, which has ended, makes of the attempt. Taken over where it is kept. */

@@ -191,7 +191,7 @@ static int create(const struct reconcile_context *context, const struct release_
 static bool is_to_go_on(const struct release *release, const struct release_head *head)
 {
     return release->operation == head->operation && release->generation == head->generation &&
-           str_equal(release->spec_uid, head->spec_uid) &&
+           (!release->spec_uid || str_equal(release->spec_uid, head->spec_uid)) &&
            !release_phase_is_terminal(release->phase);
 }
 

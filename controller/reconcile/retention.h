@@ -35,9 +35,9 @@ void retention_check(const struct run *run);
 /* The Spec is gone: removes its records where the history does not do so by itself. */
 int retention_forget(const struct run *run, struct error *error);
 
-/* Reconciles what a killed process, or a deletion while no process ran, may have left: Releases that
- * are gone and have a plan, and, where the history does not remove them by itself, Specs that have
- * records. watch_namespace: NULL: all. Once, after the start. */
+/* Reconciles what a killed process, or a deletion while no process ran, may have left: Releases
+ * that are gone and have a plan, and, where the history does not remove them by itself, Specs that
+ * have records. watch_namespace: NULL: all. Once, after the start. */
 int retention_sweep(const struct reconcile_context *context, const char *watch_namespace);
 
 /* Which of these revisions, newest first, go. *ret: an array of as many, of which the first are

@@ -84,7 +84,8 @@ enum release_removal {
 
 struct release_history_ops {
     const char *type; /* "kubernetes", "documents" */
-    /* The platform removes a Spec's records when the Spec is gone. False: the history's user does. */
+    /* The platform removes a Spec's records when the Spec is gone. False: the history's user does.
+     */
     bool goes_with_spec;
 
     void (*free)(struct release_history *history);

@@ -59,6 +59,7 @@ static const struct {
 } counts[] = {
     ROW("concurrent", concurrent, 4),
     ROW("parallelism", parallelism, 10),
+    ROW("preview-history-limit", preview_history_limit, 10),
 };
 
 static const struct {
@@ -95,6 +96,7 @@ static const struct {
     {"--max-timeout", offsetof(struct flags, max_timeout), 86400000, "24h"},
     {"--min-interval", offsetof(struct flags, min_interval), 10000, "10s"},
     {"--min-retry-interval", offsetof(struct flags, min_retry_interval), 1000, "1s"},
+    {"--preview-ttl", offsetof(struct flags, preview_ttl), 86400000, "24h"},
     {"--blind-timeout", offsetof(struct flags, blind_timeout), 120000, "2m"},
     {"--api-request-timeout", offsetof(struct flags, api_request_timeout), 60000, "1m"},
 };

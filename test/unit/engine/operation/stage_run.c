@@ -101,7 +101,8 @@ void run_plan(struct run *run, const char *spec)
 
 void run_apply(struct run *run)
 {
-    const struct operation_apply how = {.revision = ++run->stage->revision, .verify = run->stage->verify};
+    const struct operation_apply how = {.revision = ++run->stage->revision,
+                                        .verify = run->stage->verify};
 
     if (run->code == 0)
         operation_apply(run->operation, &how);

@@ -112,7 +112,9 @@ static void tells_damage_and_removes_it(void)
     EXPECT_STR(desk.error.message, "release 2 of team/web: the head is damaged", "which");
     EXPECT_INT(load(&desk, 0), ERR_CORRUPT, "the newest");
     EXPECT_INT(create(&desk, 2), ERR_EXISTS, "taken");
-    EXPECT_INT(desk.history->ops->remove(desk.history, &web, 2, RELEASE_ANYWAY, &plain, &desk.error), 0, "remove");
+    EXPECT_INT(
+        desk.history->ops->remove(desk.history, &web, 2, RELEASE_ANYWAY, &plain, &desk.error), 0,
+        "remove");
     EXPECT_INT(load(&desk, 0), 0, "the one before");
     end(&desk);
 }

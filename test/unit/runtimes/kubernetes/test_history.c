@@ -190,8 +190,9 @@ static void leaves_alone_what_is_no_record(void)
             EXPECT_INT(scene.history->ops->load(scene.history, &releases_web, revision, &plain,
                                                 &record, &loaded, NULL),
                        ERR_NOT_FOUND, others[i].note);
-        EXPECT_INT(scene.history->ops->remove(scene.history, &releases_web, 3, RELEASE_ANYWAY, &plain, NULL), 0,
-                   others[i].note);
+        EXPECT_INT(scene.history->ops->remove(scene.history, &releases_web, 3, RELEASE_ANYWAY,
+                                              &plain, NULL),
+                   0, others[i].note);
         after = api_server_get(scene.server, RELEASES "/web-3");
         EXPECT(value_equal(before, after), others[i].note);
         releases_end(&scene);
