@@ -41,7 +41,8 @@ static bool is_to_be_made_anew(const struct node *node)
            !(operation_ops(node)->flags & RUNTIME_CREATES_BLINDLY);
 }
 
-/* What State has of an object that was deleted: nothing, or that a create may make it (again).
+/* What State has of an object that was deleted: nothing, or that a create may make it (again). The
+ * action says that what comes is to be deleted: an approval of the deletion covers it (approved.h).
  * until: the time of that create; 0: there is none. */
 static const struct record *record_after(struct node *node, const struct record *record,
                                          int64_t until)
@@ -53,6 +54,7 @@ static const struct record *record_after(struct node *node, const struct record 
     if (!until)
         return NULL;
     awaited.status = RECORD_INTENT;
+    awaited.action = PLAN_DELETE;
     awaited.uid = awaited.fields_digest = NULL;
     awaited.result = awaited.memory = NULL;
     awaited.call =

@@ -278,6 +278,14 @@ static int check_wanted(const struct approved_plan *approved, const struct plan_
     return is_same(approved, step, change, action, extent) ? CONFORMS : refuse(step, action, error);
 }
 
+/* The object was deleted, and a create of ours, which was sent before, has made it again. */
+static bool is_made_again(const struct plan_change *change)
+{
+    const struct record *record = change->record;
+
+    return record && record->status == RECORD_INTENT && record->action == PLAN_DELETE;
+}
+
 /* Nothing in the world is touched when an object is forgotten: it may be, where its end was
  * approved in any way. */
 static bool is_removal_approved(const struct approved_step *step, const struct plan_change *change,
@@ -288,7 +296,7 @@ static bool is_removal_approved(const struct approved_step *step, const struct p
     if (change->action == PLAN_FORGET)
         return is_half || (step->leaves && step->action != PLAN_DEFERRED);
     return (is_half || step->action == PLAN_DELETE) &&
-           str_equal(now->removed, step->halves.removed);
+           (is_made_again(change) || str_equal(now->removed, step->halves.removed));
 }
 
 static int check_leaving(const struct approved_plan *approved, const struct plan_change *change,
