@@ -18,7 +18,9 @@
  * A save writes the whole document. If State is large and the store supports append, a save appends
  * an entry with the changed records instead. Each save is a compare-and-swap. If another process
  * wrote in between, this ledger is lost: all calls return ERR_CONFLICT StateConflict until the
- * ledger is opened again. A fenced process cannot save either.
+ * ledger is opened again. That succeeds when the calls that it had in flight have ended. Their
+ * outcomes are not in the new ledger, so an intent in State then may be of a create that still takes
+ * effect. A fenced process cannot save either.
  *
  * If an outcome that ends a begin mark cannot be saved because the ledger is lost or fenced, it is
  * written to a document of its own (DOCUMENT_OUTCOME), with everything else that landed in the same
@@ -86,7 +88,8 @@ struct ledger_opening {
 /*
  * Returns the open ledger of the Spec, or loads State from the store; a State that does not exist
  * is empty. ERR_CORRUPT: State is damaged. ERR_CONFLICT StateOfLaterLeader, StateLocked.
- * ERR_UNAVAILABLE also if an outcome that landed earlier still cannot be saved.
+ * ERR_UNAVAILABLE also if an outcome that landed earlier still cannot be saved, or if a ledger of the
+ * Spec was lost that has calls in flight.
  */
 int ledger_open(struct ledgers *ledgers, const struct ledger_opening *opening, struct ledger **ret,
                 struct error *error);

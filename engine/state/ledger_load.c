@@ -11,10 +11,27 @@ static void start_empty(struct ledger *ledger)
     state_head_copy(&ledger->saved, &head);
 }
 
+static int64_t effect_time_of(const struct ledgers_config *config)
+{
+    return config->effect_time ? config->effect_time : EFFECT_TIME;
+}
+
 /* An intent of an earlier term: its create may have been sent, up to the end of that term. */
 static bool is_of_earlier_term(const struct ledgers_config *config, const struct record *record)
 {
     return config->term && record->status == RECORD_INTENT && record->call.term != config->term;
+}
+
+/* A ledger of this process was lost, with the outcomes of its last calls: an intent in State may be
+ * of such a call. Returns the time until which its create may take effect; 0: there was none. */
+static int64_t lost_until(const struct ledgers_config *config, const struct record *record,
+                          int64_t lost_at)
+{
+    int64_t now = config->clock->now(config->clock);
+
+    if (!lost_at || record->status != RECORD_INTENT)
+        return 0;
+    return (lost_at < now ? lost_at : now) + effect_time_of(config);
 }
 
 /* The time until which the record's create may take effect. An earlier process may have had another
@@ -24,7 +41,7 @@ static bool is_of_earlier_term(const struct ledgers_config *config, const struct
 static int64_t create_until(const struct ledgers_config *config, const struct record *record)
 {
     int64_t now = config->clock->now(config->clock);
-    int64_t effect_time = config->effect_time ? config->effect_time : EFFECT_TIME;
+    int64_t effect_time = effect_time_of(config);
     int64_t latest = now + effect_time;
 
     if (!config->term || record->status == RECORD_CREATING)
@@ -34,13 +51,17 @@ static int64_t create_until(const struct ledgers_config *config, const struct re
     return record->call.until < latest ? record->call.until : latest;
 }
 
-static void expect_earlier_creates(const struct ledgers_config *config, struct state *state)
+static void expect_earlier_creates(const struct ledgers_config *config, int64_t lost_at,
+                                   struct state *state)
 {
     for (size_t i = 0; i < state_count(state); i++) {
         struct record record = *state_at(state, i);
         int64_t until = create_until(config, &record);
+        int64_t of_lost = lost_until(config, &record, lost_at);
         const struct record *expected;
 
+        if (of_lost > until)
+            until = of_lost;
         if (record.call.until == until)
             continue;
         record.call.until = until;
@@ -75,7 +96,7 @@ static int start_with(struct ledger *ledger, const struct document *document, st
         return r;
     }
     state_head_copy(&ledger->saved, state_head(state));
-    expect_earlier_creates(&ledger->table->config, state);
+    expect_earlier_creates(&ledger->table->config, ledger->lost_at, state);
     ledger->state = TAKE(state);
     ledger->is_stored = true;
     ledger->snapshot_bytes = document->open.length + document->secret.length;

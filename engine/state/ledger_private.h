@@ -104,7 +104,9 @@ struct ledger {
     /* Under the table's lock. */
     enum ledger_phase phase;
     size_t references;
-    bool is_named; /* ledger_open() finds it */
+    bool is_named;   /* ledger_open() finds it */
+    int64_t lost_at; /* ms since 1970: until then calls of a lost ledger may have been in flight,
+                        whose outcomes State does not have; 0: there was none */
     struct ledger *next, *previous;
 
     struct calls *calls;
@@ -153,7 +155,8 @@ struct ledgers {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a ledger's phase changed */
     struct strmap by_key;   /* the ledgers with is_named */
-    struct ledger *all;     /* also lost ledgers that still have unwritten outcomes */
+    struct ledger *all;     /* also lost ledgers that still have users or unwritten outcomes */
+    int64_t lost_at;        /* ms since 1970: the last lost ledger was closed; 0: none was */
 };
 
 /* ---- ledgers.c ---- */

@@ -44,6 +44,11 @@ static struct ledger *entry_new(struct ledgers *ledgers, const struct ledger_ope
     return ledger;
 }
 
+static int64_t wall_clock(const struct ledgers *ledgers)
+{
+    return ledgers->config.clock->now(ledgers->config.clock);
+}
+
 /* Removes the ledger from the table: the next ledger_open() does not find it. */
 static void entry_hide(struct ledger *ledger)
 {
@@ -100,6 +105,8 @@ static void entry_close(struct ledger *ledger)
     struct ledgers *ledgers = ledger->table;
 
     ledger->phase = LEDGER_CLOSING;
+    if (ledger->is_lost)
+        ledgers->lost_at = wall_clock(ledgers);
     pthread_mutex_unlock(&ledgers->lock);
     close_file(ledger);
     pthread_mutex_lock(&ledgers->lock);
@@ -179,13 +186,39 @@ static int wait_for_phase(struct ledgers *ledgers, const struct ledger_opening *
     return 0;
 }
 
-/* With the table's lock, which is released while State is loaded. */
+/* Calls that users of lost ledgers of the Spec have in flight. *lost_at: now, if there are such
+ * ledgers. */
+static size_t count_orphaned_calls(const struct ledgers *ledgers, const char *key_text,
+                                   int64_t *lost_at)
+{
+    size_t count = 0;
+
+    for (const struct ledger *ledger = ledgers->all; ledger; ledger = ledger->next)
+        if (!ledger->is_named && str_equal(ledger->key_text, key_text)) {
+            count += calls_count(ledger->calls);
+            *lost_at = wall_clock(ledgers);
+        }
+    return count;
+}
+
+/* With the table's lock, which is released while State is loaded. The outcomes of calls that a lost
+ * ledger has in flight would not be in the new one, and it would not know of the calls. They end
+ * before State is loaded. */
 static int load_new(struct ledgers *ledgers, const struct ledger_opening *opening,
                     const char *key_text, struct ledger **ret, struct error *error)
 {
-    struct ledger *ledger = entry_new(ledgers, opening, key_text);
+    int64_t lost_at = ledgers->lost_at;
+    size_t n_orphaned = count_orphaned_calls(ledgers, key_text, &lost_at);
+    struct ledger *ledger;
     int r;
 
+    if (n_orphaned)
+        return err_set(error, ERR_UNAVAILABLE, "StateConflict",
+                       "State was changed by another client: it is read again when the changes of "
+                       "resources that were under way have ended (left: %zu)",
+                       n_orphaned);
+    ledger = entry_new(ledgers, opening, key_text);
+    ledger->lost_at = lost_at;
     pthread_mutex_unlock(&ledgers->lock);
     r = ledger_load(ledger, opening, error);
     pthread_mutex_lock(&ledgers->lock);

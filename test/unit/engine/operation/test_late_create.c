@@ -12,11 +12,10 @@ static const struct end {
 } ends[] = {{"prune", "b=1", "b=1", "b"}, {"destroy", NULL, "", "none"}};
 
 /* Until it is parked; a, if it was there, is deleted, and still in State. Then the clock stands. */
-static void begin_end(struct stage *stage, struct run *run, const struct end *end)
+static void begin_end_here(struct stage *stage, struct run *run, const struct end *end)
 {
     stage_use_threads(stage, 4);
     stage->world.pace = FAKE_CLOCK_STANDS;
-    stage_begin_process(stage);
     run_begin(run, stage);
     run_plan(run, end->spec);
     run_apply(run);
@@ -26,6 +25,14 @@ static void begin_end(struct stage *stage, struct run *run, const struct end *en
     }
     EXPECT(run_await(run, OPERATION_PARKED), end->note);
     EXPECT(strstr(stage_state(stage), "a"), stage_state(stage));
+}
+
+/* The same, in a new process. */
+static void begin_end(struct stage *stage, struct run *run, const struct end *end)
+{
+    stage_use_threads(stage, 4);
+    stage_begin_process(stage);
+    begin_end_here(stage, run, end);
 }
 
 static void expect_end(struct stage *stage, struct run *run, const struct end *end)
@@ -255,6 +262,31 @@ static void an_update_keeps_it_in_mind(void)
     stage_done(&stage);
 }
 
+/* Somebody changed State meanwhile: what became of the creates is not recorded. */
+static void a_lost_ledger_forgets_no_create(void)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+        struct stage stage;
+        struct run run;
+
+        stage_init(&stage);
+        stage_use_threads(&stage, 4);
+        stage_begin_process(&stage);
+        stage.objects.late_after = FAKE_EFFECT_TIME - 1;
+        fake_fault(&stage.objects, "a", FAKE_TWICE);
+        stage.store.conflict_at = 2;
+        EXPECT_INT(stage_apply(&stage, "a=1 b=1"), ERR_CONFLICT, "State was changed");
+        EXPECT_STR(stage_state(&stage), "a? b?", "both are intended");
+        stage_calm(&stage);
+        begin_end_here(&stage, &run, &ends[i]);
+        EXPECT(!fake_find(&stage.objects, "a"), "deleted");
+        fake_land_late(&stage.objects);
+        EXPECT(fake_find(&stage.objects, "a"), "made again");
+        expect_end(&stage, &run, &ends[i]);
+        stage_done(&stage);
+    }
+}
+
 /* ---- While it goes ---- */
 
 /* Its end takes longer than the late create: the look that finds it gone finds the new object. */
@@ -356,7 +388,8 @@ SUITE(operation_late_create, TEST(a_create_of_a_killed_process_is_waited_for),
       TEST(what_goes_with_its_namespace_is_not_waited_for),
       TEST(another_object_of_the_name_does_not_end_the_wait),
       TEST(another_object_of_the_name_is_left), TEST(a_new_id_of_the_object_does_not_end_the_wait),
-      TEST(the_first_of_two_creates_comes_after_the_deletion), TEST(an_update_keeps_it_in_mind),
+      TEST(the_first_of_two_creates_comes_after_the_deletion),
+      TEST(a_lost_ledger_forgets_no_create), TEST(an_update_keeps_it_in_mind),
       TEST(a_late_object_is_there_when_the_deleted_one_is_gone),
       TEST(what_others_make_again_is_left),
       TEST(what_gives_the_rights_is_deleted_when_no_create_is_left),
