@@ -96,6 +96,7 @@ static const struct {
     {"--min-interval", offsetof(struct flags, min_interval), 10000, "10s"},
     {"--min-retry-interval", offsetof(struct flags, min_retry_interval), 1000, "1s"},
     {"--blind-timeout", offsetof(struct flags, blind_timeout), 120000, "2m"},
+    {"--stuck-timeout", offsetof(struct flags, stuck_timeout), 600000, "10m"},
     {"--api-request-timeout", offsetof(struct flags, api_request_timeout), 60000, "1m"},
 };
 
