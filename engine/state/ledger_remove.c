@@ -1,3 +1,4 @@
+#include "engine/base/str.h"
 #include "engine/state/ledger_private.h"
 
 /* Makes the ledger that of an empty State. With the lock. */
@@ -49,7 +50,8 @@ static int remove_state(struct ledger *ledger, const struct batch *batch, struct
     for (;;) {
         int r = try_once(ledger, batch, &is_lost, problem);
 
-        if (r >= 0 || is_lost || !err_is_transient(r))
+        if (r >= 0 || is_lost || !err_is_transient(r) ||
+            str_equal(problem->reason, STORE_OUTCOME_UNKNOWN))
             return r;
         ledger->removal_in_doubt = true;
         if (ledger_clock(ledger) >= until)
