@@ -185,6 +185,7 @@ static int open_state(const struct run *run, struct ledger **ret, struct error *
     struct ledger_opening opening = {
         .key = run->subject.key,
         .spec_uid = value_string(value_path(run->object, "metadata", "uid", NULL)),
+        .spec_created_at = run_spec_created_at(run),
         .epoch = context->epoch(context->epoch_arg),
         .cancel = run->cancel,
     };

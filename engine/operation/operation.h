@@ -58,6 +58,7 @@ struct operation_config {
     struct slots *slots;         /* of the process: for calls with large answers; NULL: unbounded */
     const struct permit *permit; /* asked before every change; NULL: allowed */
     struct runtime_scope scope;  /* copied; identity_leaves is set by the operation */
+    int64_t spec_created_at;     /* of ledger_opening */
     int64_t epoch;               /* of the leader */
     unsigned parallelism;        /* calls at once, of each runtime */
     int64_t timeout;             /* ms without progress, not counting calls in flight */

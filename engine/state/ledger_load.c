@@ -11,11 +11,6 @@ static void start_empty(struct ledger *ledger)
     state_head_copy(&ledger->saved, &head);
 }
 
-static int64_t effect_time_of(const struct ledgers_config *config)
-{
-    return config->effect_time ? config->effect_time : EFFECT_TIME;
-}
-
 /* An intent of an earlier term: its create may have been sent, up to the end of that term. */
 static bool is_of_earlier_term(const struct ledgers_config *config, const struct record *record)
 {
@@ -31,7 +26,7 @@ static int64_t lost_until(const struct ledgers_config *config, const struct reco
 
     if (!lost_at || record->status != RECORD_INTENT)
         return 0;
-    return (lost_at < now ? lost_at : now) + effect_time_of(config);
+    return (lost_at < now ? lost_at : now) + ledgers_effect_time(config);
 }
 
 /* The time until which the record's create may take effect. An earlier process may have had another
@@ -41,7 +36,7 @@ static int64_t lost_until(const struct ledgers_config *config, const struct reco
 static int64_t create_until(const struct ledgers_config *config, const struct record *record)
 {
     int64_t now = config->clock->now(config->clock);
-    int64_t effect_time = effect_time_of(config);
+    int64_t effect_time = ledgers_effect_time(config);
     int64_t latest = now + effect_time;
 
     if (!config->term || record->status == RECORD_CREATING)
@@ -104,7 +99,8 @@ static int start_with(struct ledger *ledger, const struct document *document, st
     return 0;
 }
 
-static int read_state(struct ledger *ledger, const struct store_call *call, struct error *error)
+static int read_state(struct ledger *ledger, const struct ledger_opening *opening,
+                      const struct store_call *call, struct error *error)
 {
     struct document document = DOCUMENT_INIT;
     struct error problem = {0};
@@ -112,6 +108,8 @@ static int read_state(struct ledger *ledger, const struct store_call *call, stru
 
     if (r == ERR_NOT_FOUND) {
         start_empty(ledger);
+        if (opening->spec_created_at && opening->spec_created_at < ledger->table->config.term)
+            ledger_expect_state(ledger);
         r = 0;
     } else if (r >= 0) {
         r = start_with(ledger, &document, error);
@@ -146,7 +144,7 @@ int ledger_load(struct ledger *ledger, const struct ledger_opening *opening, str
     int r = store->ops->open(store, &name, STORE_WRITE, &call, &ledger->file, error);
 
     if (r >= 0)
-        r = read_state(ledger, &call, error);
+        r = read_state(ledger, opening, &call, error);
     if (r < 0) {
         err_wrap(error, "loading State");
         return r;

@@ -157,11 +157,17 @@ struct ledgers {
     struct strmap by_key;   /* the ledgers with is_named */
     struct ledger *all;     /* also lost ledgers that still have users or unwritten outcomes */
     int64_t lost_at;        /* ms since 1970: the last lost ledger was closed; 0: none was */
+    struct strmap awaited;  /* keys (owned) of Specs of earlier terms that had no State */
 };
 
 /* ---- ledgers.c ---- */
 
 int64_t ledger_clock(const struct ledger *ledger);
+int64_t ledgers_effect_time(const struct ledgers_config *config);
+/* There is no State, and a process of an earlier term may have sent the request that creates it. */
+void ledger_expect_state(struct ledger *ledger);
+/* ms for which that request may still be carried out; 0: there is none. */
+int64_t ledger_expects_state(struct ledger *ledger);
 /* Without the lock. */
 void ledger_pause(struct ledger *ledger, int64_t ms);
 /* For messages; free(). */

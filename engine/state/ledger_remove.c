@@ -68,11 +68,26 @@ static int remove_all(struct ledger *ledger, const struct batch *batch, struct e
     return r < 0 ? r : remove_state(ledger, batch, problem);
 }
 
+/* State of an earlier process would come back. */
+static int expect_no_state(struct ledger *ledger, struct error *error)
+{
+    int64_t left = ledger_expects_state(ledger);
+
+    if (!left)
+        return 0;
+    return err_set(error, ERR_UNAVAILABLE, STORE_OUTCOME_UNKNOWN,
+                   "removing State: an earlier process may have sent a request to create it, which "
+                   "may still be carried out: it is removed in %lld s",
+                   (long long)(left + 999) / 1000);
+}
+
 int ledger_remove(struct ledger *ledger, struct error *error)
 {
     struct error problem = {0};
-    int r;
+    int r = expect_no_state(ledger, error);
 
+    if (r < 0)
+        return r;
     pthread_mutex_lock(&ledger->lock);
     ledger_work_begin(ledger);
     if (ledger->is_lost) {

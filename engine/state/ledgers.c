@@ -13,6 +13,7 @@ struct ledgers *ledgers_new(const struct ledgers_config *config)
     pthread_mutex_init(&ledgers->lock, NULL);
     condition_init(&ledgers->changed);
     strmap_init(&ledgers->by_key);
+    strmap_init(&ledgers->awaited);
     return ledgers;
 }
 
@@ -327,6 +328,59 @@ int ledger_open(struct ledgers *ledgers, const struct ledger_opening *opening, s
     return r;
 }
 
+/* ---- State that an earlier process may still create ---- */
+
+int64_t ledgers_effect_time(const struct ledgers_config *config)
+{
+    return config->effect_time ? config->effect_time : EFFECT_TIME;
+}
+
+/* ms for which a request of an earlier term may still be carried out. The clock may have been set
+ * back since the term began. With the table's lock. */
+static int64_t earlier_term_left(const struct ledgers *ledgers)
+{
+    int64_t now = wall_clock(ledgers), term = ledgers->config.term;
+    int64_t left = (term < now ? term : now) + ledgers_effect_time(&ledgers->config) - now;
+
+    return left > 0 ? left : 0;
+}
+
+static void forget_awaited(struct ledgers *ledgers)
+{
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&ledgers->awaited, e));)
+        free(e->value);
+    strmap_done(&ledgers->awaited);
+    strmap_init(&ledgers->awaited);
+}
+
+void ledger_expect_state(struct ledger *ledger)
+{
+    struct ledgers *ledgers = ledger->table;
+
+    pthread_mutex_lock(&ledgers->lock);
+    if (earlier_term_left(ledgers) && !strmap_get(&ledgers->awaited, ledger->key_text)) {
+        char *key = str_new(ledger->key_text);
+
+        strmap_put(&ledgers->awaited, key, key);
+    }
+    pthread_mutex_unlock(&ledgers->lock);
+}
+
+int64_t ledger_expects_state(struct ledger *ledger)
+{
+    struct ledgers *ledgers = ledger->table;
+    int64_t left;
+
+    pthread_mutex_lock(&ledgers->lock);
+    left = earlier_term_left(ledgers);
+    if (!left)
+        forget_awaited(ledgers);
+    if (!strmap_get(&ledgers->awaited, ledger->key_text))
+        left = 0;
+    pthread_mutex_unlock(&ledgers->lock);
+    return left;
+}
+
 /* ---- All ---- */
 
 /* The ledgers with unsaved outcomes; a reference to each. */
@@ -399,6 +453,7 @@ void ledgers_free(struct ledgers *ledgers)
         entry_close(ledgers->all);
     pthread_mutex_unlock(&ledgers->lock);
     strmap_done(&ledgers->by_key);
+    forget_awaited(ledgers);
     pthread_cond_destroy(&ledgers->changed);
     pthread_mutex_destroy(&ledgers->lock);
     free(ledgers);
