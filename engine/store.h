@@ -23,7 +23,7 @@
  *     document, but an append is ERR_CORRUPT.
  *   - remove also deletes the leftovers of writes that did not finish. ERR_UNAVAILABLE
  *     STORE_OUTCOME_UNKNOWN: nothing was changed, because a create of this process, which was not
- *     answered, would bring the document back. The message tells for how long.
+ *     answered, would bring the document back.
  *   - A handle opened with STORE_READ refuses changes with ERR_INVALID.
  *
  * Every change asks the call's permit immediately before it takes effect.
@@ -81,7 +81,7 @@ struct document {
 void document_done(struct document *document);
 
 /* The reason of a remove() that has to wait. */
-#define STORE_OUTCOME_UNKNOWN "OutcomeUnknown"
+#define STORE_OUTCOME_UNKNOWN "StateOutcomeUnknown"
 
 /* ---- The table ---- */
 

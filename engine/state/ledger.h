@@ -80,8 +80,9 @@ struct ledger;
 struct ledger_opening {
     struct spec_key key;
     const char *spec_uid;
-    int64_t spec_created_at; /* ms since 1970; 0: in this term. For a Spec of an earlier term, State
-                                that does not exist may still be created by an earlier process */
+    int64_t spec_created_at; /* ms since 1970, by the second; 0: in this term. For a Spec of an earlier
+                                term, State that does not exist may still be created by an earlier
+                                process */
     int64_t epoch; /* of this process as the leader; 0: without leader election */
     struct cancel *cancel;
     int64_t deadline; /* ms, monotonic; 0: the store's default */
@@ -160,9 +161,11 @@ int ledger_flush(struct ledger *ledger, struct error *error);
 int ledger_check(struct ledger *ledger, struct error *error);
 
 /* Removes State with all its records, and all outcome documents, from the store. If there is none,
- * it removes the leftovers of killed writes. ERR_UNAVAILABLE OutcomeUnknown: a request that creates
- * State was not answered, or an earlier process may have sent one before it ended; carried out after
- * the removal, it would bring State back. The message tells for how long. */
+ * it removes the leftovers of killed writes. ERR_UNAVAILABLE
+ * STORE_OUTCOME_UNKNOWN: a request that creates State was not answered, or an earlier process may
+ * have sent one before it ended; carried out after the removal, it would bring State back. */
 int ledger_remove(struct ledger *ledger, struct error *error);
+/* There is no State because an earlier process removed it: no request that creates it is left. */
+void ledger_was_removed(struct ledger *ledger);
 
 #endif

@@ -99,6 +99,14 @@ static int start_with(struct ledger *ledger, const struct document *document, st
     return 0;
 }
 
+/* By the second, as platforms write it. A Spec of the second in which the term began is of this
+ * term: else each Spec that is created as soon as the process runs would be an earlier one. */
+static bool is_spec_of_earlier_term(const struct ledgers_config *config,
+                                    const struct ledger_opening *opening)
+{
+    return opening->spec_created_at && opening->spec_created_at / 1000 < config->term / 1000;
+}
+
 static int read_state(struct ledger *ledger, const struct ledger_opening *opening,
                       const struct store_call *call, struct error *error)
 {
@@ -108,7 +116,7 @@ static int read_state(struct ledger *ledger, const struct ledger_opening *openin
 
     if (r == ERR_NOT_FOUND) {
         start_empty(ledger);
-        if (opening->spec_created_at && opening->spec_created_at < ledger->table->config.term)
+        if (is_spec_of_earlier_term(&ledger->table->config, opening))
             ledger_expect_state(ledger);
         r = 0;
     } else if (r >= 0) {

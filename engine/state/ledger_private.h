@@ -166,8 +166,8 @@ int64_t ledger_clock(const struct ledger *ledger);
 int64_t ledgers_effect_time(const struct ledgers_config *config);
 /* There is no State, and a process of an earlier term may have sent the request that creates it. */
 void ledger_expect_state(struct ledger *ledger);
-/* ms for which that request may still be carried out; 0: there is none. */
-int64_t ledger_expects_state(struct ledger *ledger);
+/* That request may still be carried out. */
+bool ledger_expects_state(struct ledger *ledger);
 /* Without the lock. */
 void ledger_pause(struct ledger *ledger, int64_t ms);
 /* For messages; free(). */

@@ -71,14 +71,12 @@ static int remove_all(struct ledger *ledger, const struct batch *batch, struct e
 /* State of an earlier process would come back. */
 static int expect_no_state(struct ledger *ledger, struct error *error)
 {
-    int64_t left = ledger_expects_state(ledger);
-
-    if (!left)
+    if (!ledger_expects_state(ledger))
         return 0;
     return err_set(error, ERR_UNAVAILABLE, STORE_OUTCOME_UNKNOWN,
                    "removing State: an earlier process may have sent a request to create it, which "
-                   "may still be carried out: it is removed in %lld s",
-                   (long long)(left + 999) / 1000);
+                   "may still be carried out in the first %lld s of this one: it is removed then",
+                   (long long)ledgers_effect_time(&ledger->table->config) / 1000);
 }
 
 int ledger_remove(struct ledger *ledger, struct error *error)

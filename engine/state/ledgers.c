@@ -335,14 +335,10 @@ int64_t ledgers_effect_time(const struct ledgers_config *config)
     return config->effect_time ? config->effect_time : EFFECT_TIME;
 }
 
-/* ms for which a request of an earlier term may still be carried out. The clock may have been set
- * back since the term began. With the table's lock. */
-static int64_t earlier_term_left(const struct ledgers *ledgers)
+/* A request of an earlier term may still be carried out. With the table's lock. */
+static bool is_in_effect(const struct ledgers *ledgers)
 {
-    int64_t now = wall_clock(ledgers), term = ledgers->config.term;
-    int64_t left = (term < now ? term : now) + ledgers_effect_time(&ledgers->config) - now;
-
-    return left > 0 ? left : 0;
+    return wall_clock(ledgers) - ledgers->config.term < ledgers_effect_time(&ledgers->config);
 }
 
 static void forget_awaited(struct ledgers *ledgers)
@@ -358,7 +354,7 @@ void ledger_expect_state(struct ledger *ledger)
     struct ledgers *ledgers = ledger->table;
 
     pthread_mutex_lock(&ledgers->lock);
-    if (earlier_term_left(ledgers) && !strmap_get(&ledgers->awaited, ledger->key_text)) {
+    if (is_in_effect(ledgers) && !strmap_get(&ledgers->awaited, ledger->key_text)) {
         char *key = str_new(ledger->key_text);
 
         strmap_put(&ledgers->awaited, key, key);
@@ -366,19 +362,26 @@ void ledger_expect_state(struct ledger *ledger)
     pthread_mutex_unlock(&ledgers->lock);
 }
 
-int64_t ledger_expects_state(struct ledger *ledger)
+void ledger_was_removed(struct ledger *ledger)
 {
     struct ledgers *ledgers = ledger->table;
-    int64_t left;
 
     pthread_mutex_lock(&ledgers->lock);
-    left = earlier_term_left(ledgers);
-    if (!left)
-        forget_awaited(ledgers);
-    if (!strmap_get(&ledgers->awaited, ledger->key_text))
-        left = 0;
+    free(strmap_remove(&ledgers->awaited, ledger->key_text));
     pthread_mutex_unlock(&ledgers->lock);
-    return left;
+}
+
+bool ledger_expects_state(struct ledger *ledger)
+{
+    struct ledgers *ledgers = ledger->table;
+    bool is_expected;
+
+    pthread_mutex_lock(&ledgers->lock);
+    if (!is_in_effect(ledgers))
+        forget_awaited(ledgers);
+    is_expected = strmap_get(&ledgers->awaited, ledger->key_text);
+    pthread_mutex_unlock(&ledgers->lock);
+    return is_expected;
 }
 
 /* ---- All ---- */

@@ -236,14 +236,14 @@ static int remove_head(const struct task *task, struct document_file *file, stru
 /* A create that was not answered would bring the document back, or leave a chunk of it. */
 static int expect_no_late_create(const struct document_file *file, struct error *error)
 {
-    int64_t left = kube_document_late_create(file);
+    const struct documents *store = (const struct documents *)file->base.store;
 
-    if (!left)
+    if (!kube_document_has_late_create(file))
         return 0;
     return err_set(error, ERR_UNAVAILABLE, STORE_OUTCOME_UNKNOWN,
-                   "a request to create it was not answered, and may still be carried out: it is "
-                   "removed in %lld s",
-                   (long long)(left + 999) / 1000);
+                   "a request to create it was not answered, and may still be carried out for %lld "
+                   "s after it was sent: it is removed then",
+                   (long long)(store->effect_time + 999) / 1000);
 }
 
 static int documents_remove(struct store_file *base, const struct store_call *call,

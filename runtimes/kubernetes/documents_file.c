@@ -168,17 +168,17 @@ void kube_document_expect_create(struct documents *store, const char *head_name)
     pthread_mutex_unlock(&store->lock);
 }
 
-int64_t kube_document_late_create(const struct document_file *file)
+bool kube_document_has_late_create(const struct document_file *file)
 {
     struct documents *store = (struct documents *)file->base.store;
     const struct late_create *late;
-    int64_t left;
+    bool has;
 
     pthread_mutex_lock(&store->lock);
     late = strmap_get(&store->late, file->head_name);
-    left = late ? late->until - system_clock.monotonic(&system_clock) : 0;
+    has = late && late->until > system_clock.monotonic(&system_clock);
     pthread_mutex_unlock(&store->lock);
-    return left > 0 ? left : 0;
+    return has;
 }
 
 void kube_document_expect_nothing(const struct document_file *file)

@@ -164,8 +164,8 @@ void kube_clean_head_free(struct clean_head *head);
 
 /* A create of an object of the document was sent, and not answered. */
 void kube_document_expect_create(struct documents *store, const char *head_name);
-/* ms for which such a create may still be carried out; 0: there is none. */
-int64_t kube_document_late_create(const struct document_file *file);
+/* Such a create may still be carried out. */
+bool kube_document_has_late_create(const struct document_file *file);
 /* The document was removed: no create is expected any more. */
 void kube_document_expect_nothing(const struct document_file *file);
 struct late_create;

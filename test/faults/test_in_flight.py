@@ -202,6 +202,13 @@ def state_stays_gone(stage, spec):
     stays(lambda: stage.room.kept() == [], 3)
 
 
+def another_process(stage):
+    """kill -9, and a start in another second than that in which the Spec was created."""
+    stage.process.kill9()
+    time.sleep(1)
+    stage.process.restart()
+
+
 def test_lost_state_delete(stage):
     """The answer to the create of State's own document is lost, and it is sent again; the Spec is
     deleted; then the first create is carried out."""
@@ -217,8 +224,7 @@ def test_killed_state_delete(stage):
     stage.main.rules(rule("held", "hold", "before", "POST", states(stage), detached=True))
     spec = stage.spec().apply([stage.config("a")], retryInterval="1s")
     stage.main.wait_fired("held")
-    stage.process.kill9()
-    stage.process.restart()
+    another_process(stage)
     state_stays_gone(stage, spec)
 
 
@@ -227,7 +233,6 @@ def test_killed_state_written_delete(stage):
     stage.main.rules(rule("held", "hold", "before", "POST", states(stage), detached=True))
     spec = stage.spec().apply([stage.config("a")], retryInterval="1s")
     stage.main.wait_fired("held")
-    stage.process.kill9()
-    stage.process.restart()
+    another_process(stage)
     stage.ready(spec)
     state_stays_gone(stage, spec)
