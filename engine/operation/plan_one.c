@@ -19,6 +19,13 @@ static int ask(struct operation *operation, struct node *node, const struct runt
     return r < 0 ? r : operation_ops(node)->plan(session, target, hint, &call, ret, error);
 }
 
+int64_t operation_asked_at(const struct node *node, bool is_due)
+{
+    return !is_due && node->hint.presence != PRESENCE_UNKNOWN
+               ? node->hinted_at
+               : operation_wall_clock(node->operation);
+}
+
 /* ---- What leaves ---- */
 
 /* Plans the deletion of a recorded object. */
@@ -63,7 +70,7 @@ static bool is_left_alone(const struct operation *operation, const struct record
 static int plan_leaving(struct operation *operation, struct node *node, const struct record *record,
                         bool is_due, struct planned *ret, struct error *error)
 {
-    int64_t asked_at = operation_wall_clock(operation);
+    int64_t asked_at = operation_asked_at(node, is_due);
     int r;
 
     if (!record)

@@ -21,11 +21,13 @@ void operation_prefetch(struct operation *operation, struct binding *binding)
     _cleanup_free_ struct node **members = NEW_ARRAY(struct node *, plan->n_changes + 1);
     _cleanup_free_ struct observation *hints = NEW_ARRAY(struct observation, plan->n_changes + 1);
     struct runtime_call call = operation_call(operation, NULL);
+    int64_t asked_at = operation_wall_clock(operation);
     struct runtime_session *session;
     size_t n = 0;
 
     for (size_t i = 0; i < plan->n_changes; i++)
         if (operation->nodes[i].binding == binding) {
+            operation->nodes[i].hinted_at = asked_at;
             members[n] = &operation->nodes[i];
             targets[n++] = operation_target(&operation->nodes[i], plan->changes[i].record);
         }
@@ -199,7 +201,7 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
     struct plan_change *change = &operation->plan->changes[visit->node];
     struct node *node = &operation->nodes[visit->node];
     struct slot large = operation_slot(operation);
-    int64_t asked_at = operation_wall_clock(operation);
+    int64_t asked_at = operation_asked_at(node, false);
     enum walk_verdict verdict = WALK_DONE;
     struct planned planned = {0};
     struct error error = {0};

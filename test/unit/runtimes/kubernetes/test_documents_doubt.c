@@ -274,7 +274,8 @@ static void is_removed_when_no_create_is_left(void)
         EXPECT_INT(put(&scene, "o", "s", &plain), 0, scene.error.message);
         EXPECT_INT(drop(&scene), ERR_UNAVAILABLE, rows[i].note);
         EXPECT_STR(scene.error.reason, STORE_OUTCOME_UNKNOWN, scene.error.message);
-        EXPECT(strstr(scene.error.message, "for 1 s after it was sent: it is removed then"), scene.error.message);
+        EXPECT(strstr(scene.error.message, "for 1 s after it was sent: it is removed then"),
+               scene.error.message);
         text = stored(&scene);
         EXPECT_STR(text, "o|s", "nothing is changed");
         free(text);
