@@ -101,8 +101,8 @@ struct operation;
  * it. If what planning waits for takes longer than `timeout`, there is no plan to be approved:
  * ERR_TIMEOUT, and the next operation waits again.
  *
- * An approved deletion covers the object that a create of ours, sent before, makes after it: that is
- * deleted as well.
+ * An approved deletion covers the object that a create of ours, sent before, makes after it: that
+ * is deleted as well.
  *
  * What could not be planned when the plan was approved is not done: it is RESULT_DEFERRED with this
  * reason, and so is the operation's error, if nothing worse happened. Another plan has to be

@@ -241,8 +241,8 @@ struct planned {
 };
 void planned_done(struct planned *planned);
 
-/* ms since 1970, before the object that a plan goes by was looked for: now, or when its hint was made,
- * which may be long ago if the visit had to wait. */
+/* ms since 1970, before the object that a plan goes by was looked for: now, or when its hint was
+ * made, which may be long ago if the visit had to wait. */
 int64_t operation_asked_at(const struct node *node, bool is_due);
 
 /* Plans one change with what is known now. prior: what State has of the resource, or NULL. is_due:

@@ -22,8 +22,8 @@
  * conflicts.
  *
  * A create whose answer was lost may be carried out after the document was removed, and would bring
- * it back, or a chunk of it. It fails as long as the object exists. So a document with such a create
- * is removed only when that cannot come any more; until then remove() is ERR_UNAVAILABLE
+ * it back, or a chunk of it. It fails as long as the object exists. So a document with such a
+ * create is removed only when that cannot come any more; until then remove() is ERR_UNAVAILABLE
  * STORE_OUTCOME_UNKNOWN.
  *
  * Garbage is an object of a document that the head does not reach. The store lists and deletes
