@@ -113,9 +113,9 @@ DEFINE_CLEANUP(struct operations *, operations_free)
 
 /* The key's attempt, or a new one. NULL: the key is not "namespace/name". */
 struct attempt *operations_enter(struct operations *operations, const char *key);
-/* Frees the attempt, unless it has an operation, rests, has a ticket, or needs more memory. Without an
- * operation it keeps nothing that it has read, and gives back what it has reserved, unless that was granted
- * after it had asked in vain. */
+/* Frees the attempt, unless it has an operation, rests, has a ticket, or needs more memory. Without
+ * an operation it keeps nothing that it has read, and gives back what it has reserved, unless that
+ * was granted after it had asked in vain. */
 void operations_leave(struct attempt *attempt);
 
 /* Previews that may run at once: they hold memory, and a tenant can create any number. */

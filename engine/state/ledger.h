@@ -81,8 +81,8 @@ struct ledger_opening {
     struct spec_key key;
     const char *spec_uid;
     int64_t spec_created_at; /* ms since 1970, by the second; 0: in this term. For a Spec of an
-                                earlier term, State that does not exist may still be created by an earlier
-                                process */
+                                earlier term, State that does not exist may still be created by an
+                                earlier process */
     int64_t epoch; /* of this process as the leader; 0: without leader election */
     struct cancel *cancel;
     int64_t deadline; /* ms, monotonic; 0: the store's default */
