@@ -15,8 +15,6 @@
 #define ABSENT_CRDS                                                                          \
     "the API server does not serve " API_GROUP_VERSION ": are the CRDs installed? (kubectl " \
     "apply --server-side -f crds/)"
-/* ms. A reconcile returns within a minute or two, though the API server answers nothing. */
-#define STUCK_TIMEOUT 600000
 /* Previews that people ask for: reconciles at once. */
 #define RELEASE_WORKERS 2
 
@@ -309,13 +307,13 @@ int64_t controllers_blind_for(struct controllers *controllers)
     return longest;
 }
 
-bool controllers_are_stuck(struct controllers *controllers, struct buf *why)
+bool controllers_are_stuck(struct controllers *controllers, int64_t patience, struct buf *why)
 {
-    for (enum kind kind = 0; kind < KINDS; kind++) {
+    for (enum kind kind = 0; patience && kind < KINDS; kind++) {
         struct workqueue_stats queue;
 
         workqueue_stats(controllers->of[kind].queue, &queue);
-        if (queue.stuck < STUCK_TIMEOUT)
+        if (queue.stuck < patience)
             continue;
         buf_printf(why, "%s wait, and none was reconciled for %lld s", kinds[kind].kind->plural,
                    (long long)queue.stuck / 1000);

@@ -58,6 +58,10 @@ static const struct flag {
     FLAG("blind-timeout", FLAG_DURATION, blind_timeout, "2m",
          "a leader whose watches fail for this time releases the Lease and ends; it is not ready "
          "after half of it"),
+    FLAG("stuck-timeout", FLAG_DURATION, stuck_timeout, "10m",
+         "/healthz fails if Specs or Releases wait, and none is reconciled for this time; 0s: "
+         "never. "
+         "A reconcile takes a minute or two if the API server does not answer"),
     FLAG("api-request-timeout", FLAG_DURATION, api_request_timeout, "1m",
          "the API server's --request-timeout: a request without an answer may take effect for this "
          "time"),

@@ -134,7 +134,8 @@ struct attempt *operations_enter(struct operations *operations, const char *key)
 void operations_leave(struct attempt *attempt)
 {
     struct operations *operations = attempt->table;
-    bool stays = attempt->operation || attempt->rests_until || attempt->reservation.ticket;
+    bool stays = attempt->operation || attempt->rests_until || attempt->reservation.ticket ||
+                 attempt->needed;
 
     if (!attempt->operation) {
         operations_give_back(attempt);
@@ -189,6 +190,7 @@ int attempt_open(struct attempt *attempt, const struct operation_config *config,
         return r;
     if (!operations_reserve(attempt, operation_estimate(spec, operation_ledger(operation))))
         return 1;
+    attempt->needed = 0;
     pthread_mutex_lock(&operations->lock);
     attempt->operation = TAKE(operation);
     if (operations->why_no_more)

@@ -4,7 +4,8 @@
  * An attempt is what the reconciles of one key share: the object as it was read, its operation, the
  * Release of the operation, and when a status was last written. An attempt exists while its key is
  * reconciled, and afterwards as long as it has an operation, waits for memory, or rests after an
- * eviction. One reconcile at a time uses it.
+ * eviction, and until the next one after an operation that was ended because it needed more memory.
+ * One reconcile at a time uses it.
  *
  * An operation puts its key into the queue when it is planned and when it has ended. So does a call
  * that lands after its operation ended.
@@ -88,7 +89,9 @@ struct attempt {
     struct release_approval approval; /* of `approved` */
     struct attempt_progress progress;
     unsigned evictions;     /* in a row */
-    size_t estimate;        /* bytes, which its operation reserved; set before it plans */
+    size_t estimate;        /* bytes, of its operation; set before it plans */
+    _Atomic size_t needed;  /* bytes of which the last operation was ended (MemoryExceeded): the
+                               next one reserves them; 0: it was not */
     bool waits;             /* there was no memory when it last asked for some */
     int64_t wait_report_at; /* ms, monotonic: when its status is to say that it waits; 0: never */
     int64_t rests_until;    /* ms, monotonic: when it begins again after an eviction; 0: it was not
@@ -125,9 +128,9 @@ DEFINE_CLEANUP(struct operations *, operations_free)
 
 /* The key's attempt, or a new one. NULL: the key is not "namespace/name". */
 struct attempt *operations_enter(struct operations *operations, const char *key);
-/* Frees the attempt, unless it has an operation, rests, or has a ticket. Without an operation it
- * keeps nothing that it has read, and gives back what it has reserved, unless that was granted
- * after it had asked in vain. */
+/* Frees the attempt, unless it has an operation, rests, has a ticket, or needs more memory. Without
+ * an operation it keeps nothing that it has read, and gives back what it has reserved, unless that
+ * was granted after it had asked in vain. */
 void operations_leave(struct attempt *attempt);
 
 /* Previews that may run at once: they hold memory, and a tenant can create any number. */

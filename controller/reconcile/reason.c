@@ -57,6 +57,7 @@ static const char *const known[] = {
     "StateLocked",
     "StateLost",
     "StateOfLaterLeader",
+    "StateOutcomeUnknown",
     "StateTooLarge",
     "Shutdown",
     "Superseded",

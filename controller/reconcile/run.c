@@ -494,6 +494,13 @@ int run_parse(const struct run *run, struct spec **ret, struct error *error)
     return r;
 }
 
+int64_t run_spec_created_at(const struct run *run)
+{
+    const char *text = value_string(value_path(run->object, "metadata", "creationTimestamp", NULL));
+
+    return text ? timestamp_parse(text) : 0;
+}
+
 void run_operation_config(const struct run *run, struct operation_config *ret,
                           const struct value **ret_identity)
 {
@@ -516,6 +523,7 @@ void run_operation_config(const struct run *run, struct operation_config *ret,
                   .identity = identity,
                   .context = value_path(run->object, "spec", "context", NULL),
                   .terminating = run->is_namespace_terminating},
+        .spec_created_at = run_spec_created_at(run),
         .epoch = context->epoch(context->epoch_arg),
         .parallelism = context->parallelism,
         .timeout = run->policy.timeout,

@@ -97,6 +97,9 @@ int64_t run_last_attempted(const struct run *run);
 /* The Spec as run->object has it, for the runtimes that there are. */
 int run_parse(const struct run *run, struct spec **ret, struct error *error);
 
+/* ms since 1970; 0: not known. */
+int64_t run_spec_created_at(const struct run *run);
+
 /* What operations on the Spec's behalf are made of, the table's own parts aside. *ret_identity:
  * what it borrows; a reference, or NULL. */
 void run_operation_config(const struct run *run, struct operation_config *ret,

@@ -99,6 +99,30 @@ static int make_steps(struct operation *operation, struct error *error)
 
 /* ---- The whole ---- */
 
+/* The creation of a resource that planning waited for; NULL: there is none. */
+static const struct plan_change *find_awaited(const struct operation *operation)
+{
+    for (size_t i = 0; operation->config.for_approval && i < operation->plan->n_changes; i++)
+        if (operation_late_create(operation, operation->plan->changes[i].record))
+            return &operation->plan->changes[i];
+    return NULL;
+}
+
+static int out_of_time(const struct operation *operation, struct error *error)
+{
+    const struct plan_change *awaited = find_awaited(operation);
+    int64_t left;
+
+    if (!awaited)
+        return err_set(error, ERR_TIMEOUT, "Timeout",
+                       "planning did not come to its end: out of time");
+    left = awaited->record->call.until - operation_wall_clock(operation);
+    return err_set(error, ERR_TIMEOUT, "Timeout",
+                   "planning did not come to its end: a request to create %s was not answered, and "
+                   "may still be carried out within %lld s",
+                   awaited->id, (long long)(left + 999) / 1000);
+}
+
 /* If planning ran out of time or memory, some changes were not looked at. */
 static int check_whole(struct operation *operation, struct error *error)
 {
@@ -111,9 +135,7 @@ static int check_whole(struct operation *operation, struct error *error)
     pthread_mutex_unlock(&operation->lock);
     if (r < 0)
         return r;
-    if (!counts.cancelled && !counts.timed_out)
-        return 0;
-    return err_set(error, ERR_TIMEOUT, "Timeout", "planning did not come to its end: out of time");
+    return counts.cancelled || counts.timed_out ? out_of_time(operation, error) : 0;
 }
 
 int operation_conclude_plan(struct operation *operation, struct error *error)

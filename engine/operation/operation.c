@@ -78,6 +78,7 @@ int operation_new(const struct operation_config *config, struct operation **ret,
 {
     struct ledger_opening opening = {.key = config->scope.key,
                                      .spec_uid = config->scope.spec_uid,
+                                     .spec_created_at = config->spec_created_at,
                                      .epoch = config->epoch,
                                      .cancel = config->cancel};
     struct ledger *ledger = NULL;

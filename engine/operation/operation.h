@@ -59,6 +59,7 @@ struct operation_config {
     struct slots *slots;         /* of the process: for calls with large answers; NULL: unbounded */
     const struct permit *permit; /* asked before every change; NULL: allowed */
     struct runtime_scope scope;  /* copied; identity_leaves is set by the operation */
+    int64_t spec_created_at;     /* of ledger_opening */
     int64_t epoch;               /* of the leader */
     unsigned parallelism;        /* calls at once, of each runtime */
     int64_t timeout;             /* ms without progress. Calls with limits of their own that take
@@ -68,6 +69,9 @@ struct operation_config {
                                        plan, each live object is freed when its change is planned;
                                        length 0: when the operation is freed */
     struct approved_plan *approved; /* what may be carried out; a reference is taken. NULL: all */
+    bool for_approval;           /* the plan is to be approved: planning waits for creates that may
+                                    still take effect, which would make it stale, and for calls in
+                                    flight, which it would leave to another round */
 
     /* It is PLANNED, or ENDED, or a first change failed and is tried again. Posts and returns. Any thread may call it, also the one that plans
      * or cancels, with the operation's lock: it must not call the operation. Not after
@@ -94,8 +98,13 @@ struct operation;
  * is compared again: then nothing new begins, what is under way comes to its end, and the operation
  * ENDS with PlanStale.
  *
- * A plan that is to be approved is made without an approved plan: an operation that has one shows
- * what it does not cover as deferred, and an approval of that would never cover it.
+ * A plan that is to be approved is made `for_approval`, and without an approved plan: an operation
+ * that has one shows what it does not cover as deferred, and an approval of that would never cover
+ * it. If what planning waits for takes longer than `timeout`, there is no plan to be approved:
+ * ERR_TIMEOUT, and the next operation waits again.
+ *
+ * An approved deletion covers the object that a create of ours, sent before, makes after it: that
+ * is deleted as well.
  *
  * What could not be planned when the plan was approved is not done: it is RESULT_DEFERRED with this
  * reason, and so is the operation's error, if nothing worse happened. Another plan has to be

@@ -57,6 +57,7 @@ struct node {
     unsigned failures;              /* in a row, of those that may heal */
     struct binding *binding;        /* NULL: no runtime of its type */
     struct observation hint;        /* of prefetch() */
+    int64_t hinted_at;              /* ms since 1970: before prefetch() looked */
     struct slot *large;             /* of its visit, for calls with large answers */
     const struct value *attributes; /* as last resolved; a reference. Under the lock */
     const struct value *extensions; /* likewise */
@@ -242,6 +243,10 @@ struct planned {
     struct runtime_step *answer;         /* owned: that it has to be replaced, and why; or NULL */
 };
 void planned_done(struct planned *planned);
+
+/* ms since 1970, before the object that a plan goes by was looked for: now, or when its hint was
+ * made, which may be long ago if the visit had to wait. */
+int64_t operation_asked_at(const struct node *node, bool is_due);
 
 /* Plans one change with what is known now. prior: what State has of the resource, or NULL. is_due:
  * everything that it depends on is applied. */

@@ -278,6 +278,21 @@ static int check_wanted(const struct approved_plan *approved, const struct plan_
     return is_same(approved, step, change, action, extent) ? CONFORMS : refuse(step, action, error);
 }
 
+/* The object was deleted, and a create of ours, which was sent before, has made it again. If the
+ * operation was killed before it could record that the first one was gone, State has that one's uid,
+ * and that such a create was left. */
+static bool is_made_again(const struct plan_change *change)
+{
+    const struct record *record = change->record;
+
+    if (!record)
+        return false;
+    if (record->status == RECORD_INTENT)
+        return record->action == PLAN_DELETE;
+    return record->call.until && record->uid && change->step && change->step->uid &&
+           !str_equal(record->uid, change->step->uid);
+}
+
 /* Nothing in the world is touched when an object is forgotten: it may be, where its end was
  * approved in any way. */
 static bool is_removal_approved(const struct approved_step *step, const struct plan_change *change,
@@ -288,7 +303,7 @@ static bool is_removal_approved(const struct approved_step *step, const struct p
     if (change->action == PLAN_FORGET)
         return is_half || (step->leaves && step->action != PLAN_DEFERRED);
     return (is_half || step->action == PLAN_DELETE) &&
-           str_equal(now->removed, step->halves.removed);
+           (is_made_again(change) || str_equal(now->removed, step->halves.removed));
 }
 
 static int check_leaving(const struct approved_plan *approved, const struct plan_change *change,

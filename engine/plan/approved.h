@@ -11,7 +11,10 @@
  *     round by itself;
  *   - or if it has the action and the digest of its approved step, once the paths that were
  *     unknown then are masked. One half of an approved replacement conforms as well, where the
- *     other half is done.
+ *     other half is done;
+ *   - or if it deletes once more what an approved step has deleted, and a create of ours that came
+ *     late has made again: State has an intent of that object, with the action `delete`, or the
+ *     uid of the first one and the time of such a create.
  * Everything else is stale: another action, other fields, another object, a change that the
  * approved plan does not have.
  *

@@ -98,6 +98,7 @@ static const struct {
     {"--min-retry-interval", offsetof(struct flags, min_retry_interval), 1000, "1s"},
     {"--preview-ttl", offsetof(struct flags, preview_ttl), 86400000, "24h"},
     {"--blind-timeout", offsetof(struct flags, blind_timeout), 120000, "2m"},
+    {"--stuck-timeout", offsetof(struct flags, stuck_timeout), 600000, "10m"},
     {"--api-request-timeout", offsetof(struct flags, api_request_timeout), 60000, "1m"},
 };
 

@@ -428,6 +428,43 @@ static void what_changes_does_not_wait(void)
     fixture_stop(&fixture);
 }
 
+/* What an operation holds is reserved while it grows. One that is ended waits for what it needed,
+ * and does not begin again with its estimate, to be ended again. */
+static void what_was_ended_for_memory_waits_for_it(void)
+{
+    struct fixture fixture;
+    struct attempt *other, *attempt;
+    struct operations_stats stats;
+    struct error error = {0};
+
+    fixture_start_with(&fixture, 1000);
+    other = reserve(&fixture, "ns/other", 150, true);
+    attempt = reserve(&fixture, "ns/a", 50, true);
+    EXPECT_INT(operations_grow(attempt, 80, &error), 0, "less than twice its estimate");
+    operations_stats(fixture.operations, &stats);
+    EXPECT_INT((long long)stats.reserved_bytes, 230, "which is reserved");
+    EXPECT_INT(operations_grow(attempt, 120, &error), ERR_UNAVAILABLE, "more than there is");
+    EXPECT_STR(error.reason, "MemoryExceeded", error.message);
+    operations_leave(attempt);
+    EXPECT(operations_enter(fixture.operations, "ns/a") == attempt, "it is not forgotten");
+    EXPECT(!operations_reserve(attempt, 50), "it waits for 120");
+    operations_leave(attempt);
+    expect_queue(&fixture, "", "there is no more");
+    attempt_end(other);
+    operations_leave(other);
+    expect_queue(&fixture, "ns/a ", "now there is");
+    attempt = operations_enter(fixture.operations, "ns/a");
+    EXPECT(operations_reserve(attempt, 50), "it begins");
+    operations_stats(fixture.operations, &stats);
+    EXPECT_INT((long long)stats.reserved_bytes, 120, "with what it needs");
+    EXPECT_INT(operations_grow(attempt, 251, &error), ERR_TOO_LARGE, "more than there ever is");
+    EXPECT_INT((long long)attempt->needed, 120, "which is not waited for");
+    attempt_end(attempt);
+    EXPECT_INT((long long)attempt->needed, 0, "no attempt follows");
+    operations_leave(attempt);
+    fixture_stop(&fixture);
+}
+
 static void no_state_is_read_without_memory(void)
 {
     struct fixture fixture;
@@ -545,4 +582,5 @@ SUITE(operations, TEST(counts_listed_objects_by_what_ready_says),
       TEST(previews_are_bounded), TEST(at_the_end_nothing_begins_any_more),
       TEST(what_left_for_a_moment_is_outdated), TEST(what_waits_is_woken_with_its_memory),
       TEST(what_is_granted_meanwhile_stays), TEST(what_is_not_used_is_given_back),
-      TEST(what_changes_does_not_wait), TEST(no_state_is_read_without_memory))
+      TEST(what_changes_does_not_wait), TEST(what_was_ended_for_memory_waits_for_it),
+      TEST(no_state_is_read_without_memory))
