@@ -72,7 +72,7 @@ static bool is_of_this_generation(const struct run *run)
 static bool says_something_new(const struct run *run, const struct verdict *verdict)
 {
     const struct value *ready = ready_of(run);
-    _cleanup_free_ char *message = utf8_show(verdict->message); /* as conditions have it */
+    _cleanup_free_ char *message = utf8_show_lines(verdict->message); /* as conditions have it */
 
     return !str_equal(value_get_string(ready, "status"), verdict->ready) ||
            !str_equal(value_get_string(ready, "reason"), verdict->reason) ||

@@ -187,7 +187,14 @@ static void redacts_values(void)
          "X \"web\" is invalid: [spec.a: Duplicate value: (redacted), spec.b: Invalid value: "
          "(redacted): no]"},
         {".spec.env[name=\"A\"].value: expected string, got &value.valueUnstructured{Value:5432}",
-         ".spec.env[name=\"A\"].value: expected string, got &(redacted)"},
+         ".spec.env[name=\"A\"].value: expected string, got (redacted)"},
+        {"errors:\n  .data.b: expected string, got &value.valueUnstructured{Value:5}\n  "
+         ".data.port: "
+         "expected string, got &value.valueUnstructured{Value:map[string]interface "
+         "{}{\"a\":\"s3\\n "
+         ".cret\"}}",
+         "errors: .data.b: expected string, got (redacted); .data.port: expected string, got "
+         "(redacted)"},
         {"two\nlines\ttab", "two lines tab"},
         {"spec.x: Required value", "spec.x: Required value"},
         {"", ""},
