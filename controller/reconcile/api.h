@@ -38,7 +38,9 @@ int api_put_status(const struct reconcile_context *context, const struct api_sta
 
 bool api_is_deleting(const struct value *object);
 
-/* True where the namespace is being deleted, or gone. */
+/* True where the Namespace of a Spec is being deleted. One that is absent is not: while the Spec
+ * exists, its objects may, too (somebody removed the Namespace's own finalizer; or the answer is
+ * false), and they are deleted one by one. */
 int api_namespace_terminating(const struct reconcile_context *context, const char *namespace_name,
                               struct cancel *cancel, bool *ret, struct error *error);
 

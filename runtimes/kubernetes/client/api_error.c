@@ -6,6 +6,7 @@
 #include "engine/base/str.h"
 #include "runtimes/io/http.h"
 #include "runtimes/kubernetes/client/redact.h"
+#include "runtimes/kubernetes/client/ref.h"
 
 #define MAX_CAUSES 8
 
@@ -15,7 +16,8 @@ struct answer {
     const struct value *object; /* the Status; NULL: it was none */
     const char *reason;         /* the Status's; "": none */
     const char *message;
-    const char *name; /* of the object asked for, or NULL */
+    const struct kube_kind *kind; /* of the object asked for, or NULL */
+    const char *name;             /* its own, or NULL */
     bool is_apply;
 };
 
@@ -97,6 +99,16 @@ static struct meaning meaning_of_status(int status)
 
 /* ---- Answers that need a second look ---- */
 
+/* Status.details has the plural. The server of an aggregated API may have the kind there, or
+ * nothing. */
+static bool is_of_kind(const struct value *details, const struct kube_kind *kind)
+{
+    const char *named = value_get_string(details, "kind");
+
+    return !named || !*named || !kind || !kind->plural || str_equal(named, kind->plural) ||
+           strcasecmp(named, kind->kind) == 0;
+}
+
 static struct meaning meaning_of_not_found(const struct answer *answer)
 {
     const struct value *details = value_get(answer->object, "details");
@@ -106,7 +118,7 @@ static struct meaning meaning_of_not_found(const struct answer *answer)
     /* An apply creates what is absent: it misses no Namespace but the one to create in. */
     if (is_namespace && (answer->is_apply || !str_equal(name, answer->name)))
         return (struct meaning){ERR_INVALID, "NamespaceNotFound"};
-    if (name && str_equal(name, answer->name))
+    if (name && str_equal(name, answer->name) && is_of_kind(details, answer->kind))
         return (struct meaning){ERR_NOT_FOUND, "NotFound"};
     return (struct meaning){ERR_UNAVAILABLE, "NotServed"};
 }
@@ -241,13 +253,14 @@ static bool is_status(const struct value *value)
            str_equal(value_get_string(value, "apiVersion"), "v1");
 }
 
-int api_error_from_response(const char *method, const char *name, bool is_apply,
+int api_error_from_response(const char *method, const struct kube_ref *ref, bool is_apply,
                             const struct http_response *response, struct error *error)
 {
     struct answer answer = {.status = response->status,
                             .reason = "",
                             .message = "",
-                            .name = name,
+                            .kind = ref ? ref->kind : NULL,
+                            .name = ref ? ref->name : NULL,
                             .is_apply = is_apply};
     _cleanup_value_ const struct value *body = NULL;
 

@@ -4,6 +4,7 @@
 #include "engine/base/str.h"
 #include "runtimes/io/http.h"
 #include "runtimes/kubernetes/client/redact.h"
+#include "runtimes/kubernetes/client/ref.h"
 #include "test/unit/suite.h"
 
 #define STATUS(code, reason, more)                                                               \
@@ -14,12 +15,14 @@
 static int decode(int status, const char *name, bool is_apply, const char *body,
                   struct error *error)
 {
+    static const struct kube_kind kind = {"apps/v1", "Deployment", "deployments", true};
+    const struct kube_ref ref = {&kind, "team", name, NULL};
     struct http_response response = HTTP_RESPONSE_INIT;
     int rc;
 
     response.status = status;
     buf_add_str(&response.body, body);
-    rc = api_error_from_response("GET", name, is_apply, &response, error);
+    rc = api_error_from_response("GET", &ref, is_apply, &response, error);
     buf_done(&response.body);
     return rc;
 }
@@ -43,6 +46,12 @@ static void knows_every_answer(void)
          ERR_FORBIDDEN, "NamespaceTerminating"},
         {404, false, STATUS(404, "NotFound", DETAILS("\"name\":\"web\",\"kind\":\"deployments\"")),
          ERR_NOT_FOUND, "NotFound"},
+        {404, false, STATUS(404, "NotFound", DETAILS("\"name\":\"web\",\"kind\":\"Deployment\"")),
+         ERR_NOT_FOUND, "NotFound"},
+        {404, false, STATUS(404, "NotFound", DETAILS("\"name\":\"web\"")), ERR_NOT_FOUND,
+         "NotFound"},
+        {404, false, STATUS(404, "NotFound", DETAILS("\"name\":\"web\",\"kind\":\"services\"")),
+         ERR_UNAVAILABLE, "NotServed"},
         {404, false, STATUS(404, "NotFound", DETAILS("\"name\":\"other\"")), ERR_UNAVAILABLE,
          "NotServed"},
         {404, false, STATUS(404, "NotFound", DETAILS("")), ERR_UNAVAILABLE, "NotServed"},
