@@ -156,7 +156,31 @@ static struct meaning meaning_of_no_reason(const struct answer *answer)
     return (struct meaning){ERR_INVALID, "InvalidSchema"};
 }
 
-static struct meaning meaning_of(const struct answer *answer)
+/* The API server puts its own words before those of an admission webhook. */
+static bool is_denied_by_webhook(const struct answer *answer)
+{
+    static const char by[] = "admission webhook \"", denied[] = "\" denied the request";
+    const char *name = answer->message + strlen(by);
+
+    return str_has_prefix(answer->message, by) &&
+           str_has_prefix(name + strcspn(name, "\""), denied);
+}
+
+/* A webhook denies with any code and reason. None of them says that the object is absent, or that
+ * somebody else changed it. */
+static struct meaning meaning_of_denial(struct meaning meaning)
+{
+    static const int own[] = {ERR_INVALID, ERR_FORBIDDEN, ERR_TOO_LARGE};
+
+    for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+        if (meaning.code == own[i] && !str_equal(meaning.reason, "NamespaceNotFound"))
+            return meaning;
+    if (meaning.code == ERR_UNAVAILABLE && !str_equal(meaning.reason, "NotServed"))
+        return meaning;
+    return (struct meaning){ERR_FORBIDDEN, "Forbidden"};
+}
+
+static struct meaning meaning_of_words(const struct answer *answer)
 {
     struct meaning meaning;
 
@@ -175,6 +199,13 @@ static struct meaning meaning_of(const struct answer *answer)
     if (is_reason(answer->reason))
         meaning.reason = answer->reason;
     return meaning;
+}
+
+static struct meaning meaning_of(const struct answer *answer)
+{
+    struct meaning meaning = meaning_of_words(answer);
+
+    return is_denied_by_webhook(answer) ? meaning_of_denial(meaning) : meaning;
 }
 
 /* ---- Messages ---- */

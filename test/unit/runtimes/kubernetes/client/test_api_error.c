@@ -97,6 +97,45 @@ static void knows_every_answer(void)
     }
 }
 
+/* With any code and reason: nobody else changed the object, and it is not absent. */
+static void knows_what_a_webhook_denied(void)
+{
+#define DENIAL "admission webhook \\\"w.example.com\\\" denied the request"
+    static const struct {
+        int status;
+        const char *reason, *message, *details;
+        int code;
+        const char *expected;
+    } rows[] = {
+        {409, "Conflict", DENIAL ": no", "", ERR_FORBIDDEN, "Forbidden"},
+        {409, "", DENIAL, "", ERR_FORBIDDEN, "Forbidden"},
+        {409, "AlreadyExists", DENIAL, "", ERR_FORBIDDEN, "Forbidden"},
+        {404, "NotFound", DENIAL, "\"name\":\"web\"", ERR_FORBIDDEN, "Forbidden"},
+        {404, "NotFound", DENIAL, "", ERR_FORBIDDEN, "Forbidden"},
+        {404, "NotFound", DENIAL, "\"name\":\"ns\",\"kind\":\"namespaces\"", ERR_FORBIDDEN,
+         "Forbidden"},
+        {410, "Gone", DENIAL, "", ERR_FORBIDDEN, "Forbidden"},
+        {401, "Unauthorized", DENIAL, "", ERR_FORBIDDEN, "Forbidden"},
+        {400, "", DENIAL, "", ERR_INVALID, "BadRequest"},
+        {422, "Invalid", DENIAL, "", ERR_INVALID, "Invalid"},
+        {429, "TooManyRequests", DENIAL, "", ERR_UNAVAILABLE, "TooManyRequests"},
+        {500, "", DENIAL, "", ERR_UNAVAILABLE, "InternalError"},
+        {409, "Conflict", "x: " DENIAL, "", ERR_CONFLICT, "Conflict"},
+        {409, "Conflict", "admission webhook \\\"w", "", ERR_CONFLICT, "Conflict"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_free_ char *body = str_printf(
+            "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"message\":\"%s\","
+            "\"reason\":\"%s\",\"code\":%d,\"details\":{%s}}",
+            rows[i].message, rows[i].reason, rows[i].status, rows[i].details);
+        struct error error = {0};
+
+        EXPECT_INT(decode(rows[i].status, "web", false, body, &error), rows[i].code, body);
+        EXPECT_STR(error.reason, rows[i].expected, body);
+    }
+}
+
 /* A collection never is "not found": nothing of it would be there to delete. */
 static void never_calls_a_collection_absent(void)
 {
@@ -228,6 +267,7 @@ static void reads_errors_inside_a_watch(void)
     EXPECT_INT(api_error_from_status(value_get(gone, "kind"), &error), ERR_INTERNAL, "no Status");
 }
 
-SUITE(api_error, TEST(knows_every_answer), TEST(never_calls_a_collection_absent),
-      TEST(keeps_the_words_of_a_reason), TEST(tells_storage_from_schema), TEST(prefers_causes),
-      TEST(redacts_values), TEST(reads_errors_inside_a_watch))
+SUITE(api_error, TEST(knows_every_answer), TEST(knows_what_a_webhook_denied),
+      TEST(never_calls_a_collection_absent), TEST(keeps_the_words_of_a_reason),
+      TEST(tells_storage_from_schema), TEST(prefers_causes), TEST(redacts_values),
+      TEST(reads_errors_inside_a_watch))
