@@ -66,7 +66,7 @@ MISTAKES = {
     "9 an account that is missing": (
         lambda ns: [config_map("a", ns)],
         {"serviceAccountName": "deploer"}, "ServiceAccountNotFound",
-        ['"deploer"', "\nto create it: kubectl create serviceaccount deploer"]),
+        ["tried again within 30 s", '"deploer"', "\nto create it: kubectl create serviceaccount deploer"]),
     "13 a field that is mistyped": (
         lambda ns: [deployment(ns, imagePulPolicy="Always")],
         {}, "InvalidSchema", ["imagePulPolicy", "field not declared in schema"]),
