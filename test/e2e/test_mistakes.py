@@ -54,8 +54,9 @@ MISTAKES = {
         lambda ns: [config_map("a", f"{ns}-not")],
         {}, "NamespaceNotFound", ["not found", "\nto create it: kubectl create namespace"]),
     "6 a number for a string": (
-        lambda ns: [config_map("a", ns, {"port": 80})],
-        {}, "InvalidSchema", ["data.port", "expected string"]),
+        lambda ns: [config_map("a", ns, {"port": 80, "b": 5})],
+        {}, "InvalidSchema",
+        [": errors: .data.b: expected string, got (redacted); .data.port: expected string, got (redacted)"]),
     "7 a resource twice": (
         lambda ns: [config_map("a", ns), config_map("a", ns)],
         {}, "InvalidSpec", ["(resources[1].id): resources[0] has the same id"]),

@@ -1,8 +1,10 @@
 #include "runtimes/kubernetes/client/api_error.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/json.h"
+#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/io/http.h"
 #include "runtimes/kubernetes/client/redact.h"
@@ -236,11 +238,59 @@ static bool add_causes(struct buf *to, const struct value *causes)
     return shown > 0;
 }
 
+/* A path, and what is wrong there: no value goes on in the next line, which redaction would not
+ * recognise in another place. */
+static bool is_whole_line(const char *line)
+{
+    bool in_string = false;
+    int depth = 0;
+
+    if (!str_has_prefix(line, "  ."))
+        return false;
+    for (; *line; line++) {
+        if (*line == '"')
+            in_string = !in_string;
+        else if (in_string)
+            line += *line == '\\' && line[1];
+        else if (strchr("({[", *line))
+            depth++;
+        else if (strchr(")}]", *line))
+            depth--;
+    }
+    return !in_string && !depth;
+}
+
+/* The lines of a schema check are those of Go's maps: in another order each time. An answer to the
+ * same request has to be the same text, or each retry would be news. */
+static char *sort_paths(const char *message)
+{
+    const char *list = strstr(message, "\n  .");
+    _cleanup_free_ char *lines = str_new(list ? list + 1 : "");
+    _cleanup_free_ const char **paths = NEW_ARRAY(const char *, strlen(lines) / 3 + 1);
+    struct buf text = BUF_INIT;
+    size_t n = 0;
+    char *rest = lines;
+
+    for (char *line; list && (line = strsep(&rest, "\n"));) {
+        if (!is_whole_line(line)) {
+            buf_done(&text);
+            return str_new(message);
+        }
+        paths[n++] = line;
+    }
+    qsort(paths, n, sizeof(*paths), str_compare);
+    buf_add(&text, message, list ? (size_t)(list - message) : strlen(message));
+    for (size_t i = 0; i < n; i++)
+        buf_printf(&text, "\n%s", paths[i]);
+    return buf_take(&text);
+}
+
 /* The causes are all that matters of an object that is invalid or contested; elsewhere the
  * message says more than they do. */
 static void describe(const struct answer *answer, struct buf *to)
 {
     const struct value *causes = value_path(answer->object, "details", "causes", NULL);
+    _cleanup_free_ char *message = sort_paths(answer->message);
 
     if ((answer->status == 422 || answer->status == 409) && add_causes(to, causes))
         return;
@@ -248,9 +298,9 @@ static void describe(const struct answer *answer, struct buf *to)
         redact_message(to, answer->reason);
         if (*answer->message)
             buf_add_str(to, ": ");
-        redact_message(to, answer->message);
+        redact_message(to, message);
     } else if (*answer->message)
-        redact_message(to, answer->message);
+        redact_message(to, message);
     else if (answer->object)
         buf_printf(to, "the API server answered %d without a message", answer->status);
     else

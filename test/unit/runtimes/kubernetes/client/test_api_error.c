@@ -208,6 +208,32 @@ static void prefers_causes(void)
                "bounded");
 }
 
+/* Go's maps have no order. */
+static void says_the_same_of_the_same(void)
+{
+    static const char *const rows[][2] = {
+        {"it: errors:\\n  .b: no\\n  .a: no", "it: errors: .a: no; .b: no"},
+        {"it: errors:\\n  .a: no\\n  .b: no", "it: errors: .a: no; .b: no"},
+        {"it: errors:\\n  .b: no\\nand .a", "it: errors: .b: no and .a"},
+        {"it: errors:\\n  .b: no, got &x{Value:[\\n  .a: s3cret]}",
+         "it: errors: .b: no, got (redacted)"},
+        {"it: errors:\\n  .b: no, got &x{Value:\\\"\\n  .a: s3cret\\\"}",
+         "it: errors: .b: no, got (redacted)"},
+        {"it: .b: no", "it: .b: no"},
+        {"", "the API server answered 500 without a message"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_free_ char *body = str_printf(
+            "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"code\":500,\"message\":\"%s\"}",
+            rows[i][0]);
+        struct error error = {0};
+
+        EXPECT_INT(decode(500, "web", true, body, &error), ERR_INVALID, body);
+        EXPECT_STR(error.message, rows[i][1], body);
+    }
+}
+
 static void redacts_values(void)
 {
     static const struct {
@@ -269,5 +295,5 @@ static void reads_errors_inside_a_watch(void)
 
 SUITE(api_error, TEST(knows_every_answer), TEST(knows_what_a_webhook_denied),
       TEST(never_calls_a_collection_absent), TEST(keeps_the_words_of_a_reason),
-      TEST(tells_storage_from_schema), TEST(prefers_causes), TEST(redacts_values),
-      TEST(reads_errors_inside_a_watch))
+      TEST(tells_storage_from_schema), TEST(prefers_causes), TEST(says_the_same_of_the_same),
+      TEST(redacts_values), TEST(reads_errors_inside_a_watch))
