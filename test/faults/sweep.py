@@ -41,8 +41,17 @@ def tell(result):
     print(f"  keeps:  {file.relative_to(ROOT)}", flush=True)
 
 
+SILENT = 60  # seconds until it is said again how far it is
+
+
 class Count:
     lives = fired = found = 0
+    told = time.monotonic()
+
+    def tell(self):
+        if time.monotonic() - self.told > SILENT:
+            self.told = time.monotonic()
+            print(f"faults: {self.lives} lives so far, {self.found} found", file=sys.stderr, flush=True)
 
     def add(self, result):
         self.lives += 1
@@ -84,6 +93,7 @@ def run(sweep, pairs, deadline, jobs, count):
         done, running = wait(running, return_when=FIRST_COMPLETED)
         for one in done:
             count.add(one.result())
+        count.tell()
 
 
 def tell_all(count, total, seed, first):
