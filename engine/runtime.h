@@ -114,6 +114,8 @@ enum presence { PRESENCE_UNKNOWN, PRESENCE_ABSENT, PRESENCE_PRESENT };
 struct observation {
     enum presence presence;
     bool terminating;           /* deletion has begun */
+    char *held_by;              /* owned; if it is terminating, why it still exists, for messages:
+                                   "it has the finalizer a.io/b"; NULL: not known */
     char *uid;                  /* owned; NULL: the object is absent, or its platform has no uids */
     char *fields_digest;        /* owned; a digest of the fields that we manage: it changes if
                                    another client changes a field of ours or takes it over; NULL:

@@ -141,12 +141,12 @@ int api_namespace_terminating(const struct reconcile_context *context, const cha
 {
     const struct kube_ref ref = {.kind = &kube_namespaces, .name = namespace_name};
     _cleanup_value_ const struct value *metadata = NULL;
-    struct error absent = {0};
-    int r = api_get_metadata(context, ref, cancel, &metadata, &absent);
+    struct error problem = {0};
+    int r = api_get_metadata(context, ref, cancel, &metadata, &problem);
 
     if (r < 0 && r != ERR_NOT_FOUND)
-        return err_copy(error, &absent);
-    *ret = r == ERR_NOT_FOUND || api_is_deleting(metadata);
+        return err_copy(error, &problem);
+    *ret = api_is_deleting(metadata);
     return 0;
 }
 

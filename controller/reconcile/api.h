@@ -47,7 +47,9 @@ int api_refuse_unreadable(const char *kind, const struct error *why, struct erro
 /* ERR_INVALID InvalidSpec: its fields leave no room for a status (LIMIT_SPEC_BYTES). */
 int api_check_size(const char *kind, const struct value *object, struct error *error);
 
-/* True where the namespace is being deleted, or gone. */
+/* True where the Namespace of a Spec is being deleted. One that is absent is not: while the Spec
+ * exists, its objects may, too (somebody removed the Namespace's own finalizer; or the answer is
+ * false), and they are deleted one by one. */
 int api_namespace_terminating(const struct reconcile_context *context, const char *namespace_name,
                               struct cancel *cancel, bool *ret, struct error *error);
 

@@ -214,6 +214,7 @@ static int end_badly(struct attempt *attempt, const struct error *failure,
                      const struct operation_results *results, struct reconcile_result *result,
                      struct error *error)
 {
+    struct error said = *failure;
     int r;
 
     if (str_equal(failure->reason, PLAN_STALE))
@@ -221,8 +222,9 @@ static int end_badly(struct attempt *attempt, const struct error *failure,
     if (str_equal(failure->reason, OPERATION_NEEDS_APPROVAL))
         return partly_done(attempt, failure, results, result, error);
     if (apply_is_reportable(failure->code)) {
-        attempt_retry(attempt, failure, result);
-        r = failed(attempt, failure, results, error);
+        run_say_retry(&attempt->run, &said);
+        attempt_retry(attempt, &said, result);
+        r = failed(attempt, &said, results, error);
         end_unless_unwritten(attempt, r);
         return r;
     }

@@ -98,7 +98,7 @@ static void add(struct value_builder *b, const struct value *old, const char *ty
                 const char *status, const struct verdict *verdict, int64_t generation, int64_t now)
 {
     const struct value *before = conditions_find(old, type);
-    _cleanup_free_ char *message = utf8_show(verdict->message);
+    _cleanup_free_ char *message = utf8_show_lines(verdict->message);
     char time[TIMESTAMP_SIZE];
 
     timestamp_format(now, time);

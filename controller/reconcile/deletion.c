@@ -87,6 +87,7 @@ static int hold(struct attempt *attempt, struct error *failure,
 
     if (results)
         report_judge(results, failure);
+    run_say_retry(run, failure);
     name_way_out(failure);
     operation_log_failure(run, failure, run_says_already(run, failure));
     attempt_retry(attempt, failure, result);

@@ -220,9 +220,12 @@ void attempt_retry(struct attempt *attempt, const struct error *failure,
                    struct reconcile_result *ret)
 {
     const struct run *run = &attempt->run;
+    int64_t patience = conditions_may_heal(failure) ? run_patience(run) : 0;
+    int64_t within = run_retry_within(run, failure);
     struct reconcile_result retry = {.kind = RECONCILE_RETRY,
                                      .after = run->policy.retry_interval,
-                                     .most = conditions_may_heal(failure) ? run_patience(run) : 0,
+                                     .most = within && (!patience || within < patience) ? within
+                                                                                        : patience,
                                      .is_new_failure = !run_says_already(run, failure)};
 
     if (attempt_has_seen_landing(attempt)) /* what it waited for may be there */

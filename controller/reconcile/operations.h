@@ -174,7 +174,8 @@ bool attempt_has_seen_landing(struct attempt *attempt);
 void attempt_check_later(struct attempt *attempt, struct reconcile_result *ret);
 /* When it is tried again after the failure, which its status does not have yet: after
  * retryInterval, and later each time for the same failure, but for one that may heal not later than
- * when the Spec becomes Stalled; at once if a call has landed, or if somebody asked for it. */
+ * when the Spec becomes Stalled, and never later than run_retry_within(); at once if a call has
+ * landed, or if somebody asked for it. */
 void attempt_retry(struct attempt *attempt, const struct error *failure,
                    struct reconcile_result *ret);
 /* Its operation is parked, and the budget chose it for eviction. */

@@ -322,6 +322,8 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
 static int plan_problem(const struct plan *plan, struct error *error)
 {
     const struct plan_change *first = NULL;
+    _cleanup_buf_ struct buf id = BUF_INIT;
+    const char *why;
     size_t count = 0;
 
     for (size_t i = 0; i < plan->n_changes; i++)
@@ -331,9 +333,12 @@ static int plan_problem(const struct plan *plan, struct error *error)
         }
     if (!first)
         return 0;
-    return err_set(error, first->error->code, first->error->reason,
-                   "%zu of %zu cannot be done: %s: %s", count, plan->n_changes, first->id,
-                   first->error->message);
+    why = first->error->message;
+    operation_show_id(&id, first->id);
+    err_set(error, first->error->code, first->error->reason, "%zu of %zu cannot be done: %s: %.*s",
+            count, plan->n_changes, id.data, (int)(err_hints(why) - why), why);
+    err_add_hints(error, why);
+    return first->error->code;
 }
 
 static int planned(struct attempt *attempt, struct error *error)

@@ -16,6 +16,7 @@
 #include "runtimes/kubernetes/approval.h"
 
 /* The schema's limit of status.lastHandledReconcileAt. */
+#define ACCOUNT_RETRY 30000 /* ms; less for a shorter retryInterval, at first */
 #define TRIGGER_BYTES 1024
 
 void run_done(struct run *run)
@@ -86,7 +87,7 @@ static bool is_of_this_generation(const struct run *run)
 static bool says_something_new(const struct run *run, const struct verdict *verdict)
 {
     const struct value *ready = ready_of(run);
-    _cleanup_free_ char *message = utf8_show(verdict->message); /* as conditions have it */
+    _cleanup_free_ char *message = utf8_show_lines(verdict->message); /* as conditions have it */
 
     return !str_equal(value_get_string(ready, "status"), verdict->ready) ||
            !str_equal(value_get_string(ready, "reason"), verdict->reason) ||
@@ -175,6 +176,23 @@ int64_t run_patience(const struct run *run)
     int64_t left = since ? since + run->policy.timeout - wall_clock(run) : run->policy.timeout;
 
     return left > 0 ? left : 0;
+}
+
+int64_t run_retry_within(const struct run *run, const struct error *failure)
+{
+    int64_t interval = run->policy.retry_interval;
+
+    if (!str_equal(failure->reason, "ServiceAccountNotFound"))
+        return 0;
+    return interval > ACCOUNT_RETRY ? interval : ACCOUNT_RETRY;
+}
+
+void run_say_retry(const struct run *run, struct error *failure)
+{
+    int64_t within = run_retry_within(run, failure);
+
+    if (within)
+        err_wrap(failure, "tried again within %lld s", (long long)(within + 999) / 1000);
 }
 
 struct verdict run_judge(const struct run *run, const struct error *failure, bool is_spent)

@@ -69,6 +69,13 @@ int run_acknowledge(struct run *run, struct error *error);
 /* ms that a failure of this generation still has to heal by waiting: `timeout`, counted from the
  * first failure. 0: none. */
 int64_t run_patience(const struct run *run);
+
+/* ms between two tries at most, for a failure that takes little to look at again, a missing service
+ * account. 0: no such failure. */
+int64_t run_retry_within(const struct run *run, const struct error *failure);
+/* Adds that to the message, for those who wait for it. It is the same for all tries, as the status
+ * is not written again. */
+void run_say_retry(const struct run *run, struct error *failure);
 /* The verdict about a failure. is_spent: its operation has waited for `timeout` already. */
 struct verdict run_judge(const struct run *run, const struct error *failure, bool is_spent);
 

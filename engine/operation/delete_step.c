@@ -184,12 +184,11 @@ static enum walk_verdict forget(struct operation *operation, struct node *node,
     return WALK_DONE;
 }
 
-static enum walk_verdict wait_for_end(struct node *node, struct walk_visit *visit,
-                                      struct error *error)
+static enum walk_verdict wait_for_end(struct node *node, const struct observation *now,
+                                      struct walk_visit *visit, struct error *error)
 {
-    err_set(error, ERR_TIMEOUT, "PruneFailed",
-            "being deleted, and not gone yet: a finalizer of it, or an object that depends on it, "
-            "may be in the way");
+    err_set(error, ERR_TIMEOUT, "PruneFailed", "being deleted%s%s", now->held_by ? ": " : "",
+            now->held_by ? now->held_by : "");
     return operation_park(node, visit);
 }
 
@@ -323,7 +322,7 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
             land_gone(operation, node, record, until);
         verdict = end(node, &outcome, until, visit, error);
     } else {
-        verdict = wait_for_end(node, visit, error);
+        verdict = wait_for_end(node, &outcome.now, visit, error);
     }
     outcome_done(&outcome);
     return verdict;

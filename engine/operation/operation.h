@@ -204,4 +204,8 @@ int operation_results_error(const struct operation_results *results, const char 
 bool operation_waits_for(struct operation *operation, char *ret, size_t size,
                          bool *ret_is_failing);
 
+/* Adds an id to a message. One that could be taken for other words of the message is quoted: a
+ * tenant chooses it, and administrators read the message. */
+void operation_show_id(struct buf *to, const char *id);
+
 #endif

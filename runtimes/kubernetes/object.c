@@ -2,7 +2,9 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/value_mark.h"
+#include "runtimes/kubernetes/health_set.h"
 #include "runtimes/kubernetes/managers.h"
+#include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/session.h"
 
 static const struct value *without(const struct value *taken, const char *a, const char *b,
@@ -107,6 +109,74 @@ static const struct value *taken_of(const struct runtime_session *session,
     return copy;
 }
 
+/* ---- Why it still exists ---- */
+
+/* Finalizers that a message names. */
+#define NAMED_FINALIZERS 3
+
+/* The API server's own: the garbage collector deletes the dependents, or lets them go. */
+static bool is_for_dependents(const char *finalizer)
+{
+    return str_equal(finalizer, "foregroundDeletion") || str_equal(finalizer, "orphan");
+}
+
+/* "it has the finalizer a.io/b"; of the API server's own ones only if there are no others. */
+static char *name_finalizers(const struct value *finalizers)
+{
+    struct buf text = BUF_INIT;
+    size_t named = 0;
+
+    for (size_t i = 0; i < value_count(finalizers); i++) {
+        const char *finalizer = value_string(value_at(finalizers, i));
+
+        if (!finalizer || is_for_dependents(finalizer))
+            continue;
+        if (named < NAMED_FINALIZERS)
+            buf_printf(&text, "%s%s", named ? ", " : "it has the finalizer ", finalizer);
+        named++;
+    }
+    if (named > NAMED_FINALIZERS)
+        buf_printf(&text, ", and %zu more", named - NAMED_FINALIZERS);
+    if (!named)
+        buf_add_str(&text, "the objects that it owns are deleted first");
+    return buf_take(&text);
+}
+
+/* The namespace controller says what it cannot delete. */
+static char *name_content(const struct value *namespace)
+{
+    static const char *const types[] = {
+        "NamespaceFinalizersRemaining", "NamespaceDeletionContentFailure",
+        "NamespaceDeletionDiscoveryFailure", "NamespaceContentRemaining"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+        const char *message;
+
+        if (str_equal(health_condition(namespace, types[i], &message), "True"))
+            return str_printf("its content is deleted first: %s", message);
+    }
+    return str_new("its content is deleted first");
+}
+
+/* NULL: it is not being deleted, or it says nothing. */
+static char *held_by(const struct value *object)
+{
+    const struct value *metadata = value_get(object, "metadata");
+    const struct value *finalizers = value_get(metadata, "finalizers");
+    const struct object_ref ref = object_ref_of(object);
+    int64_t grace = value_int(value_get(metadata, "deletionGracePeriodSeconds"), 0);
+
+    if (!value_get(metadata, "deletionTimestamp"))
+        return NULL;
+    if (value_count(finalizers))
+        return name_finalizers(finalizers);
+    if (object_ref_is_namespace(&ref))
+        return name_content(object);
+    return grace > 0 ? str_printf("it has %lld s to end", (long long)grace) : NULL;
+}
+
+/* ---- What was seen ---- */
+
 static struct kube_detail *detail_new(const struct runtime_session *session,
                                       const struct value *object, bool whole)
 {
@@ -141,6 +211,7 @@ void kube_observe_object(const struct runtime_session *session, const struct val
     *ret = (struct observation){
         .presence = PRESENCE_PRESENT,
         .terminating = value_path(object, "metadata", "deletionTimestamp", NULL) != NULL,
+        .held_by = held_by(object),
         .uid = str_new(value_string(value_path(object, "metadata", "uid", NULL))),
         .fields_digest = managers_digest(managed_fields(object), session->field_manager),
         .result = whole ? result_of(object) : NULL,

@@ -24,7 +24,9 @@ static int check_owner(struct runtime_session *session, const struct runtime_tar
                                    error);
     if (seen->terminating)
         return err_set(error, ERR_UNAVAILABLE, "Terminating",
-                       "it is being deleted; it is created again afterwards");
+                       "it is being deleted%s%s%s; it is created again afterwards",
+                       seen->held_by ? " (" : "", seen->held_by ? seen->held_by : "",
+                       seen->held_by ? ")" : "");
     return 0;
 }
 

@@ -32,10 +32,11 @@
 #define KUBE_WEBHOOK_FAILED "WebhookFailed" /* a reason */
 
 struct http_response;
+struct kube_ref;
 
-/* Returns the code. method: of the request; name: of the object asked for, or NULL for a
- * collection. */
-int api_error_from_response(const char *method, const char *name, bool is_apply,
+/* Returns the code. method: of the request; ref: the object asked for, NULL or without a name for a
+ * collection. It is absent (ERR_NOT_FOUND) only if the Status names it, and its kind. */
+int api_error_from_response(const char *method, const struct kube_ref *ref, bool is_apply,
                             const struct http_response *response, struct error *error);
 
 /* The same from a Status object that came inside a watch (ERROR event). */

@@ -457,7 +457,7 @@ static enum verdict judge_answer(struct exchange *exchange, const struct http_re
         *r = read_answer(exchange->request, response, ret, error);
         return VERDICT_DONE;
     }
-    *r = api_error_from_response(exchange->request->method, exchange->request->ref.name,
+    *r = api_error_from_response(exchange->request->method, &exchange->request->ref,
                                  exchange->is_apply, response, error);
     if (status == 429)
         return VERDICT_RETRY;

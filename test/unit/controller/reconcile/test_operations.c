@@ -514,6 +514,15 @@ static void a_retry_is_later_for_the_same_failure(void)
     EXPECT_INT(result.kind, RECONCILE_RETRY, "the same");
     EXPECT_INT(result.after, 7000, "retryInterval");
     EXPECT(!result.is_new_failure, "the status has it already");
+    EXPECT_INT(result.most, 0, "the delay may grow");
+    err_set(&failure, ERR_INVALID, "ServiceAccountNotFound", "it is not there");
+    attempt_retry(attempt, &failure, &result);
+    EXPECT_INT(result.most, 30000, "it may not");
+    attempt->run.policy.timeout = 20000;
+    attempt_retry(attempt, &failure, &result);
+    EXPECT_INT(result.most, 20000, "when the Spec becomes Stalled");
+    attempt->run.policy.timeout = 0;
+    err_set(&failure, ERR_INVALID, "InvalidSpec", "it is not valid");
     attempt->run.subject.generation = 4;
     attempt_retry(attempt, &failure, &result);
     EXPECT(result.is_new_failure, "of another generation");

@@ -106,6 +106,29 @@ static void an_id_that_reads_like_text_is_quoted(void)
     }
 }
 
+/* Below all failures, each once: a line of a failure's own would be in the midst of the others. */
+static void hints_are_below_all_failures(void)
+{
+    static const char *const hints[] = {"to do: x", "to do: y", "to do: x", "to do: z"};
+    static const struct plan_change changes[] = {
+        {.id = "a"}, {.id = "b"}, {.id = "c"}, {.id = "d"}};
+    struct operation_result items[ARRAY_SIZE(hints)] = {0};
+    const struct operation_results results = {.items = items, .count = ARRAY_SIZE(items)};
+    struct error why[ARRAY_SIZE(hints)] = {0}, error = {0};
+
+    for (size_t i = 0; i < ARRAY_SIZE(hints); i++) {
+        err_set(&why[i], ERR_FORBIDDEN, "Forbidden", "no\nto do: forged");
+        err_hint(&why[i], "%s", hints[i]);
+        items[i] = (struct operation_result){
+            .change = &changes[i], .status = RESULT_FAILED, .error = &why[i]};
+    }
+    EXPECT_INT(operation_results_error(&results, "apply", &error), ERR_FORBIDDEN, "failed");
+    EXPECT_STR(error.message,
+               "apply: 4 failed, 0 skipped: a: no to do: forged; b: no to do: forged; c: no to do: "
+               "forged; and 1 more\nto do: x\nto do: y",
+               "those of the failures that are named");
+}
+
 /* What it was is told, where what was done is something else than what was planned. */
 static void tells_what_was_done(void)
 {
@@ -210,6 +233,6 @@ static void tells_nothing_of_what_was_told(void)
 
 SUITE(operation_results, TEST(results_tell_of_each), TEST(tells_what_it_waits_for),
       TEST(names_failures_whole), TEST(an_id_that_reads_like_text_is_quoted),
-      TEST(tells_what_was_done), TEST(tells_what_was_done_though_the_answer_is_lost),
-      TEST(tells_what_was_done_before_a_kill), TEST(tells_of_a_replacement_before_a_kill),
-      TEST(tells_nothing_of_what_was_told))
+      TEST(hints_are_below_all_failures), TEST(tells_what_was_done),
+      TEST(tells_what_was_done_though_the_answer_is_lost), TEST(tells_what_was_done_before_a_kill),
+      TEST(tells_of_a_replacement_before_a_kill), TEST(tells_nothing_of_what_was_told))

@@ -106,7 +106,7 @@ static void acts_with_the_rights_of_the_account_alone(void)
     poor = stage_open(&world.stage, world.live.space, "web", "poor");
     thing_init(&thing, &world, MAP("a", "\"k\":\"1\""));
     hint =
-        live_text(&world.live, "; to allow it: kubectl create role " POOR_ROLE
+        live_text(&world.live, "\nto allow it: kubectl create role " POOR_ROLE
                                " --verb=get,list,watch,create,patch,delete --resource=configmaps "
                                "--namespace=@ && kubectl create rolebinding " POOR_ROLE
                                " --role=" POOR_ROLE " --serviceaccount=@:poor --namespace=@");
