@@ -95,9 +95,18 @@ class TestRendered:
                 assert annotations == kept
                 assert rendered == ours
 
-    def test_they_exist_once(self):
-        assert (CHART / "files" / "crds").resolve() == CRDS
-        assert not (CHART / "crds").exists()
+    def test_the_charts_copies_are_those_of_the_repository(self):
+        """To make them so: cp crds/*.yaml charts/kusion-operator/files/crds/"""
+        copies = CHART / "files" / "crds"
+        assert {one.name for one in copies.iterdir()} == {one.name for one in CRDS.iterdir()}
+        for file in CRDS.iterdir():
+            assert (copies / file.name).read_text() == file.read_text(), file.name
+        assert not (CHART / "crds").exists(), "Helm would never upgrade these"
+
+    def test_nothing_is_a_link(self, plane):
+        """A source controller leaves links out of what it takes from Git."""
+        assert [one for one in CHART.rglob("*") if one.is_symlink()] == []
+        assert "symbolic link" not in plane.helm("template", RELEASE, CHART).stderr
 
     def test_objects(self, plane):
         default = [
@@ -365,6 +374,15 @@ class TestLife:
         crd = chart.cluster.get_json("crd", KINDS[0])
         assert crd["spec"]["names"]["shortNames"] == ["next", "kspec"]
         assert names(chart.cluster, "spec", "-n", TEAM) == ["spec.api.kusion.io/kept"]
+
+    def test_from_git(self, chart, tmp_path):
+        """As a source controller has it: the files of the checkout without its links."""
+        with tarfile.open(tmp_path / "source.tgz", "w:gz") as archive:
+            archive.add(CHART, "chart", filter=lambda one: None if one.issym() or one.islnk() else one)
+        with tarfile.open(tmp_path / "source.tgz") as archive:
+            archive.extractall(tmp_path)
+        chart.install(chart=tmp_path / "chart")
+        chart.cluster.wait_for_crds()
 
     def test_notes(self, chart):
         said = chart.install().stdout

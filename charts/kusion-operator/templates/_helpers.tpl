@@ -19,8 +19,8 @@ several namespaces do not collide. */}}
 {{- end }}
 
 {{- define "kusion-operator.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "kusion-operator.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "kusion-operator.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- define "kusion-operator.labels" -}}
@@ -51,8 +51,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{/* A ServiceAccount as the subject of a binding. */}}
 {{- define "kusion-operator.subject" -}}
 kind: ServiceAccount
-name: {{ include "kusion-operator.serviceAccountName" . }}
-namespace: {{ .Release.Namespace }}
+name: {{ include "kusion-operator.serviceAccountName" . | quote }}
+namespace: {{ .Release.Namespace | quote }}
 {{- end }}
 
 {{/* The rights of the controller in the namespaces that it watches. */}}
