@@ -21,6 +21,10 @@ static int list_kinds(const struct connection *connection, struct cancel *stop, 
             preflight_list(connection->cluster.client, connection_collection(connection, kinds[i]),
                            connection_selector(connection, kinds[i]), stop, error);
 
+        if (r == ERR_NOT_FOUND)
+            return err_set(error, r, "NotServed",
+                           "the API server does not serve %s: are the CRDs installed?",
+                           kinds[i]->plural);
         if (r < 0) {
             err_wrap(error, "listing %s", kinds[i]->plural);
             return r;
@@ -55,7 +59,7 @@ static int look_at_lease(const struct connection *connection, struct cancel *sto
                          struct buf *ret_text, struct error *error)
 {
     const char *name = connection->flags->lease_name;
-    _cleanup_lease_free_ struct lease *lease =
+    _cleanup_(lease_free_p) struct lease *lease =
         lease_new(connection->cluster.client, &system_clock,
                   &(struct lease_config){.namespace_name = connection->state_namespace,
                                          .name = name,

@@ -101,7 +101,7 @@ static int run_check(const struct flags *flags, struct cancel *stop)
     int r = check_run(flags, stop, &text, &error);
 
     if (r < 0)
-        fprintf(stderr, "kusion-operator: no operator is at work: %s\n", error.message);
+        fprintf(stderr, "kusion-operator: the check failed: %s\n", error.message);
     else
         printf("%s\n", text.data);
     return r;

@@ -79,7 +79,7 @@ class TestRendered:
 
     @pytest.mark.parametrize("values", [[], EVERYTHING], ids=["default", "everything"])
     def test_the_api_server_takes_it_strictly(self, plane, values):
-        rendered = plane.helm("template", RELEASE, CHART, "-n", OWN, *values).stdout
+        rendered = plane.helm("template", RELEASE, CHART, "-n", OWN, "--skip-tests", *values).stdout
         dry = ("apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-")
         plane.kubectl(*dry, input=rendered)
 
@@ -119,6 +119,7 @@ class TestRendered:
             "Deployment",
             "FlowSchema",
             "NetworkPolicy",
+            "Pod",
             "Role",
             "RoleBinding",
             "ServiceAccount",
@@ -129,7 +130,7 @@ class TestRendered:
             "--set=crds.enabled=false,rbac.create=false,userRoles.enabled=false",
             "--set=serviceAccount.create=false,networkPolicy.enabled=false,flowSchema.enabled=false",
         )
-        assert kinds_of(least) == ["Deployment"]
+        assert kinds_of(least) == ["Deployment", "Pod"]
         everything = [*default, "PodDisruptionBudget", "Role", "RoleBinding", "Service"]
         assert kinds_of(render(plane, *EVERYTHING)) == sorted(everything)
 
@@ -191,7 +192,8 @@ class TestRendered:
     def test_labels(self, plane):
         for (kind, _), rendered in render(plane, *EVERYTHING).items():
             labels = rendered["metadata"]["labels"]
-            assert labels["app.kubernetes.io/name"] == "kusion-operator"
+            name = "kusion-operator-check" if kind == "Pod" else "kusion-operator"
+            assert labels["app.kubernetes.io/name"] == name
             assert labels["app.kubernetes.io/part-of"] == "kusion"
             if kind != "CustomResourceDefinition":
                 assert labels["app.kubernetes.io/instance"] == RELEASE
@@ -224,8 +226,23 @@ class TestRendered:
             objects["PodDisruptionBudget", NAME]["spec"]["selector"]["matchLabels"],
             objects["NetworkPolicy", NAME]["spec"]["podSelector"]["matchLabels"],
         ]
+        of_the_test = objects["Pod", f"{NAME}-check"]["metadata"]["labels"].items()
         for selector in selectors:
             assert selector and selector.items() <= labels
+            assert not selector.items() <= of_the_test
+
+    def test_helm_test_runs_what_the_operator_runs(self, plane):
+        """The same image, arguments and account; but it looks, and does no work."""
+        objects = render(plane, *EVERYTHING)
+        pod = objects["Pod", f"{NAME}-check"]
+        operator = objects["Deployment", NAME]["spec"]["template"]["spec"]
+        assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
+        (container,) = pod["spec"]["containers"]
+        assert container["command"] == ["/usr/bin/kusion-operator", "--check"]
+        for key in ("image", "args", "env", "securityContext"):
+            assert container[key] == container_of(objects)[key]
+        for key in ("serviceAccountName", "securityContext", "nodeSelector", "tolerations", "imagePullSecrets"):
+            assert pod["spec"][key] == operator[key]
 
     @pytest.mark.parametrize(
         "arguments, name",

@@ -66,6 +66,28 @@ def test_install(cluster, package, record_property):
     assert pod["spec"]["containers"][0]["image"].startswith("ghcr.io/kusionstack/kusion-operator:")
 
 
+def test_helm_test(cluster):
+    """The test's Pod meets the restricted profile, says which Pod of the operator leads, and goes."""
+    operator, = pods(cluster)
+    said = cluster.helm("test", "kusion", "-n", OWN)
+    assert f"{operator['metadata']['name']}_1_" in said.stdout + said.stderr
+    assert "it renews the Lease kusion-system/kusion-operator" in said.stdout + said.stderr
+    everything = cluster.get_json("pods", "-n", OWN)["items"]
+    assert [pod["metadata"]["name"] for pod in everything] == [operator["metadata"]["name"]]
+
+
+def test_helm_test_fails_while_no_operator_leads(cluster):
+    """Its Pod stays, for its log."""
+    cluster.kubectl("scale", "deployment", "-n", OWN, "-l", LABELS, "--replicas=0")
+    eventually(lambda: not cluster.get_json("pods", "-n", OWN, "-l", LABELS)["items"], 60)
+    said = cluster.helm("test", "kusion", "-n", OWN, check=False)
+    assert said.returncode != 0
+    log = cluster.kubectl("logs", "-n", OWN, "kusion-kusion-operator-check").stdout
+    assert "nobody renewed it for 30 s" in log
+    cluster.kubectl("scale", "deployment", "-n", OWN, "-l", LABELS, "--replicas=1")
+    wait_available(cluster)
+
+
 def test_guestbook(cluster, guestbook):
     """Its Pods run and answer; those of the page have what the Spec refers to."""
     cluster.kubectl("create", "namespace", TEAM)
