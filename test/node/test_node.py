@@ -4,13 +4,11 @@ import json
 import os
 import signal
 import time
-from pathlib import Path
 
-from conftest import OWN, RESTRICTED, ROOT, TEAM
+from conftest import OWN, ROOT, TEAM
+from kusion_e2e.pod import LABELS, RESTRICTED, process_of, resident
 from kusion_e2e.specs import Spec
 from kusion_e2e.wait import eventually
-
-LABELS = "app.kubernetes.io/name=kusion-operator"
 
 
 def pods(cluster, namespace=OWN):
@@ -18,26 +16,6 @@ def pods(cluster, namespace=OWN):
     labels = LABELS if namespace == OWN else ""
     found = cluster.get_json("pods", "-n", namespace, "-l", labels) or {"items": []}
     return [pod for pod in found["items"] if "deletionTimestamp" not in pod["metadata"]]
-
-
-def process_of(pod):
-    """The id of the process of the Pod's container, as this machine sees it."""
-    container = pod["status"]["containerStatuses"][0]["containerID"].rpartition("/")[2]
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if container in (folder / "cgroup").read_text() and \
-                    (folder / "exe").readlink().name == "kusion-operator":
-                return int(folder.name)
-        except OSError:
-            pass
-    return None
-
-
-def resident(process):
-    for line in Path(f"/proc/{process}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) * 1024 / 1e6
-    return None
 
 
 def wait_available(cluster):
@@ -74,18 +52,6 @@ def test_helm_test(cluster):
     assert "it renews the Lease kusion-system/kusion-operator" in said.stdout + said.stderr
     everything = cluster.get_json("pods", "-n", OWN)["items"]
     assert [pod["metadata"]["name"] for pod in everything] == [operator["metadata"]["name"]]
-
-
-def test_helm_test_fails_while_no_operator_leads(cluster):
-    """Its Pod stays, for its log."""
-    cluster.kubectl("scale", "deployment", "-n", OWN, "-l", LABELS, "--replicas=0")
-    eventually(lambda: not cluster.get_json("pods", "-n", OWN, "-l", LABELS)["items"], 60)
-    said = cluster.helm("test", "kusion", "-n", OWN, check=False)
-    assert said.returncode != 0
-    log = cluster.kubectl("logs", "-n", OWN, "kusion-kusion-operator-check").stdout
-    assert "nobody renewed it for 30 s" in log
-    cluster.kubectl("scale", "deployment", "-n", OWN, "-l", LABELS, "--replicas=1")
-    wait_available(cluster)
 
 
 def test_guestbook(cluster, guestbook):
