@@ -3,6 +3,7 @@
 #include "controller/connection.h"
 #include "controller/core/leader.h"
 #include "controller/preflight.h"
+#include "engine/base/str.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/lease.h"
 #include "runtimes/kubernetes/client/pause.h"
@@ -21,7 +22,7 @@ static int list_kinds(const struct connection *connection, struct cancel *stop, 
             preflight_list(connection->cluster.client, connection_collection(connection, kinds[i]),
                            connection_selector(connection, kinds[i]), stop, error);
 
-        if (r == ERR_NOT_FOUND)
+        if (r < 0 && str_equal(error->reason, "NotServed"))
             return err_set(error, r, "NotServed",
                            "the API server does not serve %s: are the CRDs installed?",
                            kinds[i]->plural);

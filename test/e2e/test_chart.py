@@ -8,6 +8,7 @@ import yaml
 
 from kusion_e2e.chart import NAME, OTHER, OWN, RELEASE, TEAM
 from kusion_e2e.cluster import KINDS, tool
+from kusion_e2e.controller import PROGRAM
 from kusion_e2e.paths import CHART, CRDS
 from kusion_e2e.rights import account, may
 from kusion_e2e.wait import eventually
@@ -305,6 +306,13 @@ def make_spec(cluster):
 
 
 class TestLife:
+    def test_check_says_that_the_kinds_are_missing(self, plane):
+        """`helm test` of a release without them, say (crds.enabled=false)."""
+        result = plane.run(PROGRAM, "--check", "--kubeconfig", plane.kubeconfig, check=False)
+        assert result.returncode == 1
+        assert result.stderr == ("kusion-operator: the check failed: the API server does not serve specs: "
+                                 "are the CRDs installed?\n")
+
     def test_pods_pass_the_restricted_profile(self, chart):
         """Which the namespace enforces: a pod that fell short of it would not be made."""
         chart.install()

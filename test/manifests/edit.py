@@ -10,19 +10,19 @@ PRUNED = ("RoleBinding", "ClusterRoleBinding", "ConfigMap", "PodDisruptionBudget
 
 def edit_deployment(one):
     spec = one["spec"]
-    spec["replicas"] = spec.get("replicas", 1) + 1
+    spec["replicas"] = (spec.get("replicas") or 1) + 1
     template = spec["template"]
     container = template["spec"]["containers"][0]
     container["image"] = container["image"].partition("@")[0] + "-edited"
-    container["env"] = [*container.get("env", [])[1:], {"name": "EDITED", "value": "1"}]
+    container["env"] = [*(container.get("env") or [])[1:], {"name": "EDITED", "value": "1"}]
     if container.get("args"):
         container["args"] = container["args"][1:]
-    template["metadata"].setdefault("annotations", {})["example.com/edited"] = "1"
+    template["metadata"]["annotations"] = {**(template["metadata"].get("annotations") or {}), "example.com/edited": "1"}
     one["metadata"].pop("annotations", None)
 
 
 def edit_service(one):
-    ports = one["spec"].get("ports", [])
+    ports = one["spec"].get("ports") or []
     if all("name" in port for port in ports):
         one["spec"]["ports"] = [*ports, {"name": "edited", "port": 65000, "targetPort": 65000}]
 
