@@ -51,8 +51,8 @@ class ManifestSet:
             path = os.path.join(source, one)
             names = sorted(os.path.join(where, name) for where, _, names in os.walk(path) for name in names
                            if name.endswith(".yaml")) or [path]
-            for number, name in enumerate(names):
-                target = folder / f"{self.name}-{number:02}-{os.path.basename(name)}"
+            for name in names:
+                target = folder / f"{self.name}-{len(made):02}-{os.path.basename(name)}"
                 shutil.copyfile(name, target)
                 made.append(target)
         return made
@@ -66,7 +66,10 @@ SETS = (
                 files=("deploy/static/provider/cloud/deploy.yaml",)),
     ManifestSet("metrics-server", "sigs.k8s.io/metrics-server@v0.9.0", "platform",
                 kustomization="manifests/overlays/release"),
-    ManifestSet("knative-serving", "knative.dev/serving@v0.51.0", "platform", files=("config/core",)),
+    # Without 300-knativecertificate.yaml and 999-cache.yaml: their CRDs are of other modules.
+    ManifestSet("knative-serving", "knative.dev/serving@v0.51.0", "platform", files=tuple(
+        f"config/core/{one}" for one in ("100-namespace.yaml", "200-serviceaccount.yaml", "200-roles", "300-resources",
+                                         "configmaps", "deployments", "webhooks"))),
     ManifestSet("gatekeeper", "github.com/open-policy-agent/gatekeeper/v3@v3.23.1", "platform",
                 files=("deploy/gatekeeper.yaml",)),
     ManifestSet("kyverno", "github.com/kyverno/kyverno@v1.19.1", "platform",

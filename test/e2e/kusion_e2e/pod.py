@@ -1,6 +1,8 @@
 """The operator's Pods on a real node (hack/node), as this machine sees them, and as its tests and
 hack/demo need them."""
 
+import os
+import time
 from pathlib import Path
 
 from kusion_e2e.paths import ROOT
@@ -31,6 +33,13 @@ def resident(process):
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) * 1024 / 1e6
     return None
+
+
+def started(process):
+    """When, in seconds since 1970, to a hundredth."""
+    ticks = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[19])
+    up = float(Path("/proc/uptime").read_text().split()[0])
+    return time.time() - up + ticks / os.sysconf("SC_CLK_TCK")
 
 
 def use_page(spec):
