@@ -24,7 +24,7 @@ from convert import parts_of  # noqa: E402
 from edit import edited  # noqa: E402
 from sets import SETS  # noqa: E402
 
-PATIENCE = 180  # seconds for a set to come, or to go
+PATIENCE = 600  # seconds for a set to come, or to go
 SETTLING = 30  # seconds for the cluster's controllers to come to the same in both
 OF_THE_SERVER = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink")
 OURS = {"labels": "api.kusion.io/owner", "annotations": "api.kusion.io/spec"}
