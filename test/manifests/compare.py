@@ -26,6 +26,7 @@ from sets import SETS  # noqa: E402
 
 PATIENCE = 600  # seconds for a set to come, or to go
 SETTLING = 30  # seconds for the cluster's controllers to come to the same in both
+APPLIERS = ("kusion-operator", "kubectl")
 OF_THE_SERVER = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink")
 OURS = {"labels": "api.kusion.io/owner", "annotations": "api.kusion.io/spec"}
 FIRST = ("Namespace", "CustomResourceDefinition")
@@ -94,11 +95,12 @@ def whole(live):
 
 
 def managed(live):
-    """The fields of whoever applied it."""
+    """The fields of the one that applied it; not those of the cluster's own controllers, some of which apply,
+    too (that of aggregated ClusterRoles)."""
     if live is None:
         return None
     fields = [copy.deepcopy(one["fieldsV1"]) for one in live["metadata"].get("managedFields", [])
-              if one["operation"] == "Apply" and not one.get("subresource")]
+              if one["operation"] == "Apply" and one["manager"].startswith(APPLIERS)]
     for one in fields:
         metadata = one.get("f:metadata", {})
         for where, key in OURS.items():
