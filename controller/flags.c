@@ -74,6 +74,8 @@ static const struct flag {
     FLAG("log-level", FLAG_STRING, log_level, "info", "debug, info, warn or error"),
     FLAG("log-format", FLAG_STRING, log_format, "json", "json or text"),
     FLAG("http1", FLAG_BOOL, http1, "false", "use HTTP/1.1 for the API server"),
+    FLAG("check", FLAG_BOOL, check, "false",
+         "say whether an operator with these flags is at work, and end: 0 if one is, else 1"),
     FLAG("version", FLAG_BOOL, version, "false", "print the version"),
     FLAG("help", FLAG_BOOL, help, "false", "print this text"),
 #undef FLAG

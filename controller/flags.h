@@ -27,6 +27,7 @@ struct flags {
     bool act_as_controller;
     bool leader_elect;
     bool http1;
+    bool check;
     bool help, version;
 };
 

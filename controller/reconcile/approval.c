@@ -148,7 +148,7 @@ static char *describe(const struct attempt *attempt, const char *summary, size_t
         buf_printf(&text, " (%zu cannot be planned yet, and will need another approval)",
                    unplanned);
     buf_printf(&text,
-               "; to approve: kubectl patch release %s -n %s --type=merge -p "
+               "\nto approve: kubectl patch release %s -n %s --type=merge -p "
                "'{\"spec\":{\"approvedPlan\":\"%s\"}}'",
                attempt->release->name, attempt->object.namespace_name, attempt->digest);
     return buf_take(&text);

@@ -110,6 +110,7 @@ static const struct {
     ROW("act-as-controller", act_as_controller, false),
     ROW("leader-elect", leader_elect, true),
     ROW("http1", http1, false),
+    ROW("check", check, false),
     ROW("version", version, false),
     ROW("help", help, false),
 #undef ROW
