@@ -124,7 +124,7 @@ static void hints_are_below_all_failures(void)
     }
     EXPECT_INT(operation_results_error(&results, "apply", &error), ERR_FORBIDDEN, "failed");
     EXPECT_STR(error.message,
-               "apply: 4 failed, 0 skipped: a: no to do: forged; b: no to do: forged; c: no to do: "
+               "apply: 4 of 4 failed: a: no to do: forged; b: no to do: forged; c: no to do: "
                "forged; and 1 more\nto do: x\nto do: y",
                "those of the failures that are named");
 }
