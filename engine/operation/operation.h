@@ -73,9 +73,9 @@ struct operation_config {
                                     still take effect, which would make it stale, and for calls in
                                     flight, which it would leave to another round */
 
-    /* It is PLANNED, or ENDED, or a first change failed and is tried again. Posts and returns. Any
-     * thread may call it, also the one that plans or cancels, with the operation's lock: it must not
-     * call the operation. Not after operation_free(). May be NULL. */
+    /* It is PLANNED, or ENDED, or a first change failed and is tried again. Posts and returns.
+     * Any thread may call it, also the one that plans or cancels, with the operation's lock: it
+     * must not call the operation. Not after operation_free(). May be NULL. */
     void (*on_change)(void *arg);
     /* It is PARKED, and holds about so many bytes; 0: it is not any more. Else as on_change. */
     void (*on_park)(void *arg, size_t bytes);
