@@ -93,8 +93,8 @@ static enum workqueue_priority priority_of(const struct informer_object *old,
 }
 
 /* A Release of an operation is the operation's to write. Of interest is that a person changes it,
- * perhaps to approve its plan; that it goes, since what is kept beside it goes, too; and that it has
- * no Spec any more. */
+ * perhaps to approve its plan; that it goes, since what is kept beside it goes, too; and that it
+ * has no Spec any more. */
 static bool is_own_write(const struct informer_object *old, const struct informer_object *now)
 {
     bool is_changed = old && now && old->generation != now->generation;

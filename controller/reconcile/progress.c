@@ -133,8 +133,8 @@ static int report_waiting(struct attempt *attempt, int64_t *ret_next, struct err
     return r;
 }
 
-/* Nothing is said of a look at a Spec that is Ready, or that waits for approval, of a correction that
- * repeats, nor of a retry. */
+/* Nothing is said of a look at a Spec that is Ready, or that waits for approval, of a correction
+ * that repeats, nor of a retry. */
 static bool is_silent(const struct attempt *attempt, bool is_working)
 {
     bool is_shown = attempt->release && attempt->release->phase == PHASE_AWAITING_APPROVAL;

@@ -146,8 +146,8 @@ static int load_unreadable(struct attempt *attempt, const struct value **ret, st
     return api_get_metadata(attempt->run.context, ref, attempt->run.cancel, ret, error);
 }
 
-/* The Release; none if there is nothing to do for it but to delete it some time. *problem: it is to be
- * refused. */
+/* The Release; none if there is nothing to do for it but to delete it some time. *problem: it is to
+ * be refused. */
 static int load_release(struct attempt *attempt, struct reconcile_result *result,
                         struct error *problem, struct error *error)
 {

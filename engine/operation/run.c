@@ -6,8 +6,9 @@
 
 /* ---- Phases. All with the lock held. ---- */
 
-#define RANK_PATIENCE 2000 /* ms after which a call that hangs holds back no kinds of higher rank \
-                            */
+#define RANK_PATIENCE                                                           \
+    2000 /* ms after which a call that hangs holds back no kinds of higher rank \
+          */
 
 static void notify_parking(struct operation *operation, bool is_parked)
 {

@@ -279,8 +279,8 @@ static int check_wanted(const struct approved_plan *approved, const struct plan_
 }
 
 /* The object was deleted, and a create of ours, which was sent before, has made it again. If the
- * operation was killed before it could record that the first one was gone, State has that one's uid,
- * and that such a create was left. */
+ * operation was killed before it could record that the first one was gone, State has that one's
+ * uid, and that such a create was left. */
 static bool is_made_again(const struct plan_change *change)
 {
     const struct record *record = change->record;

@@ -33,8 +33,7 @@ static void say_refused(struct buf *to, const struct runtime_session *session,
     const char *account = session->service_account;
 
     buf_printf(to, "%snot known is what else it holds, since %s:%s may not list ",
-               to->length ? "; " : "", session->spec_namespace,
-               account ? account : "the operator");
+               to->length ? "; " : "", session->spec_namespace, account ? account : "the operator");
     content_names_show(to, &content->refused);
 }
 

@@ -1,8 +1,8 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/spec/name.h"
-#include "runtimes/kubernetes/group.h"
 #include "runtimes/kubernetes/approval.h"
+#include "runtimes/kubernetes/group.h"
 #include "runtimes/kubernetes/history_private.h"
 #include "runtimes/kubernetes/runtime.h"
 

@@ -95,7 +95,7 @@ static void unites_all_in_one_entry(void)
                                   "r") "," MINE "," ENTRY(OURS, "Update", "", "b") "]",
          "[" ENTRY("hpa", "Update", ",\"subresource\":\"scale\"",
                    "r") ",{\"manager\":\"" OURS "\",\"operation\":\"Apply\",\"apiVersion\":\"apps/"
-                                                "v1\",\"fieldsType\":\"FieldsV1\","
+                        "v1\",\"fieldsType\":\"FieldsV1\","
                         "\"fieldsV1\":{\"f:mine\":{},\"f:a\":{},\"f:b\":{}}}]"},
         {"another version stays",
          "[" MINE
