@@ -212,7 +212,7 @@ def test_kubectl_apply_of_an_object_of_a_spec(web, how):
     web.apply_with_kubectl(deployment(web.namespace, env=("A", "B"), labels={"own": "1", "new": "1"}),
                            *how)
     eventually(lambda: (web.env(), web.labels()) == (["A"], {"own": "1"}))
-    assert web.ready().endswith("1 configured")
+    eventually(lambda: web.ready().endswith("1 configured"))
 
 
 def test_what_others_have_stays(web):
