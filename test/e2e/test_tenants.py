@@ -333,8 +333,9 @@ class TestForgedReleases:
             assert not forged.get("status", {}).get("results"), forged
 
     def test_all_names_taken_is_said(self, evil):
+        """Labelled as the operator's own, they are not collected as previews are."""
         for revision in range(1, 40):
-            self.forge(evil, f"full-{revision}", of="other")
+            self.forge(evil, f"full-{revision}", labels={"api.kusion.io/generated": "true"}, of="other")
         spec = Spec(evil, evil.namespace, "full").apply([config_map("full", evil.namespace)],
                                                         serviceAccountName=DEPLOYER)
 
@@ -418,7 +419,7 @@ class TestOddText:
 
 # Beside the resources of Specs: what the operator asks for as itself, and of which namespaces.
 SELF = {
-    "specs": "get list watch patch", "specs/status": "update", "releases": "get list watch create",
+    "specs": "get list watch patch", "specs/status": "update", "releases": "get list watch create delete",
     "releases/status": "update", "events": "create", "serviceaccounts": "get", "namespaces": "get",
     "customresourcedefinitions": "get list",
 }
