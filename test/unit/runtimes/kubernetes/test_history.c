@@ -152,12 +152,13 @@ static void loads_the_newest_in_two_requests(void)
 
 /* ---- What is no record ---- */
 
-#define RELEASE(name, labels, annotations, spec)                                             \
+#define RELEASE_WITH(name, labels, annotations, spec, fields)                                \
     "{\"apiVersion\":\"api.kusion.io/v1\",\"kind\":\"Release\",\"metadata\":{\"namespace\":" \
     "\"team\",\"name\":\"" name "\",\"labels\":{" labels "},\"annotations\":{" annotations   \
-    "}},\"spec\":{\"specRef\":{\"name\":\"" spec "\"},\"operation\":\"Preview\"}}"
-#define GENERATED   "\"api.kusion.io/generated\":\"true\""
-#define REVISION(n) "\"api.kusion.io/revision\":\"" n "\""
+    "}},\"spec\":{\"specRef\":{\"name\":\"" spec "\"}," fields "\"operation\":\"Preview\"}}"
+#define RELEASE(name, labels, annotations, spec) RELEASE_WITH(name, labels, annotations, spec, "")
+#define GENERATED                                "\"api.kusion.io/generated\":\"true\""
+#define REVISION(n)                              "\"api.kusion.io/revision\":\"" n "\""
 
 /* Releases that are in the way of revision 3 of web, and no record of it. */
 static const struct {
@@ -170,6 +171,8 @@ static const struct {
     {"another revision", RELEASE("web-3", GENERATED, REVISION("4"), "web")},
     {"a revision that is none", RELEASE("web-3", GENERATED, REVISION("3.0"), "web")},
     {"of another Spec", RELEASE("web-3", GENERATED, REVISION("3"), "cache")},
+    {"approved when it was created",
+     RELEASE_WITH("web-3", GENERATED, REVISION("3"), "web", "\"approvedPlan\":\"d\",")},
 };
 
 static void leaves_alone_what_is_no_record(void)
