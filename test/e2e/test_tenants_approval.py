@@ -100,3 +100,18 @@ class TestWithTheRightToMakeReleases:
         time.sleep(2)
         found = tenancy.cluster.api.get(f"/api/v1/namespaces/{author.namespace}/configmaps/later")
         assert found.code == 404
+
+
+class TestPlansThatDifferEachTime:
+    def test_their_releases_are_bounded(self, tenancy, tenant):
+        """Another manager gives an object another value again and again."""
+        spec = Approved(tenancy.cluster, tenant.namespace, "differs")
+        spec.apply([config_map("differs", tenant.namespace)], serviceAccountName=DEPLOYER,
+                   revisionHistoryLimit=3)
+        spec.approve(spec.waiting())
+        spec.wait("True")
+        path = f"/api/v1/namespaces/{tenant.namespace}/configmaps/differs"
+        for number in range(12):
+            tenancy.cluster.api.patch(path, {"data": {"a": str(number)}}).must()
+            spec.look()
+        assert len(spec.releases()) <= 4, [one["metadata"]["name"] for one in spec.releases()]
