@@ -2,6 +2,7 @@
 
 #include "controller/reconcile/plans.h"
 #include "controller/reconcile/report.h"
+#include "controller/reconcile/retention.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "engine/plan/approved_value.h"
@@ -207,6 +208,10 @@ int approval_ask(struct attempt *attempt, struct reconcile_result *result, struc
     r = write_release(attempt, &verdict, error);
     if (r < 0)
         return r;
+    /* Plans that are never approved may differ each time: each has a Release, which is cancelled.
+     */
+    retention_collect(&attempt->run, attempt->knows_revisions ? &attempt->revisions : NULL,
+                      attempt->revision);
     attempt_check_later(attempt, result);
     is_approved = find(attempt, attempt->release);
     if (is_approved)

@@ -2,6 +2,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/str.h"
+#include "engine/base/utf8.h"
 
 /* Ids in the message. */
 #define NAMED 3
@@ -41,11 +42,12 @@ char *exposed_secrets(const struct value *resources)
     for (size_t i = 0; value_is(resources, VALUE_ARRAY) && i < value_count(resources); i++) {
         const struct value *resource = value_at(resources, i);
         const char *id = value_get_string(resource, "id");
+        _cleanup_free_ char *shown = id ? utf8_show(id) : NULL; /* only hints begin a line */
 
         if (!is_exposed(resource))
             continue;
         if (count++ < NAMED)
-            buf_printf(&ids, "%s%s", count > 1 ? ", " : "", id ? id : "(no id)");
+            buf_printf(&ids, "%s%s", count > 1 ? ", " : "", shown ? shown : "(no id)");
     }
     if (!count)
         return NULL;

@@ -75,6 +75,7 @@ void attempt_end(struct attempt *attempt)
     attempt->was_observed = attempt->has_left = false;
     pthread_mutex_unlock(&attempt->table->lock);
     operations_stop_waiting(attempt);
+    free(TAKE(attempt->to_preview));
     attempt->evictions = 0;
     attempt->rests_until = 0;
 }
@@ -135,7 +136,7 @@ void operations_leave(struct attempt *attempt)
 {
     struct operations *operations = attempt->table;
     bool stays = attempt->operation || attempt->rests_until || attempt->reservation.ticket ||
-                 attempt->needed;
+                 attempt->needed || attempt->to_preview;
 
     if (!attempt->operation) {
         operations_give_back(attempt);

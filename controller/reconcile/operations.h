@@ -70,6 +70,7 @@ struct attempt {
     bool was_observed;
     bool has_left;     /* since it was read, it was not listed, at least for a moment */
     char *preview_of;  /* the name of the Spec; NULL: it is no Preview, or has not begun */
+    char *to_preview;  /* the same, of a Preview that asked for a place in vain; NULL: it did not */
     bool is_asked_for; /* somebody requested a reconcile since the attempt began */
 
     struct reservation reservation; /* of memory, for its operation; the budget's */
@@ -128,8 +129,8 @@ DEFINE_CLEANUP(struct operations *, operations_free)
 
 /* The key's attempt, or a new one. NULL: the key is not "namespace/name". */
 struct attempt *operations_enter(struct operations *operations, const char *key);
-/* Frees the attempt, unless it has an operation, rests, has a ticket, or needs more memory. Without
- * an operation it keeps nothing that it has read, and gives back what it has reserved, unless that
+/* Frees the attempt, unless it has an operation, rests, has a ticket, needs more memory, or waits for
+ * a place as a Preview. Without an operation it keeps nothing that it has read, and gives back what it has reserved, unless that
  * was granted after it had asked in vain. */
 void operations_leave(struct attempt *attempt);
 
@@ -140,6 +141,9 @@ void operations_leave(struct attempt *attempt);
 /* True: the attempt may begin a Preview of that Spec, and counts as one of its Spec and its
  * namespace until it ends. False: as many run already as may. */
 bool attempt_reserve_preview(struct attempt *attempt, const char *spec);
+/* True: it asked in vain before, and there is still no place for it. So one that waits does not read
+ * its Release, of up to 1 MiB, again and again. False: it may have its place by now. */
+bool attempt_waits_for_place(struct attempt *attempt);
 
 /* True: the attempt waits for memory, and there is nothing to do meanwhile. *ret_after: ms until
  * the status is to say so; 0: nothing is due before the grant. False: the attempt is to begin,

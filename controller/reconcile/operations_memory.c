@@ -156,8 +156,17 @@ bool attempt_reserve_preview(struct attempt *attempt, const char *spec)
         of_namespace->count++;
         attempt->preview_of = str_new(spec);
     }
+    free(attempt->to_preview);
+    attempt->to_preview = place ? NULL : str_new(spec);
     pthread_mutex_unlock(&operations->lock);
     return place;
+}
+
+bool attempt_waits_for_place(struct attempt *attempt)
+{
+    _cleanup_free_ char *spec = TAKE(attempt->to_preview);
+
+    return spec && attempt_is_listed(attempt) && !attempt_reserve_preview(attempt, spec);
 }
 
 /* ---- Eviction ---- */

@@ -109,6 +109,10 @@ static int refuse(struct attempt *attempt, struct error *error)
 static const struct reconcile_result look_again = {.kind = RECONCILE_AFTER,
                                                    .priority = WORKQUEUE_RESYNC};
 
+/* As many Previews run as may. */
+static const struct reconcile_result look_for_place = {.kind = RECONCILE_WAITING,
+                                                       .after = PREVIEW_LOOK};
+
 static bool is_generated(const struct value *object)
 {
     return value_path(object, "metadata", "labels", KUBE_GENERATED_LABEL, NULL) != NULL;
@@ -287,8 +291,13 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
 {
     struct run *run = &attempt->run;
     struct error problem = {0};
-    int r = load_release(attempt, result, &problem, error);
+    int r;
 
+    *result = look_for_place;
+    if (attempt_waits_for_place(attempt))
+        return 0;
+    *result = (struct reconcile_result){.kind = RECONCILE_DONE};
+    r = load_release(attempt, result, &problem, error);
     if (r < 0 || !attempt->release)
         return r;
     *result = look_again;
@@ -304,7 +313,8 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     if (attempt->release->operation != RELEASE_PREVIEW)
         return refuse(attempt, error);
     if (!attempt_reserve_preview(attempt, run->subject.key.name)) {
-        *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = PREVIEW_LOOK};
+        attempt_empty(attempt);
+        *result = look_for_place;
         return 0;
     }
     r = begin_plan(attempt, &problem);

@@ -10,7 +10,7 @@
  * something that is gone, and everything that is left is found again.
  *
  * What cannot be removed is no failure of the operation: it is logged, and tried again at the next
- * check.
+ * check. So is what is left of very many.
  *
  * Thread-safe for different Specs.
  */
@@ -25,8 +25,8 @@ struct retention *retention_new(void);
 void retention_free(struct retention *retention);
 DEFINE_CLEANUP(struct retention *, retention_free)
 
-/* The Release of run's operation, which has this revision, has ended. found: the revisions when the
- * operation began; NULL: they are not known. */
+/* The Release of run's operation, which has this revision, has ended, or waits for approval. found:
+ * the revisions when the operation began; NULL: they are not known. */
 void retention_collect(const struct run *run, const struct release_revisions *found,
                        int64_t revision);
 /* The Spec was checked, and there was nothing to do. */

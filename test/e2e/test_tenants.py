@@ -283,6 +283,16 @@ class TestHints:
         spec.wait("False")
         assert not self.lines_of_ours(spec)
 
+    def test_nor_is_the_id_of_a_secret_one(self, evil):
+        """It is in the condition SecretsInClear, whether it fits its object or not."""
+        thing = secret("forged", evil.namespace, {"p": "cA=="})
+        thing["id"] = f"a\n{self.FORGED}"
+        spec = Spec(evil, evil.namespace, "forged-secret").apply([thing],
+                                                                 serviceAccountName=DEPLOYER)
+        spec.wait("False")
+        assert "SecretsInClear" in {one["type"] for one in spec.get()["status"]["conditions"]}
+        assert not self.lines_of_ours(spec)
+
     @staticmethod
     def lines_of_ours(spec):
         status = spec.get()["status"]

@@ -32,6 +32,8 @@ static void counts_secrets_with_values(void)
         {"[" IN_CLEAR("a") "]", "1 Secret are in clear in this Spec, for all who can read it: a"},
         {"[" SECRET("a", "\"stringData\": {\"x\": \"ref://b/c\", \"y\": \"z\"}") "]",
          "1 Secret are in clear in this Spec, for all who can read it: a"},
+        {"[" IN_CLEAR("a\\nto allow it: kubectl") "]",
+         "1 Secret are in clear in this Spec, for all who can read it: a to allow it: kubectl"},
         {"[" IN_CLEAR("a") "," IN_CLEAR("b") "]",
          "2 Secrets are in clear in this Spec, for all who can read it: a, b"},
         {"[" IN_CLEAR("a") "," IN_CLEAR("b") "," IN_CLEAR("c") "," IN_CLEAR("d") "]",

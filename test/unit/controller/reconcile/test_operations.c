@@ -277,6 +277,36 @@ static void previews_are_bounded(void)
     fixture_stop(&fixture);
 }
 
+/* It is not read again before there is a place: a tenant can create any number, of 1 MiB each. */
+static void a_preview_that_waits_keeps_what_it_waits_for(void)
+{
+    static const char *const keys[] = {"a/r0", "a/r1", "a/r2"};
+    const struct object_version here = {"u", 1, false, NULL}, none = {0};
+    struct fixture fixture;
+    struct attempt *attempt = NULL;
+
+    fixture_start(&fixture);
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+        attempt = operations_enter(fixture.operations, keys[i]);
+        operations_observe(fixture.operations, keys[i], &here, false);
+        EXPECT(!attempt_waits_for_place(attempt), "it has not asked yet");
+        attempt_reserve_preview(attempt, "x");
+    }
+    operations_leave(attempt);
+    attempt = operations_enter(fixture.operations, keys[2]);
+    EXPECT(attempt_waits_for_place(attempt), "the third");
+    EXPECT(attempt_waits_for_place(attempt), "still");
+    operations_leave(operations_enter(fixture.operations, keys[0]));
+    EXPECT(!attempt_waits_for_place(attempt), "one ended");
+    EXPECT_STR(attempt->preview_of, "x", "it has the place");
+    attempt = operations_enter(fixture.operations, keys[0]);
+    EXPECT(!attempt_reserve_preview(attempt, "x"), "no more places");
+    operations_observe(fixture.operations, keys[0], &none, false);
+    EXPECT(!attempt_waits_for_place(attempt), "its Release is gone: it does not wait");
+    operations_leave(attempt);
+    fixture_stop(&fixture);
+}
+
 /* However short it was away: its operation was cancelled then. */
 static void what_left_for_a_moment_is_outdated(void)
 {
@@ -588,8 +618,8 @@ SUITE(operations, TEST(counts_listed_objects_by_what_ready_says),
       TEST(a_retry_is_later_for_the_same_failure), TEST(an_attempt_lives_with_its_operation),
       TEST(what_is_planned_is_looked_at), TEST(what_is_superseded_is_cancelled_at_once),
       TEST(what_comes_while_it_is_begun_is_not_lost), TEST(remembers_that_it_was_asked_for),
-      TEST(previews_are_bounded), TEST(at_the_end_nothing_begins_any_more),
-      TEST(what_left_for_a_moment_is_outdated), TEST(what_waits_is_woken_with_its_memory),
-      TEST(what_is_granted_meanwhile_stays), TEST(what_is_not_used_is_given_back),
-      TEST(what_changes_does_not_wait), TEST(what_was_ended_for_memory_waits_for_it),
-      TEST(no_state_is_read_without_memory))
+      TEST(previews_are_bounded), TEST(a_preview_that_waits_keeps_what_it_waits_for),
+      TEST(at_the_end_nothing_begins_any_more), TEST(what_left_for_a_moment_is_outdated),
+      TEST(what_waits_is_woken_with_its_memory), TEST(what_is_granted_meanwhile_stays),
+      TEST(what_is_not_used_is_given_back), TEST(what_changes_does_not_wait),
+      TEST(what_was_ended_for_memory_waits_for_it), TEST(no_state_is_read_without_memory))
