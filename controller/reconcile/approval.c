@@ -174,6 +174,19 @@ static int write_release(struct attempt *attempt, const struct verdict *verdict,
     return r;
 }
 
+/* The next operation carries out the plan, and looks for the Release of a Spec that is not Ready.
+ */
+static int say_approved(struct attempt *attempt, struct error *error)
+{
+    struct run_status status = {
+        .verdict = {"Unknown", "Progressing", "the plan is approved", PROGRESS_RECONCILING, NULL},
+        .attempted = attempt->revision,
+    };
+
+    return run_says(&attempt->run, "True", NULL) ? run_write_status(&attempt->run, &status, error)
+                                                 : 0;
+}
+
 static int write_spec(struct attempt *attempt, const struct verdict *verdict, struct error *error)
 {
     struct run_status status = {
@@ -195,7 +208,6 @@ int approval_ask(struct attempt *attempt, struct reconcile_result *result, struc
     _cleanup_free_ char *message = NULL;
     struct verdict verdict = {"Unknown", "AwaitingApproval", NULL, PROGRESS_RECONCILING, NULL};
     size_t unplanned = 0;
-    bool is_approved;
     int r = check(plan, &unplanned, error);
 
     if (r >= 0 && !attempt->release)
@@ -208,11 +220,12 @@ int approval_ask(struct attempt *attempt, struct reconcile_result *result, struc
     if (r < 0)
         return r;
     attempt_check_later(attempt, result);
-    is_approved = find(attempt, attempt->release);
-    if (is_approved)
+    if (find(attempt, attempt->release)) {
         *result = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
-    else
+        r = say_approved(attempt, error);
+    } else {
         r = write_spec(attempt, &verdict, error);
+    }
     attempt_end(attempt);
     return r;
 }

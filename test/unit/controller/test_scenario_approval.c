@@ -1,0 +1,129 @@
+/* Plans that wait for approval, while requests go wrong and the world changes. */
+#include "engine/base/str.h"
+#include "test/unit/controller/scene.h"
+
+#define WEB     SPECS "/web"
+#define MANUAL  "\"approval\":{\"mode\":\"Manual\"},"
+#define RELEASE RELEASES "/web-"
+
+static void edit_a(struct scene *scene, const char *x)
+{
+    _cleanup_free_ char *patch = str_printf("{\"data\":{\"x\":\"%s\"}}", x);
+
+    api_server_edit(scene->server, CONFIGMAPS "/a", patch);
+}
+
+static bool is_waiting(struct scene *scene, unsigned revision)
+{
+    _cleanup_free_ char *phase = scene_phase(scene, "web", revision);
+
+    return str_equal(phase, "awaitingApproval");
+}
+
+static void approve(struct scene *scene, unsigned revision)
+{
+    _cleanup_free_ char *path = str_printf(RELEASE "%u", revision), *patch = NULL;
+    _cleanup_value_ const struct value *release = api_server_get(scene->server, path);
+    const char *digest = value_string(value_path(release, "status", "plan", "digest", NULL));
+
+    EXPECT(is_waiting(scene, revision), path);
+    if (!digest)
+        return;
+    patch = str_printf("{\"spec\":{\"approvedPlan\":\"%s\"}}", digest);
+    api_server_edit(scene->server, path, patch);
+}
+
+/* The Spec is Ready at revision 1. */
+static void begin(struct scene *scene, const char *fields)
+{
+    *scene = (struct scene){0};
+    scene_begin(scene);
+    scene_spec(scene, "web", fields, CONFIGMAP("a", "1"));
+    scene_expect_ready(scene, "web", "Unknown", "AwaitingApproval");
+    approve(scene, 1);
+    scene_expect_ready(scene, "web", "True", "ReconciliationSucceeded");
+    scene_expect_quiet(scene);
+}
+
+/* The Release shows a correction, and the Spec's status could not be written: it still says that
+ * the Spec is Ready. What is approved then is that correction, and no other. */
+static void a_correction_that_the_status_does_not_have_is_held_to_its_plan(void)
+{
+    struct scene scene;
+    unsigned rule;
+
+    begin(&scene, MANUAL);
+    rule = api_server_forbid(scene.server, NULL, "update", WEB "/status");
+    edit_a(&scene, "one");
+    scene_ask(&scene, "web");
+    EXPECT(api_server_wait_hits(scene.server, rule, 1), "the status is refused");
+    scene_kill(&scene);
+    edit_a(&scene, "two");
+    approve(&scene, 2);
+    api_server_release(scene.server, rule);
+    scene_start(&scene);
+    scene_expect_quiet(&scene);
+    EXPECT_DATA(&scene, "a", "two");
+    EXPECT_PHASE(&scene, "web", 2, "cancelled");
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    approve(&scene, 3);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_DATA(&scene, "a", "1");
+    scene_end(&scene);
+}
+
+/* The same where nothing has changed: it is carried out under the Release that showed it. */
+static void a_correction_that_the_status_does_not_have_can_be_approved(void)
+{
+    struct scene scene;
+    unsigned rule;
+
+    begin(&scene, MANUAL);
+    rule = api_server_forbid(scene.server, NULL, "update", WEB "/status");
+    edit_a(&scene, "one");
+    scene_ask(&scene, "web");
+    EXPECT(api_server_wait_hits(scene.server, rule, 1), "the status is refused");
+    scene_kill(&scene);
+    approve(&scene, 2);
+    api_server_release(scene.server, rule);
+    scene_start(&scene);
+    scene_expect_quiet(&scene);
+    EXPECT_DATA(&scene, "a", "1");
+    EXPECT_PHASE(&scene, "web", 2, "succeeded");
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 2, "no other Release");
+    scene_end(&scene);
+}
+
+/* Neither the first plan nor a correction: the operator goes on, and says it later. */
+static void a_status_that_is_refused_is_written_later(void)
+{
+    struct scene scene = {0};
+    unsigned rule;
+
+    scene_begin(&scene);
+    rule = api_server_forbid(scene.server, NULL, "update", WEB "/status");
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1"));
+    EXPECT(api_server_wait_hits(scene.server, rule, 3), "tried again");
+    api_server_release(scene.server, rule);
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    scene_expect_quiet(&scene);
+    EXPECT(is_waiting(&scene, 1), "the Release");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 1, "and no other");
+    approve(&scene, 1);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    rule = api_server_forbid(scene.server, NULL, "update", WEB "/status");
+    edit_a(&scene, "2");
+    scene_ask(&scene, "web");
+    EXPECT(api_server_wait_hits(scene.server, rule, 3), "tried again");
+    approve(&scene, 2);
+    api_server_release(scene.server, rule);
+    scene_expect_quiet(&scene);
+    EXPECT_DATA(&scene, "a", "1");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 2, "the one that was approved");
+    scene_end(&scene);
+}
+
+SUITE(scenario_approval, TEST(a_correction_that_the_status_does_not_have_is_held_to_its_plan),
+      TEST(a_correction_that_the_status_does_not_have_can_be_approved),
+      TEST(a_status_that_is_refused_is_written_later))
