@@ -2,6 +2,7 @@
 
 #include "controller/reconcile/plans.h"
 #include "controller/reconcile/report.h"
+#include "controller/reconcile/retention.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "engine/plan/approved_value.h"
@@ -208,6 +209,7 @@ int approval_ask(struct attempt *attempt, struct reconcile_result *result, struc
     _cleanup_free_ char *message = NULL;
     struct verdict verdict = {"Unknown", "AwaitingApproval", NULL, PROGRESS_RECONCILING, NULL};
     size_t unplanned = 0;
+    bool is_new;
     int r = check(plan, &unplanned, error);
 
     if (r >= 0 && !attempt->release)
@@ -216,9 +218,13 @@ int approval_ask(struct attempt *attempt, struct reconcile_result *result, struc
     if (r < 0)
         return r;
     verdict.message = message = describe(attempt, summary, unplanned);
+    is_new = attempt->release->phase != PHASE_AWAITING_APPROVAL;
     r = write_release(attempt, &verdict, error);
     if (r < 0)
         return r;
+    if (is_new) /* of those before it, nobody may have approved any */
+        retention_collect(&attempt->run, attempt->knows_revisions ? &attempt->revisions : NULL,
+                          attempt->revision);
     attempt_check_later(attempt, result);
     if (find(attempt, attempt->release)) {
         *result = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};

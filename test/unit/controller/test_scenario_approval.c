@@ -124,6 +124,52 @@ static void a_status_that_is_refused_is_written_later(void)
     scene_end(&scene);
 }
 
+static void an_approval_while_the_plan_is_made_again_is_seen(void)
+{
+    const struct api_rule hold = {
+        .verb = "write", .path = CONFIGMAPS "/a", .dry_runs = true, .times = 1, .fault = API_HOLD};
+    struct scene scene = {0};
+    unsigned rule;
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    scene_expect_quiet(&scene);
+    rule = api_server_rule(scene.server, &hold);
+    scene_ask(&scene, "web");
+    EXPECT(api_server_wait_hits(scene.server, rule, 1), "it is planned again");
+    approve(&scene, 1);
+    scene_expect_quiet(&scene);
+    api_server_release(scene.server, rule);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 1, "one Release");
+    scene_end(&scene);
+}
+
+static void releases_that_nobody_approves_do_not_pile_up(void)
+{
+    static const char *const values[] = {"2", "3", "4", "5", "6", "7"};
+    struct scene scene;
+
+    begin(&scene, MANUAL "\"revisionHistoryLimit\":2,");
+    for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+        edit_a(&scene, values[i]);
+        scene_ask(&scene, "web");
+        scene_expect_handled(&scene, "web");
+        scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+        scene_expect_quiet(&scene);
+    }
+    EXPECT_PHASE(&scene, "web", 1, "succeeded");
+    EXPECT(is_waiting(&scene, 7), "the last one");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 2, "the limit");
+    approve(&scene, 7);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_DATA(&scene, "a", "1");
+    scene_end(&scene);
+}
+
 SUITE(scenario_approval, TEST(a_correction_that_the_status_does_not_have_is_held_to_its_plan),
       TEST(a_correction_that_the_status_does_not_have_can_be_approved),
-      TEST(a_status_that_is_refused_is_written_later))
+      TEST(a_status_that_is_refused_is_written_later),
+      TEST(an_approval_while_the_plan_is_made_again_is_seen),
+      TEST(releases_that_nobody_approves_do_not_pile_up))
