@@ -66,6 +66,7 @@ static int begin_plan(struct attempt *attempt, struct error *error)
     run_operation_config(run, &config, &identity);
     config.scope.thorough = run->policy.needs_approval; /* as the plan was shown */
     config.approved = attempt->approved;
+    config.for_approval = run->policy.needs_approval && !attempt->approved;
     r = attempt_open(attempt, &config, attempt->spec, error);
     if (r)
         return r;

@@ -168,8 +168,37 @@ static void releases_that_nobody_approves_do_not_pile_up(void)
     scene_end(&scene);
 }
 
+/* Else the approval of the new plan would be void as soon as the object is there. */
+static void a_plan_waits_for_a_create_that_may_still_come(void)
+{
+    const struct api_rule hold = {
+        .verb = "write", .path = CONFIGMAPS "/a", .times = 1, .fault = API_HOLD};
+    struct scene scene = {0};
+    unsigned rule;
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    rule = api_server_rule(scene.server, &hold);
+    approve(&scene, 1);
+    EXPECT(api_server_wait_hits(scene.server, rule, 1), "the create");
+    scene_kill(&scene);
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1") "," CONFIGMAP("b", "1"));
+    scene_start(&scene);
+    scene_expect_ready(&scene, "web", "Unknown", "Progressing");
+    EXPECT(!is_waiting(&scene, 2), "there is no plan to approve yet");
+    api_server_release(scene.server, rule);
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    approve(&scene, 2);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_PHASE(&scene, "web", 2, "succeeded");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 2, "no other plan");
+    scene_end(&scene);
+}
+
 SUITE(scenario_approval, TEST(a_correction_that_the_status_does_not_have_is_held_to_its_plan),
       TEST(a_correction_that_the_status_does_not_have_can_be_approved),
       TEST(a_status_that_is_refused_is_written_later),
       TEST(an_approval_while_the_plan_is_made_again_is_seen),
+      TEST(a_plan_waits_for_a_create_that_may_still_come),
       TEST(releases_that_nobody_approves_do_not_pile_up))
