@@ -196,9 +196,115 @@ static void a_plan_waits_for_a_create_that_may_still_come(void)
     scene_end(&scene);
 }
 
+/* ---- kill -9 after each write ---- */
+
+/* False: the server was not cut off before the operator came to rest. */
+static bool kill_and_start(struct scene *scene)
+{
+    bool was_cut;
+
+    scene_expect_quiet(scene);
+    was_cut = api_server_is_cut(scene->server);
+    scene_kill(scene);
+    api_server_mend(scene->server);
+    scene_start(scene);
+    return was_cut;
+}
+
+static void expect_one_succeeded(struct scene *scene, unsigned revision)
+{
+    scene_expect_ready(scene, "web", "True", "ReconciliationSucceeded");
+    scene_expect_quiet(scene);
+    EXPECT_DATA(scene, "a", "1");
+    EXPECT_PHASE(scene, "web", revision, "succeeded");
+    EXPECT_INT(api_server_size(scene->server, RELEASES), revision, "no other Release");
+}
+
+static bool show(unsigned n)
+{
+    struct scene scene = {0};
+    bool was_cut;
+
+    scene_begin(&scene);
+    api_server_cut_after(scene.server, n);
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1"));
+    was_cut = kill_and_start(&scene);
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    approve(&scene, 1);
+    expect_one_succeeded(&scene, 1);
+    scene_end(&scene);
+    return was_cut;
+}
+
+static bool carry_out(unsigned n)
+{
+    struct scene scene = {0};
+    bool was_cut;
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    scene_expect_quiet(&scene);
+    api_server_cut_after(scene.server, n);
+    approve(&scene, 1);
+    was_cut = kill_and_start(&scene);
+    expect_one_succeeded(&scene, 1);
+    scene_end(&scene);
+    return was_cut;
+}
+
+static bool correct(unsigned n)
+{
+    struct scene scene;
+    bool was_cut;
+
+    begin(&scene, MANUAL);
+    edit_a(&scene, "theirs");
+    api_server_cut_after(scene.server, n);
+    scene_ask(&scene, "web");
+    was_cut = kill_and_start(&scene);
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    approve(&scene, 2);
+    expect_one_succeeded(&scene, 2);
+    scene_end(&scene);
+    return was_cut;
+}
+
+static bool carry_out_correction(unsigned n)
+{
+    struct scene scene;
+    bool was_cut;
+
+    begin(&scene, MANUAL);
+    edit_a(&scene, "theirs");
+    scene_ask(&scene, "web");
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    scene_expect_quiet(&scene);
+    api_server_cut_after(scene.server, n);
+    approve(&scene, 2);
+    was_cut = kill_and_start(&scene);
+    expect_one_succeeded(&scene, 2);
+    scene_end(&scene);
+    return was_cut;
+}
+
+static void kills_change_nothing_of_what_is_approved(void)
+{
+    static bool (*const stories[])(unsigned n) = {show, carry_out, correct, carry_out_correction};
+
+    for (size_t i = 0; i < ARRAY_SIZE(stories); i++) {
+        unsigned n = 1;
+
+        while (n < 20 && stories[i](n))
+            n++;
+        EXPECT(n > 2 && n < 20, "after each write");
+    }
+}
+
 SUITE(scenario_approval, TEST(a_correction_that_the_status_does_not_have_is_held_to_its_plan),
       TEST(a_correction_that_the_status_does_not_have_can_be_approved),
       TEST(a_status_that_is_refused_is_written_later),
       TEST(an_approval_while_the_plan_is_made_again_is_seen),
       TEST(a_plan_waits_for_a_create_that_may_still_come),
+      TEST(kills_change_nothing_of_what_is_approved),
       TEST(releases_that_nobody_approves_do_not_pile_up))
