@@ -248,6 +248,8 @@ static int await_approval(struct attempt *attempt, struct reconcile_result *resu
         r = apply_begin_release(attempt, &failure);
     if (r >= 0)
         r = approval_ask(attempt, result, &failure);
+    if (r < 0 && !attempt->operation) /* the Release shows the plan, and stays as it is */
+        return err_copy(error, &failure);
     return r < 0 ? apply_failed(attempt, &failure, result, error) : 0;
 }
 

@@ -50,7 +50,8 @@ static int find_first(struct attempt *attempt, struct release **latest, struct e
     return 0;
 }
 
-/* One that was left unfinished, else none yet, and the next revision. */
+/* One that was left unfinished, else none yet, and the next revision. An operation that is under
+ * way was planned without an approved plan, and is not held to one: the next operation is. */
 int apply_find_release(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
@@ -75,7 +76,7 @@ int apply_find_release(struct attempt *attempt, struct error *error)
     attempt->kind = ATTEMPT_NEW;
     attempt->revision = latest->revision;
     attempt->release = TAKE(latest);
-    return approval_load(attempt, attempt->release, error);
+    return attempt->operation ? 0 : approval_load(attempt, attempt->release, error);
 }
 
 int apply_begin_release(struct attempt *attempt, struct error *error)

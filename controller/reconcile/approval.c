@@ -175,6 +175,19 @@ static int write_release(struct attempt *attempt, const struct verdict *verdict,
     return r;
 }
 
+/* The next operation carries out the plan, and looks for the Release of a Spec that is not Ready.
+ */
+static int say_approved(struct attempt *attempt, struct error *error)
+{
+    struct run_status status = {
+        .verdict = {"Unknown", "Progressing", "the plan is approved", PROGRESS_RECONCILING, NULL},
+        .attempted = attempt->revision,
+    };
+
+    return run_says(&attempt->run, "True", NULL) ? run_write_status(&attempt->run, &status, error)
+                                                 : 0;
+}
+
 static int write_spec(struct attempt *attempt, const struct verdict *verdict, struct error *error)
 {
     struct run_status status = {
@@ -196,7 +209,7 @@ int approval_ask(struct attempt *attempt, struct reconcile_result *result, struc
     _cleanup_free_ char *message = NULL;
     struct verdict verdict = {"Unknown", "AwaitingApproval", NULL, PROGRESS_RECONCILING, NULL};
     size_t unplanned = 0;
-    bool is_approved;
+    bool is_new;
     int r = check(plan, &unplanned, error);
 
     if (r >= 0 && !attempt->release)
@@ -205,19 +218,20 @@ int approval_ask(struct attempt *attempt, struct reconcile_result *result, struc
     if (r < 0)
         return r;
     verdict.message = message = describe(attempt, summary, unplanned);
+    is_new = attempt->release->phase != PHASE_AWAITING_APPROVAL;
     r = write_release(attempt, &verdict, error);
     if (r < 0)
         return r;
-    /* Plans that are never approved may differ each time: each has a Release, which is cancelled.
-     */
-    retention_collect(&attempt->run, attempt->knows_revisions ? &attempt->revisions : NULL,
-                      attempt->revision);
+    if (is_new) /* of those before it, nobody may have approved any */
+        retention_collect(&attempt->run, attempt->knows_revisions ? &attempt->revisions : NULL,
+                          attempt->revision);
     attempt_check_later(attempt, result);
-    is_approved = find(attempt, attempt->release);
-    if (is_approved)
+    if (find(attempt, attempt->release)) {
         *result = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
-    else
+        r = say_approved(attempt, error);
+    } else {
         r = write_spec(attempt, &verdict, error);
+    }
     attempt_end(attempt);
     return r;
 }

@@ -33,7 +33,8 @@ bool approval_is_missing(const struct attempt *attempt);
 bool approval_needs_release(const struct attempt *attempt);
 
 /* Shows the attempt's plan in its Release, and in the Spec's status, and ends the attempt. *result:
- * when it is planned again. ERR_INVALID: nothing of the plan can be approved, and why. */
+ * when it is planned again. ERR_INVALID: nothing of the plan can be approved, and why. If the Spec's
+ * status could not be written, the attempt is ended all the same; with other errors it is not. */
 int approval_ask(struct attempt *attempt, struct reconcile_result *result, struct error *error);
 
 #endif

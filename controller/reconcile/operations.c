@@ -238,6 +238,13 @@ void attempt_retry(struct attempt *attempt, const struct error *failure,
 
 void operations_request(struct operations *operations, const char *key)
 {
+    struct attempt *attempt;
+
+    pthread_mutex_lock(&operations->lock);
+    attempt = strmap_get(&operations->attempts, key);
+    if (attempt)
+        attempt->is_asked_for = true;
+    pthread_mutex_unlock(&operations->lock);
     operations->config.enqueue(operations->config.arg, key);
 }
 

@@ -202,7 +202,8 @@ void attempt_end(struct attempt *attempt);
  * somebody requested a reconcile, though nothing may have changed. */
 void operations_observe(struct operations *operations, const char *key,
                         const struct object_version *now, bool is_asked_for);
-/* Puts the key into the queue. */
+/* Somebody requests a reconcile: puts the key into the queue. If an attempt goes on, another one
+ * comes when it has ended. */
 void operations_request(struct operations *operations, const char *key);
 /* What the condition Ready of a listed key says, for the gauge of objects. NULL, NULL: nothing. */
 void operations_note(struct operations *operations, const char *key, const char *ready,

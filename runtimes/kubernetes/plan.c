@@ -109,19 +109,23 @@ static int try_create(struct runtime_session *session, const struct runtime_targ
                       const struct runtime_call *call, const struct value **ret,
                       struct error *error)
 {
+    _cleanup_value_ const struct value *made = NULL;
     struct error problem = {0};
     int r;
 
     if (!session->thorough || value_has_unknown(target->attributes))
         return 0;
-    r = kube_dry_run(session, target->attributes, KUBE_APPLY_CREATE, call, ret, &problem);
+    r = kube_dry_run(session, target->attributes, KUBE_APPLY_CREATE, call, &made, &problem);
     if (r < 0 && waits_for_another(&problem))
         return 0;
+    if (r >= 0)
+        r = kube_forget_assigned(session, target->attributes, KUBE_APPLY_CREATE, call, &made,
+                                 &problem);
     if (r < 0) {
         hide_secrets(target, NULL, &problem);
         return err_copy(error, &problem);
     }
-    *ret = forget_allocated(*ret, target->attributes);
+    *ret = forget_allocated(TAKE(made), target->attributes);
     return 0;
 }
 
@@ -202,6 +206,14 @@ static struct runtime_step *plan_update(struct runtime_session *session,
     return &step->base;
 }
 
+static bool is_other(const struct value *live, const struct value *changed)
+{
+    _cleanup_value_ const struct value *before = kube_object_project(live);
+    _cleanup_value_ const struct value *after = kube_object_project(changed);
+
+    return !value_equal(before, after);
+}
+
 static int compare(struct runtime_session *session, const struct runtime_target *target,
                    const struct observation *seen, const struct runtime_call *call,
                    struct runtime_step **ret, struct error *error)
@@ -214,6 +226,9 @@ static int compare(struct runtime_session *session, const struct runtime_target 
         r = kube_dry_run(session, target->attributes, KUBE_APPLY_TAKE, call, &changed, &problem);
     if (r >= 0 && changed)
         r = kube_foresee_takeover(session, target->attributes, seen, call, &changed, &problem);
+    if (r >= 0 && changed && !kube_detail_of(seen)->taken && is_other(seen->result, changed))
+        r = kube_forget_assigned(session, target->attributes, KUBE_APPLY_TAKE, call, &changed,
+                                 &problem);
     if (r >= 0) {
         *ret = plan_update(session, target, seen, changed);
         return 0;

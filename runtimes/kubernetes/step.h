@@ -73,6 +73,14 @@ int kube_dry_run(struct runtime_session *session, const struct value *attributes
                  enum kube_apply_mode mode, const struct runtime_call *call,
                  const struct value **ret, struct error *error);
 
+/* ---- assigned.c ---- */
+
+/* *object: as a dry-run of the session showed it. If the session is thorough, replaced with the
+ * object in which the values are unknown that another dry-run assigns otherwise. */
+int kube_forget_assigned(struct runtime_session *session, const struct value *attributes,
+                         enum kube_apply_mode mode, const struct runtime_call *call,
+                         const struct value **object, struct error *error);
+
 /* ---- takeover.c ---- */
 
 /* *changed: the object after the apply, by a dry-run; replaced with what it will be if the field
