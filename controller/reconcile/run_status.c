@@ -203,6 +203,11 @@ static const struct value *policy_value(const struct run *run)
     value_add_bool(b, policy->wait);
     value_key(b, "deletionPolicy");
     value_add_string(b, deletion[policy->deletion]);
+    value_key(b, "approval");
+    value_begin_object(b);
+    value_key(b, "mode");
+    value_add_string(b, policy->needs_approval ? "Manual" : "Automatic");
+    value_end_object(b);
     add_duration(b, "interval", policy->interval);
     add_duration(b, "retryInterval", policy->retry_interval);
     add_duration(b, "timeout", policy->timeout);
