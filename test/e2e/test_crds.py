@@ -261,8 +261,8 @@ class TestColumns:
         assert row[:7] == ["every-field", "guestbook", "Rollback", "5", "rollingBack",
                            "Progressing", "16 of 17 resources are done"]
         head, row = columns(crds, namespace, "releases", "-o", "wide")
-        assert head[8:] == ["PLAN"]
-        assert row[8:] == ["sha256:0123456789abcdef"]
+        assert head[8:] == ["APPROVER", "PLAN"]
+        assert row[8:] == ["alice", "sha256:0123456789abcdef"]
 
 
 class TestFieldSelectors:
