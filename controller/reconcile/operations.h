@@ -198,7 +198,7 @@ void attempt_end(struct attempt *attempt);
  * somebody requested a reconcile, though nothing may have changed. */
 void operations_observe(struct operations *operations, const char *key,
                         const struct object_version *now, bool is_asked_for);
-/* Puts the key into the queue. */
+/* Puts the key into the queue: its object is to be reconciled. Posts and returns. */
 void operations_request(struct operations *operations, const char *key);
 /* What the condition Ready of a listed key says, for the gauge of objects. NULL, NULL: nothing. */
 void operations_note(struct operations *operations, const char *key, const char *ready,
@@ -209,9 +209,6 @@ struct operations_stats {
     size_t reserved_bytes;       /* of the running operations */
 };
 void operations_stats(struct operations *operations, struct operations_stats *ret);
-
-/* Puts a key into the queue: its object should be reconciled. Posts and returns. */
-void operations_poke(struct operations *operations, const char *key);
 
 /* Cancels all operations, and each one that is opened later. reason: in static storage. */
 void operations_cancel(struct operations *operations, const char *reason);
