@@ -99,8 +99,9 @@ bool approval_needs_release(const struct attempt *attempt)
             !str_equal(release_plan(release), attempt->digest));
 }
 
-/* A plan of which every change failed has nothing that anybody could agree to. */
-static int check(const struct plan *plan, size_t *ret_unplanned, struct error *error)
+/* Fails if nothing of the plan can be approved, because no change could be planned.
+ * *ret_unplanned: the number of changes that could not. */
+static int check_plan(const struct plan *plan, size_t *ret_unplanned, struct error *error)
 {
     const struct plan_change *first = NULL;
     size_t n = 0, changes = 0;
@@ -156,7 +157,7 @@ static char *describe(const struct attempt *attempt, const char *summary, size_t
 }
 
 static int write_release(struct attempt *attempt, const struct verdict *verdict,
-                         struct error *error)
+                         const char *summary, struct error *error)
 {
     struct release_report report = {.phase = PHASE_AWAITING_APPROVAL,
                                     .plan = operation_get_plan(attempt->operation),
@@ -165,10 +166,11 @@ static int write_release(struct attempt *attempt, const struct verdict *verdict,
     bool is_shown = attempt->release->phase == PHASE_AWAITING_APPROVAL;
     int r = 0;
 
-    if (!is_shown || find(attempt, attempt->release)) /* approved, and could not be read */
+    /* A plan that is approved already gets here only if its document could not be read. */
+    if (!is_shown || find(attempt, attempt->release))
         r = keep(attempt, error);
     if (r >= 0 && !is_shown) {
-        operation_log_awaiting(&attempt->run, report.digest, verdict->message);
+        operation_log_awaiting(&attempt->run, report.digest, summary);
         r = release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
                           error);
     }
@@ -210,7 +212,7 @@ int approval_ask(struct attempt *attempt, struct reconcile_result *result, struc
     struct verdict verdict = {"Unknown", "AwaitingApproval", NULL, PROGRESS_RECONCILING, NULL};
     size_t unplanned = 0;
     bool is_new;
-    int r = check(plan, &unplanned, error);
+    int r = check_plan(plan, &unplanned, error);
 
     if (r >= 0 && !attempt->release)
         r = err_set(error, ERR_FORBIDDEN, "NamespaceTerminating",
@@ -219,7 +221,7 @@ int approval_ask(struct attempt *attempt, struct reconcile_result *result, struc
         return r;
     verdict.message = message = describe(attempt, summary, unplanned);
     is_new = attempt->release->phase != PHASE_AWAITING_APPROVAL;
-    r = write_release(attempt, &verdict, error);
+    r = write_release(attempt, &verdict, summary, error);
     if (r < 0)
         return r;
     if (is_new) /* of those before it, nobody may have approved any */

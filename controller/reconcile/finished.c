@@ -128,7 +128,7 @@ static void end_one(const struct reconcile_context *context, const char *key)
     drop(context->finished, key);
     free(strmap_remove(&context->finished->surplus, own));
     strmap_put(&context->finished->surplus, own, own);
-    operations_poke(context->previews, own);
+    operations_request(context->previews, own);
 }
 
 /* False: it is to go. */

@@ -259,11 +259,6 @@ void operations_stats(struct operations *operations, struct operations_stats *re
                                      .reserved_bytes = memory.reserved};
 }
 
-void operations_poke(struct operations *operations, const char *key)
-{
-    operations->config.enqueue(operations->config.arg, key);
-}
-
 void operations_cancel(struct operations *operations, const char *reason)
 {
     pthread_mutex_lock(&operations->lock);

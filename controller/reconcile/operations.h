@@ -215,9 +215,6 @@ struct operations_stats {
 };
 void operations_stats(struct operations *operations, struct operations_stats *ret);
 
-/* Puts a key into the queue: its object should be reconciled. Posts and returns. */
-void operations_poke(struct operations *operations, const char *key);
-
 /* Cancels all operations, and each one that is opened later. reason: in static storage. */
 void operations_cancel(struct operations *operations, const char *reason);
 

@@ -237,7 +237,7 @@ static int on_plan(void *arg, const struct document_name *name, struct error *er
     if (!name->item || !is_watched(sweep, name) || is_of_record(sweep, name))
         return 0;
     key = str_printf("%s/%s", name->spec.namespace_name, name->item);
-    operations_poke(sweep->context->previews, key);
+    operations_request(sweep->context->previews, key);
     return 0;
 }
 
@@ -248,7 +248,7 @@ static int on_record(void *arg, const struct document_name *name, struct error *
 
     (void)error;
     if (is_watched(sweep, name))
-        operations_poke(sweep->context->operations, key);
+        operations_request(sweep->context->operations, key);
     return 0;
 }
 

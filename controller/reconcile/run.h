@@ -29,8 +29,11 @@ struct run {
 
 void run_done(struct run *run);
 
-/* Of run->object, which stays as long as an operation: nothing here asks for them. */
+/* Removes metadata.managedFields from run->object. They can be larger than the rest, an operation
+ * keeps the object until it ends, and only run_note_approval() needs them. */
 void run_drop_managed_fields(struct run *run);
+/* After a write: run->object gets the metadata of the answer, without managedFields. */
+void run_set_metadata(struct run *run, const struct value *metadata);
 
 struct run_status {
     struct verdict verdict;
@@ -104,7 +107,10 @@ int64_t run_last_attempted(const struct run *run);
 /* The Spec as run->object has it, for the runtimes that there are. */
 int run_parse(const struct run *run, struct spec **ret, struct error *error);
 
-/* ms since 1970; 0: not known. */
+/* The ServiceAccount whose rights are used; borrowed. NULL: the rights of the operator itself. */
+const char *run_account(const struct run *run);
+
+/* metadata.creationTimestamp, in ms since 1970; 0: not known. */
 int64_t run_spec_created_at(const struct run *run);
 
 /* What operations on the Spec's behalf are made of, the table's own parts aside. *ret_identity:

@@ -1,6 +1,9 @@
 #include "runtimes/kubernetes/approval.h"
 
+#include <string.h>
+
 #include "engine/base/str.h"
+#include "runtimes/kubernetes/fields.h"
 
 static const struct value *find(const struct value *object, const char *const *path)
 {
@@ -9,18 +12,7 @@ static const struct value *find(const struct value *object, const char *const *p
     return object;
 }
 
-/* fieldsV1 names each field as "f:<name>". */
-static bool owns(const struct value *fields, const char *const *path)
-{
-    for (; *path && fields; path++) {
-        _cleanup_free_ char *key = str_printf("f:%s", *path);
-
-        fields = value_get(fields, key);
-    }
-    return fields != NULL;
-}
-
-/* Several managers own a field that they applied with the same value: the last one approved. */
+/* The manager that owns the field; of several with the same value, the one that wrote last. */
 static const struct value *find_manager(const struct value *object, const char *const *path)
 {
     const struct value *entries = value_path(object, "metadata", "managedFields", NULL);
@@ -31,7 +23,7 @@ static const struct value *find_manager(const struct value *object, const char *
         const char *time = value_get_string(entry, "time");
         const char *last_time = value_get_string(last, "time");
 
-        if (owns(value_get(entry, "fieldsV1"), path) &&
+        if (fields_has(value_get(entry, "fieldsV1"), path) &&
             (!last_time || (time && strcmp(time, last_time) > 0)))
             last = entry;
     }

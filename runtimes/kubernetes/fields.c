@@ -1,6 +1,7 @@
 #include "runtimes/kubernetes/fields.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/base/buf.h"
 #include "engine/base/json.h"
@@ -21,6 +22,25 @@ static const char *after(const char *key, size_t length, char type, size_t *ret_
 static bool is_member(const struct value *node)
 {
     return node && (value_count(node) == 0 || value_get(node, "."));
+}
+
+/* The node of an object's member. */
+static const struct value *node_of(const struct value *set, const char *name, size_t length)
+{
+    _cleanup_buf_ struct buf key = BUF_INIT;
+
+    if (!set)
+        return NULL;
+    buf_add_str(&key, "f:");
+    buf_add(&key, name, length);
+    return value_get_n(set, key.data, key.length);
+}
+
+bool fields_has(const struct value *set, const char *const *path)
+{
+    for (; *path && set; path++)
+        set = node_of(set, *path, strlen(*path));
+    return set != NULL;
 }
 
 /* ---- Union ---- */
@@ -112,18 +132,6 @@ static const struct value *pruned(const struct value *value, const struct value 
     *ret_is_gone = !add_pruned(b, value, given_up, kept) && value_count(value) > 0;
     value_builder_finish(b, &result, NULL);
     return result;
-}
-
-/* The node of an object's member. */
-static const struct value *node_of(const struct value *set, const char *name, size_t length)
-{
-    _cleanup_buf_ struct buf key = BUF_INIT;
-
-    if (!set)
-        return NULL;
-    buf_add_str(&key, "f:");
-    buf_add(&key, name, length);
-    return value_get_n(set, key.data, key.length);
 }
 
 static bool add_object(struct value_builder *b, const struct value *object,

@@ -87,12 +87,34 @@ def test_approved_in_the_spec(spec):
 
 
 @pytest.mark.parametrize("digest", ["0" * 64, "x"])
-def test_another_digest_approves_nothing(spec, digest):
+def test_another_digest_is_refused(spec, digest):
     spec.apply([config_map("a", spec.namespace)])
     release = spec.waiting()
-    spec.approve(release, digest)
+    body = {"spec": {"approvedPlan": digest}}
+    answer = spec.cluster.api.patch(spec.release_path(release), body)
+    assert answer.code == 422 and "not the digest of this Release's plan" in answer.message, answer
+    spec.approve(release)
+    spec.wait("True")
+
+
+def test_another_digest_in_the_spec_approves_nothing(spec):
+    spec.apply([config_map("a", spec.namespace)])
+    spec.waiting()
+    spec.approve_in_spec("0" * 64)
     spec.look()
-    assert spec.phases() == ["awaitingApproval"] and spec.data("a") is None
+    assert spec.phases() == ["cancelled", "awaitingApproval"] and spec.data("a") is None
+
+
+def test_a_release_that_ended_cannot_be_approved(spec):
+    """Its plan may be that of a Release which waits."""
+    spec.apply([config_map("a", spec.namespace)])
+    first = spec.waiting()
+    spec.apply([config_map("a", spec.namespace)], interval="1h")
+    eventually(lambda: spec.phases() == ["cancelled", "awaitingApproval"])
+    body = {"spec": {"approvedPlan": first["status"]["plan"]["digest"]}}
+    answer = spec.cluster.api.patch(spec.release_path(first), body)
+    assert answer.code == 422 and "has ended, so there is nothing to approve" in answer.message
+    spec.cluster.api.patch(spec.release_path(first), {"spec": {"ttlSecondsAfterFinished": 60}}).must()
 
 
 def test_what_changes_meanwhile_voids_it(spec):

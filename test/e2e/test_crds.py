@@ -262,7 +262,7 @@ class TestColumns:
                            "Progressing", "16 of 17 resources are done"]
         head, row = columns(crds, namespace, "releases", "-o", "wide")
         assert head[8:] == ["APPROVER", "PLAN"]
-        assert row[8:] == ["kubectl-patch", "sha256:0123456789abcdef"]
+        assert row[8:] == ["alice", "sha256:0123456789abcdef"]
 
 
 class TestFieldSelectors:

@@ -209,6 +209,7 @@ class TestValidation:
 IMMUTABLE = [
     # patch of a Rollback to revision 3, whether it is taken
     ({"spec": {"approvedPlan": "sha256:1"}}, True),
+    ({"spec": {"approvedPlan": "sha256:2"}}, False),
     ({"spec": {"ttlSecondsAfterFinished": 60}}, True),
     ({"metadata": {"labels": {"a": "b"}}}, True),
     ({"metadata": {"finalizers": ["example.com/hold-on"]}}, True),
@@ -227,6 +228,8 @@ class TestReleaseIsImmutable:
     @pytest.fixture
     def path(self, crds, namespace):
         create(crds, namespace, new_release(operation="Rollback", toRevision=3)).must()
+        status = {"phase": "awaitingApproval", "plan": {"digest": "sha256:1"}}
+        crds.api.patch(f"{path_of('Release', namespace, 'a')}/status", {"status": status}).must()
         yield path_of("Release", namespace, "a")
         crds.api.patch(path_of("Release", namespace, "a"), {"metadata": {"finalizers": None}})
 
@@ -239,10 +242,28 @@ class TestReleaseIsImmutable:
             assert answer.code == 422
             assert crds.api.get(path).object["spec"] == before
 
-    def test_approval_can_be_changed_and_withdrawn(self, crds, path):
-        for digest in ("sha256:1", "sha256:2", None):
+    def test_approval_can_be_given_and_withdrawn(self, crds, path):
+        for digest in ("sha256:1", None, "sha256:1"):
             answer = crds.api.patch(path, {"spec": {"approvedPlan": digest}}).must()
             assert answer.object["spec"].get("approvedPlan") == digest
+
+    def test_approval_of_another_plan_is_refused(self, crds, path):
+        answer = crds.api.patch(path, {"spec": {"approvedPlan": "sha256:2"}})
+        assert answer.code == 422 and "not the digest of this Release's plan" in answer.message
+
+    @pytest.mark.parametrize("phase, taken", [
+        ("applying", True), ("failed", True), ("succeeded", False), ("cancelled", False)])
+    def test_approval_of_a_release_that_ended_is_refused(self, crds, path, phase, taken):
+        crds.api.patch(f"{path}/status", {"status": {"phase": phase}}).must()
+        answer = crds.api.patch(path, {"spec": {"approvedPlan": "sha256:1"}})
+        assert (answer.code == 200) == taken, answer
+        assert taken or "has ended, so there is nothing to approve" in answer.message
+
+    def test_an_approval_stays_whatever_the_status_says(self, crds, path):
+        crds.api.patch(path, {"spec": {"approvedPlan": "sha256:1"}}).must()
+        for status in {"phase": "succeeded"}, {"plan": {"digest": "sha256:2"}}, {"plan": None}:
+            crds.api.patch(f"{path}/status", {"status": status}).must()
+        crds.api.patch(path, {"metadata": {"labels": {"a": "b"}}}).must()
 
     def test_a_first_revision_cannot_be_added(self, crds, namespace):
         create(crds, namespace, new_release("b", operation="Rollback")).must()

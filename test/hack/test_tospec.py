@@ -165,13 +165,27 @@ def test_the_same_object_in_two_versions_is_a_duplicate():
 
 
 @pytest.mark.parametrize("text, message", [
-    ("", "there is no manifest in it"),
-    ("---\n---\n", "there is no manifest in it"),
-    ("a: b\n", "stdin:1: no manifest"),
+    ("", "no manifest is in -"),
+    ("---\n---\n", "no manifest is in -"),
+    ("a: b\n", "stdin:1: is not a manifest: apiVersion is missing"),
+    ("apiVersion: v1\nkind: [A]\n", "stdin:1: is not a manifest: kind is missing, or not a string"),
+    ("some text\n", "stdin:1: neither a manifest nor a Kusion Spec, but a string"),
     ("- a\n", "stdin:1: neither a manifest nor a Kusion Spec, but a list"),
-    ("a: b\n\tc: d\n", "stdin: while scanning"),
+    ("a: b\n\tc: d\n", "stdin:2: found"),
+    ("{{ .Values.name }}: a\n", "stdin:1: a key must be a string, a number or a boolean; is this a "
+     "template of Helm?"),
     ("apiVersion: v1\nkind: A\nmetadata: {}\n", "A without metadata.name"),
-    ("apiVersion: v1\nkind: A\nmetadata: {generateName: a-}\n", "generateName cannot"),
+    ("apiVersion: v1\nkind: A\nmetadata: {generateName: a-}\n", "generateName makes another"),
+    ("apiVersion: v1\nkind: A\nmetadata: a\n", "metadata must be a mapping, and is a string"),
+    ("apiVersion: v1\nkind: A\nmetadata: {name: 12}\n", "name must be a string, and is a number"),
+    ("apiVersion: v1\nkind: A\nmetadata: {name: a, namespace: [b]}\n", "metadata.namespace must"),
+    ("apiVersion: v1\nkind: A\nmetadata: {name: a, annotations: [b]}\n", "metadata.annotations must"),
+    ("apiVersion: v1\nkind: CustomResourceDefinition\nspec: {names: a}\n", "spec.names must"),
+    ("apiVersion: api.kusion.io/v1\nkind: Spec\nspec: 3\n", "spec must be a mapping, and is a number"),
+    ("apiVersion: api.kusion.io/v1\nkind: Spec\nspec: {resources: a}\n", "spec.resources must"),
+    ("resources: [{id: [a]}]\n", "stdin:1 (resources[0]): id must be a string, and is a list"),
+    ("resources: [{id: a, dependsOn: 3}]\n", "dependsOn must be a list, and is a number"),
+    ("resources: [{id: a, dependsOn: [null]}]\n", "dependsOn[0] must be a string, and is null"),
     ("apiVersion: v1\nkind: A\nkind: B\n", 'stdin:3: the key "kind" is there twice'),
     ('{"apiVersion": "v1", "kind": "A", "kind": "B"}', 'the key "kind" is there twice'),
     ("apiVersion: v1\nkind: A\nx: !!binary aGk=\n", "stdin:3: the tag"),
@@ -180,6 +194,18 @@ def test_the_same_object_in_two_versions_is_a_duplicate():
 ], ids=str)
 def test_refuses(text, message):
     assert message in refusal(text)
+
+
+def test_attributes_of_any_form_are_the_operators_to_check():
+    odd = [{"metadata": {"name": ["a"], "annotations": 3}}, {"metadata": "a"}, 3]
+    given = [{"id": str(i), "type": "Kubernetes", "attributes": one} for i, one in enumerate(odd)]
+    assert resources(dump({"resources": given})) == given
+
+
+def test_a_file_that_is_not_there():
+    result = run("--name", "web", "nowhere.yaml")
+    assert (result.returncode, result.stderr) == (
+        1, "tospec: nowhere.yaml: No such file or directory\n")
 
 
 def test_needs_a_name():

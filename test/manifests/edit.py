@@ -3,8 +3,6 @@ of a ConfigMap; two objects less, and one more. Always the same ones, so that a 
 
 import copy
 
-from convert import resource
-
 PRUNED = ("RoleBinding", "ClusterRoleBinding", "ConfigMap", "PodDisruptionBudget", "ServiceAccount")
 
 
@@ -58,6 +56,8 @@ def edited(parts, namespace):
         if of_kind and len(gone) < 2:
             gone.append(of_kind[-1])
     parts = [[one for one in part if one not in gone] for part in parts]
-    parts[0].append(resource({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "added-by-the-edit"},
-                              "data": {"a": "b"}}, namespace))
+    name = "added-by-the-edit"
+    parts[0].append({"id": f"v1:ConfigMap:{namespace}:{name}", "type": "Kubernetes", "attributes": {
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": namespace}, "data": {"a": "b"}}})
     return parts, gone

@@ -44,6 +44,28 @@ static void unites(void)
     }
 }
 
+static void has_a_field(void)
+{
+    static const struct {
+        const char *note, *set, *path[3];
+        bool expected;
+    } rows[] = {
+        {"a leaf", "{\"f:a\":{\"f:b\":{}}}", {"a", "b"}, true},
+        {"fields in it", "{\"f:a\":{\"f:b\":{}}}", {"a"}, true},
+        {"another field", "{\"f:a\":{\"f:b\":{}}}", {"a", "c"}, false},
+        {"above it", "{\"f:b\":{}}", {"a", "b"}, false},
+        {"no step of a member", "{\"v:a\":{},\"a\":{}}", {"a"}, false},
+        {"no set", "[{\"f:a\":{}}]", {"a"}, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *set = stage_value(rows[i].set);
+
+        EXPECT(fields_has(set, rows[i].path) == rows[i].expected, rows[i].note);
+    }
+    EXPECT(!fields_has(NULL, rows[0].path), "none");
+}
+
 #define LIST                                                                                \
     "{\"c\":[{\"name\":\"x\",\"env\":[{\"name\":\"A\"},{\"name\":\"B\"}]},{\"name\":\"y\"," \
     "\"image\":\"i\"}]}"
@@ -137,4 +159,4 @@ static void what_is_secret_stays_so(void)
     EXPECT_INT((int)value_count(value_get(left, "b")), 1, "an item is gone");
 }
 
-SUITE(kube_fields, TEST(unites), TEST(prunes), TEST(what_is_secret_stays_so))
+SUITE(kube_fields, TEST(has_a_field), TEST(unites), TEST(prunes), TEST(what_is_secret_stays_so))
