@@ -35,9 +35,8 @@ static int announce(struct attempt *attempt, struct error *error)
         r = apply_find_release(attempt, error);
     if (r >= 0 && attempt->kind == ATTEMPT_NEW)
         r = apply_begin_release(attempt, error);
-    if (r >= 0 && attempt->release &&
-        !attempt->approved) /* one that was there, and was not listed */
-        r = approval_load(attempt, attempt->release, error);
+    if (r >= 0 && attempt->kind == ATTEMPT_NEW && attempt->release && !attempt->approved)
+        r = approval_load(attempt, attempt->release, error); /* one that was not listed */
     if (r >= 0 && (attempt->kind == ATTEMPT_NEW || attempt->kind == ATTEMPT_RETRY))
         log_begin(attempt);
     return r;
