@@ -12,6 +12,9 @@
 #define WRITE_ATTEMPTS 8
 /* Names in a row that Releases of people have. */
 #define BEGIN_ATTEMPTS 8
+/* Releases that are listed, and are no records when they are read: gone by now, or made by people
+ * to look like records. There may be any number of those. */
+#define LOAD_ATTEMPTS 8
 
 void release_free(struct release *release)
 {
@@ -159,7 +162,7 @@ int releases_find(const struct reconcile_context *context, const struct release_
     struct release *latest = NULL;
     int r = releases_list(context, subject, cancel, ret, error);
 
-    for (size_t i = 0; i < ret->count && r >= 0 && !latest; i++) /* some may be gone by now */
+    for (size_t i = 0; i < ret->count && i < LOAD_ATTEMPTS && r >= 0 && !latest; i++)
         r = releases_load(context, subject, ret->items[i], cancel, &latest, error);
     if (r >= 0)
         *ret_latest = latest;

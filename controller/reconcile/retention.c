@@ -91,6 +91,10 @@ size_t retention_choose(const struct release_revisions *revisions, int64_t limit
 
 /* ---- Removing ---- */
 
+/* Releases that are removed at a time: people can make any number that look like records, and are
+ * read in vain. */
+#define MOST_AT_ONCE 50
+
 static int remove_one(const struct run *run, int64_t revision, enum release_removal how,
                       struct error *error)
 {
@@ -107,6 +111,7 @@ static int remove_one(const struct run *run, int64_t revision, enum release_remo
     return r;
 }
 
+/* 1: there are more. */
 static int remove_surplus(const struct run *run, const struct release_revisions *revisions,
                           struct error *error)
 {
@@ -114,14 +119,14 @@ static int remove_surplus(const struct run *run, const struct release_revisions 
     size_t n =
         retention_choose(revisions, run->policy.history_limit, run_last_applied(run), surplus);
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && i < MOST_AT_ONCE; i++) {
         struct error problem = {0};
         int r = remove_one(run, surplus[i], RELEASE_IF_ENDED, &problem);
 
         if (r < 0 && r != ERR_CONFLICT) /* it goes on, or somebody changes it */
             return err_copy(error, &problem);
     }
-    return 0;
+    return n > MOST_AT_ONCE;
 }
 
 /* There are no more revisions than numbers up to the newest. */
@@ -142,7 +147,7 @@ static void conclude(const struct run *run, int r, const struct error *problem)
 {
     const struct spec_key *key = &run->subject.key;
 
-    set_collected(run, r >= 0);
+    set_collected(run, r == 0);
     if (r < 0 && r != ERR_CANCELLED && r != ERR_FENCED)
         log_warn("old Releases could not be removed", "namespace", key->namespace_name, "spec",
                  key->name, "reason", problem->reason, "error", problem->message, NULL);

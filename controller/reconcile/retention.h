@@ -10,7 +10,7 @@
  * something that is gone, and everything that is left is found again.
  *
  * What cannot be removed is no failure of the operation: it is logged, and tried again at the next
- * check.
+ * check. So is what is left of very many.
  *
  * Thread-safe for different Specs.
  */

@@ -1,8 +1,8 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/spec/name.h"
-#include "runtimes/kubernetes/group.h"
 #include "runtimes/kubernetes/approval.h"
+#include "runtimes/kubernetes/group.h"
 #include "runtimes/kubernetes/history_private.h"
 #include "runtimes/kubernetes/runtime.h"
 
@@ -235,6 +235,10 @@ static int load_one(struct release_history *base, const struct spec_key *spec, i
     return 0;
 }
 
+/* Of the Releases that are listed, some may be gone by now. Any number may have been made by people
+ * to look like records. */
+#define LOAD_ATTEMPTS 8
+
 /* Loads the newest record that still exists. */
 static int load_newest(struct release_history *base, const struct spec_key *spec,
                        const struct store_call *call, struct release_record **ret,
@@ -245,7 +249,7 @@ static int load_newest(struct release_history *base, const struct spec_key *spec
 
     if (r < 0)
         return r;
-    for (size_t i = 0; i < listing.count; i++) {
+    for (size_t i = 0; i < listing.count && i < LOAD_ATTEMPTS; i++) {
         struct error problem = {0};
 
         r = load_one(base, spec, listing.items[i].revision, call, ret, ret_version, &problem);

@@ -7,8 +7,10 @@ import time
 import pytest
 
 from kusion_e2e.approved import Approved
+from kusion_e2e.audit import WRITTEN
+from kusion_e2e.chart import NAME, OWN
 from kusion_e2e.kinds import new_release, path_of
-from kusion_e2e.rights import wait_until_may
+from kusion_e2e.rights import account, wait_until_may
 from kusion_e2e.specs import config_map
 from kusion_e2e.tenancy import DEPLOYER, RBAC, ApiAs
 from kusion_e2e.wait import eventually
@@ -100,6 +102,24 @@ class TestWithTheRightToMakeReleases:
         time.sleep(2)
         found = tenancy.cluster.api.get(f"/api/v1/namespaces/{author.namespace}/configmaps/later")
         assert found.code == 404
+
+    def test_many_of_them_do_not_hide_the_one_that_waits(self, tenancy, author, tenant):
+        """They look newer. Each reconcile reads a few of them, and not all."""
+        spec = Approved(tenancy.cluster, author.namespace, "hidden")
+        spec.apply([config_map("hidden", author.namespace)], serviceAccountName=DEPLOYER)
+        release, owner = spec.waiting(create=1), spec.get()
+        for revision in range(2, 202):
+            author.make(f"hidden-{revision}", record(revision, 1, owner), approvedPlan="x",
+                        specRef={"name": "hidden"})
+        since = tenancy.audit.now()
+        spec.look()
+        time.sleep(WRITTEN)
+        read = {one.name for one in tenancy.audit.entries(since, account(OWN, NAME))
+                if one.verb == "get" and one.name.startswith("hidden-")}
+        assert "hidden-1" in read and len(read) < 80, len(read)
+        spec.approve(release)
+        spec.wait("True")
+        assert spec.data("hidden") == {"a": "b"}
 
 
 class TestPlansThatDifferEachTime:

@@ -175,6 +175,29 @@ static const struct {
      RELEASE_WITH("web-3", GENERATED, REVISION("3"), "web", "\"approvedPlan\":\"d\",")},
 };
 
+/* People can make any number of Releases that look like records in a list. */
+static void looks_for_the_newest_in_few_requests(void)
+{
+    _cleanup_(release_record_free_p) struct release_record *record = NULL;
+    _cleanup_free_ char *version = NULL;
+    struct releases scene;
+
+    releases_begin(&scene);
+    for (int i = 1; i <= 40; i++) {
+        _cleanup_free_ char *object = str_printf(
+            RELEASE_WITH("web-%d", GENERATED, REVISION("%d"), "web", "\"approvedPlan\":\"d\","), i,
+            i);
+
+        api_server_create(scene.server, object);
+    }
+    api_server_mark(scene.server);
+    EXPECT_INT(
+        scene.history->ops->load(scene.history, &releases_web, 0, &plain, &record, &version, NULL),
+        ERR_NOT_FOUND, "load");
+    EXPECT_INT(api_server_count(scene.server, NULL, NULL), 9, "one list, and eight reads");
+    releases_end(&scene);
+}
+
 static void leaves_alone_what_is_no_record(void)
 {
     for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
@@ -304,7 +327,8 @@ static void people_may_change_its_metadata_and_approve_it(void)
 }
 
 SUITE(history, TEST(keeps_the_contract), TEST(makes_objects_that_people_can_read),
-      TEST(loads_the_newest_in_two_requests), TEST(leaves_alone_what_is_no_record),
-      TEST(writes_no_status_of_a_persons_release), TEST(counts_no_revision_that_is_none),
-      TEST(lists_a_record_once), TEST(people_may_change_its_metadata_and_approve_it))
+      TEST(loads_the_newest_in_two_requests), TEST(looks_for_the_newest_in_few_requests),
+      TEST(leaves_alone_what_is_no_record), TEST(writes_no_status_of_a_persons_release),
+      TEST(counts_no_revision_that_is_none), TEST(lists_a_record_once),
+      TEST(people_may_change_its_metadata_and_approve_it))
 SUITE(live_history, TEST(keeps_the_contract_live))
