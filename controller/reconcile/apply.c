@@ -20,6 +20,14 @@ static void log_begin(struct attempt *attempt)
     operation_log_begin(&attempt->run, attempt->revision, attempt->kind == ATTEMPT_RETRY);
 }
 
+/* The Release may have been there, approved, and not been found. */
+static int begin_new(struct attempt *attempt, struct error *error)
+{
+    int r = apply_begin_release(attempt, error);
+
+    return r < 0 || attempt->approved ? r : approval_load(attempt, attempt->release, error);
+}
+
 /* While the plan is made: makes its Release. A retry, and the check of a Ready Spec, get one later.
  */
 static int announce(struct attempt *attempt, struct error *error)
@@ -34,9 +42,7 @@ static int announce(struct attempt *attempt, struct error *error)
     if (attempt->kind == ATTEMPT_NEW && !attempt->release)
         r = apply_find_release(attempt, error);
     if (r >= 0 && attempt->kind == ATTEMPT_NEW)
-        r = apply_begin_release(attempt, error);
-    if (r >= 0 && attempt->kind == ATTEMPT_NEW && attempt->release && !attempt->approved)
-        r = approval_load(attempt, attempt->release, error); /* one that was not listed */
+        r = begin_new(attempt, error);
     if (r >= 0 && (attempt->kind == ATTEMPT_NEW || attempt->kind == ATTEMPT_RETRY))
         log_begin(attempt);
     return r;
