@@ -242,8 +242,10 @@ static int await_approval(struct attempt *attempt, struct reconcile_result *resu
                           struct error *error)
 {
     struct error failure = {0};
-    int r = 0;
+    int r = approval_check(attempt, &failure);
 
+    if (r < 0)
+        return apply_failed(attempt, &failure, result, error);
     if (approval_needs_release(attempt)) {
         r = run_cancel_release(&attempt->run, attempt->release,
                                "something else would be done now than its plan shows", &failure);
@@ -265,12 +267,12 @@ int apply_planned(struct attempt *attempt, struct reconcile_result *result, stru
     struct error failure = {0};
     bool is_empty;
 
+    if (attempt->approved) /* also of a plan that is stale */
+        approved_plan_digest(attempt->approved, attempt->digest);
     if (operation_error(attempt->operation, &failure) < 0)
         return apply_failed(attempt, &failure, result, error);
     attempt_measure(attempt);
-    if (attempt->approved)
-        approved_plan_digest(attempt->approved, attempt->digest);
-    else
+    if (!attempt->approved)
         plan_digest(plan, context->plan_key, sizeof(context->plan_key), attempt->digest);
     is_empty = plan_is_empty(plan);
     if (attempt->kind == ATTEMPT_RESYNC && !has_unreported_revision(attempt)) {

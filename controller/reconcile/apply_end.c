@@ -35,6 +35,13 @@ int apply_settle(struct attempt *attempt, int r, struct reconcile_result *result
     return r;
 }
 
+/* The Release shows a plan, which could not be made again this time. It can still be approved. */
+static bool waits_on(const struct attempt *attempt, const struct release_report *report)
+{
+    return report->phase == PHASE_FAILED && !report->results && attempt->release &&
+           attempt->release->phase == PHASE_AWAITING_APPROVAL && !attempt->approved;
+}
+
 /* Release and status say the same. If the Release cannot be written, only the Spec says it; the
  * first error is returned. */
 static int write_end(struct attempt *attempt, struct release_report *report,
@@ -54,7 +61,9 @@ static int write_end(struct attempt *attempt, struct release_report *report,
         status->resources = report_resources(report->results);
     if (attempt->operation)
         status->inventory = report_inventory(operation_ledger(attempt->operation));
-    r = release_write(run->context, &run->subject, attempt->release, report, error);
+    r = waits_on(attempt, report)
+            ? 0
+            : release_write(run->context, &run->subject, attempt->release, report, error);
     written = run_write_status(run, status, r < 0 ? NULL : error);
     run_status_done(status);
     if (r >= 0 && written >= 0 && attempt->release)

@@ -99,26 +99,33 @@ bool approval_needs_release(const struct attempt *attempt)
             !str_equal(release_plan(release), attempt->digest));
 }
 
-/* Fails if nothing of the plan can be approved, because no change could be planned.
- * *ret_unplanned: the number of changes that could not. */
-static int check_plan(const struct plan *plan, size_t *ret_unplanned, struct error *error)
+static bool is_open(const struct plan_change *change)
 {
+    return change->error || change->action == PLAN_DEFERRED || change->action == PLAN_UNKNOWN;
+}
+
+static size_t count_open(const struct plan *plan)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < plan->n_changes; i++)
+        n += is_open(&plan->changes[i]);
+    return n;
+}
+
+int approval_check(const struct attempt *attempt, struct error *error)
+{
+    const struct plan *plan = operation_get_plan(attempt->operation);
     const struct plan_change *first = NULL;
-    size_t n = 0, changes = 0;
 
     for (size_t i = 0; i < plan->n_changes; i++) {
         const struct plan_change *change = &plan->changes[i];
-        bool is_open =
-            change->error || change->action == PLAN_DEFERRED || change->action == PLAN_UNKNOWN;
 
-        if (is_open && !first)
+        if (!is_open(change) && change->action != PLAN_UNCHANGED && change->action != PLAN_NONE)
+            return 0;
+        if (!first && is_open(change))
             first = change;
-        n += is_open;
-        changes += !is_open && change->action != PLAN_UNCHANGED && change->action != PLAN_NONE;
     }
-    *ret_unplanned = n;
-    if (changes)
-        return 0;
     if (first->error)
         return err_set(error, first->error->code, first->error->reason, "%s: %s", first->id,
                        first->error->message);
@@ -210,16 +217,13 @@ int approval_ask(struct attempt *attempt, struct reconcile_result *result, struc
     _cleanup_free_ char *summary = report_plan_summary(plan);
     _cleanup_free_ char *message = NULL;
     struct verdict verdict = {"Unknown", "AwaitingApproval", NULL, PROGRESS_RECONCILING, NULL};
-    size_t unplanned = 0;
     bool is_new;
-    int r = check_plan(plan, &unplanned, error);
+    int r;
 
-    if (r >= 0 && !attempt->release)
-        r = err_set(error, ERR_FORBIDDEN, "NamespaceTerminating",
-                    "the namespace is being deleted: there is no Release to approve a plan in");
-    if (r < 0)
-        return r;
-    verdict.message = message = describe(attempt, summary, unplanned);
+    if (!attempt->release)
+        return err_set(error, ERR_FORBIDDEN, "NamespaceTerminating",
+                       "the namespace is being deleted: there is no Release to approve a plan in");
+    verdict.message = message = describe(attempt, summary, count_open(plan));
     is_new = attempt->release->phase != PHASE_AWAITING_APPROVAL;
     r = write_release(attempt, &verdict, summary, error);
     if (r < 0)

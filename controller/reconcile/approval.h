@@ -29,12 +29,16 @@ const struct release_approval *approval_of(const struct attempt *attempt);
 /* The attempt's plan may not be carried out as it is: it changes something, and is not approved. */
 bool approval_is_missing(const struct attempt *attempt);
 
+/* Where the approval is missing: there is something that a person could agree to. Else an error:
+ * every change failed, or cannot be planned yet. */
+int approval_check(const struct attempt *attempt, struct error *error);
+
 /* attempt->release shows another plan, or has begun. Then the plan needs another Release. */
 bool approval_needs_release(const struct attempt *attempt);
 
 /* Shows the attempt's plan in its Release, and in the Spec's status, and ends the attempt. *result:
- * when it is planned again. ERR_INVALID: nothing of the plan can be approved, and why. If the Spec's
- * status could not be written, the attempt is ended all the same; with other errors it is not. */
+ * when it is planned again. If the Spec's status could not be written, the attempt is ended all the
+ * same; with other errors it is not. */
 int approval_ask(struct attempt *attempt, struct reconcile_result *result, struct error *error);
 
 #endif

@@ -146,6 +146,81 @@ static void an_approval_while_the_plan_is_made_again_is_seen(void)
     scene_end(&scene);
 }
 
+/* What was shown can still be approved when the plan can be made again. */
+static void a_release_waits_on_while_nothing_can_be_planned(void)
+{
+    const struct api_rule refuse = {.verb = "write",
+                                    .path = CONFIGMAPS "/a",
+                                    .dry_runs = true,
+                                    .fault = API_ANSWER,
+                                    .status = 403,
+                                    .message = "not now"};
+    struct scene scene = {0};
+    unsigned rule;
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    scene_expect_quiet(&scene);
+    rule = api_server_rule(scene.server, &refuse);
+    scene_ask(&scene, "web");
+    scene_expect_ready(&scene, "web", "False", NULL);
+    EXPECT(is_waiting(&scene, 1), "it is still to be approved");
+    api_server_release(scene.server, rule);
+    approve(&scene, 1);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_PHASE(&scene, "web", 1, "succeeded");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 1, "no other Release");
+    scene_end(&scene);
+}
+
+/* The drift goes as it came. */
+static void a_plan_of_which_nothing_is_left_needs_no_approval(void)
+{
+    struct scene scene;
+
+    begin(&scene, MANUAL);
+    edit_a(&scene, "theirs");
+    scene_ask(&scene, "web");
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    edit_a(&scene, "1");
+    scene_ask(&scene, "web");
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    scene_expect_quiet(&scene);
+    EXPECT_PHASE(&scene, "web", 2, "succeeded");
+    scene_end(&scene);
+}
+
+/* A retry of the approved plan finds that something else would be done. */
+static void a_retry_that_is_stale_names_the_plan_that_was_approved(void)
+{
+    const struct api_rule refuse = {
+        .verb = "write", .path = CONFIGMAPS "/b", .fault = API_ANSWER, .status = 422};
+    _cleanup_value_ const struct value *first = NULL, *second = NULL;
+    struct scene scene = {0};
+    unsigned rule;
+
+    scene_begin(&scene);
+    rule = api_server_rule(scene.server, &refuse);
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1") "," CONFIGMAP("b", "1"));
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    approve(&scene, 1);
+    scene_expect_ready(&scene, "web", "False", NULL);
+    edit_a(&scene, "theirs");
+    scene_ask(&scene, "web");
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    EXPECT_PHASE(&scene, "web", 2, "cancelled");
+    first = api_server_get(scene.server, RELEASE "1");
+    second = api_server_get(scene.server, RELEASE "2");
+    EXPECT_STR(value_string(value_path(second, "status", "plan", "digest", NULL)),
+               value_string(value_path(first, "status", "plan", "digest", NULL)), "the digest");
+    api_server_release(scene.server, rule);
+    approve(&scene, 3);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_DATA(&scene, "a", "1");
+    scene_end(&scene);
+}
+
 static void releases_that_nobody_approves_do_not_pile_up(void)
 {
     static const char *const values[] = {"2", "3", "4", "5", "6", "7"};
@@ -307,4 +382,7 @@ SUITE(scenario_approval, TEST(a_correction_that_the_status_does_not_have_is_held
       TEST(an_approval_while_the_plan_is_made_again_is_seen),
       TEST(a_plan_waits_for_a_create_that_may_still_come),
       TEST(kills_change_nothing_of_what_is_approved),
+      TEST(a_release_waits_on_while_nothing_can_be_planned),
+      TEST(a_plan_of_which_nothing_is_left_needs_no_approval),
+      TEST(a_retry_that_is_stale_names_the_plan_that_was_approved),
       TEST(releases_that_nobody_approves_do_not_pile_up))
