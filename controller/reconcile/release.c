@@ -96,10 +96,9 @@ static int refuse(struct attempt *attempt, struct error *error)
 {
     struct error refusal = {0};
 
-    err_set(
-        &refusal, ERR_UNSUPPORTED, "Unsupported",
-        "a Release of operation %s, made by hand, is not carried out by this version: Preview is",
-        release_operation_name(attempt->release->operation));
+    err_set(&refusal, ERR_UNSUPPORTED, "Unsupported",
+            "this version carries out no %s that a person requests, only Previews",
+            release_operation_name(attempt->release->operation));
     return fail(attempt, &refusal, error);
 }
 
@@ -146,8 +145,8 @@ static int load_unreadable(struct attempt *attempt, const struct value **ret, st
     return api_get_metadata(attempt->run.context, ref, attempt->run.cancel, ret, error);
 }
 
-/* The Release; none if there is nothing to do for it but to delete it some time. *problem: it is to be
- * refused. */
+/* The Release; none if there is nothing to do for it but to delete it some time. *problem: it is to
+ * be refused. */
 static int load_release(struct attempt *attempt, struct reconcile_result *result,
                         struct error *problem, struct error *error)
 {
