@@ -18,8 +18,8 @@
 
 #include "engine/base/value.h"
 
-/* The set has the field at this path, or fields in it. path: names of members from the root on; NULL
- * ends it. */
+/* The set has the field at this path, or fields in it. path: names of members from the root on;
+ * NULL ends it. */
 bool fields_has(const struct value *set, const char *const *path);
 
 /* All fields of both. A reference; NULL: more than one document holds (limits.h). */
