@@ -104,6 +104,10 @@ struct runtime_target {
     const struct record *prior;     /* the record in State; NULL: no record, or TARGET_NEW. With
                                        RUNTIME_CREATES_BLINDLY, plan() is given only APPLIED and
                                        TAINTED records */
+    bool was_unknown;               /* a plan was approved in which values of the attributes were
+                                       unknown. `before` and `after` are to be what they would have
+                                       been then with these values, though more is known now (by a
+                                       dry-run, say), because the two are compared */
 };
 
 /* ---- What is answered ---- */

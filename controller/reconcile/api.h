@@ -38,9 +38,9 @@ int api_put_status(const struct reconcile_context *context, const struct api_sta
 
 bool api_is_deleting(const struct value *object);
 
-/* An object could not be read because our readers refuse it (nested too deep, too large), not a
- * server: a 413 is no answer to a GET, and passes. Its metadata can be read, and its status
- * written. */
+/* True if the object itself cannot be read, because it is nested too deep or too large for the
+ * limits of this program (limits.h). Its metadata can still be read, and its status written. A 413
+ * of a server or proxy is another error, and may go away. */
 bool api_is_unreadable(const struct error *why);
 /* ERR_INVALID InvalidSpec, with the reason why a "Spec" or "Release" cannot be read. */
 int api_refuse_unreadable(const char *kind, const struct error *why, struct error *error);

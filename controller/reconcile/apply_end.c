@@ -256,7 +256,7 @@ int apply_refused(struct attempt *attempt, const struct error *refusal,
     struct error failure = *refusal, problem = {0};
 
     if (!run_says_already(&attempt->run, refusal) &&
-        run_cancel_latest(&attempt->run, "a newer generation of the Spec came", &problem) < 0)
+        run_cancel_latest(&attempt->run, "the Spec has a newer generation", &problem) < 0)
         failure = problem;
     return end_badly(attempt, &failure, NULL, result, error);
 }

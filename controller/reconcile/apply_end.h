@@ -25,7 +25,8 @@ int apply_write_missing_status(struct attempt *attempt, struct reconcile_result 
 /* All is as it should be, and r is the result of the last write: checks it later. */
 int apply_settle(struct attempt *attempt, int r, struct reconcile_result *result);
 
-/* An error that a status says. Of the others somebody else has the Spec, or nobody any more. */
+/* True if the status is to say this error. Otherwise the status is not this process's to write: the
+ * operation was cancelled, or another process leads. */
 bool apply_is_reportable(int code);
 
 #endif

@@ -148,6 +148,24 @@ static int keep(struct attempt *attempt, struct error *error)
     return plans_keep(context->plans, &name, value, &call, &place, error);
 }
 
+/* The command that approves the plan: in its Release, or in the Spec if the records of operations
+ * are no objects of the API. */
+static void add_command(const struct attempt *attempt, struct buf *to)
+{
+    const struct run *run = &attempt->run;
+
+    if (run->context->history->ops->is_in_api)
+        buf_printf(to,
+                   "kubectl patch release %s -n %s --type=merge -p "
+                   "'{\"spec\":{\"approvedPlan\":\"%s\"}}'",
+                   attempt->release->name, attempt->object.namespace_name, attempt->digest);
+    else
+        buf_printf(to,
+                   "kubectl patch spec %s -n %s --type=merge -p "
+                   "'{\"spec\":{\"approval\":{\"approvedPlan\":\"%s\"}}}'",
+                   run->subject.key.name, run->subject.key.namespace_name, attempt->digest);
+}
+
 static char *describe(const struct attempt *attempt, const char *summary, size_t unplanned)
 {
     struct buf text = BUF_INIT;
@@ -156,10 +174,8 @@ static char *describe(const struct attempt *attempt, const char *summary, size_t
     if (unplanned)
         buf_printf(&text, " (%zu cannot be planned yet, and will need another approval)",
                    unplanned);
-    buf_printf(&text,
-               "\nto approve: kubectl patch release %s -n %s --type=merge -p "
-               "'{\"spec\":{\"approvedPlan\":\"%s\"}}'",
-               attempt->release->name, attempt->object.namespace_name, attempt->digest);
+    buf_add_str(&text, "\nto approve: ");
+    add_command(attempt, &text);
     return buf_take(&text);
 }
 

@@ -170,9 +170,8 @@ const char *attempt_outdated_by(struct attempt *attempt)
     const char *why;
 
     pthread_mutex_lock(&attempt->table->lock);
-    why = attempt->observed.is_deleting || attempt->has_left
-              ? "the Spec was deleted"
-              : "a newer generation of the Spec came";
+    why = attempt->observed.is_deleting || attempt->has_left ? "the Spec was deleted"
+                                                             : "the Spec has a newer generation";
     pthread_mutex_unlock(&attempt->table->lock);
     return why;
 }

@@ -96,10 +96,9 @@ static int refuse(struct attempt *attempt, struct error *error)
 {
     struct error refusal = {0};
 
-    err_set(
-        &refusal, ERR_UNSUPPORTED, "Unsupported",
-        "a Release of operation %s, made by hand, is not carried out by this version: Preview is",
-        release_operation_name(attempt->release->operation));
+    err_set(&refusal, ERR_UNSUPPORTED, "Unsupported",
+            "this version carries out no %s that a person requests, only Previews",
+            release_operation_name(attempt->release->operation));
     return fail(attempt, &refusal, error);
 }
 

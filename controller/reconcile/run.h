@@ -104,7 +104,7 @@ const struct value *run_corrections(const struct run *run);
 int64_t run_last_applied(const struct run *run);
 int64_t run_last_attempted(const struct run *run);
 
-/* The Spec as run->object has it, for the runtimes that there are. */
+/* Parses run->object as a Spec of the types that the context's runtimes have. */
 int run_parse(const struct run *run, struct spec **ret, struct error *error);
 
 /* The ServiceAccount whose rights are used; borrowed. NULL: the rights of the operator itself. */
@@ -121,10 +121,11 @@ void run_operation_config(const struct run *run, struct operation_config *ret,
 /* Resources of the Spec were applied, by its status, and there is no State that records them. */
 bool run_lacks_state(const struct run *run, struct ledger *ledger);
 
-/* Nothing comes of a Release any more. NULL, or one that ended: nothing is done. */
+/* Sets the Release to `cancelled`, with the reason Superseded and `why` as its message. Does
+ * nothing if it is NULL or has ended. */
 int run_cancel_release(const struct run *run, struct release *release, const char *why,
                        struct error *error);
-/* The same for the newest, whichever it is. */
+/* The same for the Spec's newest Release. */
 int run_cancel_latest(const struct run *run, const char *why, struct error *error);
 
 /* An event about the Spec; none in a namespace that is being deleted. */

@@ -138,7 +138,12 @@ static int plan_resource(struct operation *operation, struct node *node, const s
     const struct plan_change *change = &operation->plan->changes[node->index];
     const struct resource *resource = change->resource;
     _cleanup_value_ const struct value *attributes = NULL, *extensions = NULL;
-    struct runtime_target target = {.id = change->id, .prior = prior};
+    const struct approved_plan *approved = operation->config.approved;
+    struct runtime_target target = {
+        .id = change->id,
+        .prior = prior,
+        .was_unknown = approved && approved_plan_has_unknown(approved, change),
+    };
     int r;
 
     slot_give_back(node->large); /* others may have to be read first */

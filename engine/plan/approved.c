@@ -76,6 +76,7 @@ static void add_step(struct approved_plan *approved, const struct plan_change *c
     step->unknown = value_ref(digest->unknown);
     step->action = action_of(change);
     step->create_first = change->action == PLAN_REPLACE && change->create_first;
+    step->has_unknown = change->resource && change->has_unknown;
 }
 
 struct approved_plan *approved_plan_new(const struct plan *plan, const void *key, size_t key_length)
@@ -123,6 +124,7 @@ static void digest_step(const struct approved_plan *approved, const struct appro
                                        .action = step->action,
                                        .leaves = step->leaves,
                                        .create_first = step->create_first,
+                                       .has_unknown = step->has_unknown,
                                        .halves = &step->halves,
                                        .unknown = step->unknown};
 
@@ -199,6 +201,17 @@ bool approved_plan_creates_first(const struct approved_plan *approved,
     for (; step; step = next_of(approved, change, step + 1))
         if (step->action == PLAN_REPLACE)
             return step->create_first;
+    return false;
+}
+
+bool approved_plan_has_unknown(const struct approved_plan *approved,
+                               const struct plan_change *change)
+{
+    const struct approved_step *step = first_of(approved, change);
+
+    for (; step; step = next_of(approved, change, step + 1))
+        if (step->has_unknown)
+            return true;
     return false;
 }
 

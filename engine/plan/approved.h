@@ -73,6 +73,12 @@ int approved_plan_check_removal(const struct approved_plan *approved,
                                 const struct plan_change *change,
                                 const struct runtime_step *removal, struct error *error);
 
+/* Whether values of the resource's attributes or extensions were unknown when the plan was
+ * approved. Then its step is comparable only with one that shows no more
+ * (runtime_target.was_unknown). */
+bool approved_plan_has_unknown(const struct approved_plan *approved,
+                               const struct plan_change *change);
+
 /* Whether the approved plan replaces the resource, and makes the new object first. */
 bool approved_plan_creates_first(const struct approved_plan *approved,
                                  const struct plan_change *change);

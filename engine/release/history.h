@@ -87,6 +87,9 @@ struct release_history_ops {
     /* The platform removes a Spec's records when the Spec is gone. False: the history's user does.
      */
     bool goes_with_spec;
+    /* The records are objects of the API, `Release`, in which people can approve a plan. False:
+     * only the history's user sees them. */
+    bool is_in_api;
 
     void (*free)(struct release_history *history);
     /* *ret_version: opaque; free(). ERR_CONFLICT ReleaseNameTaken: another object has the record's

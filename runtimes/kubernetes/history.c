@@ -324,6 +324,7 @@ static void history_free(struct release_history *base)
 static const struct release_history_ops ops = {
     .type = "kubernetes",
     .goes_with_spec = true,
+    .is_in_api = true,
     .free = history_free,
     .create = history_create,
     .update = history_update,

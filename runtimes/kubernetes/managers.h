@@ -1,8 +1,9 @@
 /*
- * Field managers of an object of ours whose fields become ours: an apply gives up, and so removes,
- * only what its own manager has, and a field that another manager has too stays.
+ * The takeover of other field managers' fields, for an object that a Spec owns. A server-side apply
+ * removes a field only if our manager alone has it. So before an apply, the fields of some managers
+ * become ours; what the Spec does not have of them is then removed.
  *
- * Taken are, as Flux takes them:
+ * These are taken over, as Flux does:
  *   - managers whose name begins with "kubectl": both of `kubectl apply` (client-side and
  *     server-side), and those of `kubectl edit`, `set`, `patch`, `label` and the like. Not
  *     kubectl-rollout: undoing `kubectl rollout restart` would restart all Pods once more;
@@ -10,7 +11,8 @@
  *     that had no managers when it was first applied;
  *   - Updates under our own name;
  *   - Applies of other Specs: the object was handed over.
- * Never those of a subresource (status, scale), nor any other manager: controllers, Helm, webhooks.
+ * Never taken over: managers of a subresource (status, scale), and all others, such as controllers,
+ * Helm and webhooks.
  *
  * An entry's fields are those of its apiVersion. Entries of another version than ours (or, where we
  * have none yet, than that of the first one) are left.

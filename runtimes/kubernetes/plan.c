@@ -113,7 +113,7 @@ static int try_create(struct runtime_session *session, const struct runtime_targ
     struct error problem = {0};
     int r;
 
-    if (!session->thorough || value_has_unknown(target->attributes))
+    if (!session->thorough || target->was_unknown || value_has_unknown(target->attributes))
         return 0;
     r = kube_dry_run(session, target->attributes, KUBE_APPLY_CREATE, call, &made, &problem);
     if (r < 0 && waits_for_another(&problem))
@@ -202,6 +202,10 @@ static struct runtime_step *plan_update(struct runtime_session *session,
         value_assign(&step->base.result, seen->result);
     } else if (changed && kube_detail_of(seen)->taken) {
         step->after_digest = kube_content_digest(step->base.after);
+    }
+    if (target->was_unknown && step->base.action != PLAN_UNCHANGED) {
+        value_unref(step->base.after);
+        step->base.after = kube_object_project(step->base.attributes);
     }
     return &step->base;
 }

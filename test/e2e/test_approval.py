@@ -224,6 +224,26 @@ def test_what_cannot_be_planned_yet_is_a_second_round(spec):
     spec.wait("True")
 
 
+def test_values_that_are_known_only_later_need_no_second_approval(spec):
+    def service(name):
+        return resource({"apiVersion": "v1", "kind": "Service",
+                         "metadata": {"name": name, "namespace": spec.namespace},
+                         "spec": {"ports": [{"port": 80}]}})
+
+    def address(name):
+        return f"$kusion_path.v1:Service:{spec.namespace}:{name}.spec.clusterIP"
+
+    spec.apply([service("one"), config_map("a", spec.namespace, {"one": address("one")})])
+    spec.approve(spec.waiting(create=2))
+    spec.wait("True")
+    both = {"one": address("one"), "two": address("two")}
+    spec.apply([service("one"), service("two"), config_map("a", spec.namespace, both)])
+    spec.approve(spec.waiting(create=1, update=1))
+    spec.wait("True")
+    assert spec.phases() == ["succeeded", "succeeded"]
+    assert all(value.startswith("10.") for value in spec.data("a").values())
+
+
 def test_a_kind_that_the_same_spec_brings_is_in_the_plan(spec):
     group = f"{spec.namespace}.example.com"
     crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",

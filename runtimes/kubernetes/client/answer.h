@@ -9,8 +9,8 @@
 #include "runtimes/kubernetes/client/client.h"
 
 /*
- * *ret: the body, a reference; NULL if it is empty. ret may be NULL: then an object is only checked,
- * and nothing else is read. Nothing is done if the request has on_body.
+ * *ret: the body, a reference; NULL if it is empty. ret may be NULL: then an object is only
+ * checked, and nothing else is read. Nothing is done if the request has on_body.
  *
  * ERR_UNAVAILABLE UnexpectedAnswer: the body is not JSON, or is another object. ERR_TOO_LARGE: it
  * is larger or nested deeper than a document may be (limits.h). ERR_INVALID Unsupported: the object

@@ -415,6 +415,23 @@ static void what_is_assigned_at_each_create_is_unknown(void)
     }
 }
 
+/* No create could be tried when the plan was approved, because values were unknown. */
+static void a_create_that_was_approved_untried_is_not_tried(void)
+{
+    static const struct fake_step none[] = {{.status = 0}};
+    struct runtime_step *step = NULL;
+    struct call call;
+
+    call_begin(&call, none, 0, WANTED);
+    call.session->thorough = true;
+    call.target.part = TARGET_NEW;
+    call.target.was_unknown = true;
+    EXPECT_INT(kube_plan(call.session, &call.target, NULL, &stage_call, &step, NULL), 0, "plan");
+    EXPECT(step && value_equal(step->after, step->attributes), "as the Spec has it");
+    kube_step_free(step);
+    call_end(&call);
+}
+
 /* Its definition may be part of the same Spec; of what is recorded it has to be known. */
 static void plans_a_create_of_a_kind_that_is_not_there_yet(void)
 {
@@ -569,5 +586,6 @@ SUITE(kube_plan, TEST(plans_what_is_wanted), TEST(plans_nothing_that_it_cannot_s
       TEST(shows_what_would_become_of_it), TEST(plans_with_what_is_not_known_yet),
       TEST(marks_what_is_secret), TEST(a_refusal_tells_no_secret),
       TEST(a_thorough_plan_tries_creates), TEST(what_is_assigned_at_each_create_is_unknown),
+      TEST(a_create_that_was_approved_untried_is_not_tried),
       TEST(plans_a_create_of_a_kind_that_is_not_there_yet), TEST(a_hint_spares_a_look),
       TEST(plans_what_leaves), TEST(leaves_to_the_namespace_what_is_in_it))
