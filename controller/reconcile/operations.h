@@ -129,9 +129,9 @@ DEFINE_CLEANUP(struct operations *, operations_free)
 
 /* The key's attempt, or a new one. NULL: the key is not "namespace/name". */
 struct attempt *operations_enter(struct operations *operations, const char *key);
-/* Frees the attempt, unless it has an operation, rests, has a ticket, needs more memory, or waits for
- * a place as a Preview. Without an operation it keeps nothing that it has read, and gives back what it has reserved, unless that
- * was granted after it had asked in vain. */
+/* Frees the attempt, unless it has an operation, rests, has a ticket, needs more memory, or waits
+ * for a place as a Preview. Without an operation it keeps nothing that it has read, and gives back
+ * what it has reserved, unless that was granted after it had asked in vain. */
 void operations_leave(struct attempt *attempt);
 
 /* Previews that may run at once: they hold memory, and a tenant can create any number. */
@@ -141,8 +141,8 @@ void operations_leave(struct attempt *attempt);
 /* True: the attempt may begin a Preview of that Spec, and counts as one of its Spec and its
  * namespace until it ends. False: as many run already as may. */
 bool attempt_reserve_preview(struct attempt *attempt, const char *spec);
-/* True: it asked in vain before, and there is still no place for it. So one that waits does not read
- * its Release, of up to 1 MiB, again and again. False: it may have its place by now. */
+/* True: it asked in vain before, and there is still no place for it. So one that waits does not
+ * read its Release, of up to 1 MiB, again and again. False: it may have its place by now. */
 bool attempt_waits_for_place(struct attempt *attempt);
 
 /* True: the attempt waits for memory, and there is nothing to do meanwhile. *ret_after: ms until
