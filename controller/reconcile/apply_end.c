@@ -165,7 +165,8 @@ static void write_superseded(struct attempt *attempt, const struct operation_res
     release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report, NULL);
 }
 
-#define STALE_RETRY 1000 /* ms, and later each time */
+/* ms before a plan that was approved in vain is made again, and later each time. */
+#define APPROVAL_RETRY 1000
 
 /* Not what was approved would be done. The Release is cancelled, so that the next one shows the new
  * plan; a retry gets one for that. */
@@ -186,7 +187,7 @@ static int stale(struct attempt *attempt, const struct error *failure,
         r = release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
                           error);
     operation_log_failure(&attempt->run, failure, false);
-    *result = (struct reconcile_result){.kind = RECONCILE_RETRY, .after = STALE_RETRY};
+    *result = (struct reconcile_result){.kind = RECONCILE_RETRY, .after = APPROVAL_RETRY};
     attempt_end(attempt);
     return r;
 }
@@ -214,7 +215,7 @@ static int partly_done(struct attempt *attempt, const struct error *rest,
                           error);
     if (r >= 0)
         operation_log_success(&attempt->run, message);
-    *result = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
+    *result = (struct reconcile_result){.kind = RECONCILE_RETRY, .after = APPROVAL_RETRY};
     end_unless_unwritten(attempt, r);
     return r;
 }

@@ -126,9 +126,11 @@ int approval_check(const struct attempt *attempt, struct error *error)
         if (!first && is_open(change))
             first = change;
     }
-    if (first->error)
-        return err_set(error, first->error->code, first->error->reason, "%s: %s", first->id,
-                       first->error->message);
+    if (first->error) {
+        err_copy(error, first->error);
+        err_wrap(error, "%s", first->id);
+        return first->error->code;
+    }
     return err_set(error, ERR_UNAVAILABLE, "Progressing", "%s: %s", first->id,
                    first->reason ? first->reason : "it cannot be planned yet");
 }
