@@ -38,7 +38,9 @@ static struct store *open_kubernetes(const struct connection *connection, const 
 {
     return *argument ? NULL
                      : kube_documents_new(&(struct kube_documents_config){
-                           connection->cluster, connection->state_namespace});
+                           .cluster = connection->cluster,
+                           .namespace_name = connection->state_namespace,
+                           .effect_time = connection->flags->api_request_timeout});
 }
 
 static struct release_history *make_objects(const struct connection *connection,

@@ -15,8 +15,6 @@
 #define ABSENT_CRDS                                                                          \
     "the API server does not serve " API_GROUP_VERSION ": are the CRDs installed? (kubectl " \
     "apply --server-side -f crds/)"
-/* ms. A reconcile returns within a minute or two, though the API server answers nothing. */
-#define STUCK_TIMEOUT 600000
 /* Previews that people ask for: reconciles at once. */
 #define RELEASE_WORKERS 2
 
@@ -94,15 +92,23 @@ static enum workqueue_priority priority_of(const struct informer_object *old,
     return is_known ? WORKQUEUE_RESYNC : WORKQUEUE_CHANGE;
 }
 
+/* A Release of an operation is the operation's to write. Of interest is that a person changes it,
+ * perhaps to approve its plan; that it goes, since what is kept beside it goes, too; and that it
+ * has no Spec any more. */
+static bool is_own_write(const struct informer_object *old, const struct informer_object *now)
+{
+    bool is_changed = old && now && old->generation != now->generation;
+
+    return now && now->is_generated && !now->is_orphan && !is_changed;
+}
+
 static void on_change(void *arg, const char *key, const struct informer_object *old,
                       const struct informer_object *now)
 {
     struct controller *controller = arg;
     struct object_version version = {0};
 
-    /* A Release of an operation is the operation's to write. Only that it goes is of interest: what
-     * is kept beside it goes, too. */
-    if (now && now->is_generated && controller->kind == RELEASES)
+    if (controller->kind == RELEASES && is_own_write(old, now))
         return;
     if (now)
         version = (struct object_version){now->uid, now->generation, now->deleting,
@@ -189,6 +195,9 @@ struct controllers *controllers_new(struct reconcile_context *context, struct me
                                     size_t memory)
 {
     struct controllers *controllers = NEW(struct controllers);
+    struct metric *specs = metrics_gauge(
+        metrics, "kusion_specs", "Specs by the status and the reason of their condition Ready.",
+        "ready", "reason", NULL);
 
     controllers->context = context;
     make_metrics(controllers, metrics);
@@ -198,8 +207,12 @@ struct controllers *controllers_new(struct reconcile_context *context, struct me
         controller->all = controllers;
         controller->kind = kind;
         controller->queue = workqueue_new(&system_clock, on_queue, controller);
-        controller->operations = operations_new(&(struct operations_config){
-            .enqueue = enqueue, .arg = controller, .clock = &system_clock, .memory = memory});
+        controller->operations =
+            operations_new(&(struct operations_config){.enqueue = enqueue,
+                                                       .arg = controller,
+                                                       .clock = &system_clock,
+                                                       .memory = memory,
+                                                       .objects = kind == SPECS ? specs : NULL});
     }
     context->operations = controllers->of[SPECS].operations;
     context->previews = controllers->of[RELEASES].operations;
@@ -294,13 +307,13 @@ int64_t controllers_blind_for(struct controllers *controllers)
     return longest;
 }
 
-bool controllers_are_stuck(struct controllers *controllers, struct buf *why)
+bool controllers_are_stuck(struct controllers *controllers, int64_t patience, struct buf *why)
 {
-    for (enum kind kind = 0; kind < KINDS; kind++) {
+    for (enum kind kind = 0; patience && kind < KINDS; kind++) {
         struct workqueue_stats queue;
 
         workqueue_stats(controllers->of[kind].queue, &queue);
-        if (queue.stuck < STUCK_TIMEOUT)
+        if (queue.stuck < patience)
             continue;
         buf_printf(why, "%s wait, and none was reconciled for %lld s", kinds[kind].kind->plural,
                    (long long)queue.stuck / 1000);

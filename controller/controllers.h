@@ -37,9 +37,9 @@ void controllers_measure(struct controllers *controllers);
 /* False: the first lists are not complete, or a watch has failed for longer than `patience` ms;
  * appends why. */
 bool controllers_are_ready(struct controllers *controllers, int64_t patience, struct buf *why_not);
-/* True: keys are ready, and no worker has taken one for ten minutes, so the workers hang; appends
- * why. */
-bool controllers_are_stuck(struct controllers *controllers, struct buf *why);
+/* True: keys are ready, and no worker has taken one for `patience` ms (0: never), so the workers
+ * hang; appends why. */
+bool controllers_are_stuck(struct controllers *controllers, int64_t patience, struct buf *why);
 /* ms for which a watch has failed that may work in another process; 0: no watch has. */
 int64_t controllers_blind_for(struct controllers *controllers);
 

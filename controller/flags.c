@@ -35,7 +35,7 @@ static const struct flag {
     FLAG("default-service-account", FLAG_STRING, default_service_account, "default",
          "ServiceAccount, in the Spec's namespace, of Specs that name none"),
     FLAG("act-as-controller", FLAG_BOOL, act_as_controller, "false",
-         "apply Specs that name no ServiceAccount with the controller's own rights"),
+         "apply Specs that name no ServiceAccount with the operator's own rights"),
     FLAG("concurrent", FLAG_COUNT, concurrent, "4",
          "number of Specs that are reconciled at once, 1 to 100"),
     FLAG("parallelism", FLAG_COUNT, parallelism, "10",
@@ -48,12 +48,20 @@ static const struct flag {
          "smallest interval of a Spec; a shorter one is raised to it"),
     FLAG("min-retry-interval", FLAG_DURATION, min_retry_interval, "1s",
          "smallest retryInterval of a Spec; a shorter one is raised to it"),
+    FLAG("preview-ttl", FLAG_DURATION, preview_ttl, "24h",
+         "time after which a finished preview is deleted, unless it has ttlSecondsAfterFinished"),
+    FLAG("preview-history-limit", FLAG_COUNT, preview_history_limit, "10",
+         "number of finished previews that are kept for each Spec, 1 to 100"),
     FLAG("leader-elect", FLAG_BOOL, leader_elect, "true",
          "act only while this process holds the Lease"),
     FLAG("lease-name", FLAG_STRING, lease_name, "kusion-operator", "name of the Lease"),
     FLAG("blind-timeout", FLAG_DURATION, blind_timeout, "2m",
          "a leader whose watches fail for this time releases the Lease and ends; it is not ready "
          "after half of it"),
+    FLAG("stuck-timeout", FLAG_DURATION, stuck_timeout, "10m",
+         "/healthz fails if Specs or Releases wait, and none is reconciled for this time; 0s: "
+         "never. "
+         "A reconcile takes a minute or two if the API server does not answer"),
     FLAG("api-request-timeout", FLAG_DURATION, api_request_timeout, "1m",
          "the API server's --request-timeout: a request without an answer may take effect for this "
          "time"),
@@ -66,6 +74,8 @@ static const struct flag {
     FLAG("log-level", FLAG_STRING, log_level, "info", "debug, info, warn or error"),
     FLAG("log-format", FLAG_STRING, log_format, "json", "json or text"),
     FLAG("http1", FLAG_BOOL, http1, "false", "use HTTP/1.1 for the API server"),
+    FLAG("check", FLAG_BOOL, check, "false",
+         "say whether an operator with these flags is at work, and end: 0 if one is, else 1"),
     FLAG("version", FLAG_BOOL, version, "false", "print the version"),
     FLAG("help", FLAG_BOOL, help, "false", "print this text"),
 #undef FLAG

@@ -20,10 +20,14 @@ struct flags {
     int64_t concurrent, parallelism;
     int64_t operation_memory;           /* bytes */
     int64_t drain_timeout, blind_timeout, api_request_timeout;  /* ms */
+    int64_t stuck_timeout;              /* ms; 0: for ever */
     int64_t max_timeout, min_interval, min_retry_interval;      /* ms, of Specs */
+    int64_t preview_ttl;                /* ms */
+    int64_t preview_history_limit;
     bool act_as_controller;
     bool leader_elect;
     bool http1;
+    bool check;
     bool help, version;
 };
 

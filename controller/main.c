@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "controller/check.h"
 #include "controller/flags.h"
 #include "controller/manager.h"
 #include "engine/base/log.h"
@@ -83,18 +84,38 @@ static void block_signals(void)
     pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
+static int run_manager(const struct flags *flags, struct cancel *stop)
+{
+    struct error error = {0};
+    int r = manager_run(flags, stop, &error);
+
+    if (r < 0)
+        log_error("the operator cannot run", "reason", error.reason, "error", error.message, NULL);
+    return r;
+}
+
+static int run_check(const struct flags *flags, struct cancel *stop)
+{
+    _cleanup_buf_ struct buf text = BUF_INIT;
+    struct error error = {0};
+    int r = check_run(flags, stop, &text, &error);
+
+    if (r < 0)
+        fprintf(stderr, "kusion-operator: the check failed: %s\n", error.message);
+    else
+        printf("%s\n", text.data);
+    return r;
+}
+
 static int run(const struct flags *flags)
 {
     struct cancel *stop = cancel_new(NULL);
-    struct error error = {0};
     pthread_t signals;
     int r;
 
     block_signals();
     pthread_create(&signals, NULL, await_signal, stop);
-    r = manager_run(flags, stop, &error);
-    if (r < 0)
-        log_error("the operator cannot run", "reason", error.reason, "error", error.message, NULL);
+    r = flags->check ? run_check(flags, stop) : run_manager(flags, stop);
     cancel_fire(stop, "End");
     pthread_kill(signals, SIGTERM);
     pthread_join(signals, NULL);

@@ -7,13 +7,16 @@
 #include "controller/core/ticker.h"
 #include "controller/leadership.h"
 #include "controller/reconcile/api.h"
+#include "controller/reconcile/finished.h"
 #include "controller/reconcile/plans.h"
+#include "controller/reconcile/retention.h"
 #include "controller/serving.h"
 #include "engine/base/log.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/pause.h"
 
 #define LEDGERS_INTERVAL 1000 /* ms between tries to store what could not be stored */
+#define SWEEP_INTERVAL   2000 /* ms between tries of the sweep */
 #define LOOKOUT_INTERVAL 500  /* ms between looks whether the watches fail */
 /* The API server's priority and fairness lets some hundred requests of all ServiceAccounts run at
  * once. Calls of one namespace that hang, in a webhook say, leave most of these to others. */
@@ -30,7 +33,10 @@ struct manager {
     struct slots *slots;
     struct ledgers *ledgers;
     struct plans *plans;
-    struct ticker *housekeeping, *lookout;
+    struct retention *retention;
+    struct finished *finished;
+    struct ticker *housekeeping, *lookout, *sweep;
+    bool is_swept; /* the sweep has succeeded */
     struct event_recorder *events;
     struct metrics *metrics;
     struct operation_metrics operation_metrics;
@@ -99,6 +105,8 @@ static void make_engine(struct manager *manager)
                                              .term = system_clock.now(&system_clock),
                                              .effect_time = manager->flags->api_request_timeout});
     manager->plans = plans_new(manager->backends.store);
+    manager->retention = retention_new();
+    manager->finished = finished_new();
     manager->housekeeping =
         ticker_new(&system_clock, "ledgers", LEDGERS_INTERVAL, retry_ledgers, manager);
     manager->events = event_recorder_new(manager->connection.cluster.client, &system_clock,
@@ -118,6 +126,10 @@ static int fill_context(struct manager *manager, struct error *error)
     context->ledgers = manager->ledgers;
     context->history = manager->backends.history;
     context->plans = manager->plans;
+    context->retention = manager->retention;
+    context->finished = manager->finished;
+    context->preview_ttl = flags->preview_ttl;
+    context->preview_limit = (size_t)flags->preview_history_limit;
     context->runtimes = manager->backends.runtimes;
     context->n_runtimes = manager->backends.n_runtimes;
     context->permit = leadership_permit(manager->leadership);
@@ -135,6 +147,16 @@ static int fill_context(struct manager *manager, struct error *error)
                         error);
 }
 
+/* What an earlier process was killed over. */
+static void sweep(void *arg)
+{
+    struct manager *manager = arg;
+
+    if (!manager->is_swept)
+        manager->is_swept =
+            retention_sweep(&manager->context, manager->flags->watch_namespace) >= 0;
+}
+
 static int reconcile(struct manager *manager, struct error *error)
 {
     int r;
@@ -145,6 +167,7 @@ static int reconcile(struct manager *manager, struct error *error)
         r = controllers_start(manager->controllers, &manager->connection, error);
     if (r < 0)
         return r;
+    manager->sweep = ticker_new(&system_clock, "sweep", SWEEP_INTERVAL, sweep, manager);
     if (manager->flags->leader_elect)
         manager->lookout =
             ticker_new(&system_clock, "lookout", LOOKOUT_INTERVAL, look_out, manager);
@@ -195,6 +218,7 @@ static void drain(struct manager *manager, const char *reason)
     if (manager->serving)
         serving_set_phase(manager->serving, SERVING_DRAINING);
     ticker_free(TAKE(manager->lookout));
+    ticker_free(TAKE(manager->sweep));
     controllers_stop(manager->controllers, reason);
     backends_drain(&manager->backends);
     while (manager->executor && is_call_in_flight(manager))
@@ -216,6 +240,8 @@ static void finish(struct manager *manager, const char *reason)
     serving_free(manager->serving);
     controllers_free(manager->controllers);
     plans_free(manager->plans);
+    retention_free(manager->retention);
+    finished_free(manager->finished);
     event_recorder_free(manager->events);
     backends_done(&manager->backends);
     leadership_free(manager->leadership);

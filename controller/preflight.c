@@ -61,6 +61,12 @@ int preflight_connect(struct kube_client *client, const char *state_namespace,
     }
 }
 
+int preflight_list(struct kube_client *client, struct kube_ref collection,
+                   struct kube_selector selector, struct cancel *stop, struct error *error)
+{
+    return get_first(client, collection, selector.labels, 0, stop, error);
+}
+
 int preflight_selector(struct kube_client *client, struct kube_ref specs, const char *selector,
                        struct cancel *stop, struct error *error)
 {

@@ -54,7 +54,8 @@ static bool is_alive(void *arg, struct buf *why_not)
 
     pthread_mutex_lock(&serving->lock);
     alive = serving->phase != SERVING_RECONCILING ||
-            !controllers_are_stuck(serving->config->controllers, why_not);
+            !controllers_are_stuck(serving->config->controllers,
+                                   serving->config->flags->stuck_timeout, why_not);
     pthread_mutex_unlock(&serving->lock);
     return alive;
 }

@@ -21,6 +21,9 @@ struct health {
     bool may_wait_for_consumer; /* PROGRESSING may last until another object uses this one */
     bool dependents_must_wait;  /* dependents cannot be created before this resource is CURRENT; the
                                    engine waits even if the Spec says `wait: false` */
+    bool removes_itself;        /* the platform removes the object when it has done its work. Where
+                                   the engine does not wait any longer, State records that, and a
+                                   later absence is no drift */
     char message[256]; /* one line, such as "Available: 1/3 replicas"; never the object's data */
 };
 

@@ -104,6 +104,10 @@ struct runtime_target {
     const struct record *prior;     /* the record in State; NULL: no record, or TARGET_NEW. With
                                        RUNTIME_CREATES_BLINDLY, plan() is given only APPLIED and
                                        TAINTED records */
+    bool was_unknown;               /* a plan was approved in which values of the attributes were
+                                       unknown. `before` and `after` are to be what they would have
+                                       been then with these values, though more is known now (by a
+                                       dry-run, say), because the two are compared */
 };
 
 /* ---- What is answered ---- */
@@ -114,6 +118,8 @@ enum presence { PRESENCE_UNKNOWN, PRESENCE_ABSENT, PRESENCE_PRESENT };
 struct observation {
     enum presence presence;
     bool terminating;           /* deletion has begun */
+    char *held_by;              /* owned; if it is terminating, why it still exists, for messages:
+                                   "it has the finalizer a.io/b"; NULL: not known */
     char *uid;                  /* owned; NULL: the object is absent, or its platform has no uids */
     char *fields_digest;        /* owned; a digest of the fields that we manage: it changes if
                                    another client changes a field of ours or takes it over; NULL:
@@ -157,7 +163,7 @@ void outcome_done(struct runtime_outcome *outcome);
  * What plan() sets for each action (x: always; (x): if it is known, or if there is one; -: NULL):
  *
  *               attributes  before  after  result  uid   besides
- *   UNCHANGED       x         x       x     (x)    (x)   is_unrecorded, then memory
+ *   UNCHANGED       x         x       x     (x)    (x)   is_unrecorded, then memory; is_done
  *   CREATE          x         -       x      x      -    limit
  *   ADOPT           x         x       x      x     (x)   limit, hides_before
  *   UPDATE          x         x       x      x     (x)   limit
@@ -184,6 +190,9 @@ struct runtime_step {
                                        diff shows none */
     bool is_unrecorded;             /* UNCHANGED: the live object is as wanted, but its record in
                                        State is missing or different */
+    bool is_done;                   /* UNCHANGED: the object is absent, because it has done its work
+                                       (the record's is_done). It is not read; references see
+                                       `result` */
     bool cannot_appear;             /* FORGET: no create can make the object any more, because its
                                        namespace is being deleted, say */
     int64_t limit;                  /* ms; the longest time that apply() takes by limits of its own;

@@ -21,7 +21,9 @@
  *     even happen a moment later. A read shows which, and brings the handle up to date.
  *   - A read that ends with ERR_CORRUPT counts as seen: the handle may write or remove the
  *     document, but an append is ERR_CORRUPT.
- *   - remove also deletes the leftovers of writes that did not finish.
+ *   - remove also deletes the leftovers of writes that did not finish. ERR_UNAVAILABLE
+ *     STORE_OUTCOME_UNKNOWN: nothing was changed, because a create of this process, which was not
+ *     answered, would bring the document back.
  *   - A handle opened with STORE_READ refuses changes with ERR_INVALID.
  *
  * Every change asks the call's permit immediately before it takes effect.
@@ -52,6 +54,8 @@ enum document_kind {
     DOCUMENT_OUTCOME, /* outcomes of calls that could not be saved to State; item: the call's id */
     DOCUMENT_PLAN,    /* plans and results that are too long for a status; item: the Release's name
                          */
+    DOCUMENT_APPROVAL, /* a plan that was shown for approval (approved_value.h); item: the
+                          Release's name */
     DOCUMENT_RELEASE, /* a Release; item: the revision */
     DOCUMENT_KINDS,
 };
@@ -77,6 +81,9 @@ struct document {
 
 #define DOCUMENT_INIT {.open = BUF_INIT, .secret = BUF_INIT}
 void document_done(struct document *document);
+
+/* The reason of a remove() that has to wait. */
+#define STORE_OUTCOME_UNKNOWN "StateOutcomeUnknown"
 
 /* ---- The table ---- */
 

@@ -125,7 +125,7 @@ void event_emit(struct event_recorder *recorder, const struct event_subject *sub
     va_start(args, format);
     text = str_vprintf(format, args);
     va_end(args);
-    whole = utf8_show(text);
+    whole = utf8_show_lines(text);
     digest_of(subject, type, reason, whole, digest);
     if (!is_new(recorder, digest))
         return;

@@ -95,6 +95,7 @@ static struct entry *entry_new(const struct value *metadata)
         .generation = value_int(value_get(metadata, "generation"), 0),
         .deleting = value_get_string(metadata, "deletionTimestamp") != NULL,
         .is_generated = is_generated(metadata),
+        .is_orphan = kube_release_is_orphan(metadata),
         .trigger = place(&end, trigger),
         .new_version = place(&end, new_version),
     };
@@ -104,7 +105,7 @@ static struct entry *entry_new(const struct value *metadata)
 static bool is_same(const struct informer_object *a, const struct informer_object *b)
 {
     return a->generation == b->generation && a->deleting == b->deleting &&
-           str_equal(a->trigger, b->trigger);
+           a->is_orphan == b->is_orphan && str_equal(a->trigger, b->trigger);
 }
 
 /* Takes entry over (NULL: removes the key); gives back what was there. */

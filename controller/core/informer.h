@@ -5,8 +5,8 @@
  * It keeps a few fields of each object's metadata (struct informer_object), so a thousand objects
  * take a few hundred kB. The reconciler reads the object itself.
  *
- * A change is a change of the generation, of `deleting` or of the trigger. Writes of a status, and
- * changes of other labels and annotations, are none.
+ * A change is a change of the generation, of `deleting`, of `is_orphan` or of the trigger. Writes
+ * of a status, and changes of other labels and annotations, are none.
  */
 #ifndef CONTROLLER_CORE_INFORMER_H
 #define CONTROLLER_CORE_INFORMER_H
@@ -24,6 +24,7 @@ struct informer_object {
     int64_t generation; /* 0: the kind has no generations */
     bool deleting;      /* it has a deletionTimestamp */
     bool is_generated;  /* it has KUBE_GENERATED_LABEL: the operator created it */
+    bool is_orphan;     /* it is such a Release, and its Spec is not its owner any more */
     char *trigger;      /* value of INFORMER_TRIGGER, else of Flux's annotation; NULL: neither */
     char *new_version;  /* resourceVersion of an object without our finalizer; NULL: it has it */
 };

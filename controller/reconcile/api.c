@@ -4,9 +4,13 @@
 #include <sys/random.h>
 
 #include "engine/base/base64.h"
+#include "engine/base/json.h"
+#include "engine/base/limits.h"
 #include "engine/base/str.h"
 
 #define PLAN_KEY_SECRET "kusion-operator-plan-key"
+/* The API server accepts no larger request. */
+#define REQUEST_BYTES (3u << 20)
 /* Conflicts of one status write: users and GitOps tools write the spec meanwhile. */
 #define PUT_ATTEMPTS 8
 
@@ -106,17 +110,43 @@ bool api_is_deleting(const struct value *object)
     return value_path(object, "metadata", "deletionTimestamp", NULL) != NULL;
 }
 
+bool api_is_unreadable(const struct error *why)
+{
+    return why->code == ERR_TOO_LARGE && !str_equal(why->reason, "RequestEntityTooLarge");
+}
+
+int api_refuse_unreadable(const char *kind, const struct error *why, struct error *error)
+{
+    return err_set(error, ERR_INVALID, "InvalidSpec", "the %s cannot be read: %s", kind,
+                   why->message);
+}
+
+int api_check_size(const char *kind, const struct value *object, struct error *error)
+{
+    _cleanup_buf_ struct buf text;
+
+    buf_init(&text, REQUEST_BYTES);
+    json_write(&text, value_get(object, "spec"), JSON_COMPACT);
+    if (text.length <= LIMIT_SPEC_BYTES)
+        return 0;
+    return err_set(
+        error, ERR_INVALID, "InvalidSpec",
+        "the %s is too large: spec is %.2f MiB as JSON, and the limit is %u MiB; split it "
+        "into several Specs",
+        kind, (double)text.length / (1u << 20), LIMIT_SPEC_BYTES >> 20);
+}
+
 int api_namespace_terminating(const struct reconcile_context *context, const char *namespace_name,
                               struct cancel *cancel, bool *ret, struct error *error)
 {
     const struct kube_ref ref = {.kind = &kube_namespaces, .name = namespace_name};
     _cleanup_value_ const struct value *metadata = NULL;
-    struct error absent = {0};
-    int r = api_get_metadata(context, ref, cancel, &metadata, &absent);
+    struct error problem = {0};
+    int r = api_get_metadata(context, ref, cancel, &metadata, &problem);
 
     if (r < 0 && r != ERR_NOT_FOUND)
-        return err_copy(error, &absent);
-    *ret = r == ERR_NOT_FOUND || api_is_deleting(metadata);
+        return err_copy(error, &problem);
+    *ret = api_is_deleting(metadata);
     return 0;
 }
 

@@ -38,7 +38,18 @@ int api_put_status(const struct reconcile_context *context, const struct api_sta
 
 bool api_is_deleting(const struct value *object);
 
-/* True where the namespace is being deleted, or gone. */
+/* True if the object itself cannot be read, because it is nested too deep or too large for the
+ * limits of this program (limits.h). Its metadata can still be read, and its status written. A 413
+ * of a server or proxy is another error, and may go away. */
+bool api_is_unreadable(const struct error *why);
+/* ERR_INVALID InvalidSpec, with the reason why a "Spec" or "Release" cannot be read. */
+int api_refuse_unreadable(const char *kind, const struct error *why, struct error *error);
+/* ERR_INVALID InvalidSpec: its fields leave no room for a status (LIMIT_SPEC_BYTES). */
+int api_check_size(const char *kind, const struct value *object, struct error *error);
+
+/* True where the Namespace of a Spec is being deleted. One that is absent is not: while the Spec
+ * exists, its objects may, too (somebody removed the Namespace's own finalizer; or the answer is
+ * false), and they are deleted one by one. */
 int api_namespace_terminating(const struct reconcile_context *context, const char *namespace_name,
                               struct cancel *cancel, bool *ret, struct error *error);
 

@@ -1,304 +1,31 @@
 #include "controller/reconcile/apply.h"
 
+#include "controller/reconcile/apply_end.h"
+#include "controller/reconcile/apply_release.h"
+#include "controller/reconcile/approval.h"
+#include "controller/reconcile/corrections.h"
 #include "controller/reconcile/report.h"
+#include "controller/reconcile/retention.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
-#include "engine/state/calls.h"
 
-/* ---- Endings ---- */
-
-static bool is_reportable(int code)
-{
-    return code != ERR_CANCELLED && code != ERR_FENCED;
-}
-
-static const struct plan *plan_of(const struct attempt *attempt)
-{
-    return attempt->operation ? operation_get_plan(attempt->operation) : NULL;
-}
-
-/* Ends the attempt. Its outcome is kept if it could not be written, and the write may succeed
- * later; everything else can begin again. */
-static void end_unless_unwritten(struct attempt *attempt, int r)
-{
-    if (r < 0 && err_is_transient(r) && attempt->operation &&
-        operation_phase(attempt->operation) == OPERATION_ENDED)
-        return;
-    attempt_end(attempt);
-}
-
-static int settle(struct attempt *attempt, int r, struct reconcile_result *result)
-{
-    attempt_check_later(attempt, result);
-    end_unless_unwritten(attempt, r);
-    return r;
-}
-
-/* Release and status say the same. If the Release cannot be written, only the Spec says it; the
- * first error is returned. */
-static int write_end(struct attempt *attempt, struct release_report *report,
-                     struct run_status *status, struct error *error)
-{
-    struct run *run = &attempt->run;
-    int r, written;
-
-    report->plan = plan_of(attempt);
-    report->digest = attempt->digest;
-    report->verdict = &status->verdict;
-    status->is_end = true;
-    if (report->plan)
-        status->plan = report_plan(report->plan, report->digest);
-    if (report->results)
-        status->resources = report_resources(report->results);
-    if (attempt->operation)
-        status->inventory = report_inventory(operation_ledger(attempt->operation));
-    r = release_write(run->context, &run->subject, attempt->release, report, error);
-    written = run_write_status(run, status, r < 0 ? NULL : error);
-    run_status_done(status);
-    return r < 0 ? r : written;
-}
-
-static int begin_release(struct attempt *attempt, struct error *error)
-{
-    struct run *run = &attempt->run;
-    int r = 0;
-
-    if (!attempt->release)
-        r = release_begin(run->context, &run->subject, RELEASE_APPLY, attempt->revision,
-                          &attempt->release, error);
-    if (attempt->release) /* another one, where a person's has the name of the first */
-        attempt->revision = attempt->release->revision;
-    if (r >= 0)
-        operation_log_release(run, attempt->release);
-    return r;
-}
-
-static int succeeded(struct attempt *attempt, const struct operation_results *results,
-                     struct error *error)
-{
-    struct run *run = &attempt->run;
-    int r = begin_release(attempt, error); /* a retry that succeeded gets its record now */
-    _cleanup_free_ char *summary = report_summary(results);
-    _cleanup_free_ char *message =
-        str_printf("revision %lld: %s", (long long)attempt->revision, summary);
-    struct release_report report = {.phase = PHASE_SUCCEEDED, .results = results};
-    struct run_status status = {
-        .verdict = {"True", "ReconciliationSucceeded", message, PROGRESS_SETTLED,
-                    run->policy.wait ? "True" : NULL},
-        .attempted = attempt->revision,
-        .applied = attempt->revision,
-    };
-    int written = write_end(attempt, &report, &status, r < 0 ? NULL : error);
-
-    if (r >= 0)
-        r = written;
-    if (r >= 0)
-        operation_log_success(run, summary);
-    return r;
-}
-
-static int failed(struct attempt *attempt, const struct error *failure,
-                  const struct operation_results *results, struct error *error)
-{
-    struct run *run = &attempt->run;
-    struct release_report report = {.phase = PHASE_FAILED, .results = results};
-    struct run_status status = {
-        .verdict = run_judge(run, failure, results && report_timed_out(results)),
-        .results = results,
-        .attempted = attempt->release ? attempt->revision : 0,
-    };
-
-    operation_log_failure(run, failure, run_says_already(run, failure));
-    return write_end(attempt, &report, &status, error);
-}
-
-#define NAMED_CALLS 3
-
-/* "why; still under way: a, b". Calls that an operation has sent outlive it. */
-static char *describe_superseded(struct attempt *attempt, const struct operation_results *results)
-{
-    struct calls *calls = ledger_calls(operation_ledger(attempt->operation));
-    struct buf text = BUF_INIT;
-    size_t n = 0;
-
-    buf_add_str(&text, attempt_outdated_by(attempt));
-    for (size_t i = 0; results && i < results->count; i++) {
-        const char *id = results->items[i].change->id;
-
-        if (calls_since(calls, id) && n++ < NAMED_CALLS)
-            buf_printf(&text, "%s%s", n == 1 ? "; still under way: " : ", ", id);
-    }
-    if (n > NAMED_CALLS)
-        buf_printf(&text, " and %zu more", n - NAMED_CALLS);
-    return buf_take(&text);
-}
-
-/* Its Release ends with what was done so far. Where that cannot be written, the next operation
- * cancels it. */
-static void write_superseded(struct attempt *attempt, const struct operation_results *results)
-{
-    _cleanup_free_ char *message = describe_superseded(attempt, results);
-    struct verdict verdict = {"False", "Superseded", message, PROGRESS_SETTLED, NULL};
-    struct release_report report = {.phase = PHASE_CANCELLED,
-                                    .plan = plan_of(attempt),
-                                    .digest = attempt->digest,
-                                    .results = results,
-                                    .verdict = &verdict};
-
-    release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report, NULL);
-}
-
-static int end_badly(struct attempt *attempt, const struct error *failure,
-                     const struct operation_results *results, struct reconcile_result *result,
-                     struct error *error)
-{
-    int r;
-
-    if (is_reportable(failure->code)) {
-        attempt_retry(attempt, failure, result);
-        r = failed(attempt, failure, results, error);
-        end_unless_unwritten(attempt, r);
-        return r;
-    }
-    operation_log_failure(&attempt->run, failure, false);
-    if (failure->code == ERR_CANCELLED && attempt->operation && attempt_is_outdated(attempt))
-        write_superseded(attempt, results);
-    attempt_end(attempt);
-    return err_copy(error, failure);
-}
-
-/* It came to nothing before anything was carried out. */
-static int apply_failed(struct attempt *attempt, const struct error *failure,
-                        struct reconcile_result *result, struct error *error)
-{
-    return end_badly(attempt, failure, NULL, result, error);
-}
-
-int apply_refused(struct attempt *attempt, const struct error *refusal,
-                  struct reconcile_result *result, struct error *error)
-{
-    struct error failure = *refusal, problem = {0};
-
-    if (!run_says_already(&attempt->run, refusal) &&
-        run_cancel_latest(&attempt->run, "a newer generation of the Spec came", &problem) < 0)
-        failure = problem;
-    return end_badly(attempt, &failure, NULL, result, error);
-}
-
-int apply_ended(struct attempt *attempt, struct reconcile_result *result, struct error *error)
-{
-    struct operation_results results;
-    struct error failure = {0};
-    int r = operation_error(attempt->operation, &failure);
-
-    operation_results(attempt->operation, &results);
-    if (r < 0) {
-        report_judge(&results, &failure);
-        r = end_badly(attempt, &failure, results.count ? &results : NULL, result, error);
-    } else {
-        r = succeeded(attempt, &results, error);
-        r = settle(attempt, r, result);
-    }
-    operation_results_done(&results);
-    return r;
-}
-
-/* A Release succeeded, but the Spec's status does not say so: the process was killed between the
- * two writes, or the second was refused. The status is written from the Release. */
-static int write_missing_status(struct attempt *attempt, struct reconcile_result *result,
-                                struct error *error)
-{
-    struct run *run = &attempt->run;
-    const struct value *recorded = attempt->release->status;
-    const struct value *ready = conditions_find(value_get(recorded, "conditions"), "Ready");
-    const char *message = value_get_string(ready, "message");
-    struct run_status status = {
-        .verdict = {"True", "ReconciliationSucceeded", message ? message : "applied",
-                    PROGRESS_SETTLED, run->policy.wait ? "True" : NULL},
-        .is_end = true,
-        .attempted = attempt->release->revision,
-        .applied = attempt->release->revision,
-        .plan = value_ref(value_get(recorded, "plan")),
-        .resources = report_all_ready(plan_of(attempt)->n_resources),
-        .inventory = report_inventory(operation_ledger(attempt->operation)),
-    };
-    int r = run_write_status(run, &status, error);
-
-    run_status_done(&status);
-    return settle(attempt, r, result);
-}
-
-/* ---- The Release to work under ---- */
-
-static bool is_of_this_generation(const struct attempt *attempt, const struct release *release)
-{
-    return release->operation == RELEASE_APPLY &&
-           release->generation == attempt->run.subject.generation;
-}
-
-/* What the newest Release, which has ended, makes of the attempt. Taken over where it is kept. */
-static void consider(struct attempt *attempt, struct release **latest)
-{
-    bool is_reported =
-        attempt->kind == ATTEMPT_RESYNC && (*latest)->revision <= run_last_applied(&attempt->run);
-
-    if (!is_of_this_generation(attempt, *latest) || is_reported)
-        return;
-    if ((*latest)->phase == PHASE_FAILED && attempt->kind == ATTEMPT_NEW)
-        attempt->kind = ATTEMPT_RETRY;
-    if ((*latest)->phase != PHASE_SUCCEEDED)
-        return;
-    attempt->kind = ATTEMPT_STATUS_MISSING;
-    attempt->release = TAKE(*latest);
-}
-
-/* A first Release that was made unseen, and left unfinished: others of the name may be newer. */
-static int find_first(struct attempt *attempt, struct release **latest, struct error *error)
-{
-    const struct run *run = &attempt->run;
-    _cleanup_(release_free_p) struct release *first = NULL;
-    int r;
-
-    if (run_last_attempted(run) || !*latest || (*latest)->revision == 1)
-        return 0;
-    r = releases_load(run->context, &run->subject, 1, run->cancel, &first, error);
-    if (r < 0 || !first || release_phase_is_terminal(first->phase) ||
-        !is_of_this_generation(attempt, first))
-        return r;
-    release_free(*latest);
-    *latest = TAKE(first);
-    return 0;
-}
-
-/* One that was left unfinished, else none yet, and the next revision. */
-static int find_release(struct attempt *attempt, struct error *error)
-{
-    struct run *run = &attempt->run;
-    _cleanup_(release_free_p) struct release *latest = NULL;
-    int r = releases_latest(run->context, &run->subject, run->cancel, &latest, error);
-
-    if (r >= 0)
-        r = find_first(attempt, &latest, error);
-    if (r < 0)
-        return r;
-    attempt->revision = release_next_revision(run_last_applied(run), latest ? latest->revision : 0);
-    if (!latest)
-        return 0;
-    if (release_phase_is_terminal(latest->phase)) {
-        consider(attempt, &latest);
-        return 0;
-    }
-    if (!is_of_this_generation(attempt, latest))
-        return run_cancel_release(run, latest, "a newer generation of the Spec came", error);
-    attempt->kind = ATTEMPT_NEW;
-    attempt->revision = latest->revision;
-    attempt->release = TAKE(latest);
-    return 0;
-}
+/* ---- While the plan is made ---- */
 
 static void log_begin(struct attempt *attempt)
 {
+    bool waits = attempt->release && attempt->release->phase == PHASE_AWAITING_APPROVAL;
+
+    if (waits && !attempt->approved) /* it began before */
+        return;
     operation_log_begin(&attempt->run, attempt->revision, attempt->kind == ATTEMPT_RETRY);
+}
+
+/* The Release may have been there, approved, and not been found. */
+static int begin_new(struct attempt *attempt, struct error *error)
+{
+    int r = apply_begin_release(attempt, error);
+
+    return r < 0 || attempt->approved ? r : approval_load(attempt, attempt->release, error);
 }
 
 /* While the plan is made: makes its Release. A retry, and the check of a Ready Spec, get one later.
@@ -313,9 +40,9 @@ static int announce(struct attempt *attempt, struct error *error)
         release_begin_first(attempt->run.context, &attempt->run.subject, RELEASE_APPLY,
                             &attempt->release);
     if (attempt->kind == ATTEMPT_NEW && !attempt->release)
-        r = find_release(attempt, error);
+        r = apply_find_release(attempt, error);
     if (r >= 0 && attempt->kind == ATTEMPT_NEW)
-        r = begin_release(attempt, error);
+        r = begin_new(attempt, error);
     if (r >= 0 && (attempt->kind == ATTEMPT_NEW || attempt->kind == ATTEMPT_RETRY))
         log_begin(attempt);
     return r;
@@ -345,6 +72,9 @@ static int begin_plan(struct attempt *attempt, struct error *error)
     int r;
 
     run_operation_config(run, &config, &identity);
+    config.scope.thorough = run->policy.needs_approval; /* as the plan was shown */
+    config.approved = attempt->approved;
+    config.for_approval = run->policy.needs_approval && !attempt->approved;
     r = attempt_open(attempt, &config, attempt->spec, error);
     if (r)
         return r;
@@ -368,12 +98,29 @@ static int add_finalizer(struct attempt *attempt, struct reconcile_result *resul
 
     if (r >= 0)
         return 0;
-    if (r != ERR_NOT_FOUND && r != ERR_CONFLICT && is_reportable(r)) {
+    if (r != ERR_NOT_FOUND && r != ERR_CONFLICT && apply_is_reportable(r)) {
         r = apply_failed(attempt, &problem, result, error);
         return r < 0 ? r : 1;
     }
     attempt_end(attempt);
     return r == ERR_NOT_FOUND ? 1 : err_copy(error, &problem);
+}
+
+/* Which plan is approved is known from the Release. So that comes first. */
+static int begin_as_approved(struct attempt *attempt, struct reconcile_result *result,
+                             struct error *error)
+{
+    struct error problem = {0};
+    int r = add_finalizer(attempt, result, error);
+
+    if (r)
+        return r < 0 ? r : 0;
+    r = announce(attempt, &problem);
+    if (r >= 0)
+        r = begin_plan(attempt, &problem);
+    if (r > 0)
+        return progress_put_off(attempt, result, error);
+    return r < 0 ? apply_failed(attempt, &problem, result, error) : 0;
 }
 
 int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct error *error)
@@ -388,6 +135,8 @@ int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct
         attempt->kind == ATTEMPT_NEW && !run_has_finalizer(run) && !run_last_attempted(run);
     if (parse(attempt, &failure) < 0)
         return apply_refused(attempt, &failure, result, error);
+    if (run->policy.needs_approval)
+        return begin_as_approved(attempt, result, error);
     if (begin_plan(attempt, &failure) > 0)
         return progress_put_off(attempt, result, error);
     r = add_finalizer(attempt, result, error);
@@ -415,9 +164,10 @@ static int idle(struct attempt *attempt, struct reconcile_result *result, struct
 {
     int r = run_acknowledge(&attempt->run, error);
 
+    retention_check(&attempt->run);
     log_debug("nothing to do", "namespace", attempt->object.namespace_name, "spec",
               attempt->object.name, NULL);
-    return settle(attempt, r, result);
+    return apply_settle(attempt, r, result);
 }
 
 /* The Spec is Ready, and stays so: State has to say that its Release was begun. Else, killed after
@@ -437,13 +187,26 @@ static int mark_revision(struct attempt *attempt, struct error *error)
     return ledger_begin(ledger, NULL, 0, error);
 }
 
+/* Before anything is done: the Release has who approved it. */
+static int record_approval(struct attempt *attempt, struct error *error)
+{
+    struct release_report report = {.phase = PHASE_APPLYING, .approval = approval_of(attempt)};
+
+    return !attempt->release || attempt->release->phase == PHASE_APPLYING
+               ? 0
+               : release_write(attempt->run.context, &attempt->run.subject, attempt->release,
+                               &report, error);
+}
+
 static int begin_work(struct attempt *attempt, struct error *error)
 {
     int r;
 
-    if (attempt->kind == ATTEMPT_RETRY)
+    if (attempt->kind == ATTEMPT_RETRY || attempt->kind == ATTEMPT_CORRECTION)
         return 0;
-    r = begin_release(attempt, error);
+    r = apply_begin_release(attempt, error);
+    if (r >= 0 && attempt->approved)
+        r = record_approval(attempt, error);
     if (r < 0 || attempt->kind != ATTEMPT_RESYNC)
         return r;
     progress_begin(attempt);
@@ -452,7 +215,8 @@ static int begin_work(struct attempt *attempt, struct error *error)
 
 static int carry_out(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
-    struct operation_apply how = {.verify = attempt->kind != ATTEMPT_RESYNC};
+    struct operation_apply how = {.verify = !attempt_is_correction(attempt),
+                                  .anew = attempt->kind == ATTEMPT_CORRECTION};
     struct error problem = {0};
 
     if (begin_work(attempt, &problem) < 0)
@@ -473,6 +237,29 @@ static void begin_anew(struct attempt *attempt)
     attempt->kind = ATTEMPT_NEW;
 }
 
+/* A Release shows one plan. With another plan it is cancelled, and the next one shows that. */
+static int await_approval(struct attempt *attempt, struct reconcile_result *result,
+                          struct error *error)
+{
+    struct error failure = {0};
+    int r = approval_check(attempt, &failure);
+
+    if (r < 0)
+        return apply_failed(attempt, &failure, result, error);
+    if (approval_needs_release(attempt)) {
+        r = run_cancel_release(&attempt->run, attempt->release,
+                               "something else would be done now than its plan shows", &failure);
+        begin_anew(attempt);
+    }
+    if (r >= 0)
+        r = apply_begin_release(attempt, &failure);
+    if (r >= 0)
+        r = approval_ask(attempt, result, &failure);
+    if (r < 0 && !attempt->operation) /* the Release shows the plan, and stays as it is */
+        return err_copy(error, &failure);
+    return r < 0 ? apply_failed(attempt, &failure, result, error) : 0;
+}
+
 int apply_planned(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     const struct reconcile_context *context = attempt->run.context;
@@ -480,22 +267,34 @@ int apply_planned(struct attempt *attempt, struct reconcile_result *result, stru
     struct error failure = {0};
     bool is_empty;
 
+    if (attempt->approved) /* also of a plan that is stale */
+        approved_plan_digest(attempt->approved, attempt->digest);
     if (operation_error(attempt->operation, &failure) < 0)
         return apply_failed(attempt, &failure, result, error);
     attempt_measure(attempt);
-    plan_digest(plan, context->plan_key, sizeof(context->plan_key), attempt->digest);
+    if (!attempt->approved)
+        plan_digest(plan, context->plan_key, sizeof(context->plan_key), attempt->digest);
     is_empty = plan_is_empty(plan);
-    if (attempt->kind == ATTEMPT_RESYNC) {
-        if (is_empty && !has_unreported_revision(attempt))
+    if (attempt->kind == ATTEMPT_RESYNC && !has_unreported_revision(attempt)) {
+        if (is_empty)
             return idle(attempt, result, error);
-        if (find_release(attempt, &failure) < 0)
+        if (!attempt->run.policy.needs_approval &&
+            corrections_repeat(run_corrections(&attempt->run), plan)) {
+            attempt->kind = ATTEMPT_CORRECTION;
+            attempt->revision = run_last_applied(&attempt->run);
+        }
+    }
+    if (attempt->kind == ATTEMPT_RESYNC) {
+        if (apply_find_release(attempt, &failure) < 0)
             return apply_failed(attempt, &failure, result, error);
         if (is_empty && attempt->kind == ATTEMPT_RESYNC)
             return idle(attempt, result, error);
     }
     if (attempt->kind == ATTEMPT_STATUS_MISSING && is_empty)
-        return write_missing_status(attempt, result, error);
+        return apply_write_missing_status(attempt, result, error);
     if (attempt->kind == ATTEMPT_STATUS_MISSING)
         begin_anew(attempt);
+    if (approval_is_missing(attempt))
+        return await_approval(attempt, result, error);
     return carry_out(attempt, result, error);
 }

@@ -21,12 +21,5 @@
 int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct error *error);
 /* The operation is PLANNED: carries the plan out, or ends if there is nothing to do. */
 int apply_planned(struct attempt *attempt, struct reconcile_result *result, struct error *error);
-/* The operation has ENDED: writes the results. */
-int apply_ended(struct attempt *attempt, struct reconcile_result *result, struct error *error);
-
-/* The Spec is refused for this error: writes that to its status, and cancels the unfinished Release
- * of an older generation. */
-int apply_refused(struct attempt *attempt, const struct error *refusal,
-                  struct reconcile_result *result, struct error *error);
 
 #endif

@@ -1,5 +1,7 @@
 #include "controller/reconcile/budget.h"
 
+#include <stdio.h>
+
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
@@ -322,29 +324,51 @@ bool budget_reserve(struct budget *budget, struct reservation *reservation, size
     return result;
 }
 
+#define MIB ((size_t)1 << 20)
+
+struct size_text {
+    char text[24];
+};
+
+/* "25Mi", rounded up, so that the next failure has the same message; less than that in bytes. */
+static struct size_text size_text(size_t bytes)
+{
+    struct size_text size;
+
+    if (bytes < MIB)
+        snprintf(size.text, sizeof(size.text), "%zu bytes", bytes);
+    else
+        snprintf(size.text, sizeof(size.text), "%zuMi", bytes / MIB + (bytes % MIB != 0));
+    return size;
+}
+
 static int refuse_growth(const struct budget *budget, bool is_too_large, size_t bytes,
                          struct error *error)
 {
-    const char *why = "values that references take from other objects count";
+    const char *why = "Values that references take from other objects count";
+    size_t all = budget->config.bytes;
 
     if (is_too_large)
         return err_set(error, ERR_TOO_LARGE, "TooLarge",
-                       "the operation needs %zu bytes of memory, and may have %zu, a quarter of "
-                       "--operation-memory: %s",
-                       bytes, budget->config.bytes / BUDGET_SHARES, why);
+                       "the operation needs at least %s of memory, and may have %s, a quarter of "
+                       "--operation-memory: raise that to at least %s, or refer to smaller fields. "
+                       "%s",
+                       size_text(bytes).text, size_text(all / BUDGET_SHARES).text,
+                       size_text(bytes * BUDGET_SHARES).text, why);
     return err_set(error, ERR_UNAVAILABLE, "MemoryExceeded",
-                   "the operation needs %zu bytes of memory, and other operations have reserved "
-                   "them (--operation-memory is %zu): %s",
-                   bytes, budget->config.bytes, why);
+                   "the operation needs at least %s of memory, which other operations have "
+                   "reserved: the next one begins when it can have so much. If that takes long, "
+                   "raise --operation-memory (%s, of which one namespace has a quarter). %s",
+                   size_text(bytes).text, size_text(all).text, why);
 }
 
 static int grow(struct budget *budget, struct reservation *reservation, size_t bytes,
-                struct error *error)
+                size_t tolerated, struct error *error)
 {
     bool is_too_large = is_too_much(budget, bytes * BUDGET_SHARES), may;
 
     count_out(budget, reservation);
-    may = !is_too_large && may_grow(budget, reservation, bytes);
+    may = bytes <= tolerated || (!is_too_large && may_grow(budget, reservation, bytes));
     if (may)
         reservation->bytes = bytes;
     count_in(budget, reservation);
@@ -353,13 +377,13 @@ static int grow(struct budget *budget, struct reservation *reservation, size_t b
 }
 
 int budget_grow(struct budget *budget, struct reservation *reservation, size_t bytes,
-                struct error *error)
+                size_t tolerated, struct error *error)
 {
     int r = 0;
 
     pthread_mutex_lock(&budget->lock);
     if (reservation->state == RESERVATION_RESERVED && bytes > reservation->bytes)
-        r = grow(budget, reservation, bytes, error);
+        r = grow(budget, reservation, bytes, tolerated, error);
     pthread_mutex_unlock(&budget->lock);
     return r;
 }

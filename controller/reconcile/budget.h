@@ -92,12 +92,13 @@ void budget_done(struct budget *budget);
 /* Reserves so many bytes; a reservation that exists grows to that, and does not shrink. False:
  * there is no memory, and it waits. Its key is woken when it is RESERVED. */
 bool budget_reserve(struct budget *budget, struct reservation *reservation, size_t bytes);
-/* The reservation grows to so many bytes, because its operation holds more than it has reserved. It
- * stays as it is after an error. ERR_TOO_LARGE TooLarge: it would be more than a quarter of the
- * budget. ERR_UNAVAILABLE MemoryExceeded: others have reserved too much. A reservation that is not
- * RESERVED does not grow, which is no error. */
+/* The reservation grows to so many bytes, because its operation holds more than it has reserved. Up
+ * to `tolerated` bytes it always does, even beyond the budget: then nothing is granted until others
+ * have ended. It stays as it is after an error. ERR_TOO_LARGE TooLarge: it would be more than a
+ * quarter of the budget. ERR_UNAVAILABLE MemoryExceeded: others have reserved too much. A
+ * reservation that is not RESERVED does not grow, which is no error. */
 int budget_grow(struct budget *budget, struct reservation *reservation, size_t bytes,
-                struct error *error);
+                size_t tolerated, struct error *error);
 /* It is known how much it holds: its reservation becomes that, and its ticket is used up. */
 void budget_measure(struct budget *budget, struct reservation *reservation, size_t bytes);
 /* It is parked and holds so many bytes; 0: it runs again. */

@@ -98,7 +98,7 @@ static void add(struct value_builder *b, const struct value *old, const char *ty
                 const char *status, const struct verdict *verdict, int64_t generation, int64_t now)
 {
     const struct value *before = conditions_find(old, type);
-    _cleanup_free_ char *message = utf8_show(verdict->message);
+    _cleanup_free_ char *message = utf8_show_lines(verdict->message);
     char time[TIMESTAMP_SIZE];
 
     timestamp_format(now, time);
@@ -138,4 +138,23 @@ const struct value *conditions_make(const struct value *old, const struct verdic
     value_end_array(b);
     value_builder_finish(b, &conditions, NULL);
     return conditions;
+}
+
+void conditions_add_exposed(const struct value **conditions, const struct value *old,
+                            const char *message, int64_t generation, int64_t now)
+{
+    const struct verdict exposed = {.reason = "SecretsInClear", .message = message};
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *more = NULL;
+
+    if (!message)
+        return;
+    value_begin_array(b);
+    for (size_t i = 0; i < value_count(*conditions); i++)
+        value_add(b, value_at(*conditions, i));
+    add(b, old, exposed.reason, "True", &exposed, generation, now);
+    value_end_array(b);
+    value_builder_finish(b, &more, NULL);
+    value_unref(*conditions);
+    *conditions = more;
 }

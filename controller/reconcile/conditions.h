@@ -1,7 +1,8 @@
 /*
  * A verdict about an object, and the conditions that say it.
  *
- * Ready and Finished are always there; Reconciling and Stalled only when True, and never both.
+ * Ready and Finished are always there; Reconciling and Stalled only when True, and never both;
+ * SecretsInClear only when True.
  * Finished is "False" as long as Reconciling is "True": clients wait for it to learn of the end,
  * whether it is a success or a failure. A condition's lastTransitionTime changes with its status
  * alone, so that saying the same again is no change.
@@ -40,6 +41,11 @@ struct conditions_generation {
 /* old: the conditions that are there, or NULL. now: Unix ms. */
 const struct value *conditions_make(const struct value *old, const struct verdict *verdict,
                                     struct conditions_generation generation, int64_t now);
+
+/* Adds SecretsInClear, which is True, to conditions made of `old`. *conditions: a reference that is
+ * replaced. message: NULL: nothing is added. */
+void conditions_add_exposed(const struct value **conditions, const struct value *old,
+                            const char *message, int64_t generation, int64_t now);
 
 /* The condition of a type, or NULL. */
 const struct value *conditions_find(const struct value *conditions, const char *type);

@@ -17,6 +17,8 @@
 
 struct operations;
 struct plans;
+struct retention;
+struct finished;
 
 struct reconcile_context {
     struct kube_client *client;
@@ -27,6 +29,8 @@ struct reconcile_context {
     struct ledgers *ledgers; /* over it */
     struct release_history *history;
     struct plans *plans; /* too long for a Release */
+    struct retention *retention;
+    struct finished *finished;
     struct runtime *const *runtimes;
     size_t n_runtimes;
     const struct permit *permit;   /* NULL: everything is allowed */
@@ -37,6 +41,8 @@ struct reconcile_context {
     const char *default_service_account;     /* "default" unless a flag says otherwise */
     bool act_as_controller;                  /* Specs without serviceAccountName: our own rights */
     unsigned parallelism;
+    int64_t preview_ttl;    /* ms that a Release of a person is kept after its end */
+    size_t preview_limit;   /* so many of them for each Spec */
     int64_t max_timeout; /* ms, of a Spec's timeout; 0: any */
     int64_t min_interval, min_retry_interval; /* ms */
     unsigned char plan_key[HASH_SIZE];

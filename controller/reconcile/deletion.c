@@ -8,6 +8,8 @@
 #include "engine/spec/name.h"
 #include "runtimes/kubernetes/runtime.h"
 
+#define LOOK_AT_STATE 5000 /* ms, between two tries to remove State that may still come back */
+
 /* ---- The end ---- */
 
 static int release_finalizer(const struct run *run, struct error *error)
@@ -65,6 +67,16 @@ static int write_failure(struct attempt *attempt, const struct error *failure,
     return r;
 }
 
+/* State is removed soon, when nothing can bring it back. */
+static void look_again_soon(struct attempt *attempt, const struct error *failure,
+                            struct reconcile_result *result)
+{
+    if (str_equal(failure->reason, STORE_OUTCOME_UNKNOWN) &&
+        attempt->run.policy.retry_interval > LOOK_AT_STATE)
+        *result = (struct reconcile_result){
+            .kind = RECONCILE_AFTER, .after = LOOK_AT_STATE, .priority = WORKQUEUE_RETRY};
+}
+
 /* Something is in the way: the finalizer stays. */
 static int hold(struct attempt *attempt, struct error *failure,
                 const struct operation_results *results, struct reconcile_result *result,
@@ -75,9 +87,11 @@ static int hold(struct attempt *attempt, struct error *failure,
 
     if (results)
         report_judge(results, failure);
+    run_say_retry(run, failure);
     name_way_out(failure);
     operation_log_failure(run, failure, run_says_already(run, failure));
     attempt_retry(attempt, failure, result);
+    look_again_soon(attempt, failure, result);
     if (failure->code == ERR_CANCELLED || failure->code == ERR_FENCED)
         r = err_copy(error, failure);
     else
@@ -86,11 +100,12 @@ static int hold(struct attempt *attempt, struct error *failure,
     return r;
 }
 
+/* results: NULL: there was nothing to delete. */
 static int destroyed(const struct run *run, struct release *release,
                      const struct operation_results *results, struct error *error)
 {
-    struct verdict verdict = {"True", "ReconciliationSucceeded", "destroyed", PROGRESS_SETTLED,
-                              NULL};
+    _cleanup_free_ char *summary = results ? report_summary(results) : str_new("nothing to delete");
+    struct verdict verdict = {"True", "ReconciliationSucceeded", summary, PROGRESS_SETTLED, NULL};
     struct release_report report = {
         .phase = PHASE_SUCCEEDED, .results = results, .verdict = &verdict};
 
@@ -152,6 +167,8 @@ static int forget(struct run *run, struct ledger *ledger, struct error *error)
     if (run_lacks_state(run, ledger) && !is_to_be_orphaned(&run->policy) &&
         !is_end_of_destroy(latest))
         return state_lost(run, error);
+    if (is_end_of_destroy(latest) && !ledger_is_stored(ledger))
+        ledger_was_removed(ledger);
     r = orphan(run, ledger, error);
     if (r < 0)
         return r;
@@ -185,6 +202,7 @@ static int open_state(const struct run *run, struct ledger **ret, struct error *
     struct ledger_opening opening = {
         .key = run->subject.key,
         .spec_uid = value_string(value_path(run->object, "metadata", "uid", NULL)),
+        .spec_created_at = run_spec_created_at(run),
         .epoch = context->epoch(context->epoch_arg),
         .cancel = run->cancel,
     };
@@ -374,8 +392,7 @@ static int end_well(struct attempt *attempt, const struct operation_results *res
         log_warn("a Release cannot be ended", "namespace", run->subject.key.namespace_name, "spec",
                  run->subject.key.name, "reason", refusal.reason, "error", refusal.message, NULL);
     if (!run->log.is_ended)
-        run_event(run, EVENT_NORMAL, "ReconciliationSucceeded",
-                  "everything of the Spec is destroyed");
+        run_event(run, EVENT_NORMAL, "ReconciliationSucceeded", "all resources are deleted");
     operation_log_success(run, summary);
     r = release_finalizer(run, error);
     if (r >= 0)

@@ -90,6 +90,13 @@ static void count(const struct run *run, const char *result, const char *reason)
     metric_observe(metrics->seconds, (double)(now(run) - run->log.started) / 1e3, operation, NULL);
 }
 
+void operation_log_awaiting(const struct run *run, const char *digest, const char *summary)
+{
+    log_info("plan awaits approval", "namespace", run->subject.key.namespace_name, "spec",
+             run->subject.key.name, "release", run->log.release, "plan", digest, "summary", summary,
+             NULL);
+}
+
 void operation_log_success(struct run *run, const char *summary)
 {
     if (run->log.is_ended)

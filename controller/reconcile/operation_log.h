@@ -46,6 +46,9 @@ void operation_log_release(struct run *run, const struct release *release);
 /* There is something to do: the first line. */
 void operation_log_begin(struct run *run, int64_t revision, bool is_retry);
 
+/* The operation waits until a person approves its plan. digest, summary: of the plan. */
+void operation_log_awaiting(const struct run *run, const char *digest, const char *summary);
+
 /* The last line. Only the first end of an operation is logged and counted. */
 void operation_log_success(struct run *run, const char *summary);
 

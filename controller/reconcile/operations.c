@@ -56,8 +56,12 @@ void attempt_empty(struct attempt *attempt)
     run_done(&attempt->run);
     operation_free(operation);
     spec_free(TAKE(attempt->spec));
+    approved_plan_unref(TAKE(attempt->approved));
+    release_approval_done(&attempt->approval);
     operations_give_back(attempt);
     attempt->kind = ATTEMPT_NEW;
+    release_revisions_done(&attempt->revisions);
+    attempt->knows_revisions = false;
     attempt->revision = 0;
     attempt->progress = (struct attempt_progress){0};
 }
@@ -71,6 +75,7 @@ void attempt_end(struct attempt *attempt)
     attempt->was_observed = attempt->has_left = false;
     pthread_mutex_unlock(&attempt->table->lock);
     operations_stop_waiting(attempt);
+    free(TAKE(attempt->to_preview));
     attempt->evictions = 0;
     attempt->rests_until = 0;
 }
@@ -130,7 +135,8 @@ struct attempt *operations_enter(struct operations *operations, const char *key)
 void operations_leave(struct attempt *attempt)
 {
     struct operations *operations = attempt->table;
-    bool stays = attempt->operation || attempt->rests_until || attempt->reservation.ticket;
+    bool stays = attempt->operation || attempt->rests_until || attempt->reservation.ticket ||
+                 attempt->needed || attempt->to_preview;
 
     if (!attempt->operation) {
         operations_give_back(attempt);
@@ -163,7 +169,7 @@ static int make_operation(struct attempt *attempt, const struct operation_config
     own.on_park = operations_on_park;
     own.reserve = operations_grow;
     own.arg = attempt;
-    if (!own.scope.thorough) { /* else it makes no calls that change anything */
+    if (!attempt->preview_of) { /* else it makes no calls that change anything */
         own.on_landed = operations_on_landed;
         own.landed_arg = operations;
     }
@@ -185,6 +191,7 @@ int attempt_open(struct attempt *attempt, const struct operation_config *config,
         return r;
     if (!operations_reserve(attempt, operation_estimate(spec, operation_ledger(operation))))
         return 1;
+    attempt->needed = 0;
     pthread_mutex_lock(&operations->lock);
     attempt->operation = TAKE(operation);
     if (operations->why_no_more)
@@ -214,9 +221,12 @@ void attempt_retry(struct attempt *attempt, const struct error *failure,
                    struct reconcile_result *ret)
 {
     const struct run *run = &attempt->run;
+    int64_t patience = conditions_may_heal(failure) ? run_patience(run) : 0;
+    int64_t within = run_retry_within(run, failure);
     struct reconcile_result retry = {.kind = RECONCILE_RETRY,
                                      .after = run->policy.retry_interval,
-                                     .most = conditions_may_heal(failure) ? run_patience(run) : 0,
+                                     .most = within && (!patience || within < patience) ? within
+                                                                                        : patience,
                                      .is_new_failure = !run_says_already(run, failure)};
 
     if (attempt_has_seen_landing(attempt)) /* what it waited for may be there */
@@ -225,6 +235,18 @@ void attempt_retry(struct attempt *attempt, const struct error *failure,
 }
 
 /* ---- For everybody ---- */
+
+void operations_request(struct operations *operations, const char *key)
+{
+    struct attempt *attempt;
+
+    pthread_mutex_lock(&operations->lock);
+    attempt = strmap_get(&operations->attempts, key);
+    if (attempt)
+        attempt->is_asked_for = true;
+    pthread_mutex_unlock(&operations->lock);
+    operations->config.enqueue(operations->config.arg, key);
+}
 
 void operations_stats(struct operations *operations, struct operations_stats *ret)
 {

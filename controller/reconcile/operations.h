@@ -4,7 +4,8 @@
  * An attempt is what the reconciles of one key share: the object as it was read, its operation, the
  * Release of the operation, and when a status was last written. An attempt exists while its key is
  * reconciled, and afterwards as long as it has an operation, waits for memory, or rests after an
- * eviction. One reconcile at a time uses it.
+ * eviction, and until the next one after an operation that was ended because it needed more memory.
+ * One reconcile at a time uses it.
  *
  * An operation puts its key into the queue when it is planned and when it has ended. So does a call
  * that lands after its operation ended.
@@ -34,11 +35,15 @@
 #include "controller/reconcile/run.h"
 #include "engine/operation/operation.h"
 
+struct metric;
+
 enum attempt_kind {
     ATTEMPT_NEW,            /* the first one of this generation: it gets a Release */
     ATTEMPT_RETRY,          /* the last one of this generation failed: it gets a Release if it
                                succeeds */
     ATTEMPT_RESYNC,         /* the Spec is Ready: it gets a Release if there is something to do */
+    ATTEMPT_CORRECTION,     /* the Spec is Ready, and the same is put back as before: it is counted,
+                               and gets a Release if it fails */
     ATTEMPT_STATUS_MISSING, /* a Release of this generation succeeded, but the Spec's status was not
                                written */
 };
@@ -65,6 +70,7 @@ struct attempt {
     bool was_observed;
     bool has_left;     /* since it was read, it was not listed, at least for a moment */
     char *preview_of;  /* the name of the Spec; NULL: it is no Preview, or has not begun */
+    char *to_preview;  /* the same, of a Preview that asked for a place in vain; NULL: it did not */
     bool is_asked_for; /* somebody requested a reconcile since the attempt began */
 
     struct reservation reservation; /* of memory, for its operation; the budget's */
@@ -76,16 +82,28 @@ struct attempt {
     enum attempt_kind kind;
     bool is_first;           /* the object had no finalizer: nothing was ever begun for it */
     struct release *release; /* NULL: none yet; ATTEMPT_STATUS_MISSING: the one that succeeded */
+    struct release_revisions revisions; /* that the history had when it was asked */
+    bool knows_revisions;               /* it was asked */
     int64_t revision;
-    char digest[HASH_HEX_SIZE]; /* of the plan */
+    char digest[HASH_HEX_SIZE]; /* of the plan; of the approved one, if there is one */
+    struct approved_plan *approved;   /* what the operation may carry out; NULL: see approval.h */
+    struct release_approval approval; /* of `approved` */
     struct attempt_progress progress;
     unsigned evictions;     /* in a row */
-    size_t estimate;        /* bytes, which its operation reserved; set before it plans */
+    size_t estimate;        /* bytes, of its operation; set before it plans */
+    _Atomic size_t needed;  /* bytes of which the last operation was ended (MemoryExceeded): the
+                               next one reserves them; 0: it was not */
     bool waits;             /* there was no memory when it last asked for some */
     int64_t wait_report_at; /* ms, monotonic: when its status is to say that it waits; 0: never */
     int64_t rests_until;    /* ms, monotonic: when it begins again after an eviction; 0: it was not
                                evicted */
 };
+
+/* A check of a Ready Spec had something to change. */
+static inline bool attempt_is_correction(const struct attempt *attempt)
+{
+    return attempt->kind == ATTEMPT_RESYNC || attempt->kind == ATTEMPT_CORRECTION;
+}
 
 /* ms before an evicted operation begins again: the first time, and at most. */
 #define EVICTED_FIRST 30000
@@ -96,6 +114,7 @@ struct operations_config {
     void *arg;
     const struct clock_source *clock;
     size_t memory; /* bytes, the budget of all operations together; 0: without a bound */
+    struct metric *objects; /* gauge by the status and reason of Ready; NULL: not counted */
 };
 
 struct operations *operations_new(const struct operations_config *config);
@@ -110,9 +129,9 @@ DEFINE_CLEANUP(struct operations *, operations_free)
 
 /* The key's attempt, or a new one. NULL: the key is not "namespace/name". */
 struct attempt *operations_enter(struct operations *operations, const char *key);
-/* Frees the attempt, unless it has an operation, rests, or has a ticket. Without an operation it
- * keeps nothing that it has read, and gives back what it has reserved, unless that was granted
- * after it had asked in vain. */
+/* Frees the attempt, unless it has an operation, rests, has a ticket, needs more memory, or waits
+ * for a place as a Preview. Without an operation it keeps nothing that it has read, and gives back
+ * what it has reserved, unless that was granted after it had asked in vain. */
 void operations_leave(struct attempt *attempt);
 
 /* Previews that may run at once: they hold memory, and a tenant can create any number. */
@@ -122,6 +141,9 @@ void operations_leave(struct attempt *attempt);
 /* True: the attempt may begin a Preview of that Spec, and counts as one of its Spec and its
  * namespace until it ends. False: as many run already as may. */
 bool attempt_reserve_preview(struct attempt *attempt, const char *spec);
+/* True: it asked in vain before, and there is still no place for it. So one that waits does not
+ * read its Release, of up to 1 MiB, again and again. False: it may have its place by now. */
+bool attempt_waits_for_place(struct attempt *attempt);
 
 /* True: the attempt waits for memory, and there is nothing to do meanwhile. *ret_after: ms until
  * the status is to say so; 0: nothing is due before the grant. False: the attempt is to begin,
@@ -156,7 +178,8 @@ bool attempt_has_seen_landing(struct attempt *attempt);
 void attempt_check_later(struct attempt *attempt, struct reconcile_result *ret);
 /* When it is tried again after the failure, which its status does not have yet: after
  * retryInterval, and later each time for the same failure, but for one that may heal not later than
- * when the Spec becomes Stalled; at once if a call has landed, or if somebody asked for it. */
+ * when the Spec becomes Stalled, and never later than run_retry_within(); at once if a call has
+ * landed, or if somebody asked for it. */
 void attempt_retry(struct attempt *attempt, const struct error *failure,
                    struct reconcile_result *ret);
 /* Its operation is parked, and the budget chose it for eviction. */
@@ -179,6 +202,12 @@ void attempt_end(struct attempt *attempt);
  * somebody requested a reconcile, though nothing may have changed. */
 void operations_observe(struct operations *operations, const char *key,
                         const struct object_version *now, bool is_asked_for);
+/* Somebody requests a reconcile: puts the key into the queue. If an attempt goes on, another one
+ * comes when it has ended. */
+void operations_request(struct operations *operations, const char *key);
+/* What the condition Ready of a listed key says, for the gauge of objects. NULL, NULL: nothing. */
+void operations_note(struct operations *operations, const char *key, const char *ready,
+                     const char *reason);
 struct operations_stats {
     size_t parked, parked_bytes; /* operations that wait for their resources, and their memory */
     size_t waiting;              /* operations that wait for memory */

@@ -7,7 +7,11 @@
 
 bool operations_reserve(struct attempt *attempt, size_t bytes)
 {
+    size_t needed = attempt->needed;
+
     attempt->estimate = bytes;
+    if (needed > bytes)
+        bytes = needed;
     attempt->waits = !budget_reserve(&attempt->table->budget, &attempt->reservation, bytes);
     return !attempt->waits;
 }
@@ -23,6 +27,7 @@ void operations_stop_waiting(struct attempt *attempt)
     attempt->waits = false;
     attempt->wait_report_at = 0;
     operations_give_back(attempt);
+    attempt->needed = 0;
     budget_drop_ticket(&attempt->table->budget, &attempt->reservation);
 }
 
@@ -58,14 +63,21 @@ void operations_on_park(void *arg, size_t bytes)
     budget_park(&attempt->table->budget, &attempt->reservation, bytes);
 }
 
-/* An operation may hold twice its estimate before its reservation has to grow. */
+/* All that an operation holds is reserved, as it grows. Of twice its estimate it is not ended. What
+ * ends it is reserved by the next attempt before that begins, so that it waits rather than fails
+ * again. A quarter of the budget, which it never gets so, is not waited for. */
 int operations_grow(void *arg, size_t bytes, struct error *error)
 {
     struct attempt *attempt = arg;
+    struct error problem = {0};
+    int r = budget_grow(&attempt->table->budget, &attempt->reservation, bytes,
+                        2 * attempt->estimate, &problem);
 
-    if (bytes / 2 <= attempt->estimate)
+    if (r >= 0)
         return 0;
-    return budget_grow(&attempt->table->budget, &attempt->reservation, bytes, error);
+    if (r == ERR_UNAVAILABLE)
+        attempt->needed = bytes;
+    return err_copy(error, &problem);
 }
 
 /* ---- Previews ---- */
@@ -144,8 +156,17 @@ bool attempt_reserve_preview(struct attempt *attempt, const char *spec)
         of_namespace->count++;
         attempt->preview_of = str_new(spec);
     }
+    free(attempt->to_preview);
+    attempt->to_preview = place ? NULL : str_new(spec);
     pthread_mutex_unlock(&operations->lock);
     return place;
+}
+
+bool attempt_waits_for_place(struct attempt *attempt)
+{
+    _cleanup_free_ char *spec = TAKE(attempt->to_preview);
+
+    return spec && attempt_is_listed(attempt) && !attempt_reserve_preview(attempt, spec);
 }
 
 /* ---- Eviction ---- */

@@ -1,5 +1,7 @@
 /* What the watch reports of a key's object, and the ledger of its calls that landed. */
 #include "controller/reconcile/operations_private.h"
+#include "controller/reconcile/reason.h"
+#include "controller/serve/metrics.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
@@ -7,7 +9,8 @@
 
 struct listed {
     char *key;
-    char *new_version; /* NULL: a reconcile took it, or the object is not new */
+    char *new_version;          /* NULL: a reconcile took it, or the object is not new */
+    const char *ready, *reason; /* of its condition Ready, as labels; NULL: not noted */
 };
 
 static void listed_free(struct listed *listed)
@@ -46,6 +49,47 @@ void operations_free_listed(struct operations *operations)
     for (struct strmap_entry *e = NULL; (e = strmap_next(&operations->listed, e));)
         listed_free(e->value);
     strmap_done(&operations->listed);
+}
+
+/* ---- How many are ready ---- */
+
+/* One of the three, in static storage. */
+static const char *ready_label(const char *ready)
+{
+    return str_equal(ready, "True") ? "True" : str_equal(ready, "False") ? "False" : "Unknown";
+}
+
+/* With the table's lock. */
+static void count_listed(struct operations *operations, const struct listed *listed, double by)
+{
+    struct metric *objects = operations->config.objects;
+
+    if (objects && listed && listed->reason)
+        metric_add(objects, by, listed->ready, listed->reason, NULL);
+}
+
+void operations_note(struct operations *operations, const char *key, const char *ready,
+                     const char *reason)
+{
+    struct listed *listed;
+
+    pthread_mutex_lock(&operations->lock);
+    listed = strmap_get(&operations->listed, key);
+    if (listed) {
+        count_listed(operations, listed, -1);
+        listed->ready = ready_label(ready);
+        listed->reason = reason ? reason_label(reason) : NULL;
+        count_listed(operations, listed, 1);
+    }
+    pthread_mutex_unlock(&operations->lock);
+}
+
+static void unlist_key(struct operations *operations, const char *key)
+{
+    struct listed *listed = strmap_remove(&operations->listed, key);
+
+    count_listed(operations, listed, -1);
+    listed_free(listed);
 }
 
 /* ---- Versions ---- */
@@ -126,9 +170,8 @@ const char *attempt_outdated_by(struct attempt *attempt)
     const char *why;
 
     pthread_mutex_lock(&attempt->table->lock);
-    why = attempt->observed.is_deleting || attempt->has_left
-              ? "the Spec was deleted"
-              : "a newer generation of the Spec came";
+    why = attempt->observed.is_deleting || attempt->has_left ? "the Spec was deleted"
+                                                             : "the Spec has a newer generation";
     pthread_mutex_unlock(&attempt->table->lock);
     return why;
 }
@@ -154,7 +197,7 @@ void operations_observe(struct operations *operations, const char *key,
     if (now->uid)
         list_key(operations, key, now->new_version);
     else
-        listed_free(strmap_remove(&operations->listed, key));
+        unlist_key(operations, key);
     attempt = strmap_get(&operations->attempts, key);
     if (attempt) {
         attempt->has_left = attempt->has_left || !now->uid;

@@ -7,9 +7,10 @@
 #include "engine/base/strmap.h"
 #include "engine/state/compress.h"
 
-/* The Specs whose plans are kept under one Release's name: more than one, where the Release was
- * made anew for another Spec. */
+/* One document under a Release's name: of another Spec, too, where the Release was made anew for
+ * another one. */
 struct kept {
+    enum document_kind kind;
     char *key, *spec; /* "namespace/release" */
     struct kept *next;
 };
@@ -56,18 +57,19 @@ void plans_free(struct plans *plans)
 /* ---- Which there are ---- */
 
 /* Lock held. */
-static void note(struct plans *plans, const struct spec_key *spec, const char *release)
+static void note(struct plans *plans, const struct document_name *name)
 {
-    _cleanup_free_ char *key = str_printf("%s/%s", spec->namespace_name, release);
+    _cleanup_free_ char *key = str_printf("%s/%s", name->spec.namespace_name, name->item);
     struct kept *first = strmap_get(&plans->kept, key), *kept = first;
 
-    while (kept && !str_equal(kept->spec, spec->name))
+    while (kept && (kept->kind != name->kind || !str_equal(kept->spec, name->spec.name)))
         kept = kept->next;
     if (kept)
         return;
     kept = NEW(struct kept);
+    kept->kind = name->kind;
     kept->key = TAKE(key);
-    kept->spec = str_new(spec->name);
+    kept->spec = str_new(name->spec.name);
     if (first) {
         kept->next = first->next;
         first->next = kept;
@@ -80,8 +82,19 @@ static int on_name(void *arg, const struct document_name *name, struct error *er
 {
     (void)error;
     if (name->item)
-        note(arg, &name->spec, name->item);
+        note(arg, name);
     return 0;
+}
+
+/* Lock held. */
+static int list(struct plans *plans, const struct store_call *call, struct error *error)
+{
+    static const enum document_kind kinds[] = {DOCUMENT_PLAN, DOCUMENT_APPROVAL};
+    int r = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds) && r >= 0; i++)
+        r = plans->store->ops->list(plans->store, kinds[i], NULL, on_name, plans, call, error);
+    return r;
 }
 
 /* What is kept under the Release's name, taken out. */
@@ -92,7 +105,7 @@ static int take(struct plans *plans, const char *key, const struct store_call *c
 
     pthread_mutex_lock(&plans->lock);
     if (!plans->is_listed)
-        r = plans->store->ops->list(plans->store, DOCUMENT_PLAN, NULL, on_name, plans, call, error);
+        r = list(plans, call, error);
     if (r >= 0) {
         plans->is_listed = true;
         *ret = strmap_remove(&plans->kept, key);
@@ -122,42 +135,60 @@ static int write(struct store_file *file, const struct document *document,
     return ops->write(file, call, document, error);
 }
 
-int plans_keep(struct plans *plans, const struct spec_key *spec, const char *release,
-               const struct value *list, const struct store_call *call, char **ret_place,
-               struct error *error)
+int plans_keep(struct plans *plans, const struct document_name *name, const struct value *plan,
+               const struct store_call *call, char **ret_place, struct error *error)
 {
-    const struct document_name name = {DOCUMENT_PLAN, *spec, release};
     struct document document = DOCUMENT_INIT;
     struct store_file *file = NULL;
     struct error problem = {0};
-    int r = value_compress(list, &document.open, &problem);
+    int r = value_compress(plan, &document.open, &problem);
 
     if (r >= 0)
-        r = plans->store->ops->open(plans->store, &name, STORE_WRITE, call, &file, &problem);
+        r = plans->store->ops->open(plans->store, name, STORE_WRITE, call, &file, &problem);
     if (r >= 0) {
         pthread_mutex_lock(&plans->lock);
-        note(plans, spec, release);
+        note(plans, name);
         pthread_mutex_unlock(&plans->lock);
         r = write(file, &document, call, &problem);
     }
     plans->store->ops->close(file);
     document_done(&document);
     if (r < 0) {
-        err_wrap(&problem, "keeping the plan of Release %s/%s", spec->namespace_name, release);
+        err_wrap(&problem, "keeping the plan of Release %s/%s", name->spec.namespace_name,
+                 name->item);
         return err_copy(error, &problem);
     }
-    *ret_place = plans->store->ops->describe(plans->store, &name);
+    *ret_place = plans->store->ops->describe(plans->store, name);
     return 0;
 }
 
-static int drop_one(struct plans *plans, const struct spec_key *spec, const char *release,
-                    const struct store_call *call, struct error *error)
+int plans_load(struct plans *plans, const struct document_name *name, const struct store_call *call,
+               const struct value **ret, struct error *error)
 {
-    const struct document_name name = {DOCUMENT_PLAN, *spec, release};
     struct document document = DOCUMENT_INIT;
     struct store_file *file = NULL;
     struct error problem = {0};
-    int r = plans->store->ops->open(plans->store, &name, STORE_WRITE, call, &file, &problem);
+    int r = plans->store->ops->open(plans->store, name, STORE_READ, call, &file, &problem);
+
+    if (r >= 0)
+        r = plans->store->ops->read(file, call, &document, &problem);
+    plans->store->ops->close(file);
+    if (r >= 0)
+        r = value_expand(document.open.data, document.open.length, ret, &problem);
+    document_done(&document);
+    if (r >= 0)
+        return 0;
+    err_wrap(&problem, "reading the plan of Release %s/%s", name->spec.namespace_name, name->item);
+    return err_copy(error, &problem);
+}
+
+static int drop_one(struct plans *plans, const struct document_name *name,
+                    const struct store_call *call, struct error *error)
+{
+    struct document document = DOCUMENT_INIT;
+    struct store_file *file = NULL;
+    struct error problem = {0};
+    int r = plans->store->ops->open(plans->store, name, STORE_WRITE, call, &file, &problem);
 
     if (r < 0)
         return err_copy(error, &problem);
@@ -180,16 +211,16 @@ int plans_drop(struct plans *plans, const char *namespace_name, const char *rele
     int r = take(plans, key, call, &kept, &problem);
 
     for (struct kept *one = kept; one && r >= 0; one = one->next) {
-        const struct spec_key spec = {namespace_name, one->spec};
+        const struct document_name name = {one->kind, {namespace_name, one->spec}, release};
 
-        r = drop_one(plans, &spec, release, call, &problem);
+        r = drop_one(plans, &name, call, &problem);
     }
     if (r >= 0)
         return 0;
     /* What is left is tried again. */
     pthread_mutex_lock(&plans->lock);
     for (struct kept *one = kept; one; one = one->next)
-        note(plans, &(struct spec_key){namespace_name, one->spec}, release);
+        note(plans, &(struct document_name){one->kind, {namespace_name, one->spec}, release});
     pthread_mutex_unlock(&plans->lock);
     err_wrap(&problem, "removing the plan of Release %s/%s", namespace_name, release);
     return err_copy(error, &problem);

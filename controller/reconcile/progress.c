@@ -66,17 +66,20 @@ static int say_phase(struct attempt *attempt, bool is_working, struct error *err
     return r < 0 || !message ? r : write_spec(attempt, message, error);
 }
 
-/* aside: "", or more about the operation. */
-static int say_waiting(struct attempt *attempt, const char *aside, bool *ret_said,
-                       struct error *error)
+/* aside: "", or more about the operation. only_failing: what is not healthy yet is not due. */
+static int say_waiting(struct attempt *attempt, const char *aside, bool only_failing,
+                       bool *ret_said, struct error *error)
 {
     const char *working = words[attempt->run.log.operation].working;
     _cleanup_free_ char *message = NULL;
     char what[ERROR_MESSAGE_SIZE];
+    bool is_failing;
 
-    *ret_said = operation_waits_for(attempt->operation, what, sizeof(what));
+    *ret_said = operation_waits_for(attempt->operation, what, sizeof(what), &is_failing) &&
+                (is_failing || !only_failing);
     if (!*ret_said)
         return 0;
+    attempt->progress.has_said_failing = is_failing;
     message = str_printf("%s: %swaiting for %s", working, aside, what);
     return write_spec(attempt, message, error);
 }
@@ -104,27 +107,40 @@ static int report_phase(struct attempt *attempt, bool is_working, int64_t *ret_n
     return 0;
 }
 
+/* What fails is said once, as soon as it does. The rest is said from time to time. */
 static int report_waiting(struct attempt *attempt, int64_t *ret_next, struct error *error)
 {
     struct attempt_progress *progress = &attempt->progress;
-    bool said = false;
+    int64_t failing_due;
+    bool said = false, is_due;
     int r = 0;
 
-    if (!progress->waits_due)
-        progress->waits_due = now(attempt) + PROGRESS_FIRST;
-    if (now(attempt) >= progress->waits_due) {
-        r = say_waiting(attempt, "", &said, error);
-        progress->waits_due = now(attempt) + (said ? PROGRESS_INTERVAL : PROGRESS_FIRST);
+    if (!progress->waits_due) {
+        progress->waits_from = now(attempt);
+        progress->waits_due = progress->waits_from + PROGRESS_FIRST;
     }
+    failing_due = progress->waits_from + PROGRESS_FAILING;
+    is_due = now(attempt) >= progress->waits_due;
+    if (is_due || (!progress->has_said_failing && now(attempt) >= failing_due)) {
+        r = say_waiting(attempt, "", !is_due, &said, error);
+        if (is_due || said)
+            progress->waits_due = now(attempt) + (said ? PROGRESS_INTERVAL : PROGRESS_FIRST);
+    }
+    if (now(attempt) < failing_due && failing_due < *ret_next)
+        *ret_next = failing_due;
     if (progress->waits_due < *ret_next)
         *ret_next = progress->waits_due;
     return r;
 }
 
-/* Nothing is said of a look at a Spec that is Ready, nor of a retry. */
+/* Nothing is said of a look at a Spec that is Ready, or that waits for approval, of a correction
+ * that repeats, nor of a retry. */
 static bool is_silent(const struct attempt *attempt, bool is_working)
 {
-    return attempt->kind == ATTEMPT_RETRY || (attempt->kind != ATTEMPT_NEW && !is_working);
+    bool is_shown = attempt->release && attempt->release->phase == PHASE_AWAITING_APPROVAL;
+
+    return attempt->kind == ATTEMPT_RETRY || attempt->kind == ATTEMPT_CORRECTION ||
+           ((attempt->kind != ATTEMPT_NEW || is_shown) && !is_working);
 }
 
 int progress_report(struct attempt *attempt, int64_t *ret_after, struct error *error)
@@ -158,7 +174,7 @@ int progress_report_rest(struct attempt *attempt, int64_t rest, struct error *er
         return 0;
     r = write_release(attempt, true, error);
     if (r >= 0 && words[attempt->run.log.operation].working)
-        r = say_waiting(attempt, aside, &said, error);
+        r = say_waiting(attempt, aside, false, &said, error);
     return r;
 }
 

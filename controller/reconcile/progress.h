@@ -5,7 +5,8 @@
  * apply or a destroy also says what it waits for, first after five seconds and then every thirty.
  * (apply.c and deletion.c write the end.)
  *
- * During a retry the status stays as the try before left it, until the retry has ended.
+ * During a retry the status stays as the try before left it, until the retry has ended. During a
+ * correction that repeats (corrections.h) the Spec stays Ready.
  */
 #ifndef CONTROLLER_RECONCILE_PROGRESS_H
 #define CONTROLLER_RECONCILE_PROGRESS_H
@@ -17,7 +18,8 @@
 
 #define PROGRESS_QUIET    1000  /* ms before the first write; an operation may end before that */
 #define PROGRESS_AGAIN    1000  /* ms between the writes of two phases */
-#define PROGRESS_FIRST    5000  /* ms of carrying out before the status says what it waits for */
+#define PROGRESS_FIRST    5000  /* ms of carrying out before the status says what it waits for; */
+#define PROGRESS_FAILING  1000  /* and before it says what fails, and is tried again */
 #define PROGRESS_INTERVAL 30000 /* ms between two such writes */
 
 struct attempt;
@@ -25,8 +27,9 @@ struct attempt;
 struct attempt_progress {
     int64_t begun;     /* ms, monotonic */
     int64_t said;      /* ms, monotonic: when a phase was last written; 0: none was */
-    int64_t waits_due; /* ms, monotonic: when to write what it waits for; 0: it was not carried out
-                          yet */
+    int64_t waits_from; /* ms, monotonic: when it was first seen being carried out; 0: not yet */
+    int64_t waits_due;  /* ms, monotonic: when to write what it waits for; 0: not yet */
+    bool has_said_failing; /* what was written last is something that fails */
     enum { SAID_NOTHING, SAID_PLANNING, SAID_WORKING } what;
 };
 

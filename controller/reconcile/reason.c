@@ -42,6 +42,7 @@ static const char *const known[] = {
     "PlanKeyCorrupt",
     "PlanNeeded",
     "PruneFailed",
+    "Progressing",
     "ReconciliationSucceeded",
     "ReleaseCorrupt",
     "ReleaseNameTaken",
@@ -56,9 +57,11 @@ static const char *const known[] = {
     "StateLocked",
     "StateLost",
     "StateOfLaterLeader",
+    "StateOutcomeUnknown",
     "StateTooLarge",
     "Shutdown",
     "Superseded",
+    "Suspended",
     "Terminating",
     "Timeout",
     "TooLarge",
@@ -71,6 +74,7 @@ static const char *const known[] = {
     "UnknownReference",
     "Unsupported",
     "UnsupportedMediaType",
+    "WebhookFailed",
 };
 
 const char *reason_label(const char *reason)

@@ -1,6 +1,7 @@
 #include "controller/reconcile/release.h"
 
 #include "controller/reconcile/api.h"
+#include "controller/reconcile/finished.h"
 #include "controller/reconcile/operations.h"
 #include "controller/reconcile/plans.h"
 #include "controller/reconcile/report.h"
@@ -19,13 +20,32 @@ static int write_release(struct attempt *attempt, const struct release_report *r
                          error);
 }
 
+/* The Release's own fields leave no room for a status: an event has to do. */
+static void say_in_event(const struct attempt *attempt, const struct verdict *verdict)
+{
+    const struct event_subject subject = {
+        .api_version = API_GROUP_VERSION,
+        .kind = "Release",
+        .namespace_name = attempt->object.namespace_name,
+        .name = attempt->object.name,
+        .uid = value_get_string(attempt->release->metadata, "uid"),
+    };
+
+    event_emit(attempt->run.context->events, &subject,
+               str_equal(verdict->ready, "True") ? EVENT_NORMAL : EVENT_WARNING, verdict->reason,
+               "Preview", "%s", verdict->message);
+}
+
 /* It is over, and not looked at again; unless that could not be written. */
 static int end(struct attempt *attempt, const struct release_report *report, struct error *error)
 {
-    int r = write_release(attempt, report, error);
+    struct error problem = {0};
+    int r = write_release(attempt, report, &problem);
 
+    if (r == ERR_TOO_LARGE)
+        say_in_event(attempt, report->verdict);
     attempt_end(attempt);
-    return r;
+    return r < 0 && r != ERR_TOO_LARGE ? err_copy(error, &problem) : 0;
 }
 
 /* The other side does not answer: the preview goes on when it does. */
@@ -76,60 +96,160 @@ static int refuse(struct attempt *attempt, struct error *error)
 {
     struct error refusal = {0};
 
-    err_set(
-        &refusal, ERR_UNSUPPORTED, "Unsupported",
-        "a Release of operation %s, made by hand, is not carried out by this version: Preview is",
-        release_operation_name(attempt->release->operation));
+    err_set(&refusal, ERR_UNSUPPORTED, "Unsupported",
+            "this version carries out no %s that a person requests, only Previews",
+            release_operation_name(attempt->release->operation));
     return fail(attempt, &refusal, error);
 }
 
-/* ---- Beginning ---- */
+/* ---- Reading ---- */
+
+/* It has ended: it is read once more, to be deleted some time. */
+static const struct reconcile_result look_again = {.kind = RECONCILE_AFTER,
+                                                   .priority = WORKQUEUE_RESYNC};
+
+/* As many Previews run as may. */
+static const struct reconcile_result look_for_place = {.kind = RECONCILE_WAITING,
+                                                       .after = PREVIEW_LOOK};
 
 static bool is_generated(const struct value *object)
 {
     return value_path(object, "metadata", "labels", KUBE_GENERATED_LABEL, NULL) != NULL;
 }
 
-/* The Release; none where there is nothing to be done about it. */
-static int load_release(struct attempt *attempt, struct error *error)
+static int forget(struct attempt *attempt, struct error *error)
+{
+    const struct reconcile_context *context = attempt->run.context;
+    const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
+
+    finished_forget(context, attempt->key);
+    return plans_drop(context->plans, attempt->object.namespace_name, attempt->object.name, &call,
+                      error);
+}
+
+/* Somebody changed the Release of an operation, perhaps to approve its plan: its Spec is
+ * reconciled. */
+static void request_spec(const struct attempt *attempt, const struct value *object)
+{
+    const char *spec = value_string(value_path(object, "spec", "specRef", "name", NULL));
+    _cleanup_free_ char *key = str_printf("%s/%s", attempt->object.namespace_name, spec);
+
+    if (spec)
+        operations_request(attempt->run.context->operations, key);
+}
+
+/* A Release that our readers refuse can get a status all the same. *problem says why. */
+static int load_unreadable(struct attempt *attempt, const struct value **ret, struct error *problem,
+                           struct error *error)
+{
+    const struct kube_ref ref = api_release_ref(&attempt->object, NULL);
+    struct error why = *problem;
+
+    api_refuse_unreadable("Release", &why, problem);
+    return api_get_metadata(attempt->run.context, ref, attempt->run.cancel, ret, error);
+}
+
+/* The Release; none if there is nothing to do for it but to delete it some time. *problem: it is to
+ * be refused. */
+static int load_release(struct attempt *attempt, struct reconcile_result *result,
+                        struct error *problem, struct error *error)
 {
     const struct reconcile_context *context = attempt->run.context;
     const struct spec_key *key = &attempt->object;
     _cleanup_value_ const struct value *object = NULL;
-    const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
-    struct error absent = {0};
-    int r = kube_get(context->client, api_release_ref(key, NULL), attempt->run.cancel, &object,
-                     &absent);
+    struct cancel *cancel = attempt->run.cancel;
+    int r = kube_get(context->client, api_release_ref(key, NULL), cancel, &object, problem);
 
     if (r == ERR_NOT_FOUND)
-        return plans_drop(context->plans, key->namespace_name, key->name, &call, error);
+        return forget(attempt, error);
+    if (r < 0 && !api_is_unreadable(problem))
+        return err_copy(error, problem);
     if (r < 0)
-        return err_copy(error, &absent);
-    if (is_generated(object) || api_is_deleting(object))
+        r = load_unreadable(attempt, &object, problem, error);
+    if (r < 0)
+        return r;
+    if (api_is_deleting(object))
         return 0;
+    if (is_generated(object) && kube_release_is_orphan(value_get(object, "metadata")))
+        return finished_keep_orphan(context, object, cancel, result, error);
+    if (is_generated(object)) {
+        request_spec(attempt, object);
+        return 0;
+    }
     attempt_read(attempt, value_get(object, "metadata"));
     attempt->release = release_of(object);
     if (!attempt->release)
         return err_set(error, ERR_UNAVAILABLE, "UnexpectedAnswer", "a Release without a name");
-    if (release_phase_is_terminal(attempt->release->phase))
-        release_free(TAKE(attempt->release));
-    return 0;
+    if (!problem->code)
+        api_check_size("Release", object, problem);
+    if (!release_phase_is_terminal(attempt->release->phase))
+        return 0;
+    release_free(TAKE(attempt->release));
+    return finished_keep(context, attempt->key, object, cancel, result, error);
 }
 
+/* ---- The Spec that is previewed ---- */
+
+static bool has_own_resources(const struct attempt *attempt)
+{
+    return value_get(attempt->release->spec, "resources") != NULL;
+}
+
+/* The Spec as it would be with what the Release carries. It may not be stored: there is no uid
+ * then, and State has nothing of it. */
+static const struct value *with_own_resources(const struct attempt *attempt,
+                                              const struct value *stored)
+{
+    static const char *const carried[] = {"resources", "serviceAccountName"};
+    const struct spec_key *key = &attempt->run.subject.key;
+    const struct value *object =
+        stored
+            ? value_ref(stored)
+            : value_pack("{s:s, s:s, s:{s:s, s:s}}", "apiVersion", API_GROUP_VERSION, "kind",
+                         "Spec", "metadata", "namespace", key->namespace_name, "name", key->name);
+
+    for (size_t i = 0; i < ARRAY_SIZE(carried); i++) {
+        const struct value *field = value_get(attempt->release->spec, carried[i]);
+        _cleanup_value_ const struct value *fields =
+            field ? value_with(value_get(object, "spec"), carried[i], field) : NULL;
+        const struct value *next = fields ? value_with(object, "spec", fields) : NULL;
+
+        if (!next)
+            continue;
+        value_unref(object);
+        object = next;
+    }
+    return object;
+}
+
+/* The Spec to preview, as run->object. */
 static int load_spec(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
-    struct release_subject *subject = &run->subject;
+    const struct spec_key *key = &run->subject.key;
+    _cleanup_value_ const struct value *stored = NULL;
     struct error absent = {0};
-    int r = kube_get(run->context->client, api_spec_ref(&subject->key, NULL), run->cancel,
-                     &run->object, &absent);
+    int r = kube_get(run->context->client, api_spec_ref(key, NULL), run->cancel, &stored, &absent);
 
-    if (r == ERR_NOT_FOUND)
+    if (r == ERR_NOT_FOUND && !has_own_resources(attempt))
         return err_set(error, ERR_INVALID, "SpecNotFound",
-                       "there is no Spec \"%s\" in namespace %s", subject->key.name,
-                       subject->key.namespace_name);
-    if (r < 0)
+                       "there is no Spec \"%s\" in namespace %s; to preview one before it is "
+                       "created, put its resources into the Release (spec.resources)",
+                       key->name, key->namespace_name);
+    if (r < 0 && r != ERR_NOT_FOUND)
         return err_copy(error, &absent);
+    run->object = has_own_resources(attempt) ? with_own_resources(attempt, stored) : TAKE(stored);
+    return 0;
+}
+
+static int parse_spec(struct attempt *attempt, struct error *error)
+{
+    struct run *run = &attempt->run;
+    struct release_subject *subject = &run->subject;
+    int r = load_spec(attempt, error);
+
+    if (r < 0)
+        return r;
     run_read_policy(run);
     r = run_parse(run, &attempt->spec, error);
     if (r < 0)
@@ -141,13 +261,15 @@ static int load_spec(struct attempt *attempt, struct error *error)
     return 0;
 }
 
+/* ---- Beginning ---- */
+
 /* It goes on by itself. 1: there is no memory for it. */
 static int begin_plan(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
     _cleanup_value_ const struct value *identity = NULL;
     struct operation_config config;
-    int r = load_spec(attempt, error);
+    int r = parse_spec(attempt, error);
 
     if (r < 0)
         return r;
@@ -168,19 +290,30 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
 {
     struct run *run = &attempt->run;
     struct error problem = {0};
-    int r = load_release(attempt, error);
+    int r;
 
+    *result = look_for_place;
+    if (attempt_waits_for_place(attempt))
+        return 0;
+    *result = (struct reconcile_result){.kind = RECONCILE_DONE};
+    r = load_release(attempt, result, &problem, error);
     if (r < 0 || !attempt->release)
         return r;
+    *result = look_again;
     run->subject.key.namespace_name = attempt->object.namespace_name;
     run->subject.key.name =
         value_string(value_path(attempt->release->spec, "specRef", "name", NULL));
+    if (!run->subject.key.name) /* of one that cannot be read */
+        run->subject.key.name = "";
     operation_log_start(run, attempt->release->operation);
     operation_log_release(run, attempt->release);
+    if (problem.code)
+        return fail(attempt, &problem, error);
     if (attempt->release->operation != RELEASE_PREVIEW)
         return refuse(attempt, error);
     if (!attempt_reserve_preview(attempt, run->subject.key.name)) {
-        *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = PREVIEW_LOOK};
+        attempt_empty(attempt);
+        *result = look_for_place;
         return 0;
     }
     r = begin_plan(attempt, &problem);
@@ -198,6 +331,8 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
 static int plan_problem(const struct plan *plan, struct error *error)
 {
     const struct plan_change *first = NULL;
+    _cleanup_buf_ struct buf id = BUF_INIT;
+    const char *why;
     size_t count = 0;
 
     for (size_t i = 0; i < plan->n_changes; i++)
@@ -207,9 +342,12 @@ static int plan_problem(const struct plan *plan, struct error *error)
         }
     if (!first)
         return 0;
-    return err_set(error, first->error->code, first->error->reason,
-                   "%zu of %zu cannot be done: %s: %s", count, plan->n_changes, first->id,
-                   first->error->message);
+    why = first->error->message;
+    operation_show_id(&id, first->id);
+    err_set(error, first->error->code, first->error->reason, "%zu of %zu cannot be done: %s: %.*s",
+            count, plan->n_changes, id.data, (int)(err_hints(why) - why), why);
+    err_add_hints(error, why);
+    return first->error->code;
 }
 
 static int planned(struct attempt *attempt, struct error *error)
@@ -232,6 +370,7 @@ static int go_on(struct attempt *attempt, struct reconcile_result *result, struc
     int64_t after = 0;
     int r;
 
+    *result = look_again;
     if (phase == OPERATION_PLANNED || phase == OPERATION_ENDED)
         return planned(attempt, error);
     r = progress_report(attempt, &after, error);

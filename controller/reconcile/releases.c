@@ -12,6 +12,9 @@
 #define WRITE_ATTEMPTS 8
 /* Names in a row that Releases of people have. */
 #define BEGIN_ATTEMPTS 8
+/* Releases that are listed, and are no records when they are read: gone by now, or made by people
+ * to look like records. There may be any number of those. */
+#define LOAD_ATTEMPTS 8
 
 void release_free(struct release *release)
 {
@@ -19,6 +22,8 @@ void release_free(struct release *release)
         return;
     free(release->name);
     free(release->version);
+    release_approval_done(&release->approval);
+    free(release->spec_uid);
     value_unref(release->metadata);
     value_unref(release->spec);
     value_unref(release->status);
@@ -54,9 +59,15 @@ static struct release *release_new(const struct release_head *head, char *versio
     release->operation = head->operation;
     release->phase = head->phase;
     release->own_generation = 1;
+    release->spec_uid = str_new(head->spec_uid);
     release->version = version;
     arena_done(&arena);
     return release;
+}
+
+const char *release_plan(const struct release *release)
+{
+    return release ? value_string(value_path(release->status, "plan", "digest", NULL)) : NULL;
 }
 
 static struct store_call call_of(const struct reconcile_context *context, struct cancel *cancel)
@@ -80,6 +91,8 @@ static int load(const struct reconcile_context *context, const struct spec_key *
         return r;
     *ret = release_new(&record->head, version);
     (*ret)->own_generation = record->own_generation;
+    (*ret)->approval = record->approval;
+    record->approval = (struct release_approval){0};
     (*ret)->status = value_ref(record->status);
     return 0;
 }
@@ -108,6 +121,64 @@ int releases_latest(const struct reconcile_context *context, const struct releas
     return releases_load(context, subject, 0, cancel, ret, error);
 }
 
+void release_revisions_add(struct release_revisions *revisions, int64_t revision)
+{
+    revisions->items = mem_grow(revisions->items, revisions->count, &revisions->capacity,
+                                sizeof(*revisions->items));
+    revisions->items[revisions->count++] = revision;
+}
+
+void release_revisions_done(struct release_revisions *revisions)
+{
+    free(revisions->items);
+    *revisions = (struct release_revisions){0};
+}
+
+static int on_head(void *arg, const struct release_head *head, struct error *error)
+{
+    (void)error;
+    release_revisions_add(arg, head->revision);
+    return 0;
+}
+
+int releases_list(const struct reconcile_context *context, const struct release_subject *subject,
+                  struct cancel *cancel, struct release_revisions *ret, struct error *error)
+{
+    const struct store_call call = call_of(context, cancel);
+    struct error problem = {0};
+    int r =
+        context->history->ops->list(context->history, &subject->key, on_head, ret, &call, &problem);
+
+    if (r >= 0)
+        return 0;
+    err_wrap(&problem, "looking for Releases");
+    return err_copy(error, &problem);
+}
+
+int releases_find(const struct reconcile_context *context, const struct release_subject *subject,
+                  struct cancel *cancel, struct release_revisions *ret, struct release **ret_latest,
+                  struct error *error)
+{
+    struct release *latest = NULL;
+    int r = releases_list(context, subject, cancel, ret, error);
+
+    for (size_t i = 0; i < ret->count && i < LOAD_ATTEMPTS && r >= 0 && !latest; i++)
+        r = releases_load(context, subject, ret->items[i], cancel, &latest, error);
+    if (r >= 0)
+        *ret_latest = latest;
+    return r;
+}
+
+static struct release_head head_of(const struct release_subject *subject,
+                                   enum release_operation operation, int64_t revision)
+{
+    return (struct release_head){.spec = subject->key,
+                                 .revision = revision,
+                                 .generation = subject->generation,
+                                 .operation = operation,
+                                 .spec_uid = subject->uid};
+}
+
 static int create(const struct reconcile_context *context, const struct release_head *head,
                   struct release **ret, struct error *error)
 {
@@ -123,6 +194,7 @@ static int create(const struct reconcile_context *context, const struct release_
 static bool is_to_go_on(const struct release *release, const struct release_head *head)
 {
     return release->operation == head->operation && release->generation == head->generation &&
+           (!release->spec_uid || str_equal(release->spec_uid, head->spec_uid)) &&
            !release_phase_is_terminal(release->phase);
 }
 
@@ -132,8 +204,7 @@ static int begin_at(const struct reconcile_context *context, const struct releas
                     struct error *error)
 {
     _cleanup_(release_free_p) struct release *there = NULL;
-    const struct release_head head = {subject->key, revision, subject->generation, operation,
-                                      PHASE_NONE};
+    const struct release_head head = head_of(subject, operation, revision);
     struct error problem = {0};
     int r = create(context, &head, ret, &problem);
 
@@ -173,7 +244,7 @@ void release_begin_first(const struct reconcile_context *context,
                          const struct release_subject *subject, enum release_operation operation,
                          struct release **ret)
 {
-    const struct release_head head = {subject->key, 1, subject->generation, operation, PHASE_NONE};
+    const struct release_head head = head_of(subject, operation, 1);
 
     create(context, &head, ret, NULL);
 }
@@ -227,6 +298,7 @@ static void set_results(const struct reconcile_context *context,
                         const struct release_report *report, const struct value **status)
 {
     const struct store_call call = call_of(context, NULL);
+    const struct document_name name = {DOCUMENT_PLAN, subject->key, release->name};
     _cleanup_value_ const struct value *all = NULL;
     _cleanup_free_ char *place = NULL;
     struct error problem = {0};
@@ -237,7 +309,7 @@ static void set_results(const struct reconcile_context *context,
     if (!omitted)
         return;
     all = report_all_results(report->plan, report->results);
-    if (plans_keep(context->plans, &subject->key, release->name, all, &call, &place, &problem) >= 0)
+    if (plans_keep(context->plans, &name, all, &call, &place, &problem) >= 0)
         set(status, "planRef", value_pack("{s:s}", "name", place));
     else
         log_warn("a plan is not kept in full", "namespace", subject->key.namespace_name, "release",
@@ -377,6 +449,24 @@ static const struct value *make_summary(const struct release_report *report)
     return value_pack("s", summary);
 }
 
+static const struct value *approval_value(const struct release_approval *approval)
+{
+    const struct value *value = value_pack("{s:s}", "plan", approval->plan);
+
+    if (approval->manager)
+        set(&value, "manager", value_pack("s", approval->manager));
+    if (approval->time)
+        set(&value, "time", value_pack("s", approval->time));
+    return value;
+}
+
+/* Whether the status has what is planned for each resource: it is over, or a person is to decide.
+ */
+static bool shows_all(enum release_phase phase)
+{
+    return release_phase_is_terminal(phase) || phase == PHASE_AWAITING_APPROVAL;
+}
+
 int release_write(const struct reconcile_context *context, const struct release_subject *subject,
                   struct release *release, const struct release_report *report, struct error *error)
 {
@@ -392,9 +482,12 @@ int release_write(const struct reconcile_context *context, const struct release_
         return r;
     timestamp_format(now, time);
     status = status_with_phase(subject, release, report->phase, time);
-    if (report->plan)
+    if (report->approval)
+        set(&status, "approval", approval_value(report->approval));
+    /* An approved plan stays as it was shown, though part of it is done when it is planned anew. */
+    if (report->plan && !(report->approval && value_get(status, "plan")))
         set(&status, "plan", report_plan(report->plan, report->digest));
-    if (report->results || (report->plan && release_phase_is_terminal(report->phase)))
+    if (report->results || (report->plan && shows_all(report->phase)))
         set_results(context, subject, release, report, &status);
     if (report->results)
         set(&status, "counts", report_counts(report->results));

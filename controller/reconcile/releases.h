@@ -17,6 +17,7 @@
 /* Whose release: what is known of the Spec, whether or not it can be parsed. */
 struct release_subject {
     struct spec_key key;
+    const char *uid; /* of the Spec; NULL: not known */
     int64_t generation;
     const char *project, *stack, *workspace; /* NULL: not known */
 };
@@ -28,8 +29,10 @@ struct release {
     enum release_operation operation;
     enum release_phase phase;
     int64_t own_generation;              /* of the Release, which an approval raises */
+    struct release_approval approval;    /* in the Release itself */
     const struct value *status;          /* as last written */
     char *version;                       /* in the history; NULL: a person made it */
+    char *spec_uid;                      /* of the Spec it was made for; NULL: not known */
     const struct value *metadata, *spec; /* of one that a person made: as last written */
 };
 
@@ -45,6 +48,25 @@ int releases_load(const struct reconcile_context *context, const struct release_
 /* The newest, or NULL. */
 int releases_latest(const struct reconcile_context *context, const struct release_subject *subject,
                     struct cancel *cancel, struct release **ret, struct error *error);
+
+/* Revisions of a Spec, newest first. */
+struct release_revisions {
+    int64_t *items;
+    size_t count, capacity;
+};
+void release_revisions_add(struct release_revisions *revisions, int64_t revision); /* at the end */
+void release_revisions_done(struct release_revisions *revisions);
+
+/* The revisions of which the history has a Release. *ret: empty before. */
+int releases_list(const struct reconcile_context *context, const struct release_subject *subject,
+                  struct cancel *cancel, struct release_revisions *ret, struct error *error);
+/* Both at once: the revisions, and the newest Release, or NULL. */
+int releases_find(const struct reconcile_context *context, const struct release_subject *subject,
+                  struct cancel *cancel, struct release_revisions *ret, struct release **ret_latest,
+                  struct error *error);
+
+/* The digest of the plan that its status shows; NULL: none. */
+const char *release_plan(const struct release *release);
 
 /* Makes the Release of a revision. One that exists already, for the same, is taken up where it was
  * left; where the name is another's, the next revision that is free is taken, of eight. */
@@ -62,6 +84,7 @@ struct release_report {
     enum release_phase phase;
     const struct plan *plan; /* NULL: not known; digest goes with it */
     const char *digest;
+    const struct release_approval *approval; /* of the plan, which is carried out; NULL: none */
     const struct operation_results *results; /* NULL: none */
     const struct verdict *verdict;           /* NULL: the conditions stay */
 };

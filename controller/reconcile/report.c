@@ -25,6 +25,15 @@ const struct value *report_plan(const struct plan *plan, const char *digest)
                       (int)sum.unchanged);
 }
 
+/* Ids and types are texts of tenants, which administrators read. */
+static void add_shown(struct value_builder *b, const char *key, const char *text)
+{
+    _cleanup_free_ char *shown = utf8_show(text);
+
+    value_key(b, key);
+    value_add_string(b, shown);
+}
+
 static const struct value *report_fields(const struct diff *diff)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
@@ -35,9 +44,10 @@ static const struct value *report_fields(const struct diff *diff)
     value_begin_array(b);
     for (size_t i = 0; i < diff->n_fields; i++) {
         const struct diff_field *field = &diff->fields[i];
+        _cleanup_free_ char *shown = utf8_show(field->path);
         char path[PATH_BYTES + 1];
 
-        str_copy(path, sizeof(path), field->path);
+        str_copy(path, sizeof(path), shown);
         value_begin_object(b);
         value_key(b, "path");
         value_add_string(b, path);
@@ -62,11 +72,14 @@ static const struct value *report_result(const struct plan_change *change, enum 
 {
     _cleanup_value_ const struct value *fields = change->diff ? report_fields(change->diff) : NULL;
     _cleanup_free_ char *duration = took >= 0 ? str_printf("%lldms", (long long)took) : NULL;
+    _cleanup_free_ char *id = utf8_show(change->id), *why = NULL;
 
-    return value_pack("{s:s, s:s, s:v?, s:s?, s:s?, s:s?}", "id", change->id, "action",
+    if (!error && change->reason)
+        why = utf8_show(change->reason);
+    return value_pack("{s:s, s:s, s:v?, s:s?, s:s?, s:s?}", "id", id, "action",
                       plan_action_name(action), "fields", fields, "message",
-                      error ? error->message : change->reason, "reason",
-                      error ? error->reason : NULL, "duration", duration);
+                      error ? error->message : why, "reason", error ? error->reason : NULL,
+                      "duration", duration);
 }
 
 static const struct value *change_at(const struct plan *plan, size_t i)
@@ -163,8 +176,7 @@ static const struct value *resources(size_t total, size_t ready, const struct va
 static void add_failed(struct value_builder *b, const struct operation_result *result)
 {
     value_begin_object(b);
-    value_key(b, "id");
-    value_add_string(b, result->change->id);
+    add_shown(b, "id", result->change->id);
     value_key(b, "reason");
     value_add_string(b, result->error ? result->error->reason : "Pending");
     value_key(b, "message");
@@ -256,10 +268,8 @@ static const struct value *list_inventory(const struct ledger_records *records, 
         if (bytes > REPORT_INVENTORY_BYTES)
             break;
         value_begin_object(b);
-        value_key(b, "id");
-        value_add_string(b, record->id);
-        value_key(b, "type");
-        value_add_string(b, record->type);
+        add_shown(b, "id", record->id);
+        add_shown(b, "type", record->type);
         value_end_object(b);
     }
     value_end_array(b);
@@ -322,28 +332,38 @@ static const char *last_part(const char *id)
     return colon && colon[1] ? colon + 1 : id;
 }
 
+/* Without the hints of a message, and the last `room` bytes of ret left free. */
+static void show_short(const char *message, size_t room, char ret[REPORT_SUMMARY_SIZE])
+{
+    _cleanup_free_ char *line = str_new_n(message, (size_t)(err_hints(message) - message));
+    _cleanup_free_ char *text = utf8_show(line);
+
+    str_copy(ret, REPORT_SUMMARY_SIZE - room, text);
+}
+
 void report_short(const char *message, const struct operation_results *results,
                   char ret[REPORT_SUMMARY_SIZE])
 {
     struct alike most = {0};
     char times[32] = "";
-    _cleanup_free_ char *whole = NULL, *text = NULL;
+    _cleanup_buf_ struct buf text = BUF_INIT;
     size_t failed = 0;
 
     if (results)
         most = find_most_alike(results, &failed);
     if (!failed) {
-        text = utf8_show(message);
-        str_copy(ret, REPORT_SUMMARY_SIZE, text);
+        show_short(message, 0, ret);
         return;
     }
+    buf_printf(&text, "%zu of %zu failed: ", failed, results->count);
+    if (failed == 1) {
+        operation_show_id(&text, last_part(most.first->change->id));
+        buf_add_str(&text, ": ");
+    }
+    buf_add_str(&text, most.first->error->message);
     if (most.count > 1)
         snprintf(times, sizeof(times), " (%zux)", most.count);
-    whole = str_printf("%zu of %zu failed: %s%s%s", failed, results->count,
-                       failed == 1 ? last_part(most.first->change->id) : "",
-                       failed == 1 ? ": " : "", most.first->error->message);
-    text = utf8_show(whole);
-    str_copy(ret, REPORT_SUMMARY_SIZE - strlen(times), text);
+    show_short(text.data, strlen(times), ret);
     memcpy(ret + strlen(ret), times, strlen(times) + 1);
 }
 

@@ -3,22 +3,20 @@
 #include "controller/core/finalizer.h"
 #include "controller/core/informer.h"
 #include "controller/reconcile/api.h"
-#include "controller/reconcile/report.h"
-#include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
-#include "engine/base/utf8.h"
 #include "engine/spec/check.h"
-#include "engine/spec/name.h"
+#include "runtimes/kubernetes/approval.h"
 
-/* The schema's limit of status.lastHandledReconcileAt. */
-#define TRIGGER_BYTES 1024
+#define TRIGGER_BYTES 1024 /* the schema's limit of status.lastHandledReconcileAt */
 
 void run_done(struct run *run)
 {
     value_unref(run->object);
+    free(run->uid);
     free(run->trigger);
+    release_approval_done(&run->approval);
     *run = (struct run){0};
 }
 
@@ -36,6 +34,14 @@ void run_read_policy(struct run *run)
         policy->retry_interval = context->min_retry_interval;
 }
 
+void run_note_approval(struct run *run)
+{
+    static const char *const path[] = {"spec", "approval", "approvedPlan", NULL};
+
+    release_approval_done(&run->approval);
+    kube_approval_read(run->object, path, &run->approval);
+}
+
 void run_note_trigger(struct run *run)
 {
     const char *trigger = informer_trigger(value_get(run->object, "metadata"));
@@ -44,133 +50,7 @@ void run_note_trigger(struct run *run)
     run->trigger = trigger && strlen(trigger) <= TRIGGER_BYTES ? str_new(trigger) : NULL;
 }
 
-void run_status_done(struct run_status *status)
-{
-    value_unref(status->plan);
-    value_unref(status->resources);
-    value_unref(status->inventory);
-}
-
-/* ---- The status as it is ---- */
-
-static const struct value *status_of(const struct run *run)
-{
-    return value_get(run->object, "status");
-}
-
-static const struct value *ready_of(const struct run *run)
-{
-    return conditions_find(value_get(status_of(run), "conditions"), "Ready");
-}
-
-static bool is_of_this_generation(const struct run *run)
-{
-    return value_int(value_get(status_of(run), "observedGeneration"), -1) ==
-           run->subject.generation;
-}
-
-static bool says_something_new(const struct run *run, const struct verdict *verdict)
-{
-    const struct value *ready = ready_of(run);
-    _cleanup_free_ char *message = utf8_show(verdict->message); /* as conditions have it */
-
-    return !str_equal(value_get_string(ready, "status"), verdict->ready) ||
-           !str_equal(value_get_string(ready, "reason"), verdict->reason) ||
-           !str_equal(value_get_string(ready, "message"), message);
-}
-
-bool run_says_already(const struct run *run, const struct error *failure)
-{
-    struct verdict verdict = verdict_of_error(failure, false);
-
-    return is_of_this_generation(run) && !says_something_new(run, &verdict);
-}
-
-static const char *status_of_condition(const struct run *run, const char *type)
-{
-    const struct value *conditions = value_get(status_of(run), "conditions");
-
-    return value_get_string(conditions_find(conditions, type), "status");
-}
-
-struct run_last run_last(const struct run *run)
-{
-    const struct value *ready = ready_of(run);
-
-    return (struct run_last){
-        .ready = value_get_string(ready, "status"),
-        .reason = value_get_string(ready, "reason"),
-        .message = value_get_string(ready, "message"),
-        .healthy = status_of_condition(run, "Healthy"),
-        .is_stalled = str_equal(status_of_condition(run, "Stalled"), "True"),
-    };
-}
-
-bool run_says(const struct run *run, const char *ready, const char *reason)
-{
-    const struct value *condition = ready_of(run);
-
-    return is_of_this_generation(run) && str_equal(value_get_string(condition, "status"), ready) &&
-           (!reason || str_equal(value_get_string(condition, "reason"), reason));
-}
-
-int64_t run_last_applied(const struct run *run)
-{
-    return value_int(value_get(status_of(run), "lastAppliedRevision"), 0);
-}
-
-int64_t run_last_attempted(const struct run *run)
-{
-    return value_int(value_get(status_of(run), "lastAttemptedRevision"), 0);
-}
-
-static int64_t resources_of(const struct run *run, const char *which)
-{
-    return value_int(value_path(status_of(run), "resources", which, NULL), 0);
-}
-
-bool run_lacks_state(const struct run *run, struct ledger *ledger)
-{
-    bool was_applied = run_last_applied(run) > 0 && resources_of(run, "total") > 0;
-
-    /* One that never succeeded may have applied some of them. */
-    return !ledger_is_stored(ledger) && (was_applied || resources_of(run, "ready") > 0);
-}
-
-/* When this generation began to fail: ms since 1970; 0: it does not. */
-static int64_t failing_since(const struct run *run)
-{
-    const char *since = value_get_string(status_of(run), "failingSince");
-
-    return since && is_of_this_generation(run) ? timestamp_parse(since) : 0;
-}
-
-static int64_t wall_clock(const struct run *run)
-{
-    return run->context->clock->now(run->context->clock);
-}
-
-int64_t run_patience(const struct run *run)
-{
-    int64_t since = failing_since(run);
-    int64_t left = since ? since + run->policy.timeout - wall_clock(run) : run->policy.timeout;
-
-    return left > 0 ? left : 0;
-}
-
-struct verdict run_judge(const struct run *run, const struct error *failure, bool is_spent)
-{
-    return verdict_of_error(failure, is_spent || !run_patience(run));
-}
-
-/* ---- What is kept of an object ---- */
-
-static const struct value *without_managed_fields(const struct value *metadata)
-{
-    static const char *const managed[] = {"managedFields"};
-
-    return value_copy_without(metadata, managed, ARRAY_SIZE(managed));
-}
+/* ---- The object ---- */
 
 void run_drop_managed_fields(struct run *run)
 {
@@ -181,147 +61,18 @@ void run_drop_managed_fields(struct run *run)
     run->object = copy;
 }
 
-/* ---- The status as it is to be ---- */
-
-static void set(const struct value **object, const char *key, const struct value *taken)
+void run_set_metadata(struct run *run, const struct value *metadata)
 {
-    const struct value *next = value_with(*object, key, taken);
+    static const char *const managed[] = {"managedFields"};
+    _cleanup_value_ const struct value *kept =
+        value_copy_without(metadata, managed, ARRAY_SIZE(managed));
+    const struct value *object = value_with(run->object, "metadata", kept);
 
-    value_unref(*object);
-    value_unref(taken);
-    *object = next;
+    value_unref(run->object);
+    run->object = object;
 }
 
-static void add_duration(struct value_builder *b, const char *key, int64_t ms)
-{
-    value_key(b, key);
-    value_add_printf(b, "%llds", (long long)(ms / 1000));
-}
-
-/* NULL: our own rights. */
-static const char *account_of(const struct run *run)
-{
-    const struct reconcile_context *context = run->context;
-
-    if (run->policy.service_account)
-        return run->policy.service_account;
-    return context->act_as_controller ? NULL : context->default_service_account;
-}
-
-/* The defaults that were taken, since the schema has none. */
-static const struct value *policy_value(const struct run *run)
-{
-    static const char *const deletion[] = {"MirrorPrune", "Delete", "WaitForTermination", "Orphan"};
-    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct spec_policy *policy = &run->policy;
-    const struct value *value = NULL;
-    const char *account = account_of(run);
-
-    value_begin_object(b);
-    if (account) {
-        value_key(b, "serviceAccountName");
-        value_add_string(b, account);
-    }
-    value_key(b, "suspend");
-    value_add_bool(b, policy->suspend);
-    value_key(b, "prune");
-    value_add_bool(b, policy->prune);
-    value_key(b, "wait");
-    value_add_bool(b, policy->wait);
-    value_key(b, "deletionPolicy");
-    value_add_string(b, deletion[policy->deletion]);
-    add_duration(b, "interval", policy->interval);
-    add_duration(b, "retryInterval", policy->retry_interval);
-    add_duration(b, "timeout", policy->timeout);
-    value_end_object(b);
-    value_builder_finish(b, &value, NULL);
-    return value;
-}
-
-static struct conditions_generation generation_of(const struct run *run,
-                                                  const struct run_status *status)
-{
-    int64_t observed = run->subject.generation;
-    const struct value *kept = value_get(ready_of(run), "observedGeneration");
-
-    return (struct conditions_generation){
-        .observed = observed, .ready = status->is_suspended ? value_int(kept, observed) : observed};
-}
-
-static void drop(const struct value **object, const char *key)
-{
-    const struct value *next = value_without(*object, key);
-
-    value_unref(*object);
-    *object = next;
-}
-
-/* While an operation goes on, it is not known whether the generation still fails. */
-static void set_failing_since(const struct run *run, const struct run_status *status,
-                              const struct value **next)
-{
-    int64_t since = failing_since(run);
-    char time[TIMESTAMP_SIZE];
-
-    if (str_equal(status->verdict.ready, "False") && !status->is_suspended) {
-        timestamp_format(since ? since : wall_clock(run), time);
-        set(next, "failingSince", value_pack("s", time));
-    } else if (status->is_end || !since) {
-        drop(next, "failingSince");
-    }
-}
-
-static void set_handled(const struct run *run, const struct value **next)
-{
-    if (run->trigger)
-        set(next, "lastHandledReconcileAt", value_pack("s", run->trigger));
-}
-
-static const struct value *summary_of(const struct run_status *status)
-{
-    char summary[REPORT_SUMMARY_SIZE];
-
-    report_short(status->verdict.message, status->results, summary);
-    return value_pack("s", summary);
-}
-
-static const struct value *owner_of(const struct run *run)
-{
-    char owner[SPEC_HASH_NAME_SIZE];
-
-    spec_hash_name(run->subject.key.namespace_name, run->subject.key.name, owner);
-    return value_pack("s", owner);
-}
-
-static const struct value *next_status(const struct run *run, const struct run_status *status)
-{
-    const struct value *old = status_of(run), *next = value_ref(old);
-
-    set(&next, "observedGeneration", value_pack("I", run->subject.generation));
-    set(&next, "conditions",
-        conditions_make(value_get(old, "conditions"), &status->verdict, generation_of(run, status),
-                        wall_clock(run)));
-    set(&next, "summary", summary_of(status));
-    set(&next, "owner", owner_of(run));
-    set_failing_since(run, status, &next);
-    if (status->is_end)
-        set_handled(run, &next);
-    if (!run->is_unreadable)
-        set(&next, "policy", policy_value(run));
-    if (status->attempted)
-        set(&next, "lastAttemptedRevision", value_pack("I", status->attempted));
-    if (status->applied)
-        set(&next, "lastAppliedRevision", value_pack("I", status->applied));
-    if (status->plan)
-        set(&next, "plan", value_ref(status->plan));
-    if (status->resources)
-        set(&next, "resources", value_ref(status->resources));
-    if (status->inventory)
-        set(&next, "inventory", value_ref(status->inventory));
-    return next;
-}
-
-/* ---- Writes ---- */
+/* ---- The finalizer, and events ---- */
 
 bool run_has_finalizer(const struct run *run)
 {
@@ -335,66 +86,8 @@ int run_add_finalizer(struct run *run, struct error *error)
     int r = finalizer_add(run->context->client, &ref, &metadata, run->cancel, error);
 
     if (r >= 0)
-        set(&run->object, "metadata", without_managed_fields(metadata));
+        run_set_metadata(run, metadata);
     return r;
-}
-
-static int put_status(struct run *run, const struct value *status, struct error *error)
-{
-    const struct spec_key *key = &run->subject.key;
-    _cleanup_value_ const struct value *metadata = value_ref(value_get(run->object, "metadata"));
-    struct api_status write = {.ref = api_spec_ref(key, "status"), .status = status};
-    struct error problem = {0};
-    int r = api_put_status(run->context, &write, &metadata, &problem);
-
-    if (r == ERR_TOO_LARGE)
-        log_warn("a Spec has no room left for its status", "namespace", key->namespace_name, "spec",
-                 key->name, "error", problem.message, NULL);
-    if (r < 0) {
-        err_wrap(&problem, "writing the Spec's status");
-        return err_copy(error, &problem);
-    }
-    set(&run->object, "metadata", without_managed_fields(metadata));
-    set(&run->object, "status", value_ref(status));
-    return 0;
-}
-
-static bool is_bad_news(const struct run_status *status)
-{
-    return str_equal(status->verdict.ready, "False") && !status->is_suspended;
-}
-
-int run_write_status(struct run *run, const struct run_status *status, struct error *error)
-{
-    const struct verdict *verdict = &status->verdict;
-    _cleanup_value_ const struct value *next = next_status(run, status);
-    bool is_news = says_something_new(run, verdict);
-    struct error problem = {0};
-    int r;
-
-    /* What an unreadable object's status says is not known: it is then written each time. */
-    if (!run->is_unreadable && value_equal(status_of(run), next))
-        return 0;
-    r = put_status(run, next, &problem);
-    if (r == ERR_NOT_FOUND)
-        return 0;
-    if (is_news && !err_is_transient(r))
-        run_event(run, is_bad_news(status) ? EVENT_WARNING : EVENT_NORMAL, verdict->reason,
-                  verdict->message);
-    return r < 0 && r != ERR_TOO_LARGE ? err_copy(error, &problem) : 0;
-}
-
-int run_acknowledge(struct run *run, struct error *error)
-{
-    const struct value *next = value_ref(status_of(run));
-    struct error problem = {0};
-    int r = 0;
-
-    set_handled(run, &next);
-    if (!run->is_unreadable && !value_equal(status_of(run), next))
-        r = put_status(run, next, &problem);
-    value_unref(next);
-    return r < 0 && r != ERR_NOT_FOUND ? err_copy(error, &problem) : 0;
 }
 
 void run_event(const struct run *run, const char *type, const char *reason, const char *message)
@@ -412,6 +105,15 @@ void run_event(const struct run *run, const char *type, const char *reason, cons
 }
 
 /* ---- What operations are made of ---- */
+
+const char *run_account(const struct run *run)
+{
+    const struct reconcile_context *context = run->context;
+
+    if (run->policy.service_account)
+        return run->policy.service_account;
+    return context->act_as_controller ? NULL : context->default_service_account;
+}
 
 int run_parse(const struct run *run, struct spec **ret, struct error *error)
 {
@@ -431,11 +133,18 @@ int run_parse(const struct run *run, struct spec **ret, struct error *error)
     return r;
 }
 
+int64_t run_spec_created_at(const struct run *run)
+{
+    const char *text = value_string(value_path(run->object, "metadata", "creationTimestamp", NULL));
+
+    return text ? timestamp_parse(text) : 0;
+}
+
 void run_operation_config(const struct run *run, struct operation_config *ret,
                           const struct value **ret_identity)
 {
     const struct reconcile_context *context = run->context;
-    const char *account = account_of(run);
+    const char *account = run_account(run);
     const struct value *identity =
         account ? value_pack("{s:s}", "serviceAccountName", account) : NULL;
 
@@ -453,6 +162,7 @@ void run_operation_config(const struct run *run, struct operation_config *ret,
                   .identity = identity,
                   .context = value_path(run->object, "spec", "context", NULL),
                   .terminating = run->is_namespace_terminating},
+        .spec_created_at = run_spec_created_at(run),
         .epoch = context->epoch(context->epoch_arg),
         .parallelism = context->parallelism,
         .timeout = run->policy.timeout,

@@ -19,7 +19,9 @@ struct run {
     struct release_subject subject; /* its key and generation; strings are borrowed */
     const struct value *object;     /* the custom resource; a reference, or NULL */
     bool is_unreadable;             /* object is its metadata alone */
+    char *uid;                      /* of the object; or NULL */
     char *trigger;                  /* informer_trigger() of the object as it was read; or NULL */
+    struct release_approval approval; /* in the object as it was read */
     bool is_namespace_terminating;
     struct spec_policy policy;
     struct operation_log log;
@@ -27,8 +29,11 @@ struct run {
 
 void run_done(struct run *run);
 
-/* Of run->object, which stays as long as an operation: nothing here asks for them. */
+/* Removes metadata.managedFields from run->object. They can be larger than the rest, an operation
+ * keeps the object until it ends, and only run_note_approval() needs them. */
 void run_drop_managed_fields(struct run *run);
+/* After a write: run->object gets the metadata of the answer, without managedFields. */
+void run_set_metadata(struct run *run, const struct value *metadata);
 
 struct run_status {
     struct verdict verdict;
@@ -37,6 +42,8 @@ struct run_status {
     int64_t attempted, applied;              /* revisions; 0: as before */
     const struct operation_results *results; /* for the summary of a failure; NULL: its message */
     const struct value *plan, *resources, *inventory; /* report.h; owned; NULL: as before */
+    const struct value *corrections;                  /* corrections.h; likewise */
+    bool drops_corrections;                           /* they were of another generation */
 };
 void run_status_done(struct run_status *status);
 
@@ -45,6 +52,9 @@ void run_status_done(struct run_status *status);
 void run_read_policy(struct run *run);
 /* Notes which request for a reconcile run->object carries. A later one is for another run. */
 void run_note_trigger(struct run *run);
+
+/* Notes which plan run->object approves. Before its managed fields are dropped. */
+void run_note_approval(struct run *run);
 
 bool run_has_finalizer(const struct run *run);
 /* Adds the finalizer, where it is not there. ERR_NOT_FOUND: the Spec is gone. */
@@ -62,6 +72,13 @@ int run_acknowledge(struct run *run, struct error *error);
 /* ms that a failure of this generation still has to heal by waiting: `timeout`, counted from the
  * first failure. 0: none. */
 int64_t run_patience(const struct run *run);
+
+/* ms between two tries at most, for a failure that takes little to look at again, a missing service
+ * account. 0: no such failure. */
+int64_t run_retry_within(const struct run *run, const struct error *failure);
+/* Adds that to the message, for those who wait for it. It is the same for all tries, as the status
+ * is not written again. */
+void run_say_retry(const struct run *run, struct error *failure);
 /* The verdict about a failure. is_spent: its operation has waited for `timeout` already. */
 struct verdict run_judge(const struct run *run, const struct error *failure, bool is_spent);
 
@@ -76,14 +93,25 @@ struct run_last {
 };
 struct run_last run_last(const struct run *run);
 
+/* Counts the Spec by what Ready says last (operations_note()). run_write_status() does so, too. */
+void run_note_ready(const struct run *run);
+
 /* What Ready says of this generation. reason: NULL for any. */
 bool run_says(const struct run *run, const char *ready, const char *reason);
+/* status.driftCorrections, or NULL; borrowed from run->object. */
+const struct value *run_corrections(const struct run *run);
 /* status.lastAppliedRevision, .lastAttemptedRevision; 0: none. */
 int64_t run_last_applied(const struct run *run);
 int64_t run_last_attempted(const struct run *run);
 
-/* The Spec as run->object has it, for the runtimes that there are. */
+/* Parses run->object as a Spec of the types that the context's runtimes have. */
 int run_parse(const struct run *run, struct spec **ret, struct error *error);
+
+/* The ServiceAccount whose rights are used; borrowed. NULL: the rights of the operator itself. */
+const char *run_account(const struct run *run);
+
+/* metadata.creationTimestamp, in ms since 1970; 0: not known. */
+int64_t run_spec_created_at(const struct run *run);
 
 /* What operations on the Spec's behalf are made of, the table's own parts aside. *ret_identity:
  * what it borrows; a reference, or NULL. */
@@ -93,10 +121,11 @@ void run_operation_config(const struct run *run, struct operation_config *ret,
 /* Resources of the Spec were applied, by its status, and there is no State that records them. */
 bool run_lacks_state(const struct run *run, struct ledger *ledger);
 
-/* Nothing comes of a Release any more. NULL, or one that ended: nothing is done. */
+/* Sets the Release to `cancelled`, with the reason Superseded and `why` as its message. Does
+ * nothing if it is NULL or has ended. */
 int run_cancel_release(const struct run *run, struct release *release, const char *why,
                        struct error *error);
-/* The same for the newest, whichever it is. */
+/* The same for the Spec's newest Release. */
 int run_cancel_latest(const struct run *run, const char *why, struct error *error);
 
 /* An event about the Spec; none in a namespace that is being deleted. */

@@ -2,9 +2,9 @@
 
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/apply.h"
+#include "controller/reconcile/apply_end.h"
 #include "controller/reconcile/deletion.h"
-#include "engine/base/json.h"
-#include "engine/base/limits.h"
+#include "controller/reconcile/retention.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/client/path.h"
@@ -30,12 +30,6 @@ static int load_unreadable(struct run *run, struct kube_ref ref, const struct er
     log_warn("the Spec cannot be read", "spec", key->name, "namespace", key->namespace_name,
              "error", why->message, NULL);
     return 0;
-}
-
-/* The Spec is refused by our readers, not by a server: a 413 is no answer to a GET, and passes. */
-static bool is_unreadable(const struct error *why)
-{
-    return why->code == ERR_TOO_LARGE && !str_equal(why->reason, "RequestEntityTooLarge");
 }
 
 /* As the watch has just brought it: the API server has that in memory, decoded. Where it does not,
@@ -64,41 +58,33 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
     r = read_new(attempt, ref);
     if (r < 0)
         r = kube_get(run->context->client, ref, run->cancel, &run->object, why_unreadable);
-    if (r < 0 && is_unreadable(why_unreadable))
+    if (r < 0 && api_is_unreadable(why_unreadable))
         r = load_unreadable(run, ref, why_unreadable, error);
     else if (r < 0)
         err_copy(error, why_unreadable);
     if (r < 0)
         return r;
+    run_note_approval(run);
     run_drop_managed_fields(run);
     metadata = value_get(run->object, "metadata");
     run->subject.generation = value_int(value_get(metadata, "generation"), 0);
+    run->uid = str_new(value_get_string(metadata, "uid"));
+    run->subject.uid = run->uid;
     attempt_read(attempt, metadata);
     run_note_trigger(run);
+    run_note_ready(run);
     run_read_policy(run);
     return 0;
-}
-
-static bool is_too_large(const struct value *object)
-{
-    _cleanup_buf_ struct buf text;
-
-    buf_init(&text, LIMIT_SPEC_BYTES);
-    json_write(&text, value_get(object, "spec"), JSON_COMPACT);
-    return buf_overflowed(&text);
 }
 
 /* ---- Without an operation ---- */
 
 /* One that was never applied gets no finalizer: there is nothing to be done at its end. */
-static int refuse(struct attempt *attempt, const char *what, const char *why,
+static int refuse(struct attempt *attempt, const struct error *refusal,
                   struct reconcile_result *result, struct error *error)
 {
-    struct error refusal = {0};
-
-    err_set(&refusal, ERR_INVALID, "InvalidSpec", "%s: %s", what, why);
     operation_log_start(&attempt->run, RELEASE_APPLY);
-    return apply_refused(attempt, &refusal, result, error);
+    return apply_refused(attempt, refusal, result, error);
 }
 
 /* The operator does not act on the Spec, and its last operation does not go on. Ready keeps its
@@ -127,6 +113,14 @@ static int suspend(struct run *run, struct error *error)
 
 /* ---- One reconcile ---- */
 
+/* The Spec is gone. */
+static int end_history(struct run *run, struct error *error)
+{
+    int r = run_cancel_latest(run, "the Spec was deleted", error);
+
+    return r < 0 ? r : retention_forget(run, error);
+}
+
 /* What is to be done about a Spec of which nothing is under way. */
 static int begin(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
@@ -135,7 +129,7 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     int r = load(attempt, &why_unreadable, &problem);
 
     if (r == ERR_NOT_FOUND)
-        return run_cancel_latest(run, "the Spec was deleted", error);
+        return end_history(run, error);
     if (r < 0)
         return err_copy(error, &problem);
     if (!attempt_is_listed(attempt)) /* it is there, and another's by now */
@@ -145,12 +139,11 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     if (run->policy.suspend)
         return suspend(run, error);
     if (run->is_unreadable)
-        return refuse(attempt, "the Spec cannot be read", why_unreadable.message, result, error);
-    if (is_too_large(run->object))
-        return refuse(attempt, "the Spec is too large",
-                      "its fields have more than 1 MiB as JSON, so that its status may not fit "
-                      "beside them. Make several Specs of it",
-                      result, error);
+        api_refuse_unreadable("Spec", &why_unreadable, &problem);
+    else
+        api_check_size("Spec", run->object, &problem);
+    if (problem.code)
+        return refuse(attempt, &problem, result, error);
     return apply_begin(attempt, result, error);
 }
 

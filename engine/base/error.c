@@ -30,17 +30,35 @@ bool err_is_transient(int code)
     return code == ERR_UNAVAILABLE || code == ERR_TIMEOUT || code == ERR_CONFLICT;
 }
 
-/* Formats a message and appends `after` (may be NULL), as one line that is safe to show: it may
- * have names, and messages, of tenants. */
+/* Bytes of a message's line that hints leave. */
+#define LEAST_LINE 128
+
+const char *err_hints(const char *message)
+{
+    return message + strcspn(message, "\n");
+}
+
+/* Sets the line, which is cut to make room for the hints. */
+static void write_lines(struct error *error, const char *line, const char *hints)
+{
+    size_t length = strlen(hints);
+
+    str_copy(error->message, sizeof(error->message) - length, line);
+    memcpy(error->message + strlen(error->message), hints, length + 1);
+}
+
+/* Formats the line of a message, before that of `after` (may be NULL), whose hints stay. It may
+ * have names, and messages, of tenants, and is made safe to show. */
 static void PRINTF_LIKE(3, 0)
     write_message(struct error *error, const char *after, const char *format, va_list args)
 {
-    _cleanup_free_ char *text = str_vprintf(format, args);
-    _cleanup_free_ char *whole = after ? str_printf("%s: %s", text, after) : TAKE(text);
-    _cleanup_free_ char *shown = NULL;
+    _cleanup_free_ char *text = str_vprintf(format, args), *whole = NULL, *shown = NULL;
+    _cleanup_free_ char *hints = str_new(after ? err_hints(after) : "");
 
-    shown = utf8_show(whole);
-    str_copy(error->message, sizeof(error->message), shown);
+    if (after)
+        whole = str_printf("%s: %.*s", text, (int)(err_hints(after) - after), after);
+    shown = utf8_show(after ? whole : text);
+    write_lines(error, shown, hints);
 }
 
 #ifdef __clang_analyzer__ /* error.h */
@@ -79,6 +97,56 @@ void err_wrap(struct error *error, const char *format, ...)
     va_start(args, format);
     write_message(error, error->message, format, args);
     va_end(args);
+}
+
+/* Whether one of the hints is this line. */
+static bool has_hint(const char *hints, const char *line, size_t length)
+{
+    for (; *hints; hints += 1 + strcspn(hints + 1, "\n"))
+        if (strcspn(hints + 1, "\n") == length && strncmp(hints + 1, line, length) == 0)
+            return true;
+    return false;
+}
+
+static bool add_hint(struct error *error, const char *line, size_t length)
+{
+    const char *hints = err_hints(error->message);
+    _cleanup_free_ char *words = str_new_n(error->message, (size_t)(hints - error->message));
+    _cleanup_free_ char *all = NULL;
+
+    if (has_hint(hints, line, length))
+        return true;
+    all = str_printf("%s\n%.*s", hints, (int)length, line);
+    if (strlen(all) + LEAST_LINE > sizeof(error->message))
+        return false;
+    write_lines(error, words, all);
+    return true;
+}
+
+bool err_hint(struct error *error, const char *format, ...)
+{
+    _cleanup_free_ char *text = NULL, *shown = NULL;
+    va_list args;
+
+    if (!error || !error->code)
+        return false;
+    va_start(args, format);
+    text = str_vprintf(format, args);
+    va_end(args);
+    shown = utf8_show(text);
+    return add_hint(error, shown, strlen(shown));
+}
+
+void err_add_hints(struct error *error, const char *message)
+{
+    const char *hints = err_hints(message);
+
+    if (!error || !error->code)
+        return;
+    for (size_t length; *hints; hints += 1 + length) {
+        length = strcspn(hints + 1, "\n");
+        add_hint(error, hints + 1, length);
+    }
 }
 
 int err_copy(struct error *to, const struct error *from)

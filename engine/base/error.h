@@ -44,7 +44,7 @@ enum error_code {
 struct error {
     int code;                         /* 0, or an enum error_code */
     char reason[ERROR_REASON_SIZE];   /* CamelCase, as in a condition; not empty if code is set */
-    char message[ERROR_MESSAGE_SIZE]; /* one line of UTF-8; cut with "…" if longer */
+    char message[ERROR_MESSAGE_SIZE]; /* one line of UTF-8, cut with "…" if longer; then hints */
 };
 
 /* Sets code, reason and message, and returns code. */
@@ -62,6 +62,21 @@ int err_set_v(struct error *error, int code, const char *reason, const char *for
 /* Puts "context: " before the message. It returns void, because error may be NULL, and a code read
  * from a NULL error would turn a failure into success. */
 void err_wrap(struct error *error, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/*
+ * Hints say what to do, most often a command to type. Each is a line of its own, below the line of
+ * the message. No other text begins a line: err_set() and err_wrap() make one line of what they are
+ * given. So whatever names and texts of others a message repeats, they cannot pass as a hint. The
+ * arguments of a hint must be no such texts.
+ *
+ * A hint is never cut; the line of the message is, to make room. False: the error has no code, or
+ * there is no room for the hint beside 128 bytes of that line.
+ */
+bool err_hint(struct error *error, const char *format, ...) PRINTF_LIKE(2, 3);
+/* Adds the hints of another message that this one does not have, as many as fit. */
+void err_add_hints(struct error *error, const char *message);
+/* The hints below the line of a message: "", or "\nhint\nhint". */
+const char *err_hints(const char *message);
 
 /* Copies an error, and returns its code. If there is none (from is NULL, or has code 0), it returns
  * 0 and leaves *to as it is, as every function does on success. to may be NULL. */

@@ -21,6 +21,9 @@ void redaction_free(struct redaction *redaction)
         text_done(&redaction->texts[i]);
     for (size_t i = 0; i <= PIECE; i++)
         pieces_done(&redaction->pieces[i]);
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&redaction->known, e));)
+        value_unref(e->value);
+    strmap_done(&redaction->known);
     unquoted_done(&redaction->secret);
     free(redaction->texts);
     free(redaction);

@@ -23,8 +23,9 @@
  * All texts are added first, and then the values. All secrets that a text may contain have to be
  * hidden at once: what is left of one when a similar one was hidden is not recognised later.
  *
- * Time is linear in the texts and the values, but for the logarithm of the texts' size. Memory is
- * linear in the texts and the longest string. Not thread-safe.
+ * Time is linear in the texts and the values, but for the logarithm of the texts' size; of equal
+ * strings, one is read. Memory is linear in the texts, the longest string, and the number of
+ * strings. Not thread-safe.
  */
 #ifndef ENGINE_BASE_REDACTION_H
 #define ENGINE_BASE_REDACTION_H

@@ -9,6 +9,7 @@
 #define LEAST_SYMBOLS  4    /* bytes of a secret without letters and digits */
 #define DOCUMENT_BYTES 64   /* of a document, or more */
 #define MOST_NUMBERS   4096 /* bytes of a secret that is looked for as numbers */
+#define LEAST_KNOWN    32 /* bytes of a secret that is remembered: a shorter one is found as fast */
 
 /* ---- Pieces ---- */
 
@@ -121,10 +122,28 @@ static void find_secret(struct redaction *redaction, const char *bytes, size_t l
         find_lines(redaction, bytes, length);
 }
 
-static void find_string(struct redaction *redaction, const char *text, size_t length)
+/* One secret is often in several values: in a record, in the step before and after the change. The
+ * first of them is remembered. */
+static bool is_known(struct redaction *redaction, const struct value *value, const char *text,
+                     size_t length)
+{
+    if (length < LEAST_KNOWN)
+        return false;
+    if (strmap_get_n(&redaction->known, text, length))
+        return true;
+    strmap_put_n(&redaction->known, text, length, (void *)(uintptr_t)value_ref(value));
+    return false;
+}
+
+static void find_string(struct redaction *redaction, const struct value *value)
 {
     _cleanup_buf_ struct buf decoded = BUF_INIT;
+    size_t length = 0;
+    const char *text = value_string_n(value, &length);
 
+    if (is_known(redaction, value, text, length))
+        return;
+    redaction->n_searched += length;
     find_secret(redaction, text, length);
     if (base64_decode(&decoded, text, length))
         find_secret(redaction, decoded.data, decoded.length);
@@ -132,16 +151,15 @@ static void find_string(struct redaction *redaction, const char *text, size_t le
 
 static void find_value(struct redaction *redaction, const struct value *value)
 {
-    size_t length = 0;
-    const char *text = value_string_n(value, &length);
+    const char *text = NULL;
 
-    if (value_is(value, VALUE_BOOL))
+    if (value_is(value, VALUE_STRING))
+        find_string(redaction, value);
+    else if (value_is(value, VALUE_BOOL))
         text = value_bool(value, false) ? "true" : "false";
     else if (value_is(value, VALUE_NUMBER))
         text = value_number(value);
-    if (text && value_is(value, VALUE_STRING))
-        find_string(redaction, text, length);
-    else if (text)
+    if (text)
         find_secret(redaction, text, strlen(text));
     for (size_t i = 0; i < value_count(value); i++)
         find_value(redaction, value_child(value, i));

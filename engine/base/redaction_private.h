@@ -6,12 +6,13 @@
  *   redaction.c       the texts with what was found replaced
  *
  * The texts are small and the secrets may be large, so the texts' pieces are listed and the secrets
- * pass by: each is read once, and not kept.
+ * pass by: each is read once. Of a string a reference is kept, so that its equals are not read.
  */
 #ifndef ENGINE_BASE_REDACTION_PRIVATE_H
 #define ENGINE_BASE_REDACTION_PRIVATE_H
 
 #include "engine/base/redaction.h"
+#include "engine/base/strmap.h"
 #include "engine/base/unquote.h"
 
 #define PIECE       8  /* bytes; one fits into a number */
@@ -55,6 +56,8 @@ struct redaction {
     bool has_hexadecimal, has_decimal; /* a text has a piece of such digits alone */
     struct pieces pieces[PIECE + 1];   /* by their length */
     struct unquoted secret;            /* reused from one to the next */
+    struct strmap known;               /* strings that were looked for: a reference to the value */
+    uint64_t n_searched;               /* bytes of strings that were looked for; for tests */
 };
 
 /* ---- redaction_view.c ---- */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/base/buf.h"
+#include "engine/base/str.h"
 
 static size_t char_bytes(unsigned char first)
 {
@@ -139,4 +140,20 @@ char *utf8_show(const char *text)
 
     utf8_add_shown(&shown, text);
     return buf_take(&shown);
+}
+
+char *utf8_show_lines(const char *text)
+{
+    struct buf shown = BUF_INIT;
+
+    for (;;) {
+        size_t length = strcspn(text, "\n");
+        _cleanup_free_ char *line = str_new_n(text, length);
+
+        utf8_add_shown(&shown, line);
+        if (!text[length])
+            return buf_take(&shown);
+        buf_add_char(&shown, '\n');
+        text += length + 1;
+    }
 }

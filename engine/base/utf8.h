@@ -31,6 +31,8 @@ bool utf8_is_hidden(uint32_t code_point);
 void utf8_add_shown(struct buf *to, const char *text);
 /* The same, as a string to free(). */
 char *utf8_show(const char *text);
+/* The same, with ends of lines (LF) as they are: for messages, whose lines are ours (error.h). */
+char *utf8_show_lines(const char *text);
 
 /* Bytes from the start of text that are whole, valid characters. */
 size_t utf8_valid(const char *text, size_t length);

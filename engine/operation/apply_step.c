@@ -1,5 +1,4 @@
 /* One visit of a resource that is wanted: it is made as it should be, then waited for. */
-#include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 
 /* How often one visit plans an object again that has changed since it was planned. */
@@ -25,47 +24,12 @@ static int look(struct operation *operation, struct node *node, struct runtime_o
 
 /* ---- Making ---- */
 
-static bool are_equal(const struct value *a, const struct value *b)
-{
-    return a && b ? value_equal(a, b) : !value_count(a) && !value_count(b);
-}
-
-/* The same paths of both are secret. */
-static bool is_as_secret(const struct value *a, const struct value *b)
-{
-    _cleanup_value_ const struct value *of_a = value_sensitive_paths(a);
-    _cleanup_value_ const struct value *of_b = value_sensitive_paths(b);
-
-    return are_equal(of_a, of_b);
-}
-
-/* State also has what the runtime does not compare: dependencies, extensions and what is secret. A
- * deletion goes by these, so they have to be up to date. */
-static bool is_recorded_beside(const struct operation *operation, const struct node *node,
-                               const struct runtime_step *step)
-{
-    _cleanup_value_ const struct value *dependencies =
-        operation_dependencies(operation, node->index);
-    const struct record *record = operation_change(node)->record;
-
-    return record && are_equal(record->dependencies, dependencies) &&
-           are_equal(record->extensions, step->extensions) &&
-           is_as_secret(record->attributes, step->attributes) &&
-           is_as_secret(record->extensions, step->extensions);
-}
-
-static bool is_unrecorded(const struct operation *operation, const struct node *node,
-                          const struct runtime_step *step)
-{
-    return step->is_unrecorded || !is_recorded_beside(operation, node, step);
-}
-
 static int confirm(struct operation *operation, struct node *node, const struct runtime_step *step,
                    struct runtime_outcome *outcome, struct error *error)
 {
     int r = look(operation, node, outcome, error);
 
-    if (r < 0 || !is_unrecorded(operation, node, step))
+    if (r < 0 || operation_is_recorded(node, step))
         return r;
     if (step->memory)
         value_assign(&outcome->memory, step->memory);
@@ -79,7 +43,8 @@ static int carry_out(struct operation *operation, struct node *node, struct runt
     operation_set_action(node, step->action);
     switch (step->action) {
     case PLAN_UNCHANGED:
-        return confirm(operation, node, step, outcome, error);
+        node->is_done = step->is_done;
+        return node->is_done ? 0 : confirm(operation, node, step, outcome, error);
     case PLAN_CREATE:
     case PLAN_ADOPT:
     case PLAN_UPDATE:
@@ -90,6 +55,12 @@ static int carry_out(struct operation *operation, struct node *node, struct runt
         return err_set(error, ERR_INTERNAL, "UnexpectedAction", "planned as \"%s\"",
                        plan_action_name(step->action));
     }
+}
+
+/* A settled change has no step until something is tried. */
+static bool is_only_looked_at(const struct node *node)
+{
+    return operation_change(node)->is_settled && !node->needs_plan && !node->step;
 }
 
 /* The object may have changed, or changed hands, since it was planned, perhaps minutes ago. Then
@@ -114,6 +85,23 @@ static int make(struct operation *operation, struct node *node, struct runtime_o
 
 /* ---- Waiting ---- */
 
+/* An object that removes itself is as it has to be: from now on it may be absent. */
+static void record_done(struct operation *operation, struct node *node)
+{
+    _cleanup_(record_unref_p) const struct record *known =
+        ledger_get(operation->ledger, operation_change(node)->id, NULL);
+    _cleanup_(record_unref_p) const struct record *done = NULL;
+    struct record like;
+
+    if (!known || known->status != RECORD_APPLIED || known->is_done)
+        return;
+    like = *known;
+    like.is_done = true;
+    done = record_new(&like);
+    ledger_land(operation->ledger, &(struct ledger_change){.put = done}, 1,
+                operation_ledger_when(node), NULL);
+}
+
 /* DONE, PARKED, or FAILED with the error. */
 static enum walk_verdict judge(struct operation *operation, struct node *node,
                                struct walk_visit *visit, const struct observation *now,
@@ -134,8 +122,11 @@ static enum walk_verdict judge(struct operation *operation, struct node *node,
     if (r < 0)
         return operation_retry(node, visit, error);
     if (health.status == HEALTH_CURRENT ||
-        (!operation->spec->policy.wait && !health.dependents_must_wait))
+        (!operation->spec->policy.wait && !health.dependents_must_wait)) {
+        if (health.removes_itself)
+            record_done(operation, node);
         return WALK_DONE;
+    }
     err_set(error, health.status == HEALTH_FAILED ? ERR_INVALID : ERR_TIMEOUT, "HealthCheckFailed",
             "%s", health.message);
     if (health.status == HEALTH_FAILED)
@@ -151,12 +142,14 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
     int r = ledger_check(operation->ledger, error);
 
     if (r >= 0)
-        r = node->is_applied ? look(operation, node, outcome, error)
-                             : make(operation, node, outcome, error);
+        r = node->is_applied || is_only_looked_at(node) ? look(operation, node, outcome, error)
+                                                        : make(operation, node, outcome, error);
     if (r < 0)
         return operation_retry(node, visit, error);
     node->is_applied = true;
     node->failures = 0;
+    if (node->is_done)
+        return WALK_DONE;
     return judge(operation, node, visit, &outcome->now, error);
 }
 
@@ -175,8 +168,7 @@ enum walk_verdict operation_apply_step(struct operation *operation, struct node 
         operation_set_deferred(node, change->reason, error);
         return WALK_FAILED;
     }
-    if (change->action == PLAN_UNCHANGED && !operation->how.verify &&
-        !is_unrecorded(operation, node, change->step))
+    if (change->is_settled && !operation->how.verify)
         return WALK_DONE;
     verdict = visit_step(operation, node, visit, &outcome, error);
     outcome_done(&outcome);

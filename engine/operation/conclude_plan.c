@@ -31,6 +31,13 @@ static void guard_content(struct operation *operation)
     }
 }
 
+static const char *uid_of(const struct plan_change *change)
+{
+    if (!change->resource)
+        return NULL;
+    return change->step ? change->step->uid : change->is_settled ? change->record->uid : NULL;
+}
+
 /* An object may go on under another id, for example because its API version changed. Then the old
  * id is forgotten, and the object is not deleted. */
 static void keep_renamed(struct operation *operation)
@@ -39,10 +46,10 @@ static void keep_renamed(struct operation *operation)
     struct strmap uids = STRMAP_INIT;
 
     for (size_t i = 0; i < plan->n_changes; i++) {
-        const struct plan_change *change = &plan->changes[i];
+        const char *uid = uid_of(&plan->changes[i]);
 
-        if (change->resource && change->step && change->step->uid)
-            strmap_put(&uids, change->step->uid, plan);
+        if (uid)
+            strmap_put(&uids, uid, plan);
     }
     for (size_t i = plan->n_resources; i < plan->n_changes && uids.count; i++) {
         struct plan_change *change = &plan->changes[i];
@@ -92,6 +99,30 @@ static int make_steps(struct operation *operation, struct error *error)
 
 /* ---- The whole ---- */
 
+/* The creation of a resource that planning waited for; NULL: there is none. */
+static const struct plan_change *find_awaited(const struct operation *operation)
+{
+    for (size_t i = 0; operation->config.for_approval && i < operation->plan->n_changes; i++)
+        if (operation_late_create(operation, operation->plan->changes[i].record))
+            return &operation->plan->changes[i];
+    return NULL;
+}
+
+static int out_of_time(const struct operation *operation, struct error *error)
+{
+    const struct plan_change *awaited = find_awaited(operation);
+    int64_t left;
+
+    if (!awaited)
+        return err_set(error, ERR_TIMEOUT, "Timeout",
+                       "planning did not come to its end: out of time");
+    left = awaited->record->call.until - operation_wall_clock(operation);
+    return err_set(error, ERR_TIMEOUT, "Timeout",
+                   "planning did not come to its end: a request to create %s was not answered, and "
+                   "may still be carried out within %lld s",
+                   awaited->id, (long long)(left + 999) / 1000);
+}
+
 /* If planning ran out of time or memory, some changes were not looked at. */
 static int check_whole(struct operation *operation, struct error *error)
 {
@@ -104,9 +135,7 @@ static int check_whole(struct operation *operation, struct error *error)
     pthread_mutex_unlock(&operation->lock);
     if (r < 0)
         return r;
-    if (!counts.cancelled && !counts.timed_out)
-        return 0;
-    return err_set(error, ERR_TIMEOUT, "Timeout", "planning did not come to its end: out of time");
+    return counts.cancelled || counts.timed_out ? out_of_time(operation, error) : 0;
 }
 
 int operation_conclude_plan(struct operation *operation, struct error *error)

@@ -41,7 +41,8 @@ static bool is_to_be_made_anew(const struct node *node)
            !(operation_ops(node)->flags & RUNTIME_CREATES_BLINDLY);
 }
 
-/* What State has of an object that was deleted: nothing, or that a create may make it (again).
+/* What State has of an object that was deleted: nothing, or that a create may make it (again). The
+ * action says that what comes is to be deleted: an approval of the deletion covers it (approved.h).
  * until: the time of that create; 0: there is none. */
 static const struct record *record_after(struct node *node, const struct record *record,
                                          int64_t until)
@@ -53,6 +54,7 @@ static const struct record *record_after(struct node *node, const struct record 
     if (!until)
         return NULL;
     awaited.status = RECORD_INTENT;
+    awaited.action = PLAN_DELETE;
     awaited.uid = awaited.fields_digest = NULL;
     awaited.result = awaited.memory = NULL;
     awaited.call =
@@ -94,8 +96,7 @@ static struct runtime_step *step_of(const struct node *node)
         return node->step;
     if (change->action == PLAN_REPLACE)
         return node->removal ? node->removal : change->removal;
-    /* An object that goes on under another id has a step to delete it, and is only forgotten. */
-    return change->step && change->step->action == change->action ? change->step : NULL;
+    return change->step;
 }
 
 static bool is_left(const struct runtime_step *step)
@@ -183,12 +184,11 @@ static enum walk_verdict forget(struct operation *operation, struct node *node,
     return WALK_DONE;
 }
 
-static enum walk_verdict wait_for_end(struct node *node, struct walk_visit *visit,
-                                      struct error *error)
+static enum walk_verdict wait_for_end(struct node *node, const struct observation *now,
+                                      struct walk_visit *visit, struct error *error)
 {
-    err_set(error, ERR_TIMEOUT, "PruneFailed",
-            "being deleted, and not gone yet: a finalizer of it, or an object that depends on it, "
-            "may be in the way");
+    err_set(error, ERR_TIMEOUT, "PruneFailed", "being deleted%s%s", now->held_by ? ": " : "",
+            now->held_by ? now->held_by : "");
     return operation_park(node, visit);
 }
 
@@ -236,13 +236,36 @@ static enum walk_verdict outlast_creates(struct walk_visit *visit, int64_t left,
     return WALK_PARKED;
 }
 
-/* The object goes on under another id of the Spec. This may be known only after that resource was
- * applied, because it could not be planned at first. */
+/* The object goes on under another id of the Spec, as the plan has it: the object has a step to
+ * delete it, and is only forgotten. Or this is known only now that the other resource was applied,
+ * because that could not be planned at first. */
 static bool is_renamed(const struct operation *operation, const struct node *node,
                        const struct runtime_step *step)
 {
-    return !operation_change(node)->resource && step->uid &&
-           strmap_get(&operation->applied_uids, step->uid);
+    const struct plan_change *change = operation_change(node);
+
+    if (change->resource || node->is_delete_sent || !step || step->action != PLAN_DELETE)
+        return false;
+    return (step == change->step && change->action == PLAN_FORGET) ||
+           (step->uid && strmap_get(&operation->applied_uids, step->uid));
+}
+
+/* The record of the new id knows nothing of a create that may still come. Such a create fails as
+ * long as the object exists, so its old id is forgotten, and it may be deleted, afterwards. */
+static enum walk_verdict leave_to_new_id(struct operation *operation, struct node *node,
+                                         const struct record *record, struct walk_visit *visit,
+                                         struct error *error)
+{
+    int64_t left = record->call.until - operation_wall_clock(operation);
+
+    if (left <= 0)
+        return forget(operation, node, NULL);
+    err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
+            "it goes on under another id; an earlier request to create it was not answered, and "
+            "may still be carried out: this id is forgotten in %lld s",
+            (long long)(left + 999) / 1000);
+    visit->retry_after = left;
+    return WALK_PARKED;
 }
 
 /* The deletion was planned anew, and the runtime deferred it: it is planned once more, later. */
@@ -273,12 +296,12 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
     bool was_sent = node->is_delete_sent;
     int r;
 
+    if (is_renamed(operation, node, step))
+        return leave_to_new_id(operation, node, record, visit, error);
     if (is_left(step))
         return forget(operation, node, step);
     if (step->action == PLAN_DEFERRED)
         return defer(node, step, visit, error);
-    if (!was_sent && is_renamed(operation, node, step))
-        return forget(operation, node, step);
     if (!was_sent && operation_guard_content(node, error) < 0)
         return WALK_FAILED;
     if (must_outlast_creates(node, record, asked_at))
@@ -299,7 +322,7 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
             land_gone(operation, node, record, until);
         verdict = end(node, &outcome, until, visit, error);
     } else {
-        verdict = wait_for_end(node, visit, error);
+        verdict = wait_for_end(node, &outcome.now, visit, error);
     }
     outcome_done(&outcome);
     return verdict;

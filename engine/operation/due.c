@@ -178,9 +178,9 @@ int operation_due_removal(struct operation *operation, struct node *node,
     bool is_unplanned = !change->resource && change->error && !node->step;
     int r = 0;
 
-    if (node->needs_removal_plan || is_unplanned)
-        r = operation_plan_removal_anew(operation, node, record, error);
-    if (r >= 0 && is_replacement_due(node))
+    if (is_replacement_due(node))
         r = plan_replacement_anew(operation, node, record, error);
+    if (r >= 0 && (node->needs_removal_plan || is_unplanned))
+        r = operation_plan_removal_anew(operation, node, record, error);
     return r;
 }

@@ -90,15 +90,6 @@ void operation_set_head(struct operation *operation, enum moment moment)
 
 /* ---- The end ---- */
 
-static int end_destroyed(struct operation *operation, struct error *error)
-{
-    int r = ledger_remove(operation->ledger, error);
-
-    if (r < 0)
-        err_wrap(error, "removing State");
-    return r;
-}
-
 /* Whatever else failed: this is why the operation came to its end. */
 static int set_stale(const struct operation *operation, struct error *error)
 {
@@ -121,7 +112,7 @@ int operation_conclude(struct operation *operation, struct error *error)
         r = err_copy(error, &operation->exceeded);
     pthread_mutex_unlock(&operation->lock);
     if (r >= 0 && !operation->spec)
-        return end_destroyed(operation, error);
+        return ledger_remove(operation->ledger, error);
     operation_set_head(operation, r >= 0 ? AT_SUCCESS : AT_END);
     if (ledger_flush(operation->ledger, &save_error) >= 0)
         return r;

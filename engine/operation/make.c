@@ -115,7 +115,7 @@ static int record_begin(struct operation *operation, struct node *node,
     if (is_blind(node) && step->action == PLAN_CREATE)
         mark_call(operation, node, step, call_id, &record);
     else if (known && !n && !is_made_again(step, known))
-        return 0;
+        return ledger_check(operation->ledger, error); /* again: the call counts as begun now */
     else
         record.call = (struct record_call){.term = ledger_term(operation->ledger),
                                            .until = operation_late_create(operation, known)};
@@ -266,6 +266,7 @@ int operation_confirm(struct operation *operation, struct node *node,
     if (step->action == PLAN_UNCHANGED && known) {
         record.revision = known->revision;
         record.action = known->action;
+        record.is_done = known->is_done;
         if (!record.memory)
             record.memory = known->memory;
     }

@@ -78,6 +78,7 @@ int operation_new(const struct operation_config *config, struct operation **ret,
 {
     struct ledger_opening opening = {.key = config->scope.key,
                                      .spec_uid = config->scope.spec_uid,
+                                     .spec_created_at = config->spec_created_at,
                                      .epoch = config->epoch,
                                      .cancel = config->cancel};
     struct ledger *ledger = NULL;
@@ -95,7 +96,7 @@ int operation_new(const struct operation_config *config, struct operation **ret,
     operation->config.cancel = NULL;
     operation->ledger = ledger;
     operation->cancel = cancel_new(NULL);
-    operation->waits_for = STEP_NONE;
+    operation->waits_for = operation->fails = STEP_NONE;
     operation->n_measured = SIZE_MAX;
     pthread_mutex_init(&operation->lock, NULL);
     condition_init(&operation->changed);
@@ -170,7 +171,7 @@ void operation_apply(struct operation *operation, const struct operation_apply *
         operation->n_begun = 0;
         operation->active_at = operation_now(operation);
         operation->continues = lost >= 0;
-        operation->counts_earlier = operation->continues || was_done;
+        operation->counts_earlier = !how->anew && (operation->continues || was_done);
         operation_init_results(operation);
         operation->excused = 0;
         operation->progressed_at = operation->active_at - (lost > 0 ? lost : 0);

@@ -8,7 +8,8 @@
  *
  * An operation has no thread: it is a task of the executor, and costs nothing
  * while it waits for the world. on_change notifies its owner that it is planned,
- * or has ended. In between the owner can ask how it goes on.
+ * that something failed for the first time and is tried again, or that it has
+ * ended. In between the owner can ask how it goes on.
  *
  *   NEW -> PLANNING -> PLANNED -> RUNNING <-> PARKED -> ENDED
  *
@@ -58,18 +59,23 @@ struct operation_config {
     struct slots *slots;         /* of the process: for calls with large answers; NULL: unbounded */
     const struct permit *permit; /* asked before every change; NULL: allowed */
     struct runtime_scope scope;  /* copied; identity_leaves is set by the operation */
+    int64_t spec_created_at;     /* of ledger_opening */
     int64_t epoch;               /* of the leader */
     unsigned parallelism;        /* calls at once, of each runtime */
-    int64_t timeout;             /* ms without progress, not counting calls in flight */
+    int64_t timeout;             /* ms without progress. Calls with limits of their own that take
+                                    longer are not counted */
     struct cancel *cancel;       /* for operation_new() alone */
     struct digest_key digest_key;   /* of plan_digest(); borrowed. With it, and without an approved
                                        plan, each live object is freed when its change is planned;
                                        length 0: when the operation is freed */
     struct approved_plan *approved; /* what may be carried out; a reference is taken. NULL: all */
+    bool for_approval;           /* the plan is to be approved: planning waits for creates that may
+                                    still take effect, which would make it stale, and for calls in
+                                    flight, which it would leave to another round */
 
-    /* It is PLANNED, or ENDED. Posts and returns. Any thread may call it, also the one that plans
-     * or cancels, with the operation's lock: it must not call the operation. Not after
-     * operation_free(). May be NULL. */
+    /* It is PLANNED, or ENDED, or a first change failed and is tried again. Posts and returns.
+     * Any thread may call it, also the one that plans or cancels, with the operation's lock: it
+     * must not call the operation. Not after operation_free(). May be NULL. */
     void (*on_change)(void *arg);
     /* It is PARKED, and holds about so many bytes; 0: it is not any more. Else as on_change. */
     void (*on_park)(void *arg, size_t bytes);
@@ -92,8 +98,13 @@ struct operation;
  * is compared again: then nothing new begins, what is under way comes to its end, and the operation
  * ENDS with PlanStale.
  *
- * A plan that is to be approved is made without an approved plan: an operation that has one shows
- * what it does not cover as deferred, and an approval of that would never cover it.
+ * A plan that is to be approved is made `for_approval`, and without an approved plan: an operation
+ * that has one shows what it does not cover as deferred, and an approval of that would never cover
+ * it. If what planning waits for takes longer than `timeout`, there is no plan to be approved:
+ * ERR_TIMEOUT, and the next operation waits again.
+ *
+ * An approved deletion covers the object that a create of ours, sent before, makes after it: that
+ * is deleted as well.
  *
  * What could not be planned when the plan was approved is not done: it is RESULT_DEFERRED with this
  * reason, and so is the operation's error, if nothing worse happened. Another plan has to be
@@ -132,6 +143,8 @@ size_t operation_estimate(const struct spec *spec, struct ledger *ledger);
 struct operation_apply {
     int64_t revision;
     bool verify; /* look at the health of what is unchanged, too */
+    bool anew;   /* an earlier operation of this revision has ended, and was reported: the results
+                    tell what this one does alone */
 };
 
 /* Begins to carry out the plan, once it is PLANNED without an error; once. */
@@ -185,8 +198,14 @@ void operation_results_done(struct operation_results *results);
 int operation_results_error(const struct operation_results *results, const char *what,
                             struct error *error);
 
-/* Something that is waited for, for messages: "web: 1/3 replicas" into the
- * buffer, cut. False: nothing is. */
-bool operation_waits_for(struct operation *operation, char *ret, size_t size);
+/* Something that is waited for, for messages: "web: 1/3 replicas" into the buffer, cut. What fails
+ * and is tried again comes before what is not healthy yet; *ret_is_failing (may be NULL) tells
+ * which. False: nothing is waited for. */
+bool operation_waits_for(struct operation *operation, char *ret, size_t size,
+                         bool *ret_is_failing);
+
+/* Adds an id to a message. One that could be taken for other words of the message is quoted: a
+ * tenant chooses it, and administrators read the message. */
+void operation_show_id(struct buf *to, const char *id);
 
 #endif

@@ -19,6 +19,13 @@ static int ask(struct operation *operation, struct node *node, const struct runt
     return r < 0 ? r : operation_ops(node)->plan(session, target, hint, &call, ret, error);
 }
 
+int64_t operation_asked_at(const struct node *node, bool is_due)
+{
+    return !is_due && node->hint.presence != PRESENCE_UNKNOWN
+               ? node->hinted_at
+               : operation_wall_clock(node->operation);
+}
+
 /* ---- What leaves ---- */
 
 /* Plans the deletion of a recorded object. */
@@ -32,24 +39,25 @@ static int plan_removal(struct operation *operation, struct node *node, enum tar
     return ask(operation, node, &target, hint, ret, error);
 }
 
-/* There is no object, and a create that was not answered, or whose answer an earlier process got,
- * may still make it: State keeps the record until that cannot happen any more. asked_at: before
- * anybody looked, because the create may come between the look and its answer. */
+/* There is no object of ours, and a create that was not answered, or whose answer an earlier
+ * process got, may still make it: State keeps the record until that cannot happen any more. Another
+ * object of the name does not rule it out: somebody may delete that one. asked_at: before anybody
+ * looked, because the create may come between the look and its answer. */
 static int expect_late_create(const struct operation *operation, const struct record *record,
                               const struct runtime_step *step, int64_t asked_at,
                               struct error *error)
 {
     int64_t left = record->call.until - operation_wall_clock(operation);
 
-    if (step->action != PLAN_FORGET || step->uid || step->cannot_appear ||
-        record->call.until <= asked_at)
+    if (step->action != PLAN_FORGET || step->cannot_appear || record->call.until <= asked_at)
         return 0;
     if (left < 0)
         left = 0;
     return err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
                    "a request to create it was not answered, and may still be carried out within "
-                   "%lld s",
-                   (long long)(left + 999) / 1000);
+                   "%lld s%s",
+                   (long long)(left + 999) / 1000,
+                   step->uid ? ", once the object that has its name now is gone" : "");
 }
 
 /* With `prune` off, a resource that leaves the Spec stays in the world. An object that was replaced
@@ -62,7 +70,7 @@ static bool is_left_alone(const struct operation *operation, const struct record
 static int plan_leaving(struct operation *operation, struct node *node, const struct record *record,
                         bool is_due, struct planned *ret, struct error *error)
 {
-    int64_t asked_at = operation_wall_clock(operation);
+    int64_t asked_at = operation_asked_at(node, is_due);
     int r;
 
     if (!record)
@@ -83,15 +91,19 @@ static int plan_leaving(struct operation *operation, struct node *node, const st
 
 /* ---- What is wanted ---- */
 
-/* The object cannot be changed into what is wanted: plans the two halves of its replacement. */
+/* The object cannot be changed into what is wanted: plans the two halves of its replacement. An old
+ * object that has just gone, and may come back, is planned again when its deletion is due. */
 static int plan_replacement(struct operation *operation, struct node *node,
                             const struct runtime_target *target, struct planned *ret,
                             struct error *error)
 {
+    int64_t asked_at = operation_wall_clock(operation);
     struct runtime_target anew = *target;
     struct runtime_step *step = NULL;
     int r = plan_removal(operation, node, TARGET_OLD, target->prior, NULL, &ret->removal, error);
 
+    if (r >= 0 && expect_late_create(operation, target->prior, ret->removal, asked_at, NULL) < 0)
+        node->needs_removal_plan = true;
     anew.part = TARGET_NEW;
     anew.prior = NULL;
     if (r >= 0)
@@ -126,7 +138,12 @@ static int plan_resource(struct operation *operation, struct node *node, const s
     const struct plan_change *change = &operation->plan->changes[node->index];
     const struct resource *resource = change->resource;
     _cleanup_value_ const struct value *attributes = NULL, *extensions = NULL;
-    struct runtime_target target = {.id = change->id, .prior = prior};
+    const struct approved_plan *approved = operation->config.approved;
+    struct runtime_target target = {
+        .id = change->id,
+        .prior = prior,
+        .was_unknown = approved && approved_plan_has_unknown(approved, change),
+    };
     int r;
 
     slot_give_back(node->large); /* others may have to be read first */
@@ -161,5 +178,8 @@ int operation_plan_one(struct operation *operation, struct node *node, const str
 int operation_plan_removal(struct operation *operation, struct node *node, const struct record *old,
                            struct planned *ret, struct error *error)
 {
-    return plan_removal(operation, node, TARGET_OLD, old, NULL, &ret->removal, error);
+    int64_t asked_at = operation_wall_clock(operation);
+    int r = plan_removal(operation, node, TARGET_OLD, old, NULL, &ret->removal, error);
+
+    return r < 0 ? r : expect_late_create(operation, old, ret->removal, asked_at, error);
 }

@@ -7,7 +7,8 @@
 #include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 
-#define LOOK_AT_CALL 50 /* ms, between two looks whether a short call has landed */
+#define LOOK_AT_CALL   50   /* ms, between two looks whether a short call has landed */
+#define LOOK_AT_CREATE 5000 /* ms, between two looks whether a late create made its object */
 
 /* ---- Hints ---- */
 
@@ -20,11 +21,13 @@ void operation_prefetch(struct operation *operation, struct binding *binding)
     _cleanup_free_ struct node **members = NEW_ARRAY(struct node *, plan->n_changes + 1);
     _cleanup_free_ struct observation *hints = NEW_ARRAY(struct observation, plan->n_changes + 1);
     struct runtime_call call = operation_call(operation, NULL);
+    int64_t asked_at = operation_wall_clock(operation);
     struct runtime_session *session;
     size_t n = 0;
 
     for (size_t i = 0; i < plan->n_changes; i++)
         if (operation->nodes[i].binding == binding) {
+            operation->nodes[i].hinted_at = asked_at;
             members[n] = &operation->nodes[i];
             targets[n++] = operation_target(&operation->nodes[i], plan->changes[i].record);
         }
@@ -84,6 +87,17 @@ static void summarise(struct node *node, const struct runtime_step *shown)
     plan_step_compared(change->removal);
 }
 
+/* A step that would change nothing is freed, unless it is compared with an approved one. */
+static void settle(struct node *node)
+{
+    struct plan_change *change = operation_change(node);
+
+    change->is_settled = change->action == PLAN_UNCHANGED && !change->has_unknown && change->step &&
+                         !change->step->is_done && operation_is_recorded(node, change->step);
+    if (change->is_settled && !node->operation->config.approved)
+        plan_step_free(TAKE(change->step));
+}
+
 static void take(struct node *node, struct planned *planned)
 {
     struct operation *operation = node->operation;
@@ -99,12 +113,13 @@ static void take(struct node *node, struct planned *planned)
     change->step = TAKE(planned->step);
     change->removal = TAKE(planned->removal);
     summarise(node, shown);
+    settle(node);
     planned_done(planned);
 }
 
 /* A call of an earlier operation may still be in flight, and change what State has of the resource.
- * 1: a short call, which is waited for. 0: there is none, or it takes long: then the change is
- * deferred. */
+ * 1: a short call, or the plan is to be approved: it is waited for. 0: there is none, or it takes
+ * long: then the change is deferred. */
 static int wait_for_call(struct operation *operation, struct plan_change *change,
                          struct walk_visit *visit)
 {
@@ -113,8 +128,8 @@ static int wait_for_call(struct operation *operation, struct plan_change *change
 
     if (!since)
         return 0;
-    if (took < EXECUTOR_LONG_RUN) {
-        visit->retry_after = LOOK_AT_CALL;
+    if (took < EXECUTOR_LONG_RUN || operation->config.for_approval) {
+        visit->retry_after = took < EXECUTOR_LONG_RUN ? LOOK_AT_CALL : LOOK_AT_CREATE;
         return 1;
     }
     change->action = PLAN_DEFERRED;
@@ -150,36 +165,76 @@ static void refresh_record(struct operation *operation, struct plan_change *chan
     change->record = now;
 }
 
+/* The resource was planned as one without an object, which a create of ours may still make. A plan
+ * that is to be approved is not made meanwhile: it would be stale. asked_at: before anybody looked.
+ */
+static bool is_awaited(const struct operation *operation, const struct plan_change *change,
+                       const struct planned *planned, const struct error *problem, int64_t asked_at)
+{
+    bool is_absent =
+        problem->code ? operation_may_heal(problem) && str_equal(problem->reason, "OutcomeUnknown")
+                      : planned->action == PLAN_CREATE;
+
+    return operation->config.for_approval && is_absent && change->record &&
+           change->record->call.until > asked_at;
+}
+
+/* The next look is when the create cannot come any more, or now and then before. */
+static enum walk_verdict wait_for_create(const struct operation *operation,
+                                         const struct plan_change *change, struct walk_visit *visit)
+{
+    int64_t left = change->record->call.until - operation_wall_clock(operation);
+
+    visit->retry_after = left < 0 ? 0 : left < LOOK_AT_CREATE ? left : LOOK_AT_CREATE;
+    return WALK_PARKED;
+}
+
+/* A problem of one resource does not keep the others from being planned. */
+static void conclude(struct node *node, struct planned *planned, struct error *error)
+{
+    struct operation *operation = node->operation;
+    struct plan_change *change = operation_change(node);
+
+    if (error->code) {
+        operation_redact(node, error);
+        change->error = err_new(error);
+    }
+    if (change->error && change->action == PLAN_NONE)
+        change->action = PLAN_UNKNOWN;
+    else
+        take(node, planned);
+    pthread_mutex_lock(&operation->lock);
+    operation_hold_change(operation, node);
+    pthread_mutex_unlock(&operation->lock);
+}
+
 enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_visit *visit)
 {
     struct plan_change *change = &operation->plan->changes[visit->node];
     struct node *node = &operation->nodes[visit->node];
     struct slot large = operation_slot(operation);
+    int64_t asked_at = operation_asked_at(node, false);
+    enum walk_verdict verdict = WALK_DONE;
     struct planned planned = {0};
     struct error error = {0};
 
     if (wait_for_call(operation, change, visit))
         return WALK_PARKED;
     refresh_record(operation, change);
+    if (operation->config.for_approval && operation_is_in_flight(operation, change->record))
+        return wait_for_create(operation, change, visit);
     if (change->action == PLAN_DEFERRED || may_still_be_made(operation, change))
         return WALK_DONE;
     node->large = &large;
-    /* A problem of one resource does not keep the others from being planned. */
-    if (operation_settle_doubt(operation, node, &change->record, &error) < 0 ||
-        operation_plan_one(operation, node, change->record, false, &planned, &error) < 0) {
-        operation_redact(node, &error);
-        change->error = err_new(&error);
-    }
-    if (change->error && change->action == PLAN_NONE)
-        change->action = PLAN_UNKNOWN;
+    if (operation_settle_doubt(operation, node, &change->record, &error) >= 0)
+        operation_plan_one(operation, node, change->record, false, &planned, &error);
+    if (is_awaited(operation, change, &planned, &error, asked_at))
+        verdict = wait_for_create(operation, change, visit);
     else
-        take(node, &planned);
+        conclude(node, &planned, &error);
     planned_done(&planned);
-    pthread_mutex_lock(&operation->lock);
-    operation_hold_change(operation, node);
-    pthread_mutex_unlock(&operation->lock);
     slot_give_back(&large);
     node->large = NULL;
     observation_done(&node->hint); /* it is out of date by the time of the next plan */
-    return WALK_DONE;
+    return verdict;
 }

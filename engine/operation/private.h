@@ -57,6 +57,7 @@ struct node {
     unsigned failures;              /* in a row, of those that may heal */
     struct binding *binding;        /* NULL: no runtime of its type */
     struct observation hint;        /* of prefetch() */
+    int64_t hinted_at;              /* ms since 1970: before prefetch() looked */
     struct slot *large;             /* of its visit, for calls with large answers */
     const struct value *attributes; /* as last resolved; a reference. Under the lock */
     const struct value *extensions; /* likewise */
@@ -66,6 +67,7 @@ struct node {
     bool is_read;                   /* for references, at the moment. Under the lock */
     bool releases_dependents;       /* it is parked, and its dependents go on. Under the lock */
     bool is_applied;                /* this operation applied it, or found it as wanted */
+    bool is_done;                   /* it has done its work, and is gone: it is not looked at */
     bool is_delete_sent;
     bool may_be_replaced;           /* it was deleted while a late create could come */
     bool was_deleted;               /* and a late create may make it again, to be deleted again */
@@ -145,6 +147,8 @@ struct operation {
     size_t n_measured;     /* SIZE_MAX: never */
     size_t n_ended, n_waiting;
     uint32_t waits_for; /* a change that waits, or STEP_NONE */
+    uint32_t fails;     /* one that waits because it failed, and is tried again; or STEP_NONE */
+    bool has_failed;    /* there was one, and the owner was told */
 };
 
 /* ---- session.c ---- */
@@ -240,6 +244,10 @@ struct planned {
 };
 void planned_done(struct planned *planned);
 
+/* ms since 1970, before the object that a plan goes by was looked for: now, or when its hint was
+ * made, which may be long ago if the visit had to wait. */
+int64_t operation_asked_at(const struct node *node, bool is_due);
+
 /* Plans one change with what is known now. prior: what State has of the resource, or NULL. is_due:
  * everything that it depends on is applied. */
 int operation_plan_one(struct operation *operation, struct node *node, const struct record *prior,
@@ -291,6 +299,8 @@ int64_t operation_wall_clock(const struct operation *operation);
 enum ledger_when operation_ledger_when(const struct node *node);
 /* Array of the ids that a resource of the Spec comes after. */
 const struct value *operation_dependencies(const struct operation *operation, uint32_t change);
+/* Whether the record of an object that is as wanted is what this UNCHANGED step would write. */
+bool operation_is_recorded(const struct node *node, const struct runtime_step *step);
 /* A value that State can have: with null for what is not known, which nothing that was made should
  * be any more. A reference; NULL stays NULL. */
 const struct value *operation_storable(const struct value *value);

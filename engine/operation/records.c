@@ -31,6 +31,34 @@ const struct value *operation_dependencies(const struct operation *operation, ui
     return ids;
 }
 
+static bool are_equal(const struct value *a, const struct value *b)
+{
+    return a && b ? value_equal(a, b) : !value_count(a) && !value_count(b);
+}
+
+/* The same paths of both are secret. */
+static bool is_as_secret(const struct value *a, const struct value *b)
+{
+    _cleanup_value_ const struct value *of_a = value_sensitive_paths(a);
+    _cleanup_value_ const struct value *of_b = value_sensitive_paths(b);
+
+    return are_equal(of_a, of_b);
+}
+
+/* State also has what the runtime does not compare: dependencies, extensions and what is secret. A
+ * deletion goes by these, so they have to be up to date. */
+bool operation_is_recorded(const struct node *node, const struct runtime_step *step)
+{
+    _cleanup_value_ const struct value *dependencies =
+        operation_dependencies(node->operation, node->index);
+    const struct record *record = operation_change(node)->record;
+
+    return !step->is_unrecorded && record && are_equal(record->dependencies, dependencies) &&
+           are_equal(record->extensions, step->extensions) &&
+           is_as_secret(record->attributes, step->attributes) &&
+           is_as_secret(record->extensions, step->extensions);
+}
+
 static void add_storable(struct value_builder *b, const struct value *value);
 
 static void add_members(struct value_builder *b, const struct value *object)

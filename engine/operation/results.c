@@ -57,6 +57,16 @@ void operation_clear_results(struct operation *operation)
     free(operation->results.items);
 }
 
+/* The owner says why it takes longer. */
+static void tell_failure(struct operation *operation)
+{
+    if (operation->has_failed)
+        return;
+    operation->has_failed = true;
+    if (operation->config.on_change)
+        operation->config.on_change(operation->config.arg);
+}
+
 static void set_waiting(struct operation *operation, uint32_t change, bool is_waiting)
 {
     struct operation_result *result = &operation->results.items[change];
@@ -65,6 +75,10 @@ static void set_waiting(struct operation *operation, uint32_t change, bool is_wa
         operation->waits_for = change;
     else if (operation->waits_for == change)
         operation->waits_for = STEP_NONE;
+    if (is_waiting && result->error && result->error->code == ERR_UNAVAILABLE)
+        operation->fails = change;
+    else if (operation->fails == change)
+        operation->fails = STEP_NONE;
     operation->n_waiting += is_waiting;
     operation->n_waiting -= result->is_waiting;
     result->is_waiting = is_waiting;
@@ -86,6 +100,8 @@ void operation_wait_result(struct operation *operation, uint32_t change, const s
         return;
     set_error(result, error);
     set_waiting(operation, change, true);
+    if (operation->fails == change)
+        tell_failure(operation);
 }
 
 void operation_end_result(struct operation *operation, uint32_t change, enum result_status status,
@@ -245,9 +261,11 @@ void operation_results_done(struct operation_results *results)
     *results = (struct operation_results){0};
 }
 
-/* A change that waits: the one that began to wait last, or else the first. */
+/* A change that waits: one that fails, the one that began to wait last, or else the first. */
 static const struct operation_result *find_waiting(const struct operation *operation)
 {
+    if (operation->fails != STEP_NONE)
+        return &operation->results.items[operation->fails];
     if (operation->waits_for != STEP_NONE)
         return &operation->results.items[operation->waits_for];
     for (size_t i = 0; operation->n_waiting && i < operation->results.count; i++)
@@ -256,34 +274,46 @@ static const struct operation_result *find_waiting(const struct operation *opera
     return NULL;
 }
 
-/* "ID: MESSAGE" of a change. An id that could be taken for other words of a message is quoted: a
- * tenant chooses it, and administrators read the message. */
-static void add_result(struct buf *text, const struct operation_result *result)
+void operation_show_id(struct buf *to, const char *id)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
                                 "._:/~@+-";
-    const char *id = result->change->id;
 
     if (id[strspn(id, plain)])
-        json_write_string(text, id, strlen(id));
+        json_write_string(to, id, strlen(id));
     else
-        buf_add_str(text, id);
-    buf_printf(text, ": %s", result->error->message);
+        buf_add_str(to, id);
 }
 
-bool operation_waits_for(struct operation *operation, char *ret, size_t size)
+/* "ID: MESSAGE" of a change, without the hints. */
+static void add_result(struct buf *text, const struct operation_result *result)
+{
+    const char *message = result->error->message;
+
+    operation_show_id(text, result->change->id);
+    buf_add_str(text, ": ");
+    buf_add(text, message, (size_t)(err_hints(message) - message));
+}
+
+bool operation_waits_for(struct operation *operation, char *ret, size_t size, bool *ret_is_failing)
 {
     _cleanup_buf_ struct buf text = BUF_INIT;
     const struct operation_result *result;
+    struct error shown = {0};
 
     pthread_mutex_lock(&operation->lock);
     result = find_waiting(operation);
-    if (result && result->error)
+    if (result && result->error) {
         add_result(&text, result);
+        err_set(&shown, result->error->code, NULL, "%s", text.data);
+        err_add_hints(&shown, result->error->message);
+    }
+    if (ret_is_failing)
+        *ret_is_failing = operation->fails != STEP_NONE;
     pthread_mutex_unlock(&operation->lock);
-    if (text.length)
-        str_copy(ret, size, text.data);
-    return text.length;
+    if (shown.code)
+        str_copy(ret, size, shown.message);
+    return shown.code;
 }
 
 static bool is_failure(const struct operation_result *result)
@@ -291,8 +321,9 @@ static bool is_failure(const struct operation_result *result)
     return result->status == RESULT_FAILED || result->status == RESULT_TIMED_OUT;
 }
 
-/* Names the first failures, as many as fit whole: a message may end in a command to be typed. */
-static size_t name_failures(const struct operation_results *results, struct buf *text)
+/* Names the first failures, as many as fit whole, with their hints. */
+static size_t name_failures(const struct operation_results *results, struct buf *text,
+                            struct buf *hints)
 {
     size_t named = 0;
 
@@ -303,10 +334,12 @@ static size_t name_failures(const struct operation_results *results, struct buf 
         if (!is_failure(result))
             continue;
         length = strlen(result->change->id) + strlen(result->error->message);
-        if (named && text->length + length > ERROR_MESSAGE_SIZE - ROOM_BESIDE_FAILURES)
+        if (named &&
+            text->length + hints->length + length > ERROR_MESSAGE_SIZE - ROOM_BESIDE_FAILURES)
             break;
         buf_add_str(text, named ? "; " : "");
         add_result(text, result);
+        buf_add_str(hints, err_hints(result->error->message));
         named++;
     }
     return named;
@@ -377,22 +410,27 @@ int operation_results_error(const struct operation_results *results, const char 
                             struct error *error)
 {
     struct tally tally = {0};
-    struct buf text;
-    char more[64] = "";
-    size_t named;
+    struct buf text, hints = BUF_INIT;
+    char more[64] = "", skipped[64] = "";
+    size_t named, left;
 
     count(results, &tally);
+    left = tally.skipped + tally.cancelled;
     if (!tally.failed && !tally.skipped && !tally.cancelled && !tally.deferred)
         return 0;
     if (!tally.failed)
         return describe_unfinished(results, &tally, what, error);
     buf_init(&text, 4096);
-    named = name_failures(results, &text);
+    named = name_failures(results, &text, &hints);
     if (tally.failed > named)
         snprintf(more, sizeof(more), "; and %zu more", tally.failed - named);
+    if (left)
+        snprintf(skipped, sizeof(skipped), ", %zu skipped", left);
     err_set(error, tally.worst->error->code, tally.worst->error->reason,
-            "%s: %zu failed, %zu skipped: %s%s", what, tally.failed,
-            tally.skipped + tally.cancelled, text.data, more);
+            "%s: %zu of %zu failed%s: %s%s", what, tally.failed, results->count, skipped, text.data,
+            more);
+    err_add_hints(error, hints.data);
     buf_done(&text);
+    buf_done(&hints);
     return tally.worst->error->code;
 }

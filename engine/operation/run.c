@@ -6,6 +6,10 @@
 
 /* ---- Phases. All with the lock held. ---- */
 
+#define RANK_PATIENCE                                                           \
+    2000 /* ms after which a call that hangs holds back no kinds of higher rank \
+          */
+
 static void notify_parking(struct operation *operation, bool is_parked)
 {
     if (is_parked && operation->n_measured != operation->n_ended) {
@@ -66,6 +70,7 @@ static void begin_walk(struct operation *operation, const struct graph *graph,
 {
     struct walk_config config = {.graph = graph,
                                  .parallelism = operation->config.parallelism,
+                                 .patience = RANK_PATIENCE,
                                  .n_groups = (uint16_t)operation->config.n_runtimes,
                                  .arg = operation};
     uint16_t *groups = NEW_ARRAY(uint16_t, (size_t)graph->n_nodes + 1);
@@ -208,13 +213,14 @@ static enum walk_verdict visit(struct operation *operation, struct walk_visit *v
     return verdict;
 }
 
-/* A call that took long does not count as time without progress. Only the longest one is excused,
- * so that calls which fail again and again run out of time all the same. */
+/* A call with a limit of its own may take longer than the operation has: it does not count as time
+ * without progress. Only the longest one is excused, so that calls which fail again and again run
+ * out of time all the same. */
 static void excuse(struct operation *operation, int64_t took, bool is_progress)
 {
     if (is_progress)
         operation->excused = 0;
-    else if (took >= EXECUTOR_LONG_RUN && took > operation->excused)
+    else if (took >= operation->config.timeout + EXECUTOR_LONG_RUN && took > operation->excused)
         operation->excused = took;
 }
 

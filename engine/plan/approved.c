@@ -76,6 +76,7 @@ static void add_step(struct approved_plan *approved, const struct plan_change *c
     step->unknown = value_ref(digest->unknown);
     step->action = action_of(change);
     step->create_first = change->action == PLAN_REPLACE && change->create_first;
+    step->has_unknown = change->resource && change->has_unknown;
 }
 
 struct approved_plan *approved_plan_new(const struct plan *plan, const void *key, size_t key_length)
@@ -123,6 +124,7 @@ static void digest_step(const struct approved_plan *approved, const struct appro
                                        .action = step->action,
                                        .leaves = step->leaves,
                                        .create_first = step->create_first,
+                                       .has_unknown = step->has_unknown,
                                        .halves = &step->halves,
                                        .unknown = step->unknown};
 
@@ -202,6 +204,17 @@ bool approved_plan_creates_first(const struct approved_plan *approved,
     return false;
 }
 
+bool approved_plan_has_unknown(const struct approved_plan *approved,
+                               const struct plan_change *change)
+{
+    const struct approved_step *step = first_of(approved, change);
+
+    for (; step; step = next_of(approved, change, step + 1))
+        if (step->has_unknown)
+            return true;
+    return false;
+}
+
 /* ---- Comparing ---- */
 
 static const char *done_to(enum plan_action action)
@@ -278,6 +291,21 @@ static int check_wanted(const struct approved_plan *approved, const struct plan_
     return is_same(approved, step, change, action, extent) ? CONFORMS : refuse(step, action, error);
 }
 
+/* The object was deleted, and a create of ours, which was sent before, has made it again. If the
+ * operation was killed before it could record that the first one was gone, State has that one's
+ * uid, and that such a create was left. */
+static bool is_made_again(const struct plan_change *change)
+{
+    const struct record *record = change->record;
+
+    if (!record)
+        return false;
+    if (record->status == RECORD_INTENT)
+        return record->action == PLAN_DELETE;
+    return record->call.until && record->uid && change->step && change->step->uid &&
+           !str_equal(record->uid, change->step->uid);
+}
+
 /* Nothing in the world is touched when an object is forgotten: it may be, where its end was
  * approved in any way. */
 static bool is_removal_approved(const struct approved_step *step, const struct plan_change *change,
@@ -288,7 +316,7 @@ static bool is_removal_approved(const struct approved_step *step, const struct p
     if (change->action == PLAN_FORGET)
         return is_half || (step->leaves && step->action != PLAN_DEFERRED);
     return (is_half || step->action == PLAN_DELETE) &&
-           str_equal(now->removed, step->halves.removed);
+           (is_made_again(change) || str_equal(now->removed, step->halves.removed));
 }
 
 static int check_leaving(const struct approved_plan *approved, const struct plan_change *change,

@@ -11,7 +11,10 @@
  *     round by itself;
  *   - or if it has the action and the digest of its approved step, once the paths that were
  *     unknown then are masked. One half of an approved replacement conforms as well, where the
- *     other half is done.
+ *     other half is done;
+ *   - or if it deletes once more what an approved step has deleted, and a create of ours that came
+ *     late has made again: State has an intent of that object, with the action `delete`, or the
+ *     uid of the first one and the time of such a create.
  * Everything else is stale: another action, other fields, another object, a change that the
  * approved plan does not have.
  *
@@ -69,6 +72,12 @@ int approved_plan_check_known(const struct approved_plan *approved,
 int approved_plan_check_removal(const struct approved_plan *approved,
                                 const struct plan_change *change,
                                 const struct runtime_step *removal, struct error *error);
+
+/* Whether values of the resource's attributes or extensions were unknown when the plan was
+ * approved. Then its step is comparable only with one that shows no more
+ * (runtime_target.was_unknown). */
+bool approved_plan_has_unknown(const struct approved_plan *approved,
+                               const struct plan_change *change);
 
 /* Whether the approved plan replaces the resource, and makes the new object first. */
 bool approved_plan_creates_first(const struct approved_plan *approved,

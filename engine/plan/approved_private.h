@@ -14,6 +14,7 @@ struct approved_step {
     enum plan_action action;     /* DEFERRED: it could not be planned, for whatever reason */
     bool leaves;                 /* no resource of the Spec: an object that goes, or is forgotten */
     bool create_first;           /* of REPLACE */
+    bool has_unknown;            /* plan_change.has_unknown */
     struct digest_halves halves;
     const struct value *unknown; /* digest_unknown(); a reference; NULL: none */
 };

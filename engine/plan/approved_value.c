@@ -32,6 +32,7 @@ static void add_step(struct value_builder *b, const struct approved_step *step)
     add_text_if(b, "action", plan_action_name(step->action));
     add_flag_if(b, "leaves", step->leaves);
     add_flag_if(b, "createFirst", step->create_first);
+    add_flag_if(b, "hasUnknown", step->has_unknown);
     add_text_if(b, "made", step->halves.made);
     add_text_if(b, "removed", step->halves.removed);
     if (step->unknown) {
@@ -162,7 +163,8 @@ static int check_shape(const struct approved_step *step, struct error *error)
 
     if (!shape->is_step || !(step->leaves ? shape->leaves : shape->stays) ||
         shape->makes != (*step->halves.made != '\0') ||
-        shape->removes != (*step->halves.removed != '\0') || (step->unknown && !shape->makes) ||
+        shape->removes != (*step->halves.removed != '\0') ||
+        ((step->unknown || step->has_unknown) && !shape->makes) ||
         (step->create_first && step->action != PLAN_REPLACE))
         return corrupt(error, "a step does not go with its action");
     return 0;
@@ -170,8 +172,8 @@ static int check_shape(const struct approved_step *step, struct error *error)
 
 static int read_step(struct approved_plan *approved, const struct value *value, struct error *error)
 {
-    static const char *const known[] = {"id",   "type",    "action",  "leaves", "createFirst",
-                                        "made", "removed", "unknown", NULL};
+    static const char *const known[] = {"id",         "type", "action",  "leaves",  "createFirst",
+                                        "hasUnknown", "made", "removed", "unknown", NULL};
     struct approved_step *step = &approved->steps[approved->n_steps++];
     const char *id = text_of(value, "id"), *type = text_of(value, "type");
     int r = check_members(value, known, error);
@@ -184,6 +186,8 @@ static int read_step(struct approved_plan *approved, const struct value *value, 
         r = read_flag(value, "leaves", &step->leaves, error);
     if (r >= 0)
         r = read_flag(value, "createFirst", &step->create_first, error);
+    if (r >= 0)
+        r = read_flag(value, "hasUnknown", &step->has_unknown, error);
     if (r >= 0)
         r = read_digest(value, "made", step->halves.made, error);
     if (r >= 0)

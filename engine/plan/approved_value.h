@@ -2,7 +2,8 @@
  * Approved plans as values, for stores and Releases:
  *
  *   {"format": 1, "digest": "<the plan's>",
- *    "steps": [{"id", "type", "action", "leaves", "createFirst", "made", "removed", "unknown"}]}
+ *    "steps": [{"id", "type", "action", "leaves", "createFirst", "hasUnknown",
+ *               "made", "removed", "unknown"}]}
  *
  * "unknown" are JSON pointers (digest_unknown()). Members that say nothing are left out. A reader
  * needs the key: it computes the digest anew, and takes nothing that was changed since. It is

@@ -63,7 +63,7 @@ static const struct value *visible(const struct value *value)
 static const char *shown(struct diff *diff, const struct value *value, bool hide)
 {
     _cleanup_value_ const struct value *seen = NULL;
-    _cleanup_free_ char *text = NULL;
+    _cleanup_buf_ struct buf text = BUF_INIT;
     char cut[SHOWN_BYTES];
 
     if (!value)
@@ -73,8 +73,8 @@ static const char *shown(struct diff *diff, const struct value *value, bool hide
     if (value_is(value, VALUE_UNKNOWN))
         return arena_str(&diff->arena, VALUE_UNKNOWN_TEXT); /* a string of that text has quotes */
     seen = visible(value);
-    text = json_to_str(seen);
-    str_copy(cut, sizeof(cut), text);
+    json_write(&text, seen, JSON_VISIBLE);
+    str_copy(cut, sizeof(cut), text.data);
     return arena_str(&diff->arena, cut);
 }
 

@@ -18,7 +18,7 @@
 
 struct diff_field {
     const char *path;         /* "spec.replicas", "spec.template.spec.containers[0].args[1]" */
-    const char *from, *to;    /* compact JSON, cut at 256 bytes with "…"; NULL: absent */
+    const char *from, *to;    /* JSON_VISIBLE, cut at 256 bytes with "…"; NULL: absent */
 };
 
 struct diff {

@@ -238,6 +238,7 @@ void digest_change(const struct digest_parts *parts, struct digest_key key,
     hash_add_str(hash, parts->action != PLAN_REPLACE ? ""
                        : parts->create_first         ? "create first"
                                                      : "delete first");
+    hash_add_str(hash, parts->has_unknown ? "has unknown" : "");
     hash_add_str(hash, parts->halves->made);
     hash_add_str(hash, parts->halves->removed);
     add_unknown(hash, parts->unknown);

@@ -53,6 +53,7 @@ struct digest_parts {
     enum plan_action action;
     bool leaves;                 /* it is of no resource of the Spec */
     bool create_first;           /* of REPLACE */
+    bool has_unknown;            /* plan_change.has_unknown */
     const struct digest_halves *halves;
     const struct value *unknown; /* JSON pointers; or NULL */
 };

@@ -4,6 +4,7 @@
 
 void observation_done(struct observation *observation)
 {
+    free(observation->held_by);
     free(observation->uid);
     free(observation->fields_digest);
     value_unref(observation->result);

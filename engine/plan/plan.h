@@ -22,7 +22,9 @@ struct plan_change {
     bool has_unknown;                 /* of its attributes: it is planned again when it is due */
     const struct resource *resource;  /* borrowed from the Spec; NULL: it leaves */
     const struct record *record;      /* what State had when it was planned; a reference, or NULL */
-    struct runtime_step *step;        /* owned; NULL: there is none (UNKNOWN, DEFERRED, an error) */
+    bool is_settled;                  /* UNCHANGED, the object exists, and State has it as it is */
+    struct runtime_step *step;        /* owned; NULL: there is none (UNKNOWN, DEFERRED, an error),
+                                         or it was freed because the change is settled */
     struct runtime_step *removal;     /* owned; of REPLACE: of the object that goes */
     struct change_digest *digest;     /* owned; NULL: the steps still have what they compared */
     struct diff *diff;                /* owned: fields, redacted; NULL: none to show */

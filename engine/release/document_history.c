@@ -21,16 +21,24 @@ struct record {
     struct release_head head;
     int64_t written;            /* count of writes */
     const struct value *status; /* a reference, or NULL */
+    char *spec_uid;             /* owned: what the head's borrows; or NULL */
 };
+
+static void record_done(struct record *record)
+{
+    value_unref(record->status);
+    free(record->spec_uid);
+}
 
 static int encode(const struct record *record, struct document *ret, struct error *error)
 {
     const struct release_head *head = &record->head;
-    _cleanup_value_ const struct value *value = value_pack(
-        "{s:i, s:{s:s, s:s}, s:I, s:I, s:s, s:I, s:v?}", "format", FORMAT, "spec", "namespace",
-        head->spec.namespace_name, "name", head->spec.name, "revision", head->revision,
-        "generation", head->generation, "operation", release_operation_name(head->operation),
-        "written", record->written, "status", record->status);
+    _cleanup_value_ const struct value *value =
+        value_pack("{s:i, s:{s:s, s:s, s:s?}, s:I, s:I, s:s, s:I, s:v?}", "format", FORMAT, "spec",
+                   "namespace", head->spec.namespace_name, "name", head->spec.name, "uid",
+                   head->spec_uid, "revision", head->revision, "generation", head->generation,
+                   "operation", release_operation_name(head->operation), "written", record->written,
+                   "status", record->status);
 
     if (!value)
         return err_set(error, ERR_TOO_LARGE, "ReleaseTooLarge", "the status is too large");
@@ -47,7 +55,7 @@ static int corrupt(struct error *error, const char *how)
     return err_set(error, ERR_CORRUPT, "ReleaseCorrupt", "the record is damaged: %s", how);
 }
 
-/* *ret: borrows the key of `of`; its status is a reference. */
+/* *ret: borrows the key of `of`; record_done(). */
 static int decode(const struct document *document, const struct release_head *of,
                   struct record *ret, struct error *error)
 {
@@ -72,6 +80,8 @@ static int decode(const struct document *document, const struct release_head *of
     record.written = value_int(value_get(value, "written"), 0);
     record.status = value_ref(value_get(value, "status"));
     record.head.phase = release_status_phase(record.status);
+    record.spec_uid = str_new(value_get_string(spec, "uid"));
+    record.head.spec_uid = record.spec_uid;
     *ret = record;
     return 0;
 }
@@ -204,7 +214,7 @@ static int history_update(struct release_history *base, const struct release_rec
         now.written++;
         r = document_put(&opened, &now, call, &after, &problem);
     }
-    value_unref(now.status);
+    record_done(&now);
     if (r < 0)
         return about(error, &problem, &record->head);
     free(*version);
@@ -234,6 +244,7 @@ static int load_one(struct release_history *base, const struct release_head *of,
     record.head.spec = (*ret)->head.spec;
     (*ret)->head = record.head;
     (*ret)->status = record.status;
+    (*ret)->head.spec_uid = record.spec_uid;
     *ret_version = str_new(version);
     return 0;
 }
@@ -342,8 +353,21 @@ static int history_load(struct release_history *base, const struct spec_key *spe
     return r < 0 ? about(error, &problem, &head) : 0;
 }
 
+/* A record that cannot be read has ended for all purposes. */
+static int check_ended(struct opened *opened, const struct release_head *of, struct error *error)
+{
+    struct record record = {.status = NULL};
+    bool is_under_way = decode(&opened->document, of, &record, NULL) == 0 &&
+                        !release_phase_is_terminal(record.head.phase);
+
+    record_done(&record);
+    return is_under_way ? err_set(error, ERR_CONFLICT, "ReleaseNotEnded", "it has not ended yet")
+                        : 0;
+}
+
 static int history_remove(struct release_history *base, const struct spec_key *spec,
-                          int64_t revision, const struct store_call *call, struct error *error)
+                          int64_t revision, enum release_removal how, const struct store_call *call,
+                          struct error *error)
 {
     const struct release_head head = {.spec = *spec, .revision = revision};
     _cleanup_(opened_done) struct opened opened = {.document = DOCUMENT_INIT};
@@ -356,6 +380,8 @@ static int history_remove(struct release_history *base, const struct spec_key *s
     if (r < 0)
         return about(error, &problem, &head);
     r = document_read(&opened, call, &problem);
+    if (r == 0 && how == RELEASE_IF_ENDED)
+        r = check_ended(&opened, &head, &problem);
     if (r == 0 || r == ERR_NOT_FOUND || r == ERR_CORRUPT) {
         err_clear(&problem);
         r = opened.file->store->ops->remove(opened.file, call, &problem);

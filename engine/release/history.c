@@ -13,12 +13,37 @@ struct release_record *release_record_new(const struct spec_key *spec, int64_t r
     return record;
 }
 
+void release_record_set_spec_uid(struct release_record *record, const char *uid)
+{
+    char *copy = str_new(uid);
+
+    free((char *)(uintptr_t)record->head.spec_uid);
+    record->head.spec_uid = copy;
+}
+
+void release_approval_done(struct release_approval *approval)
+{
+    free(approval->plan);
+    free(approval->manager);
+    free(approval->time);
+    *approval = (struct release_approval){0};
+}
+
+void release_approval_copy(struct release_approval *to, const struct release_approval *from)
+{
+    release_approval_done(to);
+    *to =
+        (struct release_approval){str_new(from->plan), str_new(from->manager), str_new(from->time)};
+}
+
 void release_record_free(struct release_record *record)
 {
     if (!record)
         return;
+    free((char *)(uintptr_t)record->head.spec_uid);
     free((char *)(uintptr_t)record->head.spec.namespace_name);
     free((char *)(uintptr_t)record->head.spec.name);
+    release_approval_done(&record->approval);
     value_unref(record->status);
     free(record);
 }

@@ -17,6 +17,8 @@
  *   - A create or update that returned 0 is durable, and the next load sees it.
  *   - After ERR_UNAVAILABLE or ERR_TIMEOUT the change may have happened: load tells.
  *   - If somebody removed the record, update returns ERR_NOT_FOUND and creates nothing.
+ *   - remove with RELEASE_IF_ENDED removes only a record in a terminal phase; for any other, it
+ *     returns ERR_CONFLICT ReleaseNotEnded. A damaged record counts as ended.
  *   - For a revision outside 1 to RELEASE_REVISION_MAX, create returns ERR_INVALID; for all
  *     other calls no such record exists.
  *
@@ -36,17 +38,32 @@ struct release_head {
     int64_t generation; /* the Spec's generation */
     enum release_operation operation;
     enum release_phase phase;
+    /* The Spec's uid; NULL: not known. A Spec that was deleted and created again has another one.
+     * Set by load, not by list. */
+    const char *spec_uid;
 };
+
+/* What a person approved. All strings are owned. */
+struct release_approval {
+    char *plan;    /* the plan's digest; NULL: no plan is approved */
+    char *manager; /* the field manager that wrote it; NULL: not known */
+    char *time;    /* when, RFC 3339; NULL: not known */
+};
+void release_approval_done(struct release_approval *approval);
+/* *to: another one before, or zeros. */
+void release_approval_copy(struct release_approval *to, const struct release_approval *from);
 
 struct release_record {
     struct release_head head;
     /* The generation of the record itself, from 1: it rises when a person changes the record, to
      * approve it, say. Set by load. */
     int64_t own_generation;
+    struct release_approval approval; /* in the record itself; set by load */
     const struct value *status; /* a reference; redacted, for people; NULL: none yet */
 };
-/* A record that owns the strings of its key, as load returns it. */
+/* A record that owns the strings of its head, as load returns it. */
 struct release_record *release_record_new(const struct spec_key *spec, int64_t revision);
+void release_record_set_spec_uid(struct release_record *record, const char *uid); /* copied */
 void release_record_free(struct release_record *record);
 DEFINE_CLEANUP(struct release_record *, release_record_free)
 
@@ -60,8 +77,19 @@ struct release_history {
 /* head: borrowed for the call. A nonzero result ends the list, which returns it. */
 typedef int release_on_head(void *arg, const struct release_head *head, struct error *error);
 
+enum release_removal {
+    RELEASE_ANYWAY,
+    RELEASE_IF_ENDED,
+};
+
 struct release_history_ops {
     const char *type; /* "kubernetes", "documents" */
+    /* The platform removes a Spec's records when the Spec is gone. False: the history's user does.
+     */
+    bool goes_with_spec;
+    /* The records are objects of the API, `Release`, in which people can approve a plan. False:
+     * only the history's user sees them. */
+    bool is_in_api;
 
     void (*free)(struct release_history *history);
     /* *ret_version: opaque; free(). ERR_CONFLICT ReleaseNameTaken: another object has the record's
@@ -78,9 +106,10 @@ struct release_history_ops {
     /* Newest first. A head's phase is PHASE_NONE if the list does not contain phases. */
     int (*list)(struct release_history *history, const struct spec_key *spec, release_on_head *fn,
                 void *arg, const struct store_call *call, struct error *error);
-    /* Returns 0 if there is no such record, too. ERR_CONFLICT: the record changed meanwhile. */
+    /* Returns 0 if there is no such record, too. ERR_CONFLICT: the record changed meanwhile, or has
+     * not ended. */
     int (*remove)(struct release_history *history, const struct spec_key *spec, int64_t revision,
-                  const struct store_call *call, struct error *error);
+                  enum release_removal how, const struct store_call *call, struct error *error);
 };
 
 #endif

@@ -6,6 +6,8 @@
 #include "engine/spec/parse.h"
 
 #define MINUTE            INT64_C(60000)
+#define DEFAULT_HISTORY   10
+#define MOST_HISTORY      1000 /* as in the API's schema */
 #define SHORTEST_DURATION 1000 /* ms, as in the API's schema */
 
 /* unreadable: the value that a field gets if it is set but not a boolean. A Spec with such a field
@@ -75,6 +77,21 @@ static int64_t read_duration(struct check *check, const struct value *fields, co
     return fallback;
 }
 
+static int64_t read_count(struct check *check, const struct value *fields, const char *name,
+                          int64_t most, int64_t fallback)
+{
+    const struct value *value = value_get(fields, name);
+    const struct place place = {.key = name};
+    int64_t count = value_int(value, -1);
+
+    if (check_is_absent(value))
+        return fallback;
+    if (count >= 0 && count <= most)
+        return count;
+    check_problem(check, INVALID_SPEC, &place, "must be a number from 0 to %lld", (long long)most);
+    return fallback;
+}
+
 static enum deletion_policy read_deletion(struct check *check, const struct value *fields)
 {
     const struct value *value = value_get(fields, "deletionPolicy");
@@ -91,6 +108,24 @@ static enum deletion_policy read_deletion(struct check *check, const struct valu
         check_problem(check, INVALID_SPEC, &place,
                       "\"%s\" is none of MirrorPrune, Delete, WaitForTermination and Orphan", text);
     return DELETION_ORPHAN;
+}
+
+/* A mode that cannot be read: the Spec is refused. */
+static bool read_needs_approval(struct check *check, const struct value *fields)
+{
+    const struct value *value = value_get(value_get(fields, "approval"), "mode");
+    const struct place above = {.key = "approval"};
+    const struct place place = {.above = &above, .key = "mode"};
+    const char *text;
+
+    if (check_is_absent(value))
+        return false;
+    text = check_text(check, value, &place);
+    if (text && strcmp(text, "Automatic") == 0)
+        return false;
+    if (text && strcmp(text, "Manual") != 0)
+        check_problem(check, INVALID_SPEC, &place, "\"%s\" is neither Automatic nor Manual", text);
+    return true;
 }
 
 static const char *read_service_account(struct check *check, const struct value *fields)
@@ -111,7 +146,10 @@ static const char *read_service_account(struct check *check, const struct value 
 void check_policy(struct check *check, const struct value *fields, struct spec_policy *ret)
 {
     *ret = (struct spec_policy){
+        .needs_approval = read_needs_approval(check, fields),
         .deletion = read_deletion(check, fields),
+        .history_limit =
+            read_count(check, fields, "revisionHistoryLimit", MOST_HISTORY, DEFAULT_HISTORY),
         .service_account = read_service_account(check, fields),
     };
     for (size_t i = 0; i < ARRAY_SIZE(booleans); i++)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/base/buf.h"
+#include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -83,8 +84,10 @@ void problems_add(struct problems *problems, const char *reason, const char *res
 /* resource "a" (field): message */
 static void write_problem(struct buf *to, const struct problem *problem)
 {
-    if (problem->resource)
-        buf_printf(to, "resource \"%s\"", problem->resource);
+    if (problem->resource) {
+        buf_add_str(to, "resource ");
+        json_write_string(to, problem->resource, strlen(problem->resource));
+    }
     if (problem->field)
         buf_printf(to, problem->resource ? " (%s)" : "%s", problem->field);
     buf_printf(to, "%s%s", problem->resource || problem->field ? ": " : "", problem->message);

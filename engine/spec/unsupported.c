@@ -20,8 +20,6 @@ static const struct {
     {NULL, "secretStore", IF_EMPTY, NULL},
     {NULL, "kubeConfig", IF_ABSENT, NULL},
     {NULL, "maxDeletions", IF_ABSENT, NULL},
-    {"approval", "mode", IF_STANDARD, "Automatic"},
-    {"approval", "approvedPlan", IF_ABSENT, NULL},
     {"driftDetection", "mode", IF_STANDARD, "enabled"},
     {NULL, "healthChecks", IF_EMPTY, NULL},
     {NULL, "ignore", IF_EMPTY, NULL},
@@ -31,7 +29,6 @@ static const struct {
     {NULL, "commonMetadata", IF_EMPTY, NULL},
     {NULL, "dependsOn", IF_EMPTY, NULL},
     {NULL, "remediation", IF_EMPTY, NULL},
-    {NULL, "revisionHistoryLimit", IF_ABSENT, NULL},
 };
 
 static bool is_asked(const struct value *value, enum unasked unasked, const char *standard)

@@ -76,3 +76,13 @@ int64_t calls_since(struct calls *calls, const char *id)
     pthread_mutex_unlock(&calls->lock);
     return since;
 }
+
+size_t calls_count(struct calls *calls)
+{
+    size_t count;
+
+    pthread_mutex_lock(&calls->lock);
+    count = calls->by_id.count;
+    pthread_mutex_unlock(&calls->lock);
+    return count;
+}

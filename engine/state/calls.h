@@ -8,6 +8,7 @@
 #define ENGINE_STATE_CALLS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct calls;
@@ -20,5 +21,7 @@ bool calls_begin(struct calls *calls, const char *id, int64_t now);
 void calls_end(struct calls *calls, const char *id);
 /* ms, monotonic: when the call began; 0: no call is in flight. */
 int64_t calls_since(struct calls *calls, const char *id);
+/* How many are in flight. */
+size_t calls_count(struct calls *calls);
 
 #endif

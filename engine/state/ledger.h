@@ -18,7 +18,9 @@
  * A save writes the whole document. If State is large and the store supports append, a save appends
  * an entry with the changed records instead. Each save is a compare-and-swap. If another process
  * wrote in between, this ledger is lost: all calls return ERR_CONFLICT StateConflict until the
- * ledger is opened again. A fenced process cannot save either.
+ * ledger is opened again. That succeeds when the calls that it had in flight have ended. Their
+ * outcomes are not in the new ledger, so an intent in State then may be of a create that still
+ * takes effect. A fenced process cannot save either.
  *
  * If an outcome that ends a begin mark cannot be saved because the ledger is lost or fenced, it is
  * written to a document of its own (DOCUMENT_OUTCOME), with everything else that landed in the same
@@ -78,6 +80,9 @@ struct ledger;
 struct ledger_opening {
     struct spec_key key;
     const char *spec_uid;
+    int64_t spec_created_at; /* ms since 1970, by the second; 0: in this term. For a Spec of an
+                                earlier term, State that does not exist may still be created by an
+                                earlier process */
     int64_t epoch; /* of this process as the leader; 0: without leader election */
     struct cancel *cancel;
     int64_t deadline; /* ms, monotonic; 0: the store's default */
@@ -86,7 +91,8 @@ struct ledger_opening {
 /*
  * Returns the open ledger of the Spec, or loads State from the store; a State that does not exist
  * is empty. ERR_CORRUPT: State is damaged. ERR_CONFLICT StateOfLaterLeader, StateLocked.
- * ERR_UNAVAILABLE also if an outcome that landed earlier still cannot be saved.
+ * ERR_UNAVAILABLE also if an outcome that landed earlier still cannot be saved, or if a ledger of
+ * the Spec was lost that has calls in flight.
  */
 int ledger_open(struct ledgers *ledgers, const struct ledger_opening *opening, struct ledger **ret,
                 struct error *error);
@@ -155,7 +161,11 @@ int ledger_flush(struct ledger *ledger, struct error *error);
 int ledger_check(struct ledger *ledger, struct error *error);
 
 /* Removes State with all its records, and all outcome documents, from the store. If there is none,
- * it removes the leftovers of killed writes. */
+ * it removes the leftovers of killed writes. ERR_UNAVAILABLE
+ * STORE_OUTCOME_UNKNOWN: a request that creates State was not answered, or an earlier process may
+ * have sent one before it ended; carried out after the removal, it would bring State back. */
 int ledger_remove(struct ledger *ledger, struct error *error);
+/* There is no State because an earlier process removed it: no request that creates it is left. */
+void ledger_was_removed(struct ledger *ledger);
 
 #endif

@@ -17,6 +17,18 @@ static bool is_of_earlier_term(const struct ledgers_config *config, const struct
     return config->term && record->status == RECORD_INTENT && record->call.term != config->term;
 }
 
+/* A ledger of this process was lost, with the outcomes of its last calls: an intent in State may be
+ * of such a call. Returns the time until which its create may take effect; 0: there was none. */
+static int64_t lost_until(const struct ledgers_config *config, const struct record *record,
+                          int64_t lost_at)
+{
+    int64_t now = config->clock->now(config->clock);
+
+    if (!lost_at || record->status != RECORD_INTENT)
+        return 0;
+    return (lost_at < now ? lost_at : now) + ledgers_effect_time(config);
+}
+
 /* The time until which the record's create may take effect. An earlier process may have had another
  * clock, and ours may have been set back since: by ours, none takes effect later than so long after
  * now, and none of an earlier term later than so long after ours began. A begin mark has a time of
@@ -24,7 +36,7 @@ static bool is_of_earlier_term(const struct ledgers_config *config, const struct
 static int64_t create_until(const struct ledgers_config *config, const struct record *record)
 {
     int64_t now = config->clock->now(config->clock);
-    int64_t effect_time = config->effect_time ? config->effect_time : EFFECT_TIME;
+    int64_t effect_time = ledgers_effect_time(config);
     int64_t latest = now + effect_time;
 
     if (!config->term || record->status == RECORD_CREATING)
@@ -34,13 +46,17 @@ static int64_t create_until(const struct ledgers_config *config, const struct re
     return record->call.until < latest ? record->call.until : latest;
 }
 
-static void expect_earlier_creates(const struct ledgers_config *config, struct state *state)
+static void expect_earlier_creates(const struct ledgers_config *config, int64_t lost_at,
+                                   struct state *state)
 {
     for (size_t i = 0; i < state_count(state); i++) {
         struct record record = *state_at(state, i);
         int64_t until = create_until(config, &record);
+        int64_t of_lost = lost_until(config, &record, lost_at);
         const struct record *expected;
 
+        if (of_lost > until)
+            until = of_lost;
         if (record.call.until == until)
             continue;
         record.call.until = until;
@@ -75,7 +91,7 @@ static int start_with(struct ledger *ledger, const struct document *document, st
         return r;
     }
     state_head_copy(&ledger->saved, state_head(state));
-    expect_earlier_creates(&ledger->table->config, state);
+    expect_earlier_creates(&ledger->table->config, ledger->lost_at, state);
     ledger->state = TAKE(state);
     ledger->is_stored = true;
     ledger->snapshot_bytes = document->open.length + document->secret.length;
@@ -83,7 +99,16 @@ static int start_with(struct ledger *ledger, const struct document *document, st
     return 0;
 }
 
-static int read_state(struct ledger *ledger, const struct store_call *call, struct error *error)
+/* By the second, as platforms write it. A Spec of the second in which the term began is of this
+ * term: else each Spec that is created as soon as the process runs would be an earlier one. */
+static bool is_spec_of_earlier_term(const struct ledgers_config *config,
+                                    const struct ledger_opening *opening)
+{
+    return opening->spec_created_at && opening->spec_created_at / 1000 < config->term / 1000;
+}
+
+static int read_state(struct ledger *ledger, const struct ledger_opening *opening,
+                      const struct store_call *call, struct error *error)
 {
     struct document document = DOCUMENT_INIT;
     struct error problem = {0};
@@ -91,6 +116,8 @@ static int read_state(struct ledger *ledger, const struct store_call *call, stru
 
     if (r == ERR_NOT_FOUND) {
         start_empty(ledger);
+        if (is_spec_of_earlier_term(&ledger->table->config, opening))
+            ledger_expect_state(ledger);
         r = 0;
     } else if (r >= 0) {
         r = start_with(ledger, &document, error);
@@ -110,7 +137,7 @@ int ledger_check_epoch(const struct ledger *ledger, int64_t epoch, struct error 
     return err_set(error, ERR_CONFLICT, "StateOfLaterLeader",
                    "State was written by a later leader (epoch %lld, ours is %lld). If another "
                    "controller keeps State here, stop one of the two. If none does, set "
-                   "spec.leaseTransitions of this controller's Lease to %lld",
+                   "spec.leaseTransitions of this operator's Lease to %lld",
                    (long long)stored, (long long)epoch, (long long)stored);
 }
 
@@ -125,7 +152,7 @@ int ledger_load(struct ledger *ledger, const struct ledger_opening *opening, str
     int r = store->ops->open(store, &name, STORE_WRITE, &call, &ledger->file, error);
 
     if (r >= 0)
-        r = read_state(ledger, &call, error);
+        r = read_state(ledger, opening, &call, error);
     if (r < 0) {
         err_wrap(error, "loading State");
         return r;

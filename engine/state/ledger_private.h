@@ -104,7 +104,9 @@ struct ledger {
     /* Under the table's lock. */
     enum ledger_phase phase;
     size_t references;
-    bool is_named; /* ledger_open() finds it */
+    bool is_named;   /* ledger_open() finds it */
+    int64_t lost_at; /* ms since 1970: until then calls of a lost ledger may have been in flight,
+                        whose outcomes State does not have; 0: there was none */
     struct ledger *next, *previous;
 
     struct calls *calls;
@@ -153,12 +155,19 @@ struct ledgers {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a ledger's phase changed */
     struct strmap by_key;   /* the ledgers with is_named */
-    struct ledger *all;     /* also lost ledgers that still have unwritten outcomes */
+    struct ledger *all;     /* also lost ledgers that still have users or unwritten outcomes */
+    int64_t lost_at;        /* ms since 1970: the last lost ledger was closed; 0: none was */
+    struct strmap awaited;  /* keys (owned) of Specs of earlier terms that had no State */
 };
 
 /* ---- ledgers.c ---- */
 
 int64_t ledger_clock(const struct ledger *ledger);
+int64_t ledgers_effect_time(const struct ledgers_config *config);
+/* There is no State, and a process of an earlier term may have sent the request that creates it. */
+void ledger_expect_state(struct ledger *ledger);
+/* That request may still be carried out. */
+bool ledger_expects_state(struct ledger *ledger);
 /* Without the lock. */
 void ledger_pause(struct ledger *ledger, int64_t ms);
 /* For messages; free(). */

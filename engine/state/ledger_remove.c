@@ -1,3 +1,4 @@
+#include "engine/base/str.h"
 #include "engine/state/ledger_private.h"
 
 /* Makes the ledger that of an empty State. With the lock. */
@@ -49,7 +50,8 @@ static int remove_state(struct ledger *ledger, const struct batch *batch, struct
     for (;;) {
         int r = try_once(ledger, batch, &is_lost, problem);
 
-        if (r >= 0 || is_lost || !err_is_transient(r))
+        if (r >= 0 || is_lost || !err_is_transient(r) ||
+            str_equal(problem->reason, STORE_OUTCOME_UNKNOWN))
             return r;
         ledger->removal_in_doubt = true;
         if (ledger_clock(ledger) >= until)
@@ -66,11 +68,24 @@ static int remove_all(struct ledger *ledger, const struct batch *batch, struct e
     return r < 0 ? r : remove_state(ledger, batch, problem);
 }
 
+/* State of an earlier process would come back. */
+static int expect_no_state(struct ledger *ledger, struct error *error)
+{
+    if (!ledger_expects_state(ledger))
+        return 0;
+    return err_set(error, ERR_UNAVAILABLE, STORE_OUTCOME_UNKNOWN,
+                   "removing State: an earlier process may have sent a request to create it, which "
+                   "may still be carried out in the first %lld s of this one: it is removed then",
+                   (long long)ledgers_effect_time(&ledger->table->config) / 1000);
+}
+
 int ledger_remove(struct ledger *ledger, struct error *error)
 {
     struct error problem = {0};
-    int r;
+    int r = expect_no_state(ledger, error);
 
+    if (r < 0)
+        return r;
     pthread_mutex_lock(&ledger->lock);
     ledger_work_begin(ledger);
     if (ledger->is_lost) {

@@ -13,6 +13,7 @@ struct ledgers *ledgers_new(const struct ledgers_config *config)
     pthread_mutex_init(&ledgers->lock, NULL);
     condition_init(&ledgers->changed);
     strmap_init(&ledgers->by_key);
+    strmap_init(&ledgers->awaited);
     return ledgers;
 }
 
@@ -42,6 +43,11 @@ static struct ledger *entry_new(struct ledgers *ledgers, const struct ledger_ope
         ledger->next->previous = ledger;
     ledgers->all = ledger;
     return ledger;
+}
+
+static int64_t wall_clock(const struct ledgers *ledgers)
+{
+    return ledgers->config.clock->now(ledgers->config.clock);
 }
 
 /* Removes the ledger from the table: the next ledger_open() does not find it. */
@@ -100,6 +106,8 @@ static void entry_close(struct ledger *ledger)
     struct ledgers *ledgers = ledger->table;
 
     ledger->phase = LEDGER_CLOSING;
+    if (ledger->is_lost)
+        ledgers->lost_at = wall_clock(ledgers);
     pthread_mutex_unlock(&ledgers->lock);
     close_file(ledger);
     pthread_mutex_lock(&ledgers->lock);
@@ -179,13 +187,39 @@ static int wait_for_phase(struct ledgers *ledgers, const struct ledger_opening *
     return 0;
 }
 
-/* With the table's lock, which is released while State is loaded. */
+/* Calls that users of lost ledgers of the Spec have in flight. *lost_at: now, if there are such
+ * ledgers. */
+static size_t count_orphaned_calls(const struct ledgers *ledgers, const char *key_text,
+                                   int64_t *lost_at)
+{
+    size_t count = 0;
+
+    for (const struct ledger *ledger = ledgers->all; ledger; ledger = ledger->next)
+        if (!ledger->is_named && str_equal(ledger->key_text, key_text)) {
+            count += calls_count(ledger->calls);
+            *lost_at = wall_clock(ledgers);
+        }
+    return count;
+}
+
+/* With the table's lock, which is released while State is loaded. The outcomes of calls that a lost
+ * ledger has in flight would not be in the new one, and it would not know of the calls. They end
+ * before State is loaded. */
 static int load_new(struct ledgers *ledgers, const struct ledger_opening *opening,
                     const char *key_text, struct ledger **ret, struct error *error)
 {
-    struct ledger *ledger = entry_new(ledgers, opening, key_text);
+    int64_t lost_at = ledgers->lost_at;
+    size_t n_orphaned = count_orphaned_calls(ledgers, key_text, &lost_at);
+    struct ledger *ledger;
     int r;
 
+    if (n_orphaned)
+        return err_set(error, ERR_UNAVAILABLE, "StateConflict",
+                       "State was changed by another client: it is read again when the changes of "
+                       "resources that were under way have ended (left: %zu)",
+                       n_orphaned);
+    ledger = entry_new(ledgers, opening, key_text);
+    ledger->lost_at = lost_at;
     pthread_mutex_unlock(&ledgers->lock);
     r = ledger_load(ledger, opening, error);
     pthread_mutex_lock(&ledgers->lock);
@@ -218,7 +252,7 @@ static int join(struct ledger *ledger, const struct ledger_opening *opening, boo
     pthread_mutex_lock(&ledger->lock);
     if (opening->epoch > ledger->epoch)
         ledger->epoch = opening->epoch;
-    if (!str_equal(ledger->spec_uid, opening->spec_uid)) {
+    if (opening->spec_uid && !str_equal(ledger->spec_uid, opening->spec_uid)) {
         free(ledger->spec_uid);
         ledger->spec_uid = str_new(opening->spec_uid);
     }
@@ -294,6 +328,62 @@ int ledger_open(struct ledgers *ledgers, const struct ledger_opening *opening, s
     return r;
 }
 
+/* ---- State that an earlier process may still create ---- */
+
+int64_t ledgers_effect_time(const struct ledgers_config *config)
+{
+    return config->effect_time ? config->effect_time : EFFECT_TIME;
+}
+
+/* A request of an earlier term may still be carried out. With the table's lock. */
+static bool is_in_effect(const struct ledgers *ledgers)
+{
+    return wall_clock(ledgers) - ledgers->config.term < ledgers_effect_time(&ledgers->config);
+}
+
+static void forget_awaited(struct ledgers *ledgers)
+{
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&ledgers->awaited, e));)
+        free(e->value);
+    strmap_done(&ledgers->awaited);
+    strmap_init(&ledgers->awaited);
+}
+
+void ledger_expect_state(struct ledger *ledger)
+{
+    struct ledgers *ledgers = ledger->table;
+
+    pthread_mutex_lock(&ledgers->lock);
+    if (is_in_effect(ledgers) && !strmap_get(&ledgers->awaited, ledger->key_text)) {
+        char *key = str_new(ledger->key_text);
+
+        strmap_put(&ledgers->awaited, key, key);
+    }
+    pthread_mutex_unlock(&ledgers->lock);
+}
+
+void ledger_was_removed(struct ledger *ledger)
+{
+    struct ledgers *ledgers = ledger->table;
+
+    pthread_mutex_lock(&ledgers->lock);
+    free(strmap_remove(&ledgers->awaited, ledger->key_text));
+    pthread_mutex_unlock(&ledgers->lock);
+}
+
+bool ledger_expects_state(struct ledger *ledger)
+{
+    struct ledgers *ledgers = ledger->table;
+    bool is_expected;
+
+    pthread_mutex_lock(&ledgers->lock);
+    if (!is_in_effect(ledgers))
+        forget_awaited(ledgers);
+    is_expected = strmap_get(&ledgers->awaited, ledger->key_text);
+    pthread_mutex_unlock(&ledgers->lock);
+    return is_expected;
+}
+
 /* ---- All ---- */
 
 /* The ledgers with unsaved outcomes; a reference to each. */
@@ -366,6 +456,7 @@ void ledgers_free(struct ledgers *ledgers)
         entry_close(ledgers->all);
     pthread_mutex_unlock(&ledgers->lock);
     strmap_done(&ledgers->by_key);
+    forget_awaited(ledgers);
     pthread_cond_destroy(&ledgers->changed);
     pthread_mutex_destroy(&ledgers->lock);
     free(ledgers);

@@ -109,5 +109,6 @@ bool record_equal(const struct record *a, const struct record *b)
             same_value(a->memory, b->memory) && str_equal(a->uid, b->uid) &&
             str_equal(a->fields_digest, b->fields_digest) && a->revision == b->revision &&
             a->action == b->action && str_equal(a->call.id, b->call.id) &&
-            a->call.term == b->call.term && a->call.until == b->call.until);
+            a->call.term == b->call.term && a->call.until == b->call.until &&
+            a->is_done == b->is_done);
 }

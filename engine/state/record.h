@@ -22,6 +22,7 @@
 #ifndef ENGINE_STATE_RECORD_H
 #define ENGINE_STATE_RECORD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "engine/base/cleanup.h"
@@ -56,8 +57,12 @@ struct record {
     const char *fields_digest;        /* the runtime's digest of the fields that we manage; or NULL
                                          */
     int64_t revision;                 /* the revision that last changed the record */
-    enum plan_action action;          /* the action of that revision */
+    enum plan_action action;          /* the action of that revision. Of an INTENT `delete`: the
+                                         object was deleted, and a create that was sent before may
+                                         make it again */
     struct record_call call;
+    bool is_done;                     /* the object was as it has to be, and removes itself when it
+                                         has done its work: if it is absent, nothing is missing */
 };
 
 /* A deep copy of *like, with one reference. */

@@ -23,7 +23,7 @@ struct rank {
     struct heap_item open; /* in its group's heap while it holds higher ranks back; key: the rank */
     struct group *group;
     struct queue ready;       /* for their first visits */
-    uint32_t first_under_way; /* first visits */
+    uint32_t first_under_way; /* first visits that hold higher ranks back */
 };
 
 struct group {
@@ -40,6 +40,7 @@ struct node {
     enum walk_outcome outcome;
     struct rank *rank;
     struct heap_item parked; /* key: when it is due */
+    struct heap_item first;  /* of a first visit that holds higher ranks back; key: until when */
     uint32_t next;           /* in a queue, or on the stack of skip_dependents() */
     uint32_t missing;        /* dependencies that have not released it */
     unsigned visits;
@@ -56,6 +57,7 @@ struct walk {
     uint16_t n_groups;
     struct group *first_offer, *last_offer; /* groups of which a visit may begin, in turns */
     struct heap parked;
+    struct heap first_visits; /* that hold higher ranks back */
     uint32_t n_under_way, n_left;
     uint32_t n_ended[N_OUTCOMES];
     bool is_stopped;
@@ -134,9 +136,9 @@ static uint32_t first_parked(const struct walk *walk)
     return (uint32_t)(CONTAINER_OF(heap_first(&walk->parked), struct node, parked) - walk->nodes);
 }
 
-static int64_t first_due(const struct walk *walk)
+static int64_t first_key(const struct heap *heap)
 {
-    const struct heap_item *item = heap_first(&walk->parked);
+    const struct heap_item *item = heap_first(heap);
 
     return item ? item->key : CLOCK_FOREVER;
 }
@@ -195,11 +197,38 @@ static void skip_dependents(struct walk *walk, uint32_t cause)
 
 /* ---- Visits ---- */
 
-static uint32_t take_first(struct walk *walk, struct rank *rank)
+static uint32_t take_first(struct walk *walk, struct rank *rank, int64_t now)
 {
+    uint32_t node = pop(walk, &rank->ready);
+    int64_t patience = walk->config.patience;
+
     rank->group->was_again = false;
     rank->first_under_way++;
-    return pop(walk, &rank->ready);
+    heap_set(&walk->first_visits, &walk->nodes[node].first,
+             patience && now < CLOCK_FOREVER - patience ? now + patience : CLOCK_FOREVER);
+    return node;
+}
+
+/* Its first visit is over, or has taken long. */
+static void let_go_of_rank(struct walk *walk, struct node *node)
+{
+    struct rank *rank = node->rank;
+
+    if (!node->first.place)
+        return;
+    heap_remove(&walk->first_visits, &node->first);
+    if (--rank->first_under_way == 0 && rank->ready.first == NO_NODE)
+        heap_remove(&rank->group->open_ranks, &rank->open);
+}
+
+static void let_go_of_due(struct walk *walk, int64_t now)
+{
+    while (first_key(&walk->first_visits) <= now) {
+        struct node *node = CONTAINER_OF(heap_first(&walk->first_visits), struct node, first);
+
+        let_go_of_rank(walk, node);
+        offer(walk, node->rank->group);
+    }
 }
 
 static uint32_t take_again(struct walk *walk, struct group *group)
@@ -209,12 +238,12 @@ static uint32_t take_again(struct walk *walk, struct group *group)
 }
 
 /* A visit of the group that was offered first. */
-static void begin(struct walk *walk, struct walk_visit *ret)
+static void begin(struct walk *walk, int64_t now, struct walk_visit *ret)
 {
     struct group *group = walk->first_offer;
     struct rank *rank = first_rank(group);
     bool is_again = group->again.first != NO_NODE && !(rank && group->was_again);
-    uint32_t number = is_again ? take_again(walk, group) : take_first(walk, rank);
+    uint32_t number = is_again ? take_again(walk, group) : take_first(walk, rank, now);
     struct node *node = &walk->nodes[number];
 
     walk->first_offer = group->next_offer;
@@ -233,13 +262,17 @@ enum walk_state walk_next(struct walk *walk, int64_t now, struct walk_visit *ret
     enum walk_state state;
 
     pthread_mutex_lock(&walk->lock);
-    while (walk->parked.count && first_due(walk) <= now)
+    while (walk->parked.count && first_key(&walk->parked) <= now)
         make_ready_again(walk, first_parked(walk));
+    if (walk->first_visits.count && now < CLOCK_FOREVER)
+        let_go_of_due(walk, now);
     if (walk->first_offer) {
-        begin(walk, ret);
+        begin(walk, now, ret);
         state = WALK_VISIT;
     } else if (walk->n_left) {
-        *ret_due = first_due(walk);
+        *ret_due = first_key(&walk->parked);
+        if (first_key(&walk->first_visits) < *ret_due)
+            *ret_due = first_key(&walk->first_visits);
         state = walk->n_under_way ? WALK_BUSY : WALK_WAITING;
     } else {
         state = WALK_OVER;
@@ -268,15 +301,12 @@ static void park(struct walk *walk, const struct walk_visit *visit, int64_t now)
         release_dependents(walk, visit->node);
 }
 
-static void leave(struct walk *walk, const struct node *node)
+static void leave(struct walk *walk, struct node *node)
 {
-    struct rank *rank = node->rank;
-
     assert(node->phase == VISITED);
     walk->n_under_way--;
-    rank->group->under_way--;
-    if (node->visits == 1 && --rank->first_under_way == 0 && rank->ready.first == NO_NODE)
-        heap_remove(&rank->group->open_ranks, &rank->open);
+    node->rank->group->under_way--;
+    let_go_of_rank(walk, node);
 }
 
 bool walk_end_visit(struct walk *walk, const struct walk_visit *visit, enum walk_verdict verdict,
@@ -441,6 +471,7 @@ void walk_free(struct walk *walk)
     assert(!walk->n_under_way);
     pthread_mutex_destroy(&walk->lock);
     heap_done(&walk->parked);
+    heap_done(&walk->first_visits);
     for (uint16_t i = 0; i < walk->n_groups; i++)
         heap_done(&walk->groups[i].open_ranks);
     free(walk->groups);

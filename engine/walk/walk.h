@@ -16,7 +16,8 @@
  * not hold up another. Groups that have something to visit take turns. Within
  * a group first visits and revisits take turns. The first visit of a node
  * waits while a node of lower rank in the same group is on its first visit or
- * free for it. Parked nodes hold back only what depends on them.
+ * free for it. A first visit that takes longer than `patience` does not hold
+ * higher ranks back any more. Parked nodes hold back only what depends on them.
  *
  * When the walk is stopped no visit begins any more. What is not being visited
  * ends at once, CANCELLED, or, where it was visited before, TIMED_OUT if the
@@ -60,6 +61,7 @@ struct walk_config {
     const uint16_t *groups; /* of each node, below n_groups; read by walk_new(); NULL: all in 0 */
     uint16_t n_groups;      /* 0: 1 */
     unsigned parallelism;   /* visits under way at once, of each group; 0: 1 */
+    int64_t patience; /* ms for which a first visit holds higher ranks back; 0: without end */
     /* A node has ended, by its own visit's verdict or otherwise. cause: of SKIPPED, the node that
      * failed, near or far; else UINT32_MAX. May be NULL. */
     void (*on_end)(void *arg, uint32_t node, enum walk_outcome outcome, uint32_t cause);
@@ -81,8 +83,8 @@ enum walk_state {
     WALK_OVER,    /* every node has ended */
 };
 
-/* now: monotonic, ms. *ret_due (BUSY, WAITING): when the first parked node is due; CLOCK_FOREVER:
- * none is before it is woken. */
+/* now: monotonic, ms. *ret_due (BUSY, WAITING): when the first parked node is due, or a visit under
+ * way will hold nothing back any more; CLOCK_FOREVER: nothing is due. */
 enum walk_state walk_next(struct walk *walk, int64_t now, struct walk_visit *ret, int64_t *ret_due);
 
 /* How it went; now: as above. True: there is a visit to begin now, or the walk is over. */

@@ -88,10 +88,12 @@ def find(value, path):
 
 
 class Demo:
-    def __init__(self, operator):
+    def __init__(self, manifest, plane, operator=None):
+        """Operator: its process, where it is one of this machine."""
         self.operator = operator
+        self.plane = plane
         self.api = WatchApi(os.environ["KUBECONFIG"])
-        self.manifest = yaml.safe_load(EXAMPLE.read_text())
+        self.manifest = manifest
         self.name = self.manifest["metadata"]["name"]
         self.namespace = self.manifest["metadata"]["namespace"]
         self.path = f"{GROUP}/namespaces/{self.namespace}/specs/{self.name}"
@@ -141,6 +143,8 @@ class Demo:
         print(f"  {paint(DIM, at)}  {paint(colour, sign)} {what:<20} {name:<22} {remark}".rstrip(), flush=True)
 
     def _check_operator(self):
+        if self.operator is None:
+            return
         try:
             state = Path(f"/proc/{self.operator}/stat").read_text().rpartition(")")[2].split()[0]
         except OSError:
@@ -276,7 +280,7 @@ class Demo:
         self.started = time.monotonic()
         title(f"{len(self.resources)} resources of {len({r.kind for r in self.resources.values()})} kinds, "
               f"applied from {EXAMPLE.relative_to(ROOT)}")
-        self.api.request("PATCH", f"{self.path}?fieldManager=hack-demo", EXAMPLE.read_text(), APPLY).must()
+        self.api.request("PATCH", f"{self.path}?fieldManager=hack-demo", yaml.safe_dump(self.manifest), APPLY).must()
         self.follow(self.is_ready)
         took = time.monotonic() - self.started - QUIET
         missing = [r.id for r in self.resources.values() if not r.live]
@@ -316,7 +320,8 @@ class Demo:
 
     def stay(self):
         title("What to try next, in another terminal")
-        print(NEXT.format(kubeconfig=os.environ["KUBECONFIG"], namespace=self.namespace, name=self.name))
+        print(NEXT.format(kubeconfig=os.environ["KUBECONFIG"], plane=self.plane, namespace=self.namespace,
+                          name=self.name))
         title("What happens meanwhile (Ctrl-C ends it)")
         self.started = time.monotonic()
         self.follow(lambda: False, float("inf"))
@@ -324,7 +329,7 @@ class Demo:
 
 NEXT = """\
   export KUBECONFIG={kubeconfig}
-  alias kubectl='hack/controlplane kubectl demo --'
+  alias kubectl='hack/controlplane kubectl {plane} --'
 
   kubectl get specs,releases -n {namespace}
   kubectl describe spec {name} -n {namespace}
@@ -370,9 +375,10 @@ PLAN_WORDS = (("create", "to create"), ("update", "to change"), ("delete", "to d
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--operator", type=int, required=True, help="its process")
+    parser.add_argument("--plane", required=True, help="its control plane")
     parser.add_argument("--once", action="store_true")
     arguments = parser.parse_args()
-    demo = Demo(arguments.operator)
+    demo = Demo(yaml.safe_load(EXAMPLE.read_text()), arguments.plane, arguments.operator)
     demo.watch()
     try:
         demo.apply()

@@ -70,11 +70,14 @@ static int look_up_account(struct runtime_session *session, const struct runtime
     r = kube_do(session->cluster.client, &request, NULL, &problem);
     if (r >= 0)
         remember(session);
-    if (r == ERR_NOT_FOUND)
-        return err_set(error, ERR_INVALID, "ServiceAccountNotFound",
-                       "the Spec acts as the service account \"%s\", which is not there: kubectl "
-                       "create serviceaccount %s --namespace=%s",
-                       session->service_account, session->service_account, session->spec_namespace);
+    if (r == ERR_NOT_FOUND) {
+        err_set(error, ERR_INVALID, "ServiceAccountNotFound",
+                "the Spec acts as the service account \"%s\", which is not there",
+                session->service_account);
+        err_hint(error, "to create it: kubectl create serviceaccount %s --namespace=%s",
+                 session->service_account, session->spec_namespace);
+        return ERR_INVALID;
+    }
     return r < 0 ? err_copy(error, &problem) : 0;
 }
 

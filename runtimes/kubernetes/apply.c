@@ -11,7 +11,6 @@
 #define NO_VERSION "1"
 
 #define SERVED_LOOK 200 /* ms between two attempts while a new kind is not served yet */
-#define MAX_TAKES   5   /* attempts to update an object whose version keeps changing */
 
 /* ---- One request ---- */
 
@@ -119,12 +118,10 @@ static int refresh_version(const struct kube_step *step, const struct runtime_ca
 {
     struct observation now = {0};
     int r = kube_look(step->session, step->identity, false, call, &now, error);
-    const struct kube_detail *detail = r >= 0 ? kube_detail_of(&now) : NULL;
 
-    if (detail && !now.terminating && detail->owner == step->owner &&
-        str_equal(now.uid, step->uid) && str_equal(now.fields_digest, step->fields_digest)) {
+    if (r >= 0 && kube_step_is_current(step, &now)) {
         free(*ret_version);
-        *ret_version = str_new(detail->version);
+        *ret_version = str_new(kube_detail_of(&now)->version);
         r = 1;
     }
     observation_done(&now);
@@ -144,12 +141,52 @@ static int take(struct patch *patch, const struct kube_step *step, const struct 
 
         patch->expected = (struct kube_expected){step->uid, version};
         r = send_when_served(patch, ret, ret_outcome, &problem);
-        if (r != ERR_CONFLICT || ret_outcome->certainty != OUTCOME_NOT_SENT || takes == MAX_TAKES)
+        if (r != ERR_CONFLICT || ret_outcome->certainty != OUTCOME_NOT_SENT ||
+            takes == KUBE_MAX_TAKES)
             return r < 0 ? err_copy(error, &problem) : 0;
         r = refresh_version(step, patch->call, &version, error);
         if (r <= 0)
             return r < 0 ? r : err_copy(error, &problem);
     }
+}
+
+/* ---- Field managers that are taken over ---- */
+
+/* What is applied must be what was planned, and now the API server can tell. */
+static int check_foreseen(const struct patch *patch, const struct kube_step *step,
+                          struct error *error)
+{
+    struct patch dry = *patch;
+    _cleanup_value_ const struct value *object = NULL, *after = NULL;
+    _cleanup_free_ char *digest = NULL;
+    int r;
+
+    dry.dry_run = true;
+    r = send(&dry, &object, NULL, error);
+    if (r < 0)
+        return r;
+    after = kube_object_project(object);
+    digest = kube_content_digest(after);
+    if (str_equal(digest, step->after_digest))
+        return 0;
+    return err_set(error, ERR_CONFLICT, "Conflict",
+                   "its fields are managed by this Spec now, and the change is another one than "
+                   "was planned");
+}
+
+/* A crash in between loses nothing: the next plan sees what the apply would remove, because its
+ * fields are ours by then. */
+static int take_with_managers(struct patch *patch, const struct kube_step *step,
+                              const struct value **ret, struct runtime_outcome *ret_outcome,
+                              struct error *error)
+{
+    _cleanup_free_ char *version = NULL;
+    int r = kube_take_over(step, patch->call, &version, ret_outcome, error);
+
+    patch->expected = (struct kube_expected){step->uid, version};
+    if (r >= 0)
+        r = check_foreseen(patch, step, error);
+    return r < 0 ? r : send(patch, ret, ret_outcome, error);
 }
 
 /* ---- One object ---- */
@@ -166,8 +203,9 @@ int kube_apply_object(const struct kube_step *step, const struct runtime_call *c
     int r;
 
     ret->certainty = OUTCOME_NOT_SENT;
-    r = is_create ? send_when_served(&patch, &object, ret, error)
-                  : take(&patch, step, &object, ret, error);
+    r = is_create            ? send_when_served(&patch, &object, ret, error)
+        : step->after_digest ? take_with_managers(&patch, step, &object, ret, error)
+                             : take(&patch, step, &object, ret, error);
     if (ret->certainty != OUTCOME_NOT_SENT)
         kube_note_applied(step->session, step->base.attributes);
     if (r < 0)

@@ -4,6 +4,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/utf8.h"
 #include "engine/spec/ref.h"
 #include "runtimes/kubernetes/object_ref.h"
 
@@ -64,15 +65,21 @@ static bool is_kind(const char *s)
     return length > 0 && length <= KIND_MAX_BYTES;
 }
 
-/* A name that is valid for any kind, as one segment of a URL path. */
+/* A name that is valid for any kind, as one segment of a URL path. The API server takes any text
+ * for the names of RBAC objects. Here a name is one word, so that nobody reads it as the words of a
+ * message. */
 static bool is_name(const char *s)
 {
-    size_t length = 0;
+    size_t length = strlen(s);
 
-    for (; s[length]; length++)
-        if (s[length] == '/' || s[length] == '%')
+    if (length > NAME_MAX_BYTES || strpbrk(s, " /%\"'`\\") || !strcmp(s, ".") || !strcmp(s, ".."))
+        return false;
+    for (size_t at = 0, n; at < length; at += n) {
+        n = utf8_char(s + at, length - at);
+        if (!n || utf8_is_hidden(utf8_code_point(s + at, n)))
             return false;
-    return length <= NAME_MAX_BYTES && strcmp(s, ".") != 0 && strcmp(s, "..") != 0;
+    }
+    return true;
 }
 
 /* Reads one part of the identity; NULL if it is not valid. */
@@ -107,7 +114,8 @@ static const char *read_name(struct check *check, const struct value *metadata,
         return NULL;
     }
     return read_part(check, name, &at, is_name,
-                     "a name of an object (no / and no %, 253 bytes at most)");
+                     "a name of an object (one word without quotes, \\, / and %, 253 bytes at "
+                     "most)");
 }
 
 static bool read_object(struct check *check, const struct value *value, const struct place *place)

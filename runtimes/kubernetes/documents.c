@@ -4,6 +4,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/state/record.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/documents_private.h"
 
@@ -106,7 +107,7 @@ static int swap_head(const struct task *task, struct document_file *file, const 
     body = kube_head_body(file, head, open, tag, before);
     r = kube_object_swap(task,
                          &(struct swap){before ? "PUT" : "POST", &kube_config_maps, file->head_name,
-                                        body, before, tag},
+                                        body, before, tag, file->head_name},
                          ret_version, &problem);
     return r == ERR_CONFLICT ? kube_document_conflict(file, problem.message, error)
                              : err_copy(error, &problem);
@@ -225,10 +226,24 @@ static int remove_head(const struct task *task, struct document_file *file, stru
     options = value_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "DeleteOptions",
                          "preconditions", "resourceVersion", version);
     r = kube_object_swap(
-        task, &(struct swap){"DELETE", &kube_config_maps, file->head_name, options, version, NULL},
+        task,
+        &(struct swap){"DELETE", &kube_config_maps, file->head_name, options, version, NULL, NULL},
         NULL, &problem);
     return r == ERR_CONFLICT ? kube_document_conflict(file, problem.message, error)
                              : err_copy(error, &problem);
+}
+
+/* A create that was not answered would bring the document back, or leave a chunk of it. */
+static int expect_no_late_create(const struct document_file *file, struct error *error)
+{
+    const struct documents *store = (const struct documents *)file->base.store;
+
+    if (!kube_document_has_late_create(file))
+        return 0;
+    return err_set(error, ERR_UNAVAILABLE, STORE_OUTCOME_UNKNOWN,
+                   "a request to create it was not answered, and may still be carried out for %lld "
+                   "s after it was sent: it is removed then",
+                   (long long)(store->effect_time + 999) / 1000);
 }
 
 static int documents_remove(struct store_file *base, const struct store_call *call,
@@ -239,6 +254,8 @@ static int documents_remove(struct store_file *base, const struct store_call *ca
     _cleanup_(kube_garbage_done) struct garbage garbage = {0};
     int r = may_change(file, call, error);
 
+    if (r >= 0)
+        r = expect_no_late_create(file, error);
     if (r < 0)
         return r;
     if (kube_document_is_clean(file))
@@ -253,6 +270,7 @@ static int documents_remove(struct store_file *base, const struct store_call *ca
     if (r < 0)
         return r;
     kube_document_forget(file);
+    kube_document_expect_nothing(file);
     return kube_garbage_remove(&task, &garbage, error);
 }
 
@@ -294,6 +312,9 @@ static void documents_free(struct store *base)
     for (struct strmap_entry *e = NULL; (e = strmap_next(&store->clean_heads, e));)
         kube_clean_head_free(e->value);
     strmap_done(&store->clean_heads);
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&store->late, e));)
+        kube_late_create_free(e->value);
+    strmap_done(&store->late);
     pthread_mutex_destroy(&store->lock);
     free(store->namespace_name);
     free(store);
@@ -321,5 +342,7 @@ struct store *kube_documents_new(const struct kube_documents_config *config)
     store->namespace_name = str_new(config->namespace_name);
     pthread_mutex_init(&store->lock, NULL);
     strmap_init(&store->clean_heads);
+    strmap_init(&store->late);
+    store->effect_time = config->effect_time ? config->effect_time : EFFECT_TIME;
     return &store->base;
 }

@@ -21,6 +21,11 @@
  * append changes the head before it uses the closed segment. So the write, if it was only delayed,
  * conflicts.
  *
+ * A create whose answer was lost may be carried out after the document was removed, and would bring
+ * it back, or a chunk of it. It fails as long as the object exists. So a document with such a
+ * create is removed only when that cannot come any more; until then remove() is ERR_UNAVAILABLE
+ * STORE_OUTCOME_UNKNOWN.
+ *
  * Garbage is an object of a document that the head does not reach. The store lists and deletes
  * garbage before a process first swaps the head of a document with chunks, and when it removes a
  * document.
@@ -41,6 +46,8 @@
 struct kube_documents_config {
     struct kube_cluster cluster;
     const char *namespace_name; /* copied */
+    int64_t effect_time; /* ms after it was sent that a create may still take effect; 0: EFFECT_TIME
+                          */
 };
 
 /* A call without a permit asks the client's guard. The default deadline is 60 s. */

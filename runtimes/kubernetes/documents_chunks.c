@@ -185,7 +185,7 @@ static int chunks_write(const struct task *task, const struct document_file *fil
 
         r = kube_object_swap(task,
                              &(struct swap){"POST", parts[part].kind, name, body, NULL,
-                                            head->fields[parts[part].tag]},
+                                            head->fields[parts[part].tag], file->head_name},
                              NULL, error);
         if (r < 0)
             err_wrap(error, "writing %s %s/%s", parts[part].kind->plural,

@@ -3,6 +3,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/documents_private.h"
 
 #define NAME_DIGITS 40
@@ -135,4 +136,56 @@ void kube_document_moved(struct document_file *file, char *version)
     file->seen.version = version;
     if (was_clean)
         kube_document_set_clean(file, true);
+}
+
+/* ---- Creates that were not answered ---- */
+
+struct late_create {
+    char *name;    /* of the head */
+    int64_t until; /* ms, monotonic: it has no effect after that */
+};
+
+void kube_late_create_free(struct late_create *late)
+{
+    if (!late)
+        return;
+    free(late->name);
+    free(late);
+}
+
+void kube_document_expect_create(struct documents *store, const char *head_name)
+{
+    struct late_create *late;
+
+    pthread_mutex_lock(&store->lock);
+    late = strmap_get(&store->late, head_name);
+    if (!late) {
+        late = NEW(struct late_create);
+        late->name = str_new(head_name);
+        strmap_put(&store->late, late->name, late);
+    }
+    late->until = system_clock.monotonic(&system_clock) + store->effect_time;
+    pthread_mutex_unlock(&store->lock);
+}
+
+bool kube_document_has_late_create(const struct document_file *file)
+{
+    struct documents *store = (struct documents *)file->base.store;
+    const struct late_create *late;
+    bool has;
+
+    pthread_mutex_lock(&store->lock);
+    late = strmap_get(&store->late, file->head_name);
+    has = late && late->until > system_clock.monotonic(&system_clock);
+    pthread_mutex_unlock(&store->lock);
+    return has;
+}
+
+void kube_document_expect_nothing(const struct document_file *file)
+{
+    struct documents *store = (struct documents *)file->base.store;
+
+    pthread_mutex_lock(&store->lock);
+    kube_late_create_free(strmap_remove(&store->late, file->head_name));
+    pthread_mutex_unlock(&store->lock);
 }

@@ -179,9 +179,9 @@ static int swap_last(const struct task *task, struct document_file *file, const 
 
     kube_draw_tag(tag);
     body = segment_body(file, name, data, tag, segments->version);
-    r = kube_object_swap(task,
-                         &(struct swap){"PUT", &kube_secrets, name, body, segments->version, tag},
-                         &version, &problem);
+    r = kube_object_swap(
+        task, &(struct swap){"PUT", &kube_secrets, name, body, segments->version, tag, NULL},
+        &version, &problem);
     if (r == ERR_CONFLICT)
         return kube_document_conflict(file, problem.message, error);
     if (r < 0)
@@ -208,10 +208,10 @@ static int swap_head(const struct task *task, struct document_file *file, const 
     kube_head_set(&head, HEAD_CHUNKED,
                   "true"); /* if a write is killed, its segments become garbage, too */
     body = kube_head_patch(file, &head, tag, file->seen.version);
-    r = kube_object_swap(
-        task,
-        &(struct swap){"PATCH", &kube_config_maps, file->head_name, body, file->seen.version, tag},
-        &version, &problem);
+    r = kube_object_swap(task,
+                         &(struct swap){"PATCH", &kube_config_maps, file->head_name, body,
+                                        file->seen.version, tag, NULL},
+                         &version, &problem);
     if (r == ERR_CONFLICT)
         return kube_document_conflict(file, problem.message, error);
     if (r < 0)
@@ -236,8 +236,9 @@ static int segment_create(const struct task *task, const struct document_file *f
     name = str_printf("%s-%s-j", file->head_name, tag);
     data = segment_data(name, entry, NULL, false);
     body = segment_body(file, name, data, tag, NULL);
-    r = kube_object_swap(task, &(struct swap){"POST", &kube_secrets, name, body, NULL, tag},
-                         ret_version, error);
+    r = kube_object_swap(
+        task, &(struct swap){"POST", &kube_secrets, name, body, NULL, tag, file->head_name},
+        ret_version, error);
     if (r == 0)
         *ret_name = TAKE(name);
     return r;

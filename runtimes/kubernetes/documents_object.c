@@ -112,18 +112,21 @@ int kube_object_bytes(const struct documents *store, const struct value *object,
 static int attempt(const struct task *task, const struct swap *swap, char **ret_version,
                    struct error *error)
 {
-    bool is_new = str_equal(swap->method, "POST");
+    bool is_new = str_equal(swap->method, "POST"), is_in_doubt = false;
     _cleanup_value_ const struct value *answer = NULL;
     struct kube_request request = {
         .method = swap->method,
         .body = swap->body,
         .content_type = str_equal(swap->method, "PATCH") ? KUBE_MERGE_PATCH : NULL,
         .accept = swap->tag ? KUBE_METADATA : NULL,
+        .ret_in_doubt = &is_in_doubt,
     };
     /* The request gets a part of the time, so that some is left to read the outcome. */
     int r = send(task, swap->kind, is_new ? NULL : swap->name, request, time_left(task) * 3 / 4,
                  &answer, error);
 
+    if (is_new && is_in_doubt)
+        kube_document_expect_create(task->store, swap->document);
     if (r == 0 && ret_version)
         *ret_version = str_new(kube_version_of(answer));
     return r;

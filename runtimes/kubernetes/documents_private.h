@@ -18,8 +18,11 @@ struct documents {
     struct store base;
     struct kube_client *client;
     char *namespace_name;
-    pthread_mutex_t lock;       /* of clean_heads */
+    int64_t effect_time;        /* ms */
+    pthread_mutex_t lock;       /* of the maps */
     struct strmap clean_heads; /* heads without garbage: name -> struct clean_head */
+    struct strmap late;        /* documents with a create that was not answered: the head's name ->
+                                  struct late_create */
 };
 
 /* One call of the store, with the data that all its requests need. */
@@ -109,6 +112,7 @@ struct swap {
     const char *version; /* the resourceVersion to replace; NULL: no object (POST), or any (DELETE)
                             */
     const char *tag;     /* kube_object_metadata()'s; not for DELETE */
+    const char *document; /* POST: the name of the document's head */
 };
 /* Retries until the outcome is known, or the deadline is near. *ret_version (may be NULL): the new
  * resourceVersion; free(). ERR_CONFLICT: another client changed the object. ERR_UNAVAILABLE,
@@ -157,6 +161,15 @@ bool kube_document_is_clean(const struct document_file *file);
 void kube_document_set_clean(const struct document_file *file, bool is_clean);
 struct clean_head;
 void kube_clean_head_free(struct clean_head *head);
+
+/* A create of an object of the document was sent, and not answered. */
+void kube_document_expect_create(struct documents *store, const char *head_name);
+/* Such a create may still be carried out. */
+bool kube_document_has_late_create(const struct document_file *file);
+/* The document was removed: no create is expected any more. */
+void kube_document_expect_nothing(const struct document_file *file);
+struct late_create;
+void kube_late_create_free(struct late_create *late);
 
 /* Notes the head's version after a change of our own. Takes ownership of the string. */
 void kube_document_moved(struct document_file *file, char *version);

@@ -22,7 +22,7 @@ static void say_foreign(struct buf *to, const struct content *content)
 {
     buf_add_str(to, "it holds ");
     content_names_show(to, &content->foreign);
-    buf_printf(to, "%s, not of this Spec; ", content->more ? " at least" : "");
+    buf_printf(to, "%s, not of this Spec", content->more ? " at least" : "");
 }
 
 /* Says which kinds could not be listed. The right to list them all is a broad one, so the message
@@ -32,42 +32,39 @@ static void say_refused(struct buf *to, const struct runtime_session *session,
 {
     const char *account = session->service_account;
 
-    buf_printf(to, "not known is what else it holds, since %s:%s may not list ",
-               session->spec_namespace, account ? account : "the controller");
+    buf_printf(to, "%snot known is what else it holds, since %s:%s may not list ",
+               to->length ? "; " : "", session->spec_namespace, account ? account : "the operator");
     content_names_show(to, &content->refused);
-    buf_add_str(to, "; ");
 }
 
 static void say_unknown(struct buf *to, const struct content *content)
 {
-    buf_add_str(to, "not known is what it holds of ");
+    buf_printf(to, "%snot known is what it holds of ", to->length ? "; " : "");
     content_names_show(to, &content->unknown);
-    buf_add_str(to, "; ");
 }
 
-static char *explain(const struct runtime_session *session, const struct kube_ref *ref,
-                     const struct content *content)
+static char *explain(const struct runtime_session *session, const struct content *content)
 {
     struct buf text = BUF_INIT;
 
-    buf_add_str(&text, "not deleted: ");
     if (content->foreign.count)
         say_foreign(&text, content);
     if (content->refused.count)
         say_refused(&text, session, content);
     if (content->unknown.count)
         say_unknown(&text, content);
-    buf_printf(&text, "to delete it with all that it holds: kubectl annotate %s %s %s=disabled",
-               is_namespace(ref) ? "namespace" : "crd", ref->name, KUBE_DELETION_GUARD_ANNOTATION);
     return buf_take(&text);
 }
 
 static int trip(const struct runtime_session *session, const struct kube_ref *ref,
                 const struct content *content, struct error *error)
 {
-    _cleanup_free_ char *why = explain(session, ref, content);
+    _cleanup_free_ char *why = explain(session, content);
 
-    return err_set(error, ERR_CONFLICT, "DeletionGuardTripped", "%s", why);
+    err_set(error, ERR_CONFLICT, "DeletionGuardTripped", "not deleted: %s", why);
+    err_hint(error, "to delete it with all that it holds: kubectl annotate %s %s %s=disabled",
+             is_namespace(ref) ? "namespace" : "crd", ref->name, KUBE_DELETION_GUARD_ANNOTATION);
+    return ERR_CONFLICT;
 }
 
 static int look_into(struct runtime_session *session, const struct kube_ref *ref,

@@ -160,6 +160,11 @@ static void job(const struct value *object, struct health *ret)
 {
     const char *message;
 
+    ret->removes_itself = value_path(object, "spec", "ttlSecondsAfterFinished", NULL) &&
+                          !str_equal(health_condition(object, "Failed", NULL), "True") &&
+                          !str_equal(health_condition(object, "FailureTarget", NULL), "True") &&
+                          !str_equal(health_condition(object, "Suspended", NULL), "True");
+
     if (str_equal(health_condition(object, "Failed", &message), "True"))
         health_set(ret, HEALTH_FAILED, "%s", *message ? message : "has failed");
     else if (str_equal(health_condition(object, "Complete", NULL), "True"))

@@ -2,8 +2,10 @@
  * Hints: the kubectl command that grants a missing right, for error messages.
  *
  * The person who types the command trusts the operator, but perhaps not the author of the Spec. So
- * a command grants only verbs that the operator needs and the account lacks, on the refused kind,
- * in the Spec's own namespace. For all other rights the message only says who can grant them.
+ * a command is on a line of its own (err_hint()), where no text of the author can be. It grants
+ * only verbs that the operator needs and the account lacks, on the refused kind, in the Spec's own
+ * namespace. Of a kind that gives rights it grants them for the one object, and the line says what
+ * such an object may give. For all other rights the message only says who can grant them.
  *
  * An account without rights in a namespace gets the same refusal if the namespace does not exist.
  * So the namespace is looked up with the rights of the account: the message says nothing that the
@@ -20,10 +22,8 @@
 #define PART_BYTES   80
 #define DIGEST_BYTES 16
 
-/* The message keeps at least so many bytes of the API server's own text. */
+/* The line of the message keeps at least so many bytes of the API server's own text. */
 #define LEAST_WORDS 128
-
-#define OFFER "; to allow it: "
 
 #define IMMUTABLE_WAY                                                                             \
     "; it cannot be changed in place: give the resource another name, or delete the object with " \
@@ -62,21 +62,44 @@ char *session_rights_name(const struct runtime_session *session, const char *whi
 
 /* ---- Commands ---- */
 
-/* Other verbs make another name: a role of that name may exist already. */
-static char *role_command(const struct runtime_session *session, const char *verbs,
-                          const char *resource)
+/* Objects that give rights: the account is allowed the named one, not all of its kind. */
+static const struct {
+    const char *resource, *gives;
+} givers[] = {
+    {"secrets", "a Secret may hold credentials"},
+    {"serviceaccounts", "Pods can act as a ServiceAccount"},
+    {"roles.rbac.authorization.k8s.io", "a Role grants rights"},
+    {"rolebindings.rbac.authorization.k8s.io", "a RoleBinding grants rights"},
+};
+
+/* NULL: the kind gives no rights. */
+static const char *find_gives(const char *resource)
 {
-    _cleanup_free_ char *which = str_printf("%s-%s", verbs, resource), *name = NULL;
+    for (size_t i = 0; i < ARRAY_SIZE(givers); i++)
+        if (str_equal(resource, givers[i].resource))
+            return givers[i].gives;
+    return NULL;
+}
+
+/* object: the one that it is about; NULL: all of the kind. Other verbs make another name: a role of
+ * that name may exist already. */
+static char *role_command(const struct runtime_session *session, const char *verbs,
+                          const char *resource, const char *object)
+{
+    _cleanup_free_ char *which =
+        str_printf("%s-%s%s%s", verbs, resource, object ? ":" : "", object ? object : "");
+    _cleanup_free_ char *name = NULL;
     const char *in = session->spec_namespace;
 
     for (char *c = which; (c = strchr(c, ','));)
         *c = '-';
     name = session_rights_name(session, which);
 
-    return str_printf("kubectl create role %s --verb=%s --resource=%s --namespace=%s && "
+    return str_printf("kubectl create role %s --verb=%s --resource=%s%s%s --namespace=%s && "
                       "kubectl create rolebinding %s --role=%s --serviceaccount=%s:%s "
                       "--namespace=%s",
-                      name, verbs, resource, in, name, name, in, session->service_account, in);
+                      name, verbs, resource, object ? " --resource-name=" : "",
+                      object ? object : "", in, name, name, in, session->service_account, in);
 }
 
 /* The kinds of an aggregated API have the names that its server gives them. */
@@ -92,51 +115,81 @@ bool kube_is_system(const char *namespace_name)
     return str_has_prefix(namespace_name, "kube-");
 }
 
-/* NULL: the message has no room for it. */
-static char *fitting_command(const struct runtime_session *session, const char *verbs,
-                             const char *resource)
-{
-    _cleanup_free_ char *command = role_command(session, verbs, resource);
-
-    return strlen(command) + LEAST_WORDS + strlen(OFFER) < ERROR_MESSAGE_SIZE ? TAKE(command)
-                                                                              : NULL;
-}
-
-/* The command that grants the right; NULL: it is not the Spec's author's to have, or there is no
- * command that could be typed, or that the message has room for. */
-static char *find_command(struct runtime_session *session, const struct kube_ref *ref,
-                          const char *resource, const char *verb, const struct runtime_call *call)
+/* Whether a command can be typed, and is the Spec's author's to ask for. verb: that was refused;
+ * NULL: none of ours. */
+static bool may_offer(const struct runtime_session *session, const struct kube_ref *ref,
+                      const char *resource, const char *verb)
 {
     const char *in = ref->namespace_name;
+
+    return verb && str_equal(in, session->spec_namespace) && !kube_is_system(in) &&
+           kube_is_plain(in) && kube_is_plain(session->service_account) && kube_is_plain(resource);
+}
+
+/* False: the message has no room for it. */
+static bool add_command(const struct runtime_session *session, const char *verbs,
+                        const char *resource, struct error *error)
+{
+    _cleanup_free_ char *command = role_command(session, verbs, resource, NULL);
+
+    return err_hint(error, "to allow it: %s", command);
+}
+
+/* Nobody may list or watch a kind only because one of its objects is in a Spec. */
+static bool add_command_for_one(const struct runtime_session *session, const char *verbs,
+                                const char *resource, const char *object, struct error *error)
+{
+    _cleanup_free_ char *command = NULL, *plain = object ? str_new(object) : NULL;
+
+    for (char *c = plain; c && (c = strchr(c, ':'));)
+        *c = '.'; /* as in system:node-proxier */
+    if (!plain || !kube_is_plain(plain))
+        return false;
+    command = role_command(session, verbs, resource, object);
+    return err_hint(error, "to allow it for this object alone (%s): %s", find_gives(resource),
+                    command);
+}
+
+/* False: there is no command. */
+static bool offer(struct runtime_session *session, const struct kube_ref *ref, const char *resource,
+                  const char *verb, const struct runtime_call *call, struct error *error)
+{
+    bool is_narrow = find_gives(resource);
     _cleanup_free_ char *missing = NULL;
-    char *command;
 
-    if (!str_equal(in, session->spec_namespace) || kube_is_system(in) || !verb ||
-        !kube_is_plain(in) || !kube_is_plain(session->service_account) || !kube_is_plain(resource))
-        return NULL;
-    missing = session_missing_verbs(session, ref->kind, verb, call);
-    command = fitting_command(session, missing, resource);
-    return command ? command : fitting_command(session, verb, resource);
+    if (!may_offer(session, ref, resource, verb))
+        return false;
+    missing = session_missing_verbs(session, ref->kind, is_narrow ? ref->name : NULL, verb, call);
+    if (is_narrow)
+        return *missing && add_command_for_one(session, missing, resource, ref->name, error);
+    return add_command(session, missing, resource, error) ||
+           add_command(session, verb, resource, error);
 }
 
-/* Returns the hint. refused: "patch resource …", from the API server's message. */
-static char *way_out(struct runtime_session *session, const struct kube_ref *ref,
-                     const char *refused, const struct runtime_call *call)
+/* The API server's text is shortened rather than the words. */
+static void add_words(struct error *error, const char *added)
 {
-    const char *in = ref->namespace_name;
-    _cleanup_free_ char *resource = kube_kind_resource(ref->kind), *command = NULL;
+    size_t taken = strlen(added);
+    char words[ERROR_MESSAGE_SIZE];
 
-    if (!in)
-        return str_new("; it is in no namespace: such a right is the cluster administrators' to "
-                       "give");
-    command = find_command(session, ref, resource, kube_find_verb(refused), call);
-    if (!command && !str_equal(in, session->spec_namespace))
-        return str_printf("; such a right in namespace %s is its owners' to give, if there is such "
-                          "a namespace",
-                          in);
-    if (!command)
-        return str_printf("; such a right in namespace %s is its owners' to give", in);
-    return str_printf(OFFER "%s", command);
+    str_copy(words, taken + LEAST_WORDS < sizeof(words) ? sizeof(words) - taken : LEAST_WORDS,
+             error->message);
+    err_set(error, error->code, error->reason, "%s%s", words, added);
+}
+
+/* Adds who can grant the right. */
+static void name_granter(const struct runtime_session *session, const char *in, struct error *error)
+{
+    _cleanup_free_ char *text = NULL;
+
+    if (in)
+        text = str_printf("; such a right in namespace %s is its owners' to give%s", in,
+                          str_equal(in, session->spec_namespace) ? ""
+                                                                 : ", if there is such a "
+                                                                   "namespace");
+    add_words(error, in ? text
+                        : "; it is in no namespace: such a right is the cluster administrators' "
+                          "to give");
 }
 
 /* ---- Errors ---- */
@@ -155,20 +208,12 @@ static const char *find_refused(const struct runtime_session *session, const str
     return found ? found + strlen(words) : NULL;
 }
 
-/* The API server's text is shortened rather than the command, which is useless in part. */
-static size_t room_for_words(const char *way)
-{
-    size_t taken = strlen(way);
-
-    return taken + LEAST_WORDS < ERROR_MESSAGE_SIZE ? ERROR_MESSAGE_SIZE - taken : LEAST_WORDS;
-}
-
 static void set_missing_namespace(const char *name, struct error *error)
 {
     err_set(error, ERR_INVALID, "NamespaceNotFound",
-            "namespaces \"%s\" not found: create it (kubectl create namespace %s), or add the "
-            "Namespace to this Spec",
-            name, name);
+            "namespaces \"%s\" not found: create it, or add the Namespace to this Spec", name);
+    if (kube_is_plain(name))
+        err_hint(error, "to create it: kubectl create namespace %s", name);
 }
 
 /* The account has no rights in a namespace of others, and that does not exist. */
@@ -181,15 +226,6 @@ static bool is_namespace_missing(struct runtime_session *session, const struct k
            session_lacks_namespace(session, in, call);
 }
 
-/* What an object holds is its owner's to lose. */
-static void add_way_around_immutable(struct error *error)
-{
-    char words[ERROR_MESSAGE_SIZE];
-
-    str_copy(words, room_for_words(IMMUTABLE_WAY), error->message);
-    err_set(error, error->code, error->reason, "%s%s", words, IMMUTABLE_WAY);
-}
-
 static bool is_immutable(const struct error *error)
 {
     return str_equal(error->reason, "Invalid") && strstr(error->message, "field is immutable");
@@ -198,20 +234,21 @@ static bool is_immutable(const struct error *error)
 void session_add_hint(struct runtime_session *session, const struct kube_ref *ref,
                       const struct runtime_call *call, struct error *error)
 {
-    const char *refused = find_refused(session, error);
-    _cleanup_free_ char *way = NULL;
-    char words[ERROR_MESSAGE_SIZE];
+    const char *refused = find_refused(session, error), *in = ref->namespace_name, *verb;
+    _cleanup_free_ char *resource = NULL;
 
-    if (ref->namespace_name && (str_equal(error->reason, "NamespaceNotFound") ||
-                                (refused && is_namespace_missing(session, ref, call)))) {
-        set_missing_namespace(ref->namespace_name, error);
+    if (in && (str_equal(error->reason, "NamespaceNotFound") ||
+               (refused && is_namespace_missing(session, ref, call)))) {
+        set_missing_namespace(in, error);
         return;
     }
     if (is_immutable(error))
-        add_way_around_immutable(error);
+        add_words(error, IMMUTABLE_WAY); /* what an object holds is its owner's to lose */
     if (!refused)
         return;
-    way = way_out(session, ref, refused, call);
-    str_copy(words, room_for_words(way), error->message);
-    err_set(error, ERR_FORBIDDEN, "AccessDenied", "%s%s", words, way);
+    verb = kube_find_verb(refused);
+    resource = kube_kind_resource(ref->kind);
+    err_set(error, ERR_FORBIDDEN, "AccessDenied", "%s", error->message);
+    if (!offer(session, ref, resource, verb, call, error))
+        name_granter(session, in, error);
 }

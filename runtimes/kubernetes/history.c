@@ -1,6 +1,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/spec/name.h"
+#include "runtimes/kubernetes/approval.h"
 #include "runtimes/kubernetes/group.h"
 #include "runtimes/kubernetes/history_private.h"
 #include "runtimes/kubernetes/runtime.h"
@@ -58,21 +59,34 @@ static int get_record(const struct history_task *task, const struct value **ret,
 
 /* ---- Create ---- */
 
+/* NULL: the Spec is not known by uid. */
+static const struct value *owner_of(const struct history_task *task,
+                                    const struct release_head *head)
+{
+    if (!head->spec_uid)
+        return NULL;
+    return value_pack("[{s:s, s:s, s:s, s:s, s:b}]", "apiVersion", API_GROUP_VERSION, "kind",
+                      "Spec", "name", task->spec, "uid", head->spec_uid, "controller", 1);
+}
+
 static const struct value *new_object(const struct history_task *task,
                                       const struct release_head *head)
 {
+    _cleanup_value_ const struct value *owner_reference = owner_of(task, head);
     _cleanup_free_ char *revision = str_printf("%lld", (long long)head->revision);
     _cleanup_free_ char *generation = str_printf("%lld", (long long)head->generation);
     const char *operation = release_operation_name(head->operation);
     char owner[SPEC_HASH_NAME_SIZE];
 
     spec_hash_name(task->namespace_name, task->spec, owner);
-    return value_pack("{s:s, s:s, s:{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s, s:s}}, s:{s:{s:s}, s:s}}",
+    return value_pack("{s:s, s:s, s:{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s, s:s}, s:v?}, "
+                      "s:{s:{s:s}, s:s}}",
                       "apiVersion", API_GROUP_VERSION, "kind", "Release", "metadata", "name",
                       task->name, "namespace", task->namespace_name, "labels", KUBE_GENERATED_LABEL,
                       "true", KUBE_OWNER_LABEL, owner, "annotations", HISTORY_REVISION, revision,
-                      HISTORY_GENERATION, generation, HISTORY_OPERATION, operation, "spec",
-                      "specRef", "name", task->spec, "operation", operation);
+                      HISTORY_GENERATION, generation, HISTORY_OPERATION, operation,
+                      "ownerReferences", owner_reference, "spec", "specRef", "name", task->spec,
+                      "operation", operation);
 }
 
 static int judge_create(const struct history_task *task, const struct history_change *change,
@@ -87,6 +101,7 @@ static int judge_create(const struct history_task *task, const struct history_ch
                        task->name);
     if (!in_doubt || kube_history_phase(object) != PHASE_NONE ||
         kube_history_generation(object) != kube_history_generation(change->body) ||
+        !str_equal(kube_history_spec_uid(object), kube_history_spec_uid(change->body)) ||
         !value_equal(value_get(object, "spec"), value_get(change->body, "spec")))
         return err_set(error, ERR_EXISTS, NULL, "the revision is taken");
     *ret_happened = true;
@@ -188,6 +203,8 @@ static int history_update(struct release_history *base, const struct release_rec
 
 /* ---- Load and list ---- */
 
+static const char *const approved_plan[] = {"spec", "approvedPlan", NULL};
+
 /* Loads one revision, with a task of its own. */
 static int load_one(struct release_history *base, const struct spec_key *spec, int64_t revision,
                     const struct store_call *call, struct release_record **ret, char **ret_version,
@@ -208,13 +225,19 @@ static int load_one(struct release_history *base, const struct spec_key *spec, i
     release_operation_parse(value_string(value_path(object, "spec", "operation", NULL)),
                             &record->head.operation);
     record->head.phase = kube_history_phase(object);
+    release_record_set_spec_uid(record, kube_history_spec_uid(object));
     record->own_generation = value_int(value_path(object, "metadata", "generation", NULL), 1);
+    kube_approval_read(object, approved_plan, &record->approval);
     if (record->head.phase != PHASE_NONE) /* an empty status counts as none */
         record->status = value_ref(value_get(object, "status"));
     *ret_version = version_of(object, record->head.phase);
     *ret = record;
     return 0;
 }
+
+/* Of the Releases that are listed, some may be gone by now. Any number may have been made by people
+ * to look like records. */
+#define LOAD_ATTEMPTS 8
 
 /* Loads the newest record that still exists. */
 static int load_newest(struct release_history *base, const struct spec_key *spec,
@@ -226,7 +249,7 @@ static int load_newest(struct release_history *base, const struct spec_key *spec
 
     if (r < 0)
         return r;
-    for (size_t i = 0; i < listing.count; i++) {
+    for (size_t i = 0; i < listing.count && i < LOAD_ATTEMPTS; i++) {
         struct error problem = {0};
 
         r = load_one(base, spec, listing.items[i].revision, call, ret, ret_version, &problem);
@@ -276,7 +299,8 @@ static int remove_object(const struct history_task *task, const struct value *ob
 }
 
 static int history_remove(struct release_history *base, const struct spec_key *spec,
-                          int64_t revision, const struct store_call *call, struct error *error)
+                          int64_t revision, enum release_removal how, const struct store_call *call,
+                          struct error *error)
 {
     _cleanup_(kube_history_end) struct history_task task = {0};
     _cleanup_value_ const struct value *object = NULL;
@@ -285,6 +309,8 @@ static int history_remove(struct release_history *base, const struct spec_key *s
 
     kube_history_begin(&task, base, spec, revision, call);
     r = get_record(&task, &object, &problem);
+    if (r == 0 && how == RELEASE_IF_ENDED && !release_phase_is_terminal(kube_history_phase(object)))
+        r = err_set(&problem, ERR_CONFLICT, "ReleaseNotEnded", "it has not ended yet");
     if (r == 0)
         r = remove_object(&task, object, &problem);
     return r < 0 && r != ERR_NOT_FOUND ? kube_history_about(&task, &problem, error) : 0;
@@ -297,6 +323,8 @@ static void history_free(struct release_history *base)
 
 static const struct release_history_ops ops = {
     .type = "kubernetes",
+    .goes_with_spec = true,
+    .is_in_api = true,
     .free = history_free,
     .create = history_create,
     .update = history_update,

@@ -80,6 +80,14 @@ const char *kube_history_metadata(const struct value *object, const char *key)
     return value_string(value_path(object, "metadata", key, NULL));
 }
 
+/* To approve takes the right to change Releases. One that had its approval when it was created was
+ * made by somebody with the right to create Releases alone: the controller's have none then. */
+static bool was_created_approved(const struct value *object)
+{
+    return value_path(object, "spec", "approvedPlan", NULL) &&
+           value_int(value_path(object, "metadata", "generation", NULL), 1) <= 1;
+}
+
 /* Is it the record of the task's revision? */
 bool kube_history_is_record(const struct history_task *task, const struct value *object)
 {
@@ -90,7 +98,7 @@ bool kube_history_is_record(const struct history_task *task, const struct value 
 
     return str_equal(label, "true") && str_equal(spec, task->spec) &&
            release_revision_parse(kube_history_annotation(object, HISTORY_REVISION), &revision) &&
-           revision == task->revision;
+           revision == task->revision && !was_created_approved(object);
 }
 
 int64_t kube_history_generation(const struct value *object)
@@ -99,6 +107,22 @@ int64_t kube_history_generation(const struct value *object)
 
     str_to_int64(kube_history_annotation(object, HISTORY_GENERATION), &generation);
     return generation;
+}
+
+const char *kube_history_spec_uid(const struct value *object)
+{
+    const struct value *owners = value_path(object, "metadata", "ownerReferences", NULL);
+
+    for (size_t i = 0; i < value_count(owners); i++)
+        if (str_equal(value_get_string(value_at(owners, i), "kind"), "Spec"))
+            return value_get_string(value_at(owners, i), "uid");
+    return NULL;
+}
+
+bool kube_release_is_orphan(const struct value *metadata)
+{
+    return value_path(metadata, "labels", KUBE_GENERATED_LABEL, NULL) &&
+           !value_count(value_get(metadata, "ownerReferences"));
 }
 
 enum release_phase kube_history_phase(const struct value *object)

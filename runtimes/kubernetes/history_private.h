@@ -69,6 +69,8 @@ bool kube_history_is_record(const struct history_task *task, const struct value 
 /* The Spec's generation; 0: missing. */
 int64_t kube_history_generation(const struct value *object);
 enum release_phase kube_history_phase(const struct value *object);
+/* The uid of the Spec; NULL: it has no owner. */
+const char *kube_history_spec_uid(const struct value *object);
 
 /* ---- history_list.c ---- */
 

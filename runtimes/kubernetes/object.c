@@ -1,9 +1,10 @@
 /* Builds the objects that are sent, and observations from the objects that are read. */
-#include "engine/base/hash.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/value_mark.h"
+#include "runtimes/kubernetes/health_set.h"
+#include "runtimes/kubernetes/managers.h"
+#include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/session.h"
 
 static const struct value *without(const struct value *taken, const char *a, const char *b,
@@ -74,28 +75,6 @@ const struct value *kube_object_prepare(const struct runtime_session *session,
     return with_string(object, "annotations", KUBE_SPEC_ANNOTATION, session->spec);
 }
 
-/* The digest of our managed fields. Changes of status do not change it; another manager that takes
- * a field does. NULL: no field is ours. */
-static char *fields_digest_of(const struct runtime_session *session, const struct value *object)
-{
-    const struct value *entries = value_path(object, "metadata", "managedFields", NULL);
-
-    for (size_t i = 0; i < value_count(entries); i++) {
-        const struct value *entry = value_at(entries, i);
-        _cleanup_buf_ struct buf text = BUF_INIT;
-        char hex[HASH_HEX_SIZE];
-
-        if (!str_equal(value_get_string(entry, "manager"), session->field_manager) ||
-            !str_equal(value_get_string(entry, "operation"), "Apply") ||
-            value_get(entry, "subresource"))
-            continue;
-        json_write(&text, value_get(entry, "fieldsV1"), JSON_CANONICAL);
-        hash_hex(text.data, text.length, hex);
-        return str_new(hex);
-    }
-    return NULL;
-}
-
 /* ---- Observations ---- */
 
 static void detail_free(void *arg)
@@ -103,17 +82,109 @@ static void detail_free(void *arg)
     struct kube_detail *detail = arg;
 
     kube_marks_free(detail->foreign);
+    value_unref(detail->taken);
     free(detail->version);
     free(detail);
 }
 
+static const struct value *managed_fields(const struct value *object)
+{
+    return value_path(object, "metadata", "managedFields", NULL);
+}
+
+/* A copy, which does not keep the object in memory. */
+static const struct value *taken_of(const struct runtime_session *session,
+                                    const struct value *object)
+{
+    _cleanup_value_ const struct value *taken =
+        managers_take(managed_fields(object), session->field_manager);
+    _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
+    const struct value *copy = NULL;
+
+    if (!taken)
+        return NULL;
+    b = value_builder_new();
+    value_add_copy(b, taken);
+    value_builder_finish(b, &copy, NULL);
+    return copy;
+}
+
+/* ---- Why it still exists ---- */
+
+/* Finalizers that a message names. */
+#define NAMED_FINALIZERS 3
+
+/* The API server's own: the garbage collector deletes the dependents, or lets them go. */
+static bool is_for_dependents(const char *finalizer)
+{
+    return str_equal(finalizer, "foregroundDeletion") || str_equal(finalizer, "orphan");
+}
+
+/* "it has the finalizer a.io/b"; of the API server's own ones only if there are no others. */
+static char *name_finalizers(const struct value *finalizers)
+{
+    struct buf text = BUF_INIT;
+    size_t named = 0;
+
+    for (size_t i = 0; i < value_count(finalizers); i++) {
+        const char *finalizer = value_string(value_at(finalizers, i));
+
+        if (!finalizer || is_for_dependents(finalizer))
+            continue;
+        if (named < NAMED_FINALIZERS)
+            buf_printf(&text, "%s%s", named ? ", " : "it has the finalizer ", finalizer);
+        named++;
+    }
+    if (named > NAMED_FINALIZERS)
+        buf_printf(&text, ", and %zu more", named - NAMED_FINALIZERS);
+    if (!named)
+        buf_add_str(&text, "the objects that it owns are deleted first");
+    return buf_take(&text);
+}
+
+/* The namespace controller says what it cannot delete. */
+static char *name_content(const struct value *namespace)
+{
+    static const char *const types[] = {
+        "NamespaceFinalizersRemaining", "NamespaceDeletionContentFailure",
+        "NamespaceDeletionDiscoveryFailure", "NamespaceContentRemaining"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+        const char *message;
+
+        if (str_equal(health_condition(namespace, types[i], &message), "True"))
+            return str_printf("its content is deleted first: %s", message);
+    }
+    return str_new("its content is deleted first");
+}
+
+/* NULL: it is not being deleted, or it says nothing. */
+static char *held_by(const struct value *object)
+{
+    const struct value *metadata = value_get(object, "metadata");
+    const struct value *finalizers = value_get(metadata, "finalizers");
+    const struct object_ref ref = object_ref_of(object);
+    int64_t grace = value_int(value_get(metadata, "deletionGracePeriodSeconds"), 0);
+
+    if (!value_get(metadata, "deletionTimestamp"))
+        return NULL;
+    if (value_count(finalizers))
+        return name_finalizers(finalizers);
+    if (object_ref_is_namespace(&ref))
+        return name_content(object);
+    return grace > 0 ? str_printf("it has %lld s to end", (long long)grace) : NULL;
+}
+
+/* ---- What was seen ---- */
+
 static struct kube_detail *detail_new(const struct runtime_session *session,
-                                      const struct value *object)
+                                      const struct value *object, bool whole)
 {
     struct kube_detail *detail = NEW(struct kube_detail);
 
     detail->owner = kube_owner_of(session, object);
     detail->foreign = kube_marks_of(session, object);
+    detail->taken = whole ? taken_of(session, object) : NULL;
     detail->version =
         str_new(value_string(value_path(object, "metadata", "resourceVersion", NULL)));
     return detail;
@@ -140,10 +211,11 @@ void kube_observe_object(const struct runtime_session *session, const struct val
     *ret = (struct observation){
         .presence = PRESENCE_PRESENT,
         .terminating = value_path(object, "metadata", "deletionTimestamp", NULL) != NULL,
+        .held_by = held_by(object),
         .uid = str_new(value_string(value_path(object, "metadata", "uid", NULL))),
-        .fields_digest = fields_digest_of(session, object),
+        .fields_digest = managers_digest(managed_fields(object), session->field_manager),
         .result = whole ? result_of(object) : NULL,
-        .detail = detail_new(session, object),
+        .detail = detail_new(session, object, whole),
         .detail_free = detail_free,
     };
 }

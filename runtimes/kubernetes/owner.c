@@ -255,31 +255,34 @@ static char *describe(const struct kube_marks *found, bool is_gone)
     return str_printf("it belongs to another Spec (%s)", found->shown);
 }
 
-static char *advise(const struct kube_marks *found, const char *command, bool is_gone)
+/* The first step is the other owner's; the second, if there is one that can be typed, is a hint. */
+static void advise(const struct kube_marks *found, bool has_command, bool is_gone, struct buf *to)
 {
-    const char *how = found->tools ? "take it out of there without deleting it"
-                                   : "set prune: false in that Spec, remove it there";
-
-    if (is_gone && command)
-        return str_printf(". To take it over: %s", command);
+    if (!is_gone)
+        buf_printf(to, ": remove it from one of the two. To hand it over: %s",
+                   found->tools ? "take it out of there without deleting it"
+                                : "set prune: false in that Spec, remove it there");
+    if (has_command)
+        return;
     if (is_gone)
-        return str_printf(". To take it over, remove the %s", found->shown);
-    if (command)
-        return str_printf(": remove it from one of the two. To hand it over: %s, then: %s", how,
-                          command);
-    return str_printf(": remove it from one of the two. To hand it over: %s, then remove the %s",
-                      how, found->tools ? "marks" : "label " KUBE_OWNER_LABEL);
+        buf_printf(to, ". To take it over, remove the %s", found->shown);
+    else
+        buf_printf(to, ", then remove the %s", found->tools ? "marks" : "label " KUBE_OWNER_LABEL);
 }
 
 int kube_refuse_foreign(struct runtime_session *session, const struct value *attributes,
                         const struct kube_marks *found, const struct runtime_call *call,
                         struct error *error)
 {
-    _cleanup_free_ char *command = find_command(session, found, attributes), *whose = NULL,
-                        *advice = NULL;
+    _cleanup_free_ char *command = find_command(session, found, attributes), *whose = NULL;
     bool is_gone = found->spec && is_spec_gone(session, found->spec, call);
+    _cleanup_buf_ struct buf advice = BUF_INIT;
 
     whose = describe(found, is_gone);
-    advice = advise(found, command, is_gone);
-    return err_set(error, ERR_CONFLICT, "ConflictDetected", "%s%s", whose, advice);
+    advise(found, command, is_gone, &advice);
+    err_set(error, ERR_CONFLICT, "ConflictDetected", "%s%s", whose,
+            advice.length ? advice.data : "");
+    if (command)
+        err_hint(error, is_gone ? "to take it over: %s" : "then, to hand it over: %s", command);
+    return ERR_CONFLICT;
 }

@@ -24,7 +24,9 @@ static int check_owner(struct runtime_session *session, const struct runtime_tar
                                    error);
     if (seen->terminating)
         return err_set(error, ERR_UNAVAILABLE, "Terminating",
-                       "it is being deleted; it is created again afterwards");
+                       "it is being deleted%s%s%s; it is created again afterwards",
+                       seen->held_by ? " (" : "", seen->held_by ? seen->held_by : "",
+                       seen->held_by ? ")" : "");
     return 0;
 }
 
@@ -107,19 +109,23 @@ static int try_create(struct runtime_session *session, const struct runtime_targ
                       const struct runtime_call *call, const struct value **ret,
                       struct error *error)
 {
+    _cleanup_value_ const struct value *made = NULL;
     struct error problem = {0};
     int r;
 
-    if (!session->thorough || value_has_unknown(target->attributes))
+    if (!session->thorough || target->was_unknown || value_has_unknown(target->attributes))
         return 0;
-    r = kube_dry_run(session, target->attributes, KUBE_APPLY_CREATE, call, ret, &problem);
+    r = kube_dry_run(session, target->attributes, KUBE_APPLY_CREATE, call, &made, &problem);
     if (r < 0 && waits_for_another(&problem))
         return 0;
+    if (r >= 0)
+        r = kube_forget_assigned(session, target->attributes, KUBE_APPLY_CREATE, call, &made,
+                                 &problem);
     if (r < 0) {
         hide_secrets(target, NULL, &problem);
         return err_copy(error, &problem);
     }
-    *ret = forget_allocated(*ret, target->attributes);
+    *ret = forget_allocated(TAKE(made), target->attributes);
     return 0;
 }
 
@@ -194,8 +200,22 @@ static struct runtime_step *plan_update(struct runtime_session *session,
         step->base.action = PLAN_UNCHANGED;
         step->base.is_unrecorded = true;
         value_assign(&step->base.result, seen->result);
+    } else if (changed && kube_detail_of(seen)->taken) {
+        step->after_digest = kube_content_digest(step->base.after);
+    }
+    if (target->was_unknown && step->base.action != PLAN_UNCHANGED) {
+        value_unref(step->base.after);
+        step->base.after = kube_object_project(step->base.attributes);
     }
     return &step->base;
+}
+
+static bool is_other(const struct value *live, const struct value *changed)
+{
+    _cleanup_value_ const struct value *before = kube_object_project(live);
+    _cleanup_value_ const struct value *after = kube_object_project(changed);
+
+    return !value_equal(before, after);
 }
 
 static int compare(struct runtime_session *session, const struct runtime_target *target,
@@ -208,6 +228,11 @@ static int compare(struct runtime_session *session, const struct runtime_target 
 
     if (!value_has_unknown(target->attributes))
         r = kube_dry_run(session, target->attributes, KUBE_APPLY_TAKE, call, &changed, &problem);
+    if (r >= 0 && changed)
+        r = kube_foresee_takeover(session, target->attributes, seen, call, &changed, &problem);
+    if (r >= 0 && changed && !kube_detail_of(seen)->taken && is_other(seen->result, changed))
+        r = kube_forget_assigned(session, target->attributes, KUBE_APPLY_TAKE, call, &changed,
+                                 &problem);
     if (r >= 0) {
         *ret = plan_update(session, target, seen, changed);
         return 0;
@@ -243,10 +268,36 @@ static bool is_enough(const struct runtime_target *target, const struct observat
            (!value_has_unknown(target->attributes) && is_as_recorded(target, hint));
 }
 
+/* The object was applied as it is wanted now, and has removed itself: a Job with a time to live. */
+static bool has_done_its_work(const struct runtime_target *target)
+{
+    const struct record *prior = target->prior;
+
+    return prior && prior->status == RECORD_APPLIED && prior->is_done &&
+           !value_has_unknown(target->attributes) &&
+           value_equal(prior->attributes, target->attributes);
+}
+
+static struct runtime_step *plan_done(struct runtime_session *session,
+                                      const struct runtime_target *target)
+{
+    struct kube_step *step = kube_step_new(session, PLAN_UNCHANGED, target);
+
+    step->base.is_done = true;
+    step->base.result = value_ref(step->base.attributes);
+    step->base.before = kube_object_project(step->base.attributes);
+    step->base.after = value_ref(step->base.before);
+    return &step->base;
+}
+
 static int plan_seen(struct runtime_session *session, const struct runtime_target *target,
                      const struct observation *seen, const struct runtime_call *call,
                      struct runtime_step **ret, struct error *error)
 {
+    if (seen->presence == PRESENCE_ABSENT && has_done_its_work(target)) {
+        *ret = plan_done(session, target);
+        return 0;
+    }
     if (seen->presence == PRESENCE_ABSENT)
         return plan_create(session, target, call, ret, error);
     return plan_present(session, target, seen, call, ret, error);

@@ -77,7 +77,15 @@ static bool has(const struct value *list, const char *text, size_t length)
 }
 
 /* A rule with resourceNames does not allow the verb for all objects of the kind. */
-static bool allows(const struct value *rules, const struct kube_kind *kind, const char *verb)
+static bool covers(const struct value *rule, const char *object)
+{
+    const struct value *names = value_get(rule, "resourceNames");
+
+    return !value_count(names) || (object && has(names, object, strlen(object)));
+}
+
+static bool allows(const struct value *rules, const struct kube_kind *kind, const char *object,
+                   const char *verb)
 {
     size_t group_length = 0;
     const char *group = api_group(kind->group_version, &group_length);
@@ -85,8 +93,7 @@ static bool allows(const struct value *rules, const struct kube_kind *kind, cons
     for (size_t i = 0; i < value_count(rules); i++) {
         const struct value *rule = value_at(rules, i);
 
-        if (!value_count(value_get(rule, "resourceNames")) &&
-            has(value_get(rule, "apiGroups"), group, group_length) &&
+        if (covers(rule, object) && has(value_get(rule, "apiGroups"), group, group_length) &&
             has(value_get(rule, "resources"), kind->plural, strlen(kind->plural)) &&
             has(value_get(rule, "verbs"), verb, strlen(verb)))
             return true;
@@ -94,15 +101,25 @@ static bool allows(const struct value *rules, const struct kube_kind *kind, cons
     return false;
 }
 
+/* To watch or to list is to see all objects of the kind; without these, each is read by itself. */
+static bool is_of_one_object(const char *verb)
+{
+    return !str_equal(verb, "list") && !str_equal(verb, "watch");
+}
+
 char *session_missing_verbs(struct runtime_session *session, const struct kube_kind *kind,
-                            const char *refused, const struct runtime_call *call)
+                            const char *object, const char *refused,
+                            const struct runtime_call *call)
 {
     _cleanup_value_ const struct value *rules = call ? get_rules(session, call) : NULL;
     struct buf text = BUF_INIT;
 
-    for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
-        if (str_equal(verbs[i], refused) || (rules && !allows(rules, kind, verbs[i])))
+    for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
+        if (object && !is_of_one_object(verbs[i]))
+            continue;
+        if (str_equal(verbs[i], refused) || (rules && !allows(rules, kind, object, verbs[i])))
             buf_printf(&text, "%s%s", text.length ? "," : "", verbs[i]);
+    }
     return buf_take(&text);
 }
 

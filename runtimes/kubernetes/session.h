@@ -134,10 +134,11 @@ int session_time_left(const struct runtime_session *session, const struct runtim
 /* The verb that the words begin with, if the operator's requests use it; else NULL. */
 const char *kube_find_verb(const char *words);
 /* "get,list": the verbs that the operator's requests use and the account may not, on this kind in
- * the Spec's own namespace. `refused` is one of them. If the others are not known, or call is NULL,
- * it is the only one. */
+ * the Spec's own namespace. object: only those that concern this one object; NULL: all. `refused`
+ * is one of them. If the others are not known, or call is NULL, it is the only one. */
 char *session_missing_verbs(struct runtime_session *session, const struct kube_kind *kind,
-                            const char *refused, const struct runtime_call *call);
+                            const char *object, const char *refused,
+                            const struct runtime_call *call);
 /* True if the account may know that there is no such namespace. */
 bool session_lacks_namespace(struct runtime_session *session, const char *name,
                              const struct runtime_call *call);
@@ -211,6 +212,8 @@ struct kube_detail {
     enum kube_owner owner;
     struct kube_marks *foreign; /* of OWNER_SPEC and OWNER_OTHER; else NULL */
     char *version;              /* resourceVersion */
+    const struct value *taken;  /* managers_take() of its managedFields; a reference, or NULL. Of
+                                   an object that was read whole */
 };
 
 /* The detail of an existing object; NULL: it is absent. */

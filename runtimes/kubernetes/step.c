@@ -33,6 +33,14 @@ void kube_step_see(struct kube_step *step, const struct observation *seen)
     step->base.uid = step->uid;
 }
 
+bool kube_step_is_current(const struct kube_step *step, const struct observation *now)
+{
+    const struct kube_detail *detail = kube_detail_of(now);
+
+    return detail && !now->terminating && detail->owner == step->owner &&
+           str_equal(now->uid, step->uid) && str_equal(now->fields_digest, step->fields_digest);
+}
+
 /* Bytes of the value as JSON, about; counted up to a small answer's. */
 static size_t weight_of(const struct value *value)
 {
@@ -71,6 +79,7 @@ void kube_step_free(struct runtime_step *base)
     free(step->uid);
     free(step->version);
     free(step->fields_digest);
+    free(step->after_digest);
     session_unref(step->session);
     free(step);
 }

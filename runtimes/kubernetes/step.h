@@ -18,6 +18,9 @@ struct kube_step {
     char *uid, *version, *fields_digest; /* of the observed object; NULL: it was absent */
     enum kube_owner owner;           /* likewise */
     bool terminating;                /* likewise */
+    char *after_digest;              /* set: field managers of the object are taken over before the
+                                        apply (managers.h); the digest of `after`, which a dry-run
+                                        of the apply must give then */
     bool is_large;                   /* the answer to its change will be large (runtime_call) */
 };
 
@@ -43,6 +46,9 @@ void kube_step_weigh(struct runtime_step *step, const struct runtime_call *call)
 /* Copies the observed object's identity into the step. */
 void kube_step_see(struct kube_step *step, const struct observation *seen);
 
+/* True if the object is still the one that the step was planned for: its owner, and our fields. */
+bool kube_step_is_current(const struct kube_step *step, const struct observation *now);
+
 /* ---- plan.c, plan_removal.c ---- */
 
 /* plan() of a wanted target, and of a deletion. */
@@ -53,7 +59,9 @@ int kube_plan_removal(struct runtime_session *session, const struct runtime_targ
                       const struct observation *hint, const struct runtime_call *call,
                       struct runtime_step **ret, struct error *error);
 
-/* ---- apply.c, delete.c ---- */
+/* ---- apply.c ---- */
+
+#define KUBE_MAX_TAKES 5 /* attempts to change an object whose version keeps changing */
 
 enum kube_apply_mode {
     KUBE_APPLY_CREATE, /* fails if the object exists */
@@ -64,6 +72,31 @@ enum kube_apply_mode {
 int kube_dry_run(struct runtime_session *session, const struct value *attributes,
                  enum kube_apply_mode mode, const struct runtime_call *call,
                  const struct value **ret, struct error *error);
+
+/* ---- assigned.c ---- */
+
+/* *object: as a dry-run of the session showed it. If the session is thorough, replaced with the
+ * object in which the values are unknown that another dry-run assigns otherwise. */
+int kube_forget_assigned(struct runtime_session *session, const struct value *attributes,
+                         enum kube_apply_mode mode, const struct runtime_call *call,
+                         const struct value **object, struct error *error);
+
+/* ---- takeover.c ---- */
+
+/* *changed: the object after the apply, by a dry-run; replaced with what it will be if the field
+ * managers of the object are taken over first. identity: attributes that name it. */
+int kube_foresee_takeover(struct runtime_session *session, const struct value *identity,
+                          const struct observation *seen, const struct runtime_call *call,
+                          const struct value **changed, struct error *error);
+/* The digest of an object's content; free() it. */
+char *kube_content_digest(const struct value *object);
+
+/* Takes the field managers over, for the object that the step was planned for. *ret_version: its
+ * resourceVersion afterwards. ERR_CONFLICT: it changed since then. */
+int kube_take_over(const struct kube_step *step, const struct runtime_call *call,
+                   char **ret_version, struct runtime_outcome *ret_outcome, struct error *error);
+
+/* ---- apply.c, delete.c ---- */
 
 /* apply() of CREATE, ADOPT or UPDATE, and of DELETE. */
 int kube_apply_object(const struct kube_step *step, const struct runtime_call *call,

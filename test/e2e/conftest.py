@@ -1,7 +1,11 @@
 """Fixtures of the end-to-end tests.
 
 KUSION_E2E_CLUSTER names a control plane that is up already (hack/controlplane up NAME) and is
-to stay; without it each run has its own, which goes with it. The chart always gets its own."""
+to stay; without it each run has its own, which goes with it. The chart always gets its own.
+
+With KUSION_E2E_POD the controller is no process of this machine, but in its Pod, with the image of
+hack/image, installed by the chart on a real node (hack/node). Tests that cannot have it so are skipped,
+with the reason."""
 
 import os
 
@@ -10,8 +14,16 @@ import pytest
 from kusion_e2e.chart import OTHER, OWN, TEAM, Chart
 from kusion_e2e.cluster import Cluster
 from kusion_e2e.controller import STATE, Controller
+from kusion_e2e.pod_controller import IS_ASKED_FOR, PodController, reason_to_skip
 from kusion_e2e.rights import account, wait_until_may
 from kusion_e2e.tenancy import Tenancy
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        why = reason_to_skip(item.path.stem, item.fixturenames) if IS_ASKED_FOR else None
+        if why:
+            item.add_marker(pytest.mark.skip(reason=why))
 
 
 @pytest.fixture(scope="session")
@@ -46,7 +58,8 @@ def state_namespace(crds):
 @pytest.fixture(scope="module")
 def controlled(state_namespace):
     """The shared control plane, with a controller at work."""
-    controller = Controller(state_namespace).wait_leading()
+    make = PodController if IS_ASKED_FOR else Controller
+    controller = make(state_namespace).wait_leading()
     yield state_namespace
     assert controller.stop() == 0
 

@@ -6,6 +6,7 @@ import pytest
 
 from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.wait import eventually
+from kusion_e2e.webhook import Webhook
 
 POLICY = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 BINDING = f"{POLICY.rpartition('/')[0]}/validatingadmissionpolicybindings"
@@ -66,3 +67,33 @@ def test_a_policy_refuses_one_of_them(controlled, tenant, policy):
     assert names(controlled, tenant) == {"first", "refused"}
     spec.delete()
     assert names(controlled, tenant) == set()
+
+
+@pytest.mark.parametrize("code, reason", [(409, "Conflict"), (409, "AlreadyExists"), (404, "NotFound"),
+                                          (401, "Unauthorized"), (410, "Gone")])
+def test_a_webhook_that_refuses_in_other_words(controlled, tenant, tmp_path, code, reason):
+    """It is a refusal, whatever the API server would mean by its code: nobody else changed the
+    object, and it is not absent."""
+    say = {"code": code, "reason": reason, "message": "not today",
+           "details": {"name": "a", "kind": "configmaps"}}
+    webhook = Webhook(tmp_path, lambda request: {"allowed": False, "status": say}
+                      if not request.get("dryRun") else {"allowed": True})
+    spec = Spec(controlled, tenant).apply([config_map("a", tenant)])
+    spec.wait("True")
+    webhook.register(controlled, tenant, tenant, ["configmaps"])
+    try:
+        eventually(lambda: not controlled.api.create(f"/api/v1/namespaces/{tenant}/configmaps", config_map(
+            "probe", tenant)["attributes"]).ok)
+        before = webhook.requests
+        spec.apply([config_map("a", tenant, {"v": "2"}), config_map("b", tenant)], timeout="20s")
+        ready = spec.wait("False", 15)
+        assert ready["reason"] == "Forbidden" and "not today" in ready["message"], ready
+        assert spec.condition("Stalled")["status"] == "True"
+        assert webhook.requests - before <= 4  # a dry run, and a request, for each
+        assert names(controlled, tenant) == {"a"}
+    finally:
+        webhook.unregister(controlled, tenant)
+        webhook.end()
+    spec.apply([config_map("a", tenant, {"v": "2"}), config_map("b", tenant)])
+    spec.wait("True")
+    spec.delete()

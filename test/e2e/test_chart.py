@@ -8,6 +8,7 @@ import yaml
 
 from kusion_e2e.chart import NAME, OTHER, OWN, RELEASE, TEAM
 from kusion_e2e.cluster import KINDS, tool
+from kusion_e2e.controller import PROGRAM
 from kusion_e2e.paths import CHART, CRDS
 from kusion_e2e.rights import account, may
 from kusion_e2e.wait import eventually
@@ -79,7 +80,7 @@ class TestRendered:
 
     @pytest.mark.parametrize("values", [[], EVERYTHING], ids=["default", "everything"])
     def test_the_api_server_takes_it_strictly(self, plane, values):
-        rendered = plane.helm("template", RELEASE, CHART, "-n", OWN, *values).stdout
+        rendered = plane.helm("template", RELEASE, CHART, "-n", OWN, "--skip-tests", *values).stdout
         dry = ("apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-")
         plane.kubectl(*dry, input=rendered)
 
@@ -95,9 +96,18 @@ class TestRendered:
                 assert annotations == kept
                 assert rendered == ours
 
-    def test_they_exist_once(self):
-        assert (CHART / "files" / "crds").resolve() == CRDS
-        assert not (CHART / "crds").exists()
+    def test_the_charts_copies_are_those_of_the_repository(self):
+        """To make them so: cp crds/*.yaml charts/kusion-operator/files/crds/"""
+        copies = CHART / "files" / "crds"
+        assert {one.name for one in copies.iterdir()} == {one.name for one in CRDS.iterdir()}
+        for file in CRDS.iterdir():
+            assert (copies / file.name).read_text() == file.read_text(), file.name
+        assert not (CHART / "crds").exists(), "Helm would never upgrade these"
+
+    def test_nothing_is_a_link(self, plane):
+        """A source controller leaves links out of what it takes from Git."""
+        assert [one for one in CHART.rglob("*") if one.is_symlink()] == []
+        assert "symbolic link" not in plane.helm("template", RELEASE, CHART).stderr
 
     def test_objects(self, plane):
         default = [
@@ -110,6 +120,7 @@ class TestRendered:
             "Deployment",
             "FlowSchema",
             "NetworkPolicy",
+            "Pod",
             "Role",
             "RoleBinding",
             "ServiceAccount",
@@ -120,7 +131,7 @@ class TestRendered:
             "--set=crds.enabled=false,rbac.create=false,userRoles.enabled=false",
             "--set=serviceAccount.create=false,networkPolicy.enabled=false,flowSchema.enabled=false",
         )
-        assert kinds_of(least) == ["Deployment"]
+        assert kinds_of(least) == ["Deployment", "Pod"]
         everything = [*default, "PodDisruptionBudget", "Role", "RoleBinding", "Service"]
         assert kinds_of(render(plane, *EVERYTHING)) == sorted(everything)
 
@@ -182,7 +193,8 @@ class TestRendered:
     def test_labels(self, plane):
         for (kind, _), rendered in render(plane, *EVERYTHING).items():
             labels = rendered["metadata"]["labels"]
-            assert labels["app.kubernetes.io/name"] == "kusion-operator"
+            name = "kusion-operator-check" if kind == "Pod" else "kusion-operator"
+            assert labels["app.kubernetes.io/name"] == name
             assert labels["app.kubernetes.io/part-of"] == "kusion"
             if kind != "CustomResourceDefinition":
                 assert labels["app.kubernetes.io/instance"] == RELEASE
@@ -215,8 +227,23 @@ class TestRendered:
             objects["PodDisruptionBudget", NAME]["spec"]["selector"]["matchLabels"],
             objects["NetworkPolicy", NAME]["spec"]["podSelector"]["matchLabels"],
         ]
+        of_the_test = objects["Pod", f"{NAME}-check"]["metadata"]["labels"].items()
         for selector in selectors:
             assert selector and selector.items() <= labels
+            assert not selector.items() <= of_the_test
+
+    def test_helm_test_runs_what_the_operator_runs(self, plane):
+        """The same image, arguments and account; but it looks, and does no work."""
+        objects = render(plane, *EVERYTHING)
+        pod = objects["Pod", f"{NAME}-check"]
+        operator = objects["Deployment", NAME]["spec"]["template"]["spec"]
+        assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
+        (container,) = pod["spec"]["containers"]
+        assert container["command"] == ["/usr/bin/kusion-operator", "--check"]
+        for key in ("image", "args", "env", "securityContext"):
+            assert container[key] == container_of(objects)[key]
+        for key in ("serviceAccountName", "securityContext", "nodeSelector", "tolerations", "imagePullSecrets"):
+            assert pod["spec"][key] == operator[key]
 
     @pytest.mark.parametrize(
         "arguments, name",
@@ -279,6 +306,13 @@ def make_spec(cluster):
 
 
 class TestLife:
+    def test_check_says_that_the_kinds_are_missing(self, plane):
+        """`helm test` of a release without them, say (crds.enabled=false)."""
+        result = plane.run(PROGRAM, "--check", "--kubeconfig", plane.kubeconfig, check=False)
+        assert result.returncode == 1
+        assert result.stderr == ("kusion-operator: the check failed: the API server does not serve specs: "
+                                 "are the CRDs installed?\n")
+
     def test_pods_pass_the_restricted_profile(self, chart):
         """Which the namespace enforces: a pod that fell short of it would not be made."""
         chart.install()
@@ -365,6 +399,15 @@ class TestLife:
         crd = chart.cluster.get_json("crd", KINDS[0])
         assert crd["spec"]["names"]["shortNames"] == ["next", "kspec"]
         assert names(chart.cluster, "spec", "-n", TEAM) == ["spec.api.kusion.io/kept"]
+
+    def test_from_git(self, chart, tmp_path):
+        """As a source controller has it: the files of the checkout without its links."""
+        with tarfile.open(tmp_path / "source.tgz", "w:gz") as archive:
+            archive.add(CHART, "chart", filter=lambda one: None if one.issym() or one.islnk() else one)
+        with tarfile.open(tmp_path / "source.tgz") as archive:
+            archive.extractall(tmp_path)
+        chart.install(chart=tmp_path / "chart")
+        chart.cluster.wait_for_crds()
 
     def test_notes(self, chart):
         said = chart.install().stdout

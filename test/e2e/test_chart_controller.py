@@ -7,6 +7,7 @@ from kusion_e2e.chart import OWN, TEAM
 from kusion_e2e.controller import Controller
 from kusion_e2e.rights import account, wait_until_may
 from kusion_e2e.specs import Spec, config_map
+from kusion_e2e.wait import eventually
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ class TestWithTheChartsRights:
             spec.apply([config_map("a", TEAM)])
             spec.wait("True")
             spec.delete()
-            assert len(spec.releases()) == 3
+            eventually(lambda: spec.releases() == [])
             spec.wait_event("ReconciliationSucceeded")
         finally:
             controller.stop()

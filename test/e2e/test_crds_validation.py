@@ -30,7 +30,7 @@ SPECS = [
     ({"resources": []}, None),
     ({"resourcesFrom": [CONFIG_MAP]}, None),
     ({"resourcesFrom": []}, None),
-    ({"prune": True}, "one of resources and resourcesFrom is required"),
+    ({"prune": True}, "resources is required"),
     (resource(), None),
     (resource(id=""), "resources[0].id"),
     (resource(id="x" * 1024), None),
@@ -129,13 +129,24 @@ SPECS = [
     (with_resources(remediation={"retries": -2}), "spec.remediation.retries"),
     (with_resources(remediation={"strategy": "uninstall"}), "spec.remediation.strategy"),
     (with_resources(revisionHistoryLimit=1000), None),
-    (with_resources(revisionHistoryLimit=0), "spec.revisionHistoryLimit"),
+    (with_resources(revisionHistoryLimit=0), None),
+    (with_resources(revisionHistoryLimit=-1), "spec.revisionHistoryLimit"),
     (with_resources(revisionHistoryLimit=1001), "spec.revisionHistoryLimit"),
 ]
 
 RELEASES = [
     ({}, None),
     ({"operation": "Preview"}, None),
+    ({"operation": "Preview", **resource()}, None),
+    ({"operation": "Preview", "resources": []}, None),
+    ({"operation": "Preview", **with_resources(serviceAccountName="deployer")}, None),
+    ({"operation": "Preview", **with_resources(serviceAccountName="other:deployer")},
+     "spec.serviceAccountName"),
+    ({"operation": "Preview", "serviceAccountName": "deployer"}, "only with resources"),
+    ({"operation": "Preview", **resource(attributes=[])}, "resources[0].attributes"),
+    ({"operation": "Preview", "resources": [RESOURCE] * 10001}, "resources: Too many"),
+    (resource(), "only with `operation: Preview`"),
+    ({"operation": "Rollback", **resource()}, "only with `operation: Preview`"),
     ({"operation": "Destroy"}, None),
     ({"operation": "Rollback"}, None),
     ({"operation": "Rollback", "toRevision": 1}, None),
@@ -151,6 +162,8 @@ RELEASES = [
     ({"specRef": {"name": "a\u202eb"}}, "spec.specRef.name"),  # a column shows it
     ({"approvedPlan": "sha256:1"}, None),
     ({"approvedPlan": ""}, "spec.approvedPlan"),
+    ({"ttlSecondsAfterFinished": 0}, None),
+    ({"ttlSecondsAfterFinished": -1}, "spec.ttlSecondsAfterFinished"),
 ]
 
 
@@ -196,6 +209,8 @@ class TestValidation:
 IMMUTABLE = [
     # patch of a Rollback to revision 3, whether it is taken
     ({"spec": {"approvedPlan": "sha256:1"}}, True),
+    ({"spec": {"approvedPlan": "sha256:2"}}, False),
+    ({"spec": {"ttlSecondsAfterFinished": 60}}, True),
     ({"metadata": {"labels": {"a": "b"}}}, True),
     ({"metadata": {"finalizers": ["example.com/hold-on"]}}, True),
     ({"spec": {"operation": "Destroy", "toRevision": None}}, False),
@@ -213,6 +228,8 @@ class TestReleaseIsImmutable:
     @pytest.fixture
     def path(self, crds, namespace):
         create(crds, namespace, new_release(operation="Rollback", toRevision=3)).must()
+        status = {"phase": "awaitingApproval", "plan": {"digest": "sha256:1"}}
+        crds.api.patch(f"{path_of('Release', namespace, 'a')}/status", {"status": status}).must()
         yield path_of("Release", namespace, "a")
         crds.api.patch(path_of("Release", namespace, "a"), {"metadata": {"finalizers": None}})
 
@@ -225,10 +242,28 @@ class TestReleaseIsImmutable:
             assert answer.code == 422
             assert crds.api.get(path).object["spec"] == before
 
-    def test_approval_can_be_changed_and_withdrawn(self, crds, path):
-        for digest in ("sha256:1", "sha256:2", None):
+    def test_approval_can_be_given_and_withdrawn(self, crds, path):
+        for digest in ("sha256:1", None, "sha256:1"):
             answer = crds.api.patch(path, {"spec": {"approvedPlan": digest}}).must()
             assert answer.object["spec"].get("approvedPlan") == digest
+
+    def test_approval_of_another_plan_is_refused(self, crds, path):
+        answer = crds.api.patch(path, {"spec": {"approvedPlan": "sha256:2"}})
+        assert answer.code == 422 and "not the digest of this Release's plan" in answer.message
+
+    @pytest.mark.parametrize("phase, taken", [
+        ("applying", True), ("failed", True), ("succeeded", False), ("cancelled", False)])
+    def test_approval_of_a_release_that_ended_is_refused(self, crds, path, phase, taken):
+        crds.api.patch(f"{path}/status", {"status": {"phase": phase}}).must()
+        answer = crds.api.patch(path, {"spec": {"approvedPlan": "sha256:1"}})
+        assert (answer.code == 200) == taken, answer
+        assert taken or "has ended, so there is nothing to approve" in answer.message
+
+    def test_an_approval_stays_whatever_the_status_says(self, crds, path):
+        crds.api.patch(path, {"spec": {"approvedPlan": "sha256:1"}}).must()
+        for status in {"phase": "succeeded"}, {"plan": {"digest": "sha256:2"}}, {"plan": None}:
+            crds.api.patch(f"{path}/status", {"status": status}).must()
+        crds.api.patch(path, {"metadata": {"labels": {"a": "b"}}}).must()
 
     def test_a_first_revision_cannot_be_added(self, crds, namespace):
         create(crds, namespace, new_release("b", operation="Rollback")).must()
@@ -260,6 +295,36 @@ class TestReleaseIsImmutable:
         crds.api.apply(path, body).must()
         del body["spec"]
         assert crds.api.apply(path, body).code == 422
+
+    @pytest.mark.parametrize("operation", [
+        {"op": "remove", "path": "/spec/resources"},
+        {"op": "replace", "path": "/spec/resources", "value": []},
+        {"op": "add", "path": "/spec/resources/0/dependsOn", "value": ["a"]},
+        {"op": "replace", "path": "/spec/resources/0/attributes/data/a", "value": "c"},
+        {"op": "add", "path": "/spec/resources/0/attributes/data/c", "value": "d"},
+        {"op": "remove", "path": "/spec/serviceAccountName"},
+        {"op": "replace", "path": "/spec/serviceAccountName", "value": "other"},
+    ], ids=str)
+    def test_of_a_preview_with_resources(self, crds, namespace, operation):
+        body = new_release("p", operation="Preview", serviceAccountName="deployer",
+                           **resource(attributes={"data": {"a": "b"}}))
+        create(crds, namespace, body).must()
+        path = path_of("Release", namespace, "p")
+        answer = crds.api.request("PATCH", path, [operation], JSON_PATCH)
+        assert answer.code == 422 and "make another Release" in answer.message
+        crds.api.patch(path, {"metadata": {"labels": {"a": "b"}}}).must()
+
+    def test_resources_cannot_be_added(self, crds, namespace):
+        create(crds, namespace, new_release("p", operation="Preview")).must()
+        answer = crds.api.patch(path_of("Release", namespace, "p"), {"spec": resource()})
+        assert answer.code == 422 and "make another Release" in answer.message
+
+    def test_a_large_one_can_be_labelled(self, crds, namespace):
+        resources = large(5000, MIB)["spec"]["resources"]
+        create(crds, namespace, new_release("p", operation="Preview", resources=resources)).must()
+        path = path_of("Release", namespace, "p")
+        crds.api.patch(path, {"metadata": {"labels": {"a": "b"}}}).must()
+        assert crds.api.patch(path, {"spec": {"resources": resources[1:]}}).code == 422
 
     def test_status_can_be_written(self, crds, path):
         answer = crds.api.patch(f"{path}/status", {"status": {"phase": "rollingBack"}}).must()

@@ -14,7 +14,8 @@ from kusion_e2e.wait import eventually
 TEAM = "team-a"
 DEPLOYER = account(TEAM, "deployer")
 EXAMPLES = ROOT / "examples"
-REFUSED = "a Spec of this namespace must have serviceAccountName deployer"
+REFUSED = ("a Spec of this namespace, or a Preview with resources, must have serviceAccountName "
+           "deployer")
 
 
 def example(name):
@@ -142,6 +143,24 @@ def test_a_policy_holds_specs_to_one_account(team, one_account, fields, allowed)
         assert REFUSED in answer.object["message"]
 
 
+def try_preview(cluster, namespace, **fields):
+    """By a dry run."""
+    body = {"apiVersion": "api.kusion.io/v1", "kind": "Release", "metadata": {"name": "probe"},
+            "spec": {"specRef": {"name": "held"}, "operation": "Preview", **fields}}
+    path = f"/apis/api.kusion.io/v1/namespaces/{namespace}/releases?dryRun=All"
+    return cluster.api.create(path, body)
+
+
+def test_a_policy_holds_previews_to_one_account(team, one_account):
+    one_account()
+    resources = [config_map("held", TEAM)]
+    try_preview(team, TEAM).must()
+    try_preview(team, TEAM, resources=resources, serviceAccountName="deployer").must()
+    for wrong in ({}, {"serviceAccountName": "default"}):
+        answer = try_preview(team, TEAM, resources=resources, **wrong)
+        assert not answer.ok and REFUSED in answer.message, answer
+
+
 def test_a_policy_of_one_account_holds_no_spec_that_goes(team, one_account):
     """A Spec with another account, from before the policy, must still lose its finalizer."""
     team.kubectl("create", "rolebinding", "other", "--role=deployer", "-n", TEAM,
@@ -177,3 +196,6 @@ def test_a_policy_keeps_specs_out_of_kube_namespaces(team, no_kube_specs):
     assert not may_have_a_spec(team, "kube-public")
     assert not may_have_a_spec(team, "kusion-system")
     assert may_have_a_spec(team, TEAM)
+    answer = try_preview(team, "kube-system", resources=[config_map("a", "kube-system")])
+    assert not answer.ok and "nor Previews with resources" in answer.message, answer
+    try_preview(team, "kube-system").must()

@@ -52,21 +52,22 @@ MISTAKES = {
         {}, "KindNotFound", ["is its CRD installed, or missing in this Spec?"]),
     "4 a namespace that is missing": (
         lambda ns: [config_map("a", f"{ns}-not")],
-        {}, "NamespaceNotFound", ["not found", "kubectl create namespace"]),
+        {}, "NamespaceNotFound", ["not found", "\nto create it: kubectl create namespace"]),
     "6 a number for a string": (
-        lambda ns: [config_map("a", ns, {"port": 80})],
-        {}, "InvalidSchema", ["data.port", "expected string"]),
+        lambda ns: [config_map("a", ns, {"port": 80, "b": 5})],
+        {}, "InvalidSchema",
+        [": errors: .data.b: expected string, got (redacted); .data.port: expected string, got (redacted)"]),
     "7 a resource twice": (
         lambda ns: [config_map("a", ns), config_map("a", ns)],
         {}, "InvalidSpec", ["(resources[1].id): resources[0] has the same id"]),
     "8 a right that is missing": (
         lambda ns: [config_map("a", ns)],
         {"serviceAccountName": "weak"}, "AccessDenied",
-        ["cannot ", "to allow it: kubectl create role ", "--verb=get,list,watch,create,patch,delete"]),
+        ["cannot ", "\nto allow it: kubectl create role ", "--verb=get,list,watch,create,patch,delete"]),
     "9 an account that is missing": (
         lambda ns: [config_map("a", ns)],
         {"serviceAccountName": "deploer"}, "ServiceAccountNotFound",
-        ['"deploer"', "kubectl create serviceaccount deploer"]),
+        ["tried again within 30 s", '"deploer"', "\nto create it: kubectl create serviceaccount deploer"]),
     "13 a field that is mistyped": (
         lambda ns: [deployment(ns, imagePulPolicy="Always")],
         {}, "InvalidSchema", ["imagePulPolicy", "field not declared in schema"]),

@@ -10,10 +10,12 @@ import urllib.error
 import urllib.request
 
 import pytest
+import yaml
 
 from kusion_e2e.cluster import Cluster
 from kusion_e2e.controller import PROGRAM, STATE, Controller
 from kusion_e2e.kinds import create, new_release
+from kusion_e2e.paths import ROOT
 from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.wait import PATIENCE, eventually
 
@@ -216,3 +218,83 @@ def test_outside_a_pod_it_asks_for_a_kubeconfig():
 
 def test_help_has_a_short_form():
     assert subprocess.check_output([PROGRAM, "-h"]) == subprocess.check_output([PROGRAM, "--help"])
+
+
+def specs_by(controller):
+    """The gauge of Specs: (ready, reason) to their number; those of 0 left out."""
+    found = {}
+    for line in get(controller.metrics, "/metrics")[1].splitlines():
+        if line.startswith("kusion_specs{"):
+            labels = dict(re.findall(r'(\w+)="([^"]*)"', line))
+            found[labels["ready"], labels["reason"]] = float(line.split()[-1])
+    return {labels: count for labels, count in found.items() if count}
+
+
+def test_specs_are_counted_by_what_ready_says(start, tenant):
+    controller = start().wait_leading()
+    cluster = controller.cluster
+    good = Spec(cluster, tenant, "good").apply([config_map("a", tenant)])
+    bad = [{"id": "nothing", "type": "Kubernetes", "attributes": {}}]
+    Spec(cluster, tenant, "bad").apply(bad).wait("False")
+    good.wait("True")
+    both = {("True", "ReconciliationSucceeded"): 1, ("False", "InvalidSpec"): 1}
+    eventually(lambda: specs_by(controller) == both)
+    assert controller.stop() == 0
+    controller = start().wait_leading()  # it knows by the statuses, though it writes none
+    eventually(lambda: specs_by(controller) == both)
+    Spec(cluster, tenant, "bad").delete()
+    good.apply([config_map("a", tenant)], suspend=True)
+    eventually(lambda: specs_by(controller) == {("True", "Suspended"): 1})
+    good.apply([config_map("a", tenant)]).wait("True")
+    good.delete()
+    eventually(lambda: specs_by(controller) == {})
+
+
+def at_path(value, path):
+    """As kube-state-metrics walks: "[type=Ready]" is the element with that field."""
+    for step in path:
+        match = re.fullmatch(r"\[(\w+)=(\w+)\]", step)
+        if match:
+            value = next((one for one in value or [] if one.get(match[1]) == match[2]), None)
+        else:
+            value = (value or {}).get(step)
+    return value
+
+
+def info_of(spec):
+    """The labels of the one metric that docs/kube-state-metrics.yaml makes."""
+    config = yaml.safe_load((ROOT / "docs/kube-state-metrics.yaml").read_text())
+    [of_kind] = config["spec"]["resources"]
+    kind = of_kind["groupVersionKind"]
+    assert f"{kind['group']}/{kind['version']}" == spec["apiVersion"] and kind["kind"] == spec["kind"]
+    [metric] = of_kind["metrics"]
+    assert f"{of_kind['metricNamePrefix']}_{metric['name']}" == "kusion_spec_info"
+    paths = {**metric["labelsFromPath"], **metric["each"]["info"]["labelsFromPath"]}
+    return {label: at_path(spec, path) for label, path in paths.items()}
+
+
+def test_kube_state_metrics_finds_what_alerts_need(start, tenant):
+    controller = start().wait_leading()
+    bad = [{"id": "nothing", "type": "Kubernetes", "attributes": {}}]
+    spec = Spec(controller.cluster, tenant, "bad").apply(bad)
+    spec.wait("False")
+    about = {"name": "bad", "exported_namespace": tenant}
+    assert info_of(spec.get()) == {**about, "ready": "False", "reason": "InvalidSpec",
+                                   "stalled": "True", "suspended": False}
+    spec.apply([config_map("a", tenant)]).wait("True")
+    assert info_of(spec.get()) == {**about, "ready": "True", "reason": "ReconciliationSucceeded",
+                                   "stalled": None, "suspended": False}
+    spec.apply([config_map("a", tenant)], suspend=True)
+    eventually(lambda: info_of(spec.get())["suspended"] is True)
+    # Alerts name only what there is.
+    served = set(re.findall(r"^(\w+)\{?", get(controller.metrics, "/metrics")[1], re.MULTILINE))
+    rules = [rule for group in yaml.safe_load((ROOT / "docs/alerts.yaml").read_text())["groups"]
+             for rule in group["rules"]]
+    labels = set(info_of(spec.get()))
+    for rule in rules:
+        names = set(re.findall(r"\b(?:kusion|leader)_\w+", rule["expr"]))
+        assert names and names <= served | {"kusion_spec_info"}, rule
+        if "kusion_spec_info" in names:
+            assert set(re.findall(r"\$labels\.(\w+)", str(rule))) <= labels
+            assert set(re.findall(r"[{,] *(\w+) *!?=", rule["expr"])) <= labels
+    assert 'leader_election_master_status{name="kusion-operator"} 1' in get(controller.metrics, "/metrics")[1]

@@ -13,9 +13,8 @@ from kusion_e2e.wait import eventually
 
 VERBS = ("get", "list", "watch", "create", "patch", "delete")
 
-# A message may go on after the command, with another way out or another resource. Where it is cut,
-# which is shown by "…", the command is not whole.
-HINT = re.compile(r"to allow it: (kubectl create [^;…]*)(?:;|$)")
+# On a line of its own, which no text of others can be.
+HINT = re.compile(r"\nto allow it(?: for this object alone \([^)]*\))?: (kubectl create .*)")
 
 
 def namespace(name):
@@ -118,6 +117,26 @@ def test_all_that_is_said_can_be_typed(controlled, team):
     assert re.findall(r"--resource=(\S+)", typed[0]) == ["configmaps"], typed
     assert set(re.findall(r"--namespace=(\S+)", typed[0])) == {name}, typed
     assert "cluster" not in typed[0], typed
+
+
+def secret(name, namespace):
+    return resource({"apiVersion": "v1", "kind": "Secret",
+                     "metadata": {"name": name, "namespace": namespace}})
+
+
+def test_what_gives_rights_is_given_one_by_one(controlled, team):
+    """Neither list nor watch, which show all Secrets; and no other object of the kind."""
+    name = team()
+    nothing = role("a:b", name)
+    nothing["attributes"]["rules"] = []  # an account gives no rights that it lacks
+    things = [secret("a", name), secret("b", name), nothing]
+    spec = Spec(controlled, name).apply(things)
+    typed = follow(spec, lambda: is_ready(spec))
+    controlled.api.delete(spec.path).must()
+    typed += follow(spec, lambda: is_gone(spec))
+    assert len(typed) == 3, typed
+    assert set(re.findall(r"--verb=(\S+)", " ".join(typed))) == {"get,create,patch,delete"}, typed
+    assert sorted(re.findall(r"--resource-name=(\S+)", " ".join(typed))) == ["a", "a:b", "b"], typed
 
 
 def test_a_namespace_that_does_not_exist_is_no_missing_right(controlled, team):

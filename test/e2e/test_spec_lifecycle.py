@@ -34,8 +34,7 @@ def test_goes_from_apply_to_delete(controlled, tenant):
     spec.delete()
     assert config_maps(controlled, tenant) == {}
     assert states(controlled, tenant) == []
-    assert [one["status"]["phase"] for one in spec.releases()] == ["succeeded"] * 3
-    assert spec.releases()[-1]["spec"]["operation"] == "Destroy"
+    eventually(lambda: spec.releases() == [])  # the garbage collector's work
 
 
 def test_a_definition_and_its_resource_in_one_spec(controlled, tenant):

@@ -33,7 +33,7 @@ def test_more_is_refused_and_what_was_applied_stays(controlled, tenant):
     spec.wait("True", seconds=180)
     spec.apply(resources(tenant, MIB + 20_000))
     ready = spec.wait("False")
-    assert ready["reason"] == "InvalidSpec" and "more than 1 MiB" in ready["message"]
+    assert ready["reason"] == "InvalidSpec" and "the limit is 1 MiB" in ready["message"]
     assert spec.condition("Stalled")["status"] == "True"
     assert len(spec.releases()) == 1
     assert all(len(one["data"]["a"]) < 1000 for one in items(controlled, tenant))
@@ -56,6 +56,6 @@ def test_one_without_room_for_a_status_is_told_by_an_event(controlled, tenant):
             high = middle
     body["spec"] = {"resources": resources(tenant, low)}
     controlled.api.create(collection, body).must()
-    spec.wait_event("InvalidSpec", "more than 1 MiB")
+    spec.wait_event("InvalidSpec", "the limit is 1 MiB")
     assert items(controlled, tenant) == [] and spec.releases() == []
     spec.delete()

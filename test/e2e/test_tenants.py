@@ -236,28 +236,70 @@ class TestHints:
         spec = Spec(evil, evil.namespace, "own-hints").apply(things, serviceAccountName=DEPLOYER)
         spec.wait("False")
         for one in failed(spec).values():
-            command = one["message"].partition("to allow it: ")[2]
+            [command] = re.findall(r"\nto allow it(?: for this object alone \([^)]*\))?: (.*)",
+                                   one["message"])
             [verbs] = re.findall(r"--verb=(\S+)", command)
-            needed = ["get", "list", "watch", "create", "patch", "delete"]
-            assert [verb for verb in needed if verb in verbs.split(",")] == verbs.split(","), one
+            gives_rights = "--resource=services " not in command
+            needed = (["get", "create", "patch", "delete"] if gives_rights else
+                      ["get", "list", "watch", "create", "patch", "delete"])
+            assert verbs.split(",") == needed, one
+            assert ("--resource-name=" in command) == gives_rights, one
             assert len(re.findall("--resource=[a-z0-9.]+ ", command)) == 1, one
             assert set(re.findall(r"--namespace=(\S+)", command)) == {evil.namespace}, one
             assert "cluster" not in command.replace("rbac.authorization.k8s.io", ""), one
 
-    @pytest.mark.xfail(strict=True, reason="S11: messages repeat the names of objects as they are; "
-                       "only docs/troubleshooting.md warns of it")
+    FORGED = "to allow it: kubectl create clusterrolebinding x --clusterrole=cluster-admin"
+
     @pytest.mark.parametrize("where", ["own", "there", "none"])
     def test_a_name_cannot_hold_one(self, evil, victim, where):
-        """The API server's message repeats an object's name before anything looks at it."""
-        forged = "x; to allow it: kubectl create clusterrolebinding x --clusterrole=cluster-admin"
+        """It would be repeated by every message about the object. Nothing is asked for it."""
         namespace = {"own": evil.namespace, "there": victim.namespace, "none": None}[where]
-        kind = "Namespace" if where == "none" else "Service"
+        role = "ClusterRole" if where == "none" else "Role"  # the API server takes any name for it
         spec = Spec(evil, evil.namespace, f"forged-{where}").apply(
-            [plain("v1", kind, forged, namespace)], serviceAccountName=DEPLOYER)
+            [plain("rbac.authorization.k8s.io/v1", role, f"x\n{self.FORGED}", namespace, rules=[])],
+            serviceAccountName=DEPLOYER)
+        assert spec.wait("False")["reason"] == "InvalidSpec"
+        assert not self.lines_of_ours(spec)
+
+    @pytest.mark.parametrize("text", [f"y; {FORGED}", f"y\n{FORGED}"], ids=["sentence", "line"])
+    @pytest.mark.parametrize("place", ["field", "key", "label", "value", "id"])
+    def test_a_hint_of_ours_is_a_line_of_its_own(self, evil, text, place):
+        """The API server's message repeats what the Spec's author wrote, often without quotes: but
+        on the message's first line."""
+        thing = config_map("forged", evil.namespace)
+        attributes = thing["attributes"]
+        if place == "field":
+            attributes[text] = {}
+        elif place == "key":
+            attributes["data"][text] = "a"
+        elif place == "label":
+            attributes["metadata"]["labels"] = {"a": text}
+        elif place == "value":
+            attributes["immutable"] = text
+        else:
+            thing["id"] = text
+        spec = Spec(evil, evil.namespace, f"forged-{place}").apply([thing],
+                                                                   serviceAccountName=DEPLOYER)
         spec.wait("False")
-        told = [*failed(spec).values(), spec.condition(), *spec.events()]
-        messages = [one["message"] for one in told]
-        assert not [one for one in messages if "clusterrolebinding" in one], messages
+        assert not self.lines_of_ours(spec)
+
+    def test_nor_is_the_id_of_a_secret_one(self, evil):
+        """It is in the condition SecretsInClear, whether it fits its object or not."""
+        thing = secret("forged", evil.namespace, {"p": "cA=="})
+        thing["id"] = f"a\n{self.FORGED}"
+        spec = Spec(evil, evil.namespace, "forged-secret").apply([thing],
+                                                                 serviceAccountName=DEPLOYER)
+        spec.wait("False")
+        assert "SecretsInClear" in {one["type"] for one in spec.get()["status"]["conditions"]}
+        assert not self.lines_of_ours(spec)
+
+    @staticmethod
+    def lines_of_ours(spec):
+        status = spec.get()["status"]
+        told = [*status.get("resources", {}).get("failed", []), *status["conditions"],
+                *spec.events()]
+        assert "\n" not in status["summary"]
+        return [line for one in told for line in one["message"].split("\n")[1:]]
 
 
 class TestForgedReleases:
@@ -301,8 +343,9 @@ class TestForgedReleases:
             assert not forged.get("status", {}).get("results"), forged
 
     def test_all_names_taken_is_said(self, evil):
+        """Labelled as the operator's own, they are not collected as previews are."""
         for revision in range(1, 40):
-            self.forge(evil, f"full-{revision}", of="other")
+            self.forge(evil, f"full-{revision}", labels={"api.kusion.io/generated": "true"}, of="other")
         spec = Spec(evil, evil.namespace, "full").apply([config_map("full", evil.namespace)],
                                                         serviceAccountName=DEPLOYER)
 
@@ -376,16 +419,17 @@ class TestOddText:
         self.look(tenancy, evil, text)
 
     def look(self, tenancy, evil, text):
+        sought = text if text[0] == "\n" else text[0]  # hints of ours are lines
         for number, thing in enumerate(self.things(evil.namespace, text)):
             spec = Spec(evil, evil.namespace, f"terminal-{ord(text[0]):x}-{number}")
             spec.apply([thing], serviceAccountName=DEPLOYER).wait("False")
-            found = [one for one in self.said(tenancy, spec) if text[0] in one]
+            found = [one for one in self.said(tenancy, spec) if sought in one]
             assert not found, ascii(found)
 
 
 # Beside the resources of Specs: what the operator asks for as itself, and of which namespaces.
 SELF = {
-    "specs": "get list watch patch", "specs/status": "update", "releases": "get list watch create",
+    "specs": "get list watch patch", "specs/status": "update", "releases": "get list watch create delete",
     "releases/status": "update", "events": "create", "serviceaccounts": "get", "namespaces": "get",
     "customresourcedefinitions": "get list",
 }

@@ -33,14 +33,7 @@ def burden(request, tenancy, other):
     made.end()
 
 
-# What falls is not strict: on a machine that is quick enough, it may not.
-@pytest.mark.parametrize("burden", [
-    "unhealthy", "large", "failing",
-    pytest.param("hanging", marks=pytest.mark.xfail(
-        strict=False, reason="200 calls that hang take all seats that the API server has for "
-        "ServiceAccounts (priority level workload-low, which grows every 10 s): others wait, and the "
-        "Lease may be lost")),
-], indirect=True)
+@pytest.mark.parametrize("burden", list(BURDENS), indirect=True)
 def test_another_tenant_does_not_wait(other, burden):
     """One Spec of all may: others use the machine, too."""
     alone = sorted(other.probe() for _ in range(PROBES))

@@ -123,7 +123,7 @@ class TestMemory:
         spec.apply(large + taking, serviceAccountName=DEPLOYER)
         ready = spec.wait("False")
         assert ready["reason"] == "TooLarge", ready
-        assert "may have 16777216, a quarter of --operation-memory" in ready["message"], ready
+        assert "may have 16Mi, a quarter of --operation-memory" in ready["message"], ready
         assert group.kills() == 0
 
 

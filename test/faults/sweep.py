@@ -10,7 +10,8 @@ KUSION_TEST_JOBS   lives side by side (2 for each CPU)
 KUSION_FAULTS_LONG the lives in which an answer or an event never comes, in place of all others
 
 Prints each life that violates what must hold, and writes its requests and the operator's log into
-build/faults/. The exit status is 0 if there is none."""
+build/faults/. The exit status is 0 if there is none. SIGTERM and SIGINT end it as the time does: the
+lives that were begun are ended, and what it came to is printed, with the command to go on."""
 
 import os
 import signal
@@ -40,8 +41,17 @@ def tell(result):
     print(f"  keeps:  {file.relative_to(ROOT)}", flush=True)
 
 
+SILENT = 60  # seconds until it is said again how far it is
+
+
 class Count:
     lives = fired = found = 0
+    told = time.monotonic()
+
+    def tell(self):
+        if time.monotonic() - self.told > SILENT:
+            self.told = time.monotonic()
+            print(f"faults: {self.lives} lives so far, {self.found} found", file=sys.stderr, flush=True)
 
     def add(self, result):
         self.lives += 1
@@ -51,42 +61,65 @@ class Count:
             tell(result)
 
 
-def run(sweep, pairs, end, jobs):
+class Deadline:
+    """Of the last life's begin."""
+
+    def __init__(self, seconds):
+        self.end = time.monotonic() + seconds
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self.stop)
+
+    def is_over(self):
+        return time.monotonic() >= self.end
+
+    def stop(self, number, _):
+        self.end = 0
+        signal.signal(number, signal.default_int_handler)  # whoever asks twice does not wait
+        print("faults: no life is begun any more", file=sys.stderr, flush=True)
+
+
+def run(sweep, pairs, deadline, jobs, count):
     """Lives, until the time is over; those that were begun are ended."""
-    count, running = Count(), set()
+    running = set()
     pairs = iter(pairs)
     while True:
-        while len(running) < jobs and time.monotonic() < end:
+        while len(running) < jobs and not deadline.is_over():
             pair = next(pairs, None)
             if pair is None:
                 break
             running.add(sweep.executor.submit(sweep.live, *pair))
         if not running:
-            return count
+            return
         done, running = wait(running, return_when=FIRST_COMPLETED)
         for one in done:
             count.add(one.result())
+        count.tell()
+
+
+def tell_all(count, total, seed, first):
+    print(f"faults: {count.lives} lives of {total}, {count.fired} faults, {count.found} found; to go on: "
+          f"KUSION_TEST_SEED={seed} KUSION_TEST_FROM={first + count.lives} hack/soak faults", flush=True)
 
 
 def main():
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is ended
     cluster, seconds = Cluster(sys.argv[1]), int((*sys.argv, "60")[2])
+    count, pairs = Count(), []
     seed = int(os.environ.get("KUSION_TEST_SEED", time.time()))
     first = int(os.environ.get("KUSION_TEST_FROM", "0"))
     jobs = int(os.environ.get("KUSION_TEST_JOBS", 2 * (os.cpu_count() or 1)))
+    deadline = Deadline(seconds)
     sweep = Sweep(cluster, jobs)
     try:
-        end = time.monotonic() + seconds
         if "KUSION_TEST_LIFE" in os.environ:
             kind, _, position = os.environ["KUSION_TEST_LIFE"].partition(" ")
             pairs = [(position, kind)]
         else:
             pairs = plan(sweep.positions(), seed, "KUSION_FAULTS_LONG" in os.environ)
-        count = run(sweep, pairs[first:], end, jobs)
+        run(sweep, pairs[first:], deadline, jobs, count)
     finally:
         sweep.close()
-    print(f"faults: {count.lives} lives of {len(pairs)}, {count.fired} faults, {count.found} found; to go on: "
-          f"KUSION_TEST_SEED={seed} KUSION_TEST_FROM={first + count.lives} hack/soak faults")
+        if pairs:
+            tell_all(count, len(pairs), seed, first)
     sys.exit(count.found > 0)
 
 

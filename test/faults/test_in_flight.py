@@ -183,3 +183,56 @@ def test_killed_hold_delete(stage):
     stage.main.release("held")
     stage.gone(spec, 100)
     stays(lambda: stage.ours() == [], 1)
+
+
+def states(stage):
+    """A regular expression for the requests for the documents of State."""
+    return rf"^/api/v1/namespaces/{stage.room.state}/configmaps(\?|$)"
+
+
+def state_stays_gone(stage, spec):
+    """The Spec is deleted, and nothing of its State is there, nor comes back. The create is carried out
+    as soon as the Spec is gone, or when it is clear that the operator waits."""
+    stage.api.delete(spec.path).must()
+    end = time.monotonic() + SETTLED
+    while time.monotonic() < end and stage.api.get(spec.path).ok:
+        time.sleep(0.05)
+    stage.main.release("held")
+    stage.gone(spec, 100)
+    stays(lambda: stage.room.kept() == [], 3)
+
+
+def another_process(stage):
+    """kill -9, and a start in another second than that in which the Spec was created."""
+    stage.process.kill9()
+    time.sleep(1)
+    stage.process.restart()
+
+
+def test_lost_state_delete(stage):
+    """The answer to the create of State's own document is lost, and it is sent again; the Spec is
+    deleted; then the first create is carried out."""
+    stage.main.rules(rule("held", "drop", "before", "POST", states(stage), detached=True, seconds=300))
+    spec = stage.spec().apply([stage.config("a")], retryInterval="1s")
+    stage.main.wait_fired("held")
+    stage.ready(spec)
+    state_stays_gone(stage, spec)
+
+
+def test_killed_state_delete(stage):
+    """kill -9 with the create of State's document on its way; the next process has nothing to delete."""
+    stage.main.rules(rule("held", "hold", "before", "POST", states(stage), detached=True))
+    spec = stage.spec().apply([stage.config("a")], retryInterval="1s")
+    stage.main.wait_fired("held")
+    another_process(stage)
+    state_stays_gone(stage, spec)
+
+
+def test_killed_state_written_delete(stage):
+    """The same, where the next process writes State, and applies the Spec, before it is deleted."""
+    stage.main.rules(rule("held", "hold", "before", "POST", states(stage), detached=True))
+    spec = stage.spec().apply([stage.config("a")], retryInterval="1s")
+    stage.main.wait_fired("held")
+    another_process(stage)
+    stage.ready(spec)
+    state_stays_gone(stage, spec)

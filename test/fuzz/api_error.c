@@ -9,6 +9,7 @@
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
 #include "runtimes/io/http.h"
+#include "runtimes/kubernetes/client/ref.h"
 #include "test/fuzz/fuzz.h"
 
 #define SECRET "hunter2hunter2"
@@ -49,6 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct http_response response = HTTP_RESPONSE_INIT;
     _cleanup_value_ const struct value *body = NULL;
     struct error error = {0}, of_status = {0};
+    struct kube_ref ref;
     const char *asked;
     int r;
 
@@ -58,9 +60,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (utf8_valid(method, strlen(method)) != strlen(method))
         method[0] = '\0';
     asked = strcmp(name, "-") == 0 ? NULL : name;
+    ref = (struct kube_ref){.name = asked};
     buf_add(&response.body, data, size);
     json_read((const char *)data, size, &body, NULL);
-    r = api_error_from_response(method, asked, *apply == 'a', &response, &error);
+    r = api_error_from_response(method, &ref, *apply == 'a', &response, &error);
     check_message(r, &error);
     if (r == ERR_NOT_FOUND)
         check_not_found(body, asked);

@@ -23,7 +23,8 @@ static void check_bounds(const struct flags *flags)
 {
     const int64_t durations[] = {flags->drain_timeout,      flags->max_timeout,
                                  flags->blind_timeout,      flags->min_interval,
-                                 flags->min_retry_interval, flags->api_request_timeout};
+                                 flags->min_retry_interval, flags->api_request_timeout,
+                                 flags->stuck_timeout};
 
     must(is_count(flags->concurrent) && is_count(flags->parallelism));
     must(flags->operation_memory >= 1 && flags->operation_memory <= (int64_t)INT32_MAX << 30);

@@ -9,7 +9,9 @@
 #include "test/fuzz/fuzz.h"
 
 #define ALLOW      "to allow it"
-#define OFFER      "; " ALLOW ": "
+#define OFFER      "\n" ALLOW ": "
+#define OFFER_ONE  "\n" ALLOW " for this object alone ("
+#define ONE_OBJECT "--resource-name="
 #define MOST_WORDS 20
 
 /* What a shell takes as it is, in any place of a word. */
@@ -22,15 +24,23 @@ static bool is_plain_word(const char *word, size_t length)
 }
 
 /* Words that are given in a command; a prefix ("--verb=") stands for what begins so. */
-static void check_command(const char *command)
+static void check_command(const char *command, bool is_of_one)
 {
-    static const char *const expected[] = {"kubectl",      "create",
-                                           "role",         "",
-                                           "--verb=",      "--resource=",
-                                           "--namespace=", "&&",
-                                           "kubectl",      "create",
-                                           "rolebinding",  "",
-                                           "--role=",      "--serviceaccount=",
+    static const char *const expected[] = {"kubectl",
+                                           "create",
+                                           "role",
+                                           "",
+                                           "--verb=",
+                                           "--resource=",
+                                           ONE_OBJECT,
+                                           "--namespace=",
+                                           "&&",
+                                           "kubectl",
+                                           "create",
+                                           "rolebinding",
+                                           "",
+                                           "--role=",
+                                           "--serviceaccount=",
                                            "--namespace="};
     static const char *const verbs[] = {"get", "list", "watch", "create", "patch", "delete"};
     const char *word = command;
@@ -39,6 +49,8 @@ static void check_command(const char *command)
     for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
         size_t length = strcspn(word, " "), fixed = strlen(expected[i]);
 
+        if (str_equal(expected[i], ONE_OBJECT) && !is_of_one)
+            continue;
         if (str_equal(expected[i], "&&")) {
             must(length == 2 && strncmp(word, "&&", 2) == 0);
         } else {
@@ -81,11 +93,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     err_set(&error, ERR_FORBIDDEN, "Forbidden", "User \"%s\" cannot %s", user, words);
     session_add_hint(&session, &ref, NULL, &error);
     must_agree(ERR_FORBIDDEN, &error);
-    offer = strstr(error.message, OFFER);
-    if (offer && !strstr(user, ALLOW) && !strstr(in, ALLOW) && !strstr(words, ALLOW)) {
+    offer = err_hints(error.message);
+    if (*offer) {
+        bool is_of_one = str_has_prefix(offer, OFFER_ONE);
+
         must(str_equal(error.reason, "AccessDenied") && !str_has_prefix(own, "kube-"));
         must(!*in || str_equal(in, own));
-        check_command(offer + strlen(OFFER));
+        must(!strchr(offer + 1, '\n') && (is_of_one || str_has_prefix(offer, OFFER)));
+        check_command(is_of_one ? strstr(offer, "): ") + strlen("): ") : offer + strlen(OFFER),
+                      is_of_one);
     }
     return 0;
 }

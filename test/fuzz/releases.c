@@ -142,7 +142,7 @@ static void step(struct release_history *history, struct last *last, const char 
         r = update(history, &call, text, last, &error);
     else if (what == 'r') {
         may_write = true;
-        r = history->ops->remove(history, &key, revision, &call, &error);
+        r = history->ops->remove(history, &key, revision, RELEASE_ANYWAY, &call, &error);
     } else if (what == 'l') {
         asked = 0;
         r = history->ops->list(history, &key, on_head, &above, &call, &error);

@@ -16,11 +16,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "test" / "e2e"))
 from kusion_e2e.cluster import Cluster  # noqa: E402
 from kusion_e2e.paths import CHART  # noqa: E402
+from kusion_e2e.pod import IMAGE, NODE, use_page  # noqa: E402
 
-NODE = ROOT / "hack" / "node"
-IMAGE = ROOT / "build" / "image" / "kusion-operator.tar"
 OWN, TEAM = "kusion-system", "team-a"
-RESTRICTED = "pod-security.kubernetes.io/enforce=restricted"
 
 
 def why_no_node():
@@ -56,9 +54,4 @@ def package(tmp_path_factory, cluster):
 def guestbook():
     """examples/guestbook.yaml with an image that the node has, for all its containers."""
     text = (ROOT / "examples" / "guestbook.yaml").read_text()
-    spec = next(one for one in yaml.safe_load_all(text) if one["kind"] == "Spec")
-    for resource in spec["spec"]["resources"]:
-        if resource["attributes"]["kind"] == "Deployment":
-            for container in resource["attributes"]["spec"]["template"]["spec"]["containers"]:
-                container["image"] = "localhost/kusion-page:1"
-    return spec
+    return use_page(next(one for one in yaml.safe_load_all(text) if one["kind"] == "Spec"))

@@ -19,8 +19,8 @@ several namespaces do not collide. */}}
 {{- end }}
 
 {{- define "kusion-operator.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "kusion-operator.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "kusion-operator.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- define "kusion-operator.labels" -}}
@@ -51,8 +51,92 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{/* A ServiceAccount as the subject of a binding. */}}
 {{- define "kusion-operator.subject" -}}
 kind: ServiceAccount
-name: {{ include "kusion-operator.serviceAccountName" . }}
-namespace: {{ .Release.Namespace }}
+name: {{ include "kusion-operator.serviceAccountName" . | quote }}
+namespace: {{ .Release.Namespace | quote }}
+{{- end }}
+
+{{/* What the operator's Pods and the Pod of `helm test` share: with it, both meet the restricted Pod
+Security Standard. */}}
+{{- define "kusion-operator.podSettings" -}}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  fsGroup: 65532
+  seccompProfile:
+    type: RuntimeDefault
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* The same of their containers: image, arguments, environment. */}}
+{{- define "kusion-operator.program" -}}
+image: {{ include "kusion-operator.image" . | quote }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+args:
+- --leader-elect={{ .Values.leaderElection }}
+- --state-namespace=$(POD_NAMESPACE)
+- --metrics-bind-address=:{{ .Values.metrics.port }}
+- --health-bind-address=:{{ .Values.health.port }}
+- --log-level={{ .Values.controller.logLevel }}
+- --log-format={{ .Values.controller.logFormat }}
+- --drain-timeout={{ max 1 (sub (int .Values.terminationGracePeriodSeconds) 5) }}s
+{{- with .Values.controller }}
+{{- with .watchNamespace }}
+- --watch-namespace={{ . }}
+{{- end }}
+{{- with .watchLabelSelector }}
+- {{ printf "--watch-label-selector=%s" . | quote }}
+{{- end }}
+{{- with .defaultServiceAccount }}
+- --default-service-account={{ . }}
+{{- end }}
+{{- if .actAsController }}
+- --act-as-controller
+{{- end }}
+{{- with .concurrent }}
+- --concurrent={{ int . }}
+{{- end }}
+{{- with .operationMemory }}
+- --operation-memory={{ . }}
+{{- end }}
+{{- with .maxTimeout }}
+- --max-timeout={{ . }}
+{{- end }}
+{{- with .minInterval }}
+- --min-interval={{ . }}
+{{- end }}
+{{- with .minRetryInterval }}
+- --min-retry-interval={{ . }}
+{{- end }}
+{{- range .extraArgs }}
+- {{ quote . }}
+{{- end }}
+{{- end }}
+env:
+- name: POD_NAMESPACE
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.namespace
+- name: POD_NAME
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.name
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities:
+    drop: [ALL]
 {{- end }}
 
 {{/* The rights of the controller in the namespaces that it watches. */}}

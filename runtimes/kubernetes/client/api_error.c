@@ -1,11 +1,14 @@
 #include "runtimes/kubernetes/client/api_error.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/json.h"
+#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/io/http.h"
 #include "runtimes/kubernetes/client/redact.h"
+#include "runtimes/kubernetes/client/ref.h"
 
 #define MAX_CAUSES 8
 
@@ -15,7 +18,8 @@ struct answer {
     const struct value *object; /* the Status; NULL: it was none */
     const char *reason;         /* the Status's; "": none */
     const char *message;
-    const char *name; /* of the object asked for, or NULL */
+    const struct kube_kind *kind; /* of the object asked for, or NULL */
+    const char *name;             /* its own, or NULL */
     bool is_apply;
 };
 
@@ -97,6 +101,16 @@ static struct meaning meaning_of_status(int status)
 
 /* ---- Answers that need a second look ---- */
 
+/* Status.details has the plural. The server of an aggregated API may have the kind there, or
+ * nothing. */
+static bool is_of_kind(const struct value *details, const struct kube_kind *kind)
+{
+    const char *named = value_get_string(details, "kind");
+
+    return !named || !*named || !kind || !kind->plural || str_equal(named, kind->plural) ||
+           strcasecmp(named, kind->kind) == 0;
+}
+
 static struct meaning meaning_of_not_found(const struct answer *answer)
 {
     const struct value *details = value_get(answer->object, "details");
@@ -106,7 +120,7 @@ static struct meaning meaning_of_not_found(const struct answer *answer)
     /* An apply creates what is absent: it misses no Namespace but the one to create in. */
     if (is_namespace && (answer->is_apply || !str_equal(name, answer->name)))
         return (struct meaning){ERR_INVALID, "NamespaceNotFound"};
-    if (name && str_equal(name, answer->name))
+    if (name && str_equal(name, answer->name) && is_of_kind(details, answer->kind))
         return (struct meaning){ERR_NOT_FOUND, "NotFound"};
     return (struct meaning){ERR_UNAVAILABLE, "NotServed"};
 }
@@ -144,7 +158,38 @@ static struct meaning meaning_of_no_reason(const struct answer *answer)
     return (struct meaning){ERR_INVALID, "InvalidSchema"};
 }
 
-static struct meaning meaning_of(const struct answer *answer)
+/* An admission webhook is down, or hangs: the API server carried nothing out. */
+static bool is_of_webhook(const struct answer *answer)
+{
+    return answer->status == 500 && str_equal(answer->reason, "InternalError") &&
+           strstr(answer->message, "failed calling webhook ");
+}
+
+/* The API server puts its own words before those of an admission webhook. */
+static bool is_denied_by_webhook(const struct answer *answer)
+{
+    static const char by[] = "admission webhook \"", denied[] = "\" denied the request";
+    const char *name = answer->message + strlen(by);
+
+    return str_has_prefix(answer->message, by) &&
+           str_has_prefix(name + strcspn(name, "\""), denied);
+}
+
+/* A webhook denies with any code and reason. None of them says that the object is absent, or that
+ * somebody else changed it. */
+static struct meaning meaning_of_denial(struct meaning meaning)
+{
+    static const int own[] = {ERR_INVALID, ERR_FORBIDDEN, ERR_TOO_LARGE};
+
+    for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+        if (meaning.code == own[i] && !str_equal(meaning.reason, "NamespaceNotFound"))
+            return meaning;
+    if (meaning.code == ERR_UNAVAILABLE && !str_equal(meaning.reason, "NotServed"))
+        return meaning;
+    return (struct meaning){ERR_FORBIDDEN, "Forbidden"};
+}
+
+static struct meaning meaning_of_words(const struct answer *answer)
 {
     struct meaning meaning;
 
@@ -156,6 +201,8 @@ static struct meaning meaning_of(const struct answer *answer)
         return meaning_of_not_found(answer);
     if (strcmp(answer->reason, "Forbidden") == 0 && has_cause(answer, "NamespaceTerminating"))
         return (struct meaning){ERR_FORBIDDEN, "NamespaceTerminating"};
+    if (is_of_webhook(answer))
+        return (struct meaning){ERR_UNAVAILABLE, KUBE_WEBHOOK_FAILED};
     for (size_t i = 0; i < ARRAY_SIZE(by_reason); i++)
         if (strcmp(by_reason[i].reason, answer->reason) == 0)
             return (struct meaning){by_reason[i].code, answer->reason};
@@ -163,6 +210,13 @@ static struct meaning meaning_of(const struct answer *answer)
     if (is_reason(answer->reason))
         meaning.reason = answer->reason;
     return meaning;
+}
+
+static struct meaning meaning_of(const struct answer *answer)
+{
+    struct meaning meaning = meaning_of_words(answer);
+
+    return is_denied_by_webhook(answer) ? meaning_of_denial(meaning) : meaning;
 }
 
 /* ---- Messages ---- */
@@ -193,11 +247,59 @@ static bool add_causes(struct buf *to, const struct value *causes)
     return shown > 0;
 }
 
+/* A path, and what is wrong there: no value goes on in the next line, which redaction would not
+ * recognise in another place. */
+static bool is_whole_line(const char *line)
+{
+    bool in_string = false;
+    int depth = 0;
+
+    if (!str_has_prefix(line, "  ."))
+        return false;
+    for (; *line; line++) {
+        if (*line == '"')
+            in_string = !in_string;
+        else if (in_string)
+            line += *line == '\\' && line[1];
+        else if (strchr("({[", *line))
+            depth++;
+        else if (strchr(")}]", *line))
+            depth--;
+    }
+    return !in_string && !depth;
+}
+
+/* The lines of a schema check are those of Go's maps: in another order each time. An answer to the
+ * same request has to be the same text, or each retry would be news. */
+static char *sort_paths(const char *message)
+{
+    const char *list = strstr(message, "\n  .");
+    _cleanup_free_ char *lines = str_new(list ? list + 1 : "");
+    _cleanup_free_ const char **paths = NEW_ARRAY(const char *, strlen(lines) / 3 + 1);
+    struct buf text = BUF_INIT;
+    size_t n = 0;
+    char *rest = lines;
+
+    for (char *line; list && (line = strsep(&rest, "\n"));) {
+        if (!is_whole_line(line)) {
+            buf_done(&text);
+            return str_new(message);
+        }
+        paths[n++] = line;
+    }
+    qsort(paths, n, sizeof(*paths), str_compare);
+    buf_add(&text, message, list ? (size_t)(list - message) : strlen(message));
+    for (size_t i = 0; i < n; i++)
+        buf_printf(&text, "\n%s", paths[i]);
+    return buf_take(&text);
+}
+
 /* The causes are all that matters of an object that is invalid or contested; elsewhere the
  * message says more than they do. */
 static void describe(const struct answer *answer, struct buf *to)
 {
     const struct value *causes = value_path(answer->object, "details", "causes", NULL);
+    _cleanup_free_ char *message = sort_paths(answer->message);
 
     if ((answer->status == 422 || answer->status == 409) && add_causes(to, causes))
         return;
@@ -205,9 +307,9 @@ static void describe(const struct answer *answer, struct buf *to)
         redact_message(to, answer->reason);
         if (*answer->message)
             buf_add_str(to, ": ");
-        redact_message(to, answer->message);
+        redact_message(to, message);
     } else if (*answer->message)
-        redact_message(to, answer->message);
+        redact_message(to, message);
     else if (answer->object)
         buf_printf(to, "the API server answered %d without a message", answer->status);
     else
@@ -241,13 +343,14 @@ static bool is_status(const struct value *value)
            str_equal(value_get_string(value, "apiVersion"), "v1");
 }
 
-int api_error_from_response(const char *method, const char *name, bool is_apply,
+int api_error_from_response(const char *method, const struct kube_ref *ref, bool is_apply,
                             const struct http_response *response, struct error *error)
 {
     struct answer answer = {.status = response->status,
                             .reason = "",
                             .message = "",
-                            .name = name,
+                            .kind = ref ? ref->kind : NULL,
+                            .name = ref ? ref->name : NULL,
                             .is_apply = is_apply};
     _cleanup_value_ const struct value *body = NULL;
 

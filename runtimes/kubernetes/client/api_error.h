@@ -13,6 +13,8 @@
  *       reason NamespaceTerminating    422 ERR_INVALID Invalid
  *   404 ERR_NOT_FOUND NotFound         429 ERR_UNAVAILABLE TooManyRequests
  *   500 without a reason, from an apply's schema check: ERR_INVALID InvalidSchema
+ *   500 of an admission webhook that is down or hangs: ERR_UNAVAILABLE WebhookFailed. The request
+ *       was not carried out
  *   500, 502, 503, 504 ERR_UNAVAILABLE InternalError, ServiceUnavailable, …
  *
  * A reason that is not CamelCase (an admission webhook may write any words there) is that of the
@@ -27,11 +29,14 @@
 #include "engine/base/error.h"
 #include "engine/base/value.h"
 
-struct http_response;
+#define KUBE_WEBHOOK_FAILED "WebhookFailed" /* a reason */
 
-/* Returns the code. method: of the request; name: of the object asked for, or NULL for a
- * collection. */
-int api_error_from_response(const char *method, const char *name, bool is_apply,
+struct http_response;
+struct kube_ref;
+
+/* Returns the code. method: of the request; ref: the object asked for, NULL or without a name for a
+ * collection. It is absent (ERR_NOT_FOUND) only if the Status names it, and its kind. */
+int api_error_from_response(const char *method, const struct kube_ref *ref, bool is_apply,
                             const struct http_response *response, struct error *error);
 
 /* The same from a Status object that came inside a watch (ERROR event). */

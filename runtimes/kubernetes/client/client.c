@@ -10,6 +10,7 @@
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/random.h"
+#include "runtimes/kubernetes/client/answer.h"
 #include "runtimes/kubernetes/client/api_error.h"
 #include "runtimes/kubernetes/client/identity.h"
 #include "runtimes/kubernetes/client/path.h"
@@ -17,6 +18,8 @@
 #include "runtimes/kubernetes/client/tls_files.h"
 
 #define DEFAULT_TIMEOUT 60000 /* ms */
+#define TENANT_RETRIES  2000  /* ms in which errors of the server are met with another attempt */
+#define TENANT_GRACE    1000  /* ms past the deadline for the answer of a change that was sent */
 #define BACKOFF_BASE    100
 #define BACKOFF_MAXIMUM 5000
 
@@ -191,7 +194,7 @@ struct exchange {
     bool is_begun;    /* on_body was called */
     bool is_renewed;  /* it was tried again with renewed credentials, once */
     bool is_in_doubt; /* an attempt may have been carried out */
-    int64_t deadline;
+    int64_t began, deadline;
 };
 
 enum verdict { VERDICT_DONE, VERDICT_RETRY, VERDICT_RETRY_AT_ONCE };
@@ -219,7 +222,8 @@ static void exchange_init(struct exchange *exchange, struct kube_client *client,
     exchange->is_mutating = !is_one_of(request->method, reads);
     exchange->is_dry_run = exchange->is_mutating && request->dry_run;
     exchange->is_repeatable = !exchange->is_mutating || exchange->is_dry_run || request->idempotent;
-    exchange->deadline = system_clock.monotonic(&system_clock) + timeout;
+    exchange->began = system_clock.monotonic(&system_clock);
+    exchange->deadline = exchange->began + timeout;
 }
 
 static void exchange_done(struct exchange *exchange)
@@ -335,104 +339,13 @@ static enum verdict judge_failure(const struct exchange *exchange,
     return VERDICT_DONE;
 }
 
-/* ret: NULL for an empty body. */
-static int parse_answer(const struct http_response *response, const struct value **ret,
-                        struct error *error)
+/* Of a tenant's object, the caller tries again: it has other work in the meantime, and says why it
+ * waits. */
+static bool is_given_back(const struct exchange *exchange, const struct error *error)
 {
-    int r;
-
-    if (response->body.length == 0) {
-        *ret = NULL;
-        return 0;
-    }
-    r = json_read(response->body.data, response->body.length, ret, error);
-    if (r == ERR_TOO_LARGE) {
-        err_wrap(error, "the API server's answer");
-        return r;
-    }
-    if (r < 0)
-        return err_set(error, ERR_UNAVAILABLE, "UnexpectedAnswer",
-                       "the API server's answer is not JSON");
-    return 0;
-}
-
-/* The name of the object that the answer has to be; NULL: the answer is no object. */
-static const char *expected_name(const struct kube_request *request)
-{
-    if (request->path || !request->ref.kind->kind)
-        return NULL;
-    if (request->ref.name)
-        return request->ref.name;
-    return value_string(value_path(request->body, "metadata", "name", NULL));
-}
-
-/* Whether it is of that kind and has that name. */
-static bool is_object(const struct kube_ref *ref, const char *name, const struct value *answer)
-{
-    const struct value *metadata = value_get(answer, "metadata");
-    const char *kind = value_get_string(answer, "kind");
-    const char *in = ref->namespace_name;
-
-    return (str_equal(kind, ref->kind->kind) || str_equal(kind, "PartialObjectMetadata")) &&
-           str_equal(value_get_string(metadata, "name"), name) &&
-           (!in || str_equal(value_get_string(metadata, "namespace"), in));
-}
-
-static bool has_uid(const struct value *answer)
-{
-    const char *uid = value_get_string(value_get(answer, "metadata"), "uid");
-
-    return uid && *uid;
-}
-
-/* The server of an aggregated API may give its objects no UIDs. They would be the same with every
- * retry. */
-static int refuse_without_uid(const struct kube_kind *kind, const char *name, struct error *error)
-{
-    return err_set(error, ERR_INVALID, "Unsupported",
-                   "the API server for %s %s gave the object \"%s\" without metadata.uid: objects "
-                   "of such kinds cannot be told apart, and so cannot be managed",
-                   kind->group_version, kind->kind, name);
-}
-
-/* Of a deletion: an object without finalizers is answered with a Status that names it. */
-static bool is_deletion(const struct kube_request *request, const char *name,
-                        const struct value *answer)
-{
-    return str_equal(request->method, "DELETE") &&
-           str_equal(value_get_string(answer, "kind"), "Status") &&
-           str_equal(value_get_string(answer, "status"), "Success") &&
-           str_equal(value_get_string(value_get(answer, "details"), "name"), name);
-}
-
-/* An answer of 200 may come from anything between us and the API server, and be of anything. */
-static int check_answer(const struct kube_request *request, const char *name,
-                        const struct value *answer, struct error *error)
-{
-    if (!name || is_deletion(request, name, answer))
-        return 0;
-    if (is_object(&request->ref, name, answer))
-        return has_uid(answer) ? 0 : refuse_without_uid(request->ref.kind, name, error);
-    return err_set(error, ERR_UNAVAILABLE, "UnexpectedAnswer",
-                   "%s: the answer is not the object that was asked for (%s %s)", request->method,
-                   request->ref.kind->kind, name);
-}
-
-static int read_answer(const struct kube_request *request, const struct http_response *response,
-                       const struct value **ret, struct error *error)
-{
-    _cleanup_value_ const struct value *answer = NULL;
-    const char *name = expected_name(request);
-    int r;
-
-    if (request->on_body || (!ret && !name))
-        return 0;
-    r = parse_answer(response, &answer, error);
-    if (r >= 0)
-        r = check_answer(request, name, answer, error);
-    if (r >= 0 && ret)
-        *ret = TAKE(answer);
-    return r;
+    return exchange->request->for_tenant &&
+           (str_equal(error->reason, KUBE_WEBHOOK_FAILED) ||
+            system_clock.monotonic(&system_clock) - exchange->began >= TENANT_RETRIES);
 }
 
 /* What an answer means; *r and error are set by it. */
@@ -442,13 +355,15 @@ static enum verdict judge_answer(struct exchange *exchange, const struct http_re
     int status = response->status;
 
     if (status >= 200 && status < 300) {
-        *r = read_answer(exchange->request, response, ret, error);
+        *r = kube_answer_read(exchange->request, response, ret, error);
         return VERDICT_DONE;
     }
-    *r = api_error_from_response(exchange->request->method, exchange->request->ref.name,
+    *r = api_error_from_response(exchange->request->method, &exchange->request->ref,
                                  exchange->is_apply, response, error);
     if (status == 429)
         return VERDICT_RETRY;
+    if (is_given_back(exchange, error))
+        return VERDICT_DONE;
     if (*r == ERR_UNAVAILABLE && exchange->is_repeatable &&
         (status == 500 || status == 502 || status == 503 || status == 504))
         return VERDICT_RETRY;
@@ -473,7 +388,8 @@ static bool wait_to_retry(const struct exchange *exchange, unsigned n, int64_t r
 }
 
 /* After an attempt. r: what it came to. */
-static void note_doubt(struct exchange *exchange, const struct http_response *response, int r)
+static void note_doubt(struct exchange *exchange, const struct http_response *response, int r,
+                       const struct error *error)
 {
     int status = response->status;
 
@@ -482,7 +398,8 @@ static void note_doubt(struct exchange *exchange, const struct http_response *re
         exchange->is_in_doubt = exchange->is_in_doubt || r < 0;
     else if (!status)
         exchange->is_in_doubt = exchange->is_in_doubt || response->sent;
-    else if (r == ERR_UNAVAILABLE && (status >= 500 || status == 408))
+    else if (r == ERR_UNAVAILABLE && (status >= 500 || status == 408) &&
+             !str_equal(error->reason, KUBE_WEBHOOK_FAILED))
         exchange->is_in_doubt = true;
 }
 
@@ -491,17 +408,27 @@ static int64_t time_left(const struct exchange *exchange)
     return exchange->deadline - system_clock.monotonic(&system_clock);
 }
 
+/* ms that a request has once it was sent. Of a tenant's object, the operation's time is what
+ * counts: an answer that is on its way is awaited, and one that does not come is not. */
+static int64_t completion_time(const struct exchange *exchange, int64_t left)
+{
+    int64_t time = left + TENANT_GRACE;
+
+    return exchange->request->for_tenant && time < DEFAULT_TIMEOUT ? time : DEFAULT_TIMEOUT;
+}
+
 static enum verdict try(struct exchange *exchange, int64_t left, struct http_response *response,
                         const struct value **ret, int *r, struct error *error)
 {
     int64_t began = system_clock.monotonic(&system_clock);
     bool is_to_complete = exchange->request->complete_once_sent;
+    int64_t completion = completion_time(exchange, left);
     bool was_in_doubt = exchange->is_in_doubt;
     unsigned tls_version = kube_tls_files_version(exchange->client->tls_files);
     enum verdict verdict;
 
-    *r = attempt(exchange, is_to_complete && left < DEFAULT_TIMEOUT ? DEFAULT_TIMEOUT : left,
-                 response, error);
+    *r =
+        attempt(exchange, is_to_complete && left < completion ? completion : left, response, error);
     if (*r < 0) {
         response->status = 0;
         verdict = judge_failure(exchange, response, r, error);
@@ -513,9 +440,9 @@ static enum verdict try(struct exchange *exchange, int64_t left, struct http_res
         exchange->is_renewed = true;
         verdict = VERDICT_RETRY_AT_ONCE;
     }
-    note_doubt(exchange, response, *r);
-    if (!was_in_doubt && is_beyond_cancel(exchange) && exchange->deadline < began + DEFAULT_TIMEOUT)
-        exchange->deadline = began + DEFAULT_TIMEOUT;
+    note_doubt(exchange, response, *r, error);
+    if (!was_in_doubt && is_beyond_cancel(exchange) && exchange->deadline < began + completion)
+        exchange->deadline = began + completion;
     return verdict;
 }
 

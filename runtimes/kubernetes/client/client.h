@@ -91,7 +91,9 @@ struct kube_request {
     const char *resource_version; /* a watch goes on from there; a read is of that, or newer */
 
     const char *impersonate;     /* a user name ("system:serviceaccount:ns:name"), or NULL */
-    bool for_tenant;             /* uses the tenants' loops, though it impersonates nobody */
+    bool for_tenant;             /* uses the tenants' loops, though it impersonates nobody. Errors
+                                    of the server (5xx) are returned after two seconds, those of
+                                    a webhook at once: the caller tries again */
     bool idempotent;             /* may be sent again when its outcome is unknown */
     bool unguarded;              /* not asked of the guard: dry-runs, leases, reviews */
     const struct permit *permit; /* asked instead of the guard, for this use; NULL: the guard */
@@ -99,8 +101,9 @@ struct kube_request {
     size_t max_response; /* bytes; 0: LIMIT_DOCUMENT_BYTES. Past it: ERR_TOO_LARGE */
     int64_t timeout; /* ms, with all retries; 0: 60 s */
     struct cancel *cancel;
-    /* cancel and timeout end the request only before it is sent. Then it has 60 s to be answered.
-     * For changes, whose outcome has to be known. */
+    /* cancel and timeout end the request only before it is sent. Then it has 60 s to be answered;
+     * for a tenant, at most a second more than `timeout`. For changes, whose outcome has to be
+     * known. */
     bool complete_once_sent;
     /* Takes the 2xx body as it arrives (a list), instead of a value. Once it was called, the
      * request is not retried. */

@@ -8,7 +8,6 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 GROUP = "admissionregistration.k8s.io/v1"
-PATH = f"/apis/{GROUP}/validatingwebhookconfigurations"
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -34,6 +33,8 @@ class _Handler(BaseHTTPRequestHandler):
 class Webhook:
     """judge gets an AdmissionRequest, and gives what the answer has beside its uid; None: it hangs
     until the webhook ends."""
+
+    kind = "Validating"
 
     def __init__(self, directory, judge):
         certificate, key = directory / "webhook.crt", directory / "webhook.key"
@@ -64,8 +65,8 @@ class Webhook:
                 "resources": resources, "scope": "Namespaced"}
         only = {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
         port = self._server.server_address[1]
-        cluster.api.create(PATH, {
-            "apiVersion": GROUP, "kind": "ValidatingWebhookConfiguration",
+        cluster.api.create(self._path(), {
+            "apiVersion": GROUP, "kind": f"{self.kind}WebhookConfiguration",
             "metadata": {"name": name},
             "webhooks": [{"name": f"{name}.example.com", "rules": [rule], "failurePolicy": "Fail",
                           "sideEffects": "None", "admissionReviewVersions": ["v1"],
@@ -73,11 +74,21 @@ class Webhook:
                           "clientConfig": {"url": f"https://127.0.0.1:{port}/",
                                            "caBundle": self._ca}}]}).must()
 
-    @staticmethod
-    def unregister(cluster, name):
-        cluster.api.delete(f"{PATH}/{name}")
+    @classmethod
+    def unregister(cls, cluster, name):
+        cluster.api.delete(f"{cls._path()}/{name}")
+
+    @classmethod
+    def _path(cls):
+        return f"/apis/{GROUP}/{cls.kind.lower()}webhookconfigurations"
 
     def end(self):
         self._server.ended.set()
         self._server.shutdown()
         self._server.server_close()
+
+
+class Mutating(Webhook):
+    """Its answers change what is asked about."""
+
+    kind = "Mutating"

@@ -7,6 +7,7 @@ import json
 from kusion_faults import paths  # noqa: F401
 from kusion_e2e.api import Api
 from kusion_e2e.rights import account, wait_until_may
+from kusion_e2e.wait import eventually
 
 WIDGETS = "widgets.faults.kusion.io"
 
@@ -22,6 +23,7 @@ def install_widgets(cluster):
     path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{WIDGETS}"
     cluster.api.apply(path, json.dumps(crd)).must()
     cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", WIDGETS)
+    eventually(lambda: cluster.api.get("/apis/faults.kusion.io/v1/widgets?limit=1").must(), 60)
 
 
 class Room:

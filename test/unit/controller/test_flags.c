@@ -59,6 +59,7 @@ static const struct {
 } counts[] = {
     ROW("concurrent", concurrent, 4),
     ROW("parallelism", parallelism, 10),
+    ROW("preview-history-limit", preview_history_limit, 10),
 };
 
 static const struct {
@@ -95,7 +96,9 @@ static const struct {
     {"--max-timeout", offsetof(struct flags, max_timeout), 86400000, "24h"},
     {"--min-interval", offsetof(struct flags, min_interval), 10000, "10s"},
     {"--min-retry-interval", offsetof(struct flags, min_retry_interval), 1000, "1s"},
+    {"--preview-ttl", offsetof(struct flags, preview_ttl), 86400000, "24h"},
     {"--blind-timeout", offsetof(struct flags, blind_timeout), 120000, "2m"},
+    {"--stuck-timeout", offsetof(struct flags, stuck_timeout), 600000, "10m"},
     {"--api-request-timeout", offsetof(struct flags, api_request_timeout), 60000, "1m"},
 };
 
@@ -107,6 +110,7 @@ static const struct {
     ROW("act-as-controller", act_as_controller, false),
     ROW("leader-elect", leader_elect, true),
     ROW("http1", http1, false),
+    ROW("check", check, false),
     ROW("version", version, false),
     ROW("help", help, false),
 #undef ROW

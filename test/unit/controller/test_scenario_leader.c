@@ -105,7 +105,7 @@ static void a_leader_that_is_refused_stays(void)
     scene_end(&scene);
 }
 
-/* ---- /readyz ---- */
+/* ---- /readyz and /healthz ---- */
 
 /* One that nobody listens on. */
 static int free_port(void)
@@ -122,9 +122,10 @@ static int free_port(void)
 }
 
 /* What it answers, whole; "": it does not. */
-static char *readyz(int port)
+static char *probe(int port, const char *path)
 {
-    static const char request[] = "GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    _cleanup_free_ char *request =
+        str_printf("GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", path);
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons((uint16_t)port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -141,14 +142,14 @@ static char *readyz(int port)
     return buf_take(&answer);
 }
 
-static void expect_readyz(int port, const char *text)
+static void expect_probe(int port, const char *path, const char *text)
 {
-    char *answer = readyz(port);
+    char *answer = probe(port, path);
 
     for (int ms = 0; ms < 20000 && !strstr(answer, text); ms += 50) {
         free(answer);
         usleep(50000);
-        answer = readyz(port);
+        answer = probe(port, path);
     }
     EXPECT(strstr(answer, text), answer);
     free(answer);
@@ -163,21 +164,51 @@ static void is_ready_only_while_it_sees(void)
     struct blindness blindness;
 
     scene_begin(&scene);
-    expect_readyz(port, " 200 ");
+    expect_probe(port, "/readyz", " 200 ");
     blindness = blind(&scene, API_DROP);
-    expect_readyz(port, "watching specs: Unavailable (");
+    expect_probe(port, "/readyz", "watching specs: Unavailable (");
     heal(&scene, blindness);
-    expect_readyz(port, " 200 ");
+    expect_probe(port, "/readyz", " 200 ");
     /* A watch that resumes, and has nothing to show, is one that works. */
     blindness = blind(&scene, API_DROP);
     EXPECT(api_server_wait_hits(scene.server, blindness.watch, 1), "failed once");
     heal(&scene, blindness);
     scene_expect_quiet(&scene);
     sleep(3);
-    expect_readyz(port, " 200 ");
+    expect_probe(port, "/readyz", " 200 ");
+    scene_end(&scene);
+}
+
+/* The only worker hangs in a request, and another Spec waits. The process is alive as long as
+ * nothing waits, however long the request takes. */
+static void is_not_alive_while_nothing_moves(void)
+{
+    int port = free_port();
+    _cleanup_free_ char *flags =
+        str_printf("--concurrent=1 --stuck-timeout=2s --health-bind-address=127.0.0.1:%d", port);
+    struct scene scene = {.flags = flags};
+    unsigned hold;
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    hold = api_server_rule(
+        scene.server, &(struct api_rule){.verb = "get", .path = SPECS "/slow", .fault = API_HOLD});
+    scene_spec(&scene, "slow", "", CONFIGMAP("b", "1"));
+    EXPECT(api_server_wait_hits(scene.server, hold, 1), "it is being reconciled");
+    sleep(3);
+    expect_probe(port, "/healthz", " 200 ");
+    scene_spec(&scene, "next", "", CONFIGMAP("c", "1"));
+    expect_probe(port, "/healthz", "not ok: specs wait, and none was reconciled for ");
+    expect_probe(port, "/healthz", " 503 ");
+    expect_probe(port, "/readyz", " 200 ");
+    api_server_release(scene.server, hold);
+    expect_probe(port, "/healthz", " 200 ");
+    scene_expect_ready(&scene, "slow", "True", NULL);
+    scene_expect_ready(&scene, "next", "True", NULL);
     scene_end(&scene);
 }
 
 SUITE(scenario_leader, TEST(makes_way_for_whoever_takes_the_lease),
       TEST(a_leader_that_is_blind_gives_up), TEST(a_leader_that_is_refused_stays),
-      TEST(is_ready_only_while_it_sees))
+      TEST(is_ready_only_while_it_sees), TEST(is_not_alive_while_nothing_moves))

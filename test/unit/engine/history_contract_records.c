@@ -10,7 +10,7 @@ static const struct store_call plain; /* no deadline, no cancel, no permit */
 static void a_revision_is_taken_once(struct history_scene *scene)
 {
     _cleanup_free_ char *version = history_scene_create(scene, 3), *none = NULL;
-    const struct release_head other = {scene->spec, 3, 5, RELEASE_DESTROY, PHASE_NONE};
+    const struct release_head other = {scene->spec, 3, 5, RELEASE_DESTROY, PHASE_NONE, NULL};
 
     history_scene_expect_kept(scene, 3, PHASE_NONE, "made");
     expect_code(scene, history_scene_try_create(scene, 3, &plain, &none), ERR_EXISTS,
@@ -166,6 +166,42 @@ static void removes(struct history_scene *scene)
     history_scene_expect_none(scene, 1, "gone");
 }
 
+/* The Spec's uid is kept with the record, whatever update says. */
+static void whose_it_is(struct history_scene *scene)
+{
+    struct release_head head = history_scene_head(scene, 1);
+    _cleanup_(release_record_free_p) struct release_record *record = NULL;
+    _cleanup_free_ char *version = NULL, *loaded = NULL;
+
+    head.spec_uid = "0b5c6b0e-0000-4000-8000-000000000001";
+    expect_ok(scene,
+              scene->history->ops->create(scene->history, &head, &plain, &version, &scene->error),
+              "create");
+    history_scene_update(scene, 1, PHASE_APPLYING, &version);
+    expect_ok(scene, history_scene_load(scene, scene->other, 1, &record, &loaded), "load");
+    expect_true_of(scene, record && str_equal(record->head.spec_uid, head.spec_uid), "its uid");
+}
+
+static void removes_what_has_ended(struct history_scene *scene)
+{
+    static const enum release_phase ends[] = {PHASE_SUCCEEDED, PHASE_FAILED, PHASE_CANCELLED};
+    static const enum release_phase before[] = {PHASE_GENERATING, PHASE_AWAITING_APPROVAL,
+                                                PHASE_APPLYING};
+
+    for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+        _cleanup_free_ char *version = history_scene_create(scene, 1);
+
+        expect_code(scene, history_scene_remove_ended(scene, 1), ERR_CONFLICT, "not begun");
+        history_scene_update(scene, 1, before[i], &version);
+        expect_code(scene, history_scene_remove_ended(scene, 1), ERR_CONFLICT, "goes on");
+        history_scene_expect_kept(scene, 1, before[i], "stays");
+        history_scene_update(scene, 1, ends[i], &version);
+        expect_ok(scene, history_scene_remove_ended(scene, 1), release_phase_name(ends[i]));
+        history_scene_expect_none(scene, 1, "gone");
+        expect_ok(scene, history_scene_remove_ended(scene, 1), "again");
+    }
+}
+
 /* ---- All of them ---- */
 
 const struct history_scenario history_contract_records[] = {
@@ -176,5 +212,7 @@ const struct history_scenario history_contract_records[] = {
     {"ends", an_end_is_final},
     {"large", large_ones},
     {"removes", removes},
+    {"whose", whose_it_is},
+    {"removes-ended", removes_what_has_ended},
     {NULL, NULL},
 };

@@ -107,8 +107,8 @@ static void operations_and_generations(struct history_scene *scene)
     struct listed all = {.count = 0};
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        const struct release_head head = {scene->spec, rows[i].revision, rows[i].generation,
-                                          rows[i].operation, PHASE_NONE};
+        const struct release_head head = {scene->spec,       rows[i].revision, rows[i].generation,
+                                          rows[i].operation, PHASE_NONE,       NULL};
         _cleanup_(release_record_free_p) struct release_record *record = NULL;
         _cleanup_free_ char *version = NULL, *loaded = NULL;
 

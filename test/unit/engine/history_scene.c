@@ -6,7 +6,7 @@ static const struct store_call plain; /* no deadline, no cancel, no permit */
 
 struct release_head history_scene_head(const struct history_scene *scene, int64_t revision)
 {
-    return (struct release_head){scene->spec, revision, 4, RELEASE_APPLY, PHASE_NONE};
+    return (struct release_head){scene->spec, revision, 4, RELEASE_APPLY, PHASE_NONE, NULL};
 }
 
 int history_scene_try_create(struct history_scene *scene, int64_t revision,
@@ -39,7 +39,7 @@ int history_scene_try_update(struct history_scene *scene, struct release_history
     _cleanup_value_ const struct value *status = history_scene_status(revision, phase);
     /* What a record is made with stays, whatever update says. */
     const struct release_record record = {
-        .head = {scene->spec, revision, 99, RELEASE_DESTROY, PHASE_NONE}, .status = status};
+        .head = {scene->spec, revision, 99, RELEASE_DESTROY, PHASE_NONE, NULL}, .status = status};
 
     return history->ops->update(history, &record, call, version, &scene->error);
 }
@@ -65,7 +65,14 @@ int history_scene_load(struct history_scene *scene, struct release_history *hist
 int history_scene_remove(struct history_scene *scene, int64_t revision,
                          const struct store_call *call)
 {
-    return scene->history->ops->remove(scene->history, &scene->spec, revision, call, &scene->error);
+    return scene->history->ops->remove(scene->history, &scene->spec, revision, RELEASE_ANYWAY, call,
+                                       &scene->error);
+}
+
+int history_scene_remove_ended(struct history_scene *scene, int64_t revision)
+{
+    return scene->history->ops->remove(scene->history, &scene->spec, revision, RELEASE_IF_ENDED,
+                                       &plain, &scene->error);
 }
 
 /* ---- Checks ---- */

@@ -44,6 +44,7 @@ int history_scene_load(struct history_scene *scene, struct release_history *hist
                        int64_t revision, struct release_record **ret, char **ret_version);
 int history_scene_remove(struct history_scene *scene, int64_t revision,
                          const struct store_call *call);
+int history_scene_remove_ended(struct history_scene *scene, int64_t revision);
 
 /* These succeed, or fail the test. create: the version; free(). */
 char *history_scene_create(struct history_scene *scene, int64_t revision);

@@ -1,5 +1,7 @@
 #include "test/unit/controller/reconcile/scene.h"
 
+#include "controller/reconcile/finished.h"
+#include "controller/reconcile/retention.h"
 #include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
@@ -35,6 +37,8 @@ void scene_start(struct scene *scene, const struct fake_step *steps, size_t n_st
         .events = event_recorder_new(scene->events.client, &system_clock, "test", "test-0"),
         .default_service_account = "default",
         .parallelism = 1,
+        .retention = retention_new(),
+        .finished = finished_new(),
         .epoch = epoch,
     };
 }
@@ -42,6 +46,8 @@ void scene_start(struct scene *scene, const struct fake_step *steps, size_t n_st
 void scene_stop(struct scene *scene)
 {
     event_recorder_free(scene->context.events);
+    retention_free(TAKE(scene->context.retention));
+    finished_free(TAKE(scene->context.finished));
     harness_stop(&scene->events, false);
     harness_stop(&scene->api, true);
 }

@@ -207,7 +207,7 @@ static void knows_what_namespace_terminates(void)
          "{\"kind\":\"PartialObjectMetadata\",\"metadata\":{\"name\":\"team\",\"uid\":\"u\","
          "\"deletionTimestamp\":\"2026-01-02T03:04:05Z\"}}",
          0, true},
-        {"gone", 404, STATUS(404, "NotFound", "team"), 0, true},
+        {"absent", 404, STATUS(404, "NotFound", "team"), 0, false},
         {"not to be seen", 403, STATUS(403, "Forbidden", "team"), ERR_FORBIDDEN, false},
         {"a page that says 404", 404, "404 page not found", ERR_UNAVAILABLE, false},
     };

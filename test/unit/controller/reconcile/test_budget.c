@@ -490,39 +490,51 @@ static void one_that_holds_more_grows_or_ends(void)
 {
     static const struct {
         const char *note;
-        size_t bytes;
+        size_t bytes, tolerated;
         int code;
         const char *reason, *says;
         size_t reserved; /* then */
     } rows[] = {
-        {"less than it has", 50, 0, "", "", 100},
-        {"more", 150, 0, "", "", 150},
-        {"as much as is left of its quarter", 200, 0, "", "", 200},
-        {"its namespace has no more", 201, ERR_UNAVAILABLE, "MemoryExceeded",
-         "needs 201 bytes of memory, and other operations have reserved them (--operation-memory "
-         "is 1000)",
+        {"less than it has", 50, 0, 0, "", "", 100},
+        {"more", 150, 0, 0, "", "", 150},
+        {"as much as is left of its quarter", 200, 0, 0, "", "", 200},
+        {"its namespace has no more", 201, 0, ERR_UNAVAILABLE, "MemoryExceeded",
+         "needs at least 201 bytes of memory, which other operations have reserved: the next one "
+         "begins when it can have so much. If that takes long, raise --operation-memory (1000 "
+         "bytes, of which one namespace has a quarter)",
          200},
-        {"nor ever will", 251, ERR_TOO_LARGE, "TooLarge",
-         "needs 251 bytes of memory, and may have 250, a quarter of --operation-memory", 200},
+        {"nor ever will", 251, 0, ERR_TOO_LARGE, "TooLarge",
+         "needs at least 251 bytes of memory, and may have 250 bytes, a quarter of "
+         "--operation-memory: raise that to at least 1004 bytes, or refer to smaller fields",
+         200},
+        {"which is tolerated", 251, 251, 0, "", "", 251},
+        {"more than all", 1200, 1200, 0, "", "", 1200},
+        {"more than is tolerated", 1201, 1200, ERR_TOO_LARGE, "TooLarge", "", 1200},
     };
+    struct budget_stats stats;
     struct reservation grows = {.namespace_name = "a", .key = "a/grows"};
     struct reservation other = {.namespace_name = "a", .key = "a/other"};
+    struct reservation third = {.namespace_name = "b", .key = "b/third"};
     struct fixture fixture;
 
     fixture_start(&fixture, 1000);
-    EXPECT_INT(budget_grow(&fixture.budget, &grows, 10, NULL), 0, "it has none");
+    EXPECT_INT(budget_grow(&fixture.budget, &grows, 10, 0, NULL), 0, "it has none");
     EXPECT_INT((long long)grows.bytes, 0, "and gets none so");
     budget_reserve(&fixture.budget, &grows, 100);
     budget_reserve(&fixture.budget, &other, 50);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct error error = {0};
 
-        EXPECT_INT(budget_grow(&fixture.budget, &grows, rows[i].bytes, &error), rows[i].code,
-                   rows[i].note);
+        EXPECT_INT(budget_grow(&fixture.budget, &grows, rows[i].bytes, rows[i].tolerated, &error),
+                   rows[i].code, rows[i].note);
         EXPECT_STR(error.reason, rows[i].reason, rows[i].note);
         EXPECT(strstr(error.message, rows[i].says), error.message);
         EXPECT_INT((long long)grows.bytes, (long long)rows[i].reserved, rows[i].note);
     }
+    budget_stats(&fixture.budget, &stats);
+    EXPECT_INT((long long)stats.reserved, 1250, "all of it counts");
+    EXPECT(!budget_reserve(&fixture.budget, &third, 1), "and nothing else begins");
+    budget_give_back(&fixture.budget, &third);
     budget_give_back(&fixture.budget, &grows);
     budget_give_back(&fixture.budget, &other);
     fixture_stop(&fixture);

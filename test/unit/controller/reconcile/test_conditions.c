@@ -75,5 +75,26 @@ static void saying_the_same_again_is_no_change(void)
                "as before");
 }
 
+static void adds_what_is_exposed(void)
+{
+    struct verdict verdict = {"False", "Because", "failed", PROGRESS_STALLED, NULL};
+    const struct value *first = conditions_make(NULL, &verdict, first_generation, LATER);
+    const struct value *again = conditions_make(first, &verdict, first_generation, LATER);
+    size_t n = value_count(first);
+
+    conditions_add_exposed(&first, NULL, NULL, 1, LATER);
+    EXPECT_INT((int)value_count(first), (int)n, "nothing is exposed");
+    conditions_add_exposed(&first, NULL, "one Secret", 1, LATER);
+    EXPECT_INT((int)value_count(first), (int)n + 1, "one more");
+    EXPECT_STR(field(first, "Ready", "reason"), "Because", "the others stay");
+    EXPECT_STR(field(first, "SecretsInClear", "status"), "True", "status");
+    EXPECT_STR(field(first, "SecretsInClear", "message"), "one Secret", "message");
+    conditions_add_exposed(&again, first, "two Secrets", 1, LATER + 60000);
+    EXPECT_STR(field(again, "SecretsInClear", "lastTransitionTime"), "2026-01-02T03:04:05Z",
+               "the status is the same");
+    value_unref(again);
+    value_unref(first);
+}
+
 SUITE(conditions, TEST(never_says_reconciling_and_stalled_at_once),
-      TEST(saying_the_same_again_is_no_change))
+      TEST(saying_the_same_again_is_no_change), TEST(adds_what_is_exposed))

@@ -223,7 +223,7 @@ static struct attempt *begin(struct fixture *fixture, const char *key, int resou
     EXPECT_INT(attempt_open(attempt, &config, spec, &error), 0, error.message);
     operation_plan(attempt->operation, spec);
     EXPECT_INT(operation_wait(attempt->operation), OPERATION_PLANNED, "planned");
-    operation_apply(attempt->operation, &(struct operation_apply){1, true});
+    operation_apply(attempt->operation, &(struct operation_apply){.revision = 1, .verify = true});
     await_parked(attempt);
     operations_leave(attempt);
     return attempt;

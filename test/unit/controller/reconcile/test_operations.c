@@ -1,4 +1,5 @@
 #include "controller/reconcile/operations_private.h"
+#include "controller/serve/metrics.h"
 
 #include "engine/base/json.h"
 #include "engine/base/str.h"
@@ -276,6 +277,36 @@ static void previews_are_bounded(void)
     fixture_stop(&fixture);
 }
 
+/* It is not read again before there is a place: a tenant can create any number, of 1 MiB each. */
+static void a_preview_that_waits_keeps_what_it_waits_for(void)
+{
+    static const char *const keys[] = {"a/r0", "a/r1", "a/r2"};
+    const struct object_version here = {"u", 1, false, NULL}, none = {0};
+    struct fixture fixture;
+    struct attempt *attempt = NULL;
+
+    fixture_start(&fixture);
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+        attempt = operations_enter(fixture.operations, keys[i]);
+        operations_observe(fixture.operations, keys[i], &here, false);
+        EXPECT(!attempt_waits_for_place(attempt), "it has not asked yet");
+        attempt_reserve_preview(attempt, "x");
+    }
+    operations_leave(attempt);
+    attempt = operations_enter(fixture.operations, keys[2]);
+    EXPECT(attempt_waits_for_place(attempt), "the third");
+    EXPECT(attempt_waits_for_place(attempt), "still");
+    operations_leave(operations_enter(fixture.operations, keys[0]));
+    EXPECT(!attempt_waits_for_place(attempt), "one ended");
+    EXPECT_STR(attempt->preview_of, "x", "it has the place");
+    attempt = operations_enter(fixture.operations, keys[0]);
+    EXPECT(!attempt_reserve_preview(attempt, "x"), "no more places");
+    operations_observe(fixture.operations, keys[0], &none, false);
+    EXPECT(!attempt_waits_for_place(attempt), "its Release is gone: it does not wait");
+    operations_leave(attempt);
+    fixture_stop(&fixture);
+}
+
 /* However short it was away: its operation was cancelled then. */
 static void what_left_for_a_moment_is_outdated(void)
 {
@@ -427,6 +458,43 @@ static void what_changes_does_not_wait(void)
     fixture_stop(&fixture);
 }
 
+/* What an operation holds is reserved while it grows. One that is ended waits for what it needed,
+ * and does not begin again with its estimate, to be ended again. */
+static void what_was_ended_for_memory_waits_for_it(void)
+{
+    struct fixture fixture;
+    struct attempt *other, *attempt;
+    struct operations_stats stats;
+    struct error error = {0};
+
+    fixture_start_with(&fixture, 1000);
+    other = reserve(&fixture, "ns/other", 150, true);
+    attempt = reserve(&fixture, "ns/a", 50, true);
+    EXPECT_INT(operations_grow(attempt, 80, &error), 0, "less than twice its estimate");
+    operations_stats(fixture.operations, &stats);
+    EXPECT_INT((long long)stats.reserved_bytes, 230, "which is reserved");
+    EXPECT_INT(operations_grow(attempt, 120, &error), ERR_UNAVAILABLE, "more than there is");
+    EXPECT_STR(error.reason, "MemoryExceeded", error.message);
+    operations_leave(attempt);
+    EXPECT(operations_enter(fixture.operations, "ns/a") == attempt, "it is not forgotten");
+    EXPECT(!operations_reserve(attempt, 50), "it waits for 120");
+    operations_leave(attempt);
+    expect_queue(&fixture, "", "there is no more");
+    attempt_end(other);
+    operations_leave(other);
+    expect_queue(&fixture, "ns/a ", "now there is");
+    attempt = operations_enter(fixture.operations, "ns/a");
+    EXPECT(operations_reserve(attempt, 50), "it begins");
+    operations_stats(fixture.operations, &stats);
+    EXPECT_INT((long long)stats.reserved_bytes, 120, "with what it needs");
+    EXPECT_INT(operations_grow(attempt, 251, &error), ERR_TOO_LARGE, "more than there ever is");
+    EXPECT_INT((long long)attempt->needed, 120, "which is not waited for");
+    attempt_end(attempt);
+    EXPECT_INT((long long)attempt->needed, 0, "no attempt follows");
+    operations_leave(attempt);
+    fixture_stop(&fixture);
+}
+
 static void no_state_is_read_without_memory(void)
 {
     struct fixture fixture;
@@ -476,6 +544,15 @@ static void a_retry_is_later_for_the_same_failure(void)
     EXPECT_INT(result.kind, RECONCILE_RETRY, "the same");
     EXPECT_INT(result.after, 7000, "retryInterval");
     EXPECT(!result.is_new_failure, "the status has it already");
+    EXPECT_INT(result.most, 0, "the delay may grow");
+    err_set(&failure, ERR_INVALID, "ServiceAccountNotFound", "it is not there");
+    attempt_retry(attempt, &failure, &result);
+    EXPECT_INT(result.most, 30000, "it may not");
+    attempt->run.policy.timeout = 20000;
+    attempt_retry(attempt, &failure, &result);
+    EXPECT_INT(result.most, 20000, "when the Spec becomes Stalled");
+    attempt->run.policy.timeout = 0;
+    err_set(&failure, ERR_INVALID, "InvalidSpec", "it is not valid");
     attempt->run.subject.generation = 4;
     attempt_retry(attempt, &failure, &result);
     EXPECT(result.is_new_failure, "of another generation");
@@ -495,11 +572,54 @@ static void a_retry_is_later_for_the_same_failure(void)
     fixture_stop(&fixture);
 }
 
-SUITE(operations, TEST(a_retry_is_later_for_the_same_failure),
-      TEST(an_attempt_lives_with_its_operation), TEST(what_is_planned_is_looked_at),
-      TEST(what_is_superseded_is_cancelled_at_once), TEST(what_comes_while_it_is_begun_is_not_lost),
-      TEST(remembers_that_it_was_asked_for), TEST(previews_are_bounded),
+static void expect_count(struct metrics *metrics, const char *labels, const char *count)
+{
+    _cleanup_buf_ struct buf text = BUF_INIT;
+    _cleanup_free_ char *line = str_printf("\nkusion_specs{%s} %s\n", labels, count);
+
+    metrics_write(metrics, &text);
+    EXPECT(strstr(text.data, line), line);
+}
+
+static void counts_listed_objects_by_what_ready_says(void)
+{
+    static const char good[] = "ready=\"True\",reason=\"ReconciliationSucceeded\"";
+    static const char bad[] = "ready=\"False\",reason=\"InvalidSpec\"";
+    static const char other[] = "ready=\"Unknown\",reason=\"Other\"";
+    _cleanup_(metrics_free_p) struct metrics *metrics = metrics_new();
+    struct object_version there = {.uid = "u", .generation = 1}, gone = {0};
+    struct operations *operations = operations_new(&(struct operations_config){
+        .enqueue = enqueue,
+        .clock = &system_clock,
+        .objects = metrics_gauge(metrics, "kusion_specs", "Specs.", "ready", "reason", NULL)});
+
+    operations_note(operations, "a/nobody", "True", "ReconciliationSucceeded"); /* not listed */
+    operations_observe(operations, "a/one", &there, false);
+    operations_observe(operations, "a/two", &there, false);
+    operations_note(operations, "a/one", NULL, NULL);
+    operations_note(operations, "a/one", "True", "ReconciliationSucceeded");
+    operations_note(operations, "a/one", "True", "ReconciliationSucceeded");
+    operations_note(operations, "a/two", "False", "InvalidSpec");
+    expect_count(metrics, good, "1");
+    expect_count(metrics, bad, "1");
+    operations_note(operations, "a/two", "True", "ReconciliationSucceeded");
+    expect_count(metrics, good, "2");
+    expect_count(metrics, bad, "0");
+    operations_note(operations, "a/two", "perhaps", "OfAWebhook");
+    expect_count(metrics, other, "1");
+    operations_observe(operations, "a/two", &gone, false);
+    operations_observe(operations, "a/two", &gone, false);
+    expect_count(metrics, good, "1");
+    expect_count(metrics, other, "0");
+    operations_free(operations);
+}
+
+SUITE(operations, TEST(counts_listed_objects_by_what_ready_says),
+      TEST(a_retry_is_later_for_the_same_failure), TEST(an_attempt_lives_with_its_operation),
+      TEST(what_is_planned_is_looked_at), TEST(what_is_superseded_is_cancelled_at_once),
+      TEST(what_comes_while_it_is_begun_is_not_lost), TEST(remembers_that_it_was_asked_for),
+      TEST(previews_are_bounded), TEST(a_preview_that_waits_keeps_what_it_waits_for),
       TEST(at_the_end_nothing_begins_any_more), TEST(what_left_for_a_moment_is_outdated),
       TEST(what_waits_is_woken_with_its_memory), TEST(what_is_granted_meanwhile_stays),
       TEST(what_is_not_used_is_given_back), TEST(what_changes_does_not_wait),
-      TEST(no_state_is_read_without_memory))
+      TEST(what_was_ended_for_memory_waits_for_it), TEST(no_state_is_read_without_memory))

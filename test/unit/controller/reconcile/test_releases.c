@@ -332,8 +332,8 @@ static void survives_that_it_is_deleted(void)
     store_faults_fail(desk.faults, 1, FAULT_BEFORE);
     EXPECT_INT(write(&desk.scene, release, PHASE_APPLYING, NULL), ERR_UNAVAILABLE, "no answer");
     EXPECT_INT(release->phase, PHASE_NONE, "not written");
-    desk.scene.context.history->ops->remove(desk.scene.context.history, &subject.key, 3, &plain,
-                                            NULL);
+    desk.scene.context.history->ops->remove(desk.scene.context.history, &subject.key, 3,
+                                            RELEASE_ANYWAY, &plain, NULL);
     EXPECT_INT(write(&desk.scene, release, PHASE_SUCCEEDED, NULL), 0, desk.scene.error.message);
     EXPECT_INT(release->phase, PHASE_SUCCEEDED, "it is done with");
     none = latest(&desk);
@@ -460,32 +460,37 @@ static void keeps_beside_it_what_is_too_long(void)
 static void drops_what_was_kept_of_a_release(void)
 {
     for (int is_another = 0; is_another < 2; is_another++) {
-        static const struct spec_key other = {"team", "other"}, elsewhere = {"else", "web"};
+        const struct document_name kept[] = {
+            {DOCUMENT_PLAN, subject.key, "look"},     {DOCUMENT_PLAN, {"team", "other"}, "look"},
+            {DOCUMENT_PLAN, {"else", "web"}, "look"}, {DOCUMENT_PLAN, subject.key, "look-2"},
+            {DOCUMENT_APPROVAL, subject.key, "look"}, {DOCUMENT_PLAN, subject.key, "look"},
+        };
         _cleanup_value_ const struct value *list = value_pack("[s]", "a");
         struct reconcile_context *context;
         struct desk desk;
 
         begin(&desk);
         context = &desk.scene.context;
-        for (int i = 0; i < 5; i++) {
-            const struct spec_key *spec = i == 1 ? &other : i == 2 ? &elsewhere : &subject.key;
+        for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+            _cleanup_value_ const struct value *read = NULL;
             _cleanup_free_ char *place = NULL;
 
-            EXPECT_INT(plans_keep(context->plans, spec, i == 3 ? "look-2" : "look", list, &plain,
-                                  &place, NULL),
-                       0, "keep");
+            EXPECT_INT(plans_keep(context->plans, &kept[i], list, &plain, &place, NULL), 0, "keep");
+            EXPECT_INT(plans_load(context->plans, &kept[i], &plain, &read, NULL), 0, "load");
+            EXPECT(value_equal(read, list), "as it was kept");
         }
-        EXPECT_INT(count_plans(&desk), 4, "the last replaces the first");
+        EXPECT_INT(count_plans(&desk), 5, "the last replaces the first");
         if (is_another) {
             plans_free(context->plans);
             context->plans = plans_new(desk.store);
         }
         EXPECT_INT(plans_drop(context->plans, "team", "another", &plain, NULL), 0, "none");
-        EXPECT_INT(count_plans(&desk), 4, "nothing");
+        EXPECT_INT(count_plans(&desk), 5, "nothing");
         store_faults_fail(desk.faults, 1, FAULT_BEFORE);
         EXPECT_INT(plans_drop(context->plans, "team", "look", &plain, NULL), ERR_UNAVAILABLE, "");
         EXPECT_INT(plans_drop(context->plans, "team", "look", &plain, NULL), 0, "tried again");
-        EXPECT_INT(count_plans(&desk), 2, "of both Specs");
+        EXPECT_INT(count_plans(&desk), 2, "of both Specs, and of both kinds");
+        EXPECT_INT(plans_load(context->plans, &kept[4], &plain, NULL, NULL), ERR_NOT_FOUND, "gone");
         EXPECT_INT(plans_drop(context->plans, "team", "look", &plain, NULL), 0, "again");
         EXPECT_INT(count_plans(&desk), 2, "the others stay");
         end(&desk);

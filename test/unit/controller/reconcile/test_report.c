@@ -123,6 +123,27 @@ static void shows_the_fields_of_a_preview(void)
                 "a preview");
 }
 
+/* Ids, paths and reasons are texts of tenants. */
+static void shows_hidden_characters(void)
+{
+    static const enum plan_action actions[] = {PLAN_UPDATE};
+    static struct diff_field field = {"data.a\u202e\x9b", NULL, "1"};
+    _cleanup_(plan_free_p) struct plan *plan = plan_of(actions, ARRAY_SIZE(actions));
+    _cleanup_value_ const struct value *shown = NULL;
+    struct diff diff = {.fields = &field, .n_fields = 1};
+    size_t omitted;
+
+    plan->changes[0].diff = &diff;
+    plan->changes[0].id = "a\u202eb\x1b";
+    plan->changes[0].reason = "of\u2066 c";
+    shown = report_results(plan, NULL, &omitted);
+    plan->changes[0].diff = NULL;
+    expect_json(shown,
+                "[{\"id\":\"a\\\\u202eb\\\\u001b\",\"action\":\"update\",\"fields\":["
+                "{\"path\":\"data.a\\\\u202e?\",\"to\":\"1\"}],\"message\":\"of\\\\u2066 c\"}]",
+                "as they are written");
+}
+
 /* The schema of a Release takes 4096 characters, and refuses the whole status for one more. */
 static void cuts_paths_that_no_status_takes(void)
 {
@@ -424,8 +445,10 @@ static void says_in_short_what_failed(void)
         {"none failed", "apply: 2 not done", "--", "apply: 2 not done"},
         {"one", "x", "-a", "1 of 2 failed: name: message a"},
         {"hidden characters in its name", "x", "h",
-         "1 of 1 failed: a\\u202eb\\u001b[2Jc d: message h"},
-        {"hidden characters", "waiting for a\u202eb\nc", NULL, "waiting for a\\u202eb c"},
+         "1 of 1 failed: \"a\\u202eb\\u001b[2Jc\\nd\": message h"},
+        {"hidden characters", "waiting for a\u202eb\tc", NULL, "waiting for a\\u202eb c"},
+        {"a hint", "it is not there\nto create it: c", NULL, "it is not there"},
+        {"a name that reads like words", "x", "w", "1 of 1 failed: \"a; to do b\": message w"},
         {"two alike", "x", "aa-", "2 of 3 failed: message a (2x)"},
         {"most alike", "x", "abbcb", "5 of 5 failed: message b (3x)"},
         {"all different", "x", "ab", "2 of 2 failed: message a"},
@@ -448,7 +471,9 @@ static void says_in_short_what_failed(void)
             char letter = rows[i].errors[k];
 
             ((struct plan_change *)(uintptr_t)results.items[k].change)->id =
-                letter == 'h' ? "v1:Kind:team:a\u202eb\x1b[2Jc\nd" : "v1:Kind:team:name";
+                letter == 'h'   ? "v1:Kind:team:a\u202eb\x1b[2Jc\nd"
+                : letter == 'w' ? "v1:Kind:team:a; to do b"
+                                : "v1:Kind:team:name";
             results.items[k].status = letter == '-' ? RESULT_SUCCEEDED : RESULT_FAILED;
             if (letter == 'l')
                 fail_with(&results, k, LONG_TEXT);
@@ -499,6 +524,8 @@ static void sums_up_in_words(void)
 }
 
 SUITE(report, TEST(counts_what_a_plan_does), TEST(shows_the_fields_of_a_preview),
+      TEST(shows_hidden_characters),
+
       TEST(cuts_paths_that_no_status_takes), TEST(shows_how_an_operation_went),
       TEST(shows_what_became_of_a_plan), TEST(bounds_what_a_status_holds), TEST(counts_results),
       TEST(tells_what_of_a_spec_is_not_ready), TEST(tells_of_a_resource_once),

@@ -140,19 +140,24 @@ static void shows_the_policy_that_was_taken(void)
     } rows[] = {
         {"defaults", WEB "}",
          "{\"serviceAccountName\":\"default\",\"suspend\":false,\"prune\":true,\"wait\":true,"
-         "\"deletionPolicy\":\"MirrorPrune\",\"interval\":\"600s\",\"retryInterval\":\"30s\","
-         "\"timeout\":\"300s\"}",
+         "\"deletionPolicy\":\"MirrorPrune\",\"approval\":{\"mode\":\"Automatic\"},\"interval\":"
+         "\"10m\",\"retryInterval\":\"30s\","
+         "\"timeout\":\"5m\",\"revisionHistoryLimit\":10}",
          false},
         {"the controller's own rights", WEB "}",
          "{\"suspend\":false,\"prune\":true,\"wait\":true,\"deletionPolicy\":\"MirrorPrune\","
-         "\"interval\":\"600s\",\"retryInterval\":\"30s\",\"timeout\":\"300s\"}",
+         "\"approval\":{\"mode\":\"Automatic\"},\"interval\":\"10m\",\"retryInterval\":\"30s\","
+         "\"timeout\":\"5m\","
+         "\"revisionHistoryLimit\":10}",
          true},
         {"as said",
          WEB ",\"spec\":{\"serviceAccountName\":\"deployer\",\"prune\":false,\"wait\":false,"
-             "\"deletionPolicy\":\"Orphan\",\"interval\":\"1h30m\",\"timeout\":\"10s\"}}",
+             "\"deletionPolicy\":\"Orphan\",\"interval\":\"1h30m\",\"timeout\":\"10s\","
+             "\"approval\":{\"mode\":\"Manual\"}}}",
          "{\"serviceAccountName\":\"deployer\",\"suspend\":false,\"prune\":false,\"wait\":false,"
-         "\"deletionPolicy\":\"Orphan\",\"interval\":\"5400s\",\"retryInterval\":\"30s\","
-         "\"timeout\":\"10s\"}",
+         "\"deletionPolicy\":\"Orphan\",\"approval\":{\"mode\":\"Manual\"},"
+         "\"interval\":\"1h30m\",\"retryInterval\":\"30s\","
+         "\"timeout\":\"10s\",\"revisionHistoryLimit\":10}",
          true},
     };
 
@@ -374,6 +379,33 @@ static void counts_how_long_it_may_still_heal(void)
     }
 }
 
+/* It is one small request, and somebody waits for it. What is said of it stays the same. */
+static void an_account_is_soon_looked_for_again(void)
+{
+    static const struct {
+        const char *reason;
+        int64_t retry_interval, within;
+        const char *message;
+    } rows[] = {
+        {"ServiceAccountNotFound", 1000, 30000,
+         "tried again within 30 s: it is not there\nto do: x"},
+        {"ServiceAccountNotFound", 45000, 45000,
+         "tried again within 45 s: it is not there\nto do: x"},
+        {"AccessDenied", 1000, 0, "it is not there\nto do: x"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct run run = {.policy = {.retry_interval = rows[i].retry_interval}};
+        struct error failure = {0};
+
+        err_set(&failure, ERR_INVALID, rows[i].reason, "it is not there");
+        err_hint(&failure, "to do: x");
+        EXPECT_INT(run_retry_within(&run, &failure), rows[i].within, rows[i].reason);
+        run_say_retry(&run, &failure);
+        EXPECT_STR(failure.message, rows[i].message, rows[i].reason);
+    }
+}
+
 /* ---- The policy ---- */
 
 static void a_timeout_is_bounded(void)
@@ -422,8 +454,8 @@ static void intervals_are_bounded(void)
 
 SUITE(run, TEST(goes_on_only_with_a_finalizer), TEST(writes_a_status_once),
       TEST(keeps_what_it_knows_of_revisions), TEST(shows_the_policy_that_was_taken),
-      TEST(a_timeout_is_bounded), TEST(intervals_are_bounded),
-      TEST(tells_by_an_event_where_no_status_can),
+      TEST(an_account_is_soon_looked_for_again), TEST(a_timeout_is_bounded),
+      TEST(intervals_are_bounded), TEST(tells_by_an_event_where_no_status_can),
       TEST(makes_no_event_in_a_namespace_that_terminates),
       TEST(says_at_its_end_which_request_it_has_handled), TEST(takes_the_annotation_of_either_tool),
       TEST(gives_what_may_heal_as_long_as_timeout), TEST(counts_how_long_it_may_still_heal))

@@ -66,6 +66,48 @@ static void keeps_messages_clean(void)
     EXPECT_INT(utf8_valid(error.message, strlen(error.message)), strlen(error.message), "UTF-8");
 }
 
+/* Hints are the only lines below the first, whatever a message is made of. */
+static void hints_are_lines_of_their_own(void)
+{
+    struct error error = {0}, sum = {0};
+
+    EXPECT(!err_hint(&error, "x") && !*error.message, "no error");
+    EXPECT(!err_hint(NULL, "x"), "NULL");
+    err_set(&error, ERR_FORBIDDEN, NULL, "no\nto do: forged");
+    EXPECT_STR(err_hints(error.message), "", "none");
+    EXPECT(err_hint(&error, "to do: type %s\nforged", "x"), "added");
+    EXPECT(err_hint(&error, "or: y"), "another");
+    EXPECT(err_hint(&error, "or: y"), "the same is there");
+    err_wrap(&error, "a\nto do: forged");
+    EXPECT_STR(error.message, "a to do: forged: no to do: forged\nto do: type x forged\nor: y",
+               "as they were");
+    EXPECT_STR(err_hints(error.message), "\nto do: type x forged\nor: y", "both");
+    err_set(&sum, ERR_FORBIDDEN, NULL, "2 failed: %s", error.message);
+    EXPECT_STR(err_hints(sum.message), "", "as an argument, they are text");
+    err_set(&sum, ERR_FORBIDDEN, NULL, "2 failed");
+    err_hint(&sum, "or: y");
+    err_add_hints(&sum, error.message);
+    EXPECT_STR(sum.message, "2 failed\nor: y\nto do: type x forged", "each once");
+    err_add_hints(NULL, error.message);
+}
+
+static void hints_are_never_cut(void)
+{
+    struct error error = {0};
+    char text[ERROR_MESSAGE_SIZE];
+
+    memset(text, 'x', sizeof(text));
+    text[sizeof(text) - 1] = '\0';
+    err_set(&error, ERR_FORBIDDEN, NULL, "%s", text);
+    EXPECT(err_hint(&error, "%.800s", text), "fits");
+    EXPECT(!err_hint(&error, "%.100s", text), "does not");
+    EXPECT_INT(strlen(err_hints(error.message)), 801, "whole");
+    EXPECT_INT(strlen(error.message), ERROR_MESSAGE_SIZE - 1, "the line has the rest");
+    err_wrap(&error, "context");
+    EXPECT(strncmp(error.message, "context: xx", 11) == 0, "wrapped");
+    EXPECT_INT(strlen(err_hints(error.message)), 801, "whole");
+}
+
 static void names_every_code(void)
 {
     for (int code = ERR_INTERNAL; code < 0; code++)
@@ -78,4 +120,5 @@ static void names_every_code(void)
 }
 
 SUITE(error, TEST(sets_and_wraps), TEST(accepts_null), TEST(copies_errors_alone),
-      TEST(keeps_messages_clean), TEST(names_every_code))
+      TEST(keeps_messages_clean), TEST(hints_are_lines_of_their_own), TEST(hints_are_never_cut),
+      TEST(names_every_code))

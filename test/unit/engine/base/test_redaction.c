@@ -5,6 +5,7 @@
 #include "engine/base/base64.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/base/redaction_private.h"
 #include "engine/base/str.h"
 #include "test/unit/suite.h"
 
@@ -258,6 +259,32 @@ static void finds_pieces_of_long_secrets(void)
     }
 }
 
+/* A record, a step and the live object each have a copy of one secret. */
+static void equal_secrets_are_looked_for_once(void)
+{
+    static const char first[] = "\"correct-horse-battery-staple-correct-horse-1\"",
+                      other[] = "\"correct-horse-battery-staple-correct-horse-2\"";
+    _cleanup_(redaction_free_p) struct redaction *redaction = redaction_new();
+    _cleanup_free_ char *text = NULL;
+    size_t length = strlen(first) - 2;
+
+    redaction_add(redaction, "it is correct-horse-battery-staple-correct-horse-2");
+    for (int copies = 0; copies < 5; copies++) {
+        _cleanup_value_ const struct value *secret = sensitive(first);
+
+        redaction_hide(redaction, secret);
+    }
+    EXPECT_INT(redaction->n_searched, length, "once");
+    for (int copies = 0; copies < 2; copies++) {
+        _cleanup_value_ const struct value *secret = sensitive(other);
+
+        redaction_hide(redaction, secret);
+    }
+    EXPECT_INT(redaction->n_searched, 2 * length, "another of the same length");
+    text = redaction_text(redaction, 0);
+    EXPECT_STR(text, "it is " HIDDEN, "found");
+}
+
 static void errors_lose_secrets(void)
 {
     _cleanup_value_ const struct value *secret = sensitive("\"Hunter2\""), *none = value_pack("{}");
@@ -298,4 +325,5 @@ static void errors_are_cut_anywhere(void)
 SUITE(redaction, TEST(finds_what_is_quoted), TEST(finds_what_is_encoded), TEST(finds_parts),
       TEST(finds_short_ones_as_words), TEST(leaves_words_of_documents),
       TEST(hides_what_is_sensitive_alone), TEST(texts_do_not_run_together), TEST(texts_are_bounded),
-      TEST(finds_pieces_of_long_secrets), TEST(errors_lose_secrets), TEST(errors_are_cut_anywhere))
+      TEST(finds_pieces_of_long_secrets), TEST(equal_secrets_are_looked_for_once),
+      TEST(errors_lose_secrets), TEST(errors_are_cut_anywhere))

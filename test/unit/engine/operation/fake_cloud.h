@@ -49,6 +49,7 @@ enum {
     CLOUD_DELETE_CONFLICTS = 1 << 19,
     CLOUD_UNBOUND = 1 << 20, /* not ready, and releases its dependents */
     CLOUD_UNKNOWN = 1 << 21, /* what was made has a field that is not known */
+    CLOUD_TWICE = 1 << 22,   /* a create is sent twice: the second is answered */
 };
 
 struct fake_thing {

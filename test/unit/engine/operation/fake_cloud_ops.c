@@ -375,6 +375,8 @@ static int create(struct fake_cloud *cloud, const struct cloud_step *step, unsig
 
     cloud->creates++;
     r = answer(cloud, step, thing, faults, ret, error);
+    if (r >= 0 && faults & CLOUD_TWICE)
+        ret->until = cloud->world->now + FAKE_CLOUD_DOUBT;
     if (r < 0 || !(faults & CLOUD_PARTIAL))
         return r;
     ret->tainted = true;

@@ -196,6 +196,7 @@ void fake_objects_look(struct fake_objects *objects, const struct fake_object *o
     *ret = (struct observation){
         .presence = PRESENCE_PRESENT,
         .terminating = object->terminating,
+        .held_by = object->terminating ? str_new("it has the finalizer of a fake") : NULL,
         .uid = str_new(object->uid),
         .fields_digest = object->owner == OWNER_SELF ? fields_digest_of(object->attributes) : NULL,
         .result = wholly ? whole(objects, object) : NULL,

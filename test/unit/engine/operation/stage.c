@@ -21,7 +21,8 @@ static void on_interrupt(void *arg, const char *reason)
 
 void stage_init(struct stage *stage)
 {
-    *stage = (struct stage){.parallelism = 1, .spec_uid = "spec-1", .epoch = 1};
+    *stage = (struct stage){
+        .parallelism = 1, .spec_uid = "spec-1", .epoch = 1, .timeout = STAGE_TIMEOUT};
     fake_world_init(&stage->world);
     fake_objects_init(&stage->objects, &stage->world);
     fake_cloud_init(&stage->cloud, &stage->world);
@@ -218,8 +219,10 @@ void stage_approve(struct stage *stage, const char *spec)
     struct run run;
 
     stage_automate(stage);
+    stage->for_approval = true;
     stage_begin_process(stage);
     run_begin(&run, stage);
+    stage->for_approval = false;
     run_plan(&run, spec);
     EXPECT_INT(run.code, 0, stage->error.message);
     stage->approved = store_approved(operation_get_plan(run.operation));

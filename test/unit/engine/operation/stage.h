@@ -37,6 +37,8 @@ struct stage {
     const char *spec_uid; /* "spec-1" */
     int64_t epoch;        /* 1 */
     bool namespace_terminating, thorough, verify;
+    bool for_approval; /* plans are to be approved */
+    int64_t timeout;  /* ms; STAGE_TIMEOUT */
     bool may_forget;  /* State need not name all that we made */
     int64_t revision; /* of the last apply or destroy; counted up */
     const struct value *approved; /* the approved plan, as it is stored; NULL: none is needed */

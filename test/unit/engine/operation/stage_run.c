@@ -59,8 +59,9 @@ void run_begin(struct run *run, struct stage *stage)
                   .thorough = stage->thorough,
                   .terminating = stage->namespace_terminating},
         .epoch = stage->epoch,
+        .for_approval = stage->for_approval,
         .parallelism = stage->parallelism,
-        .timeout = STAGE_TIMEOUT,
+        .timeout = stage->timeout,
         .on_change = on_change,
         .on_park = on_park,
         .reserve = reserve,
@@ -101,7 +102,8 @@ void run_plan(struct run *run, const char *spec)
 
 void run_apply(struct run *run)
 {
-    const struct operation_apply how = {++run->stage->revision, run->stage->verify};
+    const struct operation_apply how = {.revision = ++run->stage->revision,
+                                        .verify = run->stage->verify};
 
     if (run->code == 0)
         operation_apply(run->operation, &how);

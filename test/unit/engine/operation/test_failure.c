@@ -121,7 +121,7 @@ static void names_the_cause(void)
                "causes");
     EXPECT_STR(stage.error.reason, "Forbidden", "reason");
     EXPECT_STR(stage.error.message,
-               "apply: 1 failed, 3 skipped: v1:ConfigMap:team:a: the fake says so", "message");
+               "apply: 1 of 4 failed, 3 skipped: v1:ConfigMap:team:a: the fake says so", "message");
 }
 
 static void what_does_not_heal_stands_for_the_whole(void)

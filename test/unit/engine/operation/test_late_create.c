@@ -12,11 +12,10 @@ static const struct end {
 } ends[] = {{"prune", "b=1", "b=1", "b"}, {"destroy", NULL, "", "none"}};
 
 /* Until it is parked; a, if it was there, is deleted, and still in State. Then the clock stands. */
-static void begin_end(struct stage *stage, struct run *run, const struct end *end)
+static void begin_end_here(struct stage *stage, struct run *run, const struct end *end)
 {
     stage_use_threads(stage, 4);
     stage->world.pace = FAKE_CLOCK_STANDS;
-    stage_begin_process(stage);
     run_begin(run, stage);
     run_plan(run, end->spec);
     run_apply(run);
@@ -26,6 +25,14 @@ static void begin_end(struct stage *stage, struct run *run, const struct end *en
     }
     EXPECT(run_await(run, OPERATION_PARKED), end->note);
     EXPECT(strstr(stage_state(stage), "a"), stage_state(stage));
+}
+
+/* The same, in a new process. */
+static void begin_end(struct stage *stage, struct run *run, const struct end *end)
+{
+    stage_use_threads(stage, 4);
+    stage_begin_process(stage);
+    begin_end_here(stage, run, end);
 }
 
 static void expect_end(struct stage *stage, struct run *run, const struct end *end)
@@ -148,6 +155,72 @@ static void what_goes_with_its_namespace_is_not_waited_for(void)
     stage_done(&stage);
 }
 
+/* ---- Another object has the name ---- */
+
+/* While the create of a killed process is on its way, somebody makes an object of the name, and
+ * deletes it again. */
+static void another_object_of_the_name_does_not_end_the_wait(void)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+        for (int comes = 0; comes < 2; comes++) {
+            struct stage stage;
+            struct run run;
+
+            be_killed(&stage);
+            fake_put(&stage.objects, "a", "9", OWNER_OTHER);
+            begin_end(&stage, &run, &ends[i]);
+            EXPECT(strstr(stage_objects(&stage), "a=9!"), "left alone");
+            fake_drop(&stage.objects, "a");
+            if (comes)
+                fake_land_late(&stage.objects);
+            else
+                fake_lose_late(&stage.objects);
+            EXPECT_INT(fake_find(&stage.objects, "a") != NULL, comes, "made");
+            expect_end(&stage, &run, &ends[i]);
+            stage_done(&stage);
+        }
+}
+
+static void another_object_of_the_name_is_left(void)
+{
+    struct stage stage;
+    struct run run;
+
+    be_killed(&stage);
+    fake_put(&stage.objects, "a", "9", OWNER_OTHER);
+    begin_end(&stage, &run, &ends[0]);
+    stage.world.pace = FAKE_CLOCK_PACES;
+    fake_world_pass(&stage.world, FAKE_EFFECT_TIME);
+    EXPECT_INT(run_wait(&run), OPERATION_ENDED, "ended");
+    EXPECT_INT(run_end(&run), 0, stage.error.message);
+    stage_end_process(&stage);
+    EXPECT_STR(stage_objects(&stage), "a=9! b=1", "left");
+    EXPECT_STR(stage_state(&stage), "b", "State");
+    stage_done(&stage);
+}
+
+/* Our object goes on under another id, whose record knows nothing of the create: it is not deleted
+ * before nothing can make it again. */
+static void a_new_id_of_the_object_does_not_end_the_wait(void)
+{
+    struct stage stage;
+    int64_t begun;
+
+    stage_init(&stage);
+    stage.objects.late_after = FAKE_EFFECT_TIME - 1;
+    fake_fault(&stage.objects, "a", FAKE_TWICE);
+    EXPECT_INT(stage_apply(&stage, "a=1 b=1"), 0, stage.error.message);
+    fake_fault(&stage.objects, "a", 0);
+    begun = stage.world.now;
+    EXPECT_INT(stage_apply(&stage, "%a=1 b=1"), 0, stage.error.message);
+    EXPECT(stage.world.now - begun >= FAKE_EFFECT_TIME - 1000, "it was waited for");
+    EXPECT_INT(stage_destroy(&stage), 0, stage.error.message);
+    fake_land_late(&stage.objects);
+    EXPECT_STR(stage_objects(&stage), "", "objects");
+    EXPECT_STR(stage_state(&stage), "none", "State");
+    stage_done(&stage);
+}
+
 /* ---- Creates that were sent twice ---- */
 
 static void the_first_of_two_creates_comes_after_the_deletion(void)
@@ -187,6 +260,31 @@ static void an_update_keeps_it_in_mind(void)
     fake_land_late(&stage.objects);
     expect_end(&stage, &run, &ends[0]);
     stage_done(&stage);
+}
+
+/* Somebody changed State meanwhile: what became of the creates is not recorded. */
+static void a_lost_ledger_forgets_no_create(void)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+        struct stage stage;
+        struct run run;
+
+        stage_init(&stage);
+        stage_use_threads(&stage, 4);
+        stage_begin_process(&stage);
+        stage.objects.late_after = FAKE_EFFECT_TIME - 1;
+        fake_fault(&stage.objects, "a", FAKE_TWICE);
+        stage.store.conflict_at = 2;
+        EXPECT_INT(stage_apply(&stage, "a=1 b=1"), ERR_CONFLICT, "State was changed");
+        EXPECT_STR(stage_state(&stage), "a? b?", "both are intended");
+        stage_calm(&stage);
+        begin_end_here(&stage, &run, &ends[i]);
+        EXPECT(!fake_find(&stage.objects, "a"), "deleted");
+        fake_land_late(&stage.objects);
+        EXPECT(fake_find(&stage.objects, "a"), "made again");
+        expect_end(&stage, &run, &ends[i]);
+        stage_done(&stage);
+    }
 }
 
 /* ---- While it goes ---- */
@@ -288,7 +386,10 @@ SUITE(operation_late_create, TEST(a_create_of_a_killed_process_is_waited_for),
       TEST(a_create_of_a_killed_process_may_come_after_ours),
       TEST(one_of_two_creates_may_come_later), TEST(an_intent_of_this_process_goes_at_once),
       TEST(what_goes_with_its_namespace_is_not_waited_for),
-      TEST(the_first_of_two_creates_comes_after_the_deletion), TEST(an_update_keeps_it_in_mind),
+      TEST(another_object_of_the_name_does_not_end_the_wait),
+      TEST(another_object_of_the_name_is_left), TEST(a_new_id_of_the_object_does_not_end_the_wait),
+      TEST(the_first_of_two_creates_comes_after_the_deletion),
+      TEST(a_lost_ledger_forgets_no_create), TEST(an_update_keeps_it_in_mind),
       TEST(a_late_object_is_there_when_the_deleted_one_is_gone),
       TEST(what_others_make_again_is_left),
       TEST(what_gives_the_rights_is_deleted_when_no_create_is_left),

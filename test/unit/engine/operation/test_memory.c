@@ -93,4 +93,72 @@ static void more_than_it_may_hold_ends_it(void)
     }
 }
 
-SUITE(operation_memory, TEST(objects_are_not_kept), TEST(more_than_it_may_hold_ends_it))
+/* ---- What is unchanged ---- */
+
+static void unchanged_keeps_no_step(void)
+{
+    static const struct {
+        const char *note, *spec;
+        bool keeps_step;
+    } plans[] = {
+        {"as State has it", "a=1 b@a c=1", false},
+        {"State has other dependencies", "a=1 b@a:c c=1", true},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(plans); i++) {
+        _cleanup_stage_ struct stage stage;
+        const struct plan_change *change;
+        struct run run;
+
+        stage_init(&stage);
+        EXPECT_INT(stage_apply(&stage, "a=1 b@a c=1"), 0, stage.error.message);
+        stage_begin_process(&stage);
+        run_begin(&run, &stage);
+        run_plan(&run, plans[i].spec);
+        change = &operation_get_plan(run.operation)->changes[1];
+        EXPECT_INT(change->action, PLAN_UNCHANGED, plans[i].note);
+        EXPECT_INT(change->step != NULL, plans[i].keeps_step, plans[i].note);
+        run_apply(&run);
+        EXPECT_INT(run_wait(&run), OPERATION_ENDED, plans[i].note);
+        EXPECT_INT(run_end(&run), 0, stage.error.message);
+        stage_end_process(&stage);
+    }
+}
+
+/* What is taken from a is small when it is planned, and large when it is looked at. */
+static void more_than_it_may_hold_ends_it_while_it_is_carried_out(void)
+{
+    _cleanup_stage_ struct stage stage;
+    _cleanup_free_ char *text = mem_new_array(LARGE + 1, 1);
+    struct run run;
+
+    memset(text, 'x', LARGE);
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "a=1 z=1"), 0, stage.error.message);
+    stage.verify = true;
+    stage.most = LARGE / 2;
+    stage_begin_process(&stage);
+    run_begin(&run, &stage);
+    run_plan(&run, "a=1 b=1@a.data c=1:b");
+    EXPECT_INT(run.code, 0, stage.error.message);
+    fake_drift(&stage.objects, "a", text);
+    run_apply(&run);
+    EXPECT_INT(run_wait(&run), OPERATION_ENDED, "ended");
+    EXPECT_INT(run_end(&run), ERR_TOO_LARGE, "for memory");
+    stage_end_process(&stage);
+    EXPECT_STR(stage.error.reason, "TooLarge", stage.error.message);
+    EXPECT_STR(stage.results.data, "a succeeded; b cancelled; c cancelled; z cancelled", "results");
+    EXPECT(
+        strstr(stage.causes.data, "b: not begun: the operation needs more memory than it may have"),
+        stage.causes.data);
+    EXPECT_STR(stage_deeds(&stage), "", "nothing is begun");
+    EXPECT_STR(stage_state(&stage), "a z b? c?", "and nothing is forgotten");
+    fake_drift(&stage.objects, "a", "1");
+    stage.most = 0;
+    EXPECT_INT(stage_apply(&stage, "a=1 b=1@a.data c=1:b"), 0, stage.error.message);
+    EXPECT_STR(stage_state(&stage), "a b c", "the next one");
+}
+
+SUITE(operation_memory, TEST(objects_are_not_kept), TEST(unchanged_keeps_no_step),
+      TEST(more_than_it_may_hold_ends_it),
+      TEST(more_than_it_may_hold_ends_it_while_it_is_carried_out))

@@ -217,6 +217,22 @@ static void live(unsigned seed, unsigned parallelism)
     EXPECT_STR(stage.world.lies.data, "", note);
 }
 
+/* Creates that come late, before the plan is approved or while it is carried out. */
+static void send_late_at_random(struct stage *stage)
+{
+    const char *name = random_name();
+
+    stage->objects.late_after = rand() % FAKE_EFFECT_TIME;
+    if (rand() % 2 && !is_of_cloud(*name))
+        fake_fault(&stage->objects, name, rand() % 2 ? FAKE_TWICE : FAKE_HELD);
+}
+
+static void send_in_time(struct stage *stage)
+{
+    for (size_t i = 0; i < stage->objects.n_faults; i++)
+        stage->objects.faults[i].faults = 0;
+}
+
 /* One approval serves until all is done, however often the operation is interrupted: it is never
  * stale, since nobody else changes anything. */
 static void live_approved(unsigned seed, unsigned parallelism)
@@ -231,9 +247,13 @@ static void live_approved(unsigned seed, unsigned parallelism)
     random_spec(before, sizeof(before));
     random_spec(spec, sizeof(spec));
     snprintf(note, sizeof(note), "approved, seed %u: from %s to %s", seed, before, spec);
-    EXPECT_INT(stage_apply(&stage, before), 0, note);
+    send_late_at_random(&stage);
+    stage_apply(&stage, before);
+    send_in_time(&stage);
+    doubt_clear(&stage); /* planning would wait for half an hour, and run out of time */
     stage_approve(&stage, spec);
     for (int i = 1 + rand() % 6; i > 0; i--) {
+        send_late_at_random(&stage);
         interrupt_at_random(&stage);
         if (rand() % 2)
             stage.world.kill_at = 1 + (unsigned)rand() % 14;
@@ -241,6 +261,7 @@ static void live_approved(unsigned seed, unsigned parallelism)
         EXPECT(strcmp(stage.error.reason, "PlanStale") != 0, note);
         EXPECT(strcmp(stage.error.reason, OPERATION_NEEDS_APPROVAL) != 0, note);
         stage_calm(&stage);
+        send_in_time(&stage);
         if (rand() % 2)
             doubt_clear(&stage);
     }

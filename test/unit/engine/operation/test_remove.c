@@ -107,9 +107,8 @@ static void tells_what_is_in_the_way(void)
     EXPECT_INT(stage_destroy(&stage), ERR_TIMEOUT, "timed out");
     EXPECT_STR(stage.error.reason, "PruneFailed", "reason");
     EXPECT_STR(stage.causes.data,
-               "a: not begun: out of time; b: not done within 60 s (timeout): being deleted, and "
-               "not gone yet: a finalizer "
-               "of it, or an object that depends on it, may be in the way",
+               "a: not begun: out of time; b: not done within 60 s (timeout): being deleted: it "
+               "has the finalizer of a fake",
                "causes");
 }
 

@@ -15,7 +15,8 @@ static void a_guarded_one_is_kept_with_what_it_depends_on(void)
     EXPECT_INT(stage_destroy(&stage), ERR_INVALID, "tripped");
     EXPECT_STR(stage.error.reason, "DeletionGuardTripped", "reason");
     EXPECT_STR(stage.error.message,
-               "destroy: 1 failed, 1 skipped: v1:Namespace:space: the fake says so", "message");
+               "destroy: 1 of 4 failed, 1 skipped: v1:Namespace:space: the fake says so",
+               "message");
     EXPECT_STR(stage.results.data, "base skipped; space failed; x succeeded; other succeeded",
                "the rest goes");
     EXPECT_STR(stage_objects(&stage), "base=1 space", "objects");

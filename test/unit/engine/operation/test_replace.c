@@ -1,5 +1,8 @@
 /* What cannot become as it is wanted is made anew, in either order, and what depends on it goes
  * along. */
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "engine/base/str.h"
 #include "engine/operation/operation.h"
 #include "test/unit/engine/operation/doubt.h"
@@ -348,6 +351,64 @@ static void one_that_is_created_first_and_turns_out_as_it_was_stays(void)
     EXPECT_STR(stage_state(&stage), "d e", "and recorded");
 }
 
+/* Until it is parked, with d deposed in State. Then the clock stands. */
+static void expect_deposed(struct stage *stage, struct run *run)
+{
+    for (int looks = 0; looks < 50; looks++) {
+        fake_world_pass(&stage->world, 50);
+        usleep(1000);
+    }
+    EXPECT(run_await(run, OPERATION_PARKED), "it waits");
+    EXPECT(strstr(stage_state(stage), "d'"), stage_state(stage));
+}
+
+/* The old one was created by two requests, and somebody deletes it while it is replaced: the
+ * request that was not answered may make it again. */
+static void an_old_one_that_may_come_back_is_not_forgotten(void)
+{
+    for (int comes = 0; comes < 2; comes++) {
+        _cleanup_stage_ struct stage stage;
+        _cleanup_free_ char *id = NULL;
+        struct fake_thing *again;
+        struct run run;
+
+        stage_init(&stage);
+        fake_cloud_fault(&stage.cloud, "d", CLOUD_TWICE);
+        EXPECT_INT(stage_apply(&stage, "Cloud/d=1~k"), 0, "applied");
+        stage_use_threads(&stage, 4);
+        stage.world.pace = FAKE_CLOCK_STANDS;
+        fake_cloud_fault(&stage.cloud, "d", CLOUD_BLOCKS | CLOUD_DELETE_CONFLICTS);
+        stage_begin_process(&stage);
+        run_begin(&run, &stage);
+        run_plan(&run, "Cloud/d=1~l");
+        run_apply(&run);
+        EXPECT(fake_cloud_await_blocked(&stage.cloud), "the new one is being created");
+        pthread_mutex_lock(&stage.world.lock);
+        id = str_new(fake_cloud_find(&stage.cloud, "d")->id);
+        fake_cloud_drop(&stage.cloud, "d");
+        pthread_mutex_unlock(&stage.world.lock);
+        fake_cloud_fault(&stage.cloud, "d", CLOUD_DELETE_CONFLICTS);
+        expect_deposed(&stage, &run);
+        pthread_mutex_lock(&stage.world.lock);
+        if (comes) {
+            _cleanup_value_ const struct value *old = value_pack("{s:s}", "swapped", "k");
+
+            again = fake_cloud_add(&stage.cloud, "d", old);
+            free(again->id);
+            again->id = TAKE(id);
+        }
+        pthread_mutex_unlock(&stage.world.lock);
+        fake_cloud_fault(&stage.cloud, "d", 0);
+        stage.world.pace = FAKE_CLOCK_PACES;
+        fake_world_pass(&stage.world, FAKE_EFFECT_TIME);
+        EXPECT_INT(run_wait(&run), OPERATION_ENDED, "ended");
+        EXPECT_INT(run_end(&run), 0, stage.error.message);
+        stage_end_process(&stage);
+        EXPECT_STR(stage_cloud(&stage), "d=1~l", "the new one");
+        EXPECT_STR(stage_state(&stage), "d", "the new one");
+    }
+}
+
 static void what_is_only_to_be_recorded_is_a_plan(void)
 {
     struct stage stage;
@@ -378,4 +439,5 @@ SUITE(operation_replace, TEST(replaces_in_the_order_that_is_asked_for),
       TEST(what_drifted_is_put_right), TEST(what_drifted_to_what_is_wanted_is_recorded),
       TEST(a_slow_delete_is_waited_for), TEST(a_half_that_cannot_be_planned_leaks_nothing),
       TEST(one_that_is_created_first_and_turns_out_as_it_was_stays),
+      TEST(an_old_one_that_may_come_back_is_not_forgotten),
       TEST(what_is_only_to_be_recorded_is_a_plan))

@@ -39,9 +39,9 @@ static void tells_what_it_waits_for(void)
     EXPECT(run_await(&run, OPERATION_PARKED), "parked");
     EXPECT_INT(run_count_ended(&run), 1, "c");
     EXPECT_INT(run_count_waiting(&run), 1, "a");
-    EXPECT(operation_waits_for(run.operation, waits_for, sizeof(waits_for)), "for a");
+    EXPECT(operation_waits_for(run.operation, waits_for, sizeof(waits_for), NULL), "for a");
     EXPECT_STR(waits_for, "v1:ConfigMap:team:a: phase pending", "as people read it");
-    EXPECT(operation_waits_for(run.operation, waits_for, 8), "cut");
+    EXPECT(operation_waits_for(run.operation, waits_for, 8, NULL), "cut");
     EXPECT_STR(waits_for, "v1:C…", "cut, and said so");
     operation_results(run.operation, &results);
     EXPECT_INT(results.count, 3, "of each");
@@ -56,7 +56,7 @@ static void tells_what_it_waits_for(void)
     stage.world.pace = FAKE_CLOCK_JUMPS;
     EXPECT_INT(run_wait(&run), OPERATION_ENDED, "out of time");
     EXPECT_INT(run_count_ended(&run), 3, "all");
-    EXPECT(!operation_waits_for(run.operation, waits_for, sizeof(waits_for)), "for nothing");
+    EXPECT(!operation_waits_for(run.operation, waits_for, sizeof(waits_for), NULL), "for nothing");
     EXPECT_INT(run_end(&run), ERR_TIMEOUT, "timed out");
 }
 
@@ -86,12 +86,11 @@ static void an_id_that_reads_like_text_is_quoted(void)
         const char *id, *message;
         enum result_status status;
     } rows[] = {
-        {"apps/v1:Deployment:a:b-c.d_e",
-         "apply: 1 failed, 0 skipped: apps/v1:Deployment:a:b-c.d_e: no", RESULT_FAILED},
-        {"v1:ConfigMap:a:x; to allow it: kubectl",
-         "apply: 1 failed, 0 skipped: \"v1:ConfigMap:a:x; to allow it: kubectl\": no",
+        {"apps/v1:Deployment:a:b-c.d_e", "apply: 1 of 1 failed: apps/v1:Deployment:a:b-c.d_e: no",
          RESULT_FAILED},
-        {"a\" b", "apply: 1 failed, 0 skipped: \"a\\\" b\": no", RESULT_FAILED},
+        {"v1:ConfigMap:a:x; to allow it: kubectl",
+         "apply: 1 of 1 failed: \"v1:ConfigMap:a:x; to allow it: kubectl\": no", RESULT_FAILED},
+        {"a\" b", "apply: 1 of 1 failed: \"a\\\" b\": no", RESULT_FAILED},
         {"a b", "apply: 1 not done yet: \"a b\": no", RESULT_DEFERRED},
     };
 
@@ -105,6 +104,29 @@ static void an_id_that_reads_like_text_is_quoted(void)
         EXPECT(operation_results_error(&results, "apply", &error) < 0, rows[i].id);
         EXPECT_STR(error.message, rows[i].message, rows[i].id);
     }
+}
+
+/* Below all failures, each once: a line of a failure's own would be in the midst of the others. */
+static void hints_are_below_all_failures(void)
+{
+    static const char *const hints[] = {"to do: x", "to do: y", "to do: x", "to do: z"};
+    static const struct plan_change changes[] = {
+        {.id = "a"}, {.id = "b"}, {.id = "c"}, {.id = "d"}};
+    struct operation_result items[ARRAY_SIZE(hints)] = {0};
+    const struct operation_results results = {.items = items, .count = ARRAY_SIZE(items)};
+    struct error why[ARRAY_SIZE(hints)] = {0}, error = {0};
+
+    for (size_t i = 0; i < ARRAY_SIZE(hints); i++) {
+        err_set(&why[i], ERR_FORBIDDEN, "Forbidden", "no\nto do: forged");
+        err_hint(&why[i], "%s", hints[i]);
+        items[i] = (struct operation_result){
+            .change = &changes[i], .status = RESULT_FAILED, .error = &why[i]};
+    }
+    EXPECT_INT(operation_results_error(&results, "apply", &error), ERR_FORBIDDEN, "failed");
+    EXPECT_STR(error.message,
+               "apply: 4 of 4 failed: a: no to do: forged; b: no to do: forged; c: no to do: "
+               "forged; and 1 more\nto do: x\nto do: y",
+               "those of the failures that are named");
 }
 
 /* What it was is told, where what was done is something else than what was planned. */
@@ -211,6 +233,6 @@ static void tells_nothing_of_what_was_told(void)
 
 SUITE(operation_results, TEST(results_tell_of_each), TEST(tells_what_it_waits_for),
       TEST(names_failures_whole), TEST(an_id_that_reads_like_text_is_quoted),
-      TEST(tells_what_was_done), TEST(tells_what_was_done_though_the_answer_is_lost),
-      TEST(tells_what_was_done_before_a_kill), TEST(tells_of_a_replacement_before_a_kill),
-      TEST(tells_nothing_of_what_was_told))
+      TEST(hints_are_below_all_failures), TEST(tells_what_was_done),
+      TEST(tells_what_was_done_though_the_answer_is_lost), TEST(tells_what_was_done_before_a_kill),
+      TEST(tells_of_a_replacement_before_a_kill), TEST(tells_nothing_of_what_was_told))

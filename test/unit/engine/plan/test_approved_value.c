@@ -52,6 +52,7 @@ static struct plan *plan_of(const char *x)
         change->action = rows[i].action;
         change->resource = rows[i].leaves ? NULL : &resource;
         change->create_first = rows[i].action == PLAN_REPLACE;
+        change->has_unknown = rows[i].action == PLAN_UPDATE;
         change->step = step_of("u", 1, rows[i].leaves ? NULL : x);
         if (rows[i].action == PLAN_REPLACE)
             change->removal = step_of("v", 2, NULL);
@@ -102,6 +103,8 @@ static void is_the_same_when_read_again(void)
 
         EXPECT_INT(approved_plan_check(approved, &plan->changes[i], NULL), covered,
                    plan->changes[i].id);
+        EXPECT_INT(approved_plan_has_unknown(approved, &plan->changes[i]),
+                   plan->changes[i].action == PLAN_UPDATE, plan->changes[i].id);
         if (other->changes[i].resource && covered == CONFORMS &&
             other->changes[i].action != PLAN_UNCHANGED)
             EXPECT_INT(approved_plan_check(approved, &other->changes[i], NULL), ERR_CONFLICT,

@@ -68,7 +68,7 @@ static void keeps_the_contract(void)
 
 static int create(struct desk *desk, int64_t revision)
 {
-    const struct release_head head = {web, revision, 1, RELEASE_APPLY, PHASE_NONE};
+    const struct release_head head = {web, revision, 1, RELEASE_APPLY, PHASE_NONE, NULL};
     _cleanup_free_ char *version = NULL;
 
     return desk->history->ops->create(desk->history, &head, &plain, &version, &desk->error);
@@ -112,7 +112,9 @@ static void tells_damage_and_removes_it(void)
     EXPECT_STR(desk.error.message, "release 2 of team/web: the head is damaged", "which");
     EXPECT_INT(load(&desk, 0), ERR_CORRUPT, "the newest");
     EXPECT_INT(create(&desk, 2), ERR_EXISTS, "taken");
-    EXPECT_INT(desk.history->ops->remove(desk.history, &web, 2, &plain, &desk.error), 0, "remove");
+    EXPECT_INT(
+        desk.history->ops->remove(desk.history, &web, 2, RELEASE_ANYWAY, &plain, &desk.error), 0,
+        "remove");
     EXPECT_INT(load(&desk, 0), 0, "the one before");
     end(&desk);
 }

@@ -20,7 +20,8 @@ static void reads_a_spec(void)
     _cleanup_(spec_free_p) struct spec *spec = parse_spec(
         "{\"metadata\":{\"name\":\"s\",\"namespace\":\"team\",\"uid\":\"u\",\"generation\":7},"
         "\"spec\":{\"project\":\"p\",\"stack\":\"st\",\"workspace\":\"w\",\"suspend\":true,"
-        "\"prune\":false,\"wait\":false,\"deletionPolicy\":\"Orphan\",\"interval\":\"1h\","
+        "\"revisionHistoryLimit\":0,\"prune\":false,\"wait\":false,\"deletionPolicy\":\"Orphan\","
+        "\"interval\":\"1h\","
         "\"retryInterval\":\"1500ms\",\"timeout\":\"0.5h\",\"serviceAccountName\":\"deployer\","
         "\"context\":{\"AWS_REGION\":\"x\"},\"resources\":[" MAP(
             "a",
@@ -41,6 +42,7 @@ static void reads_a_spec(void)
     EXPECT_INT(spec->policy.deletion, DELETION_ORPHAN, "deletionPolicy");
     EXPECT_INT(spec->policy.interval, 3600000, "interval");
     EXPECT_INT(spec->policy.retry_interval, 1500, "retryInterval");
+    EXPECT_INT(spec->policy.history_limit, 0, "revisionHistoryLimit");
     EXPECT_INT(spec->policy.timeout, 1800000, "timeout");
     EXPECT_STR(spec->policy.service_account, "deployer", "serviceAccountName");
     EXPECT_INT(spec->n_resources, 2, "resources");
@@ -63,9 +65,45 @@ static void has_defaults(void)
     EXPECT_INT(spec->policy.deletion, DELETION_MIRROR_PRUNE, "deletionPolicy");
     EXPECT_INT(spec->policy.interval, 600000, "interval");
     EXPECT_INT(spec->policy.retry_interval, 30000, "retryInterval");
+    EXPECT_INT(spec->policy.history_limit, 10, "revisionHistoryLimit");
     EXPECT_INT(spec->policy.timeout, 300000, "timeout");
     EXPECT(!spec->policy.service_account && !spec->uid, "not named");
     EXPECT_INT(spec->n_resources, 0, "none");
+}
+
+static void reads_whether_plans_are_approved(void)
+{
+    static const struct {
+        const char *approval, *problems;
+        bool is_needed;
+    } rows[] = {
+        {"null", "", false},
+        {"{}", "", false},
+        {"{\"mode\":null}", "", false},
+        {"{\"mode\":\"Automatic\"}", "", false},
+        {"{\"mode\":\"Manual\"}", "", true},
+        {"{\"mode\":\"Manual\",\"approvedPlan\":\"x\"}", "", true},
+        {"{\"mode\":\"manual\"}",
+         "InvalidSpec|-|approval.mode|\"manual\" is neither Automatic nor Manual\n", true},
+        {"{\"mode\":true}",
+         "InvalidSpec|-|approval.mode|must be a string, and is of type boolean\n", true},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_free_ char *text =
+            str_printf("{\"metadata\":{\"name\":\"s\",\"namespace\":\"team\"},\"spec\":"
+                       "{\"resources\":[],\"approval\":%s}}",
+                       rows[i].approval);
+        _cleanup_free_ char *problems = NULL;
+        _cleanup_(spec_free_p) struct spec *spec = parse_spec(text, &problems);
+        _cleanup_value_ const struct value *object = NULL;
+        struct spec_policy policy;
+
+        EXPECT_STR(problems, rows[i].problems, rows[i].approval);
+        json_read(text, strlen(text), &object, NULL);
+        spec_policy_read(object, &policy);
+        EXPECT_INT(policy.needs_approval, rows[i].is_needed, rows[i].approval);
+    }
 }
 
 static void reports_the_head(void)
@@ -85,6 +123,12 @@ static void reports_the_head(void)
          "InvalidSpec|-|deletionPolicy|\"Keep\" is none of MirrorPrune, Delete, "
          "WaitForTermination and Orphan\n"
          "InvalidSpec|-|prune|must be a boolean, and is of type string\n"},
+        {SPEC("\"resources\":[],\"revisionHistoryLimit\":-1"),
+         "InvalidSpec|-|revisionHistoryLimit|must be a number from 0 to 1000\n"},
+        {SPEC("\"resources\":[],\"revisionHistoryLimit\":1001"),
+         "InvalidSpec|-|revisionHistoryLimit|must be a number from 0 to 1000\n"},
+        {SPEC("\"resources\":[],\"revisionHistoryLimit\":\"ten\""),
+         "InvalidSpec|-|revisionHistoryLimit|must be a number from 0 to 1000\n"},
         {SPEC("\"resources\":[],\"serviceAccountName\":\"a:b\""),
          "InvalidSpec|-|serviceAccountName\n"},
         {SPEC("\"resources\":[],\"stack\":\"a\\u0000b\""),
@@ -295,6 +339,6 @@ static void reads_the_policy_alone(void)
 }
 
 SUITE(spec, TEST(bounds_the_paths_of_references), TEST(reads_a_spec), TEST(has_defaults),
-      TEST(reports_the_head), TEST(reports_entries), TEST(reports_references),
-      TEST(unites_dependencies), TEST(bounds_what_it_takes), TEST(refuses_too_many_resources),
-      TEST(reads_the_policy_alone))
+      TEST(reads_whether_plans_are_approved), TEST(reports_the_head), TEST(reports_entries),
+      TEST(reports_references), TEST(unites_dependencies), TEST(bounds_what_it_takes),
+      TEST(refuses_too_many_resources), TEST(reads_the_policy_alone))

@@ -12,10 +12,6 @@ static void names_fields_of_later_versions(void)
         {WITH("\"secretStore\":{\"provider\":{}}"), IS("secretStore")},
         {WITH("\"kubeConfig\":{}"), IS("kubeConfig")},
         {WITH("\"maxDeletions\":0"), IS("maxDeletions")},
-        {WITH("\"approval\":{\"mode\":\"Manual\",\"approvedPlan\":\"x\"}"),
-         "Unsupported|-|approval.mode|\"Manual\" is not supported by this version, only "
-         "\"Automatic\" is\nUnsupported|-|approval.approvedPlan|is not supported by this "
-         "version\n"},
         {WITH("\"driftDetection\":{\"mode\":\"warn\"}"), IS("driftDetection.mode")},
         {WITH("\"driftDetection\":{\"mode\":\"disabled\"}"), IS("driftDetection.mode")},
         {WITH("\"healthChecks\":[{}]"), IS("healthChecks")},
@@ -27,7 +23,6 @@ static void names_fields_of_later_versions(void)
         {WITH("\"commonMetadata\":{\"labels\":{}}"), IS("commonMetadata")},
         {WITH("\"dependsOn\":[{\"name\":\"x\"}]"), IS("dependsOn")},
         {WITH("\"remediation\":{\"retries\":0}"), IS("remediation")},
-        {WITH("\"revisionHistoryLimit\":10"), IS("revisionHistoryLimit")},
         /* of another type than the schema's: asked for all the same */
         {WITH("\"ignore\":\"all\",\"force\":1,\"conflictPolicy\":1"),
          IS("ignore") IS("force") IS("conflictPolicy")},
@@ -40,12 +35,12 @@ static void takes_what_asks_for_nothing(void)
 {
     static const struct parse_row rows[] = {
         {WITH("\"resourcesFrom\":[],\"secretStore\":{},\"kubeConfig\":null,\"maxDeletions\":null,"
-              "\"approval\":{\"mode\":\"Automatic\"},\"driftDetection\":{\"mode\":\"enabled\"},"
+              "\"driftDetection\":{\"mode\":\"enabled\"},"
               "\"healthChecks\":[],\"ignore\":[],\"force\":false,\"conflictPolicy\":\"Force\","
               "\"adoptionPolicy\":\"AdoptIfUnowned\",\"commonMetadata\":{},\"dependsOn\":[],"
               "\"remediation\":{},\"context\":{\"A\":\"ref://x/y\"}"),
          ""},
-        {WITH("\"approval\":{},\"driftDetection\":null"), ""},
+        {WITH("\"driftDetection\":null"), ""},
     };
 
     expect_problems(rows, ARRAY_SIZE(rows));

@@ -59,7 +59,8 @@ const struct record *full_record(const char *id)
                                        .fields_digest = "of-" SECRET,
                                        .revision = INT64_MAX,
                                        .action = PLAN_DEFERRED,
-                                       .call = {"call-1", 7, 1790000000000}});
+                                       .call = {"call-1", 7, 1790000000000},
+                                       .is_done = true});
 }
 
 const struct record *mark_of(const char *id, const char *call)

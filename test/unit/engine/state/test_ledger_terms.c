@@ -3,7 +3,7 @@
 #include "test/unit/suite.h"
 
 #define EFFECT 20000 /* ms */
-#define TERM   1000000
+#define TERM   1000500
 
 static struct ledgers *begin_term(const struct stage *stage, struct store *store, int64_t term)
 {
@@ -96,4 +96,64 @@ static void creates_of_earlier_terms_end(void)
     }
 }
 
-SUITE(ledger_terms, TEST(creates_of_earlier_terms_end))
+/* A process of an earlier term may have sent the request that creates State, right before it ended:
+ * nothing is removed before that cannot come any more. */
+static void state_of_earlier_terms_is_waited_for(void)
+{
+    static const struct {
+        const char *note;
+        int64_t created_at;
+        bool is_stored, is_reopened;
+        int64_t left; /* ms; 0: it is removed at once */
+    } rows[] = {
+        {"an older Spec without State", TERM - 1000, false, false, EFFECT - 5000},
+        {"it has State now", TERM - 1000, false, true, EFFECT - 5000},
+        {"a Spec of this term", TERM, false, false, 0},
+        {"of the same second", TERM - TERM % 1000, false, false, 0},
+        {"an older Spec with State", TERM - 1000, true, false, 0},
+        {"not known", 0, false, false, 0},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct ledger_opening opening = {.key = stage_key,
+                                         .spec_uid = "uid-1",
+                                         .spec_created_at = rows[i].created_at,
+                                         .epoch = 1};
+        struct ledgers *ledgers;
+        struct ledger *ledger = NULL;
+        struct error error = {0};
+        struct store *store;
+        struct stage stage;
+
+        stage_init(&stage, NULL);
+        store = memory_store_new(stage.medium);
+        stage.clock.now = TERM + 5000;
+        if (rows[i].is_stored)
+            store_record(&stage, store, RECORD_APPLIED, (struct record_call){0});
+        ledgers = begin_term(&stage, store, TERM);
+        EXPECT_INT(ledger_open(ledgers, &opening, &ledger, NULL), 0, rows[i].note);
+        if (rows[i].is_reopened) {
+            land_put(ledger, record_of("a", 1), LEDGER_NOW, NULL);
+            ledger_unref(ledger);
+            EXPECT_INT(ledger_open(ledgers, &opening, &ledger, NULL), 0, rows[i].note);
+            EXPECT(ledger_is_stored(ledger), rows[i].note);
+        }
+        if (rows[i].left) {
+            EXPECT_INT(ledger_remove(ledger, &error), ERR_UNAVAILABLE, rows[i].note);
+            EXPECT_STR(error.reason, STORE_OUTCOME_UNKNOWN, rows[i].note);
+            EXPECT(strstr(error.message, "in the first 20 s of this one"), error.message);
+            if (rows[i].is_reopened)
+                atomic_fetch_add(&stage.clock.now, rows[i].left);
+            else
+                ledger_was_removed(ledger);
+        }
+        EXPECT_INT(ledger_remove(ledger, NULL), 0, rows[i].note);
+        EXPECT_INT((long long)memory_documents(stage.medium), 0, rows[i].note);
+        ledger_unref(ledger);
+        ledgers_free(ledgers);
+        store->ops->free(store);
+        stage_done(&stage);
+    }
+}
+
+SUITE(ledger_terms, TEST(creates_of_earlier_terms_end), TEST(state_of_earlier_terms_is_waited_for))

@@ -85,6 +85,73 @@ static void a_lost_one_is_opened_anew(void)
     tear_down();
 }
 
+static int64_t until_of(struct ledger *ledger, const char *id)
+{
+    const struct record *record = ledger_get(ledger, id, NULL);
+    int64_t until = record ? record->call.until : -1;
+
+    record_unref(record);
+    return until;
+}
+
+static const struct record *intent_of(const char *id)
+{
+    const struct record *plain = record_of(id, 1), *intent;
+    struct record record = *plain;
+
+    record.status = RECORD_INTENT;
+    intent = record_new(&record);
+    record_unref(plain);
+    return intent;
+}
+
+/* What a lost one has in flight ends before it is opened anew, and may have an effect after that.
+ */
+static void calls_of_a_lost_one_are_not_forgotten(void)
+{
+    for (int is_closed = 0; is_closed < 2; is_closed++) {
+        struct ledger *old, *new;
+        struct error error = {0};
+
+        set_up(NULL);
+        old = opened(&us, 1);
+        begin_put(old, intent_of("a"), NULL);
+        EXPECT_INT(until_of(old, "a"), 0, "it is sent only now");
+        calls_begin(ledger_calls(old), "a", 1);
+        store_faults_fail(stage.faults, 1, FAULT_CONFLICT);
+        EXPECT_INT(land_put(old, record_of("b", 1), LEDGER_NOW, NULL), ERR_CONFLICT, "lost");
+        EXPECT_INT(open_at(&us, 1, &new, &error), ERR_UNAVAILABLE, "a call is in flight");
+        EXPECT(strstr(error.message, "have ended (left: 1)"), error.message);
+        land_put(old, record_of("a", 1), LEDGER_NOW, NULL);
+        calls_end(ledger_calls(old), "a");
+        if (is_closed) {
+            ledger_unref(TAKE(old));
+            atomic_fetch_add(&stage.clock.now, 5000);
+        }
+        new = opened(&us, 1);
+        EXPECT_INT(until_of(new, "a"), stage.clock.now + EFFECT_TIME - 5000 * is_closed,
+                   "it may have an effect yet");
+        ledger_unref(old);
+        ledger_unref(new);
+        tear_down();
+    }
+}
+
+/* Where none was lost, an intent of this term was not sent, or State has its time. */
+static void what_was_closed_has_no_calls(void)
+{
+    struct ledger *ledger;
+
+    set_up(NULL);
+    ledger = opened(&us, 1);
+    begin_put(ledger, intent_of("a"), NULL);
+    ledger_unref(ledger);
+    ledger = opened(&us, 1);
+    EXPECT_INT(until_of(ledger, "a"), 0, "as it was");
+    ledger_unref(ledger);
+    tear_down();
+}
+
 static void a_later_leaders_state_is_left_alone(void)
 {
     struct ledger *ledger;
@@ -96,9 +163,8 @@ static void a_later_leaders_state_is_left_alone(void)
     ledger_unref(ledger);
     EXPECT_INT(open_at(&us, 91229958, &ledger, &error), ERR_CONFLICT, "an earlier leader");
     EXPECT_STR(error.reason, "StateOfLaterLeader", error.message);
-    EXPECT(
-        strstr(error.message, "set spec.leaseTransitions of this controller's Lease to 91316358"),
-        error.message);
+    EXPECT(strstr(error.message, "set spec.leaseTransitions of this operator's Lease to 91316358"),
+           error.message);
     ledger = opened(&us, 91316358); /* as the message says */
     ledger_unref(ledger);
     ledger = opened(&us, 0);
@@ -266,6 +332,7 @@ static void threads_open_and_close(void)
 }
 
 SUITE(ledgers, TEST(two_share_one), TEST(a_locked_state_says_so), TEST(a_lost_one_is_opened_anew),
+      TEST(calls_of_a_lost_one_are_not_forgotten), TEST(what_was_closed_has_no_calls),
       TEST(a_later_leaders_state_is_left_alone), TEST(another_specs_state_is_not_taken),
       TEST(another_uid_is_inherited), TEST(damage_is_named), TEST(opening_is_cancelled),
       TEST(threads_open_it_once), TEST(threads_open_and_close))

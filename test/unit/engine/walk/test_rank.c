@@ -3,6 +3,32 @@
 
 static struct stroll stroll;
 
+/* Of ranks 0 0 1: 0 ends, 1 takes long. */
+static void what_takes_long_holds_back_no_rank(void)
+{
+    static const uint16_t ranks[] = {0, 0, 1};
+    struct walk_visit first, second, third;
+    _cleanup_(graph_free_p) struct graph *graph = NULL;
+    _cleanup_(walk_free_p) struct walk *walk = NULL;
+    int64_t due;
+
+    EXPECT_INT(graph_new(3, NULL, 0, ranks, NULL, NULL, &graph, NULL), 0, "a graph");
+    walk = walk_new(&(struct walk_config){.graph = graph, .parallelism = 3, .patience = 100});
+    EXPECT_INT(walk_next(walk, 0, &first, &due), WALK_VISIT, "0");
+    EXPECT_INT(walk_next(walk, 50, &second, &due), WALK_VISIT, "1");
+    EXPECT_INT(walk_next(walk, 99, &third, &due), WALK_BUSY, "not 2");
+    EXPECT_INT(due, 100, "0 has taken long then");
+    EXPECT_INT(walk_next(walk, 100, &third, &due), WALK_BUSY, "not 2, beside 1");
+    EXPECT_INT(due, 150, "1 has, then");
+    EXPECT(!walk_end_visit(walk, &first, WALK_DONE, 120), "0 ends");
+    EXPECT_INT(walk_next(walk, 150, &third, &due), WALK_VISIT, "2, beside 1");
+    EXPECT_INT(third.node, 2, "2");
+    EXPECT(!walk_end_visit(walk, &third, WALK_DONE, 160), "1 is under way");
+    EXPECT_INT(walk_next(walk, 160, &first, &due), WALK_BUSY, "1 is under way");
+    EXPECT_INT(due, CLOCK_FOREVER, "and holds nothing back");
+    EXPECT(walk_end_visit(walk, &second, WALK_DONE, 170), "over");
+}
+
 /* One at a time: what is free to go goes by rank. */
 static void lower_ranks_go_first(void)
 {
@@ -193,5 +219,5 @@ static void groups_take_turns(void)
 
 SUITE(walk_rank, TEST(lower_ranks_go_first), TEST(a_rank_waits_for_first_visits_of_the_one_before),
       TEST(what_is_parked_holds_back_no_rank), TEST(what_fails_holds_back_no_rank),
-      TEST(revisits_and_first_visits_take_turns), TEST(runs_as_many_as_it_may_and_no_more),
-      TEST(groups_take_turns))
+      TEST(what_takes_long_holds_back_no_rank), TEST(revisits_and_first_visits_take_turns),
+      TEST(runs_as_many_as_it_may_and_no_more), TEST(groups_take_turns))

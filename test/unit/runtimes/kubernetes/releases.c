@@ -22,7 +22,7 @@ void releases_end(struct releases *scene)
 
 int releases_create(struct releases *scene, int64_t revision, char **ret_version)
 {
-    const struct release_head head = {releases_web, revision, 4, RELEASE_DESTROY, PHASE_NONE};
+    const struct release_head head = {releases_web, revision, 4, RELEASE_DESTROY, PHASE_NONE, NULL};
 
     err_clear(&scene->error);
     return scene->history->ops->create(scene->history, &head, &plain, ret_version, &scene->error);
@@ -32,7 +32,7 @@ int releases_update(struct releases *scene, int64_t revision, const char *phase,
 {
     _cleanup_value_ const struct value *status = value_pack("{s:s}", "phase", phase);
     const struct release_record record = {
-        .head = {releases_web, revision, 4, RELEASE_APPLY, PHASE_NONE}, .status = status};
+        .head = {releases_web, revision, 4, RELEASE_APPLY, PHASE_NONE, NULL}, .status = status};
 
     err_clear(&scene->error);
     return scene->history->ops->update(scene->history, &record, &plain, version, &scene->error);

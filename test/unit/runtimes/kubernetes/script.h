@@ -8,7 +8,7 @@
 #define STATUS(code, reason, message, details)                                          \
     "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"code\":" #code \
     ",\"reason\":\"" reason "\",\"message\":\"" message "\",\"details\":" details "}"
-#define MISSING(name) STATUS(404, "NotFound", "not found", "{\"name\":\"" name "\",\"kind\":\"x\"}")
+#define MISSING(name) STATUS(404, "NotFound", "not found", "{\"name\":\"" name "\"}")
 #define DENIED                                                                                    \
     STATUS(403, "Forbidden",                                                                      \
            "configmaps \\\"a\\\" is forbidden: User \\\"system:serviceaccount:team:deployer\\\" " \

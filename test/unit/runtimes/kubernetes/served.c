@@ -12,8 +12,8 @@ struct store *served_attach(void *arg)
 {
     struct live *live = arg;
 
-    return kube_documents_new(
-        &(struct kube_documents_config){{live->harness.client, NULL}, live->space});
+    return kube_documents_new(&(struct kube_documents_config){
+        .cluster = {live->harness.client, NULL}, .namespace_name = live->space, .effect_time = 1});
 }
 
 static void open_file(struct served *scene)

@@ -159,7 +159,7 @@ static void applies_or_says_why_not(void)
          {DISCOVERY, {.expect = PATCH, .status = 403, .body = DENIED}, NO_REVIEW},
          ERR_FORBIDDEN,
          "AccessDenied",
-         "; to allow it: kubectl create role kusion:team:deployer:patch-configmaps ",
+         "\nto allow it: kubectl create role kusion:team:deployer:patch-configmaps ",
          OUTCOME_NOT_SENT},
         {"a namespace that is going",
          MAP("a"),

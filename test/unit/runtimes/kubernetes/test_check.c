@@ -26,6 +26,15 @@ static void checks_what_names_an_object(void)
         {RESOURCES(OBJECT("x", "v1", "Pod", "\"name\":\"\"")), AT("metadata.name")},
         {RESOURCES(OBJECT("x", "v1", "Pod", "\"name\":\"a/b\"")), AT("metadata.name")},
         {RESOURCES(OBJECT("x", "v1", "Pod", "\"name\":\"..\"")), AT("metadata.name")},
+        {RESOURCES(OBJECT("x", "v1", "Pod", "\"name\":\"a b\"")), AT("metadata.name")},
+        {RESOURCES(OBJECT("x", "v1", "Pod", "\"name\":\"a\\\"b\"")), AT("metadata.name")},
+        {RESOURCES(OBJECT("x", "v1", "Pod", "\"name\":\"a'b\"")), AT("metadata.name")},
+        {RESOURCES(OBJECT("x", "v1", "Pod", "\"name\":\"a\\\\b\"")), AT("metadata.name")},
+        {RESOURCES(OBJECT("x", "v1", "Pod", "\"name\":\"a\\tb\"")), AT("metadata.name")},
+        {RESOURCES(OBJECT("x", "v1", "Pod", "\"name\":\"a\\u202eb\"")), AT("metadata.name")},
+        {RESOURCES(
+             OBJECT("v1:Pod:r\u00f4le:a.b-c_d*", "v1", "Pod", "\"name\":\"r\u00f4le:a.b-c_d*\"")),
+         GOOD},
         {RESOURCES(OBJECT("x", "v1", "Pod", "\"name\":\"a\\u0000b\"")), AT("metadata.name")},
         {RESOURCES(OBJECT("x", "v1", "Pod", "\"generateName\":\"a-\"")),
          AT("metadata.generateName|cannot stand for metadata.name: an object is found "

@@ -33,8 +33,8 @@ static void begin_with(struct scene *scene, const struct fake_step *steps, size_
 {
     *scene = (struct scene){.name = {DOCUMENT_STATE, {"team", "web"}, NULL}};
     harness_start(&scene->harness, steps, n_steps, config);
-    scene->store =
-        kube_documents_new(&(struct kube_documents_config){{scene->harness.client, NULL}, "state"});
+    scene->store = kube_documents_new(&(struct kube_documents_config){
+        .cluster = {scene->harness.client, NULL}, .namespace_name = "state", .effect_time = 1});
     scene->store->ops->open(scene->store, &scene->name, STORE_WRITE, &plain, &scene->file, NULL);
 }
 

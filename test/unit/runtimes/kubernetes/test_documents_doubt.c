@@ -1,5 +1,7 @@
 /* Changes of documents whose answers are lost, or that fail half way, over an API server in memory:
  * a look tells what happened, and nothing that is in use is removed. */
+#include <unistd.h>
+
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
@@ -21,15 +23,22 @@ struct scene {
     struct error error; /* of the last call */
 };
 
-static void begin(struct scene *scene)
+static void begin_with(struct scene *scene, int64_t effect_time)
 {
     *scene = (struct scene){.server = api_server_new()};
     api_client_start(&scene->client, scene->server, NULL, NULL);
     api_server_create(scene->server, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":"
                                      "{\"name\":\"state\"}}");
     scene->store =
-        kube_documents_new(&(struct kube_documents_config){{scene->client.client, NULL}, "state"});
+        kube_documents_new(&(struct kube_documents_config){.cluster = {scene->client.client, NULL},
+                                                           .namespace_name = "state",
+                                                           .effect_time = effect_time});
     scene->store->ops->open(scene->store, &name, STORE_WRITE, &plain, &scene->file, NULL);
+}
+
+static void begin(struct scene *scene)
+{
+    begin_with(scene, 1);
 }
 
 static void end(struct scene *scene)
@@ -246,6 +255,42 @@ static void the_next_write_collects_what_one_left(void)
     end(&scene);
 }
 
+/* A document with a create that was not answered is removed when that cannot come any more: it
+ * would bring back the head, or leave a chunk. */
+static void is_removed_when_no_create_is_left(void)
+{
+    static const struct {
+        const char *note, *path;
+    } rows[] = {{"the head", MAPS "*"}, {"a chunk", SECRETS "*"}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct scene scene;
+        char *text;
+
+        begin_with(&scene, 1000);
+        api_server_rule(scene.server,
+                        &(struct api_rule){
+                            .verb = "create", .path = rows[i].path, .times = 1, .fault = API_DROP});
+        EXPECT_INT(put(&scene, "o", "s", &plain), 0, scene.error.message);
+        EXPECT_INT(drop(&scene), ERR_UNAVAILABLE, rows[i].note);
+        EXPECT_STR(scene.error.reason, STORE_OUTCOME_UNKNOWN, scene.error.message);
+        EXPECT(strstr(scene.error.message, "for 1 s after it was sent: it is removed then"),
+               scene.error.message);
+        text = stored(&scene);
+        EXPECT_STR(text, "o|s", "nothing is changed");
+        free(text);
+        usleep(1100000);
+        EXPECT_INT(drop(&scene), 0, scene.error.message);
+        text = stored(&scene);
+        EXPECT(str_has_prefix(text, "-"), "there is none");
+        free(text);
+        EXPECT_INT(put(&scene, "o", "s", &plain), 0, scene.error.message);
+        EXPECT_INT(drop(&scene), 0, "at once: all was answered");
+        end(&scene);
+    }
+}
+
 SUITE(kube_documents_doubt, TEST(one_lost_answer_fails_nothing),
       TEST(a_lost_answer_is_no_success_of_another), TEST(a_cancel_does_not_stop_the_look),
-      TEST(keeps_a_segment_that_may_be_named), TEST(the_next_write_collects_what_one_left))
+      TEST(keeps_a_segment_that_may_be_named), TEST(the_next_write_collects_what_one_left),
+      TEST(is_removed_when_no_create_is_left))

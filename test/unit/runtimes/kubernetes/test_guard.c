@@ -235,7 +235,7 @@ static void looks_as_the_service_account(void)
 static void says_what_is_in_the_way_and_the_way_out(void)
 {
 #define WAY_OUT                                                                             \
-    "; to delete it with all that it holds: kubectl annotate namespace demo api.kusion.io/" \
+    "\nto delete it with all that it holds: kubectl annotate namespace demo api.kusion.io/" \
     "deletion-guard=disabled"
 #define KIND(plural, kind) ALL(GROUP("", HAS(RESOURCE(plural, kind))))
 #define TWO_KINDS \
@@ -327,7 +327,7 @@ static void says_whose_objects_are_not_known(void)
                "tripped");
     EXPECT_STR(error.message,
                "not deleted: not known is what else it holds, since team:robot may not list "
-               "things.x.io; to delete it with all that "
+               "things.x.io\nto delete it with all that "
                "it holds: kubectl annotate crd things.x.io api.kusion.io/deletion-guard=disabled",
                "message");
 }
@@ -417,7 +417,7 @@ static void guards_definitions(void)
                    rows[i].note);
         EXPECT_STR(error.message,
                    rows[i].code
-                       ? "not deleted: it holds Thing \"far/a\", not of this Spec; to delete "
+                       ? "not deleted: it holds Thing \"far/a\", not of this Spec\nto delete "
                          "it with all that it holds: kubectl annotate crd things.x.io "
                          "api.kusion.io/deletion-guard=disabled"
                        : "",

@@ -178,4 +178,38 @@ static void makes_custom_resources_wait_for_their_definition(void)
     }
 }
 
-SUITE(health, TEST(judges_by_kind), TEST(makes_custom_resources_wait_for_their_definition))
+#define JOB "apiVersion: batch/v1\nkind: Job\n"
+#define TTL "spec: {ttlSecondsAfterFinished: 0}\n"
+
+/* One that failed is to run again, one that is suspended has not run. */
+static void knows_jobs_that_remove_themselves(void)
+{
+    static const struct {
+        const char *object;
+        bool removes_itself;
+    } rows[] = {
+        {JOB, false},
+        {JOB TTL, true},
+        {JOB TTL "status: {startTime: x}", true},
+        {JOB TTL "status: {conditions: [{type: Complete, status: 'True'}]}", true},
+        {JOB "status: {conditions: [{type: Complete, status: 'True'}]}", false},
+        {JOB TTL "status: {conditions: [{type: Failed, status: 'True'}]}", false},
+        {JOB TTL "status: {conditions: [{type: FailureTarget, status: 'True'}]}", false},
+        {JOB TTL "status: {conditions: [{type: Suspended, status: 'True'}]}", false},
+        {JOB TTL "status: {conditions: [{type: Suspended, status: 'False'}]}", true},
+        {"apiVersion: x/v1\nkind: Job\n" TTL, false},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct value *object = NULL;
+        struct health health;
+
+        CU_ASSERT_EQUAL_FATAL(yaml_read(rows[i].object, strlen(rows[i].object), &object, NULL), 0);
+        kube_health(object, &health);
+        EXPECT_INT(health.removes_itself, rows[i].removes_itself, rows[i].object);
+        value_unref(object);
+    }
+}
+
+SUITE(health, TEST(judges_by_kind), TEST(makes_custom_resources_wait_for_their_definition),
+      TEST(knows_jobs_that_remove_themselves))

@@ -3,7 +3,7 @@
 #include "test/unit/suite.h"
 
 #define DENIED  "x is forbidden: User \"system:serviceaccount:team:deployer\" cannot patch it"
-#define ALLOW   DENIED "; to allow it: "
+#define ALLOW   DENIED "\nto allow it: "
 #define OURS    "kusion:team:deployer:"
 #define TO      " --serviceaccount=team:deployer"
 #define IN_TEAM " --namespace=team"
@@ -11,6 +11,12 @@
     "kubectl create role " OURS verb "-" resource " --verb=" verb " --resource=" resource IN_TEAM \
     " && kubectl create rolebinding " OURS verb "-" resource " --role=" OURS verb                 \
     "-" resource TO IN_TEAM
+
+#define ALLOW_ONE(gives, resource)                                                               \
+    DENIED "\nto allow it for this object alone (" gives "): kubectl create role " OURS          \
+           "patch-" resource ":x --verb=patch --resource=" resource " --resource-name=x" IN_TEAM \
+           " && kubectl create rolebinding " OURS "patch-" resource ":x --role=" OURS            \
+           "patch-" resource ":x" TO IN_TEAM
 
 static void says_what_would_give_the_right(void)
 {
@@ -25,6 +31,19 @@ static void says_what_would_give_the_right(void)
         {{"example.com/v1", "Widget", "widgets", true},
          "team",
          ALLOW MAKE("patch", "widgets.example.com")},
+        /* What gives rights is given one by one. */
+        {{"v1", "Secret", "secrets", true},
+         "team",
+         ALLOW_ONE("a Secret may hold credentials", "secrets")},
+        {{"v1", "ServiceAccount", "serviceaccounts", true},
+         "team",
+         ALLOW_ONE("Pods can act as a ServiceAccount", "serviceaccounts")},
+        {{"rbac.authorization.k8s.io/v1", "Role", "roles", true},
+         "team",
+         ALLOW_ONE("a Role grants rights", "roles.rbac.authorization.k8s.io")},
+        {{"rbac.authorization.k8s.io/v1", "RoleBinding", "rolebindings", true},
+         "team",
+         ALLOW_ONE("a RoleBinding grants rights", "rolebindings.rbac.authorization.k8s.io")},
         /* What is not the Spec's own is not the author's to be given. */
         {{"v1", "ConfigMap", "configmaps", true},
          "prod",
@@ -138,6 +157,50 @@ static void long_names_are_shortened_and_stay_apart(void)
     EXPECT(str_has_prefix(one, none) && str_has_prefix(other, none), none);
 }
 
+/* RBAC objects may have colons in their names; no other names are for a shell. */
+static void names_the_object_that_gives_rights(void)
+{
+    static const struct kube_kind kind = {"rbac.authorization.k8s.io/v1", "Role", "roles", true};
+    static const struct {
+        const char *name, *expected; /* NULL: no command */
+    } rows[] = {
+        {"a:b.c-d", " --resource-name=a:b.c-d "},
+        {"a;reboot", NULL},
+        {"$(reboot)", NULL},
+        {"--as=root", NULL},
+        {":a", " --resource-name=:a "},
+    };
+    struct runtime_session session = stage_session();
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct kube_ref place = {&kind, "team", rows[i].name, NULL};
+        struct error error = {0};
+
+        err_set(&error, ERR_FORBIDDEN, "Forbidden", DENIED);
+        session_add_hint(&session, &place, NULL, &error);
+        EXPECT_INT(strstr(error.message, "kubectl") != NULL, rows[i].expected != NULL,
+                   error.message);
+        EXPECT(!rows[i].expected || strstr(error.message, rows[i].expected), error.message);
+    }
+}
+
+/* The names of others are on the line of the message, whatever they are. */
+static void no_text_of_others_is_a_hint(void)
+{
+    static const struct kube_kind kind = {"v1", "ConfigMap", "configmaps", true};
+    struct runtime_session session = stage_session();
+    struct kube_ref place = {&kind, "team", "x", NULL};
+    struct error error = {0};
+
+    err_set(&error, ERR_FORBIDDEN, "Forbidden", "%s\nto allow it: kubectl delete %s\n", "x",
+            DENIED);
+    session_add_hint(&session, &place, NULL, &error);
+    EXPECT_STR(error.message,
+               "x to allow it: kubectl delete " DENIED
+               " \nto allow it: " MAKE("patch", "configmaps"),
+               "two lines");
+}
+
 /* A command that is cut helps nobody. */
 static void a_long_message_keeps_its_command(void)
 {
@@ -151,7 +214,7 @@ static void a_long_message_keeps_its_command(void)
                 SEVENTY SEVENTY);
     session_add_hint(&session, &place, NULL, &error);
     EXPECT(str_has_prefix(error.message, DENIED ": " TEN), error.message);
-    EXPECT(str_has_suffix(error.message, "…; to allow it: " MAKE("patch", "widgets.example.com")),
+    EXPECT(str_has_suffix(error.message, "…\nto allow it: " MAKE("patch", "widgets.example.com")),
            error.message);
 }
 
@@ -260,6 +323,7 @@ static void the_controller_itself_gets_none(void)
 
 SUITE(kube_hint, TEST(says_what_would_give_the_right), TEST(gives_one_verb_or_none),
       TEST(the_systems_own_namespaces_get_none), TEST(names_are_of_one_account_and_one_right),
+      TEST(names_the_object_that_gives_rights), TEST(no_text_of_others_is_a_hint),
       TEST(long_names_are_shortened_and_stay_apart), TEST(a_long_message_keeps_its_command),
       TEST(gives_no_command_that_is_not_plain_words), TEST(gives_no_command_that_is_cut),
       TEST(gives_no_hint_that_would_not_help), TEST(says_what_to_do_about_an_immutable_field),

@@ -152,12 +152,13 @@ static void loads_the_newest_in_two_requests(void)
 
 /* ---- What is no record ---- */
 
-#define RELEASE(name, labels, annotations, spec)                                             \
+#define RELEASE_WITH(name, labels, annotations, spec, fields)                                \
     "{\"apiVersion\":\"api.kusion.io/v1\",\"kind\":\"Release\",\"metadata\":{\"namespace\":" \
     "\"team\",\"name\":\"" name "\",\"labels\":{" labels "},\"annotations\":{" annotations   \
-    "}},\"spec\":{\"specRef\":{\"name\":\"" spec "\"},\"operation\":\"Preview\"}}"
-#define GENERATED   "\"api.kusion.io/generated\":\"true\""
-#define REVISION(n) "\"api.kusion.io/revision\":\"" n "\""
+    "}},\"spec\":{\"specRef\":{\"name\":\"" spec "\"}," fields "\"operation\":\"Preview\"}}"
+#define RELEASE(name, labels, annotations, spec) RELEASE_WITH(name, labels, annotations, spec, "")
+#define GENERATED                                "\"api.kusion.io/generated\":\"true\""
+#define REVISION(n)                              "\"api.kusion.io/revision\":\"" n "\""
 
 /* Releases that are in the way of revision 3 of web, and no record of it. */
 static const struct {
@@ -170,7 +171,32 @@ static const struct {
     {"another revision", RELEASE("web-3", GENERATED, REVISION("4"), "web")},
     {"a revision that is none", RELEASE("web-3", GENERATED, REVISION("3.0"), "web")},
     {"of another Spec", RELEASE("web-3", GENERATED, REVISION("3"), "cache")},
+    {"approved when it was created",
+     RELEASE_WITH("web-3", GENERATED, REVISION("3"), "web", "\"approvedPlan\":\"d\",")},
 };
+
+/* People can make any number of Releases that look like records in a list. */
+static void looks_for_the_newest_in_few_requests(void)
+{
+    _cleanup_(release_record_free_p) struct release_record *record = NULL;
+    _cleanup_free_ char *version = NULL;
+    struct releases scene;
+
+    releases_begin(&scene);
+    for (int i = 1; i <= 40; i++) {
+        _cleanup_free_ char *object = str_printf(
+            RELEASE_WITH("web-%d", GENERATED, REVISION("%d"), "web", "\"approvedPlan\":\"d\","), i,
+            i);
+
+        api_server_create(scene.server, object);
+    }
+    api_server_mark(scene.server);
+    EXPECT_INT(
+        scene.history->ops->load(scene.history, &releases_web, 0, &plain, &record, &version, NULL),
+        ERR_NOT_FOUND, "load");
+    EXPECT_INT(api_server_count(scene.server, NULL, NULL), 9, "one list, and eight reads");
+    releases_end(&scene);
+}
 
 static void leaves_alone_what_is_no_record(void)
 {
@@ -190,8 +216,9 @@ static void leaves_alone_what_is_no_record(void)
             EXPECT_INT(scene.history->ops->load(scene.history, &releases_web, revision, &plain,
                                                 &record, &loaded, NULL),
                        ERR_NOT_FOUND, others[i].note);
-        EXPECT_INT(scene.history->ops->remove(scene.history, &releases_web, 3, &plain, NULL), 0,
-                   others[i].note);
+        EXPECT_INT(scene.history->ops->remove(scene.history, &releases_web, 3, RELEASE_ANYWAY,
+                                              &plain, NULL),
+                   0, others[i].note);
         after = api_server_get(scene.server, RELEASES "/web-3");
         EXPECT(value_equal(before, after), others[i].note);
         releases_end(&scene);
@@ -300,7 +327,8 @@ static void people_may_change_its_metadata_and_approve_it(void)
 }
 
 SUITE(history, TEST(keeps_the_contract), TEST(makes_objects_that_people_can_read),
-      TEST(loads_the_newest_in_two_requests), TEST(leaves_alone_what_is_no_record),
-      TEST(writes_no_status_of_a_persons_release), TEST(counts_no_revision_that_is_none),
-      TEST(lists_a_record_once), TEST(people_may_change_its_metadata_and_approve_it))
+      TEST(loads_the_newest_in_two_requests), TEST(looks_for_the_newest_in_few_requests),
+      TEST(leaves_alone_what_is_no_record), TEST(writes_no_status_of_a_persons_release),
+      TEST(counts_no_revision_that_is_none), TEST(lists_a_record_once),
+      TEST(people_may_change_its_metadata_and_approve_it))
 SUITE(live_history, TEST(keeps_the_contract_live))

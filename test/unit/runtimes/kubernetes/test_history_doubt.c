@@ -70,8 +70,8 @@ static void takes_no_record_of_another_for_its_own(void)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        const struct release_head head = {releases_web, 1, rows[i].generation, rows[i].operation,
-                                          PHASE_NONE};
+        const struct release_head head = {releases_web,      1,          rows[i].generation,
+                                          rows[i].operation, PHASE_NONE, NULL};
         _cleanup_free_ char *theirs = NULL, *ours = NULL;
         struct releases scene;
 
@@ -95,8 +95,9 @@ static void an_update_of_another_record_is_not_ours(void)
 
     releases_begin(&scene);
     EXPECT_INT(releases_create(&scene, 1, &version), 0, scene.error.message);
-    EXPECT_INT(scene.history->ops->remove(scene.history, &releases_web, 1, &plain, NULL), 0,
-               "remove");
+    EXPECT_INT(
+        scene.history->ops->remove(scene.history, &releases_web, 1, RELEASE_ANYWAY, &plain, NULL),
+        0, "remove");
     EXPECT_INT(releases_create(&scene, 1, &theirs), 0, scene.error.message);
     EXPECT_INT(releases_update(&scene, 1, "applying", &theirs), 0, scene.error.message);
     api_server_rule(scene.server,
@@ -109,7 +110,8 @@ static void *remove_first(void *arg)
 {
     struct releases *scene = arg;
 
-    EXPECT_INT(scene->history->ops->remove(scene->history, &releases_web, 1, &plain, &scene->error),
+    EXPECT_INT(scene->history->ops->remove(scene->history, &releases_web, 1, RELEASE_ANYWAY, &plain,
+                                           &scene->error),
                ERR_CONFLICT, "it is another one");
     return NULL;
 }
@@ -146,7 +148,7 @@ static void a_cancel_does_not_stop_the_look(void)
 {
     _cleanup_(cancel_free_p) struct cancel *cancel = cancel_new(NULL);
     const struct store_call call = {.cancel = cancel};
-    const struct release_head head = {releases_web, 1, 4, RELEASE_APPLY, PHASE_NONE};
+    const struct release_head head = {releases_web, 1, 4, RELEASE_APPLY, PHASE_NONE, NULL};
     _cleanup_free_ char *version = NULL;
     struct releases scene;
 

@@ -182,7 +182,7 @@ static char *fields_digest(const char *manager, const char *more, const char *fi
 {
     struct runtime_session session = stage_session();
     _cleanup_free_ char *text = str_printf(
-        "{\"metadata\":{\"uid\":\"u-1\",\"managedFields\":[{\"manager\":\"kubectl\",\"operation\":"
+        "{\"metadata\":{\"uid\":\"u-1\",\"managedFields\":[{\"manager\":\"helm\",\"operation\":"
         "\"Apply\",\"fieldsV1\":{\"f:x\":{}}},{\"manager\":\"%s\",%s,\"fieldsV1\":%s}]}%s}",
         manager, more, fields, rest);
     static const char *const managed[] = {"metadata", "managedFields"};
@@ -214,8 +214,7 @@ static void the_digest_changes_with_our_fields_alone(void)
         {"another order", MANAGER, apply, "{\"f:b\":{},\"f:a\":{}}", "", SAME},
         {"a field was taken", MANAGER, apply, "{\"f:a\":{}}", "", DIFFERENT},
         {"all were taken", MANAGER, apply, "{}", "", DIFFERENT},
-        {"another manager", "kusion-operator-ffffffffffffffff", apply, fields, "", NONE},
-        {"an update under our name", MANAGER, "\"operation\":\"Update\"", fields, "", NONE},
+        {"another manager", "another-operator", apply, fields, "", NONE},
         {"of a subresource", MANAGER, "\"operation\":\"Apply\",\"subresource\":\"status\"", fields,
          "", NONE},
     };
@@ -244,7 +243,45 @@ static void sees_what_is_being_deleted(void)
     observation_done(&seen);
 }
 
+static void says_why_it_still_exists(void)
+{
+#define GOES "\"metadata\":{\"deletionTimestamp\":\"2026-01-01T00:00:00Z\""
+    static const struct {
+        const char *object, *expected;
+    } rows[] = {
+        {"{\"metadata\":{\"finalizers\":[\"a.io/b\"]}}", NULL},
+        {"{" GOES "}}", NULL},
+        {"{" GOES ",\"finalizers\":[\"a.io/b\"]}}", "it has the finalizer a.io/b"},
+        {"{" GOES ",\"finalizers\":[\"foregroundDeletion\",\"a.io/b\",\"c\"]}}",
+         "it has the finalizer a.io/b, c"},
+        {"{" GOES ",\"finalizers\":[\"a\",\"b\",\"c\",\"d\",\"e\"]}}",
+         "it has the finalizer a, b, c, and 2 more"},
+        {"{" GOES ",\"finalizers\":[\"foregroundDeletion\"]}}",
+         "the objects that it owns are deleted first"},
+        {"{" GOES ",\"deletionGracePeriodSeconds\":30}}", "it has 30 s to end"},
+        {"{" GOES ",\"deletionGracePeriodSeconds\":0}}", NULL},
+        {"{\"apiVersion\":\"v1\",\"kind\":\"Namespace\"," GOES "}}",
+         "its content is deleted first"},
+        {"{\"apiVersion\":\"v1\",\"kind\":\"Namespace\"," GOES
+         "},\"status\":{\"conditions\":[{\"type\":\"NamespaceContentRemaining\",\"status\":"
+         "\"True\","
+         "\"message\":\"pods.\"},{\"type\":\"NamespaceFinalizersRemaining\",\"status\":\"True\","
+         "\"message\":\"a.io/b in 1 resource\"}]}}",
+         "its content is deleted first: a.io/b in 1 resource"},
+    };
+    struct runtime_session session = stage_session();
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *object = stage_value(rows[i].object);
+        struct observation seen = {0};
+
+        kube_observe_object(&session, object, true, &seen);
+        EXPECT_STR(seen.held_by, rows[i].expected, rows[i].object);
+        observation_done(&seen);
+    }
+}
+
 SUITE(kube_object, TEST(leaves_out_what_the_server_fills_in), TEST(prepares_what_is_sent),
       TEST(names_the_object_that_it_is_for), TEST(knows_what_is_secret),
       TEST(tells_whose_an_object_is), TEST(the_digest_changes_with_our_fields_alone),
-      TEST(sees_what_is_being_deleted))
+      TEST(sees_what_is_being_deleted), TEST(says_why_it_still_exists))

@@ -13,8 +13,8 @@
 #define THERE   "{\"kind\":\"PartialObjectMetadata\",\"metadata\":{\"name\":\"old\",\"uid\":\"u\"}}"
 #define TO_TAKE "kubectl label configmaps a --namespace=team"
 #define SHARED  ": remove it from one of the two. To hand it over: "
-#define TOOLS   SHARED "take it out of there without deleting it, then: "
-#define SPECS   SHARED "set prune: false in that Spec, remove it there, then: "
+#define TOOLS   SHARED "take it out of there without deleting it\nthen, to hand it over: "
+#define SPECS   SHARED "set prune: false in that Spec, remove it there\nthen, to hand it over: "
 
 static void says_whose_it_is_and_what_hands_it_over(void)
 {
@@ -52,7 +52,7 @@ static void says_whose_it_is_and_what_hands_it_over(void)
          "it belongs to the Spec \"old\" (label api.kusion.io/owner)" SPECS TO_TAKE
          " api.kusion.io/owner-"},
         {"a Spec's that is gone", OWNED(OLD, "team/old"), 404,
-         "it belonged to the Spec \"old\", which does not exist any more. To take it over: " TO_TAKE
+         "it belonged to the Spec \"old\", which does not exist any more\nto take it over: " TO_TAKE
          " api.kusion.io/owner-"},
         {"a Spec's, and it is not known whether it is gone", OWNED(OLD, "team/old"), 403,
          "it belongs to the Spec \"old\" (label api.kusion.io/owner)" SPECS TO_TAKE

@@ -1,4 +1,5 @@
 /* What is planned: by what is there, whose it is, what is recorded, and for which Spec. */
+#include "engine/base/json.h"
 #include "engine/base/redaction.h"
 #include "engine/base/str.h"
 #include "engine/base/value_mark.h"
@@ -298,6 +299,13 @@ static void a_refusal_tells_no_secret(void)
 static void a_thorough_plan_tries_creates(void)
 {
 #define CREATE PATCH "&dryRun=All "
+#define MADE(ip)                                                                                \
+    {                                                                                           \
+        .expect = CREATE, .status = 201,                                                        \
+        .body = "{\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\",\"namespace\":\"team\","  \
+                "\"uid\":\"made-up\"},\"spec\":{\"clusterIP\":\"" ip "\",\"clusterIPs\":[\"" ip \
+                "\"]}}"                                                                         \
+    }
     static const struct {
         const char *note;
         bool thorough;
@@ -306,17 +314,7 @@ static void a_thorough_plan_tries_creates(void)
         int code;
         bool was_tried;
     } rows[] = {
-        {"made up",
-         true,
-         TARGET_NEW,
-         {DISCOVERY,
-          {.expect = CREATE,
-           .status = 201,
-           .body = "{\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\",\"namespace\":\"team\","
-                   "\"uid\":\"made-up\"},\"spec\":{\"clusterIP\":\"10.0.0.1\",\"clusterIPs\":["
-                   "\"10.0.0.1\"]}}"}},
-         0,
-         true},
+        {"made up", true, TARGET_NEW, {DISCOVERY, MADE("10.0.0.1"), MADE("10.0.0.1")}, 0, true},
         {"not thorough", false, TARGET_NEW, {{.status = 0}}, 0, false},
         {"its namespace is not there yet",
          true,
@@ -362,6 +360,76 @@ static void a_thorough_plan_tries_creates(void)
         kube_step_free(step);
         call_end(&call);
     }
+}
+
+/* Their content alone: "\"annotations\":{…}". */
+#define MADE_WITH(content)                                                                    \
+    {                                                                                         \
+        .expect = CREATE, .status = 201,                                                      \
+        .body = "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"," \
+                "\"namespace\":\"team\",\"uid\":\"u\"}," content "}"                          \
+    }
+
+/* What another dry-run shows otherwise is not known before the create. */
+static void what_is_assigned_at_each_create_is_unknown(void)
+{
+    static const struct {
+        const char *note;
+        struct fake_step steps[MAX_STEPS];
+        const char *after; /* its data, with "?" for what is unknown */
+    } rows[] = {
+        {"the same",
+         {DISCOVERY, MADE_WITH("\"data\":{\"x\":1}"), MADE_WITH("\"data\":{\"x\":1}")},
+         "{\"x\":1}"},
+        {"a value",
+         {DISCOVERY, MADE_WITH("\"data\":{\"x\":1,\"y\":2}"),
+          MADE_WITH("\"data\":{\"x\":3,\"y\":2}")},
+         "{\"x\":?,\"y\":2}"},
+        {"an item",
+         {DISCOVERY, MADE_WITH("\"data\":[{\"n\":1},2]"), MADE_WITH("\"data\":[{\"n\":3},2]")},
+         "[{\"n\":?},2]"},
+        {"more items", {DISCOVERY, MADE_WITH("\"data\":[1]"), MADE_WITH("\"data\":[1,2]")}, "?"},
+        {"another name",
+         {DISCOVERY, MADE_WITH("\"data\":{\"x\":1}"), MADE_WITH("\"data\":{\"y\":1}")},
+         "?"},
+        {"another type",
+         {DISCOVERY, MADE_WITH("\"data\":[1]"), MADE_WITH("\"data\":{\"a\":1}")},
+         "?"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct runtime_step *step = NULL;
+        _cleanup_buf_ struct buf text = BUF_INIT;
+        struct call call;
+
+        call_begin(&call, rows[i].steps, count_steps(rows[i].steps), WANTED);
+        call.session->thorough = true;
+        call.target.part = TARGET_NEW;
+        EXPECT_INT(kube_plan(call.session, &call.target, NULL, &stage_call, &step, NULL), 0,
+                   rows[i].note);
+        if (step)
+            json_write(&text, value_get(step->after, "data"), JSON_CANONICAL);
+        EXPECT_STR(text.data, rows[i].after, rows[i].note);
+        kube_step_free(step);
+        call_end(&call);
+    }
+}
+
+/* No create could be tried when the plan was approved, because values were unknown. */
+static void a_create_that_was_approved_untried_is_not_tried(void)
+{
+    static const struct fake_step none[] = {{.status = 0}};
+    struct runtime_step *step = NULL;
+    struct call call;
+
+    call_begin(&call, none, 0, WANTED);
+    call.session->thorough = true;
+    call.target.part = TARGET_NEW;
+    call.target.was_unknown = true;
+    EXPECT_INT(kube_plan(call.session, &call.target, NULL, &stage_call, &step, NULL), 0, "plan");
+    EXPECT(step && value_equal(step->after, step->attributes), "as the Spec has it");
+    kube_step_free(step);
+    call_end(&call);
 }
 
 /* Its definition may be part of the same Spec; of what is recorded it has to be known. */
@@ -517,6 +585,7 @@ static void leaves_to_the_namespace_what_is_in_it(void)
 SUITE(kube_plan, TEST(plans_what_is_wanted), TEST(plans_nothing_that_it_cannot_see),
       TEST(shows_what_would_become_of_it), TEST(plans_with_what_is_not_known_yet),
       TEST(marks_what_is_secret), TEST(a_refusal_tells_no_secret),
-      TEST(a_thorough_plan_tries_creates), TEST(plans_a_create_of_a_kind_that_is_not_there_yet),
-      TEST(a_hint_spares_a_look), TEST(plans_what_leaves),
-      TEST(leaves_to_the_namespace_what_is_in_it))
+      TEST(a_thorough_plan_tries_creates), TEST(what_is_assigned_at_each_create_is_unknown),
+      TEST(a_create_that_was_approved_untried_is_not_tried),
+      TEST(plans_a_create_of_a_kind_that_is_not_there_yet), TEST(a_hint_spares_a_look),
+      TEST(plans_what_leaves), TEST(leaves_to_the_namespace_what_is_in_it))

@@ -20,21 +20,30 @@ static void lists_all_verbs_that_are_missing(void)
 {
     static const struct {
         const char *note, *rules; /* NULL: not known */
-        const char *refused, *expected;
+        const char *refused, *expected, *object;
     } rows[] = {
-        {"none is allowed", "", "patch", "get,list,watch,create,patch,delete"},
+        {"none is allowed", "", "patch", "get,list,watch,create,patch,delete", NULL},
         {"some are", RULE("\"get\",\"list\"", "\"\"", "\"configmaps\"", ""), "patch",
-         "watch,create,patch,delete"},
+         "watch,create,patch,delete", NULL},
         {"of another kind", RULE("\"get\"", "\"\"", "\"secrets\"", ""), "patch",
-         "get,list,watch,create,patch,delete"},
+         "get,list,watch,create,patch,delete", NULL},
         {"of another group", RULE("\"get\"", "\"apps\"", "\"configmaps\"", ""), "patch",
-         "get,list,watch,create,patch,delete"},
+         "get,list,watch,create,patch,delete", NULL},
         {"of one object", RULE("\"get\"", "\"\"", "\"configmaps\"", ",\"resourceNames\":[\"a\"]"),
-         "patch", "get,list,watch,create,patch,delete"},
-        {"all by stars", RULE("\"*\"", "\"*\"", "\"*\"", ""), "patch", "patch"},
+         "patch", "get,list,watch,create,patch,delete", NULL},
+        {"all by stars", RULE("\"*\"", "\"*\"", "\"*\"", ""), "patch", "patch", NULL},
         {"it was allowed meanwhile", RULE("\"patch\"", "\"\"", "\"configmaps\"", ""), "patch",
-         "get,list,watch,create,patch,delete"},
-        {"not known", NULL, "patch", "patch"},
+         "get,list,watch,create,patch,delete", NULL},
+        {"not known", NULL, "patch", "patch", NULL},
+        {"for one object", "", "patch", "get,create,patch,delete", "a"},
+        {"for one, of one", RULE("\"get\"", "\"\"", "\"configmaps\"", ",\"resourceNames\":[\"a\"]"),
+         "patch", "create,patch,delete", "a"},
+        {"for one, of another",
+         RULE("\"get\"", "\"\"", "\"configmaps\"", ",\"resourceNames\":[\"b\"]"), "patch",
+         "get,create,patch,delete", "a"},
+        {"for one, all of the kind", RULE("\"get\"", "\"\"", "\"configmaps\"", ""), "patch",
+         "create,patch,delete", "a"},
+        {"for one, not known", NULL, "patch", "patch", "a"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -46,8 +55,8 @@ static void lists_all_verbs_that_are_missing(void)
 
         call_begin(&call, answer ? known : unknown, answer ? 1 : 2, MAP("a"));
         for (int again = 0; again < 2; again++) { /* what is known is not asked again */
-            _cleanup_free_ char *verbs =
-                session_missing_verbs(call.session, &maps, rows[i].refused, &stage_call);
+            _cleanup_free_ char *verbs = session_missing_verbs(call.session, &maps, rows[i].object,
+                                                               rows[i].refused, &stage_call);
 
             EXPECT_STR(verbs, rows[i].expected, rows[i].note);
         }
@@ -85,8 +94,8 @@ static void tells_a_missing_namespace_from_a_missing_right(void)
         const char *in, *reason, *words;
     } rows[] = {
         {"it does not exist", 404, "other", "NamespaceNotFound",
-         "namespaces \"other\" not found: create it (kubectl create namespace other), or add the "
-         "Namespace to this Spec"},
+         "namespaces \"other\" not found: create it, or add the Namespace to this Spec\n"
+         "to create it: kubectl create namespace other"},
         {"it exists", 200, "other", "AccessDenied", "is its owners' to give"},
         {"the account may not know", 403, "other", "AccessDenied",
          "such a right in namespace other is its owners' to give, if there is such a namespace"},
@@ -130,8 +139,8 @@ static void says_what_to_do_about_a_missing_namespace(void)
     err_set(&error, ERR_INVALID, "NamespaceNotFound", "namespaces \"other\" not found");
     session_add_hint(&session, &place, NULL, &error);
     EXPECT_STR(error.message,
-               "namespaces \"other\" not found: create it (kubectl create namespace other), or add "
-               "the Namespace to this Spec",
+               "namespaces \"other\" not found: create it, or add the Namespace to this Spec\n"
+               "to create it: kubectl create namespace other",
                "the next step");
     EXPECT_STR(error.reason, "NamespaceNotFound", "as before");
     EXPECT_INT(error.code, ERR_INVALID, "as before");

@@ -4,22 +4,29 @@
 #include "engine/base/str.h"
 #include "runtimes/io/http.h"
 #include "runtimes/kubernetes/client/redact.h"
+#include "runtimes/kubernetes/client/ref.h"
 #include "test/unit/suite.h"
 
 #define STATUS(code, reason, more)                                                               \
     "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"message\":\"it says\"," \
     "\"reason\":\"" reason "\",\"code\":" #code more "}"
+#define WEBHOOKS(code, reason)                                                               \
+    "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"message\":"         \
+    "\"Internal error occurred: failed calling webhook \\\"w\\\": no\",\"reason\":\"" reason \
+    "\",\"code\":" #code "}"
 #define DETAILS(text) ",\"details\":{" text "}"
 
 static int decode(int status, const char *name, bool is_apply, const char *body,
                   struct error *error)
 {
+    static const struct kube_kind kind = {"apps/v1", "Deployment", "deployments", true};
+    const struct kube_ref ref = {&kind, "team", name, NULL};
     struct http_response response = HTTP_RESPONSE_INIT;
     int rc;
 
     response.status = status;
     buf_add_str(&response.body, body);
-    rc = api_error_from_response("GET", name, is_apply, &response, error);
+    rc = api_error_from_response("GET", &ref, is_apply, &response, error);
     buf_done(&response.body);
     return rc;
 }
@@ -43,6 +50,12 @@ static void knows_every_answer(void)
          ERR_FORBIDDEN, "NamespaceTerminating"},
         {404, false, STATUS(404, "NotFound", DETAILS("\"name\":\"web\",\"kind\":\"deployments\"")),
          ERR_NOT_FOUND, "NotFound"},
+        {404, false, STATUS(404, "NotFound", DETAILS("\"name\":\"web\",\"kind\":\"Deployment\"")),
+         ERR_NOT_FOUND, "NotFound"},
+        {404, false, STATUS(404, "NotFound", DETAILS("\"name\":\"web\"")), ERR_NOT_FOUND,
+         "NotFound"},
+        {404, false, STATUS(404, "NotFound", DETAILS("\"name\":\"web\",\"kind\":\"services\"")),
+         ERR_UNAVAILABLE, "NotServed"},
         {404, false, STATUS(404, "NotFound", DETAILS("\"name\":\"other\"")), ERR_UNAVAILABLE,
          "NotServed"},
         {404, false, STATUS(404, "NotFound", DETAILS("")), ERR_UNAVAILABLE, "NotServed"},
@@ -66,6 +79,9 @@ static void knows_every_answer(void)
         {500, true, STATUS(500, "", ""), ERR_INVALID, "InvalidSchema"},
         {500, false, STATUS(500, "", ""), ERR_UNAVAILABLE, "InternalError"},
         {500, true, STATUS(500, "InternalError", ""), ERR_UNAVAILABLE, "InternalError"},
+        {500, true, WEBHOOKS(500, "InternalError"), ERR_UNAVAILABLE, "WebhookFailed"},
+        {500, true, WEBHOOKS(500, ""), ERR_INVALID, "InvalidSchema"},
+        {403, true, WEBHOOKS(403, "Forbidden"), ERR_FORBIDDEN, "Forbidden"},
         {500, true, "<html>oops</html>", ERR_UNAVAILABLE, "InternalError"},
         {502, false, "<html>bad gateway</html>", ERR_UNAVAILABLE, "BadGateway"},
         {503, false, STATUS(503, "ServiceUnavailable", ""), ERR_UNAVAILABLE, "ServiceUnavailable"},
@@ -85,6 +101,45 @@ static void knows_every_answer(void)
                    rows[i].code, rows[i].body);
         EXPECT_STR(error.reason, rows[i].reason, rows[i].body);
         EXPECT(*error.message, rows[i].body);
+    }
+}
+
+/* With any code and reason: nobody else changed the object, and it is not absent. */
+static void knows_what_a_webhook_denied(void)
+{
+#define DENIAL "admission webhook \\\"w.example.com\\\" denied the request"
+    static const struct {
+        int status;
+        const char *reason, *message, *details;
+        int code;
+        const char *expected;
+    } rows[] = {
+        {409, "Conflict", DENIAL ": no", "", ERR_FORBIDDEN, "Forbidden"},
+        {409, "", DENIAL, "", ERR_FORBIDDEN, "Forbidden"},
+        {409, "AlreadyExists", DENIAL, "", ERR_FORBIDDEN, "Forbidden"},
+        {404, "NotFound", DENIAL, "\"name\":\"web\"", ERR_FORBIDDEN, "Forbidden"},
+        {404, "NotFound", DENIAL, "", ERR_FORBIDDEN, "Forbidden"},
+        {404, "NotFound", DENIAL, "\"name\":\"ns\",\"kind\":\"namespaces\"", ERR_FORBIDDEN,
+         "Forbidden"},
+        {410, "Gone", DENIAL, "", ERR_FORBIDDEN, "Forbidden"},
+        {401, "Unauthorized", DENIAL, "", ERR_FORBIDDEN, "Forbidden"},
+        {400, "", DENIAL, "", ERR_INVALID, "BadRequest"},
+        {422, "Invalid", DENIAL, "", ERR_INVALID, "Invalid"},
+        {429, "TooManyRequests", DENIAL, "", ERR_UNAVAILABLE, "TooManyRequests"},
+        {500, "", DENIAL, "", ERR_UNAVAILABLE, "InternalError"},
+        {409, "Conflict", "x: " DENIAL, "", ERR_CONFLICT, "Conflict"},
+        {409, "Conflict", "admission webhook \\\"w", "", ERR_CONFLICT, "Conflict"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_free_ char *body = str_printf(
+            "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"message\":\"%s\","
+            "\"reason\":\"%s\",\"code\":%d,\"details\":{%s}}",
+            rows[i].message, rows[i].reason, rows[i].status, rows[i].details);
+        struct error error = {0};
+
+        EXPECT_INT(decode(rows[i].status, "web", false, body, &error), rows[i].code, body);
+        EXPECT_STR(error.reason, rows[i].expected, body);
     }
 }
 
@@ -160,6 +215,32 @@ static void prefers_causes(void)
                "bounded");
 }
 
+/* Go's maps have no order. */
+static void says_the_same_of_the_same(void)
+{
+    static const char *const rows[][2] = {
+        {"it: errors:\\n  .b: no\\n  .a: no", "it: errors: .a: no; .b: no"},
+        {"it: errors:\\n  .a: no\\n  .b: no", "it: errors: .a: no; .b: no"},
+        {"it: errors:\\n  .b: no\\nand .a", "it: errors: .b: no and .a"},
+        {"it: errors:\\n  .b: no, got &x{Value:[\\n  .a: s3cret]}",
+         "it: errors: .b: no, got (redacted)"},
+        {"it: errors:\\n  .b: no, got &x{Value:\\\"\\n  .a: s3cret\\\"}",
+         "it: errors: .b: no, got (redacted)"},
+        {"it: .b: no", "it: .b: no"},
+        {"", "the API server answered 500 without a message"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_free_ char *body = str_printf(
+            "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"code\":500,\"message\":\"%s\"}",
+            rows[i][0]);
+        struct error error = {0};
+
+        EXPECT_INT(decode(500, "web", true, body, &error), ERR_INVALID, body);
+        EXPECT_STR(error.message, rows[i][1], body);
+    }
+}
+
 static void redacts_values(void)
 {
     static const struct {
@@ -187,7 +268,14 @@ static void redacts_values(void)
          "X \"web\" is invalid: [spec.a: Duplicate value: (redacted), spec.b: Invalid value: "
          "(redacted): no]"},
         {".spec.env[name=\"A\"].value: expected string, got &value.valueUnstructured{Value:5432}",
-         ".spec.env[name=\"A\"].value: expected string, got &(redacted)"},
+         ".spec.env[name=\"A\"].value: expected string, got (redacted)"},
+        {"errors:\n  .data.b: expected string, got &value.valueUnstructured{Value:5}\n  "
+         ".data.port: "
+         "expected string, got &value.valueUnstructured{Value:map[string]interface "
+         "{}{\"a\":\"s3\\n "
+         ".cret\"}}",
+         "errors: .data.b: expected string, got (redacted); .data.port: expected string, got "
+         "(redacted)"},
         {"two\nlines\ttab", "two lines tab"},
         {"spec.x: Required value", "spec.x: Required value"},
         {"", ""},
@@ -212,6 +300,7 @@ static void reads_errors_inside_a_watch(void)
     EXPECT_INT(api_error_from_status(value_get(gone, "kind"), &error), ERR_INTERNAL, "no Status");
 }
 
-SUITE(api_error, TEST(knows_every_answer), TEST(never_calls_a_collection_absent),
-      TEST(keeps_the_words_of_a_reason), TEST(tells_storage_from_schema), TEST(prefers_causes),
+SUITE(api_error, TEST(knows_every_answer), TEST(knows_what_a_webhook_denied),
+      TEST(never_calls_a_collection_absent), TEST(keeps_the_words_of_a_reason),
+      TEST(tells_storage_from_schema), TEST(prefers_causes), TEST(says_the_same_of_the_same),
       TEST(redacts_values), TEST(reads_errors_inside_a_watch))

@@ -178,6 +178,85 @@ static void retries_refused_connections(void)
     harness_stop(&harness, true);
 }
 
-SUITE(kube_client_retry, TEST(repeats_what_may_be_repeated), TEST(does_not_repeat_a_schema_error),
-      TEST(obeys_retry_after), TEST(keeps_its_deadline_over_all_retries),
-      TEST(ends_a_wait_when_cancelled), TEST(retries_refused_connections))
+/* Of a tenant's object, the caller tries again. */
+static void gives_errors_of_the_server_back(void)
+{
+#define WEBHOOKS(message)                                                                        \
+    "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"code\":500,\"reason\":" \
+    "\"InternalError\",\"message\":\"" message "\"}"
+    static const struct {
+        const char *note;
+        struct fake_step step;
+        bool for_tenant, in_doubt;
+        int64_t at_least, at_most;
+    } rows[] = {
+        {"a webhook's at once, and nothing was done",
+         {.status = 500, .body = WEBHOOKS("failed calling webhook w"), .repeat = true},
+         true,
+         false,
+         0,
+         1500},
+        {"others after a while",
+         {.status = 500, .body = WEBHOOKS("no"), .repeat = true},
+         true,
+         true,
+         2000,
+         8000},
+        {"of the controller's own, at its deadline",
+         {.status = 500, .body = WEBHOOKS("failed calling webhook w"), .repeat = true},
+         false,
+         false,
+         7000,
+         12000},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        bool in_doubt = false;
+        struct kube_request request = {.method = "PATCH",
+                                       .path = "/a",
+                                       .idempotent = true,
+                                       .for_tenant = rows[i].for_tenant,
+                                       .timeout = 12000,
+                                       .ret_in_doubt = &in_doubt};
+        int64_t start = now();
+        struct harness harness;
+
+        harness_start(&harness, &rows[i].step, 1, NULL);
+        EXPECT_INT(kube_do(harness.client, &request, NULL, NULL), ERR_UNAVAILABLE, rows[i].note);
+        EXPECT_INT(in_doubt, rows[i].in_doubt, rows[i].note);
+        EXPECT(now() - start >= rows[i].at_least && now() - start <= rows[i].at_most, rows[i].note);
+        harness_stop(&harness, true);
+    }
+}
+
+/* The answer of a change that was sent is awaited for a second more, and not for a minute. */
+static void a_tenants_call_that_hangs_ends_in_time(void)
+{
+    static const struct fake_step steps[] = {
+        {.status = 200, .body = "{}", .delay = 700},
+        {.status = 200, .body = "{}", .delay = 20000, .repeat = true},
+    };
+    bool in_doubt = false;
+    struct kube_request request = {.method = "PATCH",
+                                   .path = "/a",
+                                   .timeout = 300,
+                                   .for_tenant = true,
+                                   .complete_once_sent = true,
+                                   .ret_in_doubt = &in_doubt};
+    struct harness harness;
+    int64_t start;
+
+    harness_start(&harness, steps, ARRAY_SIZE(steps), NULL);
+    EXPECT_INT(kube_do(harness.client, &request, NULL, NULL), 0, "it came");
+    start = now();
+    EXPECT_INT(kube_do(harness.client, &request, NULL, NULL), ERR_TIMEOUT, "it did not");
+    EXPECT(in_doubt, "it was sent");
+    EXPECT(now() - start >= 1200 && now() - start < 10000, "a second more");
+    harness_stop(&harness, false);
+}
+
+SUITE(kube_client_retry, TEST(gives_errors_of_the_server_back),
+      TEST(a_tenants_call_that_hangs_ends_in_time), TEST(repeats_what_may_be_repeated),
+      TEST(does_not_repeat_a_schema_error), TEST(obeys_retry_after),
+      TEST(keeps_its_deadline_over_all_retries), TEST(ends_a_wait_when_cancelled),
+      TEST(retries_refused_connections))

@@ -1,0 +1,307 @@
+#include "controller/reconcile/apply_end.h"
+
+#include "controller/reconcile/apply_release.h"
+#include "controller/reconcile/approval.h"
+#include "controller/reconcile/corrections.h"
+#include "controller/reconcile/report.h"
+#include "controller/reconcile/retention.h"
+#include "engine/base/str.h"
+#include "engine/state/calls.h"
+
+bool apply_is_reportable(int code)
+{
+    return code != ERR_CANCELLED && code != ERR_FENCED;
+}
+
+static const struct plan *plan_of(const struct attempt *attempt)
+{
+    return attempt->operation ? operation_get_plan(attempt->operation) : NULL;
+}
+
+/* Ends the attempt. Its outcome is kept if it could not be written, and the write may succeed
+ * later; everything else can begin again. */
+static void end_unless_unwritten(struct attempt *attempt, int r)
+{
+    if (r < 0 && err_is_transient(r) && attempt->operation &&
+        operation_phase(attempt->operation) == OPERATION_ENDED)
+        return;
+    attempt_end(attempt);
+}
+
+int apply_settle(struct attempt *attempt, int r, struct reconcile_result *result)
+{
+    attempt_check_later(attempt, result);
+    end_unless_unwritten(attempt, r);
+    return r;
+}
+
+/* The Release shows a plan, which could not be made again this time. It can still be approved. */
+static bool waits_on(const struct attempt *attempt, const struct release_report *report)
+{
+    return report->phase == PHASE_FAILED && !report->results && attempt->release &&
+           attempt->release->phase == PHASE_AWAITING_APPROVAL && !attempt->approved;
+}
+
+/* Release and status say the same. If the Release cannot be written, only the Spec says it; the
+ * first error is returned. */
+static int write_end(struct attempt *attempt, struct release_report *report,
+                     struct run_status *status, struct error *error)
+{
+    struct run *run = &attempt->run;
+    int r, written;
+
+    report->plan = plan_of(attempt);
+    report->digest = attempt->digest;
+    report->approval = approval_of(attempt);
+    report->verdict = &status->verdict;
+    status->is_end = true;
+    if (report->plan)
+        status->plan = report_plan(report->plan, report->digest);
+    if (report->results)
+        status->resources = report_resources(report->results);
+    if (attempt->operation)
+        status->inventory = report_inventory(operation_ledger(attempt->operation));
+    r = waits_on(attempt, report)
+            ? 0
+            : release_write(run->context, &run->subject, attempt->release, report, error);
+    written = run_write_status(run, status, r < 0 ? NULL : error);
+    run_status_done(status);
+    if (r >= 0 && written >= 0 && attempt->release)
+        retention_collect(run, attempt->knows_revisions ? &attempt->revisions : NULL,
+                          attempt->revision);
+    else if (r >= 0 && written >= 0 && attempt->kind == ATTEMPT_CORRECTION)
+        retention_check(run);
+    return r < 0 ? r : written;
+}
+
+static const struct value *count_correction(const struct attempt *attempt, const char *summary)
+{
+    const struct run *run = &attempt->run;
+
+    if (!attempt_is_correction(attempt))
+        return NULL;
+    return corrections_add(run_corrections(run), plan_of(attempt), summary,
+                           run->context->clock->now(run->context->clock));
+}
+
+static int succeeded(struct attempt *attempt, const struct operation_results *results,
+                     struct error *error)
+{
+    struct run *run = &attempt->run;
+    /* A retry that succeeded gets its record now. */
+    int r = attempt->kind == ATTEMPT_CORRECTION ? 0 : apply_begin_release(attempt, error);
+    _cleanup_free_ char *summary = report_summary(results);
+    _cleanup_free_ char *message =
+        str_printf("revision %lld: %s", (long long)attempt->revision, summary);
+    struct release_report report = {.phase = PHASE_SUCCEEDED, .results = results};
+    struct run_status status = {
+        .verdict = {"True", "ReconciliationSucceeded", message, PROGRESS_SETTLED,
+                    run->policy.wait ? "True" : NULL},
+        .attempted = attempt->revision,
+        .applied = attempt->revision,
+        .corrections = count_correction(attempt, summary),
+        .drops_corrections = !attempt_is_correction(attempt),
+    };
+    int written = write_end(attempt, &report, &status, r < 0 ? NULL : error);
+
+    if (r >= 0)
+        r = written;
+    if (r >= 0)
+        operation_log_success(run, summary);
+    return r;
+}
+
+static int failed(struct attempt *attempt, const struct error *failure,
+                  const struct operation_results *results, struct error *error)
+{
+    struct run *run = &attempt->run;
+    struct release_report report = {.phase = PHASE_FAILED, .results = results};
+    struct run_status status = {
+        .verdict = run_judge(run, failure, results && report_timed_out(results)),
+        .results = results,
+    };
+    int r = attempt->kind == ATTEMPT_CORRECTION ? apply_record_correction(attempt, error) : 0;
+
+    if (r < 0)
+        return r;
+    status.attempted = attempt->release ? attempt->revision : 0;
+    operation_log_failure(run, failure, run_says_already(run, failure));
+    return write_end(attempt, &report, &status, error);
+}
+
+#define NAMED_CALLS 3
+
+/* "why; still under way: a, b". Calls that an operation has sent outlive it. */
+static char *describe_superseded(struct attempt *attempt, const struct operation_results *results)
+{
+    struct calls *calls = ledger_calls(operation_ledger(attempt->operation));
+    struct buf text = BUF_INIT;
+    size_t n = 0;
+
+    buf_add_str(&text, attempt_outdated_by(attempt));
+    for (size_t i = 0; results && i < results->count; i++) {
+        const char *id = results->items[i].change->id;
+
+        if (calls_since(calls, id) && n++ < NAMED_CALLS)
+            buf_printf(&text, "%s%s", n == 1 ? "; still under way: " : ", ", id);
+    }
+    if (n > NAMED_CALLS)
+        buf_printf(&text, " and %zu more", n - NAMED_CALLS);
+    return buf_take(&text);
+}
+
+/* Its Release ends with what was done so far. Where that cannot be written, the next operation
+ * cancels it. */
+static void write_superseded(struct attempt *attempt, const struct operation_results *results)
+{
+    _cleanup_free_ char *message = describe_superseded(attempt, results);
+    struct verdict verdict = {"False", "Superseded", message, PROGRESS_SETTLED, NULL};
+    struct release_report report = {.phase = PHASE_CANCELLED,
+                                    .plan = plan_of(attempt),
+                                    .digest = attempt->digest,
+                                    .results = results,
+                                    .verdict = &verdict};
+
+    release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report, NULL);
+}
+
+/* ms before a plan that was approved in vain is made again, and later each time. */
+#define APPROVAL_RETRY 1000
+
+/* Not what was approved would be done. The Release is cancelled, so that the next one shows the new
+ * plan; a retry gets one for that. */
+static int stale(struct attempt *attempt, const struct error *failure,
+                 const struct operation_results *results, struct reconcile_result *result,
+                 struct error *error)
+{
+    struct verdict verdict = {"False", PLAN_STALE, failure->message, PROGRESS_SETTLED, NULL};
+    struct release_report report = {.phase = PHASE_CANCELLED,
+                                    .plan = plan_of(attempt),
+                                    .digest = attempt->digest,
+                                    .approval = approval_of(attempt),
+                                    .results = results,
+                                    .verdict = &verdict};
+    int r = apply_begin_release(attempt, error);
+
+    if (r >= 0)
+        r = release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
+                          error);
+    operation_log_failure(&attempt->run, failure, false);
+    *result = (struct reconcile_result){.kind = RECONCILE_RETRY, .after = APPROVAL_RETRY};
+    attempt_end(attempt);
+    return r;
+}
+
+/* All that was approved is done. What is left could not be planned then: the next Release shows it.
+ */
+static int partly_done(struct attempt *attempt, const struct error *rest,
+                       const struct operation_results *results, struct reconcile_result *result,
+                       struct error *error)
+{
+    _cleanup_free_ char *summary = report_summary(results);
+    _cleanup_free_ char *message =
+        str_printf("revision %lld: %s; %s", (long long)attempt->revision, summary, rest->message);
+    struct verdict verdict = {"True", "ReconciliationSucceeded", message, PROGRESS_SETTLED, NULL};
+    struct release_report report = {.phase = PHASE_SUCCEEDED,
+                                    .plan = plan_of(attempt),
+                                    .digest = attempt->digest,
+                                    .approval = approval_of(attempt),
+                                    .results = results,
+                                    .verdict = &verdict};
+    int r = apply_begin_release(attempt, error);
+
+    if (r >= 0)
+        r = release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
+                          error);
+    if (r >= 0)
+        operation_log_success(&attempt->run, message);
+    *result = (struct reconcile_result){.kind = RECONCILE_RETRY, .after = APPROVAL_RETRY};
+    end_unless_unwritten(attempt, r);
+    return r;
+}
+
+static int end_badly(struct attempt *attempt, const struct error *failure,
+                     const struct operation_results *results, struct reconcile_result *result,
+                     struct error *error)
+{
+    struct error said = *failure;
+    int r;
+
+    if (str_equal(failure->reason, PLAN_STALE))
+        return stale(attempt, failure, results, result, error);
+    if (str_equal(failure->reason, OPERATION_NEEDS_APPROVAL))
+        return partly_done(attempt, failure, results, result, error);
+    if (apply_is_reportable(failure->code)) {
+        run_say_retry(&attempt->run, &said);
+        attempt_retry(attempt, &said, result);
+        r = failed(attempt, &said, results, error);
+        end_unless_unwritten(attempt, r);
+        return r;
+    }
+    operation_log_failure(&attempt->run, failure, false);
+    if (failure->code == ERR_CANCELLED && attempt->operation && attempt_is_outdated(attempt))
+        write_superseded(attempt, results);
+    attempt_end(attempt);
+    return err_copy(error, failure);
+}
+
+int apply_failed(struct attempt *attempt, const struct error *failure,
+                 struct reconcile_result *result, struct error *error)
+{
+    return end_badly(attempt, failure, NULL, result, error);
+}
+
+int apply_refused(struct attempt *attempt, const struct error *refusal,
+                  struct reconcile_result *result, struct error *error)
+{
+    struct error failure = *refusal, problem = {0};
+
+    if (!run_says_already(&attempt->run, refusal) &&
+        run_cancel_latest(&attempt->run, "the Spec has a newer generation", &problem) < 0)
+        failure = problem;
+    return end_badly(attempt, &failure, NULL, result, error);
+}
+
+int apply_ended(struct attempt *attempt, struct reconcile_result *result, struct error *error)
+{
+    struct operation_results results;
+    struct error failure = {0};
+    int r = operation_error(attempt->operation, &failure);
+
+    operation_results(attempt->operation, &results);
+    if (r < 0) {
+        report_judge(&results, &failure);
+        r = end_badly(attempt, &failure, results.count ? &results : NULL, result, error);
+    } else {
+        r = succeeded(attempt, &results, error);
+        r = apply_settle(attempt, r, result);
+    }
+    operation_results_done(&results);
+    return r;
+}
+
+int apply_write_missing_status(struct attempt *attempt, struct reconcile_result *result,
+                               struct error *error)
+{
+    struct run *run = &attempt->run;
+    const struct value *recorded = attempt->release->status;
+    const struct value *ready = conditions_find(value_get(recorded, "conditions"), "Ready");
+    const char *message = value_get_string(ready, "message");
+    struct run_status status = {
+        .verdict = {"True", "ReconciliationSucceeded", message ? message : "applied",
+                    PROGRESS_SETTLED, run->policy.wait ? "True" : NULL},
+        .is_end = true,
+        .attempted = attempt->release->revision,
+        .applied = attempt->release->revision,
+        .drops_corrections = true,
+        .plan = value_ref(value_get(recorded, "plan")),
+        .resources = report_all_ready(plan_of(attempt)->n_resources),
+        .inventory = report_inventory(operation_ledger(attempt->operation)),
+    };
+    int r = run_write_status(run, &status, error);
+
+    run_status_done(&status);
+    if (r >= 0)
+        retention_check(run);
+    return apply_settle(attempt, r, result);
+}

@@ -1,0 +1,19 @@
+/*
+ * The Release that an apply works under: one that was left unfinished, or a new one.
+ */
+#ifndef CONTROLLER_RECONCILE_APPLY_RELEASE_H
+#define CONTROLLER_RECONCILE_APPLY_RELEASE_H
+
+#include "controller/reconcile/operations.h"
+
+/* Sets the attempt's release, if one of this generation was left unfinished or has not been
+ * reported, its revision, and its kind, which may change: a failed Release of this generation makes
+ * a retry of it. An unfinished Release of another generation is cancelled. If the plan that the
+ * Release shows is approved, loads it (approval.h). */
+int apply_find_release(struct attempt *attempt, struct error *error);
+/* Makes the Release of the attempt's revision, unless it has one. */
+int apply_begin_release(struct attempt *attempt, struct error *error);
+/* A correction that repeats, and fails this time, gets a Release of its own. */
+int apply_record_correction(struct attempt *attempt, struct error *error);
+
+#endif

@@ -1,0 +1,261 @@
+#include "controller/reconcile/approval.h"
+
+#include "controller/reconcile/plans.h"
+#include "controller/reconcile/report.h"
+#include "controller/reconcile/retention.h"
+#include "engine/base/log.h"
+#include "engine/base/str.h"
+#include "engine/plan/approved_value.h"
+
+static bool names(const struct release_approval *approval, const char *digest)
+{
+    return digest && str_equal(approval->plan, digest);
+}
+
+/* The Release's own approval comes first: it is of this plan alone. NULL: there is none. */
+static const struct release_approval *find(const struct attempt *attempt,
+                                           const struct release *release)
+{
+    const char *digest = release_plan(release);
+
+    if (release && names(&release->approval, digest))
+        return &release->approval;
+    return names(&attempt->run.approval, digest) ? &attempt->run.approval : NULL;
+}
+
+static struct document_name document_of(const struct attempt *attempt,
+                                        const struct release *release)
+{
+    return (struct document_name){DOCUMENT_APPROVAL, attempt->run.subject.key, release->name};
+}
+
+/* ---- What was approved ---- */
+
+static int load(struct attempt *attempt, const struct release *release, struct error *error)
+{
+    const struct reconcile_context *context = attempt->run.context;
+    const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
+    const struct document_name name = document_of(attempt, release);
+    _cleanup_value_ const struct value *plan = NULL;
+    int r = plans_load(context->plans, &name, &call, &plan, error);
+
+    return r < 0 ? r
+                 : approved_plan_from_value(plan, context->plan_key, sizeof(context->plan_key),
+                                            release_plan(release), &attempt->approved, error);
+}
+
+int approval_load(struct attempt *attempt, const struct release *release, struct error *error)
+{
+    struct run *run = &attempt->run;
+    const struct release_approval *approval = find(attempt, release);
+    struct error problem = {0};
+    int r;
+
+    if (!run->policy.needs_approval || !approval)
+        return 0;
+    r = load(attempt, release, &problem);
+    if (r == ERR_NOT_FOUND || r == ERR_CORRUPT || r == ERR_UNSUPPORTED) {
+        log_warn("an approved plan cannot be read: it is made again", "namespace",
+                 run->subject.key.namespace_name, "release", release->name, "reason",
+                 problem.reason, "error", problem.message, NULL);
+        return 0;
+    }
+    if (r < 0)
+        return err_copy(error, &problem);
+    release_approval_copy(&attempt->approval, approval);
+    return 0;
+}
+
+const struct release_approval *approval_of(const struct attempt *attempt)
+{
+    return attempt->approved ? &attempt->approval : NULL;
+}
+
+/* ---- What is to be approved ---- */
+
+bool approval_is_missing(const struct attempt *attempt)
+{
+    const struct plan *plan = operation_get_plan(attempt->operation);
+
+    if (!attempt->run.policy.needs_approval || attempt->approved)
+        return false;
+    for (size_t i = 0; i < plan->n_changes; i++) {
+        const struct plan_change *change = &plan->changes[i];
+
+        if (change->error || (change->action != PLAN_UNCHANGED && change->action != PLAN_NONE))
+            return true;
+    }
+    return false;
+}
+
+bool approval_needs_release(const struct attempt *attempt)
+{
+    const struct release *release = attempt->release;
+
+    if (!release)
+        return false;
+    return release->phase > PHASE_AWAITING_APPROVAL ||
+           (release->phase == PHASE_AWAITING_APPROVAL &&
+            !str_equal(release_plan(release), attempt->digest));
+}
+
+static bool is_open(const struct plan_change *change)
+{
+    return change->error || change->action == PLAN_DEFERRED || change->action == PLAN_UNKNOWN;
+}
+
+static size_t count_open(const struct plan *plan)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < plan->n_changes; i++)
+        n += is_open(&plan->changes[i]);
+    return n;
+}
+
+int approval_check(const struct attempt *attempt, struct error *error)
+{
+    const struct plan *plan = operation_get_plan(attempt->operation);
+    const struct plan_change *first = NULL;
+
+    for (size_t i = 0; i < plan->n_changes; i++) {
+        const struct plan_change *change = &plan->changes[i];
+
+        if (!is_open(change) && change->action != PLAN_UNCHANGED && change->action != PLAN_NONE)
+            return 0;
+        if (!first && is_open(change))
+            first = change;
+    }
+    if (first->error) {
+        err_copy(error, first->error);
+        err_wrap(error, "%s", first->id);
+        return first->error->code;
+    }
+    return err_set(error, ERR_UNAVAILABLE, "Progressing", "%s: %s", first->id,
+                   first->reason ? first->reason : "it cannot be planned yet");
+}
+
+static int keep(struct attempt *attempt, struct error *error)
+{
+    const struct reconcile_context *context = attempt->run.context;
+    const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
+    const struct document_name name = document_of(attempt, attempt->release);
+    _cleanup_(approved_plan_unref_p) struct approved_plan *plan = approved_plan_new(
+        operation_get_plan(attempt->operation), context->plan_key, sizeof(context->plan_key));
+    _cleanup_value_ const struct value *value = approved_plan_to_value(plan);
+    _cleanup_free_ char *place = NULL;
+
+    if (!value)
+        return err_set(error, ERR_TOO_LARGE, "TooLarge", "the plan is too large to be approved");
+    return plans_keep(context->plans, &name, value, &call, &place, error);
+}
+
+/* The command that approves the plan: in its Release, or in the Spec if the records of operations
+ * are no objects of the API. */
+static void add_command(const struct attempt *attempt, struct buf *to)
+{
+    const struct run *run = &attempt->run;
+
+    if (run->context->history->ops->is_in_api)
+        buf_printf(to,
+                   "kubectl patch release %s -n %s --type=merge -p "
+                   "'{\"spec\":{\"approvedPlan\":\"%s\"}}'",
+                   attempt->release->name, attempt->object.namespace_name, attempt->digest);
+    else
+        buf_printf(to,
+                   "kubectl patch spec %s -n %s --type=merge -p "
+                   "'{\"spec\":{\"approval\":{\"approvedPlan\":\"%s\"}}}'",
+                   run->subject.key.name, run->subject.key.namespace_name, attempt->digest);
+}
+
+static char *describe(const struct attempt *attempt, const char *summary, size_t unplanned)
+{
+    struct buf text = BUF_INIT;
+
+    buf_printf(&text, "%s", summary);
+    if (unplanned)
+        buf_printf(&text, " (%zu cannot be planned yet, and will need another approval)",
+                   unplanned);
+    buf_add_str(&text, "\nto approve: ");
+    add_command(attempt, &text);
+    return buf_take(&text);
+}
+
+static int write_release(struct attempt *attempt, const struct verdict *verdict,
+                         const char *summary, struct error *error)
+{
+    struct release_report report = {.phase = PHASE_AWAITING_APPROVAL,
+                                    .plan = operation_get_plan(attempt->operation),
+                                    .digest = attempt->digest,
+                                    .verdict = verdict};
+    bool is_shown = attempt->release->phase == PHASE_AWAITING_APPROVAL;
+    int r = 0;
+
+    /* A plan that is approved already gets here only if its document could not be read. */
+    if (!is_shown || find(attempt, attempt->release))
+        r = keep(attempt, error);
+    if (r >= 0 && !is_shown) {
+        operation_log_awaiting(&attempt->run, report.digest, summary);
+        r = release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
+                          error);
+    }
+    return r;
+}
+
+/* The next operation carries out the plan, and looks for the Release of a Spec that is not Ready.
+ */
+static int say_approved(struct attempt *attempt, struct error *error)
+{
+    struct run_status status = {
+        .verdict = {"Unknown", "Progressing", "the plan is approved", PROGRESS_RECONCILING, NULL},
+        .attempted = attempt->revision,
+    };
+
+    return run_says(&attempt->run, "True", NULL) ? run_write_status(&attempt->run, &status, error)
+                                                 : 0;
+}
+
+static int write_spec(struct attempt *attempt, const struct verdict *verdict, struct error *error)
+{
+    struct run_status status = {
+        .verdict = *verdict,
+        .is_end = true,
+        .attempted = attempt->revision,
+        .plan = report_plan(operation_get_plan(attempt->operation), attempt->digest),
+    };
+    int r = run_write_status(&attempt->run, &status, error);
+
+    run_status_done(&status);
+    return r;
+}
+
+int approval_ask(struct attempt *attempt, struct reconcile_result *result, struct error *error)
+{
+    const struct plan *plan = operation_get_plan(attempt->operation);
+    _cleanup_free_ char *summary = report_plan_summary(plan);
+    _cleanup_free_ char *message = NULL;
+    struct verdict verdict = {"Unknown", "AwaitingApproval", NULL, PROGRESS_RECONCILING, NULL};
+    bool is_new;
+    int r;
+
+    if (!attempt->release)
+        return err_set(error, ERR_FORBIDDEN, "NamespaceTerminating",
+                       "the namespace is being deleted: there is no Release to approve a plan in");
+    verdict.message = message = describe(attempt, summary, count_open(plan));
+    is_new = attempt->release->phase != PHASE_AWAITING_APPROVAL;
+    r = write_release(attempt, &verdict, summary, error);
+    if (r < 0)
+        return r;
+    if (is_new) /* of those before it, nobody may have approved any */
+        retention_collect(&attempt->run, attempt->knows_revisions ? &attempt->revisions : NULL,
+                          attempt->revision);
+    attempt_check_later(attempt, result);
+    if (find(attempt, attempt->release)) {
+        *result = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
+        r = say_approved(attempt, error);
+    } else {
+        r = write_spec(attempt, &verdict, error);
+    }
+    attempt_end(attempt);
+    return r;
+}

@@ -1,0 +1,44 @@
+/*
+ * Plans that a person has to approve: `approval.mode: Manual`.
+ *
+ *   1. A plan that changes something is shown in its Release, which waits (awaitingApproval). What
+ *      its steps are compared with later is kept beside the Release (engine/plan/approved.h).
+ *   2. A person names the plan's digest, in the Release's `approvedPlan` or in the Spec's.
+ *   3. The operation is planned again, with the approved plan, and does nothing else. A retry of a
+ *      Release that failed is held to the same plan.
+ *
+ * If something else would be done now, the Release is cancelled (PlanStale), and the next one shows
+ * the new plan. What could not be planned is in no approved plan: when the rest is done, the next
+ * Release shows it.
+ *
+ * An approval is read each time: one that is taken back before the operation began, or before it is
+ * taken up after a restart, does not hold any more.
+ */
+#ifndef CONTROLLER_RECONCILE_APPROVAL_H
+#define CONTROLLER_RECONCILE_APPROVAL_H
+
+#include "controller/reconcile/operations.h"
+
+/* Sets attempt->approved, if the plan that the Release shows is approved. A plan that is gone or
+ * damaged counts as not approved. */
+int approval_load(struct attempt *attempt, const struct release *release, struct error *error);
+
+/* The approval of attempt->approved, for the Release; NULL: there is none. */
+const struct release_approval *approval_of(const struct attempt *attempt);
+
+/* The attempt's plan may not be carried out as it is: it changes something, and is not approved. */
+bool approval_is_missing(const struct attempt *attempt);
+
+/* Where the approval is missing: there is something that a person could agree to. Else an error:
+ * every change failed, or cannot be planned yet. */
+int approval_check(const struct attempt *attempt, struct error *error);
+
+/* attempt->release shows another plan, or has begun. Then the plan needs another Release. */
+bool approval_needs_release(const struct attempt *attempt);
+
+/* Shows the attempt's plan in its Release, and in the Spec's status, and ends the attempt. *result:
+ * when it is planned again. If the Spec's status could not be written, the attempt is ended all the
+ * same; with other errors it is not. */
+int approval_ask(struct attempt *attempt, struct reconcile_result *result, struct error *error);
+
+#endif

@@ -1,0 +1,187 @@
+#include "controller/reconcile/corrections.h"
+
+#include <string.h>
+
+#include "engine/base/str.h"
+#include "engine/base/timestamp.h"
+
+/* ---- One change ---- */
+
+static const char *path_at(const struct value *fields, size_t i)
+{
+    return value_string(value_at(fields, i));
+}
+
+static bool has_field(const struct value *fields, const char *path)
+{
+    for (size_t i = 0; i < value_count(fields); i++)
+        if (str_equal(path_at(fields, i), path))
+            return true;
+    return false;
+}
+
+/* Of a create the object as a whole is meant. */
+static const struct diff *fields_of(const struct plan_change *change)
+{
+    return change->action == PLAN_UPDATE ? change->diff : NULL;
+}
+
+/* All its fields are known, and can be listed. */
+static bool fits(const struct plan_change *change)
+{
+    const struct diff *diff = fields_of(change);
+
+    if (!diff)
+        return true;
+    if (diff->total > diff->n_fields || diff->n_fields > CORRECTIONS_FIELDS)
+        return false;
+    for (size_t i = 0; i < diff->n_fields; i++)
+        if (strlen(diff->fields[i].path) > CORRECTIONS_PATH)
+            return false;
+    return true;
+}
+
+/* The entry for the same action on the same resource, or NULL. */
+static const struct value *find(const struct value *changes, const struct plan_change *change)
+{
+    for (size_t i = 0; i < value_count(changes); i++) {
+        const struct value *entry = value_at(changes, i);
+
+        if (str_equal(value_get_string(entry, "id"), change->id) &&
+            str_equal(value_get_string(entry, "action"), plan_action_name(change->action)))
+            return entry;
+    }
+    return NULL;
+}
+
+static bool is_covered(const struct value *changes, const struct plan_change *change)
+{
+    const struct value *entry = find(changes, change);
+    const struct diff *diff = fields_of(change);
+
+    if (!entry || !fits(change))
+        return false;
+    for (size_t i = 0; diff && i < diff->n_fields; i++)
+        if (!has_field(value_get(entry, "fields"), diff->fields[i].path))
+            return false;
+    return true;
+}
+
+static bool is_correction(const struct plan_change *change)
+{
+    return change->action == PLAN_CREATE || change->action == PLAN_UPDATE;
+}
+
+bool corrections_repeat(const struct value *recorded, const struct plan *plan)
+{
+    const struct value *changes = value_get(recorded, "changes");
+    bool any = false;
+
+    for (size_t i = 0; i < plan->n_changes; i++) {
+        const struct plan_change *change = &plan->changes[i];
+
+        if (change->error || change->deposed)
+            return false;
+        if (change->action == PLAN_UNCHANGED)
+            continue;
+        if (!is_correction(change) || !is_covered(changes, change))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+/* ---- The list ---- */
+
+static const struct value *list_fields(const struct value *entry, const struct diff *diff)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *before = value_get(entry, "fields"), *fields = NULL;
+
+    value_begin_array(b);
+    for (size_t i = 0; i < value_count(before); i++)
+        value_add(b, value_at(before, i));
+    for (size_t i = 0; diff && i < diff->n_fields; i++)
+        if (!has_field(before, diff->fields[i].path))
+            value_add_string(b, diff->fields[i].path);
+    value_end_array(b);
+    value_builder_finish(b, &fields, NULL);
+    return fields;
+}
+
+/* entry: the one before, or NULL. False: there is no room for it. */
+static bool add_change(struct value_builder *b, const struct value *entry,
+                       const struct plan_change *change)
+{
+    _cleanup_value_ const struct value *fields = list_fields(entry, fields_of(change));
+
+    if (!fits(change) || value_count(fields) > CORRECTIONS_FIELDS)
+        return false;
+    value_begin_object(b);
+    value_key(b, "id");
+    value_add_string(b, change->id);
+    value_key(b, "action");
+    value_add_string(b, plan_action_name(change->action));
+    if (value_count(fields)) {
+        value_key(b, "fields");
+        value_add(b, fields);
+    }
+    value_end_object(b);
+    return true;
+}
+
+static const struct plan_change *change_of(const struct plan *plan, const struct value *entry)
+{
+    _cleanup_value_ const struct value *list = value_pack("[v]", entry);
+
+    for (size_t i = 0; i < plan->n_changes; i++)
+        if (is_correction(&plan->changes[i]) && find(list, &plan->changes[i]))
+            return &plan->changes[i];
+    return NULL;
+}
+
+/* Those before, with what this correction adds to them, then the new ones. */
+static const struct value *list_changes(const struct value *before, const struct plan *plan)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *list = NULL;
+    size_t n = 0;
+
+    value_begin_array(b);
+    for (size_t i = 0; i < value_count(before); i++, n++) {
+        const struct value *entry = value_at(before, i);
+        const struct plan_change *change = change_of(plan, entry);
+
+        if (!change || !add_change(b, entry, change))
+            value_add(b, entry);
+    }
+    for (size_t i = 0; i < plan->n_changes && n < CORRECTIONS_CHANGES; i++)
+        if (is_correction(&plan->changes[i]) && !find(before, &plan->changes[i]))
+            n += add_change(b, NULL, &plan->changes[i]);
+    value_end_array(b);
+    value_builder_finish(b, &list, NULL);
+    return list;
+}
+
+static bool has_correction(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->n_changes; i++)
+        if (is_correction(&plan->changes[i]))
+            return true;
+    return false;
+}
+
+const struct value *corrections_add(const struct value *recorded, const struct plan *plan,
+                                    const char *summary, int64_t now)
+{
+    _cleanup_value_ const struct value *changes =
+        list_changes(value_get(recorded, "changes"), plan);
+    char time[TIMESTAMP_SIZE];
+
+    if (!has_correction(plan))
+        return NULL;
+    timestamp_format(now, time);
+    return value_pack("{s:I, s:s, s:s, s:v}", "count",
+                      value_int(value_get(recorded, "count"), 0) + 1, "lastTime", time, "message",
+                      summary, "changes", changes);
+}

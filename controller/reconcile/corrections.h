@@ -1,0 +1,28 @@
+/*
+ * Corrections of drift that repeat: status.driftCorrections of a Spec.
+ *
+ * A check of a Ready Spec that finds changed objects changes them back. What is always the same (an
+ * autoscaler sets the replicas that the Spec sets, too) needs no Release each time: it is counted.
+ * A correction repeats if each of its changes was made by a correction of this generation before:
+ * the same action on the same resource, and of an update no other fields. The values may differ.
+ *
+ * The list is bounded. A correction with a change that does not fit gets a Release each time.
+ */
+#ifndef CONTROLLER_RECONCILE_CORRECTIONS_H
+#define CONTROLLER_RECONCILE_CORRECTIONS_H
+
+#include "engine/plan/plan.h"
+
+#define CORRECTIONS_CHANGES 50  /* that are listed */
+#define CORRECTIONS_FIELDS  20  /* of one change */
+#define CORRECTIONS_PATH    512 /* bytes of a field's path */
+
+/* recorded: status.driftCorrections, or NULL. Only creates and updates repeat. */
+bool corrections_repeat(const struct value *recorded, const struct plan *plan);
+
+/* The same with this correction counted; NULL: the plan corrects nothing. summary: what was done.
+ * now: ms since 1970. */
+const struct value *corrections_add(const struct value *recorded, const struct plan *plan,
+                                    const char *summary, int64_t now);
+
+#endif

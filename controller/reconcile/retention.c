@@ -1,0 +1,269 @@
+#include "controller/reconcile/retention.h"
+
+#include <pthread.h>
+
+#include "controller/reconcile/finished.h"
+#include "controller/reconcile/operations.h"
+#include "controller/reconcile/plans.h"
+#include "engine/base/log.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/base/strmap.h"
+
+struct retention {
+    pthread_mutex_t lock;
+    struct strmap collected; /* keys of Specs whose history is known to be within the limit */
+};
+
+struct retention *retention_new(void)
+{
+    struct retention *retention = NEW(struct retention);
+
+    pthread_mutex_init(&retention->lock, NULL);
+    strmap_init(&retention->collected);
+    return retention;
+}
+
+void retention_free(struct retention *retention)
+{
+    if (!retention)
+        return;
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&retention->collected, e));)
+        free(e->value);
+    strmap_done(&retention->collected);
+    pthread_mutex_destroy(&retention->lock);
+    free(retention);
+}
+
+static char *key_of(const struct run *run)
+{
+    return str_printf("%s/%s", run->subject.key.namespace_name, run->subject.key.name);
+}
+
+static bool is_collected(const struct run *run)
+{
+    struct retention *retention = run->context->retention;
+    _cleanup_free_ char *key = key_of(run);
+    bool result;
+
+    pthread_mutex_lock(&retention->lock);
+    result = strmap_get(&retention->collected, key) != NULL;
+    pthread_mutex_unlock(&retention->lock);
+    return result;
+}
+
+static void set_collected(const struct run *run, bool is_collected)
+{
+    struct retention *retention = run->context->retention;
+    char *key = key_of(run);
+
+    pthread_mutex_lock(&retention->lock);
+    free(strmap_remove(&retention->collected, key));
+    if (is_collected)
+        strmap_put(&retention->collected, key, key);
+    pthread_mutex_unlock(&retention->lock);
+    if (!is_collected)
+        free(key);
+}
+
+/* ---- Which go ---- */
+
+size_t retention_choose(const struct release_revisions *revisions, int64_t limit,
+                        int64_t last_applied, int64_t *ret)
+{
+    int64_t room = limit - 1; /* the newest one stays */
+    size_t n = 0;
+
+    for (size_t i = 1; i < revisions->count; i++)
+        if (revisions->items[i] == last_applied)
+            room--;
+    for (size_t i = 1; i < revisions->count; i++)
+        if (revisions->items[i] != last_applied && room-- <= 0)
+            ret[n++] = revisions->items[i];
+    for (size_t i = 0; i < n / 2; i++) {
+        int64_t revision = ret[i];
+
+        ret[i] = ret[n - 1 - i];
+        ret[n - 1 - i] = revision;
+    }
+    return n;
+}
+
+/* ---- Removing ---- */
+
+/* Releases that are removed at a time: people can make any number that look like records, and are
+ * read in vain. */
+#define MOST_AT_ONCE 50
+
+static int remove_one(const struct run *run, int64_t revision, enum release_removal how,
+                      struct error *error)
+{
+    const struct reconcile_context *context = run->context;
+    const struct spec_key *key = &run->subject.key;
+    const struct store_call call = {.cancel = run->cancel, .permit = context->permit};
+    struct arena arena = ARENA_INIT;
+    int r = plans_drop(context->plans, key->namespace_name,
+                       release_name(&arena, key->name, revision), &call, error);
+
+    arena_done(&arena);
+    if (r >= 0)
+        r = context->history->ops->remove(context->history, key, revision, how, &call, error);
+    return r;
+}
+
+/* 1: there are more. */
+static int remove_surplus(const struct run *run, const struct release_revisions *revisions,
+                          struct error *error)
+{
+    _cleanup_free_ int64_t *surplus = NEW_ARRAY(int64_t, revisions->count + 1);
+    size_t n =
+        retention_choose(revisions, run->policy.history_limit, run_last_applied(run), surplus);
+
+    for (size_t i = 0; i < n && i < MOST_AT_ONCE; i++) {
+        struct error problem = {0};
+        int r = remove_one(run, surplus[i], RELEASE_IF_ENDED, &problem);
+
+        if (r < 0 && r != ERR_CONFLICT) /* it goes on, or somebody changes it */
+            return err_copy(error, &problem);
+    }
+    return n > MOST_AT_ONCE;
+}
+
+/* There are no more revisions than numbers up to the newest. */
+static bool is_within_limit(const struct run *run, int64_t newest)
+{
+    return newest <= run->policy.history_limit;
+}
+
+static int list_and_remove(const struct run *run, struct error *error)
+{
+    _cleanup_(release_revisions_done) struct release_revisions revisions = {0};
+    int r = releases_list(run->context, &run->subject, run->cancel, &revisions, error);
+
+    return r < 0 ? r : remove_surplus(run, &revisions, error);
+}
+
+static void conclude(const struct run *run, int r, const struct error *problem)
+{
+    const struct spec_key *key = &run->subject.key;
+
+    set_collected(run, r == 0);
+    if (r < 0 && r != ERR_CANCELLED && r != ERR_FENCED)
+        log_warn("old Releases could not be removed", "namespace", key->namespace_name, "spec",
+                 key->name, "reason", problem->reason, "error", problem->message, NULL);
+}
+
+void retention_collect(const struct run *run, const struct release_revisions *found,
+                       int64_t revision)
+{
+    _cleanup_(release_revisions_done) struct release_revisions all = {0};
+    struct error problem = {0};
+    int r = 0;
+
+    if (found) {
+        release_revisions_add(&all, revision);
+        for (size_t i = 0; i < found->count; i++)
+            if (found->items[i] != revision)
+                release_revisions_add(&all, found->items[i]);
+        r = remove_surplus(run, &all, &problem);
+    } else if (!is_within_limit(run, revision)) {
+        r = list_and_remove(run, &problem);
+    }
+    conclude(run, r, &problem);
+}
+
+void retention_check(const struct run *run)
+{
+    struct error problem = {0};
+    int64_t newest = run_last_attempted(run);
+    int r = 0;
+
+    if (is_collected(run))
+        return;
+    if (newest < run_last_applied(run))
+        newest = run_last_applied(run);
+    if (!is_within_limit(run, newest))
+        r = list_and_remove(run, &problem);
+    conclude(run, r, &problem);
+}
+
+int retention_forget(const struct run *run, struct error *error)
+{
+    _cleanup_(release_revisions_done) struct release_revisions revisions = {0};
+    int r = 0;
+
+    set_collected(run, false);
+    finished_end_spec(run->context, &run->subject.key);
+    if (run->context->history->ops->goes_with_spec)
+        return 0;
+    r = releases_list(run->context, &run->subject, run->cancel, &revisions, error);
+    for (size_t i = revisions.count; i > 0 && r >= 0; i--)
+        r = remove_one(run, revisions.items[i - 1], RELEASE_ANYWAY, error);
+    return r;
+}
+
+/* ---- What was left ---- */
+
+struct sweep {
+    const struct reconcile_context *context;
+    const char *watch_namespace;
+};
+
+static bool is_watched(const struct sweep *sweep, const struct document_name *name)
+{
+    return !sweep->watch_namespace || str_equal(sweep->watch_namespace, name->spec.namespace_name);
+}
+
+/* A record has a plan, and the history is no object that a reconcile would find. */
+static bool is_of_record(const struct sweep *sweep, const struct document_name *name)
+{
+    const char *dash = strrchr(name->item, '-');
+    int64_t revision;
+    struct arena arena = ARENA_INIT;
+    bool is = !sweep->context->history->ops->goes_with_spec && dash &&
+              release_revision_parse(dash + 1, &revision) &&
+              str_equal(release_name(&arena, name->spec.name, revision), name->item);
+
+    arena_done(&arena);
+    return is;
+}
+
+static int on_plan(void *arg, const struct document_name *name, struct error *error)
+{
+    const struct sweep *sweep = arg;
+    _cleanup_free_ char *key = NULL;
+
+    (void)error;
+    if (!name->item || !is_watched(sweep, name) || is_of_record(sweep, name))
+        return 0;
+    key = str_printf("%s/%s", name->spec.namespace_name, name->item);
+    operations_request(sweep->context->previews, key);
+    return 0;
+}
+
+static int on_record(void *arg, const struct document_name *name, struct error *error)
+{
+    const struct sweep *sweep = arg;
+    _cleanup_free_ char *key = str_printf("%s/%s", name->spec.namespace_name, name->spec.name);
+
+    (void)error;
+    if (is_watched(sweep, name))
+        operations_request(sweep->context->operations, key);
+    return 0;
+}
+
+int retention_sweep(const struct reconcile_context *context, const char *watch_namespace)
+{
+    struct sweep sweep = {context, watch_namespace};
+    const struct store_call call = {.permit = context->permit};
+    struct store *store = context->store;
+    struct error problem = {0};
+    int r = store->ops->list(store, DOCUMENT_PLAN, NULL, on_plan, &sweep, &call, &problem);
+
+    if (r >= 0 && !context->history->ops->goes_with_spec)
+        r = store->ops->list(store, DOCUMENT_RELEASE, NULL, on_record, &sweep, &call, &problem);
+    if (r < 0)
+        log_warn("plans that were left could not be listed", "reason", problem.reason, "error",
+                 problem.message, NULL);
+    return r;
+}

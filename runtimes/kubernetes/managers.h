@@ -1,0 +1,44 @@
+/*
+ * The takeover of other field managers' fields, for an object that a Spec owns. A server-side apply
+ * removes a field only if our manager alone has it. So before an apply, the fields of some managers
+ * become ours; what the Spec does not have of them is then removed.
+ *
+ * These are taken over, as Flux does:
+ *   - managers whose name begins with "kubectl": both of `kubectl apply` (client-side and
+ *     server-side), and those of `kubectl edit`, `set`, `patch`, `label` and the like. Not
+ *     kubectl-rollout: undoing `kubectl rollout restart` would restart all Pods once more;
+ *   - Updates of "before-first-apply": the API server gives that name to all fields of an object
+ *     that had no managers when it was first applied;
+ *   - Updates under our own name;
+ *   - Applies of other Specs: the object was handed over.
+ * Never taken over: managers of a subresource (status, scale), and all others, such as controllers,
+ * Helm and webhooks.
+ *
+ * An entry's fields are those of its apiVersion. Entries of another version than ours (or, where we
+ * have none yet, than that of the first one) are left.
+ *
+ * `entries` is an object's metadata.managedFields, `ours` the name of our manager. Pure functions.
+ */
+#ifndef RUNTIMES_KUBERNETES_MANAGERS_H
+#define RUNTIMES_KUBERNETES_MANAGERS_H
+
+#include "engine/base/value.h"
+
+/* The digest of what our manager has, and of what the managers have that are to be taken; free()
+ * it. NULL: there is neither. */
+char *managers_digest(const struct value *entries, const char *ours);
+
+/* The entries after the takeover: with what was taken in ours. A reference; NULL: nothing is to be
+ * taken. */
+const struct value *managers_take(const struct value *entries, const char *ours);
+
+/*
+ * What an apply will make of the object once its managers are taken. applied: the object after a
+ * dry-run of the apply, with its managedFields; taken: managers_take() of the object before. The
+ * object without the fields that go then, before the server fills in defaults. A reference; NULL:
+ * none goes.
+ */
+const struct value *managers_prune(const struct value *applied, const struct value *taken,
+                                   const char *ours);
+
+#endif

@@ -1,0 +1,60 @@
+"""Releases: previews that are requested, and what there is of all."""
+
+import json
+import time
+
+from kusion_e2e.controller import STATE
+from kusion_e2e.states import states
+from kusion_e2e.wait import eventually
+
+TRIGGER = "api.kusion.io/reconcile-requested-at"
+GC = 90  # seconds that the garbage collector may take: it learns of new kinds now and then
+
+
+def releases_path(namespace, query=""):
+    return f"/apis/api.kusion.io/v1/namespaces/{namespace}/releases{query}"
+
+
+def releases_of(cluster, namespace):
+    return {one["metadata"]["name"]: one
+            for one in cluster.api.get(releases_path(namespace)).must().object["items"]}
+
+
+def preview(cluster, namespace, spec, name, **fields):
+    """Makes one, and waits for its end. Gives the Release, or None where it is gone already."""
+    body = {"apiVersion": "api.kusion.io/v1", "kind": "Release",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {"specRef": {"name": spec}, "operation": "Preview", **fields}}
+    cluster.kubectl("create", "-f", "-", input=json.dumps(body))
+
+    def ended():
+        found = releases_of(cluster, namespace).get(name)
+        assert not found or found["status"].get("phase") in ("succeeded", "failed"), found
+        return found or True
+
+    return eventually(ended)
+
+
+def ask(spec):
+    """Requests a check, and waits for its end."""
+    wanted = str(time.time_ns())
+    spec.cluster.kubectl("annotate", "--overwrite", "spec.api.kusion.io", spec.name,
+                         "-n", spec.namespace, f"{TRIGGER}={wanted}")
+
+    def handled():
+        assert spec.get()["status"].get("lastHandledReconcileAt") == wanted
+        return True
+
+    eventually(handled)
+
+
+def left_of(cluster, namespace):
+    """All objects that the operator keeps for Specs of a namespace."""
+    kept = [f"State {one['metadata']['name']}" for one in states(cluster, namespace)]
+    kept += [f"Release {name}" for name in releases_of(cluster, namespace)]
+    for kind in ("configmaps", "secrets"):
+        for one in cluster.api.get(f"/api/v1/namespaces/{STATE}/{kind}").must().object["items"]:
+            annotations = one["metadata"].get("annotations", {})
+            if namespace in annotations.values():
+                kept.append(f"{kind} {one['metadata']['name']}")
+    return kept

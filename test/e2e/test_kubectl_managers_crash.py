@@ -1,0 +1,54 @@
+"""kill -9 between the two requests with which fields that kubectl made go: what was taken over is not
+forgotten."""
+
+import json
+
+from kusion_e2e.controller import STATE, Controller
+from kusion_e2e.specs import Spec, config_map
+from kusion_e2e.wait import eventually
+from kusion_e2e.webhook import Webhook
+
+
+def test_killed_between_the_takeover_and_the_apply(state_namespace, tenant, tmp_path):
+    """The webhook lets everything pass but the apply itself."""
+    cluster = state_namespace
+    started = []
+
+    def judge(request):
+        labels = request["object"]["metadata"].get("labels", {})
+        if "api.kusion.io/owner" in labels and not request.get("dryRun"):
+            started.append(request["name"])
+            return None
+        return {"allowed": True}
+
+    def restarted():
+        cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
+        return Controller(cluster).wait_leading()
+
+    def get():
+        return cluster.api.get(f"/api/v1/namespaces/{tenant}/configmaps/a").must().object
+
+    both = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": tenant},
+            "data": {"a": "1", "b": "1"}}
+    cluster.kubectl("apply", "-f", "-", input=json.dumps(both))
+    webhook = Webhook(tmp_path, judge)
+    webhook.register(cluster, tenant, tenant, ["configmaps"])
+    controller = restarted()
+    try:
+        spec = Spec(cluster, tenant).apply([config_map("a", tenant, {"a": "1"})], interval="1h")
+        eventually(lambda: started)
+        controller.kill9()
+        now = get()
+        names = [one["manager"] for one in now["metadata"]["managedFields"]]
+        assert len(names) == 1 and names[0].startswith("kusion-operator-"), names
+        assert now["data"] == {"a": "1", "b": "1"}
+        webhook.unregister(cluster, tenant)
+        webhook.end()
+        controller = restarted()
+        spec.wait("True")
+        assert get()["data"] == {"a": "1"}
+        spec.delete()
+    finally:
+        webhook.unregister(cluster, tenant)
+        controller.kill9()
+        cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")

@@ -1,0 +1,120 @@
+/* Which corrections repeat, and what is kept of them. */
+#include "controller/reconcile/corrections.h"
+
+#include "engine/base/json.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "test/unit/suite.h"
+
+/* A plan with one change; fields: paths, each with a space after it. */
+static struct plan *plan_of(const char *id, enum plan_action action, const char *fields)
+{
+    struct plan *plan = plan_new(1, 0);
+    struct plan_change *change = &plan->changes[0];
+    _cleanup_value_ const struct value *from = NULL, *to = value_pack("{}");
+
+    change->id = arena_str(&plan->arena, id);
+    change->action = action;
+    from = value_ref(to);
+    for (const char *at = fields; *at; at = strchr(at, ' ') + 1) {
+        _cleanup_free_ char *path = str_new_n(at, strcspn(at, " "));
+        _cleanup_value_ const struct value *one = value_pack("i", 1);
+        const struct value *next = value_with(from, path, one);
+
+        value_unref(from);
+        from = next;
+    }
+    change->diff = NEW(struct diff);
+    diff_values(from, to, change->diff);
+    return plan;
+}
+
+static void tells_what_repeats(void)
+{
+    static const char recorded[] =
+        "{\"count\":3,\"changes\":[{\"id\":\"a\",\"action\":\"update\",\"fields\":[\"x\",\"y\"]},"
+        "{\"id\":\"b\",\"action\":\"create\"}]}";
+    static const struct {
+        const char *id;
+        enum plan_action action;
+        const char *fields;
+        bool repeats;
+    } rows[] = {
+        {"a", PLAN_UPDATE, "x ", true},     {"a", PLAN_UPDATE, "y x ", true},
+        {"a", PLAN_UPDATE, "x z ", false},  {"b", PLAN_UPDATE, "x ", false},
+        {"a", PLAN_CREATE, "", false},      {"b", PLAN_CREATE, "", true},
+        {"b", PLAN_CREATE, "x y z ", true}, {"c", PLAN_CREATE, "", false},
+        {"a", PLAN_UNCHANGED, "", false},   {"b", PLAN_DELETE, "", false},
+        {"b", PLAN_ADOPT, "", false},       {"b", PLAN_REPLACE, "", false},
+        {"b", PLAN_DEFERRED, "", false},
+    };
+    const struct value *status = NULL;
+
+    EXPECT_INT(json_read_str(recorded, &status, NULL), 0, "read");
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_(plan_free_p) struct plan *plan =
+            plan_of(rows[i].id, rows[i].action, rows[i].fields);
+        _cleanup_free_ char *note = str_printf("row %zu", i);
+
+        EXPECT_INT(corrections_repeat(status, plan), rows[i].repeats, note);
+        EXPECT(!corrections_repeat(NULL, plan), "the first time");
+    }
+    value_unref(status);
+}
+
+static void add(const struct value **status, const char *id, enum plan_action action,
+                const char *fields)
+{
+    _cleanup_(plan_free_p) struct plan *plan = plan_of(id, action, fields);
+    const struct value *next = corrections_add(*status, plan, "done", 0);
+
+    value_unref(*status);
+    *status = next;
+}
+
+static void keeps_each_change_once(void)
+{
+    _cleanup_free_ char *text = NULL;
+    const struct value *status = NULL;
+
+    add(&status, "a", PLAN_UPDATE, "x ");
+    add(&status, "b", PLAN_CREATE, "");
+    add(&status, "a", PLAN_UPDATE, "x y ");
+    text = json_to_str(status);
+    EXPECT_STR(text,
+               "{\"count\":3,\"lastTime\":\"1970-01-01T00:00:00Z\",\"message\":\"done\","
+               "\"changes\":[{\"id\":\"a\",\"action\":\"update\",\"fields\":[\"x\",\"y\"]},"
+               "{\"id\":\"b\",\"action\":\"create\"}]}",
+               "as it is in the status");
+    value_unref(status);
+}
+
+static void is_bounded(void)
+{
+    struct buf many = BUF_INIT;
+    const struct value *status = NULL;
+
+    for (int i = 0; i < CORRECTIONS_FIELDS + 1; i++)
+        buf_printf(&many, "f%d ", i);
+    add(&status, "a", PLAN_UPDATE, many.data);
+    EXPECT_INT(value_count(value_get(status, "changes")), 0, "too many fields");
+    for (int i = 0; i < CORRECTIONS_CHANGES + 5; i++) {
+        _cleanup_free_ char *id = str_printf("r%d", i);
+
+        add(&status, id, PLAN_CREATE, "");
+    }
+    EXPECT_INT(value_count(value_get(status, "changes")), CORRECTIONS_CHANGES, "no more than that");
+    EXPECT_INT(value_int(value_get(status, "count"), 0), CORRECTIONS_CHANGES + 6, "all counted");
+    value_unref(status);
+    buf_done(&many);
+}
+
+static void counts_no_plan_that_corrects_nothing(void)
+{
+    _cleanup_(plan_free_p) struct plan *plan = plan_of("a", PLAN_UNCHANGED, "");
+
+    EXPECT(!corrections_add(NULL, plan, "nothing to do", 0), "nothing");
+}
+
+SUITE(corrections, TEST(tells_what_repeats), TEST(keeps_each_change_once), TEST(is_bounded),
+      TEST(counts_no_plan_that_corrects_nothing))

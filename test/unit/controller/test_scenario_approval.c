@@ -1,0 +1,388 @@
+/* Plans that wait for approval, while requests go wrong and the world changes. */
+#include "engine/base/str.h"
+#include "test/unit/controller/scene.h"
+
+#define WEB     SPECS "/web"
+#define MANUAL  "\"approval\":{\"mode\":\"Manual\"},"
+#define RELEASE RELEASES "/web-"
+
+static void edit_a(struct scene *scene, const char *x)
+{
+    _cleanup_free_ char *patch = str_printf("{\"data\":{\"x\":\"%s\"}}", x);
+
+    api_server_edit(scene->server, CONFIGMAPS "/a", patch);
+}
+
+static bool is_waiting(struct scene *scene, unsigned revision)
+{
+    _cleanup_free_ char *phase = scene_phase(scene, "web", revision);
+
+    return str_equal(phase, "awaitingApproval");
+}
+
+static void approve(struct scene *scene, unsigned revision)
+{
+    _cleanup_free_ char *path = str_printf(RELEASE "%u", revision), *patch = NULL;
+    _cleanup_value_ const struct value *release = api_server_get(scene->server, path);
+    const char *digest = value_string(value_path(release, "status", "plan", "digest", NULL));
+
+    EXPECT(is_waiting(scene, revision), path);
+    if (!digest)
+        return;
+    patch = str_printf("{\"spec\":{\"approvedPlan\":\"%s\"}}", digest);
+    api_server_edit(scene->server, path, patch);
+}
+
+/* The Spec is Ready at revision 1. */
+static void begin(struct scene *scene, const char *fields)
+{
+    *scene = (struct scene){0};
+    scene_begin(scene);
+    scene_spec(scene, "web", fields, CONFIGMAP("a", "1"));
+    scene_expect_ready(scene, "web", "Unknown", "AwaitingApproval");
+    approve(scene, 1);
+    scene_expect_ready(scene, "web", "True", "ReconciliationSucceeded");
+    scene_expect_quiet(scene);
+}
+
+/* The Release shows a correction, and the Spec's status could not be written: it still says that
+ * the Spec is Ready. What is approved then is that correction, and no other. */
+static void a_correction_that_the_status_does_not_have_is_held_to_its_plan(void)
+{
+    struct scene scene;
+    unsigned rule;
+
+    begin(&scene, MANUAL);
+    rule = api_server_forbid(scene.server, NULL, "update", WEB "/status");
+    edit_a(&scene, "one");
+    scene_ask(&scene, "web");
+    EXPECT(api_server_wait_hits(scene.server, rule, 1), "the status is refused");
+    scene_kill(&scene);
+    edit_a(&scene, "two");
+    approve(&scene, 2);
+    api_server_release(scene.server, rule);
+    scene_start(&scene);
+    scene_expect_quiet(&scene);
+    EXPECT_DATA(&scene, "a", "two");
+    EXPECT_PHASE(&scene, "web", 2, "cancelled");
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    approve(&scene, 3);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_DATA(&scene, "a", "1");
+    scene_end(&scene);
+}
+
+/* The same where nothing has changed: it is carried out under the Release that showed it. */
+static void a_correction_that_the_status_does_not_have_can_be_approved(void)
+{
+    struct scene scene;
+    unsigned rule;
+
+    begin(&scene, MANUAL);
+    rule = api_server_forbid(scene.server, NULL, "update", WEB "/status");
+    edit_a(&scene, "one");
+    scene_ask(&scene, "web");
+    EXPECT(api_server_wait_hits(scene.server, rule, 1), "the status is refused");
+    scene_kill(&scene);
+    approve(&scene, 2);
+    api_server_release(scene.server, rule);
+    scene_start(&scene);
+    scene_expect_quiet(&scene);
+    EXPECT_DATA(&scene, "a", "1");
+    EXPECT_PHASE(&scene, "web", 2, "succeeded");
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 2, "no other Release");
+    scene_end(&scene);
+}
+
+/* Neither the first plan nor a correction: the operator goes on, and says it later. */
+static void a_status_that_is_refused_is_written_later(void)
+{
+    struct scene scene = {0};
+    unsigned rule;
+
+    scene_begin(&scene);
+    rule = api_server_forbid(scene.server, NULL, "update", WEB "/status");
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1"));
+    EXPECT(api_server_wait_hits(scene.server, rule, 3), "tried again");
+    api_server_release(scene.server, rule);
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    scene_expect_quiet(&scene);
+    EXPECT(is_waiting(&scene, 1), "the Release");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 1, "and no other");
+    approve(&scene, 1);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    rule = api_server_forbid(scene.server, NULL, "update", WEB "/status");
+    edit_a(&scene, "2");
+    scene_ask(&scene, "web");
+    EXPECT(api_server_wait_hits(scene.server, rule, 3), "tried again");
+    approve(&scene, 2);
+    api_server_release(scene.server, rule);
+    scene_expect_quiet(&scene);
+    EXPECT_DATA(&scene, "a", "1");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 2, "the one that was approved");
+    scene_end(&scene);
+}
+
+static void an_approval_while_the_plan_is_made_again_is_seen(void)
+{
+    const struct api_rule hold = {
+        .verb = "write", .path = CONFIGMAPS "/a", .dry_runs = true, .times = 1, .fault = API_HOLD};
+    struct scene scene = {0};
+    unsigned rule;
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    scene_expect_quiet(&scene);
+    rule = api_server_rule(scene.server, &hold);
+    scene_ask(&scene, "web");
+    EXPECT(api_server_wait_hits(scene.server, rule, 1), "it is planned again");
+    approve(&scene, 1);
+    scene_expect_quiet(&scene);
+    api_server_release(scene.server, rule);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 1, "one Release");
+    scene_end(&scene);
+}
+
+/* What was shown can still be approved when the plan can be made again. */
+static void a_release_waits_on_while_nothing_can_be_planned(void)
+{
+    const struct api_rule refuse = {.verb = "write",
+                                    .path = CONFIGMAPS "/a",
+                                    .dry_runs = true,
+                                    .fault = API_ANSWER,
+                                    .status = 403,
+                                    .message = "not now"};
+    struct scene scene = {0};
+    unsigned rule;
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    scene_expect_quiet(&scene);
+    rule = api_server_rule(scene.server, &refuse);
+    scene_ask(&scene, "web");
+    scene_expect_ready(&scene, "web", "False", NULL);
+    EXPECT(is_waiting(&scene, 1), "it is still to be approved");
+    api_server_release(scene.server, rule);
+    approve(&scene, 1);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_PHASE(&scene, "web", 1, "succeeded");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 1, "no other Release");
+    scene_end(&scene);
+}
+
+/* The drift goes as it came. */
+static void a_plan_of_which_nothing_is_left_needs_no_approval(void)
+{
+    struct scene scene;
+
+    begin(&scene, MANUAL);
+    edit_a(&scene, "theirs");
+    scene_ask(&scene, "web");
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    edit_a(&scene, "1");
+    scene_ask(&scene, "web");
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    scene_expect_quiet(&scene);
+    EXPECT_PHASE(&scene, "web", 2, "succeeded");
+    scene_end(&scene);
+}
+
+/* A retry of the approved plan finds that something else would be done. */
+static void a_retry_that_is_stale_names_the_plan_that_was_approved(void)
+{
+    const struct api_rule refuse = {
+        .verb = "write", .path = CONFIGMAPS "/b", .fault = API_ANSWER, .status = 422};
+    _cleanup_value_ const struct value *first = NULL, *second = NULL;
+    struct scene scene = {0};
+    unsigned rule;
+
+    scene_begin(&scene);
+    rule = api_server_rule(scene.server, &refuse);
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1") "," CONFIGMAP("b", "1"));
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    approve(&scene, 1);
+    scene_expect_ready(&scene, "web", "False", NULL);
+    edit_a(&scene, "theirs");
+    scene_ask(&scene, "web");
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    EXPECT_PHASE(&scene, "web", 2, "cancelled");
+    first = api_server_get(scene.server, RELEASE "1");
+    second = api_server_get(scene.server, RELEASE "2");
+    EXPECT_STR(value_string(value_path(second, "status", "plan", "digest", NULL)),
+               value_string(value_path(first, "status", "plan", "digest", NULL)), "the digest");
+    api_server_release(scene.server, rule);
+    approve(&scene, 3);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_DATA(&scene, "a", "1");
+    scene_end(&scene);
+}
+
+static void releases_that_nobody_approves_do_not_pile_up(void)
+{
+    static const char *const values[] = {"2", "3", "4", "5", "6", "7"};
+    struct scene scene;
+
+    begin(&scene, MANUAL "\"revisionHistoryLimit\":2,");
+    for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+        edit_a(&scene, values[i]);
+        scene_ask(&scene, "web");
+        scene_expect_handled(&scene, "web");
+        scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+        scene_expect_quiet(&scene);
+    }
+    EXPECT_PHASE(&scene, "web", 1, "succeeded");
+    EXPECT(is_waiting(&scene, 7), "the last one");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 2, "the limit");
+    approve(&scene, 7);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_DATA(&scene, "a", "1");
+    scene_end(&scene);
+}
+
+/* Else the approval of the new plan would be void as soon as the object is there. */
+static void a_plan_waits_for_a_create_that_may_still_come(void)
+{
+    const struct api_rule hold = {
+        .verb = "write", .path = CONFIGMAPS "/a", .times = 1, .fault = API_HOLD};
+    struct scene scene = {0};
+    unsigned rule;
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    rule = api_server_rule(scene.server, &hold);
+    approve(&scene, 1);
+    EXPECT(api_server_wait_hits(scene.server, rule, 1), "the create");
+    scene_kill(&scene);
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1") "," CONFIGMAP("b", "1"));
+    scene_start(&scene);
+    scene_expect_ready(&scene, "web", "Unknown", "Progressing");
+    EXPECT(!is_waiting(&scene, 2), "there is no plan to approve yet");
+    api_server_release(scene.server, rule);
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    approve(&scene, 2);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_PHASE(&scene, "web", 2, "succeeded");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 2, "no other plan");
+    scene_end(&scene);
+}
+
+/* ---- kill -9 after each write ---- */
+
+/* False: the server was not cut off before the operator came to rest. */
+static bool kill_and_start(struct scene *scene)
+{
+    bool was_cut;
+
+    scene_expect_quiet(scene);
+    was_cut = api_server_is_cut(scene->server);
+    scene_kill(scene);
+    api_server_mend(scene->server);
+    scene_start(scene);
+    return was_cut;
+}
+
+static void expect_one_succeeded(struct scene *scene, unsigned revision)
+{
+    scene_expect_ready(scene, "web", "True", "ReconciliationSucceeded");
+    scene_expect_quiet(scene);
+    EXPECT_DATA(scene, "a", "1");
+    EXPECT_PHASE(scene, "web", revision, "succeeded");
+    EXPECT_INT(api_server_size(scene->server, RELEASES), revision, "no other Release");
+}
+
+static bool show(unsigned n)
+{
+    struct scene scene = {0};
+    bool was_cut;
+
+    scene_begin(&scene);
+    api_server_cut_after(scene.server, n);
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1"));
+    was_cut = kill_and_start(&scene);
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    approve(&scene, 1);
+    expect_one_succeeded(&scene, 1);
+    scene_end(&scene);
+    return was_cut;
+}
+
+static bool carry_out(unsigned n)
+{
+    struct scene scene = {0};
+    bool was_cut;
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    scene_expect_quiet(&scene);
+    api_server_cut_after(scene.server, n);
+    approve(&scene, 1);
+    was_cut = kill_and_start(&scene);
+    expect_one_succeeded(&scene, 1);
+    scene_end(&scene);
+    return was_cut;
+}
+
+static bool correct(unsigned n)
+{
+    struct scene scene;
+    bool was_cut;
+
+    begin(&scene, MANUAL);
+    edit_a(&scene, "theirs");
+    api_server_cut_after(scene.server, n);
+    scene_ask(&scene, "web");
+    was_cut = kill_and_start(&scene);
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    approve(&scene, 2);
+    expect_one_succeeded(&scene, 2);
+    scene_end(&scene);
+    return was_cut;
+}
+
+static bool carry_out_correction(unsigned n)
+{
+    struct scene scene;
+    bool was_cut;
+
+    begin(&scene, MANUAL);
+    edit_a(&scene, "theirs");
+    scene_ask(&scene, "web");
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    scene_expect_quiet(&scene);
+    api_server_cut_after(scene.server, n);
+    approve(&scene, 2);
+    was_cut = kill_and_start(&scene);
+    expect_one_succeeded(&scene, 2);
+    scene_end(&scene);
+    return was_cut;
+}
+
+static void kills_change_nothing_of_what_is_approved(void)
+{
+    static bool (*const stories[])(unsigned n) = {show, carry_out, correct, carry_out_correction};
+
+    for (size_t i = 0; i < ARRAY_SIZE(stories); i++) {
+        unsigned n = 1;
+
+        while (n < 20 && stories[i](n))
+            n++;
+        EXPECT(n > 2 && n < 20, "after each write");
+    }
+}
+
+SUITE(scenario_approval, TEST(a_correction_that_the_status_does_not_have_is_held_to_its_plan),
+      TEST(a_correction_that_the_status_does_not_have_can_be_approved),
+      TEST(a_status_that_is_refused_is_written_later),
+      TEST(an_approval_while_the_plan_is_made_again_is_seen),
+      TEST(a_plan_waits_for_a_create_that_may_still_come),
+      TEST(kills_change_nothing_of_what_is_approved),
+      TEST(a_release_waits_on_while_nothing_can_be_planned),
+      TEST(a_plan_of_which_nothing_is_left_needs_no_approval),
+      TEST(a_retry_that_is_stale_names_the_plan_that_was_approved),
+      TEST(releases_that_nobody_approves_do_not_pile_up))
