@@ -228,11 +228,12 @@ def live(transcript):
     transcript.run(FINISHED)
     transcript.run(READY)
     transcript.run("kubectl get specs -n shop")
+    transcript.run("kubectl get releases -n shop")
 
     transcript.title("The Spec is deleted")
     transcript.run("kubectl delete spec shop -n shop")
-    transcript.run("kubectl get specs,deployments,services -n shop")
-    transcript.run("kubectl get releases -n shop")
+    transcript.wait("kubectl get releases -n shop 2>&1", "No resources found")
+    transcript.run("kubectl get specs,releases,deployments,services -n shop")
     transcript.wait(EVENTS, "all resources are deleted")
     transcript.run(EVENTS)
 
