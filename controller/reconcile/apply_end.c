@@ -150,19 +150,29 @@ static char *describe_superseded(struct attempt *attempt, const struct operation
     return buf_take(&text);
 }
 
+/* The Release alone ends: the Spec's status is the next attempt's to write. */
+static int write_release_end(struct attempt *attempt, enum release_phase phase,
+                             const struct verdict *verdict, const struct operation_results *results,
+                             struct error *error)
+{
+    struct release_report report = {.phase = phase,
+                                    .plan = plan_of(attempt),
+                                    .digest = attempt->digest,
+                                    .approval = approval_of(attempt),
+                                    .results = results,
+                                    .verdict = verdict};
+
+    return release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
+                         error);
+}
+
 /* Its Release ends with what was done so far. Where that cannot be written, the next operation
  * cancels it. */
 static void write_superseded(struct attempt *attempt, const struct operation_results *results)
 {
     _cleanup_free_ char *message = describe_superseded(attempt, results);
     struct verdict verdict = {"False", "Superseded", message, PROGRESS_SETTLED, NULL};
-    struct release_report report = {.phase = PHASE_CANCELLED,
-                                    .plan = plan_of(attempt),
-                                    .digest = attempt->digest,
-                                    .results = results,
-                                    .verdict = &verdict};
-
-    release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report, NULL);
+    write_release_end(attempt, PHASE_CANCELLED, &verdict, results, NULL);
 }
 
 /* ms before a plan that was approved in vain is made again, and later each time. */
@@ -175,17 +185,10 @@ static int stale(struct attempt *attempt, const struct error *failure,
                  struct error *error)
 {
     struct verdict verdict = {"False", PLAN_STALE, failure->message, PROGRESS_SETTLED, NULL};
-    struct release_report report = {.phase = PHASE_CANCELLED,
-                                    .plan = plan_of(attempt),
-                                    .digest = attempt->digest,
-                                    .approval = approval_of(attempt),
-                                    .results = results,
-                                    .verdict = &verdict};
     int r = apply_begin_release(attempt, error);
 
     if (r >= 0)
-        r = release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
-                          error);
+        r = write_release_end(attempt, PHASE_CANCELLED, &verdict, results, error);
     operation_log_failure(&attempt->run, failure, false);
     *result = (struct reconcile_result){.kind = RECONCILE_RETRY, .after = APPROVAL_RETRY};
     attempt_end(attempt);
@@ -202,17 +205,10 @@ static int partly_done(struct attempt *attempt, const struct error *rest,
     _cleanup_free_ char *message =
         str_printf("revision %lld: %s; %s", (long long)attempt->revision, summary, rest->message);
     struct verdict verdict = {"True", "ReconciliationSucceeded", message, PROGRESS_SETTLED, NULL};
-    struct release_report report = {.phase = PHASE_SUCCEEDED,
-                                    .plan = plan_of(attempt),
-                                    .digest = attempt->digest,
-                                    .approval = approval_of(attempt),
-                                    .results = results,
-                                    .verdict = &verdict};
     int r = apply_begin_release(attempt, error);
 
     if (r >= 0)
-        r = release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
-                          error);
+        r = write_release_end(attempt, PHASE_SUCCEEDED, &verdict, results, error);
     if (r >= 0)
         operation_log_success(&attempt->run, message);
     *result = (struct reconcile_result){.kind = RECONCILE_RETRY, .after = APPROVAL_RETRY};

@@ -13,8 +13,8 @@ static bool names(const struct release_approval *approval, const char *digest)
 }
 
 /* The Release's own approval comes first: it is of this plan alone. NULL: there is none. */
-static const struct release_approval *find(const struct attempt *attempt,
-                                           const struct release *release)
+static const struct release_approval *find_approval(const struct attempt *attempt,
+                                                    const struct release *release)
 {
     const char *digest = release_plan(release);
 
@@ -47,7 +47,7 @@ static int load(struct attempt *attempt, const struct release *release, struct e
 int approval_load(struct attempt *attempt, const struct release *release, struct error *error)
 {
     struct run *run = &attempt->run;
-    const struct release_approval *approval = find(attempt, release);
+    const struct release_approval *approval = find_approval(attempt, release);
     struct error problem = {0};
     int r;
 
@@ -135,7 +135,7 @@ int approval_check(const struct attempt *attempt, struct error *error)
                    first->reason ? first->reason : "it cannot be planned yet");
 }
 
-static int keep(struct attempt *attempt, struct error *error)
+static int keep_plan(struct attempt *attempt, struct error *error)
 {
     const struct reconcile_context *context = attempt->run.context;
     const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
@@ -192,8 +192,8 @@ static int write_release(struct attempt *attempt, const struct verdict *verdict,
     int r = 0;
 
     /* A plan that is approved already gets here only if its document could not be read. */
-    if (!is_shown || find(attempt, attempt->release))
-        r = keep(attempt, error);
+    if (!is_shown || find_approval(attempt, attempt->release))
+        r = keep_plan(attempt, error);
     if (r >= 0 && !is_shown) {
         operation_log_awaiting(&attempt->run, report.digest, summary);
         r = release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
@@ -202,8 +202,8 @@ static int write_release(struct attempt *attempt, const struct verdict *verdict,
     return r;
 }
 
-/* The next operation carries out the plan, and looks for the Release of a Spec that is not Ready.
- */
+/* A Spec that is Ready becomes Progressing: the next attempt looks for the approved Release only if
+ * the Spec is not Ready. */
 static int say_approved(struct attempt *attempt, struct error *error)
 {
     struct run_status status = {
@@ -246,11 +246,11 @@ int approval_ask(struct attempt *attempt, struct reconcile_result *result, struc
     r = write_release(attempt, &verdict, summary, error);
     if (r < 0)
         return r;
-    if (is_new) /* of those before it, nobody may have approved any */
+    if (is_new) /* no operation ends here, and Releases that nobody approves would pile up */
         retention_collect(&attempt->run, attempt->knows_revisions ? &attempt->revisions : NULL,
                           attempt->revision);
     attempt_check_later(attempt, result);
-    if (find(attempt, attempt->release)) {
+    if (find_approval(attempt, attempt->release)) {
         *result = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
         r = say_approved(attempt, error);
     } else {

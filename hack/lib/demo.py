@@ -372,6 +372,28 @@ PLAN_WORDS = (("create", "to create"), ("update", "to change"), ("delete", "to d
               ("replace", "to replace"), ("adopt", "to adopt"), ("unchanged", "unchanged"))
 
 
+def show(demo, once):
+    demo.apply()
+    demo.summary()
+    if once:
+        demo.delete()
+    else:
+        demo.stay()
+
+
+def run(show, demo, once):
+    """Gives the exit status. Ctrl-C is how a demo that stays ends."""
+    try:
+        show(demo, once)
+    except DemoFailed as failure:
+        print(f"\n  {paint(RED, 'failed')}: {failure}", flush=True)
+        return 1
+    except KeyboardInterrupt:
+        print()
+        return 130 if once else 0
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--operator", type=int, required=True, help="its process")
@@ -380,20 +402,7 @@ def main():
     arguments = parser.parse_args()
     demo = Demo(yaml.safe_load(EXAMPLE.read_text()), arguments.plane, arguments.operator)
     demo.watch()
-    try:
-        demo.apply()
-        demo.summary()
-        if arguments.once:
-            demo.delete()
-        else:
-            demo.stay()
-    except DemoFailed as failure:
-        print(f"\n  {paint(RED, 'failed')}: {failure}", flush=True)
-        return 1
-    except KeyboardInterrupt:
-        print()
-        return 130 if arguments.once else 0
-    return 0
+    return run(show, demo, arguments.once)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import time
 
 import yaml
 
-from demo import BLUE, BOLD, DIM, EXAMPLE, GREEN, RED, YELLOW, Demo, DemoFailed, paint, row, title
+from demo import BLUE, BOLD, DIM, EXAMPLE, GREEN, RED, YELLOW, Demo, DemoFailed, paint, row, run, title
 from kubewatch import ROOT, Watch
 from kusion_e2e.cluster import tool
 from kusion_e2e.pod import LABELS, process_of, resident, use_page
@@ -191,15 +191,7 @@ def main():
     parser.add_argument("--once", action="store_true")
     arguments = parser.parse_args()
     demo = NodeDemo(use_page(yaml.safe_load(EXAMPLE.read_text())), arguments.plane)
-    try:
-        show(demo, arguments.once)
-    except DemoFailed as failure:
-        print(f"\n  {paint(RED, 'failed')}: {failure}", flush=True)
-        return 1
-    except KeyboardInterrupt:
-        print()
-        return 130 if arguments.once else 0
-    return 0
+    return run(show, demo, arguments.once)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,14 @@
 """`approval.mode: Manual`: nothing is changed but what a person approved."""
 
 import json
-import os
-import re
 import shlex
-import subprocess
-from pathlib import Path
 
 import pytest
 
 from kusion_e2e.approved import Approved
-from kusion_e2e.cluster import tool
 from kusion_e2e.controller import STATE
-from kusion_e2e.paths import ROOT
 from kusion_e2e.rights import account, may, wait_until_may
+from kusion_e2e.shell import snippets, type_in
 from kusion_e2e.specs import config_map, resource
 from kusion_e2e.wait import eventually
 
@@ -60,13 +55,8 @@ def test_the_command_of_the_message_approves(spec):
 
 def test_the_commands_of_the_page_show_the_plan_and_approve_it(controlled, tenant):
     spec = Approved(controlled, tenant, "web").apply([config_map("a", tenant)])
-    page = (ROOT / "docs/approval.md").read_text()
-    show, approve = re.findall(r"^```sh\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    text = f"set -e\n{show}\n{approve}".replace("team-a", tenant)
-    path = f"{Path(tool('kubectl')).parent}:{os.environ['PATH']}"
-    result = subprocess.run(["bash", "-c", text], text=True, check=False, capture_output=True,
-                            timeout=60, env={**os.environ, "PATH": path,
-                                             "KUBECONFIG": str(controlled.kubeconfig)})
+    show, approve = snippets("approval.md")
+    result = type_in(controlled, f"set -e\n{show}\n{approve}".replace("team-a", tenant))
     assert result.returncode == 0, result.stdout + result.stderr
     assert f"create v1:ConfigMap:{tenant}:a" in result.stdout
     spec.wait("True", seconds=10)

@@ -2,16 +2,12 @@
 they stand there; and what kubectl makes of a YAML that hack/tospec reads and writes."""
 
 import json
-import os
-import re
-import subprocess
-from pathlib import Path
 
 import pytest
 import yaml
 
-from kusion_e2e.cluster import tool
 from kusion_e2e.paths import ROOT
+from kusion_e2e.shell import snippets, type_in
 from kusion_e2e.specs import Spec
 
 MANIFESTS, HELM, KUSTOMIZE, KUSION, LIVE, APPLY = range(6)
@@ -55,10 +51,6 @@ data:
 """
 
 
-def snippets(page):
-    return re.findall(r"^```sh\n(.*?)^```", (ROOT / "docs" / page).read_text(), re.DOTALL | re.MULTILINE)
-
-
 class Desk:
     """A directory in which a person works, with the operator's checkout beside it."""
 
@@ -74,12 +66,9 @@ class Desk:
             path.write_text(text)
 
     def run(self, text):
-        path = ":".join([*(str(Path(tool(one)).parent) for one in ("kubectl", "helm")), os.environ["PATH"]])
         text = "set -e -o pipefail\n" + text.replace("team-a", self.namespace).replace(
             "--service-account deployer", "--service-account default")
-        return subprocess.run(["bash", "-c", text], cwd=self.directory, text=True, check=False,
-                              capture_output=True, timeout=180,
-                              env={**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig), "PATH": path})
+        return type_in(self.cluster, text, self.directory)
 
     def must(self, text):
         result = self.run(text)

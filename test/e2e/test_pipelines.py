@@ -1,29 +1,20 @@
 """docs/pipelines.md: its commands, as they stand there."""
 
 import json
-import os
-import re
-import subprocess
-from pathlib import Path
 
 import pytest
 
-from kusion_e2e.cluster import tool
-from kusion_e2e.paths import ROOT
+from kusion_e2e.shell import snippets, type_in
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.wait import eventually
 
-PAGE = ROOT / "docs/pipelines.md"
+PAGE = "pipelines.md"
 APPLY, CHECK, PREVIEW = range(3)
-
-
-def snippets():
-    return re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
 
 
 def test_there_are_as_many_as_are_run():
     """The last one is run by test_migration.py."""
-    assert len(snippets()) == 4
+    assert len(snippets(PAGE)) == 4
 
 
 class Pipeline:
@@ -43,12 +34,8 @@ class Pipeline:
                                  "spec": {"resources": list(resources), **fields}})
 
     def run(self, which):
-        text = "set -e\n" + snippets()[which].replace("team-a", self.namespace)
-        path = f"{Path(tool('kubectl')).parent}:{os.environ['PATH']}"
-        return subprocess.run(["bash", "-c", text], cwd=self.directory, text=True, check=False,
-                              capture_output=True, timeout=120,
-                              env={**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig),
-                                   "PATH": path})
+        text = "set -e\n" + snippets(PAGE)[which].replace("team-a", self.namespace)
+        return type_in(self.cluster, text, self.directory)
 
     def must(self, which):
         result = self.run(which)

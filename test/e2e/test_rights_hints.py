@@ -1,13 +1,11 @@
 """What a message says would give a missing right does, typed as it is, and gives nothing else."""
 
-import os
 import re
 import time
-from pathlib import Path
 
 import pytest
 
-from kusion_e2e.cluster import tool
+from kusion_e2e.shell import type_in
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.wait import eventually
 
@@ -47,11 +45,9 @@ def team(state_namespace):
                 cluster.kubectl("delete", *given)
 
 
-def type_in(cluster, command):
-    """As a person would, in a shell, once."""
-    path = f"{Path(tool('kubectl')).parent}:{os.environ['PATH']}"
-    result = cluster.run("env", f"PATH={path}", f"KUBECONFIG={cluster.kubeconfig}", "bash", "-c",
-                         command, check=False)
+def must_work(cluster, command):
+    """Typed as a person would, once."""
+    result = type_in(cluster, command)
     if result.returncode != 0:
         pytest.fail(f"{command}: {result.stderr}")
 
@@ -80,7 +76,7 @@ def follow(spec, is_done):
 
     def step():
         for command in sorted(hints(spec) - set(typed)):
-            type_in(spec.cluster, command)
+            must_work(spec.cluster, command)
             typed.append(command)
         assert is_done(), (messages(spec), typed)
         return True
@@ -104,7 +100,7 @@ def is_gone(spec):
 def test_all_that_is_said_can_be_typed(controlled, team):
     """All verbs that the account lacks at once, on one kind, in the Spec's own namespace."""
     name = team()
-    type_in(controlled, f"kubectl create role some --namespace={name} --verb=get,list "
+    must_work(controlled, f"kubectl create role some --namespace={name} --verb=get,list "
                         f"--resource=configmaps && kubectl create rolebinding some --role=some "
                         f"--namespace={name} --serviceaccount={name}:default")
     spec = Spec(controlled, name).apply([config_map("a", name)])
@@ -146,7 +142,7 @@ def test_a_namespace_that_does_not_exist_is_no_missing_right(controlled, team):
     ready = spec.wait("False")
     assert ready["reason"] == "AccessDenied" and "if there is such a namespace" in ready["message"]
     look = f"kusion:{name}:default:look"
-    type_in(controlled, f"kubectl create clusterrole {look} --verb=get --resource=namespaces && "
+    must_work(controlled, f"kubectl create clusterrole {look} --verb=get --resource=namespaces && "
                         f"kubectl create clusterrolebinding {look} --clusterrole={look} "
                         f"--serviceaccount={name}:default")
     ask_again(spec)
@@ -175,7 +171,7 @@ def test_what_is_not_the_specs_own_is_not_offered(controlled, team):
 def may_list(cluster, name, space):
     """As docs/troubleshooting.md has it."""
     who = f"kusion:{name}:default:list"
-    type_in(cluster, f"kubectl create role {who} --namespace={space} --verb=list --resource="
+    must_work(cluster, f"kubectl create role {who} --namespace={space} --verb=list --resource="
                      '"$(kubectl api-resources --namespaced --verbs=list,delete -o name | '
                      'paste -sd, -)" && '
                      f"kubectl create rolebinding {who} --namespace={space} --role={who} "
@@ -186,7 +182,7 @@ def test_a_namespace_goes_when_its_content_may_be_listed(controlled, team):
     name = team()
     space = f"{name}-space"
     cluster_wide = f"kusion:{name}:default:namespaces"
-    type_in(controlled, f"kubectl create clusterrole {cluster_wide} --resource=namespaces "
+    must_work(controlled, f"kubectl create clusterrole {cluster_wide} --resource=namespaces "
                         "--verb=get,list,watch,create,patch,delete && "
                         f"kubectl create clusterrolebinding {cluster_wide} "
                         f"--clusterrole={cluster_wide} --serviceaccount={name}:default")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from kusion_e2e.cluster import tool
+from kusion_e2e.shell import type_in
 from kusion_e2e.specs import resource
 from kusion_e2e.wait import eventually
 
@@ -76,8 +76,6 @@ class Transcript:
 
     def __init__(self, cluster, directory):
         self.cluster, self.directory, self.lines = cluster, directory, []
-        self.environment = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig),
-                            "PATH": f"{Path(tool('kubectl')).parent}:{os.environ['PATH']}"}
 
     def title(self, text):
         self.lines += ["", f"## {text}"]
@@ -87,9 +85,7 @@ class Transcript:
         (self.directory / "shop.yaml").write_text(json.dumps(spec))
 
     def silent(self, command):
-        return subprocess.run(["bash", "-c", command], cwd=self.directory, env=self.environment,
-                              text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              timeout=120, check=False)
+        return type_in(self.cluster, command, self.directory, stderr=subprocess.STDOUT)
 
     def run(self, command):
         result = self.silent(command)

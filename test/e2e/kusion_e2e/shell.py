@@ -1,0 +1,23 @@
+"""A person's shell, and the commands that the pages of docs/ tell a person to type."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from kusion_e2e.cluster import tool
+from kusion_e2e.paths import ROOT
+
+
+def snippets(page):
+    """The page's blocks of commands, in their order."""
+    return re.findall(r"^```sh\n(.*?)^```", (ROOT / "docs" / page).read_text(), re.DOTALL | re.MULTILINE)
+
+
+def type_in(cluster, text, directory=None, stderr=subprocess.PIPE):
+    """With the control plane's kubectl and helm, as its administrator."""
+    tools = {str(Path(tool(name)).parent) for name in ("kubectl", "helm")}
+    environment = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig),
+                   "PATH": ":".join([*tools, os.environ["PATH"]])}
+    return subprocess.run(["bash", "-c", text], cwd=directory, env=environment, text=True,
+                          stdout=subprocess.PIPE, stderr=stderr, timeout=180, check=False)
