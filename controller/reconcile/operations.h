@@ -77,6 +77,9 @@ struct attempt {
 
     /* Of the reconcile. Only operations.c changes `operation`, with the table's lock. */
     struct operation *operation; /* NULL: there is none */
+    struct ledger *ledger;       /* open State, from before there is an operation; or NULL */
+    char *superseded_by; /* why the operation ends before its time, though its object is as it was;
+                            NULL: it does not */
     struct run run;
     struct spec *spec; /* until the operation has it */
     enum attempt_kind kind;

@@ -138,7 +138,7 @@ bool attempt_is_outdated(struct attempt *attempt)
     bool result;
 
     pthread_mutex_lock(&attempt->table->lock);
-    result = is_outdated(attempt);
+    result = attempt->superseded_by || is_outdated(attempt);
     pthread_mutex_unlock(&attempt->table->lock);
     return result;
 }
@@ -169,6 +169,8 @@ const char *attempt_outdated_by(struct attempt *attempt)
 {
     const char *why;
 
+    if (attempt->superseded_by)
+        return attempt->superseded_by;
     pthread_mutex_lock(&attempt->table->lock);
     why = attempt->observed.is_deleting || attempt->has_left ? "the Spec was deleted"
                                                              : "the Spec has a newer generation";

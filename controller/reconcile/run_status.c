@@ -75,6 +75,13 @@ bool run_says(const struct run *run, const char *ready, const char *reason)
            (!reason || str_equal(value_get_string(condition, "reason"), reason));
 }
 
+bool run_is_settled(const struct run *run)
+{
+    return run->hold.operation == RELEASE_APPLY ? run_says(run, "True", NULL)
+                                                : run_says(run, "False", hold_reason(&run->hold)) &&
+                                                      run_last_applied(run) >= run->hold.revision;
+}
+
 int64_t run_last_applied(const struct run *run)
 {
     return value_int(value_get(status_of(run), "lastAppliedRevision"), 0);
@@ -236,6 +243,11 @@ static void drop(const struct value **object, const char *key)
     *object = next;
 }
 
+static bool is_bad_news(const struct run_status *status)
+{
+    return str_equal(status->verdict.ready, "False") && !status->is_suspended && !status->is_held;
+}
+
 /* While an operation goes on, it is not known whether the generation still fails. */
 static void set_failing_since(const struct run *run, const struct run_status *status,
                               const struct value **next)
@@ -243,7 +255,7 @@ static void set_failing_since(const struct run *run, const struct run_status *st
     int64_t since = failing_since(run);
     char time[TIMESTAMP_SIZE];
 
-    if (str_equal(status->verdict.ready, "False") && !status->is_suspended) {
+    if (is_bad_news(status)) {
         timestamp_format(since ? since : wall_clock(run), time);
         set(next, "failingSince", value_pack("s", time));
     } else if (status->is_end || !since) {
@@ -336,11 +348,6 @@ static int put_status(struct run *run, const struct value *status, struct error 
     run_set_metadata(run, metadata);
     set(&run->object, "status", value_ref(status));
     return 0;
-}
-
-static bool is_bad_news(const struct run_status *status)
-{
-    return str_equal(status->verdict.ready, "False") && !status->is_suspended;
 }
 
 static void note(const struct run *run, const char *ready, const char *reason)
