@@ -6,6 +6,7 @@
 #include "controller/reconcile/hold_begin.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/retention.h"
+#include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "engine/state/calls.h"
 
@@ -179,8 +180,34 @@ static int failed(struct attempt *attempt, const struct error *failure,
     if (r < 0)
         return r;
     status.attempted = attempt->release ? attempt->revision : 0;
+    status.counts_failure = attempt->operation && status.verdict.progress == PROGRESS_STALLED;
     operation_log_failure(run, failure, run_says_already(run, failure));
     return write_end(attempt, &report, &status, error);
+}
+
+/* After so many failures the last revision that succeeded is applied again. It is tried once: what
+ * fails under the hold is retried. */
+static void remediate(struct attempt *attempt, const struct error *failure,
+                      struct reconcile_result *result)
+{
+    const struct run *run = &attempt->run;
+    const struct spec_policy *policy = &run->policy;
+    struct error problem = {0};
+    int r;
+
+    if (!policy->rolls_back || policy->retries < 0 || run->hold.operation != RELEASE_APPLY ||
+        run_failures(run) <= policy->retries || !attempt->operation)
+        return;
+    r = hold_remediate(attempt, failure->message, &problem);
+    if (r == 0)
+        *result = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
+    else if (r > 0 && run_failures(run) == policy->retries + 1)
+        run_event(run, EVENT_WARNING, "RemediationFailed",
+                  "there is no revision that succeeded to roll back to");
+    else if (r < 0)
+        log_warn("a Spec cannot be rolled back yet", "namespace", run->subject.key.namespace_name,
+                 "spec", run->subject.key.name, "reason", problem.reason, "error", problem.message,
+                 NULL);
 }
 
 #define NAMED_CALLS 3
@@ -287,6 +314,8 @@ static int end_badly(struct attempt *attempt, const struct error *failure,
         run_say_retry(&attempt->run, &said);
         attempt_retry(attempt, &said, result);
         r = failed(attempt, &said, results, error);
+        if (r >= 0)
+            remediate(attempt, failure, result);
         end_unless_unwritten(attempt, r);
         return r;
     }

@@ -205,6 +205,8 @@ void attempt_end(struct attempt *attempt);
  * somebody requested a reconcile, though nothing may have changed. */
 void operations_observe(struct operations *operations, const char *key,
                         const struct object_version *now, bool is_asked_for);
+/* The watch lists the object of the key. */
+bool operations_lists(struct operations *operations, const char *key);
 /* Somebody requests a reconcile: puts the key into the queue. If an attempt goes on, another one
  * comes when it has ended. */
 void operations_request(struct operations *operations, const char *key);

@@ -154,15 +154,19 @@ bool attempt_has_left(struct attempt *attempt)
     return result;
 }
 
-bool attempt_is_listed(struct attempt *attempt)
+bool operations_lists(struct operations *operations, const char *key)
 {
-    struct operations *operations = attempt->table;
     bool result;
 
     pthread_mutex_lock(&operations->lock);
-    result = strmap_get(&operations->listed, attempt->key) != NULL;
+    result = strmap_get(&operations->listed, key) != NULL;
     pthread_mutex_unlock(&operations->lock);
     return result;
+}
+
+bool attempt_is_listed(struct attempt *attempt)
+{
+    return operations_lists(attempt->table, attempt->key);
 }
 
 const char *attempt_outdated_by(struct attempt *attempt)

@@ -12,8 +12,8 @@
 
 /* A Spec of which it is known what was kept last. */
 struct last {
-    char *key; /* "namespace/name" */
-    char digest[HASH_HEX_SIZE];
+    char *key;                  /* "namespace/name" */
+    char digest[HASH_HEX_SIZE]; /* "": nothing is kept of it */
 };
 
 struct recorded {
@@ -267,7 +267,11 @@ int recorded_drop_all(const struct reconcile_context *context, const struct spec
     const struct store_call call = {.permit = context->permit};
     struct store *store = context->store;
     struct digests digests = {0};
-    int r = store->ops->list(store, DOCUMENT_SPEC, spec, on_document, &digests, &call, error);
+    int r;
+
+    if (was_kept(context->recorded, spec, ""))
+        return 0;
+    r = store->ops->list(store, DOCUMENT_SPEC, spec, on_document, &digests, &call, error);
 
     for (size_t i = 0; i < digests.count; i++) {
         if (r >= 0)
@@ -275,6 +279,17 @@ int recorded_drop_all(const struct reconcile_context *context, const struct spec
         free(digests.items[i]);
     }
     free(digests.items);
-    set_kept(context->recorded, spec, NULL);
+    if (r >= 0)
+        set_kept(context->recorded, spec, "");
+    return r;
+}
+
+int recorded_forget(const struct reconcile_context *context, const struct spec_key *spec,
+                    struct error *error)
+{
+    int r = recorded_drop_all(context, spec, error);
+
+    if (r >= 0)
+        set_kept(context->recorded, spec, NULL);
     return r;
 }

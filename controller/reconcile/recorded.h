@@ -43,8 +43,11 @@ int recorded_apply(const struct reconcile_context *context, const struct spec_ke
 /* 0 also where there is none. */
 int recorded_drop(const struct reconcile_context *context, const struct spec_key *spec,
                   const char *digest, struct error *error);
-/* All of a Spec that is gone. */
+/* All of a Spec that is about to go. */
 int recorded_drop_all(const struct reconcile_context *context, const struct spec_key *spec,
                       struct error *error);
+/* All that may be left of a Spec that is gone. */
+int recorded_forget(const struct reconcile_context *context, const struct spec_key *spec,
+                    struct error *error);
 
 #endif

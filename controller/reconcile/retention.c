@@ -236,7 +236,7 @@ int retention_forget(const struct run *run, struct error *error)
 
     set_collected(run, false);
     finished_end_spec(run->context, &run->subject.key);
-    r = recorded_drop_all(run->context, &run->subject.key, error);
+    r = recorded_forget(run->context, &run->subject.key, error);
     if (r < 0)
         return r;
     if (run->context->history->ops->goes_with_spec)
@@ -286,13 +286,14 @@ static int on_plan(void *arg, const struct document_name *name, struct error *er
     return 0;
 }
 
-static int on_record(void *arg, const struct document_name *name, struct error *error)
+/* Of a Spec that is there, nothing is left. */
+static int on_spec(void *arg, const struct document_name *name, struct error *error)
 {
     const struct sweep *sweep = arg;
     _cleanup_free_ char *key = str_printf("%s/%s", name->spec.namespace_name, name->spec.name);
 
     (void)error;
-    if (is_watched(sweep, name))
+    if (is_watched(sweep, name) && !operations_lists(sweep->context->operations, key))
         operations_request(sweep->context->operations, key);
     return 0;
 }
@@ -305,8 +306,10 @@ int retention_sweep(const struct reconcile_context *context, const char *watch_n
     struct error problem = {0};
     int r = store->ops->list(store, DOCUMENT_PLAN, NULL, on_plan, &sweep, &call, &problem);
 
+    if (r >= 0)
+        r = store->ops->list(store, DOCUMENT_SPEC, NULL, on_spec, &sweep, &call, &problem);
     if (r >= 0 && !context->history->ops->goes_with_spec)
-        r = store->ops->list(store, DOCUMENT_RELEASE, NULL, on_record, &sweep, &call, &problem);
+        r = store->ops->list(store, DOCUMENT_RELEASE, NULL, on_spec, &sweep, &call, &problem);
     if (r < 0)
         log_warn("plans that were left could not be listed", "reason", problem.reason, "error",
                  problem.message, NULL);

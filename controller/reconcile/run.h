@@ -45,6 +45,7 @@ struct run_status {
     bool is_end;       /* the attempt has ended: the request for a reconcile is handled */
     bool is_suspended; /* Ready's status is kept, as of the generation for which it was set */
     bool is_held;      /* Ready is False because of a hold: that is no failure */
+    bool counts_failure; /* into status.failures */
     int64_t attempted, applied;              /* revisions; 0: as before */
     const struct operation_results *results; /* for the summary of a failure; NULL: its message */
     const struct value *plan, *resources, *inventory; /* report.h; owned; NULL: as before */
@@ -109,6 +110,8 @@ bool run_is_settled(const struct run *run);
 bool run_says(const struct run *run, const char *ready, const char *reason);
 /* status.driftCorrections, or NULL; borrowed from run->object. */
 const struct value *run_corrections(const struct run *run);
+/* status.failures: operations of this generation that failed, one after another. */
+int64_t run_failures(const struct run *run);
 /* status.lastAppliedRevision, .lastAttemptedRevision; 0: none. */
 int64_t run_last_applied(const struct run *run);
 int64_t run_last_attempted(const struct run *run);

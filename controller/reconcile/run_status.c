@@ -87,6 +87,11 @@ int64_t run_last_applied(const struct run *run)
     return value_int(value_get(status_of(run), "lastAppliedRevision"), 0);
 }
 
+int64_t run_failures(const struct run *run)
+{
+    return is_of_this_generation(run) ? value_int(value_get(status_of(run), "failures"), 0) : 0;
+}
+
 const struct value *run_corrections(const struct run *run)
 {
     return value_get(status_of(run), "driftCorrections");
@@ -263,6 +268,19 @@ static void set_failing_since(const struct run *run, const struct run_status *st
     }
 }
 
+/* A failure that may heal by waiting, and progress, leave the number as it is. */
+static void set_failures(const struct run *run, const struct run_status *status,
+                         const struct value **next)
+{
+    int64_t failures = run_failures(run) + status->counts_failure;
+    bool is_over = status->is_end && !is_bad_news(status);
+
+    if (failures && !is_over)
+        set(next, "failures", value_pack("I", failures));
+    else
+        drop(next, "failures");
+}
+
 static void set_handled(const struct run *run, const struct value **next)
 {
     if (run->trigger)
@@ -307,6 +325,7 @@ static const struct value *next_status(const struct run *run, const struct run_s
     set(&next, "summary", summary_of(status));
     set(&next, "owner", owner_of(run));
     set_failing_since(run, status, &next);
+    set_failures(run, status, &next);
     if (status->is_end)
         set_handled(run, &next);
     if (!run->is_unreadable)

@@ -25,7 +25,7 @@ class Requested(Approved):
     def request(self, operation, **fields):
         """Makes the Release; its name."""
         self.requests += 1
-        name = f"{operation.lower()}-{self.requests}"
+        name = f"{self.name}-{operation.lower()}-{self.requests}"
         body = {"apiVersion": "api.kusion.io/v1", "kind": "Release",
                 "metadata": {"name": name, "namespace": self.namespace},
                 "spec": {"specRef": {"name": self.name}, "operation": operation, **fields}}
