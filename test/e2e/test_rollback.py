@@ -4,6 +4,7 @@ Spec until it changes."""
 import pytest
 
 from kusion_e2e.requested import Requested
+from kusion_e2e.shell import snippets, type_in
 from kusion_e2e.specs import config_map, resource
 from kusion_e2e.states import recorded, states
 from kusion_e2e.wait import eventually
@@ -166,6 +167,20 @@ def test_a_destroyed_spec_can_be_deleted(spec):
     spec.wait_request(spec.request("Destroy"))
     spec.delete()
     assert states(spec.cluster, spec.namespace) == []
+
+
+# ---- The page ----
+
+def test_the_commands_of_the_page(controlled, tenant):
+    spec = Requested(controlled, tenant, "web")
+    three_revisions(spec)
+    roll_back, show, destroy = snippets("rollback.md")
+    result = type_in(controlled, f"set -e\n{roll_back}\n{show}".replace("team-a", tenant))
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert spec.data("a") == {"level": "two"} and "web-4" in result.stdout
+    result = type_in(controlled, f"set -e\n{destroy}".replace("team-a", tenant))
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert spec.data("a") is None
 
 
 # ---- What does not fit together ----
