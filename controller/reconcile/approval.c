@@ -211,8 +211,7 @@ static int say_approved(struct attempt *attempt, struct error *error)
         .attempted = attempt->revision,
     };
 
-    return run_says(&attempt->run, "True", NULL) ? run_write_status(&attempt->run, &status, error)
-                                                 : 0;
+    return run_is_settled(&attempt->run) ? run_write_status(&attempt->run, &status, error) : 0;
 }
 
 static int write_spec(struct attempt *attempt, const struct verdict *verdict, struct error *error)

@@ -55,6 +55,8 @@ void attempt_empty(struct attempt *attempt)
     release_free(TAKE(attempt->release));
     run_done(&attempt->run);
     operation_free(operation);
+    ledger_unref(TAKE(attempt->ledger));
+    free(TAKE(attempt->superseded_by));
     spec_free(TAKE(attempt->spec));
     approved_plan_unref(TAKE(attempt->approved));
     release_approval_done(&attempt->approval);
@@ -141,6 +143,7 @@ void operations_leave(struct attempt *attempt)
     if (!attempt->operation) {
         operations_give_back(attempt);
         run_done(&attempt->run);
+        ledger_unref(TAKE(attempt->ledger));
     }
     if (stays)
         return;

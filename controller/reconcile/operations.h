@@ -77,6 +77,9 @@ struct attempt {
 
     /* Of the reconcile. Only operations.c changes `operation`, with the table's lock. */
     struct operation *operation; /* NULL: there is none */
+    struct ledger *ledger;       /* open State, from before there is an operation; or NULL */
+    char *superseded_by; /* why the operation ends before its time, though its object is as it was;
+                            NULL: it does not */
     struct run run;
     struct spec *spec; /* until the operation has it */
     enum attempt_kind kind;
@@ -202,6 +205,8 @@ void attempt_end(struct attempt *attempt);
  * somebody requested a reconcile, though nothing may have changed. */
 void operations_observe(struct operations *operations, const char *key,
                         const struct object_version *now, bool is_asked_for);
+/* The watch lists the object of the key. */
+bool operations_lists(struct operations *operations, const char *key);
 /* Somebody requests a reconcile: puts the key into the queue. If an attempt goes on, another one
  * comes when it has ended. */
 void operations_request(struct operations *operations, const char *key);

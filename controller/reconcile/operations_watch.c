@@ -138,7 +138,7 @@ bool attempt_is_outdated(struct attempt *attempt)
     bool result;
 
     pthread_mutex_lock(&attempt->table->lock);
-    result = is_outdated(attempt);
+    result = attempt->superseded_by || is_outdated(attempt);
     pthread_mutex_unlock(&attempt->table->lock);
     return result;
 }
@@ -154,21 +154,27 @@ bool attempt_has_left(struct attempt *attempt)
     return result;
 }
 
-bool attempt_is_listed(struct attempt *attempt)
+bool operations_lists(struct operations *operations, const char *key)
 {
-    struct operations *operations = attempt->table;
     bool result;
 
     pthread_mutex_lock(&operations->lock);
-    result = strmap_get(&operations->listed, attempt->key) != NULL;
+    result = strmap_get(&operations->listed, key) != NULL;
     pthread_mutex_unlock(&operations->lock);
     return result;
+}
+
+bool attempt_is_listed(struct attempt *attempt)
+{
+    return operations_lists(attempt->table, attempt->key);
 }
 
 const char *attempt_outdated_by(struct attempt *attempt)
 {
     const char *why;
 
+    if (attempt->superseded_by)
+        return attempt->superseded_by;
     pthread_mutex_lock(&attempt->table->lock);
     why = attempt->observed.is_deleting || attempt->has_left ? "the Spec was deleted"
                                                              : "the Spec has a newer generation";

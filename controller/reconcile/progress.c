@@ -7,11 +7,12 @@
 /* What it is called, and the Release's phase; NULL: the Spec is not concerned. */
 static const struct {
     const char *planning, *working;
-    enum release_phase planning_phase, working_phase;
+    enum release_phase working_phase;
 } words[] = {
-    [RELEASE_APPLY] = {"planning", "applying", PHASE_PREVIEWING, PHASE_APPLYING},
-    [RELEASE_PREVIEW] = {NULL, NULL, PHASE_PREVIEWING, PHASE_PREVIEWING},
-    [RELEASE_DESTROY] = {"destroying", "destroying", PHASE_DESTROYING, PHASE_DESTROYING},
+    [RELEASE_APPLY] = {"planning", "applying", PHASE_APPLYING},
+    [RELEASE_PREVIEW] = {NULL, NULL, PHASE_PREVIEWING},
+    [RELEASE_DESTROY] = {"planning to destroy", "destroying", PHASE_DESTROYING},
+    [RELEASE_ROLLBACK] = {"planning to roll back", "rolling back", PHASE_ROLLING_BACK},
 };
 
 static int64_t now(const struct attempt *attempt)
@@ -44,7 +45,7 @@ static int write_release(struct attempt *attempt, bool is_working, struct error 
 {
     enum release_operation operation = attempt->run.log.operation;
     struct release_report report = {
-        .phase = is_working ? words[operation].working_phase : words[operation].planning_phase,
+        .phase = is_working ? words[operation].working_phase : PHASE_PREVIEWING,
         .plan = is_working ? operation_get_plan(attempt->operation) : NULL,
         .digest = attempt->digest,
     };

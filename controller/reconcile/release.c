@@ -5,6 +5,7 @@
 #include "controller/reconcile/operations.h"
 #include "controller/reconcile/plans.h"
 #include "controller/reconcile/report.h"
+#include "controller/reconcile/requests.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/history.h"
@@ -96,10 +97,37 @@ static int refuse(struct attempt *attempt, struct error *error)
 {
     struct error refusal = {0};
 
-    err_set(&refusal, ERR_UNSUPPORTED, "Unsupported",
-            "this version carries out no %s that a person requests, only Previews",
-            release_operation_name(attempt->release->operation));
+    err_set(&refusal, ERR_INVALID, "InvalidRelease",
+            "people request a Preview, a Rollback or a Destroy; a Spec is applied when it changes");
     return fail(attempt, &refusal, error);
+}
+
+/* ---- A Rollback, or a Destroy ---- */
+
+#define REQUEST_AGAIN 60000 /* ms until the Spec is asked once more, if nothing came of it */
+
+/* The reconcile of the Spec carries it out. */
+static int hand_over(struct attempt *attempt, struct reconcile_result *result)
+{
+    const struct release *release = attempt->release;
+    const struct spec_key spec = {attempt->object.namespace_name,
+                                  value_string(value_path(release->spec, "specRef", "name", NULL))};
+    struct request request = {
+        .release = str_new(release->name),
+        .uid = str_new(value_get_string(release->metadata, "uid")),
+        .created = str_new(value_get_string(release->metadata, "creationTimestamp")),
+        .operation = release->operation,
+        .to_revision = value_int(value_get(release->spec, "toRevision"), 0),
+    };
+    _cleanup_free_ char *key = str_printf("%s/%s", spec.namespace_name, spec.name);
+
+    requests_add(attempt->run.context->requests, &spec, &request);
+    request_done(&request);
+    operations_request(attempt->run.context->operations, key);
+    *result = (struct reconcile_result){
+        .kind = RECONCILE_AFTER, .after = REQUEST_AGAIN, .priority = WORKQUEUE_RESYNC};
+    attempt_end(attempt);
+    return 0;
 }
 
 /* ---- Reading ---- */
@@ -123,6 +151,7 @@ static int forget(struct attempt *attempt, struct error *error)
     const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
 
     finished_forget(context, attempt->key);
+    requests_drop(context->requests, attempt->object.namespace_name, attempt->object.name);
     return plans_drop(context->plans, attempt->object.namespace_name, attempt->object.name, &call,
                       error);
 }
@@ -168,8 +197,10 @@ static int load_release(struct attempt *attempt, struct reconcile_result *result
         r = load_unreadable(attempt, &object, problem, error);
     if (r < 0)
         return r;
-    if (api_is_deleting(object))
+    if (api_is_deleting(object)) {
+        requests_drop(context->requests, key->namespace_name, key->name);
         return 0;
+    }
     if (is_generated(object) && kube_release_is_orphan(value_get(object, "metadata")))
         return finished_keep_orphan(context, object, cancel, result, error);
     if (is_generated(object)) {
@@ -185,6 +216,7 @@ static int load_release(struct attempt *attempt, struct reconcile_result *result
     if (!release_phase_is_terminal(attempt->release->phase))
         return 0;
     release_free(TAKE(attempt->release));
+    requests_drop(context->requests, key->namespace_name, key->name);
     return finished_keep(context, attempt->key, object, cancel, result, error);
 }
 
@@ -309,8 +341,10 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     operation_log_release(run, attempt->release);
     if (problem.code)
         return fail(attempt, &problem, error);
-    if (attempt->release->operation != RELEASE_PREVIEW)
+    if (attempt->release->operation == RELEASE_APPLY)
         return refuse(attempt, error);
+    if (attempt->release->operation != RELEASE_PREVIEW)
+        return hand_over(attempt, result);
     if (!attempt_reserve_preview(attempt, run->subject.key.name)) {
         attempt_empty(attempt);
         *result = look_for_place;

@@ -24,6 +24,7 @@ void release_free(struct release *release)
     free(release->version);
     release_approval_done(&release->approval);
     free(release->spec_uid);
+    free(release->spec_digest);
     value_unref(release->metadata);
     value_unref(release->spec);
     value_unref(release->status);
@@ -60,6 +61,7 @@ static struct release *release_new(const struct release_head *head, char *versio
     release->phase = head->phase;
     release->own_generation = 1;
     release->spec_uid = str_new(head->spec_uid);
+    release->spec_digest = str_new(head->spec_digest);
     release->version = version;
     arena_done(&arena);
     return release;
@@ -121,15 +123,24 @@ int releases_latest(const struct reconcile_context *context, const struct releas
     return releases_load(context, subject, 0, cancel, ret, error);
 }
 
-void release_revisions_add(struct release_revisions *revisions, int64_t revision)
+void release_revisions_add(struct release_revisions *revisions, int64_t revision,
+                           const char *digest)
 {
+    size_t capacity = revisions->capacity;
+
     revisions->items = mem_grow(revisions->items, revisions->count, &revisions->capacity,
                                 sizeof(*revisions->items));
-    revisions->items[revisions->count++] = revision;
+    revisions->digests =
+        mem_grow(revisions->digests, revisions->count, &capacity, sizeof(*revisions->digests));
+    revisions->items[revisions->count] = revision;
+    revisions->digests[revisions->count++] = str_new(digest);
 }
 
 void release_revisions_done(struct release_revisions *revisions)
 {
+    for (size_t i = 0; i < revisions->count; i++)
+        free(revisions->digests[i]);
+    free(revisions->digests);
     free(revisions->items);
     *revisions = (struct release_revisions){0};
 }
@@ -137,7 +148,7 @@ void release_revisions_done(struct release_revisions *revisions)
 static int on_head(void *arg, const struct release_head *head, struct error *error)
 {
     (void)error;
-    release_revisions_add(arg, head->revision);
+    release_revisions_add(arg, head->revision, head->spec_digest);
     return 0;
 }
 
@@ -176,7 +187,9 @@ static struct release_head head_of(const struct release_subject *subject,
                                  .revision = revision,
                                  .generation = subject->generation,
                                  .operation = operation,
-                                 .spec_uid = subject->uid};
+                                 .spec_uid = subject->uid,
+                                 .to_revision = subject->to_revision,
+                                 .spec_digest = subject->spec_digest};
 }
 
 static int create(const struct reconcile_context *context, const struct release_head *head,

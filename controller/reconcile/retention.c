@@ -5,6 +5,7 @@
 #include "controller/reconcile/finished.h"
 #include "controller/reconcile/operations.h"
 #include "controller/reconcile/plans.h"
+#include "controller/reconcile/recorded.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -111,6 +112,42 @@ static int remove_one(const struct run *run, int64_t revision, enum release_remo
     return r;
 }
 
+static bool is_chosen(const int64_t *surplus, size_t n, int64_t revision)
+{
+    for (size_t i = 0; i < n; i++)
+        if (surplus[i] == revision)
+            return true;
+    return false;
+}
+
+/* What is in force, and what a Release that stays has, can be rolled back to. */
+static bool is_needed(const struct run *run, const struct release_revisions *revisions,
+                      const int64_t *surplus, size_t n, const char *digest)
+{
+    if (str_equal(run->hold.spec_digest, digest) || str_equal(run->spec_digest, digest))
+        return true;
+    for (size_t i = 0; i < revisions->count; i++)
+        if (str_equal(revisions->digests[i], digest) && !is_chosen(surplus, n, revisions->items[i]))
+            return true;
+    return false;
+}
+
+/* The recorded Specs that go with these Releases. */
+static int remove_recorded(const struct run *run, const struct release_revisions *revisions,
+                           const int64_t *surplus, size_t n, struct error *error)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < revisions->count && r >= 0; i++) {
+        const char *digest = revisions->digests[i];
+
+        if (digest && is_chosen(surplus, n, revisions->items[i]) &&
+            !is_needed(run, revisions, surplus, n, digest))
+            r = recorded_drop(run->context, &run->subject.key, digest, error);
+    }
+    return r;
+}
+
 /* 1: there are more. */
 static int remove_surplus(const struct run *run, const struct release_revisions *revisions,
                           struct error *error)
@@ -118,15 +155,20 @@ static int remove_surplus(const struct run *run, const struct release_revisions 
     _cleanup_free_ int64_t *surplus = NEW_ARRAY(int64_t, revisions->count + 1);
     size_t n =
         retention_choose(revisions, run->policy.history_limit, run_last_applied(run), surplus);
+    size_t now = n < MOST_AT_ONCE ? n : MOST_AT_ONCE;
+    int r = remove_recorded(run, revisions, surplus, now, error);
 
-    for (size_t i = 0; i < n && i < MOST_AT_ONCE; i++) {
+    for (size_t i = 0; i < now && r >= 0; i++) {
         struct error problem = {0};
-        int r = remove_one(run, surplus[i], RELEASE_IF_ENDED, &problem);
 
-        if (r < 0 && r != ERR_CONFLICT) /* it goes on, or somebody changes it */
-            return err_copy(error, &problem);
+        r = remove_one(run, surplus[i], RELEASE_IF_ENDED, &problem);
+
+        if (r == ERR_CONFLICT) /* it goes on, or somebody changes it */
+            r = 0;
+        else if (r < 0)
+            err_copy(error, &problem);
     }
-    return n > MOST_AT_ONCE;
+    return r < 0 ? r : n > MOST_AT_ONCE;
 }
 
 /* There are no more revisions than numbers up to the newest. */
@@ -161,10 +203,10 @@ void retention_collect(const struct run *run, const struct release_revisions *fo
     int r = 0;
 
     if (found) {
-        release_revisions_add(&all, revision);
+        release_revisions_add(&all, revision, run->spec_digest[0] ? run->spec_digest : NULL);
         for (size_t i = 0; i < found->count; i++)
             if (found->items[i] != revision)
-                release_revisions_add(&all, found->items[i]);
+                release_revisions_add(&all, found->items[i], found->digests[i]);
         r = remove_surplus(run, &all, &problem);
     } else if (!is_within_limit(run, revision)) {
         r = list_and_remove(run, &problem);
@@ -194,6 +236,9 @@ int retention_forget(const struct run *run, struct error *error)
 
     set_collected(run, false);
     finished_end_spec(run->context, &run->subject.key);
+    r = recorded_forget(run->context, &run->subject.key, error);
+    if (r < 0)
+        return r;
     if (run->context->history->ops->goes_with_spec)
         return 0;
     r = releases_list(run->context, &run->subject, run->cancel, &revisions, error);
@@ -241,13 +286,14 @@ static int on_plan(void *arg, const struct document_name *name, struct error *er
     return 0;
 }
 
-static int on_record(void *arg, const struct document_name *name, struct error *error)
+/* Of a Spec that is there, nothing is left. */
+static int on_spec(void *arg, const struct document_name *name, struct error *error)
 {
     const struct sweep *sweep = arg;
     _cleanup_free_ char *key = str_printf("%s/%s", name->spec.namespace_name, name->spec.name);
 
     (void)error;
-    if (is_watched(sweep, name))
+    if (is_watched(sweep, name) && !operations_lists(sweep->context->operations, key))
         operations_request(sweep->context->operations, key);
     return 0;
 }
@@ -260,8 +306,10 @@ int retention_sweep(const struct reconcile_context *context, const char *watch_n
     struct error problem = {0};
     int r = store->ops->list(store, DOCUMENT_PLAN, NULL, on_plan, &sweep, &call, &problem);
 
+    if (r >= 0)
+        r = store->ops->list(store, DOCUMENT_SPEC, NULL, on_spec, &sweep, &call, &problem);
     if (r >= 0 && !context->history->ops->goes_with_spec)
-        r = store->ops->list(store, DOCUMENT_RELEASE, NULL, on_record, &sweep, &call, &problem);
+        r = store->ops->list(store, DOCUMENT_RELEASE, NULL, on_spec, &sweep, &call, &problem);
     if (r < 0)
         log_warn("plans that were left could not be listed", "reason", problem.reason, "error",
                  problem.message, NULL);

@@ -75,9 +75,21 @@ bool run_says(const struct run *run, const char *ready, const char *reason)
            (!reason || str_equal(value_get_string(condition, "reason"), reason));
 }
 
+bool run_is_settled(const struct run *run)
+{
+    return run->hold.operation == RELEASE_APPLY ? run_says(run, "True", NULL)
+                                                : run_says(run, "False", hold_reason(&run->hold)) &&
+                                                      run_last_applied(run) >= run->hold.revision;
+}
+
 int64_t run_last_applied(const struct run *run)
 {
     return value_int(value_get(status_of(run), "lastAppliedRevision"), 0);
+}
+
+int64_t run_failures(const struct run *run)
+{
+    return is_of_this_generation(run) ? value_int(value_get(status_of(run), "failures"), 0) : 0;
 }
 
 const struct value *run_corrections(const struct run *run)
@@ -236,6 +248,11 @@ static void drop(const struct value **object, const char *key)
     *object = next;
 }
 
+static bool is_bad_news(const struct run_status *status)
+{
+    return str_equal(status->verdict.ready, "False") && !status->is_suspended && !status->is_held;
+}
+
 /* While an operation goes on, it is not known whether the generation still fails. */
 static void set_failing_since(const struct run *run, const struct run_status *status,
                               const struct value **next)
@@ -243,12 +260,25 @@ static void set_failing_since(const struct run *run, const struct run_status *st
     int64_t since = failing_since(run);
     char time[TIMESTAMP_SIZE];
 
-    if (str_equal(status->verdict.ready, "False") && !status->is_suspended) {
+    if (is_bad_news(status)) {
         timestamp_format(since ? since : wall_clock(run), time);
         set(next, "failingSince", value_pack("s", time));
     } else if (status->is_end || !since) {
         drop(next, "failingSince");
     }
+}
+
+/* A failure that may heal by waiting, and progress, leave the number as it is. */
+static void set_failures(const struct run *run, const struct run_status *status,
+                         const struct value **next)
+{
+    int64_t failures = run_failures(run) + status->counts_failure;
+    bool is_over = status->is_end && !is_bad_news(status);
+
+    if (failures && !is_over)
+        set(next, "failures", value_pack("I", failures));
+    else
+        drop(next, "failures");
 }
 
 static void set_handled(const struct run *run, const struct value **next)
@@ -295,6 +325,7 @@ static const struct value *next_status(const struct run *run, const struct run_s
     set(&next, "summary", summary_of(status));
     set(&next, "owner", owner_of(run));
     set_failing_since(run, status, &next);
+    set_failures(run, status, &next);
     if (status->is_end)
         set_handled(run, &next);
     if (!run->is_unreadable)
@@ -336,11 +367,6 @@ static int put_status(struct run *run, const struct value *status, struct error 
     run_set_metadata(run, metadata);
     set(&run->object, "status", value_ref(status));
     return 0;
-}
-
-static bool is_bad_news(const struct run_status *status)
-{
-    return str_equal(status->verdict.ready, "False") && !status->is_suspended;
 }
 
 static void note(const struct run *run, const char *ready, const char *reason)

@@ -68,6 +68,8 @@ struct operation_config {
     struct digest_key digest_key;   /* of plan_digest(); borrowed. With it, and without an approved
                                        plan, each live object is freed when its change is planned;
                                        length 0: when the operation is freed */
+    bool keeps_state; /* when nothing is wanted, and all is gone: State stays, with its head alone.
+                         Else it is removed */
     struct approved_plan *approved; /* what may be carried out; a reference is taken. NULL: all */
     bool for_approval;           /* the plan is to be approved: planning waits for creates that may
                                     still take effect, which would make it stale, and for calls in

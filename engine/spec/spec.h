@@ -36,6 +36,8 @@ struct spec_policy {
     int64_t retry_interval;    /* ms: 30 s */
     int64_t timeout;           /* ms: 5 m */
     int64_t history_limit;     /* Releases that are kept: 10 */
+    bool rolls_back;           /* false: remediation.strategy is none */
+    int64_t retries;           /* of a failed operation before that: 0; -1: without an end */
     const char *service_account; /* NULL: not set */
 };
 

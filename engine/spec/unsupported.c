@@ -28,7 +28,6 @@ static const struct {
     {NULL, "adoptionPolicy", IF_STANDARD, "AdoptIfUnowned"},
     {NULL, "commonMetadata", IF_EMPTY, NULL},
     {NULL, "dependsOn", IF_EMPTY, NULL},
-    {NULL, "remediation", IF_EMPTY, NULL},
 };
 
 static bool is_asked(const struct value *value, enum unasked unasked, const char *standard)

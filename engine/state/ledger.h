@@ -126,8 +126,8 @@ struct ledger_records {
 struct ledger_records ledger_records(struct ledger *ledger);
 void ledger_records_done(struct ledger_records *records);
 
-/* A copy of the head. Its strings are in the arena; its policy is borrowed from the ledger, until
- * the next ledger_set_head(). */
+/* A copy of the head. Its strings are in the arena; its policy and its hold are borrowed from the
+ * ledger, until the next ledger_set_head(). */
 void ledger_head(struct ledger *ledger, struct arena *arena, struct state_head *ret);
 /* Saved with the next change, or by ledger_flush(). The ledger ignores the Spec's name, the serial
  * and the epoch in `head`: it keeps its own. */

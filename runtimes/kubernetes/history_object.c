@@ -109,6 +109,11 @@ int64_t kube_history_generation(const struct value *object)
     return generation;
 }
 
+const char *kube_history_spec_digest(const struct value *object)
+{
+    return kube_history_annotation(object, HISTORY_SPEC);
+}
+
 const char *kube_history_spec_uid(const struct value *object)
 {
     const struct value *owners = value_path(object, "metadata", "ownerReferences", NULL);

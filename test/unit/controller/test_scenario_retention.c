@@ -221,7 +221,7 @@ static void records_in_files_go_with_their_spec(void)
         scene.flags = flags;
         scene_begin(&scene);
         apply_generations(&scene, "\"revisionHistoryLimit\":2,", 1, 4);
-        EXPECT_INT(count_documents(directory), 3, "State and two records");
+        EXPECT_INT(count_documents(directory), 5, "State, two records and what they applied");
         if (is_killed) { /* nobody removes the finalizer but a person */
             scene_kill(&scene);
             api_server_edit(scene.server, WEB, "{\"metadata\":{\"finalizers\":null}}");

@@ -22,7 +22,6 @@ static void names_fields_of_later_versions(void)
         {WITH("\"adoptionPolicy\":\"MustMatch\""), IS("adoptionPolicy")},
         {WITH("\"commonMetadata\":{\"labels\":{}}"), IS("commonMetadata")},
         {WITH("\"dependsOn\":[{\"name\":\"x\"}]"), IS("dependsOn")},
-        {WITH("\"remediation\":{\"retries\":0}"), IS("remediation")},
         /* of another type than the schema's: asked for all the same */
         {WITH("\"ignore\":\"all\",\"force\":1,\"conflictPolicy\":1"),
          IS("ignore") IS("force") IS("conflictPolicy")},
@@ -38,7 +37,8 @@ static void takes_what_asks_for_nothing(void)
               "\"driftDetection\":{\"mode\":\"enabled\"},"
               "\"healthChecks\":[],\"ignore\":[],\"force\":false,\"conflictPolicy\":\"Force\","
               "\"adoptionPolicy\":\"AdoptIfUnowned\",\"commonMetadata\":{},\"dependsOn\":[],"
-              "\"remediation\":{},\"context\":{\"A\":\"ref://x/y\"}"),
+              "\"remediation\":{\"retries\":3,\"strategy\":\"rollback\"},\"context\":{\"A\":\"ref:/"
+              "/x/y\"}"),
          ""},
         {WITH("\"driftDetection\":null"), ""},
     };
