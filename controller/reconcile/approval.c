@@ -248,7 +248,7 @@ int approval_ask(struct attempt *attempt, struct reconcile_result *result, struc
         return r;
     if (is_new) /* no operation ends here, and Releases that nobody approves would pile up */
         retention_collect(&attempt->run, attempt->knows_revisions ? &attempt->revisions : NULL,
-                          attempt->revision);
+                          attempt->revision, PHASE_AWAITING_APPROVAL);
     attempt_check_later(attempt, result);
     if (find_approval(attempt, attempt->release)) {
         *result = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};

@@ -1,4 +1,6 @@
 /* Plans that wait for approval, while requests go wrong and the world changes. */
+#include <unistd.h>
+
 #include "engine/base/str.h"
 #include "test/unit/controller/scene.h"
 
@@ -271,6 +273,63 @@ static void a_plan_waits_for_a_create_that_may_still_come(void)
     scene_end(&scene);
 }
 
+static size_t count_documents(struct scene *scene)
+{
+    return api_server_size(scene->server, STATES);
+}
+
+/* By the watch, long before the next look; or where no process ran. */
+static void a_waiting_release_that_is_deleted_is_made_again(void)
+{
+    struct scene scene;
+
+    begin(&scene, MANUAL);
+    edit_a(&scene, "theirs");
+    scene_ask(&scene, "web");
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    for (int is_down = 0; is_down < 2; is_down++) {
+        scene_expect_quiet(&scene);
+        if (is_down)
+            scene_kill(&scene);
+        api_server_delete(scene.server, RELEASE "2");
+        if (is_down)
+            scene_start(&scene);
+        scene_expect_there(&scene, RELEASE "2");
+        scene_expect_quiet(&scene);
+        EXPECT(is_waiting(&scene, 2), "there is one again");
+    }
+    approve(&scene, 2);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_DATA(&scene, "a", "1");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 2, "one correction");
+    scene_end(&scene);
+}
+
+/* Of what waits for approval nothing is left when it is done; nor where the process was killed
+ * before the plan that it had kept was shown, and needs no approval after that. */
+static void an_approved_plan_goes_when_it_is_carried_out(void)
+{
+    struct scene scene;
+    size_t state;
+
+    begin(&scene, MANUAL);
+    state = count_documents(&scene);
+    edit_a(&scene, "theirs");
+    api_server_cut_after(scene.server, 2); /* the Release, and what it is compared with */
+    scene_ask(&scene, "web");
+    scene_expect_cut(&scene);
+    scene_kill(&scene);
+    EXPECT_INT(count_documents(&scene), state + 1, "the plan is kept");
+    api_server_mend(scene.server);
+    edit_a(&scene, "1");
+    scene_start(&scene);
+    scene_expect_quiet(&scene);
+    for (int ms = 0; ms < 10000 && count_documents(&scene) > state; ms += 50)
+        usleep(50000);
+    EXPECT_INT(count_documents(&scene), state, "State is left");
+    scene_end(&scene);
+}
+
 /* ---- kill -9 after each write ---- */
 
 /* False: the server was not cut off before the operator came to rest. */
@@ -350,4 +409,6 @@ SUITE(scenario_approval, TEST(a_correction_that_the_status_does_not_have_is_held
       TEST(a_release_waits_on_while_nothing_can_be_planned),
       TEST(a_plan_of_which_nothing_is_left_needs_no_approval),
       TEST(a_retry_that_is_stale_names_the_plan_that_was_approved),
-      TEST(releases_that_nobody_approves_do_not_pile_up))
+      TEST(releases_that_nobody_approves_do_not_pile_up),
+      TEST(a_waiting_release_that_is_deleted_is_made_again),
+      TEST(an_approved_plan_goes_when_it_is_carried_out))
