@@ -176,6 +176,79 @@ static void a_release_waits_on_while_nothing_can_be_planned(void)
     scene_end(&scene);
 }
 
+static unsigned refuse_plans(struct scene *scene, const char *path)
+{
+    const struct api_rule refuse = {.verb = "write",
+                                    .path = path,
+                                    .dry_runs = true,
+                                    .fault = API_ANSWER,
+                                    .status = 403,
+                                    .message = "not now"};
+
+    return api_server_rule(scene->server, &refuse);
+}
+
+/* A look at the Spec: this Release waits after it, and there are no more than that. */
+static void look(struct scene *scene, unsigned revision, const char *note)
+{
+    scene_ask(scene, "web");
+    scene_expect_handled(scene, "web");
+    scene_expect_ready(scene, "web", "Unknown", "AwaitingApproval");
+    EXPECT(is_waiting(scene, revision), note);
+    EXPECT_INT(api_server_size(scene->server, RELEASES), revision, note);
+}
+
+/* One webhook or the other is down, at each look. */
+static void a_part_that_cannot_be_planned_for_a_while_makes_no_release(void)
+{
+    struct scene scene = {0};
+    unsigned a, b;
+
+    scene_begin(&scene);
+    b = refuse_plans(&scene, CONFIGMAPS "/b");
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1") "," CONFIGMAP("b", "1"));
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    look(&scene, 1, "the same");
+    a = refuse_plans(&scene, CONFIGMAPS "/a");
+    api_server_release(scene.server, b);
+    look(&scene, 1, "the other part");
+    api_server_release(scene.server, a);
+    look(&scene, 2, "the whole");
+    for (int i = 0; i < 2; i++) {
+        b = refuse_plans(&scene, CONFIGMAPS "/b");
+        look(&scene, 2, "a part of it");
+        api_server_release(scene.server, b);
+        look(&scene, 2, "the whole again");
+    }
+    b = refuse_plans(&scene, CONFIGMAPS "/b");
+    approve(&scene, 2);
+    scene_expect_ready(&scene, "web", "False", NULL);
+    EXPECT_DATA(&scene, "a", "1");
+    api_server_release(scene.server, b);
+    scene_ask(&scene, "web");
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_DATA(&scene, "b", "1");
+    scene_end(&scene);
+}
+
+/* Else an approval of what is shown would be void. */
+static void a_part_that_is_another_now_makes_a_release(void)
+{
+    struct scene scene;
+    unsigned b;
+
+    begin(&scene, MANUAL);
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "2") "," CONFIGMAP("b", "1"));
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    b = refuse_plans(&scene, CONFIGMAPS "/b");
+    look(&scene, 2, "the same");
+    edit_a(&scene, "theirs");
+    look(&scene, 3, "another");
+    EXPECT_PHASE(&scene, "web", 2, "cancelled");
+    api_server_release(scene.server, b);
+    scene_end(&scene);
+}
+
 /* The drift goes as it came. */
 static void a_plan_of_which_nothing_is_left_needs_no_approval(void)
 {
@@ -410,5 +483,7 @@ SUITE(scenario_approval, TEST(a_correction_that_the_status_does_not_have_is_held
       TEST(a_plan_of_which_nothing_is_left_needs_no_approval),
       TEST(a_retry_that_is_stale_names_the_plan_that_was_approved),
       TEST(releases_that_nobody_approves_do_not_pile_up),
+      TEST(a_part_that_cannot_be_planned_for_a_while_makes_no_release),
+      TEST(a_part_that_is_another_now_makes_a_release),
       TEST(a_waiting_release_that_is_deleted_is_made_again),
       TEST(an_approved_plan_goes_when_it_is_carried_out))
