@@ -21,7 +21,9 @@ class Approved(Spec):
 
         def waits():
             assert (self.condition() or {}).get("reason") == "AwaitingApproval", self.get()
-            release = self.releases()[-1]
+            releases = self.releases()
+            assert releases, "there is none"
+            release = releases[-1]
             assert release["status"]["phase"] == "awaitingApproval", release["status"]
             plan = release["status"]["plan"]
             assert {key: plan[key] for key in counts} == counts, plan
