@@ -273,11 +273,11 @@ static int parse_spec(struct attempt *attempt, struct error *error)
 
     if (r < 0)
         return r;
+    subject->generation = value_int(value_path(run->object, "metadata", "generation", NULL), 0);
     run_read_policy(run);
     r = run_parse(run, &attempt->spec, error);
     if (r < 0)
         return r;
-    subject->generation = attempt->spec->generation;
     subject->project = attempt->spec->project;
     subject->stack = attempt->spec->stack;
     subject->workspace = attempt->spec->workspace;

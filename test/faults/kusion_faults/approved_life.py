@@ -7,7 +7,7 @@ is changed before an approval, and of the Releases at most one waits."""
 import re
 import time
 
-from kusion_faults.life import Life
+from kusion_faults.life import STEP, Life
 
 MANUAL = {"approval": {"mode": "Manual"}}
 ENOUGH = 1000      # requests of such a life; one without faults has 290
@@ -21,6 +21,7 @@ def digest_of(release):
 
 
 class ApprovedLife(Life):
+    step = 2 * STEP  # there may be two rounds
     enough, succeeded = ENOUGH, 3 + ROUNDS  # what is approved in part succeeds, too
 
     def __init__(self, *args):

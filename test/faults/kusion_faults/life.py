@@ -90,6 +90,7 @@ def rule_at(position, kind, room, world):
 
 class Life:
     enough, succeeded = ENOUGH, 3  # requests, and Releases that succeed, at most
+    step = STEP
 
     def __init__(self, room, proxy, position=None, kind=None):
         self.room, self.api = room, room.api
@@ -134,7 +135,7 @@ class Life:
     def _until(self, check, what):
         """Until it is so; meanwhile the process is killed, if that is the fault, or started again,
         if it ended."""
-        seconds = SLOW_STEP if self.kind in {**SLOW, **WATCH_SLOW} else STEP
+        seconds = SLOW_STEP if self.kind in {**SLOW, **WATCH_SLOW} else self.step
         end = time.monotonic() + seconds
         while not check():
             self._look_after_process()
