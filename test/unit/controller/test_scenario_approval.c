@@ -1,6 +1,8 @@
 /* Plans that wait for approval, while requests go wrong and the world changes. */
 #include <unistd.h>
 
+#include "controller/reconcile/conditions.h"
+#include "engine/base/buf.h"
 #include "engine/base/str.h"
 #include "test/unit/controller/scene.h"
 
@@ -473,6 +475,142 @@ static void kills_change_nothing_of_what_is_approved(void)
     }
 }
 
+/* Of this generation: it is Ready, or a plan waits. */
+static bool is_settled(struct scene *scene)
+{
+    _cleanup_value_ const struct value *spec = api_server_get(scene->server, WEB);
+    const struct value *ready =
+        conditions_find(value_path(spec, "status", "conditions", NULL), "Ready");
+    int64_t generation = value_int(value_path(spec, "metadata", "generation", NULL), 0);
+
+    return value_int(value_get(ready, "observedGeneration"), 0) == generation &&
+           (str_equal(value_get_string(ready, "status"), "True") ||
+            str_equal(value_get_string(ready, "reason"), "AwaitingApproval"));
+}
+
+/* The newest that waits; 0: none does. There is never more than one. */
+static unsigned find_waiting(struct scene *scene)
+{
+    unsigned found = 0;
+
+    for (unsigned revision = 1; revision < 10; revision++)
+        if (is_waiting(scene, revision)) {
+            EXPECT_INT(found, 0, "one waits");
+            found = revision;
+        }
+    return found;
+}
+
+struct edit {
+    const char *note, *value;
+    bool is_approved; /* the plan that waits, right before the edit */
+};
+
+/* A plan waits; the Spec is changed once more, and the operator killed after n writes. Nothing that
+ * waits is left of what was before, and what is there in the end is what the Spec says. */
+static bool edit_with_kill(const struct edit *row, unsigned n)
+{
+    _cleanup_free_ char *resource = str_printf(
+        "{\"id\":\"" CONFIGMAP_ID("a") "\",\"type\":\"Kubernetes\",\"attributes\":{"
+                                       "\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\","
+                                       "\"metadata\":{\"name\":\"a\",\"namespace\":\"team\"},"
+                                       "\"data\":{\"x\":\"%s\"}}}",
+        row->value);
+    struct scene scene;
+    unsigned waiting;
+    bool was_cut;
+
+    begin(&scene, MANUAL);
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "2"));
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    scene_expect_quiet(&scene);
+    api_server_cut_after(scene.server, n);
+    if (row->is_approved)
+        approve(&scene, 2);
+    scene_spec(&scene, "web", MANUAL, resource);
+    was_cut = kill_and_start(&scene);
+    for (int ms = 0; ms < 20000 && !is_settled(&scene); ms += 20)
+        usleep(20000);
+    scene_expect_quiet(&scene);
+    EXPECT(is_settled(&scene), row->note);
+    waiting = find_waiting(&scene);
+    EXPECT(waiting || !str_equal(row->value, "3"), "that needs an approval");
+    if (waiting)
+        approve(&scene, waiting);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_DATA(&scene, "a", row->value);
+    EXPECT_INT(find_waiting(&scene), 0, row->note);
+    scene_end(&scene);
+    return was_cut;
+}
+
+static void kills_change_nothing_of_an_edit_while_a_plan_waits(void)
+{
+    static const struct edit rows[] = {
+        {"back", "1", false},
+        {"on", "3", false},
+        {"back, and approved", "1", true},
+        {"on, and approved", "3", true},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        unsigned n = 1;
+
+        while (n < 20 && edit_with_kill(&rows[i], n))
+            n++;
+        EXPECT(n > 2 && n < 20, rows[i].note);
+    }
+}
+
+/* Twelve ConfigMaps with so many values, of 200 bytes; free(). */
+static char *large_resources(int values)
+{
+    struct buf text = BUF_INIT;
+
+    for (int i = 0; i < 12; i++) {
+        buf_printf(&text,
+                   "%s{\"id\":\"v1:ConfigMap:team:m%d\",\"type\":\"Kubernetes\",\"attributes\":{"
+                   "\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"m%d\","
+                   "\"namespace\":\"team\"},\"data\":{\"x\":\"%d\"",
+                   i ? "," : "", i, i, values);
+        for (int n = 0; n < values; n++)
+            buf_printf(&text, ",\"k%d\":\"%0200d\"", n, n);
+        buf_add_str(&text, "}}}");
+    }
+    return buf_take(&text);
+}
+
+/* What people read of it, and what is compared with it later, are documents of their own. */
+static void a_plan_that_is_longer_than_a_release_is_carried_out(void)
+{
+    _cleanup_free_ char *small = large_resources(0), *large = large_resources(200);
+    _cleanup_value_ const struct value *release = NULL;
+    _cleanup_free_ char *data = NULL;
+    struct scene scene = {0};
+    size_t state;
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", MANUAL, small);
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    approve(&scene, 1);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    scene_expect_quiet(&scene);
+    state = count_documents(&scene);
+    scene_spec(&scene, "web", MANUAL, large);
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    release = api_server_get(scene.server, RELEASE "2");
+    EXPECT(value_path(release, "status", "planRef", "name", NULL), "it is elsewhere");
+    EXPECT_INT(count_documents(&scene), state + 2, "what people read, and what is compared");
+    scene_kill(&scene);
+    approve(&scene, 2);
+    scene_start(&scene);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    data = scene_data(&scene, "m11");
+    EXPECT_STR(data, "200", "all of them");
+    EXPECT_PHASE(&scene, "web", 2, "succeeded");
+    scene_end(&scene);
+}
+
 SUITE(scenario_approval, TEST(a_correction_that_the_status_does_not_have_is_held_to_its_plan),
       TEST(a_correction_that_the_status_does_not_have_can_be_approved),
       TEST(a_status_that_is_refused_is_written_later),
@@ -486,4 +624,6 @@ SUITE(scenario_approval, TEST(a_correction_that_the_status_does_not_have_is_held
       TEST(a_part_that_cannot_be_planned_for_a_while_makes_no_release),
       TEST(a_part_that_is_another_now_makes_a_release),
       TEST(a_waiting_release_that_is_deleted_is_made_again),
-      TEST(an_approved_plan_goes_when_it_is_carried_out))
+      TEST(an_approved_plan_goes_when_it_is_carried_out),
+      TEST(kills_change_nothing_of_an_edit_while_a_plan_waits),
+      TEST(a_plan_that_is_longer_than_a_release_is_carried_out))
