@@ -24,7 +24,7 @@ class Approved(Spec):
             releases = self.releases()
             assert releases, "there is none"
             release = releases[-1]
-            assert release["status"]["phase"] == "awaitingApproval", release["status"]
+            assert release["status"].get("phase") == "awaitingApproval", release["status"]
             plan = release["status"]["plan"]
             assert {key: plan[key] for key in counts} == counts, plan
             return release
