@@ -3,7 +3,8 @@
 import pytest
 
 from kusion_e2e.approved import Approved
-from kusion_e2e.specs import Spec, config_map
+from kusion_e2e.rights import account, may, wait_until_may
+from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.wait import eventually
 
 ENDED = {"succeeded", "failed", "cancelled"}
@@ -125,4 +126,35 @@ def test_a_waiting_release_that_is_deleted_is_made_again(spec):
     second = eventually(made_again, 10)
     assert digest(second) == digest(first) and len(spec.releases()) == 1
     spec.approve(second)
+    spec.wait("True")
+
+
+def test_a_right_that_comes_and_goes_makes_no_release(spec):
+    """A part of the plan that waits cannot be planned at some looks."""
+    cluster, namespace = spec.cluster, spec.namespace
+
+    def allow(kind):
+        cluster.kubectl("create", "role", kind, "-n", namespace, "--verb=*", f"--resource={kind}")
+        cluster.kubectl("create", "rolebinding", kind, "-n", namespace, f"--role={kind}",
+                        f"--serviceaccount={namespace}:weak")
+        wait_until_may(cluster, weak, "patch", kind, namespace)
+
+    cluster.kubectl("create", "serviceaccount", "weak", "-n", namespace)
+    weak = account(namespace, "weak")
+    for kind in "configmaps", "secrets":
+        allow(kind)
+    secret = resource({"apiVersion": "v1", "kind": "Secret",
+                       "metadata": {"name": "s", "namespace": namespace}, "stringData": {"a": "b"}})
+    spec.apply([config_map("a", namespace), secret], serviceAccountName="weak")
+    release = spec.waiting(create=2)
+    for _ in range(2):
+        cluster.kubectl("delete", "rolebinding", "secrets", "-n", namespace)
+        eventually(lambda: not may(cluster, weak, "patch", "", "secrets", namespace))
+        spec.look()
+        cluster.kubectl("delete", "role", "secrets", "-n", namespace)
+        allow("secrets")
+        spec.look()
+        assert [digest(one) for one in spec.releases()] == [digest(release)]
+        assert spec.phases() == ["awaitingApproval"]
+    spec.approve(release)
     spec.wait("True")
