@@ -81,7 +81,7 @@ static int write_end(struct attempt *attempt, struct release_report *report,
         tell_request(attempt, report->phase, report->verdict);
     if (r >= 0 && written >= 0 && attempt->release)
         retention_collect(run, attempt->knows_revisions ? &attempt->revisions : NULL,
-                          attempt->revision);
+                          attempt->revision, report->phase);
     else if (r >= 0 && written >= 0 && attempt->kind == ATTEMPT_CORRECTION)
         retention_check(run);
     return r < 0 ? r : written;

@@ -185,14 +185,16 @@ int attempt_open(struct attempt *attempt, const struct operation_config *config,
 {
     struct operations *operations = attempt->table;
     _cleanup_(operation_free_p) struct operation *operation = NULL;
+    size_t approved = approved_plan_memory(config->approved);
     int r;
 
-    if (!operations_reserve(attempt, operation_estimate(spec, NULL)))
+    if (!operations_reserve(attempt, operation_estimate(spec, NULL) + approved))
         return 1;
     r = make_operation(attempt, config, &operation, error);
     if (r < 0)
         return r;
-    if (!operations_reserve(attempt, operation_estimate(spec, operation_ledger(operation))))
+    if (!operations_reserve(attempt,
+                            operation_estimate(spec, operation_ledger(operation)) + approved))
         return 1;
     attempt->needed = 0;
     pthread_mutex_lock(&operations->lock);

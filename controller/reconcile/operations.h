@@ -161,8 +161,9 @@ void attempt_measure(struct attempt *attempt);
 /* Notes which version of the object the attempt acts on. */
 void attempt_read(struct attempt *attempt, const struct value *metadata);
 /* Reserves memory for an operation, and opens it. The table sets its callbacks. The first estimate
- * is made from the Spec (NULL: everything is to be deleted), the second one from State, too. 1:
- * there is no memory, and the attempt waits without an operation. Errors: operation_new()'s. */
+ * is made from the Spec (NULL: everything is to be deleted), the second one from State, too; the
+ * approved plan counts as it is. 1: there is no memory, and the attempt waits without an operation.
+ * Errors: operation_new()'s. */
 int attempt_open(struct attempt *attempt, const struct operation_config *config,
                  const struct spec *spec, struct error *error);
 bool attempt_is_outdated(struct attempt *attempt);

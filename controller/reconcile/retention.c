@@ -96,19 +96,64 @@ size_t retention_choose(const struct release_revisions *revisions, int64_t limit
  * read in vain. */
 #define MOST_AT_ONCE 50
 
+static struct store_call call_of(const struct run *run)
+{
+    return (struct store_call){.cancel = run->cancel, .permit = run->context->permit};
+}
+
+/* ERR_CONFLICT: it goes on. What has ended never goes on again. */
+static int check_ended(const struct run *run, int64_t revision, struct error *error)
+{
+    _cleanup_(release_free_p) struct release *release = NULL;
+    int r = releases_load(run->context, &run->subject, revision, run->cancel, &release, error);
+
+    return r < 0 || !release || release_phase_is_terminal(release->phase)
+               ? r
+               : err_set(error, ERR_CONFLICT, "ReleaseNotEnded", "it has not ended yet");
+}
+
+/* Before the Release: else, killed in between, nobody would look for them. */
+static int drop_plans(const struct run *run, int64_t revision, enum release_removal how,
+                      struct error *error)
+{
+    const struct store_call call = call_of(run);
+    const char *namespace_name = run->subject.key.namespace_name;
+    struct plans *plans = run->context->plans;
+    struct arena arena = ARENA_INIT;
+    const char *name = release_name(&arena, run->subject.key.name, revision);
+    bool has = false;
+    int r = plans_has(plans, namespace_name, name, &call, &has, error);
+
+    if (r >= 0 && has && how == RELEASE_IF_ENDED)
+        r = check_ended(run, revision, error);
+    if (r >= 0 && has)
+        r = plans_drop(plans, namespace_name, name, &call, error);
+    arena_done(&arena);
+    return r;
+}
+
 static int remove_one(const struct run *run, int64_t revision, enum release_removal how,
                       struct error *error)
 {
-    const struct reconcile_context *context = run->context;
-    const struct spec_key *key = &run->subject.key;
-    const struct store_call call = {.cancel = run->cancel, .permit = context->permit};
+    struct release_history *history = run->context->history;
+    const struct store_call call = call_of(run);
+    int r = drop_plans(run, revision, how, error);
+
+    return r < 0 ? r
+                 : history->ops->remove(history, &run->subject.key, revision, how, &call, error);
+}
+
+/* Nobody can approve, or retry, any other Release than the newest one. */
+static int drop_approvals(const struct run *run, int64_t newest, bool is_needed,
+                          struct error *error)
+{
+    const struct store_call call = call_of(run);
     struct arena arena = ARENA_INIT;
-    int r = plans_drop(context->plans, key->namespace_name,
-                       release_name(&arena, key->name, revision), &call, error);
+    const char *but = is_needed ? release_name(&arena, run->subject.key.name, newest) : NULL;
+    int r = plans_drop_approvals(run->context->plans, &run->subject.key, APPROVALS_BUT_OF, but,
+                                 &call, error);
 
     arena_done(&arena);
-    if (r >= 0)
-        r = context->history->ops->remove(context->history, key, revision, how, &call, error);
     return r;
 }
 
@@ -196,12 +241,16 @@ static void conclude(const struct run *run, int r, const struct error *problem)
 }
 
 void retention_collect(const struct run *run, const struct release_revisions *found,
-                       int64_t revision)
+                       int64_t revision, enum release_phase phase)
 {
     _cleanup_(release_revisions_done) struct release_revisions all = {0};
     struct error problem = {0};
-    int r = 0;
+    int r = drop_approvals(run, revision, phase != PHASE_SUCCEEDED, &problem);
 
+    if (r < 0) {
+        conclude(run, r, &problem);
+        return;
+    }
     if (found) {
         release_revisions_add(&all, revision, run->spec_digest[0] ? run->spec_digest : NULL);
         for (size_t i = 0; i < found->count; i++)
@@ -279,7 +328,7 @@ static int on_plan(void *arg, const struct document_name *name, struct error *er
     _cleanup_free_ char *key = NULL;
 
     (void)error;
-    if (!name->item || !is_watched(sweep, name) || is_of_record(sweep, name))
+    if (!is_watched(sweep, name) || is_of_record(sweep, name))
         return 0;
     key = str_printf("%s/%s", name->spec.namespace_name, name->item);
     operations_request(sweep->context->previews, key);
@@ -304,7 +353,7 @@ int retention_sweep(const struct reconcile_context *context, const char *watch_n
     const struct store_call call = {.permit = context->permit};
     struct store *store = context->store;
     struct error problem = {0};
-    int r = store->ops->list(store, DOCUMENT_PLAN, NULL, on_plan, &sweep, &call, &problem);
+    int r = plans_list(context->plans, &call, on_plan, &sweep, &problem);
 
     if (r >= 0)
         r = store->ops->list(store, DOCUMENT_SPEC, NULL, on_spec, &sweep, &call, &problem);

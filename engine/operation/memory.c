@@ -47,7 +47,8 @@ static size_t memory_of_change(const struct operation *operation, size_t index)
 
 size_t operation_measure(const struct operation *operation)
 {
-    size_t bytes = OPERATION_ITSELF + operation->arena.used;
+    size_t bytes =
+        OPERATION_ITSELF + operation->arena.used + approved_plan_memory(operation->config.approved);
 
     if (operation->spec)
         bytes += operation->spec->arena.used + value_memory(operation->spec->source);

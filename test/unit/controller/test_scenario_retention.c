@@ -376,18 +376,28 @@ static void keeps_so_many_previews_of_a_spec(void)
     scene_end(&scene);
 }
 
+#define RESOURCES(one) "\"resources\":[" one "],"
+
+/* Also where the Preview brings resources, whether or not these can be planned. */
 static void previews_of_no_spec_share_a_limit(void)
 {
+    static const char *const fields[] = {"", RESOURCES(CONFIGMAP("b", "1")), RESOURCES("{}")};
     struct scene scene;
 
     begin_with_flags(&scene, "--preview-history-limit=2");
-    for (int n = 1; n <= 5; n++) {
-        _cleanup_free_ char *name = str_printf("nobody-%d", n);
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+        for (int n = 1; n <= 5; n++) {
+            _cleanup_free_ char *name = str_printf("nobody-%d-%d", (int)i, n);
 
-        preview(&scene, name, name, "");
+            preview(&scene, name, name, fields[i]);
+        }
     }
+    preview(&scene, "look-1", "web", fields[1]);
+    preview(&scene, "look-2", "web", fields[2]);
     scene_expect_quiet(&scene);
-    EXPECT_INT(api_server_size(scene.server, RELEASES), 3, "two, and the Spec's own");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 5, "two, the Spec's own, and two of it");
+    scene_expect_there(&scene, RELEASES "/look-1");
+    scene_expect_there(&scene, RELEASES "/look-2");
     scene_end(&scene);
 }
 
