@@ -181,16 +181,21 @@ static bool is_needed(const struct run *run, const struct release_revisions *rev
 static int remove_recorded(const struct run *run, const struct release_revisions *revisions,
                            const int64_t *surplus, size_t n, struct error *error)
 {
-    int r = 0;
-
-    for (size_t i = 0; i < revisions->count && r >= 0; i++) {
+    for (size_t i = 0; i < revisions->count; i++) {
         const char *digest = revisions->digests[i];
+        struct error problem = {0};
+        int r;
 
-        if (digest && is_chosen(surplus, n, revisions->items[i]) &&
-            !is_needed(run, revisions, surplus, n, digest))
-            r = recorded_drop(run->context, &run->subject.key, digest, error);
+        if (!digest || !is_chosen(surplus, n, revisions->items[i]) ||
+            is_needed(run, revisions, surplus, n, digest))
+            continue;
+        r = check_ended(run, revisions->items[i], &problem);
+        if (r >= 0)
+            r = recorded_drop(run->context, &run->subject.key, digest, &problem);
+        if (r < 0 && r != ERR_CONFLICT) /* it goes on, or somebody changes it */
+            return err_copy(error, &problem);
     }
-    return r;
+    return 0;
 }
 
 /* 1: there are more. */
@@ -207,7 +212,6 @@ static int remove_surplus(const struct run *run, const struct release_revisions 
         struct error problem = {0};
 
         r = remove_one(run, surplus[i], RELEASE_IF_ENDED, &problem);
-
         if (r == ERR_CONFLICT) /* it goes on, or somebody changes it */
             r = 0;
         else if (r < 0)

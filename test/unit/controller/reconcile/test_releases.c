@@ -530,8 +530,8 @@ static void removes_nothing_of_a_release_that_goes_on(void)
             plans_free(desk.scene.context.plans);
             desk.scene.context.plans = plans_new(desk.store);
         }
-        release_revisions_add(&found, 2);
-        release_revisions_add(&found, 1);
+        release_revisions_add(&found, 2, NULL);
+        release_revisions_add(&found, 1, NULL);
         retention_collect(&run, &found, 3, PHASE_SUCCEEDED);
         EXPECT_INT(count_plans(&desk), 3, "two Releases, and the plan of the one that goes on");
         release_revisions_done(&found);
