@@ -93,7 +93,8 @@ static int succeeded(struct attempt *attempt, const struct operation_results *re
     _cleanup_free_ char *summary = report_summary(results);
     _cleanup_free_ char *message =
         str_printf("revision %lld: %s", (long long)attempt->revision, summary);
-    struct release_report report = {.phase = PHASE_SUCCEEDED, .results = results};
+    struct release_report report = {
+        .phase = PHASE_SUCCEEDED, .results = results, .summary = summary};
     struct run_status status = {
         .verdict = {"True", "ReconciliationSucceeded", message, PROGRESS_SETTLED,
                     run->policy.wait ? "True" : NULL},
@@ -131,14 +132,30 @@ static int failed(struct attempt *attempt, const struct error *failure,
 
 #define NAMED_CALLS 3
 
-/* "why; still under way: a, b". Calls that an operation has sent outlive it. */
+/* Whether it has changed anything. */
+static bool has_done_something(const struct operation_results *results)
+{
+    for (size_t i = 0; results && i < results->count; i++)
+        if (results->items[i].status == RESULT_SUCCEEDED &&
+            results->items[i].action != PLAN_UNCHANGED)
+            return true;
+    return false;
+}
+
+/* "why, after 2 created; still under way: a, b". Calls that an operation has sent outlive it. */
 static char *describe_superseded(struct attempt *attempt, const struct operation_results *results)
 {
     struct calls *calls = ledger_calls(operation_ledger(attempt->operation));
+    _cleanup_free_ char *why = attempt_outdated_by(attempt);
     struct buf text = BUF_INIT;
     size_t n = 0;
 
-    buf_add_str(&text, attempt_outdated_by(attempt));
+    buf_add_str(&text, why);
+    if (has_done_something(results)) {
+        _cleanup_free_ char *done = report_summary(results);
+
+        buf_printf(&text, ", after %s", done);
+    }
     for (size_t i = 0; results && i < results->count; i++) {
         const char *id = results->items[i].change->id;
 
@@ -253,7 +270,7 @@ int apply_refused(struct attempt *attempt, const struct error *refusal,
     struct error failure = *refusal, problem = {0};
 
     if (!run_says_already(&attempt->run, refusal) &&
-        run_cancel_latest(&attempt->run, "the Spec has a newer generation", &problem) < 0)
+        run_supersede(&attempt->run, NULL, &problem) < 0)
         failure = problem;
     return end_badly(attempt, &failure, NULL, result, error);
 }
