@@ -29,7 +29,7 @@ struct plan_change {
     struct change_digest *digest;     /* owned; NULL: the steps still have what they compared */
     struct diff *diff;                /* owned: fields, redacted; NULL: none to show */
     struct error *error;              /* owned: why it cannot be done, as planned; or NULL */
-    const char *reason;               /* of REPLACE, DEFERRED: why; in the arena, or NULL */
+    const char *reason;               /* the step's, or why it is DEFERRED; in the arena, or NULL */
 };
 
 struct plan {
