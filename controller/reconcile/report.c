@@ -281,22 +281,14 @@ void report_judge(const struct operation_results *results, struct error *failure
     }
 }
 
-bool report_is_gone(const struct plan_change *change)
+static bool is_gone(const struct operation_result *result)
 {
-    const struct runtime_step *step = change->step;
-
-    /* A deletion that was planned, and found nothing to delete. */
-    return change->action != PLAN_FORGET || (step && step->action == PLAN_FORGET && !step->uid);
+    return !result->change->stays;
 }
 
-static bool is_forgotten_and_gone(const struct operation_result *result)
+static bool stays(const struct operation_result *result)
 {
-    return result->action == PLAN_FORGET && report_is_gone(result->change);
-}
-
-static bool is_forgotten_and_stays(const struct operation_result *result)
-{
-    return result->action == PLAN_FORGET && !report_is_gone(result->change);
+    return result->change->stays;
 }
 
 char *report_summary(const struct operation_results *results)
@@ -306,14 +298,10 @@ char *report_summary(const struct operation_results *results)
         const char *verb;
         bool (*applies)(const struct operation_result *result); /* NULL: to all of the action */
     } verbs[] = {
-        {PLAN_CREATE, "created", NULL},
-        {PLAN_ADOPT, "adopted", NULL},
-        {PLAN_UPDATE, "configured", NULL},
-        {PLAN_REPLACE, "replaced", NULL},
-        {PLAN_DELETE, "deleted", NULL},
-        {PLAN_FORGET, "already gone", is_forgotten_and_gone},
-        {PLAN_FORGET, "left in place", is_forgotten_and_stays},
-        {PLAN_UNCHANGED, "unchanged", NULL},
+        {PLAN_CREATE, "created", NULL},        {PLAN_ADOPT, "adopted", NULL},
+        {PLAN_UPDATE, "configured", NULL},     {PLAN_REPLACE, "replaced", NULL},
+        {PLAN_DELETE, "deleted", NULL},        {PLAN_FORGET, "already gone", is_gone},
+        {PLAN_FORGET, "left in place", stays}, {PLAN_UNCHANGED, "unchanged", NULL},
     };
     struct buf text = BUF_INIT;
 

@@ -39,9 +39,6 @@ const struct value *report_results(const struct report_source *source, size_t *r
 /* All of them. */
 const struct value *report_all_results(const struct report_source *source);
 
-/* Of a FORGET: the object is gone. Otherwise it stays, without a record in State. */
-bool report_is_gone(const struct plan_change *change);
-
 /* {total, succeeded, failed, skipped, pending} */
 const struct value *report_counts(const struct operation_results *results);
 

@@ -62,18 +62,6 @@ static const char *const outcomes[] = {
     [RESULT_DEFERRED] = "deferred",
 };
 
-/* State forgets the object. */
-static const char *why_forgotten(const struct plan_change *change)
-{
-    if (report_is_gone(change))
-        return "it is gone already";
-    if (!change->step)
-        return "it stays: `prune` is false";
-    return change->step->action == PLAN_FORGET
-               ? "it stays: it does not belong to this Spec any more"
-               : "it stays: another resource of the Spec names the same object";
-}
-
 /* Done before a restart: the plan that was made since then has no fields of it. */
 static bool is_done_earlier(const struct entry *entry)
 {
@@ -101,8 +89,8 @@ static const char *find_note(const struct entry *entry)
     const struct plan_change *change = entry->change;
     bool is_done = entry->result && entry->result->status == RESULT_SUCCEEDED;
 
-    if (entry->action == PLAN_FORGET)
-        return why_forgotten(change);
+    if (entry->action == PLAN_FORGET && !change->stays)
+        return "it is gone already";
     return is_done && entry->action == PLAN_CREATE ? NULL : change->reason; /* it was tried now */
 }
 
