@@ -5,6 +5,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/str.h"
+#include "engine/release/history.h"
 #include "test/unit/controller/scene.h"
 
 #define WEB SPECS "/web"
