@@ -164,7 +164,7 @@ void outcome_done(struct runtime_outcome *outcome);
  *
  *               attributes  before  after  result  uid   besides
  *   UNCHANGED       x         x       x     (x)    (x)   is_unrecorded, then memory; is_done
- *   CREATE          x         -       x      x      -    limit
+ *   CREATE          x         -       x      x      -    limit, reason
  *   ADOPT           x         x       x      x     (x)   limit, hides_before
  *   UPDATE          x         x       x      x     (x)   limit
  *   REPLACE         x         x       x      x     (x)   create_first, cannot_create_first, reason
@@ -200,7 +200,9 @@ struct runtime_step {
     const char *uid;                /* the live object's; NULL: there is none, or it is not known.
                                        FORGET: the uid of an object that exists but is no longer
                                        ours; NULL: the object is gone */
-    const char *reason;             /* DEFERRED, REPLACE: the cause, for messages; or NULL */
+    const char *reason;             /* for messages, or NULL; it is not part of the digest.
+                                       DEFERRED, REPLACE: the cause. CREATE: why the plan is less
+                                       exact than `thorough` asks for */
     const struct value *attributes; /* desired attributes, as State will record them, secrets
                                        marked; NULL: the object is to be deleted */
     const struct value *extensions; /* desired extensions; or NULL */

@@ -112,6 +112,16 @@ static char *describe_success(const struct attempt *attempt, const char *summary
     return buf_take(&text);
 }
 
+/* The same for the table of Releases, which has the revision and the operation in other columns. */
+static char *describe_for_table(const struct run *run, const char *summary)
+{
+    const struct hold *hold = &run->hold;
+
+    return hold->operation == RELEASE_ROLLBACK
+               ? str_printf("%s, as in revision %lld", summary, (long long)hold->to_revision)
+               : str_new(summary);
+}
+
 /* What the Spec says under a hold that was carried out: the Spec itself is not in force. */
 static char *describe_hold(const struct run *run, const char *message)
 {
@@ -145,10 +155,12 @@ static int succeeded(struct attempt *attempt, const struct operation_results *re
     _cleanup_free_ char *summary = report_summary(results);
     _cleanup_free_ char *message = describe_success(attempt, summary);
     _cleanup_free_ char *held = describe_hold(run, message);
+    _cleanup_free_ char *told = describe_for_table(run, summary);
     bool is_held = run->hold.operation != RELEASE_APPLY;
     struct verdict done = {"True", "ReconciliationSucceeded", message, PROGRESS_SETTLED,
                            run->policy.wait ? "True" : NULL};
-    struct release_report report = {.phase = PHASE_SUCCEEDED, .results = results, .verdict = &done};
+    struct release_report report = {
+        .phase = PHASE_SUCCEEDED, .results = results, .verdict = &done, .summary = told};
     struct run_status status = {
         .verdict = verdict_of_success(run, is_held ? held : message),
         .is_held = is_held,
@@ -212,14 +224,30 @@ static void remediate(struct attempt *attempt, const struct error *failure,
 
 #define NAMED_CALLS 3
 
-/* "why; still under way: a, b". Calls that an operation has sent outlive it. */
+/* Whether it has changed anything. */
+static bool has_done_something(const struct operation_results *results)
+{
+    for (size_t i = 0; results && i < results->count; i++)
+        if (results->items[i].status == RESULT_SUCCEEDED &&
+            results->items[i].action != PLAN_UNCHANGED)
+            return true;
+    return false;
+}
+
+/* "why, after 2 created; still under way: a, b". Calls that an operation has sent outlive it. */
 static char *describe_superseded(struct attempt *attempt, const struct operation_results *results)
 {
     struct calls *calls = ledger_calls(operation_ledger(attempt->operation));
+    _cleanup_free_ char *why = attempt_outdated_by(attempt);
     struct buf text = BUF_INIT;
     size_t n = 0;
 
-    buf_add_str(&text, attempt_outdated_by(attempt));
+    buf_add_str(&text, why);
+    if (has_done_something(results)) {
+        _cleanup_free_ char *done = report_summary(results);
+
+        buf_printf(&text, ", after %s", done);
+    }
     for (size_t i = 0; results && i < results->count; i++) {
         const char *id = results->items[i].change->id;
 
@@ -338,7 +366,7 @@ int apply_refused(struct attempt *attempt, const struct error *refusal,
     struct error failure = *refusal, problem = {0};
 
     if (!run_says_already(&attempt->run, refusal) &&
-        run_cancel_latest(&attempt->run, "the Spec has a newer generation", &problem) < 0)
+        run_supersede(&attempt->run, NULL, &problem) < 0)
         failure = problem;
     return end_badly(attempt, &failure, NULL, result, error);
 }

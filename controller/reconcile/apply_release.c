@@ -77,7 +77,7 @@ int apply_find_release(struct attempt *attempt, struct error *error)
     if (release_phase_is_terminal(latest->phase))
         return consider(attempt, &latest, error);
     if (!is_of_this(attempt, latest))
-        return run_cancel_release(run, latest, "the Spec has a newer generation", error);
+        return run_supersede(run, latest, error);
     attempt->kind = ATTEMPT_NEW;
     attempt->revision = latest->revision;
     attempt->release = TAKE(latest);

@@ -47,6 +47,14 @@ static int cancel_request(struct attempt *attempt, const struct request *request
     return end_request(attempt, request, PHASE_CANCELLED, 0, &verdict, error);
 }
 
+static int cancel_outdated(struct attempt *attempt, const struct request *request,
+                           struct error *error)
+{
+    _cleanup_free_ char *why = run_superseded_by(attempt->run.subject.generation);
+
+    return cancel_request(attempt, request, why, error);
+}
+
 static int refuse_request(struct attempt *attempt, const struct request *request,
                           const struct error *refusal, struct error *error)
 {
@@ -63,7 +71,7 @@ static int cancel_older(struct attempt *attempt, const struct request *newest, s
 
     while (r >= 0) {
         _cleanup_(request_done) struct request older = {0};
-        _cleanup_free_ char *why = str_printf("Release %s was made later", newest->release);
+        _cleanup_free_ char *why = request_supersedes(newest);
 
         if (!requests_other(run->context->requests, &run->subject.key, newest->uid, &older))
             return 0;
@@ -234,12 +242,6 @@ static int put_in_force(struct attempt *attempt, struct ledger *ledger, struct h
     return r < 0 ? r : hold_write(ledger, hold, error);
 }
 
-static char *describe(const struct request *request)
-{
-    return str_printf("a %s was requested (Release %s)", release_operation_name(request->operation),
-                      request->release);
-}
-
 static int say_accepted(struct attempt *attempt, const struct request *request,
                         const struct hold *hold, struct error *error)
 {
@@ -258,7 +260,7 @@ static int accept(struct attempt *attempt, const struct request *request, struct
     _cleanup_(release_revisions_done) struct release_revisions revisions = {0};
     _cleanup_(release_free_p) struct release *latest = NULL;
     _cleanup_(hold_done) struct hold next = hold_new(run, request->operation);
-    _cleanup_free_ char *why = describe(request);
+    _cleanup_free_ char *why = request_supersedes(request);
     struct error refusal = {0};
     int r = releases_find(run->context, &run->subject, run->cancel, &revisions, &latest, error);
 
@@ -288,7 +290,7 @@ static int answer(struct attempt *attempt, const struct request *request, struct
     if (!str_equal(hold->request, request->uid))
         return accept(attempt, request, hold, error);
     if (!hold_is_in_force(hold, run->uid, run->subject.generation))
-        return cancel_request(attempt, request, "the Spec has a newer generation", error);
+        return cancel_outdated(attempt, request, error);
     return end_like_its_record(attempt, request, hold, error);
 }
 

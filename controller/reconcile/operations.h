@@ -171,8 +171,8 @@ bool attempt_is_outdated(struct attempt *attempt);
 bool attempt_has_left(struct attempt *attempt);
 /* The key is listed now. */
 bool attempt_is_listed(struct attempt *attempt);
-/* Why it is outdated, for messages. */
-const char *attempt_outdated_by(struct attempt *attempt);
+/* Why it is outdated, for messages; free() it. */
+char *attempt_outdated_by(struct attempt *attempt);
 /* Somebody requested a reconcile since the attempt began. */
 bool attempt_is_asked_for(struct attempt *attempt);
 /* Since the attempt's operation was opened, a call of an earlier operation has landed: what waited

@@ -1,6 +1,7 @@
 /* What the watch reports of a key's object, and the ledger of its calls that landed. */
 #include "controller/reconcile/operations_private.h"
 #include "controller/reconcile/reason.h"
+#include "controller/reconcile/run.h"
 #include "controller/serve/metrics.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -169,15 +170,20 @@ bool attempt_is_listed(struct attempt *attempt)
     return operations_lists(attempt->table, attempt->key);
 }
 
-const char *attempt_outdated_by(struct attempt *attempt)
+char *attempt_outdated_by(struct attempt *attempt)
 {
-    const char *why;
+    const struct object_version *observed = &attempt->observed;
+    char *why;
 
     if (attempt->superseded_by)
-        return attempt->superseded_by;
+        return str_new(attempt->superseded_by);
     pthread_mutex_lock(&attempt->table->lock);
-    why = attempt->observed.is_deleting || attempt->has_left ? "the Spec was deleted"
-                                                             : "the Spec has a newer generation";
+    if (observed->is_deleting || attempt->has_left)
+        why = str_new("the Spec was deleted");
+    else if (!str_equal(observed->uid, attempt->read.uid))
+        why = str_new("the Spec was deleted, and made anew");
+    else
+        why = run_superseded_by(observed->generation);
     pthread_mutex_unlock(&attempt->table->lock);
     return why;
 }

@@ -316,12 +316,14 @@ static void set_results(const struct reconcile_context *context,
     _cleanup_free_ char *place = NULL;
     struct error problem = {0};
     size_t omitted;
+    const struct report_source source = {report->plan, report->results,
+                                         value_get(release->status, "results")};
 
-    set(status, "results", report_results(report->plan, report->results, &omitted));
+    set(status, "results", report_results(&source, &omitted));
     set(status, "omitted", value_pack("I", (int64_t)omitted));
     if (!omitted)
         return;
-    all = report_all_results(report->plan, report->results);
+    all = report_all_results(&source);
     if (plans_keep(context->plans, &name, all, &call, &place, &problem) >= 0)
         set(status, "planRef", value_pack("{s:s}", "name", place));
     else
@@ -455,10 +457,11 @@ static const struct value *make_conditions(const struct release *release,
 
 static const struct value *make_summary(const struct release_report *report)
 {
-    bool has_failed = str_equal(report->verdict->ready, "False");
-    char summary[REPORT_SUMMARY_SIZE];
+    const char *message = report->summary ? report->summary : report->verdict->message;
+    char summary[REPORT_RELEASE_SUMMARY_SIZE];
 
-    report_short(report->verdict->message, has_failed ? report->results : NULL, summary);
+    report_short(message, report->phase == PHASE_FAILED ? report->results : NULL, summary,
+                 sizeof(summary));
     return value_pack("s", summary);
 }
 
@@ -473,11 +476,13 @@ static const struct value *approval_value(const struct release_approval *approva
     return value;
 }
 
-/* Whether the status has what is planned for each resource: it is over, or a person is to decide.
- */
-static bool shows_all(enum release_phase phase)
+/* Whether the status gets what is planned for each resource: it is over, or a person is to decide;
+ * and, of what is carried out, the first plan. After a restart there is another one, without the
+ * fields of what is done. */
+static bool shows_all(const struct release *release, enum release_phase phase)
 {
-    return release_phase_is_terminal(phase) || phase == PHASE_AWAITING_APPROVAL;
+    return release_phase_is_terminal(phase) || phase == PHASE_AWAITING_APPROVAL ||
+           !value_get(release->status, "results");
 }
 
 int release_write(const struct reconcile_context *context, const struct release_subject *subject,
@@ -500,7 +505,7 @@ int release_write(const struct reconcile_context *context, const struct release_
     /* An approved plan stays as it was shown, though part of it is done when it is planned anew. */
     if (report->plan && !(report->approval && value_get(status, "plan")))
         set(&status, "plan", report_plan(report->plan, report->digest));
-    if (report->results || (report->plan && shows_all(report->phase)))
+    if (report->results || (report->plan && shows_all(release, report->phase)))
         set_results(context, subject, release, report, &status);
     if (report->results)
         set(&status, "counts", report_counts(report->results));

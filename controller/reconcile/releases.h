@@ -92,6 +92,7 @@ struct release_report {
     const struct release_approval *approval; /* of the plan, which is carried out; NULL: none */
     const struct operation_results *results; /* NULL: none */
     const struct verdict *verdict;           /* NULL: the conditions stay */
+    const char *summary;                     /* in place of its message; NULL: that message */
 };
 
 /* Of one that has ended nothing is written any more, whoever ended it. It is no error if somebody

@@ -26,6 +26,12 @@ void request_done(struct request *request)
     *request = (struct request){0};
 }
 
+char *request_supersedes(const struct request *request)
+{
+    return str_printf("superseded by Release %s (%s)", request->release,
+                      release_operation_name(request->operation));
+}
+
 static void request_copy(struct request *to, const struct request *from)
 {
     *to = (struct request){.release = str_new(from->release),

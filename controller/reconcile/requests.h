@@ -27,6 +27,9 @@ struct request {
 /* All strings are owned. */
 void request_done(struct request *request);
 
+/* "superseded by Release web-undo (Rollback)", for messages; free() it. */
+char *request_supersedes(const struct request *request);
+
 struct requests;
 
 struct requests *requests_new(void);

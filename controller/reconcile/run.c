@@ -181,6 +181,11 @@ void run_operation_config(const struct run *run, struct operation_config *ret,
 
 /* ---- Releases of which nothing comes ---- */
 
+char *run_superseded_by(int64_t generation)
+{
+    return str_printf("superseded by generation %lld of the Spec", (long long)generation);
+}
+
 int run_cancel_release(const struct run *run, struct release *release, const char *why,
                        struct error *error)
 {
@@ -196,4 +201,12 @@ int run_cancel_latest(const struct run *run, const char *why, struct error *erro
     int r = releases_latest(run->context, &run->subject, run->cancel, &latest, error);
 
     return r < 0 ? r : run_cancel_release(run, latest, why, error);
+}
+
+int run_supersede(const struct run *run, struct release *release, struct error *error)
+{
+    _cleanup_free_ char *why = run_superseded_by(run->subject.generation);
+
+    return release ? run_cancel_release(run, release, why, error)
+                   : run_cancel_latest(run, why, error);
 }

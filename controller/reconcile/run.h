@@ -135,12 +135,17 @@ void run_operation_config(const struct run *run, struct operation_config *ret,
 /* Resources of the Spec were applied, by its status, and there is no State that records them. */
 bool run_lacks_state(const struct run *run, struct ledger *ledger);
 
+/* "superseded by generation 5 of the Spec", for messages; free() it. */
+char *run_superseded_by(int64_t generation);
+
 /* Sets the Release to `cancelled`, with the reason Superseded and `why` as its message. Does
  * nothing if it is NULL or has ended. */
 int run_cancel_release(const struct run *run, struct release *release, const char *why,
                        struct error *error);
 /* The same for the Spec's newest Release. */
 int run_cancel_latest(const struct run *run, const char *why, struct error *error);
+/* The same for a Release (NULL: the newest) of an earlier generation than the Spec has now. */
+int run_supersede(const struct run *run, struct release *release, struct error *error);
 
 /* An event about the Spec; none in a namespace that is being deleted. */
 void run_event(const struct run *run, const char *type, const char *reason, const char *message);

@@ -291,7 +291,7 @@ static const struct value *summary_of(const struct run_status *status)
 {
     char summary[REPORT_SUMMARY_SIZE];
 
-    report_short(status->verdict.message, status->results, summary);
+    report_short(status->verdict.message, status->results, summary, sizeof(summary));
     return value_pack("s", summary);
 }
 

@@ -207,9 +207,7 @@ static bool is_overridden(struct attempt *attempt)
         !requests_has_other(run->context->requests, &run->subject.key, run->hold.request))
         return false;
     if (requests_newest(run->context->requests, &run->subject.key, &newest))
-        attempt->superseded_by =
-            str_printf("a %s was requested (Release %s)", release_operation_name(newest.operation),
-                       newest.release);
+        attempt->superseded_by = request_supersedes(&newest);
     request_done(&newest);
     return attempt->superseded_by != NULL;
 }

@@ -200,6 +200,13 @@ void operation_results_done(struct operation_results *results);
 int operation_results_error(const struct operation_results *results, const char *what,
                             struct error *error);
 
+/* How far it is: changes, those that are done, and those that have failed for good. Before
+ * operation_apply(): none. */
+struct operation_progress {
+    size_t total, done, failed;
+};
+struct operation_progress operation_progress(struct operation *operation);
+
 /* Something that is waited for, for messages: "web: 1/3 replicas" into the buffer, cut. What fails
  * and is tried again comes before what is not healthy yet; *ret_is_failing (may be NULL) tells
  * which. False: nothing is waited for. */

@@ -98,6 +98,16 @@ static void settle(struct node *node)
         plan_step_free(TAKE(change->step));
 }
 
+/* State forgets the object. */
+static void note_forgotten(struct plan_change *change)
+{
+    if (change->step && !change->step->uid)
+        return;
+    change->stays = true;
+    change->reason = change->step ? "it stays: it does not belong to this Spec any more"
+                                  : "it stays: `prune` is false";
+}
+
 static void take(struct node *node, struct planned *planned)
 {
     struct operation *operation = node->operation;
@@ -112,6 +122,8 @@ static void take(struct node *node, struct planned *planned)
         change->reason = operation_text(operation, "%s", shown->reason);
     change->step = TAKE(planned->step);
     change->removal = TAKE(planned->removal);
+    if (change->action == PLAN_FORGET)
+        note_forgotten(change);
     summarise(node, shown);
     settle(node);
     planned_done(planned);

@@ -98,25 +98,42 @@ static const struct value *forget_allocated(const struct value *taken,
     return taken;
 }
 
-/* The Namespace or the CRD of the object does not exist yet. The same plan may create it. */
-static bool waits_for_another(const struct error *error)
+/* Why a dry-run is of no use, to free(): the Namespace or the CRD of the object does not exist yet,
+ * and the same plan creates it. NULL: that is not the problem. */
+static char *find_missing(struct runtime_session *session, const struct value *attributes,
+                          const struct error *problem)
 {
-    return str_equal(error->reason, "NamespaceNotFound") ||
-           str_equal(error->reason, "KindNotFound") || str_equal(error->reason, "NotServed");
+    const struct object_ref ref = object_ref_of(attributes);
+
+    if (str_equal(problem->reason, "NamespaceNotFound"))
+        return session_wants_namespace_of(session, attributes)
+                   ? str_printf("not tried: namespace %s does not exist yet", ref.namespace_name)
+                   : NULL;
+    if (str_equal(problem->reason, "KindNotFound") || str_equal(problem->reason, "NotServed"))
+        return session_wants_kind_of(session, attributes)
+                   ? str_printf("not tried: kind %s (%s) does not exist yet", ref.kind,
+                                ref.api_version)
+                   : NULL;
+    return NULL;
 }
 
+/* *ret: the object from a dry-run; NULL: there was none, because (*ret_why, to free(); or NULL). */
 static int try_create(struct runtime_session *session, const struct runtime_target *target,
-                      const struct runtime_call *call, const struct value **ret,
+                      const struct runtime_call *call, const struct value **ret, char **ret_why,
                       struct error *error)
 {
     _cleanup_value_ const struct value *made = NULL;
     struct error problem = {0};
     int r;
 
-    if (!session->thorough || target->was_unknown || value_has_unknown(target->attributes))
+    if (!session->thorough || target->was_unknown)
         return 0;
+    if (value_has_unknown(target->attributes)) {
+        *ret_why = str_new("not tried: some of its values are known after apply");
+        return 0;
+    }
     r = kube_dry_run(session, target->attributes, KUBE_APPLY_CREATE, call, &made, &problem);
-    if (r < 0 && waits_for_another(&problem))
+    if (r < 0 && (*ret_why = find_missing(session, target->attributes, &problem)))
         return 0;
     if (r >= 0)
         r = kube_forget_assigned(session, target->attributes, KUBE_APPLY_CREATE, call, &made,
@@ -135,11 +152,13 @@ static int plan_create(struct runtime_session *session, const struct runtime_tar
 {
     _cleanup_value_ const struct value *made = NULL;
     struct kube_step *step;
-    int r = try_create(session, target, call, &made, error);
+    char *why = NULL;
+    int r = try_create(session, target, call, &made, &why, error);
 
     if (r < 0)
         return r;
     step = kube_step_new(session, PLAN_CREATE, target);
+    step->base.reason = step->reason = why;
     step->base.result = value_ref(made ? made : step->base.attributes);
     step->base.after = kube_object_project(step->base.result);
     *ret = &step->base;

@@ -48,6 +48,7 @@ struct runtime_session {
     pthread_mutex_t lock;        /* of these */
     struct strmap defined;       /* "Kind.group" of the CRDs that this session applied or read */
     int64_t definition_seen;     /* ms, monotonic: when it last did so */
+    struct strmap wanted;        /* "Namespace/name" and "Kind.group" that the Spec has itself */
     bool is_account_known;       /* the service account was looked up */
     struct error *account_error; /* the result of the lookup; NULL: the account exists */
     const struct value *rules;   /* of a rules review; NULL: not asked yet, or not known */
@@ -78,6 +79,13 @@ const char *kube_service_account(const struct value *identity);
 void session_note_definition(struct runtime_session *session, const struct value *attributes);
 /* True if the kind of these attributes belongs to such a CRD and may be served soon. */
 bool session_expects_kind(struct runtime_session *session, const struct value *attributes);
+
+/* Of a resource of the Spec: it may be a Namespace or a CRD that others wait for. */
+void session_note_wanted(struct runtime_session *session, const struct value *attributes);
+/* True if the Spec has the Namespace, or the CRD of the kind, of the object with these attributes.
+ */
+bool session_wants_namespace_of(struct runtime_session *session, const struct value *attributes);
+bool session_wants_kind_of(struct runtime_session *session, const struct value *attributes);
 
 /* ---- account.c ---- */
 

@@ -77,6 +77,7 @@ void kube_step_free(struct runtime_step *base)
     value_unref(base->result);
     value_unref(step->identity);
     free(step->uid);
+    free(step->reason);
     free(step->version);
     free(step->fields_digest);
     free(step->after_digest);

@@ -18,6 +18,7 @@ struct kube_step {
     char *uid, *version, *fields_digest; /* of the observed object; NULL: it was absent */
     enum kube_owner owner;           /* likewise */
     bool terminating;                /* likewise */
+    char *reason;                    /* base.reason; or NULL */
     char *after_digest;              /* set: field managers of the object are taken over before the
                                         apply (managers.h); the digest of `after`, which a dry-run
                                         of the apply must give then */

@@ -82,7 +82,7 @@ def test_an_apply_that_waits_gives_way(spec):
     assert spec.data("a") == {"level": "good"}
     assert phases(spec) == [(1, "Apply", "succeeded"), (2, "Apply", "cancelled"),
                             (3, "Rollback", "succeeded")]
-    assert "a Rollback was requested" in spec.records()[1]["status"]["summary"]
+    assert "superseded by Release" in spec.records()[1]["status"]["summary"]
 
 
 def test_drift_goes_back_to_the_rolled_back_revision(spec):

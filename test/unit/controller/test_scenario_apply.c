@@ -354,7 +354,7 @@ static void the_old_one_names_the_calls_that_go_on(void)
     ready = value_at(value_get(status, "conditions"), 0);
     EXPECT_STR(value_get_string(status, "phase"), "cancelled", "the old one");
     EXPECT_STR(value_get_string(ready, "message"),
-               "the Spec has a newer generation; still under way: " CONFIGMAP_ID("a"),
+               "superseded by generation 2 of the Spec; still under way: " CONFIGMAP_ID("a"),
                "what goes on");
     EXPECT_STR(value_get_string(value_at(value_get(status, "results"), 0), "message"),
                "under way when it was cancelled: Superseded", "what became of it");

@@ -5,6 +5,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/str.h"
+#include "engine/release/history.h"
 #include "test/unit/controller/scene.h"
 
 #define WEB SPECS "/web"
@@ -288,8 +289,7 @@ static void preview(struct scene *scene, const char *name, const char *spec, con
     for (int ms = 0; ms < 10000; ms += 20) {
         _cleanup_value_ const struct value *object = api_server_get(scene->server, path);
 
-        if (!object || value_path(object, "status", "plan", "digest", NULL) ||
-            value_path(object, "status", "conditions", NULL))
+        if (!object || release_phase_is_terminal(release_status_phase(value_get(object, "status"))))
             return;
         usleep(20000);
     }

@@ -64,7 +64,7 @@ static void hints_spare_requests(void)
 /* What a dry-run makes up is not known; what cannot be tried yet is planned all the same. */
 static void a_thorough_plan_shows_what_can_be_known(void)
 {
-    struct thing service, secret, inside;
+    struct thing service, secret, inside, later;
     struct world world;
 
     if (!world_begin(&world))
@@ -86,13 +86,22 @@ static void a_thorough_plan_shows_what_can_be_known(void)
                "a default");
     EXPECT_INT(thing_plan(&secret), 0, world.error.message);
     EXPECT(value_is_sensitive(value_get(secret.step->after, "data")), "marked");
+    EXPECT_INT(thing_plan(&inside), ERR_INVALID, "its namespace is not there, nor in the Spec");
+    EXPECT_STR(world.error.reason, "NamespaceNotFound", world.error.message);
+    thing_init(
+        &later, &world,
+        "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"@-later\"}}");
+    session_note_wanted(world.session, later.attributes);
     EXPECT_INT(thing_plan(&inside), 0, "its namespace is not there yet");
     EXPECT_INT(thing_action(&inside), PLAN_CREATE, "to be made");
+    EXPECT(inside.step->reason && str_has_prefix(inside.step->reason, "not tried: namespace "),
+           "and says so");
     EXPECT_INT(thing_apply(&inside), ERR_INVALID, "and is missed when it is due");
     EXPECT_STR(world.error.reason, "NamespaceNotFound", world.error.message);
     thing_done(&service);
     thing_done(&secret);
     thing_done(&inside);
+    thing_done(&later);
     world_end(&world);
 }
 

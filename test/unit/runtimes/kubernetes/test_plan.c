@@ -296,9 +296,22 @@ static void a_refusal_tells_no_secret(void)
 
 /* ---- Creates ---- */
 
+static void want_namespace(struct runtime_session *session, const char *name)
+{
+    _cleanup_value_ const struct value *attributes = value_pack(
+        "{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "Namespace", "metadata", "name", name);
+
+    session_note_wanted(session, attributes);
+}
+
 static void a_thorough_plan_tries_creates(void)
 {
 #define CREATE PATCH "&dryRun=All "
+#define NO_NAMESPACE                                                                         \
+    {                                                                                        \
+        .expect = CREATE, .status = 404,                                                     \
+        .body = STATUS(404, "NotFound", "no", "{\"name\":\"team\",\"kind\":\"namespaces\"}") \
+    }
 #define MADE(ip)                                                                                \
     {                                                                                           \
         .expect = CREATE, .status = 201,                                                        \
@@ -313,31 +326,57 @@ static void a_thorough_plan_tries_creates(void)
         struct fake_step steps[MAX_STEPS];
         int code;
         bool was_tried;
+        const char *wanted, *reason; /* a Namespace of the Spec; why it was not tried */
     } rows[] = {
-        {"made up", true, TARGET_NEW, {DISCOVERY, MADE("10.0.0.1"), MADE("10.0.0.1")}, 0, true},
-        {"not thorough", false, TARGET_NEW, {{.status = 0}}, 0, false},
+        {"made up",
+         true,
+         TARGET_NEW,
+         {DISCOVERY, MADE("10.0.0.1"), MADE("10.0.0.1")},
+         0,
+         true,
+         NULL,
+         NULL},
+        {"not thorough", false, TARGET_NEW, {{.status = 0}}, 0, false, NULL, NULL},
         {"its namespace is not there yet",
          true,
          TARGET_NEW,
-         {DISCOVERY,
-          {.expect = CREATE,
-           .status = 404,
-           .body = STATUS(404, "NotFound", "no", "{\"name\":\"team\",\"kind\":\"namespaces\"}")}},
+         {DISCOVERY, NO_NAMESPACE},
          0,
-         false},
+         false,
+         "team",
+         "not tried: namespace team does not exist yet"},
+        {"its namespace is not there, nor in the Spec",
+         true,
+         TARGET_NEW,
+         {DISCOVERY, NO_NAMESPACE},
+         ERR_INVALID,
+         false,
+         "another",
+         NULL},
         {"refused",
          true,
          TARGET_NEW,
          {DISCOVERY, {.expect = CREATE, .status = 422, .body = STATUS(422, "Invalid", "no", "{}")}},
          ERR_INVALID,
-         false},
-        {"not looked for where it is made anew", false, TARGET_NEW, {{.status = 0}}, 0, false},
+         false,
+         NULL,
+         NULL},
+        {"not looked for where it is made anew",
+         false,
+         TARGET_NEW,
+         {{.status = 0}},
+         0,
+         false,
+         NULL,
+         NULL},
         {"looked for otherwise",
          false,
          TARGET_WHOLE,
          {DISCOVERY, {.expect = LOOK, .status = 404, .body = MISSING("a")}},
          0,
-         false},
+         false,
+         NULL,
+         NULL},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -347,11 +386,14 @@ static void a_thorough_plan_tries_creates(void)
         call_begin(&call, rows[i].steps, count_steps(rows[i].steps), WANTED);
         call.session->thorough = rows[i].thorough;
         call.target.part = rows[i].part;
+        if (rows[i].wanted)
+            want_namespace(call.session, rows[i].wanted);
         EXPECT_INT(kube_plan(call.session, &call.target, NULL, &stage_call, &step, NULL),
                    rows[i].code, rows[i].note);
         EXPECT_INT(step != NULL, rows[i].code == 0, rows[i].note);
         if (step) {
             EXPECT_INT(step->action, PLAN_CREATE, rows[i].note);
+            EXPECT_STR(step->reason, rows[i].reason, rows[i].note);
             EXPECT_INT(value_is(value_path(step->result, "spec", "clusterIP", NULL), VALUE_UNKNOWN),
                        rows[i].was_tried, "an address that is made up is not known");
             EXPECT_INT(value_is(value_path(step->result, "metadata", "uid", NULL), VALUE_UNKNOWN),
