@@ -20,7 +20,8 @@ RESULTS = [
         {"path": "metadata.labels", "to": '{"a":"b"}'},
         {"path": "spec.template.x", "from": '"y"', "to": "(known after apply)"}]},
     {"id": "v1:Secret:a:s", "action": "adopt",
-     "fields": [{"path": "data.p", "from": "(sensitive value)", "to": "(sensitive value)"}]},
+     "fields": [{"path": "data", "from": "(sensitive)", "to": "(sensitive)"},
+                {"path": "type", "from": "(sensitive)", "to": '"(sensitive)"'}]},
     {"id": "batch/v1:Job:a:j", "action": "replace", "message": "spec.template is immutable"},
     {"id": "v1:ConfigMap:a:old", "action": "delete"},
     {"id": "v1:ConfigMap:a:same", "action": "unchanged"},
@@ -40,7 +41,8 @@ web-3: Apply, of web, revision 3, awaitingApproval
       ~ spec.template.x = "y" -> (known after apply)
 
     ~ adopt v1:Secret:a:s
-      ~ data.p = (sensitive value)
+      ~ data = (sensitive value)
+      ~ type = (sensitive value) -> "(sensitive)"
 
   -/+ replace batch/v1:Job:a:j
       │ spec.template is immutable
