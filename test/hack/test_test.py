@@ -109,6 +109,19 @@ def test_results_of_an_earlier_run_do_not_count(tree):
     assert run(tree, "unit").returncode == 1
 
 
+def test_what_runs_beside_ends_with_it(tree):
+    """The script is ended while tsan runs."""
+    stub = tree / "bin/ctest"
+    stub.write_text(stub.read_text().replace("sleep 0.2", 'echo $$ >"$ROOT/$1.pid"\n[[ $1 == unit ]] || sleep 50'))
+    with (tree / "hack/controlplane").open("a") as plane:
+        plane.write('[[ "$1 $2" != "up unit-$PPID" ]] || kill -TERM $PPID\n')
+    result = run(tree)
+    assert result.returncode == 143, result
+    process = int((tree / "tsan.pid").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
 def test_what_cannot_be_built_has_failed_and_the_rest_runs(tree):
     mark(tree, "unbuilt", "debug", "release")
     result = run(tree)
