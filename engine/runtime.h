@@ -78,6 +78,8 @@ struct runtime_scope {
                                      the runtime's own */
     const struct value *context;  /* the Spec's `context`, or NULL */
     bool thorough;                /* plan as exactly as possible: also dry-run creates */
+    bool force;                   /* an object that cannot be changed as wanted may be replaced,
+                                     unless its own settings say otherwise */
     bool terminating;             /* the Spec's own namespace is being deleted */
     bool identity_leaves;         /* only resources with relations.last are left: the identity may
                                      already be deleted */

@@ -379,8 +379,8 @@ static void counts_how_long_it_may_still_heal(void)
     }
 }
 
-/* It is one small request, and somebody waits for it. What is said of it stays the same. */
-static void an_account_is_soon_looked_for_again(void)
+/* Somebody waits for it. What is said of it stays the same. */
+static void what_takes_little_is_soon_tried_again(void)
 {
     static const struct {
         const char *reason;
@@ -391,6 +391,7 @@ static void an_account_is_soon_looked_for_again(void)
          "tried again within 30 s: it is not there\nto do: x"},
         {"ServiceAccountNotFound", 45000, 45000,
          "tried again within 45 s: it is not there\nto do: x"},
+        {"Deferred", 1000, 30000, "it is not there\nto do: x"},
         {"AccessDenied", 1000, 0, "it is not there\nto do: x"},
     };
 
@@ -454,7 +455,7 @@ static void intervals_are_bounded(void)
 
 SUITE(run, TEST(goes_on_only_with_a_finalizer), TEST(writes_a_status_once),
       TEST(keeps_what_it_knows_of_revisions), TEST(shows_the_policy_that_was_taken),
-      TEST(an_account_is_soon_looked_for_again), TEST(a_timeout_is_bounded),
+      TEST(what_takes_little_is_soon_tried_again), TEST(a_timeout_is_bounded),
       TEST(intervals_are_bounded), TEST(tells_by_an_event_where_no_status_can),
       TEST(makes_no_event_in_a_namespace_that_terminates),
       TEST(says_at_its_end_which_request_it_has_handled), TEST(takes_the_annotation_of_either_tool),
