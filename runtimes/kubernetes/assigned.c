@@ -53,7 +53,7 @@ static void add_common(struct value_builder *b, const struct value *one, const s
     value_end(b);
 }
 
-static const struct value *common(const struct value *one, const struct value *other)
+const struct value *kube_common(const struct value *one, const struct value *other)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const struct value *result = NULL;
@@ -91,7 +91,7 @@ int kube_forget_assigned(struct runtime_session *session, const struct value *at
     r = kube_dry_run(session, attributes, mode, call, &again, error);
     if (r < 0)
         return r;
-    rest = common(*object, again);
+    rest = kube_common(*object, again);
     if (rest)
         value_assign(object, rest);
     return 0;

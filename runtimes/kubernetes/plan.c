@@ -84,9 +84,7 @@ static const struct value *replace(const struct value *taken, const char *const 
     return next;
 }
 
-/* Fields to which the server assigns another value at each create become unknown. */
-static const struct value *forget_allocated(const struct value *taken,
-                                            const struct value *attributes)
+const struct value *kube_forget_allocated(const struct value *taken, const struct value *attributes)
 {
     static const char *const allocated[][2] = {
         {"metadata", "uid"}, {"spec", "clusterIP"}, {"spec", "clusterIPs"}};
@@ -115,17 +113,20 @@ static int try_create(struct runtime_session *session, const struct runtime_targ
 
     if (!session->thorough || target->was_unknown || value_has_unknown(target->attributes))
         return 0;
-    r = kube_dry_run(session, target->attributes, KUBE_APPLY_CREATE, call, &made, &problem);
+    r = target->part == TARGET_NEW
+            ? kube_try_anew(session, target, call, &made, &problem)
+            : kube_dry_run(session, target->attributes, KUBE_APPLY_CREATE, call, &made, &problem);
     if (r < 0 && waits_for_another(&problem))
         return 0;
-    if (r >= 0)
+    if (r >= 0 && target->part != TARGET_NEW)
         r = kube_forget_assigned(session, target->attributes, KUBE_APPLY_CREATE, call, &made,
                                  &problem);
     if (r < 0) {
         hide_secrets(target, NULL, &problem);
         return err_copy(error, &problem);
     }
-    *ret = forget_allocated(TAKE(made), target->attributes);
+    if (made)
+        *ret = kube_forget_allocated(TAKE(made), target->attributes);
     return 0;
 }
 
@@ -222,12 +223,16 @@ static int compare(struct runtime_session *session, const struct runtime_target 
                    const struct observation *seen, const struct runtime_call *call,
                    struct runtime_step **ret, struct error *error)
 {
-    _cleanup_value_ const struct value *changed = NULL;
+    _cleanup_value_ const struct value *changed = NULL, *causes = NULL;
     struct error problem = {0};
     int r = 0;
 
     if (!value_has_unknown(target->attributes))
-        r = kube_dry_run(session, target->attributes, KUBE_APPLY_TAKE, call, &changed, &problem);
+        r = kube_dry_run_explained(session, target->attributes, KUBE_APPLY_TAKE, call, &changed,
+                                   &causes, &problem);
+    if (r < 0 && causes &&
+        kube_plan_replacement(session, target, seen, causes, call, ret, &problem) >= 0)
+        return 0;
     if (r >= 0 && changed)
         r = kube_foresee_takeover(session, target->attributes, seen, call, &changed, &problem);
     if (r >= 0 && changed && !kube_detail_of(seen)->taken && is_other(seen->result, changed))

@@ -18,6 +18,7 @@ struct kube_step {
     char *uid, *version, *fields_digest; /* of the observed object; NULL: it was absent */
     enum kube_owner owner;           /* likewise */
     bool terminating;                /* likewise */
+    char *reason;                    /* base.reason, owned; or NULL */
     char *after_digest;              /* set: field managers of the object are taken over before the
                                         apply (managers.h); the digest of `after`, which a dry-run
                                         of the apply must give then */
@@ -58,6 +59,41 @@ int kube_plan_object(struct runtime_session *session, const struct runtime_targe
 int kube_plan_removal(struct runtime_session *session, const struct runtime_target *target,
                       const struct observation *hint, const struct runtime_call *call,
                       struct runtime_step **ret, struct error *error);
+/* Fields to which the server assigns another value at each create become unknown. Frees `taken`. */
+const struct value *kube_forget_allocated(const struct value *taken,
+                                          const struct value *attributes);
+/* True if the object is certainly ours. Its uid is the recorded one and no other Spec's label is on
+ * it; or it has our label. If State is inherited, both are needed. */
+bool kube_is_ours(const struct runtime_session *session, const struct record *prior,
+                  const struct observation *seen);
+
+/* ---- replace.c ---- */
+
+#define KUBE_IMMUTABLE_FIELD "ImmutableField" /* a reason */
+
+/* The name of such an object follows from its fields. */
+bool kube_is_named_by_content(const struct value *attributes);
+
+/*
+ * The API server refused the update of an object that exists as invalid. causes: of the refusal; it
+ * is in *problem. 0: the object is to be replaced, or will be later, and *ret is the step. Else
+ * *problem says why not; it may quote any value of the object.
+ */
+int kube_plan_replacement(struct runtime_session *session, const struct runtime_target *target,
+                          const struct observation *seen, const struct value *causes,
+                          const struct runtime_call *call, struct runtime_step **ret,
+                          struct error *problem);
+
+/* ---- trial.c ---- */
+
+/*
+ * Creates the target's object by a dry-run, though there is an object of its name: as another one.
+ * *ret: the object as it would be made under its own name, secrets marked; unknown is what another
+ * dry-run assigns otherwise. A reference; NULL: such objects have no other name. An error may quote
+ * any value of the object.
+ */
+int kube_try_anew(struct runtime_session *session, const struct runtime_target *target,
+                  const struct runtime_call *call, const struct value **ret, struct error *error);
 
 /* ---- apply.c ---- */
 
@@ -72,6 +108,12 @@ enum kube_apply_mode {
 int kube_dry_run(struct runtime_session *session, const struct value *attributes,
                  enum kube_apply_mode mode, const struct runtime_call *call,
                  const struct value **ret, struct error *error);
+/* The same. *ret_causes, NULL before: if the API server refuses the object as invalid, what it says
+ * is wrong (api_error_causes()). A reference. */
+int kube_dry_run_explained(struct runtime_session *session, const struct value *attributes,
+                           enum kube_apply_mode mode, const struct runtime_call *call,
+                           const struct value **ret, const struct value **ret_causes,
+                           struct error *error);
 
 /* ---- assigned.c ---- */
 
@@ -80,6 +122,8 @@ int kube_dry_run(struct runtime_session *session, const struct value *attributes
 int kube_forget_assigned(struct runtime_session *session, const struct value *attributes,
                          enum kube_apply_mode mode, const struct runtime_call *call,
                          const struct value **object, struct error *error);
+/* The first of two objects; where the second has another value, unknown. A reference. */
+const struct value *kube_common(const struct value *one, const struct value *other);
 
 /* ---- takeover.c ---- */
 

@@ -296,6 +296,9 @@ static void a_refusal_tells_no_secret(void)
 
 /* ---- Creates ---- */
 
+/* A hint that spares the look. */
+static const struct observation absent = {.presence = PRESENCE_ABSENT};
+
 static void a_thorough_plan_tries_creates(void)
 {
 #define CREATE PATCH "&dryRun=All "
@@ -314,11 +317,11 @@ static void a_thorough_plan_tries_creates(void)
         int code;
         bool was_tried;
     } rows[] = {
-        {"made up", true, TARGET_NEW, {DISCOVERY, MADE("10.0.0.1"), MADE("10.0.0.1")}, 0, true},
+        {"made up", true, TARGET_WHOLE, {DISCOVERY, MADE("10.0.0.1"), MADE("10.0.0.1")}, 0, true},
         {"not thorough", false, TARGET_NEW, {{.status = 0}}, 0, false},
         {"its namespace is not there yet",
          true,
-         TARGET_NEW,
+         TARGET_WHOLE,
          {DISCOVERY,
           {.expect = CREATE,
            .status = 404,
@@ -327,7 +330,7 @@ static void a_thorough_plan_tries_creates(void)
          false},
         {"refused",
          true,
-         TARGET_NEW,
+         TARGET_WHOLE,
          {DISCOVERY, {.expect = CREATE, .status = 422, .body = STATUS(422, "Invalid", "no", "{}")}},
          ERR_INVALID,
          false},
@@ -347,7 +350,8 @@ static void a_thorough_plan_tries_creates(void)
         call_begin(&call, rows[i].steps, count_steps(rows[i].steps), WANTED);
         call.session->thorough = rows[i].thorough;
         call.target.part = rows[i].part;
-        EXPECT_INT(kube_plan(call.session, &call.target, NULL, &stage_call, &step, NULL),
+        EXPECT_INT(kube_plan(call.session, &call.target, rows[i].thorough ? &absent : NULL,
+                             &stage_call, &step, NULL),
                    rows[i].code, rows[i].note);
         EXPECT_INT(step != NULL, rows[i].code == 0, rows[i].note);
         if (step) {
@@ -404,8 +408,7 @@ static void what_is_assigned_at_each_create_is_unknown(void)
 
         call_begin(&call, rows[i].steps, count_steps(rows[i].steps), WANTED);
         call.session->thorough = true;
-        call.target.part = TARGET_NEW;
-        EXPECT_INT(kube_plan(call.session, &call.target, NULL, &stage_call, &step, NULL), 0,
+        EXPECT_INT(kube_plan(call.session, &call.target, &absent, &stage_call, &step, NULL), 0,
                    rows[i].note);
         if (step)
             json_write(&text, value_get(step->after, "data"), JSON_CANONICAL);
@@ -424,9 +427,8 @@ static void a_create_that_was_approved_untried_is_not_tried(void)
 
     call_begin(&call, none, 0, WANTED);
     call.session->thorough = true;
-    call.target.part = TARGET_NEW;
     call.target.was_unknown = true;
-    EXPECT_INT(kube_plan(call.session, &call.target, NULL, &stage_call, &step, NULL), 0, "plan");
+    EXPECT_INT(kube_plan(call.session, &call.target, &absent, &stage_call, &step, NULL), 0, "plan");
     EXPECT(step && value_equal(step->after, step->attributes), "as the Spec has it");
     kube_step_free(step);
     call_end(&call);
