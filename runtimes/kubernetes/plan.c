@@ -114,7 +114,7 @@ static int try_create(struct runtime_session *session, const struct runtime_targ
     if (!session->thorough || target->was_unknown || value_has_unknown(target->attributes))
         return 0;
     r = target->part == TARGET_NEW
-            ? kube_try_anew(session, target, call, &made, &problem)
+            ? kube_try_anew(session, target, NULL, call, &made, &problem)
             : kube_dry_run(session, target->attributes, KUBE_APPLY_CREATE, call, &made, &problem);
     if (r < 0 && waits_for_another(&problem))
         return 0;

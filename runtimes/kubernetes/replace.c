@@ -211,15 +211,16 @@ static bool may_pass(const struct error *error)
 /* 0: it can be created as it is wanted, and cannot be changed: its fields are immutable. *ret: the
  * new object, or NULL. */
 static int check_immutable(struct runtime_session *session, const struct runtime_target *target,
-                           const struct value *causes, const struct runtime_call *call,
-                           const struct value **ret, struct error *problem)
+                           const struct value *live, const struct value *causes,
+                           const struct runtime_call *call, const struct value **ret,
+                           struct error *problem)
 {
     struct error trial = {0};
 
     if (!names_fields(causes) ||
         (kube_is_named_by_content(target->attributes) && !says_immutable(causes)))
         return problem->code;
-    if (kube_try_anew(session, target, call, ret, &trial) >= 0)
+    if (kube_try_anew(session, target, live, call, ret, &trial) >= 0)
         return 0;
     if (is_invalid(&trial))
         return problem->code;
@@ -281,7 +282,7 @@ int kube_plan_replacement(struct runtime_session *session, const struct runtime_
 {
     _cleanup_value_ const struct value *made = NULL;
     enum permission permission = permission_of(session, target->attributes, seen->result);
-    int r = check_immutable(session, target, causes, call, &made, problem);
+    int r = check_immutable(session, target, seen->result, causes, call, &made, problem);
 
     if (r < 0)
         return r;

@@ -88,12 +88,13 @@ int kube_plan_replacement(struct runtime_session *session, const struct runtime_
 
 /*
  * Creates the target's object by a dry-run, though there is an object of its name: as another one.
- * *ret: the object as it would be made under its own name, secrets marked; unknown is what another
+ * live: that object; NULL: it is known that the object can be created. *ret: the object as it would be made under its own name, secrets marked; unknown is what another
  * dry-run assigns otherwise. A reference; NULL: such objects have no other name. An error may quote
  * any value of the object.
  */
 int kube_try_anew(struct runtime_session *session, const struct runtime_target *target,
-                  const struct runtime_call *call, const struct value **ret, struct error *error);
+                  const struct value *live, const struct runtime_call *call,
+                  const struct value **ret, struct error *error);
 
 /* ---- apply.c ---- */
 

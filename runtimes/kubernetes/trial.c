@@ -2,8 +2,9 @@
  * A trial: whether an object that exists could be created as it is wanted now, and what it would
  * be. It is created by a dry-run, under another name, because its own is in use.
  *
- * What only one object can have is left out of the trial, since the object that exists has it: node
- * ports, and being the default among the PriorityClasses.
+ * What only one object can have, and the object that exists has, is left out of the trial: node
+ * ports, and being the default among the PriorityClasses. If another object has it, the create
+ * would be refused, and so is the trial.
  *
  * An apply tells best, because the object is applied later. It needs the right to patch that name,
  * and an account may have this right for the object's own name alone. Then a create is tried, which
@@ -32,65 +33,111 @@ static void name_trial(const struct runtime_session *session, const char *id,
 
 /* ---- What only one object can have ---- */
 
-static const struct value *at(const struct value *object, const char *const keys[2])
-{
-    const struct value *found = value_get(object, keys[0]);
+static const char *const ports_of[] = {"spec", "ports"};
 
-    return keys[1] ? value_get(found, keys[1]) : found;
+static const struct {
+    const char *group, *kind, *keys[2];
+    size_t n_keys;
+} unique[] = {
+    {"", "Service", {"spec", "healthCheckNodePort"}, 2},
+    {"scheduling.k8s.io", "PriorityClass", {"globalDefault"}, 1},
+};
+
+static const struct value *member_of(const struct value *object, size_t u)
+{
+    const struct value *found = value_get(object, unique[u].keys[0]);
+
+    return unique[u].n_keys == 2 ? value_get(found, unique[u].keys[1]) : found;
 }
 
-/* Gives an object the member that another one has, or takes it from it; frees `taken`. */
-static const struct value *with_member_of(const struct value *taken, const struct value *other,
-                                          const char *const keys[2])
+/* live: NULL: it has them all. */
+static bool has_node_port(const struct value *live, const struct value *number)
 {
-    const struct value *member = at(other, keys), *next;
-    size_t n = keys[1] ? 2 : 1;
+    const struct value *ports = value_path(live, "spec", "ports", NULL);
 
-    if (!member && !at(taken, keys))
+    for (size_t i = 0; i < value_count(ports); i++)
+        if (value_equal(value_get(value_at(ports, i), "nodePort"), number))
+            return true;
+    return !live;
+}
+
+/* A port of a Service as it is tried, or (from: NULL) as it was. */
+static const struct value *change_port(const struct value *port, const struct value *live,
+                                       const struct value *from)
+{
+    const struct value *number = value_get(from ? from : port, "nodePort");
+
+    if (!number)
+        return value_ref(port);
+    if (from)
+        return value_with(port, "nodePort", number);
+    return has_node_port(live, number) ? value_without(port, "nodePort") : value_ref(port);
+}
+
+/* from: the list of ports whose node ports are put back; NULL: those that live has are left out.
+ * Frees `taken`. */
+static const struct value *change_ports(const struct value *taken, const struct value *live,
+                                        const struct value *from)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
+    const struct value *ports = value_path(taken, "spec", "ports", NULL), *next;
+    _cleanup_value_ const struct value *list = NULL;
+
+    if (!value_is(ports, VALUE_ARRAY) || (from && value_count(from) != value_count(ports)))
         return taken;
-    next = member ? value_with_path(taken, keys, n, member) : value_without_path(taken, keys, n);
-    value_unref(taken);
-    return next;
-}
-
-/* The ports of a Service, each with the node port of the one in its place, or with none. */
-static const struct value *with_node_ports(const struct value *ports, const struct value *others)
-{
-    static const char *const keys[2] = {"nodePort"};
-    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *list = NULL;
-
+    b = value_builder_new();
     value_begin_array(b);
     for (size_t i = 0; i < value_count(ports); i++) {
         _cleanup_value_ const struct value *port =
-            with_member_of(value_ref(value_at(ports, i)), value_at(others, i), keys);
+            change_port(value_at(ports, i), live, from ? value_at(from, i) : NULL);
 
         value_add(b, port);
     }
     value_end_array(b);
     value_builder_finish(b, &list, NULL);
-    return list;
+    next = value_with_path(taken, ports_of, ARRAY_SIZE(ports_of), list);
+    value_unref(taken);
+    return next;
 }
 
-/* The object with what only one can have as `other` has it; NULL: without. Frees `taken`. */
-static const struct value *with_unique_of(const struct value *taken, const struct value *other)
+static bool is_unique(const struct object_ref *ref, size_t u)
 {
-    static const char *const health[2] = {"spec", "healthCheckNodePort"};
-    static const char *const ports[2] = {"spec", "ports"}, *const preferred[2] = {"globalDefault"};
+    return object_ref_is(ref, unique[u].group, unique[u].kind);
+}
+
+/* Without what live has; NULL: all. Frees `taken`. */
+static const struct value *leave_out(const struct value *taken, const struct value *live)
+{
     const struct object_ref ref = object_ref_of(taken);
-    const struct value *listed = at(taken, ports), *next = taken;
 
-    if (object_ref_is(&ref, "scheduling.k8s.io", "PriorityClass"))
-        return with_member_of(taken, other, preferred);
-    if (!object_ref_is(&ref, "", "Service"))
-        return taken;
-    if (value_is(listed, VALUE_ARRAY)) {
-        _cleanup_value_ const struct value *changed = with_node_ports(listed, at(other, ports));
+    for (size_t u = 0; u < ARRAY_SIZE(unique); u++) {
+        const struct value *member = is_unique(&ref, u) ? member_of(taken, u) : NULL, *next;
 
-        next = value_with_path(taken, ports, 2, changed);
+        if (!member || (live && !value_equal(member, member_of(live, u))))
+            continue;
+        next = value_without_path(taken, unique[u].keys, unique[u].n_keys);
         value_unref(taken);
+        taken = next;
     }
-    return with_member_of(next, other, health);
+    return object_ref_is(&ref, "", "Service") ? change_ports(taken, live, NULL) : taken;
+}
+
+/* Puts back what was left out. Frees `taken`. */
+static const struct value *put_back(const struct value *taken, const struct value *attributes)
+{
+    const struct object_ref ref = object_ref_of(attributes);
+    const struct value *ports = value_path(attributes, "spec", "ports", NULL);
+
+    for (size_t u = 0; u < ARRAY_SIZE(unique); u++) {
+        const struct value *member = is_unique(&ref, u) ? member_of(attributes, u) : NULL, *next;
+
+        if (!member)
+            continue;
+        next = value_with_path(taken, unique[u].keys, unique[u].n_keys, member);
+        value_unref(taken);
+        taken = next;
+    }
+    return object_ref_is(&ref, "", "Service") && ports ? change_ports(taken, NULL, ports) : taken;
 }
 
 /* ---- Its name ---- */
@@ -161,12 +208,13 @@ static const struct value *rename_all(const struct value *value, const char *fro
 
 /* ---- The trial ---- */
 
-static const struct value *trial_of(const struct value *attributes, const char *name)
+static const struct value *trial_of(const struct value *attributes, const char *name,
+                                    const struct value *live)
 {
     static const char *const keys[] = {"metadata", "name"};
     _cleanup_value_ const struct value *value = value_pack("s", name);
 
-    return with_unique_of(value_with_path(attributes, keys, ARRAY_SIZE(keys), value), NULL);
+    return leave_out(value_with_path(attributes, keys, ARRAY_SIZE(keys), value), live);
 }
 
 static int try_create(struct runtime_session *session, const struct value *trial,
@@ -203,7 +251,8 @@ static int try_once(struct runtime_session *session, const struct value *trial,
 }
 
 int kube_try_anew(struct runtime_session *session, const struct runtime_target *target,
-                  const struct runtime_call *call, const struct value **ret, struct error *error)
+                  const struct value *live, const struct runtime_call *call,
+                  const struct value **ret, struct error *error)
 {
     _cleanup_value_ const struct value *trial = NULL, *made = NULL, *again = NULL, *both = NULL;
     const char *name = object_ref_of(target->attributes).name;
@@ -213,13 +262,13 @@ int kube_try_anew(struct runtime_session *session, const struct runtime_target *
     if (!name || kube_is_named_by_content(target->attributes))
         return 0;
     name_trial(session, target->id, trial_name);
-    trial = trial_of(target->attributes, trial_name);
+    trial = trial_of(target->attributes, trial_name, live);
     r = try_once(session, trial, call, &made, error);
     if (r >= 0)
         r = try_once(session, trial, call, &again, error);
     if (r < 0)
         return r;
     both = kube_common(made, again);
-    *ret = with_unique_of(rename_all(both, trial_name, name), target->attributes);
+    *ret = put_back(rename_all(both, trial_name, name), target->attributes);
     return 0;
 }

@@ -197,6 +197,12 @@ static const struct {
       WORKLOAD("b", ",'replicas':-1"), NULL, false, false},
      "Invalid",
      "spec.selector: Invalid value: (redacted): field is immutable"},
+    {{"an address, and a node port of another", "v1", "Service",
+      "'spec':{'type':'NodePort','clusterIP':'10.96.7.10','ports':[{'port':1,'nodePort':30978}]}",
+      "'spec':{'type':'NodePort','clusterIP':'10.96.7.11','ports':[{'port':1,'nodePort':30979}]}",
+      NULL, false, false},
+     "Invalid",
+     "spec.ports[0].nodePort: Invalid value: (redacted): provided port is already allocated"},
     {{"of another schema", "v1", "ConfigMap", "'data':{'a':'1'}", "'data':{'a':1}", NULL, false,
       false},
      "InvalidSchema",
@@ -210,6 +216,9 @@ static void what_is_invalid_is_not_replaced(void)
     if (!world_begin(&world))
         return;
     world.session->force = true;
+    world_do(&world, "POST", "/api/v1/namespaces/@/services",
+             "{\"metadata\":{\"name\":\"other\"},\"spec\":{\"type\":\"NodePort\",\"ports\":["
+             "{\"port\":1,\"nodePort\":30979}]}}");
     for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
         const struct row *row = &refusals[i].row;
         struct thing made, wanted;
