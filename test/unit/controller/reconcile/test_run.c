@@ -140,22 +140,25 @@ static void shows_the_policy_that_was_taken(void)
     } rows[] = {
         {"defaults", WEB "}",
          "{\"serviceAccountName\":\"default\",\"suspend\":false,\"prune\":true,\"wait\":true,"
-         "\"deletionPolicy\":\"MirrorPrune\",\"approval\":{\"mode\":\"Automatic\"},\"interval\":"
+         "\"force\":false,\"deletionPolicy\":\"MirrorPrune\",\"approval\":{\"mode\":\"Automatic\"},"
+         "\"interval\":"
          "\"10m\",\"retryInterval\":\"30s\","
          "\"timeout\":\"5m\",\"revisionHistoryLimit\":10}",
          false},
         {"the controller's own rights", WEB "}",
-         "{\"suspend\":false,\"prune\":true,\"wait\":true,\"deletionPolicy\":\"MirrorPrune\","
+         "{\"suspend\":false,\"prune\":true,\"wait\":true,\"force\":false,\"deletionPolicy\":"
+         "\"MirrorPrune\","
          "\"approval\":{\"mode\":\"Automatic\"},\"interval\":\"10m\",\"retryInterval\":\"30s\","
          "\"timeout\":\"5m\","
          "\"revisionHistoryLimit\":10}",
          true},
         {"as said",
-         WEB ",\"spec\":{\"serviceAccountName\":\"deployer\",\"prune\":false,\"wait\":false,"
-             "\"deletionPolicy\":\"Orphan\",\"interval\":\"1h30m\",\"timeout\":\"10s\","
-             "\"approval\":{\"mode\":\"Manual\"}}}",
+         WEB
+         ",\"spec\":{\"serviceAccountName\":\"deployer\",\"prune\":false,\"wait\":false,"
+         "\"force\":true,\"deletionPolicy\":\"Orphan\",\"interval\":\"1h30m\",\"timeout\":\"10s\","
+         "\"approval\":{\"mode\":\"Manual\"}}}",
          "{\"serviceAccountName\":\"deployer\",\"suspend\":false,\"prune\":false,\"wait\":false,"
-         "\"deletionPolicy\":\"Orphan\",\"approval\":{\"mode\":\"Manual\"},"
+         "\"force\":true,\"deletionPolicy\":\"Orphan\",\"approval\":{\"mode\":\"Manual\"},"
          "\"interval\":\"1h30m\",\"retryInterval\":\"30s\","
          "\"timeout\":\"10s\",\"revisionHistoryLimit\":10}",
          true},
