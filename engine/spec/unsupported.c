@@ -5,7 +5,7 @@
 /* Values of an unsupported field that are accepted, because they ask for nothing. */
 enum unasked {
     IF_ABSENT,
-    IF_EMPTY, /* an empty list or object */
+    IF_EMPTY,    /* an empty list or object */
     IF_STANDARD, /* the value that describes what this version does anyway */
 };
 
