@@ -9,6 +9,7 @@
 #ifndef RUNTIMES_KUBERNETES_STEP_H
 #define RUNTIMES_KUBERNETES_STEP_H
 
+#include "runtimes/kubernetes/projection.h"
 #include "runtimes/kubernetes/session.h"
 
 struct kube_step {
@@ -19,8 +20,10 @@ struct kube_step {
     enum kube_owner owner;           /* likewise */
     bool terminating;                /* likewise */
     char *after_digest;              /* set: field managers of the object are taken over before the
-                                        apply (managers.h); the digest of `after`, which a dry-run
-                                        of the apply must give then */
+                                        apply (managers.h); kube_foreseen_digest() of the object
+                                        afterwards, which a dry-run of the apply must give then */
+    const struct value *fields;      /* with after_digest: the fields that are ours after the
+                                        takeover; a reference */
     bool is_large;                   /* the answer to its change will be large (runtime_call) */
 };
 
@@ -73,13 +76,36 @@ int kube_dry_run(struct runtime_session *session, const struct value *attributes
                  enum kube_apply_mode mode, const struct runtime_call *call,
                  const struct value **ret, struct error *error);
 
-/* ---- assigned.c ---- */
+/* ---- change.c ---- */
 
-/* *object: as a dry-run of the session showed it. If the session is thorough, replaced with the
- * object in which the values are unknown that another dry-run assigns otherwise. */
-int kube_forget_assigned(struct runtime_session *session, const struct value *attributes,
-                         enum kube_apply_mode mode, const struct runtime_call *call,
-                         const struct value **object, struct error *error);
+/* What an apply changes, by a dry-run. */
+struct kube_change {
+    const struct value *attributes;
+    const struct observation *seen; /* NULL: it is created */
+    const struct value *object;     /* afterwards, secrets marked */
+    const struct value *own;        /* the fields that are ours afterwards; NULL: the API server
+                                       does not say, and the whole object counts as ours */
+};
+
+/* The fields that are ours in the answer to a dry-run of an apply. A reference; NULL: it does not
+ * say. */
+const struct value *kube_own_fields(const struct runtime_session *session,
+                                    const struct value *object);
+/* What is ours of the object before and after. If the session is thorough, values of ours that
+ * another dry-run assigns otherwise are unknown. */
+int kube_project_change(struct runtime_session *session, const struct kube_change *change,
+                        const struct runtime_call *call, struct projection *ret,
+                        struct error *error);
+/* The same where there is no dry-run, because attributes are unknown: for the diff. */
+void kube_expect_change(struct runtime_session *session, const struct value *attributes,
+                        const struct observation *seen, const struct runtime_call *call,
+                        struct projection *ret);
+/* The object as references see it before the change is made: its status, and values that are not
+ * ours and differ from those of the live object, are unknown. */
+const struct value *kube_foresee_result(const struct kube_change *change);
+/* The digest of what is ours of the object after an apply, or was ours (`fields`); free() it. */
+char *kube_foreseen_digest(const struct value *object, const struct value *own,
+                           const struct value *fields);
 
 /* ---- takeover.c ---- */
 
@@ -88,8 +114,6 @@ int kube_forget_assigned(struct runtime_session *session, const struct value *at
 int kube_foresee_takeover(struct runtime_session *session, const struct value *identity,
                           const struct observation *seen, const struct runtime_call *call,
                           const struct value **changed, struct error *error);
-/* The digest of an object's content; free() it. */
-char *kube_content_digest(const struct value *object);
 
 /* Takes the field managers over, for the object that the step was planned for. *ret_version: its
  * resourceVersion afterwards. ERR_CONFLICT: it changed since then. */
