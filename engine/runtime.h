@@ -77,7 +77,8 @@ struct runtime_scope {
     const struct value *identity; /* the identity to act as, {"serviceAccountName": "robot"}; NULL:
                                      the runtime's own */
     const struct value *context;  /* the Spec's `context`, or NULL */
-    bool thorough;                /* plan as exactly as possible: also dry-run creates */
+    bool thorough;                /* plan as exactly as possible: also dry-run creates. A step's
+                                     `before` and `after` are the same either way */
     bool terminating;             /* the Spec's own namespace is being deleted */
     bool identity_leaves;         /* only resources with relations.last are left: the identity may
                                      already be deleted */
@@ -158,8 +159,8 @@ void outcome_done(struct runtime_outcome *outcome);
  *
  * It is the first member of a runtime's own struct. It is immutable, and remains valid after its
  * session was closed. Any thread may free it with step_free(). The engine sets `before`, `after`,
- * `shown_before`, `shown_after` and `result` to NULL when it has compared them: apply() does not use
- * them.
+ * `shown_before`, `shown_after` and `result` to NULL when it has compared them: apply() does not
+ * use them.
  *
  * What plan() sets for each action (x: always; (x): if it is known, or if there is one; -: NULL):
  *
