@@ -121,7 +121,7 @@ static int plan_create(struct runtime_session *session, const struct runtime_tar
     int r;
 
     step->base.result = value_ref(step->base.attributes);
-    step->base.after = value_ref(step->base.attributes);
+    step->base.after = kube_object_project(step->base.attributes);
     r = try_create(session, target, call, step, error);
     if (r < 0) {
         kube_step_free(&step->base);
@@ -168,7 +168,7 @@ static void compare_unknown(struct kube_step *step, const struct observation *se
     step->base.before = projection_part(live, kube_detail_of(seen)->fields);
     if (!step->base.before)
         step->base.before = value_pack("{}");
-    step->base.after = value_ref(step->base.attributes);
+    step->base.after = kube_object_project(step->base.attributes);
     step->base.shown_before = shown.before;
     step->base.shown_after = shown.after;
 }
