@@ -171,7 +171,7 @@ static int check_foreseen(const struct patch *patch, const struct kube_step *ste
                           struct error *error)
 {
     struct patch dry = *patch;
-    _cleanup_value_ const struct value *object = NULL, *after = NULL;
+    _cleanup_value_ const struct value *object = NULL, *own = NULL;
     _cleanup_free_ char *digest = NULL;
     int r;
 
@@ -179,8 +179,8 @@ static int check_foreseen(const struct patch *patch, const struct kube_step *ste
     r = send(&dry, &object, NULL, error);
     if (r < 0)
         return r;
-    after = kube_object_project(object);
-    digest = kube_content_digest(after);
+    own = kube_own_fields(step->session, object);
+    digest = kube_foreseen_digest(object, own, step->fields);
     if (str_equal(digest, step->after_digest))
         return 0;
     return err_set(error, ERR_CONFLICT, "Conflict",

@@ -184,13 +184,21 @@ static int refuse_permission(struct runtime_session *session, const struct value
     return problem->code;
 }
 
+static bool may_pass(const struct error *error)
+{
+    return err_is_transient(error->code) || error->code == ERR_CANCELLED;
+}
+
 /* The trial was refused for another reason than its content. */
 static int refuse_untried(const struct error *trial, struct error *problem)
 {
-    _cleanup_free_ char *words =
+    _cleanup_free_ char *words = NULL;
+
+    if (may_pass(trial))
+        return err_copy(problem, trial);
+    words =
         str_printf("; whether it can be replaced is not known, because a trial was refused: %.*s",
                    (int)strcspn(trial->message, "\n"), trial->message);
-
     kube_add_words(problem, words);
     err_add_hints(problem, trial->message);
     return problem->code;
@@ -201,11 +209,6 @@ static int refuse_untried(const struct error *trial, struct error *problem)
 static bool is_invalid(const struct error *error)
 {
     return error->code == ERR_INVALID && str_equal(error->reason, "Invalid");
-}
-
-static bool may_pass(const struct error *error)
-{
-    return err_is_transient(error->code) || error->code == ERR_CANCELLED;
 }
 
 /* 0: it can be created as it is wanted, and cannot be changed: its fields are immutable. *ret: the
@@ -224,7 +227,7 @@ static int check_immutable(struct runtime_session *session, const struct runtime
         return 0;
     if (is_invalid(&trial))
         return problem->code;
-    return may_pass(&trial) ? err_copy(problem, &trial) : refuse_untried(&trial, problem);
+    return refuse_untried(&trial, problem);
 }
 
 /* ---- Steps ---- */
@@ -256,23 +259,45 @@ static struct runtime_step *wait_for_end(struct runtime_session *session,
                 ->base;
 }
 
-/* made: the new object; NULL: there was no trial. */
-static struct runtime_step *replace(struct runtime_session *session,
-                                    const struct runtime_target *target,
-                                    const struct observation *seen, const struct value *causes,
-                                    const struct value *made)
+/* What the diff shows. Of a POST the API server does not say which fields of the object are ours,
+ * and nothing is known if there was no trial. */
+static int show(struct runtime_session *session, const struct kube_change *change,
+                const struct runtime_call *call, struct projection *ret, struct error *error)
 {
+    if (change->own)
+        return kube_project_change(session, change, call, ret, error);
+    kube_expect_change(session, change->attributes, change->seen, call, ret);
+    return 0;
+}
+
+/* made: the new object; NULL: there was no trial. */
+static int replace(struct runtime_session *session, const struct runtime_target *target,
+                   const struct observation *seen, const struct value *causes,
+                   const struct value *made, const struct runtime_call *call,
+                   struct runtime_step **ret, struct error *problem)
+{
+    _cleanup_value_ const struct value *own = kube_own_fields(session, made);
+    const struct kube_change change = {
+        .attributes = target->attributes, .seen = seen, .anew = target, .object = made, .own = own};
+    struct projection shown = {NULL, NULL};
     _cleanup_buf_ struct buf fields = BUF_INIT;
+    struct error trial = {0};
     struct kube_step *step;
 
+    if (show(session, &change, call, &shown, &trial) < 0) {
+        projection_done(&shown);
+        return refuse_untried(&trial, problem);
+    }
     name_fields(causes, &fields);
     step = step_new(session, PLAN_REPLACE, target, seen,
                     str_printf("%s cannot be changed in place", fields.data));
-    step->base.result = made ? kube_forget_allocated(value_ref(made), target->attributes)
-                             : value_ref(step->base.attributes);
-    step->base.before = kube_object_project(seen->result);
-    step->base.after = kube_object_project(step->base.result);
-    return &step->base;
+    step->base.result = made ? kube_foresee_result(&change) : value_ref(step->base.attributes);
+    step->base.before = kube_project_ours(seen);
+    step->base.after = kube_object_project(step->base.attributes);
+    step->base.shown_before = shown.before;
+    step->base.shown_after = shown.after;
+    *ret = &step->base;
+    return 0;
 }
 
 int kube_plan_replacement(struct runtime_session *session, const struct runtime_target *target,
@@ -292,7 +317,8 @@ int kube_plan_replacement(struct runtime_session *session, const struct runtime_
                                "is created");
     if (permission != PERMITTED && permission != PERMITTED_LATER)
         return refuse_permission(session, target->attributes, permission, problem);
-    *ret = permission == PERMITTED ? replace(session, target, seen, causes, made)
-                                   : wait_for_end(session, target, seen, causes);
+    if (permission == PERMITTED)
+        return replace(session, target, seen, causes, made, call, ret, problem);
+    *ret = wait_for_end(session, target, seen, causes);
     return 0;
 }

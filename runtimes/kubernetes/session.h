@@ -195,7 +195,7 @@ struct kube_expected {
 };
 
 /* The object to send: the attributes, the namespace and the owner's marks, without fields that the
- * server sets. */
+ * server sets, and with a Secret's stringData as data. */
 const struct value *kube_object_prepare(const struct runtime_session *session,
                                         const struct kube_ref *ref,
                                         const struct value *attributes,
@@ -214,8 +214,9 @@ struct kube_detail {
     enum kube_owner owner;
     struct kube_marks *foreign; /* of OWNER_SPEC and OWNER_OTHER; else NULL */
     char *version;              /* resourceVersion */
-    const struct value *taken;  /* managers_take() of its managedFields; a reference, or NULL. Of
-                                   an object that was read whole */
+    /* Of an object that was read whole: references, or NULL. */
+    const struct value *taken;  /* managers_take() of its managedFields */
+    const struct value *fields; /* those of our manager, after that takeover */
 };
 
 /* The detail of an existing object; NULL: it is absent. */

@@ -239,36 +239,26 @@ static int try_create(struct runtime_session *session, const struct value *trial
     return r;
 }
 
-static int try_once(struct runtime_session *session, const struct value *trial,
-                    const struct runtime_call *call, const struct value **ret, struct error *error)
-{
-    struct error problem = {0};
-    int r = kube_dry_run(session, trial, KUBE_APPLY_CREATE, call, ret, &problem);
-
-    if (r != ERR_FORBIDDEN)
-        return r < 0 ? err_copy(error, &problem) : 0;
-    return try_create(session, trial, call, ret, error);
-}
-
 int kube_try_anew(struct runtime_session *session, const struct runtime_target *target,
                   const struct value *live, const struct runtime_call *call,
                   const struct value **ret, struct error *error)
 {
-    _cleanup_value_ const struct value *trial = NULL, *made = NULL, *again = NULL, *both = NULL;
+    _cleanup_value_ const struct value *trial = NULL, *made = NULL;
     const char *name = object_ref_of(target->attributes).name;
     char trial_name[TRIAL_NAME_SIZE];
+    struct error problem = {0};
     int r;
 
     if (!name || kube_is_named_by_content(target->attributes))
         return 0;
     name_trial(session, target->id, trial_name);
     trial = trial_of(target->attributes, trial_name, live);
-    r = try_once(session, trial, call, &made, error);
+    r = kube_dry_run(session, trial, KUBE_APPLY_CREATE, call, &made, &problem);
+    if (r == ERR_FORBIDDEN)
+        r = try_create(session, trial, call, &made, error);
+    else if (r < 0)
+        err_copy(error, &problem);
     if (r >= 0)
-        r = try_once(session, trial, call, &again, error);
-    if (r < 0)
-        return r;
-    both = kube_common(made, again);
-    *ret = put_back(rename_all(both, trial_name, name), target->attributes);
-    return 0;
+        *ret = put_back(rename_all(made, trial_name, name), target->attributes);
+    return r < 0 ? r : 0;
 }
