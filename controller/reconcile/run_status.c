@@ -9,8 +9,8 @@
 #include "engine/base/utf8.h"
 #include "engine/spec/name.h"
 
-/* ms between tries, for a service account that is missing; more if retryInterval is longer. */
-#define ACCOUNT_RETRY 30000
+/* ms between tries of what run_retry_within() names; more if retryInterval is longer. */
+#define SOON 30000
 
 /* ---- The status as it is ---- */
 
@@ -140,16 +140,17 @@ int64_t run_retry_within(const struct run *run, const struct error *failure)
 {
     int64_t interval = run->policy.retry_interval;
 
-    if (!str_equal(failure->reason, "ServiceAccountNotFound"))
+    if (!str_equal(failure->reason, "ServiceAccountNotFound") &&
+        !str_equal(failure->reason, "Deferred"))
         return 0;
-    return interval > ACCOUNT_RETRY ? interval : ACCOUNT_RETRY;
+    return interval > SOON ? interval : SOON;
 }
 
 void run_say_retry(const struct run *run, struct error *failure)
 {
     int64_t within = run_retry_within(run, failure);
 
-    if (within)
+    if (within && !str_equal(failure->reason, "Deferred"))
         err_wrap(failure, "tried again within %lld s", (long long)(within + 999) / 1000);
 }
 
@@ -213,6 +214,8 @@ static const struct value *policy_value(const struct run *run)
     value_add_bool(b, policy->prune);
     value_key(b, "wait");
     value_add_bool(b, policy->wait);
+    value_key(b, "force");
+    value_add_bool(b, policy->force);
     value_key(b, "deletionPolicy");
     value_add_string(b, deletion[policy->deletion]);
     value_key(b, "approval");

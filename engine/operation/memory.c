@@ -16,6 +16,7 @@ static size_t memory_of_step(const struct runtime_step *step)
         return 0;
     return STEP_ITSELF + value_memory(step->attributes) + value_memory(step->extensions) +
            value_memory(step->before) + value_memory(step->after) + value_memory(step->result) +
+           value_memory(step->shown_before) + value_memory(step->shown_after) +
            value_memory(step->memory);
 }
 

@@ -55,9 +55,10 @@ static void show_difference(const struct operation *operation, struct plan_chang
                             const struct runtime_step *step)
 {
     const struct record *record = change->record;
-    _cleanup_value_ const struct value *before =
-        value_mark_like(step->before, record ? record->attributes : NULL);
-    _cleanup_value_ const struct value *after = value_mark_like(step->after, step->attributes);
+    _cleanup_value_ const struct value *before = value_mark_like(
+        step->shown_before ? step->shown_before : step->before, record ? record->attributes : NULL);
+    _cleanup_value_ const struct value *after =
+        value_mark_like(step->shown_after ? step->shown_after : step->after, step->attributes);
     bool is_shown = change->action != PLAN_UNCHANGED && change->action != PLAN_DELETE &&
                     (step->before || operation->config.scope.thorough);
 

@@ -26,8 +26,9 @@
  * What a resource depends on is no part of an approval: that is the order of the steps, and no
  * change of an object.
  *
- * Plans are comparable if they are made with the same key and the same `thorough` (runtime.h): both
- * decide what is known of a creation.
+ * Plans are comparable if they are made with the same key. `thorough` (runtime.h) makes no
+ * difference, but for values that a runtime learns only by trying: those of a creation that others
+ * refer to, and those that are other ones each time.
  *
  * Immutable; threads share it by reference.
  */

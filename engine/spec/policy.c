@@ -20,6 +20,7 @@ static const struct {
     {"suspend", offsetof(struct spec_policy, suspend), false, true},
     {"prune", offsetof(struct spec_policy, prune), true, false},
     {"wait", offsetof(struct spec_policy, wait), true, true},
+    {"force", offsetof(struct spec_policy, force), false, false},
 };
 
 static const struct {

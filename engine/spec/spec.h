@@ -30,6 +30,7 @@ struct spec_policy {
     bool suspend;              /* false */
     bool prune;                /* true */
     bool wait;                 /* true */
+    bool force;                /* false */
     bool needs_approval;       /* false: approval.mode is Automatic */
     enum deletion_policy deletion; /* DELETION_MIRROR_PRUNE */
     int64_t interval;          /* ms: 10 m */

@@ -32,6 +32,14 @@ static bool is_of_a_spec(const char *manager)
            strlen(manager) == strlen(prefix) + 16;
 }
 
+const struct value *managers_own(const struct value *entries, const char *ours)
+{
+    for (size_t i = 0; i < value_count(entries); i++)
+        if (is_ours(value_at(entries, i), ours))
+            return value_get(value_at(entries, i), "fieldsV1");
+    return NULL;
+}
+
 /* One whose fields become ours, whatever its version. */
 static bool is_taken(const struct value *entry, const char *ours)
 {

@@ -28,6 +28,9 @@
  * it. NULL: there is neither. */
 char *managers_digest(const struct value *entries, const char *ours);
 
+/* The fields that our manager has, as fieldsV1; borrowed. NULL: it has none. */
+const struct value *managers_own(const struct value *entries, const char *ours);
+
 /* The entries after the takeover: with what was taken in ours. A reference; NULL: nothing is to be
  * taken. */
 const struct value *managers_take(const struct value *entries, const char *ours);

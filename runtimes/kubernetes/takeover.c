@@ -1,6 +1,4 @@
 /* The takeover of field managers (managers.h): foreseen in the plan, and made before the apply. */
-#include "engine/base/hash.h"
-#include "engine/base/json.h"
 #include "engine/base/path.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/managers.h"
@@ -115,16 +113,6 @@ int kube_foresee_takeover(struct runtime_session *session, const struct value *i
     value_unref(*changed);
     *changed = after;
     return 0;
-}
-
-char *kube_content_digest(const struct value *object)
-{
-    _cleanup_buf_ struct buf text = BUF_INIT;
-    char hex[HASH_HEX_SIZE];
-
-    json_write(&text, object, JSON_CANONICAL);
-    hash_hex(text.data, text.length, hex);
-    return str_new(hex);
 }
 
 /* ---- Before the apply ---- */

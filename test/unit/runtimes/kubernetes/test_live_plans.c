@@ -65,6 +65,7 @@ static void hints_spare_requests(void)
 static void a_thorough_plan_shows_what_can_be_known(void)
 {
     struct thing service, secret, inside, later;
+    const struct value *spec;
     struct world world;
 
     if (!world_begin(&world))
@@ -80,12 +81,16 @@ static void a_thorough_plan_shows_what_can_be_known(void)
                "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\","
                "\"namespace\":\"@-later\"}}");
     EXPECT_INT(thing_plan(&service), 0, world.error.message);
-    EXPECT(value_is(value_path(service.step->after, "spec", "clusterIP", NULL), VALUE_UNKNOWN),
+    EXPECT(value_is(value_path(service.step->result, "spec", "clusterIP", NULL), VALUE_UNKNOWN),
            "an address");
-    EXPECT_STR(value_string(value_path(service.step->after, "spec", "type", NULL)), "ClusterIP",
-               "a default");
+    spec = value_get(service.step->shown_after, "spec");
+    EXPECT_INT((long long)value_count(spec), 1, "no defaults");
+    EXPECT_STR(value_get_string(value_at(value_get(spec, "ports"), 0), "protocol"), "TCP",
+               "but the key of an item");
     EXPECT_INT(thing_plan(&secret), 0, world.error.message);
-    EXPECT(value_is_sensitive(value_get(secret.step->after, "data")), "marked");
+    EXPECT_STR(value_string(value_path(secret.step->shown_after, "data", "k", NULL)),
+               "dg==", "as data");
+    EXPECT(value_is_sensitive(value_get(secret.step->shown_after, "data")), "marked");
     EXPECT_INT(thing_plan(&inside), ERR_INVALID, "its namespace is not there, nor in the Spec");
     EXPECT_STR(world.error.reason, "NamespaceNotFound", world.error.message);
     thing_init(
