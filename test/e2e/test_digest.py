@@ -282,3 +282,39 @@ def test_what_is_known_later_is_shown_so_and_nothing_beside_it(controlled, tenan
     spec.apply(wanted).wait("True")
     assert {one["plan"]["digest"] for one in previews} == {
         spec.applied()[-1]["status"]["plan"]["digest"]}
+
+
+def replaced(kinds):
+    """Something of each is changed that the API server does not let anybody change."""
+    kinds = copy.deepcopy(kinds)
+    spec = {kind: one["attributes"].get("spec") for kind, one in kinds.items()}
+    spec["Job"]["template"]["spec"]["containers"][0]["image"] = "two"
+    spec["Service"].update(type="ClusterIP", clusterIP="None")
+    spec["StatefulSet"]["serviceName"] = "y"
+    spec["Deployment"]["selector"] = {"matchLabels": {"app": "y"}}
+    spec["Deployment"]["template"]["metadata"]["labels"] = {"app": "y"}
+    kinds["Secret"]["attributes"]["type"] = "example.com/other"
+    return kinds
+
+
+def test_a_replacement_has_one_digest_and_shows_what_forces_it(controlled, tenant, sidecar):
+    spec, kinds = Planned(controlled, tenant), all_kinds(tenant)
+    kinds["StatefulSet"]["attributes"]["metadata"]["annotations"] = {"api.kusion.io/force": "enabled"}
+    spec.apply(list(kinds.values()), force=True, wait=False).wait("True")
+    previews = []
+    for turn in range(3):
+        churn(spec, turn)
+        previews.append(spec.preview(replaced(kinds)))
+    assert {one["action"] for one in previews[-1]["results"]} == {"replace"}
+    address = controlled.api.get(spec.object_path("Service")).must().object["spec"]["clusterIP"]
+    assert [fields(previews[-1], kind) for kind in kinds] == [
+        {"spec.template.spec.containers[0].image": ('"one"', '"two"')},
+        {"spec.type": ('"NodePort"', '"ClusterIP"'), "spec.clusterIP": (f'"{address}"', '"None"')},
+        {"spec.serviceName": ('"x"', '"y"')},
+        {"spec.selector.matchLabels.app": ('"x"', '"y"'),
+         "spec.template.metadata.labels.app": ('"x"', '"y"')},
+        {"type": ('"Opaque"', '"example.com/other"')}]
+    spec.apply(list(replaced(kinds).values()), force=True, wait=False).wait("True")
+    assert {one["plan"]["digest"] for one in previews} == {
+        spec.applied()[-1]["status"]["plan"]["digest"]}
+    assert {one["action"] for one in spec.applied()[-1]["status"]["results"]} == {"replace"}
