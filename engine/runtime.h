@@ -170,7 +170,7 @@ void outcome_done(struct runtime_outcome *outcome);
  *   UNCHANGED       x         x       x     (x)    (x)   is_unrecorded, then memory; is_done
  *   CREATE          x         -       x      x      -    limit, reason
  *   ADOPT           x         x       x      x     (x)   limit, hides_before
- *   UPDATE          x         x       x      x     (x)   limit
+ *   UPDATE          x         x       x      x     (x)   limit, reason
  *   REPLACE         x         x       x      x     (x)   create_first, cannot_create_first, reason
  *   DELETE          -        (x)      -      -     (x)   limit
  *   FORGET          -         -       -      -     (x)   cannot_appear

@@ -1,6 +1,7 @@
 /* Plans the change of an object that the Spec wants. */
 #include "engine/base/redaction.h"
 #include "engine/base/str.h"
+#include "runtimes/kubernetes/fields.h"
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/step.h"
 
@@ -73,6 +74,11 @@ static void hide_secrets(const struct runtime_target *target, const struct value
     redact_error(problem, values, ARRAY_SIZE(values));
 }
 
+static void step_set_reason(struct kube_step *step, char *taken)
+{
+    step->base.reason = step->reason = taken;
+}
+
 /* ---- Creates ---- */
 
 /* Why a dry-run is of no use, to free(): the Namespace or the CRD of the object does not exist yet,
@@ -92,11 +98,6 @@ static char *find_missing(struct runtime_session *session, const struct value *a
                                 ref.api_version)
                    : NULL;
     return NULL;
-}
-
-static void step_set_reason(struct kube_step *step, char *taken)
-{
-    step->base.reason = step->reason = taken;
 }
 
 /* A thorough plan tries the create: it shows what would become of what is sent, or why it would be
@@ -200,6 +201,16 @@ static void compare_unknown(struct kube_step *step, const struct observation *se
     step->base.shown_after = shown.after;
 }
 
+/* No value changes, but others have fields of ours: somebody changed one, and put it back. It is
+ * applied, so that the fields are ours again: else a later change of them would not be noticed. */
+static bool is_only_disowned(const struct kube_change *change)
+{
+    const struct value *now = kube_detail_of(change->seen)->fields;
+    _cleanup_value_ const struct value *both = fields_union(now, change->own);
+
+    return change->own && !value_equal(both, now);
+}
+
 /* ours: what the dry-run changes of it; NULL: there was none. */
 static struct runtime_step *plan_update(struct runtime_session *session,
                                         const struct runtime_target *target,
@@ -213,10 +224,15 @@ static struct runtime_step *plan_update(struct runtime_session *session,
 
     kube_step_see(step, change->seen);
     step->base.hides_before = !target->prior && step->owner == OWNER_SELF;
-    if (is_tried && action == PLAN_UPDATE && value_equal(ours->before, ours->after)) {
+    if (is_tried && action == PLAN_UPDATE && value_equal(ours->before, ours->after) &&
+        !is_only_disowned(change)) {
         step->base.action = PLAN_UNCHANGED;
         step->base.is_unrecorded = true;
         step->base.result = value_ref(change->seen->result);
+    } else if (is_tried && !detail->taken && value_equal(ours->before, ours->after)) {
+        step_set_reason(step,
+                        str_new("others changed fields of it and put them back: it is applied "
+                                "again, so that they are the operator's"));
     } else if (is_tried && detail->taken) {
         step->after_digest = kube_foreseen_digest(change->object, change->own, detail->fields);
         step->fields = value_ref(detail->fields);

@@ -84,7 +84,6 @@ void kube_step_free(struct runtime_step *base)
     free(step->version);
     free(step->fields_digest);
     free(step->after_digest);
-    free(step->reason);
     session_unref(step->session);
     free(step);
 }

@@ -12,6 +12,9 @@
 #define WANTED                                                                              \
     "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"},\"data\":" \
     "{\"k\":\"1\"}}"
+#define WANTED_IN_TEAM                                                                          \
+    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\",\"namespace\":" \
+    "\"team\"},\"data\":{\"k\":\"1\"}}"
 #define OBJECT(marks, data)                                                                        \
     "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\",\"namespace\""     \
     ":\"team\",\"uid\":\"u-a\",\"resourceVersion\":\"5\"," ENTRY marks "},\"data\":{\"k\":\"" data \
@@ -414,6 +417,17 @@ static void want_namespace(struct runtime_session *session, const char *name)
     session_note_wanted(session, attributes);
 }
 
+/* The CRD of WIDGET. */
+static void want_widgets(struct runtime_session *session)
+{
+    _cleanup_value_ const struct value *attributes = value_pack(
+        "{s:s, s:s, s:{s:s}, s:{s:s, s:{s:s}, s:[{s:s}]}}", "apiVersion", "apiextensions.k8s.io/v1",
+        "kind", "CustomResourceDefinition", "metadata", "name", "widgets.x.io", "spec", "group",
+        "x.io", "names", "kind", "Widget", "versions", "name", "v1");
+
+    session_note_wanted(session, attributes);
+}
+
 static void a_thorough_plan_tries_creates(void)
 {
 #define CREATE PATCH "&dryRun=All "
@@ -446,7 +460,7 @@ static void a_thorough_plan_tries_creates(void)
          true,
          NULL,
          NULL},
-        {"not thorough", false, TARGET_WHOLE, {{.status = 0}}, 0, false, NULL, NULL},
+        {"not thorough", false, TARGET_NEW, {{.status = 0}}, 0, false, NULL, NULL},
         {"its namespace is not there yet",
          true,
          TARGET_WHOLE,
@@ -493,7 +507,8 @@ static void a_thorough_plan_tries_creates(void)
         struct runtime_step *step = NULL;
         struct call call;
 
-        call_begin(&call, rows[i].steps, count_steps(rows[i].steps), WANTED);
+        call_begin(&call, rows[i].steps, count_steps(rows[i].steps),
+                   rows[i].wanted ? WANTED_IN_TEAM : WANTED);
         call.session->thorough = rows[i].thorough;
         call.target.part = rows[i].part;
         if (rows[i].wanted)
@@ -598,6 +613,7 @@ static void plans_a_create_of_a_kind_that_is_not_there_yet(void)
 
     call_begin(&call, steps, ARRAY_SIZE(steps), WIDGET);
     call.session->thorough = true;
+    want_widgets(call.session);
     EXPECT_INT(kube_plan(call.session, &call.target, NULL, &stage_call, &step, NULL), 0, "planned");
     EXPECT_INT(step ? step->action : PLAN_NONE, PLAN_CREATE, "to be made");
     kube_step_free(step);
