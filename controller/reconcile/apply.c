@@ -177,10 +177,24 @@ static bool has_unreported_revision(const struct attempt *attempt)
     return head.revision > run_last_applied(&attempt->run);
 }
 
+/* The hold was carried out, and the Release by which a person asked for it may not say so yet:
+ * it could not be written, and the operation's own Release is not there any more. */
+static void tell_settled(struct attempt *attempt)
+{
+    const struct run *run = &attempt->run;
+    const struct run_last last = run_last(run);
+    const struct verdict verdict = {"True", "ReconciliationSucceeded", last.message,
+                                    PROGRESS_SETTLED, last.healthy};
+    const struct request_report report = {PHASE_SUCCEEDED, run_last_applied(run), &verdict};
+
+    hold_tell(attempt, &report);
+}
+
 static int idle(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     int r = run_acknowledge(&attempt->run, error);
 
+    tell_settled(attempt);
     retention_check(&attempt->run);
     log_debug("nothing to do", "namespace", attempt->object.namespace_name, "spec",
               attempt->object.name, NULL);

@@ -215,7 +215,7 @@ static void remediate(struct attempt *attempt, const struct error *failure,
         *result = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
     else if (r > 0 && run_failures(run) == policy->retries + 1)
         run_event(run, EVENT_WARNING, "RemediationFailed",
-                  "there is no revision that succeeded to roll back to");
+                  "there is no revision that succeeded with another Spec to roll back to");
     else if (r < 0)
         log_warn("a Spec cannot be rolled back yet", "namespace", run->subject.key.namespace_name,
                  "spec", run->subject.key.name, "reason", problem.reason, "error", problem.message,

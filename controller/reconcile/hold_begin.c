@@ -134,9 +134,24 @@ void hold_tell(struct attempt *attempt, const struct request_report *report)
 
 /* ---- To which revision ---- */
 
-static bool can_be_rolled_back_to(const struct release *release)
+/* An earlier Spec of the name had revisions, too. */
+static bool can_be_rolled_back_to(const struct run *run, const struct release *release)
 {
-    return release && release->spec_digest && release->operation != RELEASE_DESTROY;
+    return release && release->spec_digest && release->operation != RELEASE_DESTROY &&
+           (!release->spec_uid || str_equal(release->spec_uid, run->uid));
+}
+
+/* 1: its recorded Spec can be read; 0: somebody removed or damaged it. */
+static int has_recorded(const struct run *run, const struct release *release, struct error *error)
+{
+    _cleanup_value_ const struct value *source = NULL;
+    struct error problem = {0};
+    int r = recorded_apply(run->context, &run->subject.key, release->spec_digest, run->object,
+                           run->cancel, &source, &problem);
+
+    if (r == ERR_NOT_FOUND || r == ERR_CORRUPT)
+        return 0;
+    return r < 0 ? err_copy(error, &problem) : 1;
 }
 
 static int refuse_revision(const struct run *run, int64_t revision,
@@ -172,7 +187,7 @@ static int find_before(const struct run *run, const char *in_force,
 
         if (r < 0)
             return r;
-        if (can_be_rolled_back_to(release) && release->phase == PHASE_SUCCEEDED &&
+        if (can_be_rolled_back_to(run, release) && release->phase == PHASE_SUCCEEDED &&
             !str_equal(release->spec_digest, in_force)) {
             *ret = TAKE(release);
             return 0;
@@ -204,9 +219,11 @@ static int choose_revision(const struct run *run, int64_t asked, const struct ho
         r = releases_load(run->context, &run->subject, asked, run->cancel, &release, error);
     else
         r = find_before(run, in_force, revisions, &release, error);
+    if (r >= 0 && can_be_rolled_back_to(run, release))
+        r = has_recorded(run, release, error);
     if (r < 0)
         return r;
-    if (!can_be_rolled_back_to(release))
+    if (!r)
         return refuse_revision(run, asked, revisions, refusal);
     next->to_revision = release->revision;
     next->spec_digest = str_new(release->spec_digest);
@@ -347,9 +364,13 @@ int hold_remediate(struct attempt *attempt, const char *cause, struct error *err
     int r = applied ? releases_load(run->context, &run->subject, applied, run->cancel, &last, error)
                     : 0;
 
+    /* What fails now may have succeeded before: it would be applied again, and be held then. */
+    if (r >= 0 && can_be_rolled_back_to(run, last) &&
+        !str_equal(last->spec_digest, run->spec_digest))
+        r = has_recorded(run, last, error);
     if (r < 0)
         return r;
-    if (!can_be_rolled_back_to(last))
+    if (!r)
         return 1;
     hold.to_revision = last->revision;
     hold.spec_digest = str_new(last->spec_digest);

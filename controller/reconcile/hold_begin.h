@@ -22,7 +22,7 @@ int hold_begin(struct attempt *attempt, struct error *error);
 void hold_tell(struct attempt *attempt, const struct request_report *report);
 
 /* The Spec has failed often enough, by `cause`: writes a hold that rolls back to the last revision
- * that succeeded. 1: there is nothing to roll back to. */
+ * that succeeded. 1: there is nothing to roll back to, or that is the same Spec. */
 int hold_remediate(struct attempt *attempt, const char *cause, struct error *error);
 
 /* The Spec is gone, suspended or refused: what people asked for ends with this. */
