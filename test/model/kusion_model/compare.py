@@ -1,8 +1,9 @@
 """Whether a World is what was seen. Pure: what was seen comes as plain data (`Seen`)."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
-from kusion_model.catalog import OURS
+from kusion_model.catalog import OURS, is_kubectl
 from kusion_model.world import AUTOMATIC
 
 ENDED = ("succeeded", "failed", "cancelled")
@@ -69,6 +70,8 @@ def bind(world, seen):
     """What the World did not know: real uids, and the digest of the plan that waits."""
     for name, live in world.objects.items():
         world.real[live.uid] = seen.objects[name].uid
+    if "svc" in world.objects:
+        world.addresses[world.objects["svc"].uid] = seen.address
     world.seen = world.waiting
     for one in seen.waiting():
         world.plans[world.shown.core, world.shown.whole] = one.digest
@@ -92,24 +95,30 @@ def _objects(world, seen, found):
             found.append(f"{name}: the label of its owner is {live.owner}")
         elif model.ours and live.owner != seen.status.get("owner"):
             found.append(f"{name}: belongs to {live.owner}, not to {seen.status.get('owner')}")
-        _fields(name, model, live, seen, found)
+        _fields(name, model, live, world.addresses, seen.address, found)
 
 
-def _fields(name, model, live, seen, found):
+def _fields(name, model, live, addresses, address, found):
     for short in sorted({*model.fields, *live.fields}):
         wanted, value = model.fields.get(short), live.fields.get(short)
         if isinstance(wanted, tuple):
-            wanted = seen.address
+            wanted = addresses.get(wanted[1], address)
         if wanted != value:
             found.append(f"{name}.{short}: is {value!r}, not {wanted!r}")
         owners, real = model.owners.get(short, set()), live.owners.get(short, set())
-        if owners - {OURS} != real - {OURS}:
+        if _others(owners) != _others(real):
             found.append(f"{name}.{short}: others that own it are {sorted(real)}, not {sorted(owners)}")
         if OURS in owners and OURS not in real:
             found.append(f"{name}.{short}: is not ours")
         # Of a field that another has, too, we may keep our share: giving it up changes nothing.
         if OURS in real and OURS not in owners and not owners:
             found.append(f"{name}.{short}: is ours, but is not in the Spec")
+
+
+def _others(owners):
+    """What kubectl has is taken over, but not where another has it, too: that would change nothing."""
+    others = owners - {OURS}
+    return {one for one in others if not is_kubectl(one)} or others
 
 
 def _state(world, seen, found):
@@ -148,7 +157,8 @@ def _spec(world, seen, found, is_calm):
     if not world.hold and status.get("resources", {}).get("ready", 0) != len(world.state):
         found.append(f"of the resources are ready {status.get('resources')}")
     corrections = status.get("driftCorrections", {}).get("count", 0)
-    if is_calm and world.mode == AUTOMATIC and not world.hold and corrections != world.corrections:
+    if (is_calm and not world.is_loose and world.mode == AUTOMATIC and not world.hold
+            and corrections != world.corrections):
         found.append(f"{corrections} corrections of drift, not {world.corrections}")
 
 
@@ -193,19 +203,23 @@ def _newest(world, seen, newest, found):
             found.append(f"{one.name}, which a person made, is {one.phase}")
 
 
+def _done(actions):
+    """Without what only leaves State."""
+    return {name: action for name, action in actions.items() if action != "forget"}
+
+
 def _waiting(world, seen, found):
     """The plan that waits is the model's; and it has the digest that such a plan had before."""
     waiting = seen.waiting()
     if not world.shown or len(waiting) != 1:
         return
     record, plan = waiting[0], world.shown
-    shown = {name: action for name, action in record.actions.items() if action != "unchanged"}
-    if shown != {one.name: one.action for one in plan}:
-        found.append(f"{record.name} shows {shown}, not {[(one.name, one.action) for one in plan]}")
+    if _done(record.actions) != plan.actions():
+        found.append(f"{record.name} shows {record.actions}, not {plan.actions()}")
     counts = {action: count for action, count in record.counts.items()
               if count and action != "unchanged"}
-    if counts != plan.counts():
-        found.append(f"{record.name} counts {counts}, not {plan.counts()}")
+    if counts != Counter(plan.actions().values()):
+        found.append(f"{record.name} counts {counts}, not {plan.actions()}")
     if record.generation != seen.generation:
         found.append(f"{record.name} waits, of generation {record.generation}, not {seen.generation}")
     known = world.names.get(world.waiting)
@@ -228,8 +242,9 @@ class Memory:
         self._revision = 0
         self._shown = {}     # actions, by digest
 
-    def look(self, seen):
-        """What must hold at each moment: texts."""
+    def look(self, seen, was_killed=False):
+        """What must hold at each moment: texts. After a kill, a step that was done before it is not
+        told."""
         found = []
         newest = seen.records[-1].revision if seen.records else 0
         if newest < self._revision:
@@ -242,16 +257,16 @@ class Memory:
             if one.phase in ENDED:
                 self._ended[one.name] = one
             if one.phase == "succeeded" and one.approved:
-                self._approved(one, found)
+                self._approved(one, was_killed, found)
             if one.phase == "awaitingApproval":
                 self._shown[one.digest] = one.actions
         if len(seen.waiting()) > 1:
             found.append(f"several Releases wait: {[one.name for one in seen.waiting()]}")
         return found
 
-    def _approved(self, one, found):
+    def _approved(self, one, was_killed, found):
         if one.approved != one.digest:
             found.append(f"{one.name} carried out {one.digest}, and {one.approved} was approved")
         shown = self._shown.get(one.digest)
-        if shown is not None and shown != one.actions:
+        if shown is not None and _done(shown) != _done(one.actions) and not was_killed:
             found.append(f"{one.name} did {one.actions}, and {shown} was shown")

@@ -5,6 +5,7 @@ actions of a step follow each other at once; after each step the Spec is compare
 is plain JSON, so that a sequence can be printed, and given again."""
 
 import copy
+import os
 import random
 
 from kusion_model.catalog import CREATOR, KUBECTL, NAMES, REFERENCE, RESOURCES, SOMEONE, complete
@@ -20,12 +21,17 @@ WEIGHTS = {"put": 24, "drop": 10, "mode": 3, "touch": 2, "edit": 12, "take": 7, 
            "rollback": 6, "destroy": 3, "kill": 3}
 
 
+def has_holds():
+    """Whether the operator can roll back and destroy; off until it can."""
+    return "KUSION_MODEL_HOLDS" in os.environ
+
+
 class Generator:
-    def __init__(self, seed, has_holds):
+    def __init__(self, seed, with_holds):
         self._random = random.Random(seed)
         self._world = World()
         self._verbs = {verb: weight for verb, weight in WEIGHTS.items()
-                       if has_holds or verb not in HOLD}
+                       if with_holds or verb not in HOLD}
         self._digests = 0
 
     def sequence(self):
@@ -136,8 +142,8 @@ class Generator:
         return ["kill"]
 
 
-def sequence(seed, number, has_holds):
-    return copy.deepcopy(Generator(f"{seed} {number}", has_holds).sequence())
+def sequence(seed, number, with_holds=False):
+    return copy.deepcopy(Generator(f"{seed} {number}", with_holds).sequence())
 
 
 def text(step):

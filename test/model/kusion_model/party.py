@@ -1,6 +1,7 @@
 """Many sequences at once, in namespaces of their own, on one control plane with one operator."""
 
 import json
+import os
 import queue
 import threading
 import time
@@ -15,6 +16,7 @@ WIDGETS = "widgets.model.kusion.io"
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{STATE}/leases/kusion-operator"
 APART = 1.5  # seconds between two kills: some work is to be done meanwhile
 FLAGS = ("--concurrent", "8")
+JOBS = 8 * (os.cpu_count() or 1)  # most of the time they wait
 
 
 def install_widgets(cluster):
@@ -66,10 +68,11 @@ class Party:
             if time.monotonic() - self._last_kill < APART:
                 return
             self.kills += 1
+            assert self._controller.process.poll() is None, self.operator_log()[-3000:]
             self._controller.kill9()
             self._controller.log.unlink(missing_ok=True)
             self._cluster.api.delete(LEASE)
-            self._controller = Controller(self._cluster, flags=FLAGS)
+            self._controller = Controller(self._cluster, flags=FLAGS).wait_leading()
             self._last_kill = time.monotonic()
 
     def submit(self, steps, seed=0):

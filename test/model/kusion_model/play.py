@@ -13,7 +13,7 @@ from kusion_model.generate import LIVE, text
 from kusion_model.world import Revision, World, after
 
 QUIET = 60     # seconds within which the operator has to be done with a step
-SAME = 8       # seconds more, in which what there is has to become what the model says
+SAME = 40      # seconds more, in which what there is has to become what the model says
 EVERY = 0.15
 # Steps after which nothing tells the operator that there is something to do.
 NEED_A_LOOK = {*LIVE, "kill", "approve_older", "approve_ended"}
@@ -89,7 +89,7 @@ class Play:
             raise Violation(f"these actions were taken or refused, and should not have been: {taken}")
         if len(step) > 1 or step[0][0] in NEED_A_LOOK:
             self.real.ask()
-        self._compare(worlds, lambda: len(step) == 1 and self._kills() == kills)
+        self._compare(worlds, kills, len(step) == 1)
 
     def _first(self, step):
         """The Spec is created with all that the first step says of it."""
@@ -100,31 +100,35 @@ class Play:
         self.real.apply(asked)
         self.outcome.log.append(text(step))
         asked.asked = Revision("Apply", copy.deepcopy(asked.wanted))
-        self._compare([asked.converge()], lambda: self._kills() == kills)
+        self._compare([asked.converge()], kills, True)
 
-    def _compare(self, worlds, is_calm):
+    def _compare(self, worlds, kills, is_single):
+        """kills: how many there were before the step."""
         end, limit = time.monotonic() + QUIET, None
         violations = ["the operator is not done"]
         while True:
             seen = self.real.see()
             if seen:
-                always = self._memory.look(seen)
+                always = self._memory.look(seen, self._kills() > 0)
                 if always:
                     raise Violation(*always)
-                found = [(differences(world, seen, is_calm()), world) for world in worlds]
+                is_killed = self._kills() != kills
+                is_calm = is_single and not is_killed
+                found = [(differences(world, seen, is_calm), world) for world in worlds]
                 same = [world for violations, world in found if not violations]
                 if same:
-                    return self._keep(same, seen)
+                    return self._keep(same, seen, is_killed)
                 violations = min((one for one, _ in found), key=len)
                 limit = limit or time.monotonic() + SAME
             if time.monotonic() > (limit or end):
                 raise Violation(*violations)
             time.sleep(EVERY)
 
-    def _keep(self, worlds, seen):
+    def _keep(self, worlds, seen, is_killed):
         self._worlds, self._seen = [], seen
         for world in worlds:
             bind(world, seen)
+            world.is_loose |= is_killed
             if world not in self._worlds:
                 self._worlds.append(world)
 

@@ -13,6 +13,10 @@ from itertools import product
 
 from kusion_model.catalog import NAMES, OTHER, OURS, REFERENCE, RESOURCES, complete, is_kubectl
 
+# Whether others' fields of an object are no part of a plan's digest. To be True when plans are
+# projected to the fields of our manager.
+OTHERS_DO_NOT_COUNT = False
+EITHER = "either"  # an action may be taken or refused
 UNKNOWN = "(known after apply)"
 AUTOMATIC, MANUAL = "Automatic", "Manual"
 
@@ -39,22 +43,26 @@ class Change:
     whole: tuple
 
 
-class Plan(tuple):
-    """The Changes, by name; empty: nothing is to be done."""
+@dataclass(frozen=True)
+class Plan:
+    """The Changes, by name; none: nothing is to be done. gone: names that only leave State."""
 
-    def counts(self):
-        found = {}
-        for one in self:
-            found[one.action] = found.get(one.action, 0) + 1
-        return found
+    changes: tuple
+    gone: tuple
+
+    def __bool__(self):
+        return bool(self.changes)
+
+    def actions(self):
+        return {one.name: one.action for one in self.changes}
 
     @property
     def core(self):
-        return tuple(one.core for one in self)
+        return tuple(one.core for one in self.changes)
 
     @property
     def whole(self):
-        return tuple(one.whole for one in self)
+        return tuple(one.whole for one in self.changes), self.gone
 
 
 @dataclass
@@ -86,8 +94,10 @@ class World:
     uids: int = 0
     made: dict = field(default_factory=dict)       # by name: how many objects there were
     real: dict = field(default_factory=dict)       # the real uid of each uid, as far as it was seen
+    addresses: dict = field(default_factory=dict)  # of the Services, by uid
     plans: dict = field(default_factory=dict)      # digests of plans that were seen, by core, whole
     names: dict = field(default_factory=dict)      # of the Releases that waited, by number
+    is_loose: bool = False                         # a correction may have been counted or not
     strict: bool = False
 
     # ---- the Spec
@@ -110,15 +120,17 @@ class World:
         self.hold = None
         self.asked = Revision("Apply", copy.deepcopy(self.wanted))
         self.is_old = True
-        self.corrections, self.corrected = 0, set()
+        self.corrections, self.corrected, self.is_loose = 0, set(), False
 
     # ---- the plan
 
     def plan(self):
         desired = self.desired()
         changes = [self._change(name, *desired[name]) for name in desired]
-        changes += [self._removal(name) for name in NAMES if name in self.state and name not in desired]
-        return Plan(sorted((one for one in changes if one), key=lambda one: one.name))
+        left = [name for name in NAMES if name in self.state and name not in desired]
+        gone = tuple(name for name in left if not self._is_removable(name))
+        changes += [self._removal(name) for name in left if name not in gone]
+        return Plan(tuple(sorted((one for one in changes if one), key=lambda one: one.name)), gone)
 
     def _change(self, name, fields, depends_on):
         live = self.objects.get(name)
@@ -131,8 +143,9 @@ class World:
         if live.ours and not changed:
             return None
         before = tuple((short, live.fields.get(short)) for short in sorted({*fields, *given_up}))
-        return Change(name, action, tuple(changed), (name, action, live.uid, sent, before),
-                      (name, action, live.uid, sent, before, depends_on))
+        core = (name, action, live.uid, sent, before)
+        others = () if OTHERS_DO_NOT_COUNT else tuple(sorted(live.fields.items(), key=str))
+        return Change(name, action, tuple(changed), core, (*core, depends_on, others))
 
     @staticmethod
     def _goes(live, short):
@@ -140,10 +153,11 @@ class World:
         owners = live.owners.get(short, set())
         return bool(owners) and all(one == OURS or is_kubectl(one) for one in owners)
 
+    def _is_removable(self, name):
+        return name in self.objects and self.objects[name].uid == self.state[name]
+
     def _removal(self, name):
-        live = self.objects.get(name)
-        if live is None or live.uid != self.state[name]:
-            return None
+        live = self.objects[name]
         return Change(name, "delete", (), (name, "delete", live.uid),
                       (name, live.uid, tuple(sorted(live.fields.items(), key=str))))
 
@@ -187,7 +201,7 @@ class World:
             if name not in self.objects:
                 self._make(name, {}, OURS)
             self._apply(name, self.desired()[name][0])
-        for change in plan:
+        for change in plan.changes:
             if change.action == "delete":
                 del self.objects[change.name]
         self.state = {name: self.objects[name].uid for name in self.desired()}
@@ -197,7 +211,10 @@ class World:
         self.made[name] = self.made.get(name, 0) + 1
         live = Object(self.uids, dict(fields), {short: {manager} for short in fields}, manager == OURS)
         for short, value in RESOURCES[name].defaults.items():
-            live.fields.setdefault(short, value)
+            if short not in fields:
+                live.fields[short] = value
+                # Who creates without server-side apply owns the defaults, too.
+                live.owners[short] = {manager} - {OURS}
         self.objects[name] = live
 
     def _apply(self, name, fields):
@@ -238,10 +255,12 @@ class World:
             self.asked = None
         elif plan:
             # A correction that only repeats earlier ones gets no Release.
-            entries = {(one.name, one.action, one.fields) for one in plan}
+            entries = {(one.name, one.action, one.fields) for one in plan.changes}
             is_new = not entries <= self.corrected
             if not self.strict and is_new:
                 is_new = not _single(entries) <= _single(self.corrected)
+            if self.is_loose:
+                is_new = self.strict
             if is_new or self.mode == MANUAL:
                 wanted = self.hold.wanted if self.hold else self.wanted
                 self.history.append(Revision("Apply", copy.deepcopy(wanted)))
@@ -310,7 +329,8 @@ class World:
         if not self.shown or self.waiting != self.seen:
             return False
         self.approved = True
-        return True
+        # After a change of the Spec the operator may have ended the Release already, and no more.
+        return EITHER if self.is_old else True
 
     def _do_approve_ended(self):
         """The digest of a Release that has ended: the API server refuses it."""
@@ -402,7 +422,10 @@ def after(world, actions, taken):
 
 def _play(world, actions, taken, between):
     for i, action in enumerate(actions):
-        if world.act(action) != taken[i]:
+        was_taken = world.act(action)
+        if was_taken == EITHER:
+            world.approved = taken[i]
+        elif was_taken != taken[i]:
             return False
         if i < len(between) and between[i]:
             world.converge()
