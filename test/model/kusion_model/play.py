@@ -13,7 +13,7 @@ from kusion_model.generate import LIVE, text
 from kusion_model.world import Revision, World, after
 
 QUIET = 60     # seconds within which the operator has to be done with a step
-SAME = 40      # seconds more, in which what there is has to become what the model says
+SAME = 25      # seconds more, in which what there is has to become what the model says
 EVERY = 0.15
 # Steps after which nothing tells the operator that there is something to do.
 NEED_A_LOOK = {*LIVE, "kill", "approve_older", "approve_ended"}
