@@ -34,6 +34,10 @@ REGRESSIONS = {
         [["mode", "Manual"], ["put", "a", {"k": "1"}, []]], [["approve"]],
         [["edit", "a", "k", "x1", "someone"]], [["edit", "a", "k", "x2", "someone"], ["approve"]],
         [["approve_older"]], [["approve_ended"]], [["approve_in_spec", 1]], [["approve"]]],
+    "killed-while-kubectl-is-undone": [
+        [["put", "b", {"k": "1"}, []], ["put", "a", {"k": "1"}, []]],
+        [["edit", "b", "k", "x1", "kubectl-edit"], ["touch"], ["kill"]],
+        [["edit", "a", "k", "x1", "kubectl-edit"], ["touch"], ["kill"]]],
     "killed-at-each-step": [
         [["mode", "Manual"], ["put", "svc", {"note": "1"}, []], ["put", "addr", {"k": "the address of svc"}, []]],
         [["approve"], ["kill"]], [["delete", "svc"], ["kill"]], [["approve"], ["kill"]],

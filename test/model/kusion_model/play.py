@@ -52,11 +52,15 @@ class Play:
         began = time.monotonic()
         try:
             foreign = self._make_foreign()
+            self.real.begin()
             for self.outcome.at, step in enumerate(self.outcome.steps):
                 self._step(step)
             self._delete()
             if self._foreign().must().object != foreign:
                 raise Violation("an object that is not ours was touched")
+            made = self.real.made()
+            if made is not None and made not in [world.made for world in self._worlds]:
+                raise Violation(f"objects were made {made} times, not {self._worlds[0].made}")
         except Violation as violation:
             self.outcome.violations.extend(violation.args)
         self.outcome.seconds = time.monotonic() - began
@@ -145,6 +149,7 @@ class Play:
                 wanted = [{name: world.real[one.uid] for name, one in world.objects.items()}
                           for world in worlds]
                 if not found and uids in wanted:
+                    self._worlds = [one for one, its in zip(worlds, wanted) if its == uids]
                     return
             if time.monotonic() > end:
                 raise Violation(f"after the Spec was deleted there is {left}, not {wanted}" if left

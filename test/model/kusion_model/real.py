@@ -18,6 +18,7 @@ TRIGGER = "api.kusion.io/reconcile-requested-at"
 SPEC_MANAGER = "author"
 OUR_PREFIX = "kusion"
 REFUSED = (404, 409, 422)
+REPLAY = 1  # seconds in which the API server tells of what is past
 GROUP = "/apis/api.kusion.io/v1/namespaces"
 
 
@@ -35,6 +36,7 @@ class Real:
         self._releases = f"{GROUP}/{namespace}/releases"
         self.requests = []    # names of Releases that a person made
         self.trigger = None
+        self._since = {}
 
     # ---- actions: whether each was taken
 
@@ -221,6 +223,31 @@ class Real:
     def _is_mine(self, annotations):
         return (annotations.get("api.kusion.io/spec-namespace") == self.namespace
                 and annotations.get("api.kusion.io/spec-name") == self.name)
+
+    # ---- how often each object was made
+
+    def begin(self):
+        """From now on."""
+        self._since = {one: self.api.get(one).must().object["metadata"]["resourceVersion"]
+                       for one in self._collections()}
+
+    def _collections(self):
+        return sorted({kind.collection.format(self.namespace) for kind in RESOURCES.values()})
+
+    def made(self):
+        """By name; None: the API server does not know any more."""
+        found = {}
+        for collection, since in self._since.items():
+            query = f"watch=1&resourceVersion={since}&timeoutSeconds={REPLAY}"
+            answer = self.api.get(f"{collection}?{query}")
+            events = [json.loads(line) for line in answer.text.splitlines()]
+            if not answer.ok or any(event["type"] == "ERROR" for event in events):
+                return None
+            for event in events:
+                name = event["object"]["metadata"]["name"]
+                if event["type"] == "ADDED" and name in NAMES:
+                    found[name] = found.get(name, 0) + 1
+        return found
 
     # ---- the end
 
