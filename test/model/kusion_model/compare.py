@@ -122,10 +122,13 @@ def _others(owners):
 
 
 def _state(world, seen, found):
-    if set(world.state) != set(seen.state):
+    # Of a create that was given up there may be an intent, without a uid.
+    names = {name for name, uid in seen.state.items() if uid or name not in world.desired()}
+    if names != set(world.state):
         found.append(f"State has {sorted(seen.state)}, not {sorted(world.state)}")
         return
-    for name, uid in seen.state.items():
+    for name in world.state:
+        uid = seen.state[name]
         live = seen.objects.get(name)
         is_live = name in world.objects and world.objects[name].uid == world.state[name]
         if is_live and live and uid != live.uid:
@@ -214,12 +217,15 @@ def _waiting(world, seen, found):
     if not world.shown or len(waiting) != 1:
         return
     record, plan = waiting[0], world.shown
-    if _done(record.actions) != plan.actions():
+    # An object that took the place of one in State: its adoption may be called an update.
+    shown = {name: "adopt" if name in world.state and plan.actions().get(name) == "adopt" else action
+             for name, action in _done(record.actions).items()}
+    if shown != plan.actions():
         found.append(f"{record.name} shows {record.actions}, not {plan.actions()}")
     counts = {action: count for action, count in record.counts.items()
               if count and action != "unchanged"}
-    if counts != Counter(plan.actions().values()):
-        found.append(f"{record.name} counts {counts}, not {plan.actions()}")
+    if counts != Counter(_done(record.actions).values()):
+        found.append(f"{record.name} counts {counts}, and shows {record.actions}")
     if record.generation != seen.generation:
         found.append(f"{record.name} waits, of generation {record.generation}, not {seen.generation}")
     known = world.names.get(world.waiting)

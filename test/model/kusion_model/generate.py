@@ -14,6 +14,7 @@ from kusion_model.world import AUTOMATIC, MANUAL, World
 SPEC = ("put", "drop", "mode", "touch")
 LIVE = ("edit", "take", "delete", "make")
 HOLD = ("rollback", "destroy")
+APPROVALS = ("approve", "approve_in_spec")
 
 # How often each is chosen, where it makes sense.
 WEIGHTS = {"put": 24, "drop": 10, "mode": 3, "touch": 2, "edit": 12, "take": 7, "delete": 8, "make": 3,
@@ -42,9 +43,17 @@ class Generator:
         steps, left = [self._play(first)], self._random.randint(6, 12)
         while left > 0:
             size = min(left, self._random.choice((1, 1, 1, 1, 2, 2, 3)))
-            steps.append(self._play([self._action() for _ in range(size)]))
+            steps.append(self._play(self._step(size)))
             left -= size
         return steps
+
+    def _step(self, size):
+        """No live change follows an approval at once. Between the operator's last look at an object and
+        its write, nobody could say which of the two came first."""
+        step = [self._action() for _ in range(size)]
+        approvals = [i for i, action in enumerate(step) if action[0] in APPROVALS]
+        return [action for i, action in enumerate(step)
+                if not approvals or i < approvals[0] or action[0] not in LIVE]
 
     def _play(self, step):
         """So that what is chosen next makes sense. One outcome is enough for that."""

@@ -88,12 +88,11 @@ class Play:
             if len(step) > 1:
                 time.sleep(self._random.choice(PAUSES))
         self.outcome.log.append(f"{text(step)}: {['refused', 'taken'][all(taken)]}")
-        worlds = [one for world in self._worlds for one in after(world, step, taken)]
-        if not worlds:
+        if not self._ends(step, taken, False):
             raise Violation(f"these actions were taken or refused, and should not have been: {taken}")
         if len(step) > 1 or step[0][0] in NEED_A_LOOK:
             self.real.ask()
-        self._compare(worlds, kills, len(step) == 1)
+        self._compare(lambda is_killed: self._ends(step, taken, is_killed), kills, len(step) == 1)
 
     def _first(self, step):
         """The Spec is created with all that the first step says of it."""
@@ -104,10 +103,18 @@ class Play:
         self.real.apply(asked)
         self.outcome.log.append(text(step))
         asked.asked = Revision("Apply", copy.deepcopy(asked.wanted))
-        self._compare([asked.converge()], kills, True)
+        asked.converge()
+        self._compare(lambda _: [asked], kills, True)
 
-    def _compare(self, worlds, kills, is_single):
-        """kills: how many there were before the step."""
+    def _ends(self, step, taken, is_killed):
+        """All Worlds that are possible after the step."""
+        begins = copy.deepcopy(self._worlds)
+        for world in begins:
+            world.is_loose |= is_killed
+        return [one for world in begins for one in after(world, step, taken)]
+
+    def _compare(self, ends, kills, is_single):
+        """ends: the Worlds, by whether there was a kill. kills: how many there were before the step."""
         end, limit = time.monotonic() + QUIET, None
         violations = ["the operator is not done"]
         while True:
@@ -118,7 +125,7 @@ class Play:
                     raise Violation(*always)
                 is_killed = self._kills() != kills
                 is_calm = is_single and not is_killed
-                found = [(differences(world, seen, is_calm), world) for world in worlds]
+                found = [(differences(world, seen, is_calm), world) for world in ends(is_killed)]
                 same = [world for violations, world in found if not violations]
                 if same:
                     return self._keep(same, seen, is_killed)

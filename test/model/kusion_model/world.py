@@ -186,10 +186,16 @@ class World:
         self.shown, self.approved, self.is_old = plan, False, False
 
     def _is_approved(self, plan):
-        if self.approved and self._is_shown(plan):
+        """What was to be deleted may be gone already: nothing else is done then."""
+        is_less = self.shown and self._without(plan.gone) == plan.core
+        if self.approved and (self._is_shown(plan) or (is_less and not self.strict)):
             return True
         return (self.approved_in_spec is not None
                 and self.approved_in_spec in self._digests(plan))
+
+    def _without(self, gone):
+        return tuple(one.core for one in self.shown.changes
+                     if one.action != "delete" or one.name not in gone)
 
     def _digests(self, plan):
         """Those that a plan with this core had; with strict, only those of the whole plan."""
