@@ -115,6 +115,7 @@ def test_a_race_has_several_ends():
     world = world_after(PUT)
     worlds = after(world, [["put", "a", {"k": "2"}], ["put", "a", {"k": "3"}]], [True, True])
     assert {len(one.history) for one in worlds} == {2, 3}
+    assert len(after(world_after(*WAITING), [APPROVE, ["touch"]], [True, True])) > 2
     assert {one.objects["a"].fields["k"] for one in worlds} == {"3"}
 
 

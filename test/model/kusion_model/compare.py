@@ -217,8 +217,8 @@ def _waiting(world, seen, found):
     if not world.shown or len(waiting) != 1:
         return
     record, plan = waiting[0], world.shown
-    # An object that took the place of one in State: its adoption may be called an update.
-    shown = {name: "adopt" if name in world.state and plan.actions().get(name) == "adopt" else action
+    # Where State has a record or an intent already, an adoption may be called an update.
+    shown = {name: "adopt" if name in seen.state and plan.actions().get(name) == "adopt" else action
              for name, action in _done(record.actions).items()}
     if shown != plan.actions():
         found.append(f"{record.name} shows {record.actions}, not {plan.actions()}")

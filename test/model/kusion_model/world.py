@@ -9,13 +9,15 @@ it open, there are two such Worlds, too (`strict`)."""
 
 import copy
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import combinations
 
 from kusion_model.catalog import NAMES, OTHER, OURS, REFERENCE, RESOURCES, complete, is_kubectl
 
 # Whether others' fields of an object are no part of a plan's digest. To be True when plans are
 # projected to the fields of our manager.
 OTHERS_DO_NOT_COUNT = False
+OF_SPEC = ("put", "drop", "mode", "touch", "approve_in_spec", "rollback", "destroy")
+MOST_PARTS = 5  # changes of a plan that may be done in part
 EITHER = "either"  # an action may be taken or refused
 UNKNOWN = "(known after apply)"
 AUTOMATIC, MANUAL = "Automatic", "Manual"
@@ -174,6 +176,15 @@ class World:
         self.shown, self.approved, self.is_old = None, False, False
         return self
 
+    def converge_partly(self, names):
+        """An operation that has done so much of its plan is ended. False: there is none."""
+        plan = self.plan()
+        if self.mode == MANUAL and not self._is_approved(plan):
+            return False
+        self._carry_out(plan, names)
+        self.shown, self.approved, self.is_old = None, False, False
+        return True
+
     def _is_shown(self, plan):
         """Whether it is the plan of the Release that waits. Equal in core alone: who knows?"""
         if not self.shown or self.shown.core != plan.core:
@@ -202,15 +213,20 @@ class World:
         return {digest for (core, whole), digest in self.plans.items()
                 if core == plan.core and (not self.strict or whole == plan.whole)}
 
-    def _carry_out(self, plan):
+    def _carry_out(self, plan, names=None):
+        """names: of the changes that are made; None: all, and the records of what is gone leave."""
         for name in self.desired():
+            if names is not None and name not in names:
+                continue
             if name not in self.objects:
                 self._make(name, {}, OURS)
             self._apply(name, self.desired()[name][0])
+            self.state[name] = self.objects[name].uid
         for change in plan.changes:
-            if change.action == "delete":
-                del self.objects[change.name]
-        self.state = {name: self.objects[name].uid for name in self.desired()}
+            if change.action == "delete" and (names is None or change.name in names):
+                del self.objects[change.name], self.state[change.name]
+        for name in plan.gone if names is None else ():
+            del self.state[name]
 
     def _make(self, name, fields, manager):
         self.uids += 1
@@ -415,25 +431,41 @@ def _single(entries):
 def after(world, actions, taken):
     """All Worlds that the actions can end in, each of which was taken or refused as it says."""
     found = []
-    for strict, *between in product((True, False), repeat=max(len(actions), 1)):
-        one = copy.deepcopy(world)
-        one.strict = strict
-        if not _play(one, actions, taken, between):
-            continue
-        one.strict = False
-        if one not in found:
-            found.append(one)
+    for strict in (True, False):
+        begin = copy.deepcopy(world)
+        begin.strict = strict
+        for end in _ends(begin, actions, taken):
+            end.strict = False
+            if end not in found:
+                found.append(end)
     return found
 
 
-def _play(world, actions, taken, between):
-    for i, action in enumerate(actions):
-        was_taken = world.act(action)
-        if was_taken == EITHER:
-            world.approved = taken[i]
-        elif was_taken != taken[i]:
-            return False
-        if i < len(between) and between[i]:
-            world.converge()
-    world.converge()
-    return True
+def _ends(world, actions, taken):
+    """world is changed."""
+    if not actions:
+        yield world.converge()
+        return
+    was_taken = world.act(actions[0])
+    if was_taken == EITHER:
+        world.approved = taken[0]
+    elif was_taken != taken[0]:
+        return
+    between = _between(world, actions[1][0]) if actions[1:] else [world]
+    for one in between:
+        yield from _ends(one, actions[1:], taken[1:])
+
+
+def _between(world, verb):
+    """What the operator may have done before the next action, which ends what it does if that is a
+    change of the Spec."""
+    yield copy.deepcopy(world)
+    yield copy.deepcopy(world).converge()
+    names = tuple(world.plan().actions())
+    if verb not in OF_SPEC or len(names) > MOST_PARTS:
+        return
+    for size in range(len(names) + 1):
+        for part in combinations(names, size):
+            cut = copy.deepcopy(world)
+            if cut.converge_partly(part):
+                yield cut
