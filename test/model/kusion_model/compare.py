@@ -122,16 +122,19 @@ def _others(owners):
 
 
 def _state(world, seen, found):
-    # Of a create that was given up there may be an intent, without a uid.
-    names = {name for name, uid in seen.state.items() if uid or name not in world.desired()}
-    if names != set(world.state):
-        found.append(f"State has {sorted(seen.state)}, not {sorted(world.state)}")
+    # After a kill, and where an operation was ended, there may be intents, which have no uid: of what
+    # was made, of what is wanted still, and, while a plan waits, of what was wanted.
+    applied = {name for name, uid in seen.state.items() if uid}
+    intents = {*seen.state} - applied
+    more = intents if world.shown else intents & {*world.desired()}
+    if not applied <= {*world.state} <= {*seen.state} <= {*world.state} | more:
+        found.append(f"State has {seen.state}, not {sorted(world.state)}")
         return
     for name in world.state:
         uid = seen.state[name]
         live = seen.objects.get(name)
         is_live = name in world.objects and world.objects[name].uid == world.state[name]
-        if is_live and live and uid != live.uid:
+        if is_live and live and uid not in (None, live.uid):
             found.append(f"State has {name} with uid {uid}, not {live.uid}")
 
 

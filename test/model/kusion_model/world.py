@@ -275,6 +275,9 @@ class World:
         if self.asked:
             self.history.append(self.asked)
             self.asked = None
+        elif self.shown and not plan and self.strict:
+            # Nothing is left to be done: the Release that waited may end so, or be cancelled.
+            self.history.append(Revision("Apply", copy.deepcopy(self.wanted)))
         elif plan:
             # A correction that only repeats earlier ones gets no Release.
             entries = {(one.name, one.action, one.fields) for one in plan.changes}
