@@ -79,6 +79,12 @@ const struct release_approval *approval_of(const struct attempt *attempt)
 
 /* ---- What is to be approved ---- */
 
+/* The object is gone, or another one has its name: only the record leaves State. */
+static bool is_gone(const struct plan_change *change)
+{
+    return change->action == PLAN_FORGET && change->step && change->step->action == PLAN_FORGET;
+}
+
 bool approval_is_missing(const struct attempt *attempt)
 {
     const struct plan *plan = operation_get_plan(attempt->operation);
@@ -88,7 +94,8 @@ bool approval_is_missing(const struct attempt *attempt)
     for (size_t i = 0; i < plan->n_changes; i++) {
         const struct plan_change *change = &plan->changes[i];
 
-        if (change->error || (change->action != PLAN_UNCHANGED && change->action != PLAN_NONE))
+        if (change->error ||
+            (change->action != PLAN_UNCHANGED && change->action != PLAN_NONE && !is_gone(change)))
             return true;
     }
     return false;

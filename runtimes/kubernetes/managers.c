@@ -154,6 +154,31 @@ const struct value *managers_take(const struct value *entries, const char *ours)
     return result;
 }
 
+const struct value *managers_mark(const struct value *taken, const char *ours)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    _cleanup_value_ const struct value *mark =
+        value_pack("{s:{s:{s:{}}}}", "f:metadata", "f:annotations", "f:api.kusion.io/taken-over");
+    const struct value *result = NULL;
+
+    value_begin_array(b);
+    for (size_t i = 0; i < value_count(taken); i++) {
+        const struct value *entry = value_at(taken, i);
+        _cleanup_value_ const struct value *fields = NULL, *marked = NULL;
+
+        if (!is_ours(entry, ours)) {
+            value_add(b, entry);
+            continue;
+        }
+        fields = fields_union(value_get(entry, "fieldsV1"), mark);
+        marked = value_with(entry, "fieldsV1", fields);
+        value_add(b, marked);
+    }
+    value_end_array(b);
+    value_builder_finish(b, &result, NULL);
+    return result;
+}
+
 /* ---- What goes ---- */
 
 /* What all managers have once the others are taken and ours has what it applies. */

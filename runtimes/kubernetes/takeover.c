@@ -123,9 +123,10 @@ static int migrate(const struct kube_step *step, const struct kube_detail *seen,
                    struct runtime_outcome *ret_outcome, struct error *error)
 {
     struct runtime_session *session = step->session;
+    _cleanup_value_ const struct value *marked = managers_mark(seen->taken, session->field_manager);
     _cleanup_value_ const struct value *body =
         value_pack("{s:{s:s, s:s, s:v}}", "metadata", "uid", step->uid, "resourceVersion",
-                   seen->version, "managedFields", seen->taken);
+                   seen->version, "managedFields", marked);
     _cleanup_value_ const struct value *object = NULL;
     struct kube_request request = {.method = "PATCH",
                                    .content_type = KUBE_MERGE_PATCH,
