@@ -13,7 +13,8 @@
  *
  * While a Release waits, its plan is made again at each look. A part that cannot be planned this
  * time voids nothing: the Release waits on, and shows the plan as it was. So a webhook that is down
- * now and then makes no Releases. A part that can be planned now, and could not be, makes a new one.
+ * now and then makes no Releases. A part that can be planned now, and could not be, makes a new
+ * one.
  *
  * An approval is read each time: one that is taken back before the operation began, or before it is
  * taken up after a restart, does not hold any more.

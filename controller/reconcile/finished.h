@@ -4,9 +4,9 @@
  *
  * A Release that a person made is deleted when spec.ttlSecondsAfterFinished has passed since its
  * end, or else the context's preview_ttl. Of each Spec at most preview_limit are kept; of more, the
- * oldest is deleted at once. All that name a Spec that did not exist, also those that bring resources
- * for it, share one such limit for each namespace, so that nobody can fill the cluster by inventing
- * names. When a Spec goes, its
+ * oldest is deleted at once. All that name a Spec that did not exist, also those that bring
+ * resources for it, share one such limit for each namespace, so that nobody can fill the cluster
+ * by inventing names. When a Spec goes, its
  * Releases go at once. None of this counts into, or is counted by, revisionHistoryLimit
  * (retention.h).
  *

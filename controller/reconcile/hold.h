@@ -15,7 +15,7 @@
 #include "engine/state/ledger.h"
 
 struct hold {
-    enum release_operation operation; /* RELEASE_APPLY: there is no hold, and no other field is set */
+    enum release_operation operation; /* RELEASE_APPLY: there is no hold; nothing else is set */
     char *spec_uid;                   /* of the Spec */
     int64_t generation;               /* of the Spec, which it holds */
     int64_t revision;    /* that carries it out. Later ones are corrections of drift under it */

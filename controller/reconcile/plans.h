@@ -36,8 +36,8 @@ int plans_list(struct plans *plans, const struct store_call *call, store_on_name
 int plans_has(struct plans *plans, const char *namespace_name, const char *release,
               const struct store_call *call, bool *ret, struct error *error);
 
-/* *ret_spec: the Spec of the Release that waits for approval, is carried out, or is retried; free().
- * NULL: it is none of these. */
+/* *ret_spec: the Spec of the Release that waits for approval, is carried out, or is retried;
+ * free(). NULL: it is none of these. */
 int plans_find_approval(struct plans *plans, const char *namespace_name, const char *release,
                         const struct store_call *call, char **ret_spec, struct error *error);
 

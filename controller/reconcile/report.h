@@ -54,7 +54,8 @@ const struct value *report_all_ready(size_t n_resources);
 const struct value *report_inventory(struct ledger *ledger);
 
 /* The text of status.summary: `message`, cut if it is longer than the size. With results of which
- * some failed: their number, and the message that most of them have ("50 of 59 failed: … (48x)"). */
+ * some failed: their number, and the message that most of them have ("50 of 59 failed: … (48x)")
+ */
 void report_short(const char *message, const struct operation_results *results, char *ret,
                   size_t size);
 

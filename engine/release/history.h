@@ -41,7 +41,8 @@ struct release_head {
     /* The Spec's uid; NULL: not known. A Spec that was deleted and created again has another one.
      * Set by load, not by list. */
     const char *spec_uid;
-    int64_t to_revision;     /* of a Rollback: the revision that is applied again; else 0. Set by load */
+    int64_t to_revision;     /* of a Rollback: the revision that is applied again; else 0. Set by
+                                load */
     const char *spec_digest; /* names the Spec that the operation applies, as it was recorded beside
                                 the history; NULL: none was. Set by load and list */
 };

@@ -35,10 +35,10 @@ const struct value *managers_own(const struct value *entries, const char *ours);
  * taken. */
 const struct value *managers_take(const struct value *entries, const char *ours);
 
-/* The entries after the takeover as they are written, before the apply that is to follow: ours has one
- * more field, which no object has. If that apply does not come, because the process was killed, the
- * digest of the entries is not the one in State: without the field, an object whose values kubectl
- * changed would look as if they had been changed back. The apply removes it. */
+/* The entries after the takeover as they are written, before the apply that is to follow: ours has
+ * one more field, which no object has. If that apply does not come, because the process was
+ * killed, the digest of the entries is not the one in State: without the field, an object whose
+ * values kubectl changed would look as if they had been changed back. The apply removes it. */
 const struct value *managers_mark(const struct value *taken, const char *ours);
 
 /*

@@ -15,7 +15,7 @@ bool approval_is_waiting(struct scene *scene, unsigned revision);
 /* Approves the plan of a Release that waits. */
 void approval_give(struct scene *scene, unsigned revision);
 
-/* Begins a scene with a Spec "web" of the ConfigMap "a" with data.x 1: it is Ready at revision 1. */
+/* Begins a scene with a Spec "web" of the ConfigMap "a" with data.x 1. Revision 1 is Ready. */
 void approval_begin(struct scene *scene, const char *fields);
 
 #endif
