@@ -84,8 +84,7 @@ int64_t run_patience(const struct run *run);
  * and a resource that is deferred, because its Job has to end first, say. 0: no such failure. */
 int64_t run_retry_within(const struct run *run, const struct error *failure);
 /* Adds that to the message, for those who wait for it; not if something is deferred, which says
- * what it waits for. It is the same for all tries, as the status
- * is not written again. */
+ * what it waits for. It is the same for all tries, as the status is not written again. */
 void run_say_retry(const struct run *run, struct error *failure);
 /* The verdict about a failure. is_spent: its operation has waited for `timeout` already. */
 struct verdict run_judge(const struct run *run, const struct error *failure, bool is_spent);
