@@ -22,6 +22,7 @@ struct hold {
     int64_t to_revision; /* Rollback: whose Spec is in force */
     char *spec_digest;   /* Rollback: the recorded Spec; Destroy: NULL */
     char *request;       /* uid of the Release by which a person asked for it; NULL: remediation */
+    char *requested_at;  /* creationTimestamp of that Release; NULL: remediation */
     char *cause;         /* remediation: what failed, for messages; NULL */
 };
 /* All strings are owned. */

@@ -1,5 +1,7 @@
 #include "controller/reconcile/hold_begin.h"
 
+#include <string.h>
+
 #include "controller/reconcile/recorded.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
@@ -286,6 +288,7 @@ static int accept(struct attempt *attempt, const struct request *request, struct
     if (r > 0)
         return refuse_request(attempt, request, &refusal, error);
     next.request = str_new(request->uid);
+    next.requested_at = str_new(request->created);
     if (r >= 0)
         r = put_in_force(attempt, attempt->ledger, &next, latest, why, error);
     if (r < 0)
@@ -296,6 +299,14 @@ static int accept(struct attempt *attempt, const struct request *request, struct
     return say_accepted(attempt, request, hold, error);
 }
 
+/* A later request was carried out before this one could be read. */
+static bool is_overtaken(const struct run *run, const struct request *request,
+                         const struct hold *hold)
+{
+    return hold_is_in_force(hold, run->uid, run->subject.generation) && hold->requested_at &&
+           strcmp(request->created, hold->requested_at) < 0;
+}
+
 static int answer(struct attempt *attempt, const struct request *request, struct hold *hold,
                   struct error *error)
 {
@@ -304,6 +315,8 @@ static int answer(struct attempt *attempt, const struct request *request, struct
 
     if (r < 0)
         return r;
+    if (is_overtaken(run, request, hold))
+        return cancel_request(attempt, request, "a later one was carried out", error);
     if (!str_equal(hold->request, request->uid))
         return accept(attempt, request, hold, error);
     if (!hold_is_in_force(hold, run->uid, run->subject.generation))

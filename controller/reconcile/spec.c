@@ -166,11 +166,20 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     return apply_begin(attempt, result, error);
 }
 
+/* The operation puts the key into the queue when it is planned, and when it has ended. */
+static int wait_for(struct attempt *attempt, struct reconcile_result *result, struct error *error)
+{
+    int64_t after = 0;
+    int r = progress_report(attempt, &after, error);
+
+    *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
+    return r;
+}
+
 /* Goes on with what is under way, as far as that goes without waiting. */
 static int go_on(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     bool is_deletion = api_is_deleting(attempt->run.object);
-    int64_t after = 0;
     int r = 0;
 
     if (operation_phase(attempt->operation) == OPERATION_PLANNED)
@@ -181,9 +190,7 @@ static int go_on(struct attempt *attempt, struct reconcile_result *result, struc
     if (operation_phase(attempt->operation) == OPERATION_ENDED)
         return is_deletion ? deletion_ended(attempt, result, error)
                            : apply_ended(attempt, result, error);
-    r = progress_report(attempt, &after, error);
-    *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
-    return r;
+    return wait_for(attempt, result, error);
 }
 
 /* The operation is of a Spec that is not there any more in that way. If it came to its end before
@@ -259,7 +266,9 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
     attempt->run.context = context;
     attempt->run.cancel = cancel;
     r = begin(attempt, result, error);
-    return r < 0 || !attempt->operation ? r : go_on(attempt, result, error);
+    /* A plan of nothing is made by now, perhaps, and the key is in the queue once more. If this
+     * were its end, the next reconcile would plan again, and so on for ever. */
+    return r < 0 || !attempt->operation ? r : wait_for(attempt, result, error);
 }
 
 /* A conflict, or an API server that does not answer, is a matter of course. */

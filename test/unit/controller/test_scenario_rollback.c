@@ -2,6 +2,8 @@
  * that go wrong, and a Spec that changes or goes meanwhile. Each ends in one outcome, which
  * objects, State, the Spec's status, the record of the operation and the person's Release all tell.
  */
+#include <unistd.h>
+
 #include "engine/base/str.h"
 #include "test/unit/controller/scene.h"
 
@@ -219,11 +221,14 @@ static void delete_spec(struct scene *scene)
 
 static void expect_all_gone(struct scene *scene, const char *operation)
 {
+    _cleanup_value_ const struct value *undo = NULL;
+
     scene_expect_gone(scene, WEB);
     scene_expect_quiet(scene);
     EXPECT_INT(api_server_size(scene->server, CONFIGMAPS), 0, operation);
     EXPECT_INT(api_server_size(scene->server, STATES), 0, "nothing is left beside them");
-    if (api_server_size(scene->server, RELEASES)) /* one that had succeeded goes with the Spec */
+    undo = api_server_get(scene->server, UNDO);
+    if (undo) /* one that had succeeded goes with the Spec */
         expect_ended(scene, UNDO, "failed", 0, "SpecNotFound");
 }
 
@@ -340,6 +345,27 @@ static void a_lost_status_does_not_end_the_hold(void)
     scene_end(&scene);
 }
 
+/* There is nothing to do, and a plan of nothing is made at once: that is no reason to look again.
+ */
+static void a_destroyed_spec_comes_to_rest(void)
+{
+    struct scene scene;
+    unsigned before;
+
+    begin(&scene, "");
+    request(&scene, "Destroy");
+    expect_ended(&scene, UNDO, "succeeded", 3, NULL);
+    scene_expect_quiet(&scene);
+    before = api_server_count(scene.server, "get", WEB);
+    for (unsigned looks = 0; looks < 20; looks++) {
+        scene_ask(&scene, "web");
+        scene_expect_handled(&scene, "web");
+    }
+    scene_expect_quiet(&scene);
+    EXPECT(api_server_count(scene.server, "get", WEB) - before <= 60, "three times for each look");
+    scene_end(&scene);
+}
+
 /* The operation goes on although the Release by which it was asked for is gone. */
 static void the_request_is_deleted_meanwhile(void)
 {
@@ -421,7 +447,27 @@ static void faults_pass(void)
     }
 }
 
+/* A Release that could not be read before a later one was carried out comes too late. */
+static void an_older_request_does_not_overtake(void)
+{
+    const struct api_rule fail = {.verb = "get", .path = UNDO, .fault = API_ANSWER, .status = 500};
+    struct scene scene;
+    unsigned rule;
+
+    begin(&scene, "");
+    rule = api_server_rule(scene.server, &fail);
+    request(&scene, "Rollback");
+    usleep(1100000); /* of another second */
+    request_named(&scene, "wipe", "\"operation\":\"Destroy\"");
+    expect_ended(&scene, RELEASES "/wipe", "succeeded", 3, NULL);
+    api_server_release(scene.server, rule);
+    expect_ended(&scene, UNDO, "cancelled", 0, NULL);
+    scene_expect_ready(&scene, "web", "False", "Destroyed");
+    scene_end(&scene);
+}
+
 SUITE(scenario_rollback, TEST(what_was_recorded_is_gone),
       TEST(remediation_does_not_hold_the_spec_that_succeeded), TEST(the_end_is_told_later),
-      TEST(a_lost_status_does_not_end_the_hold), TEST(the_request_is_deleted_meanwhile),
-      TEST(of_two_requests_the_later_one_wins), TEST(faults_pass))
+      TEST(a_lost_status_does_not_end_the_hold), TEST(a_destroyed_spec_comes_to_rest),
+      TEST(the_request_is_deleted_meanwhile), TEST(of_two_requests_the_later_one_wins),
+      TEST(an_older_request_does_not_overtake), TEST(faults_pass))
