@@ -125,7 +125,7 @@ def seen_of(world):
     """What is seen if all is as in the World."""
     objects = {name: Live(f"uid-{live.uid}", dict(live.fields), copy.deepcopy(live.owners),
                           "owner" if live.ours else None) for name, live in world.objects.items()}
-    records = [Record(f"s-{i}", one.operation, i, "succeeded", "", 1, f"d{i}", {}, None, {}, "1")
+    records = [Record(f"s-{i}", one.operation, i, "succeeded", "", 1, f"d{i}", {}, None, {}, None, "1")
                for i, one in enumerate(world.history, 1)]
     status, reason = world.ready()
     conditions = [{"type": "Ready", "status": status, "reason": reason, "observedGeneration": 1}]

@@ -33,6 +33,7 @@ class Record:
     counts: dict
     approved: str | None
     actions: dict
+    asked: str | None    # the digest that a person wrote into it
     version: str
 
 
@@ -72,6 +73,7 @@ def bind(world, seen):
         world.real[live.uid] = seen.objects[name].uid
     if "svc" in world.objects:
         world.addresses[world.objects["svc"].uid] = seen.address
+    world.known = seen.records[-1].revision if seen.records else 0
     world.seen = world.waiting
     for one in seen.waiting():
         world.plans[world.shown.core, world.shown.whole] = one.digest
@@ -189,7 +191,7 @@ def _records(world, seen, found, is_calm):
             found.append(f"{one.name} is of operation {one.operation}, not {revision.operation}")
     if is_calm:
         for one in seen.records:
-            if one.phase == "failed":
+            if one.phase == "failed" and one.revision > world.known:
                 found.append(f"{one.name} failed: {one.reason}")
     if succeeded:
         _newest(world, seen, succeeded[-1], found)

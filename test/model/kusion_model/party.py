@@ -93,6 +93,7 @@ class Party:
             self._rooms.put(namespace)
         else:
             outcome.log.append(f"in namespace {namespace}, Spec s{number}")
+            outcome.log += self._told_of(namespace)
         real.api.close()
         return outcome
 
@@ -106,6 +107,11 @@ class Party:
             elif not future.result():
                 found = i
         return found
+
+    def _told_of(self, namespace):
+        """What the operator's log has of it, since the last kill."""
+        lines = self.operator_log().splitlines()
+        return [f"log: {line[:400]}" for line in lines if namespace in line][-20:]
 
     def operator_log(self):
         return self._controller.log.read_text()

@@ -127,7 +127,7 @@ class Real:
 
     def _do_approve_ended(self, _, seen):
         ended = [one for one in seen.records if one.phase in ("succeeded", "cancelled") and one.digest]
-        if not ended or ended[-1].approved == ended[-1].digest:
+        if not ended or ended[-1].asked == ended[-1].digest:
             return False  # there it is already, so this would change nothing
         return self._approve(ended[-1].name, ended[-1].digest)
 
@@ -203,7 +203,7 @@ class Real:
                       status.get("revision", 0), status.get("phase"), ready.get("reason"),
                       status.get("specGeneration"), digest, plan,
                       status.get("approval", {}).get("plan"), actions,
-                      release["metadata"]["resourceVersion"])
+                      release["spec"].get("approvedPlan"), release["metadata"]["resourceVersion"])
 
     def _state(self):
         """By name: the uid, None for an intent."""

@@ -88,6 +88,7 @@ class World:
     shown: Plan | None = None                      # the plan that waits
     waiting: int = 0                               # number of its Release
     seen: int = 0                                  # the Release that people see
+    known: int = 0                                 # the newest revision that was seen
     approved: bool = False                         # it was approved, in its Release
     is_old: bool = False                           # it is of an earlier generation
     hold: Revision | None = None
@@ -138,7 +139,7 @@ class World:
         live = self.objects.get(name)
         sent = tuple(sorted(fields.items(), key=str))
         if live is None:
-            return Change(name, "create", (), (name, "create", sent), (sent, depends_on))
+            return Change(name, "create", (), (name, "create", sent), (name, sent, depends_on))
         given_up = [short for short in live.fields if short not in fields and self._goes(live, short)]
         changed = sorted([short for short in fields if live.fields.get(short) != fields[short]] + given_up)
         action = "update" if live.ours else "adopt"
