@@ -326,6 +326,22 @@ static int answer(struct attempt *attempt, const struct request *request, struct
 
 /* ---- Before an apply ---- */
 
+/* The Spec was held, by its status, and State does not know of it: State is gone, and was the only
+ * one to know. To apply the Spec now could bring back what was rolled back. */
+static int check_state_lost(const struct run *run, struct error *error)
+{
+    static const char *const reasons[] = {"RolledBack", "Destroyed", "StateLost"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+        if (run_says(run, "False", reasons[i]))
+            return err_set(
+                error, ERR_CORRUPT, "StateLost",
+                "the Spec was rolled back or destroyed, and State, which has what is in "
+                "force, is gone: request a Rollback again, or change the Spec to have it "
+                "applied");
+    return 0;
+}
+
 /* For a Rollback: what is applied in place of the Spec. */
 static int take_source(struct run *run, struct error *error)
 {
@@ -359,8 +375,10 @@ int hold_begin(struct attempt *attempt, struct error *error)
         r = hold_read(attempt->ledger, &hold, error);
     if (r >= 0 && is_asked)
         r = answer(attempt, &request, &hold, error);
-    if (r < 0 || !hold_is_in_force(&hold, run->uid, run->subject.generation))
+    if (r < 0)
         return r;
+    if (!hold_is_in_force(&hold, run->uid, run->subject.generation))
+        return check_state_lost(run, error);
     run->hold = hold;
     hold = (struct hold){0};
     return take_source(run, error);

@@ -345,6 +345,29 @@ static void a_lost_status_does_not_end_the_hold(void)
     scene_end(&scene);
 }
 
+/* Only State has the hold: what was rolled back does not come back because State is gone. */
+static void lost_state_does_not_bring_back_what_was_rolled_back(void)
+{
+    struct scene scene;
+
+    begin(&scene, "");
+    request(&scene, "Rollback");
+    expect_ended(&scene, UNDO, "succeeded", 3, NULL);
+    scene_expect_ready(&scene, "web", "False", "RolledBack");
+    scene_expect_quiet(&scene);
+    remove_all(&scene, STATES);
+    for (int i = 0; i < 2; i++) {
+        scene_ask(&scene, "web");
+        scene_expect_ready(&scene, "web", "False", "StateLost");
+        scene_expect_quiet(&scene);
+        EXPECT_DATA(&scene, "a", "1");
+    }
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "9"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    EXPECT_DATA(&scene, "a", "9");
+    scene_end(&scene);
+}
+
 /* There is nothing to do, and a plan of nothing is made at once: that is no reason to look again.
  */
 static void a_destroyed_spec_comes_to_rest(void)
@@ -468,6 +491,8 @@ static void an_older_request_does_not_overtake(void)
 
 SUITE(scenario_rollback, TEST(what_was_recorded_is_gone),
       TEST(remediation_does_not_hold_the_spec_that_succeeded), TEST(the_end_is_told_later),
-      TEST(a_lost_status_does_not_end_the_hold), TEST(a_destroyed_spec_comes_to_rest),
-      TEST(the_request_is_deleted_meanwhile), TEST(of_two_requests_the_later_one_wins),
-      TEST(an_older_request_does_not_overtake), TEST(faults_pass))
+      TEST(a_lost_status_does_not_end_the_hold),
+      TEST(lost_state_does_not_bring_back_what_was_rolled_back),
+      TEST(a_destroyed_spec_comes_to_rest), TEST(the_request_is_deleted_meanwhile),
+      TEST(of_two_requests_the_later_one_wins), TEST(an_older_request_does_not_overtake),
+      TEST(faults_pass))
