@@ -14,7 +14,7 @@ from kusion_e2e.controller import STATE, Controller
 
 WIDGETS = "widgets.model.kusion.io"
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{STATE}/leases/kusion-operator"
-APART = 1.5  # seconds between two kills: some work is to be done meanwhile
+APART = 4.0  # seconds between two kills: some work is to be done meanwhile
 FLAGS = ("--concurrent", "8")
 JOBS = 8 * (os.cpu_count() or 1)  # most of the time they wait
 
