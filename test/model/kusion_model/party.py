@@ -11,10 +11,11 @@ from kusion_model import paths  # noqa: F401
 from kusion_model.play import Play
 from kusion_model.real import Real
 from kusion_e2e.controller import STATE, Controller
+from kusion_e2e.wait import eventually
 
 WIDGETS = "widgets.model.kusion.io"
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{STATE}/leases/kusion-operator"
-APART = 1.5  # seconds between two kills: some work is to be done meanwhile
+APART = 4.0  # seconds between two kills: some work is to be done meanwhile
 FLAGS = ("--concurrent", "8")
 JOBS = 8 * (os.cpu_count() or 1)  # most of the time they wait
 
@@ -29,6 +30,7 @@ def install_widgets(cluster):
         "spec": {"group": "model.kusion.io", "scope": "Namespaced", "versions": [version],
                  "names": {"plural": "widgets", "singular": "widget", "kind": "Widget"}}}))
     cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", WIDGETS)
+    eventually(lambda: cluster.api.get("/apis/model.kusion.io/v1/widgets?limit=1").must())
 
 
 def allow_everything(cluster):

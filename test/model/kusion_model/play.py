@@ -116,9 +116,11 @@ class Play:
 
     def _compare(self, ends, kills, is_single):
         """ends: the Worlds, by whether there was a kill. kills: how many there were before the step."""
-        end, limit, ends = time.monotonic() + QUIET, None, lru_cache(ends)
+        end, limit, last, ends = 0, None, None, lru_cache(ends)
         violations = ["the operator is not done"]
         while True:
+            if self._kills() != last:  # then it begins again
+                last, end, limit = self._kills(), time.monotonic() + QUIET, None
             seen = self.real.see()
             if seen:
                 always = self._memory.look(seen, self._kills() > 0)
