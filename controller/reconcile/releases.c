@@ -304,6 +304,14 @@ static const struct value *status_with_phase(const struct release_subject *subje
     return status;
 }
 
+static bool lacks_fields(const struct value *results)
+{
+    for (size_t i = 0; i < value_count(results); i++)
+        if (value_get(value_at(results, i), "omittedFields"))
+            return true;
+    return false;
+}
+
 /* Results into a status; all of them beside it, where there are too many: if that goes wrong, the
  * status tells what it has room for. */
 static void set_results(const struct reconcile_context *context,
@@ -321,7 +329,7 @@ static void set_results(const struct reconcile_context *context,
 
     set(status, "results", report_results(&source, &omitted));
     set(status, "omitted", value_pack("I", (int64_t)omitted));
-    if (!omitted)
+    if (!omitted && !lacks_fields(value_get(*status, "results")))
         return;
     all = report_all_results(&source);
     if (plans_keep(context->plans, &name, all, &call, &place, &problem) >= 0)

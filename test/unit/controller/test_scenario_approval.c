@@ -207,8 +207,9 @@ static void a_part_that_is_another_now_makes_a_release(void)
     scene_end(&scene);
 }
 
-/* The drift goes as it came. */
-static void a_plan_of_which_nothing_is_left_needs_no_approval(void)
+/* The drift goes as it came. Then no value changes any more, but the field is another manager's:
+ * that it is applied again is another plan. */
+static void a_value_that_was_put_back_is_another_plan(void)
 {
     struct scene scene;
 
@@ -218,9 +219,11 @@ static void a_plan_of_which_nothing_is_left_needs_no_approval(void)
     scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
     approval_edit_a(&scene, "1");
     scene_ask(&scene, "web");
-    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
     scene_expect_quiet(&scene);
-    EXPECT_PHASE(&scene, "web", 2, "succeeded");
+    EXPECT_PHASE(&scene, "web", 2, "cancelled");
+    approval_give(&scene, 3);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_PHASE(&scene, "web", 3, "succeeded");
     scene_end(&scene);
 }
 
@@ -352,9 +355,11 @@ static void an_approved_plan_goes_when_it_is_carried_out(void)
     scene_kill(&scene);
     EXPECT_INT(count_documents(&scene), state + 1, "the plan is kept");
     api_server_mend(scene.server);
-    approval_edit_a(&scene, "1");
     scene_start(&scene);
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
     scene_expect_quiet(&scene);
+    approval_give(&scene, 2);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
     for (int ms = 0; ms < 10000 && count_documents(&scene) > state; ms += 50)
         usleep(50000);
     EXPECT_INT(count_documents(&scene), state, "State is left");
@@ -416,7 +421,7 @@ SUITE(scenario_approval, TEST(a_correction_that_the_status_does_not_have_is_held
       TEST(an_approval_while_the_plan_is_made_again_is_seen),
       TEST(a_plan_waits_for_a_create_that_may_still_come),
       TEST(a_release_waits_on_while_nothing_can_be_planned),
-      TEST(a_plan_of_which_nothing_is_left_needs_no_approval),
+      TEST(a_value_that_was_put_back_is_another_plan),
       TEST(a_retry_that_is_stale_names_the_plan_that_was_approved),
       TEST(releases_that_nobody_approves_do_not_pile_up),
       TEST(a_part_that_cannot_be_planned_for_a_while_makes_no_release),
