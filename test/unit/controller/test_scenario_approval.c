@@ -404,7 +404,7 @@ static void a_plan_that_is_longer_than_a_release_is_carried_out(void)
     scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
     release = api_server_get(scene.server, RELEASE "2");
     EXPECT(value_path(release, "status", "planRef", "name", NULL), "it is elsewhere");
-    EXPECT_INT(count_documents(&scene), state + 2, "what people read, and what is compared");
+    EXPECT_INT(count_documents(&scene), state + 3, "what people read, what is compared, the Spec");
     scene_kill(&scene);
     approval_give(&scene, 2);
     scene_start(&scene);
