@@ -5,6 +5,20 @@
 
 enable_testing() # not in a function: it would be forgotten at its end
 
+# The longest, in about their seconds: they are begun first, so that no long one runs alone at the end.
+set(LONG_TESTS engine/operation=350 controller=340 runtimes/kubernetes=250 engine/base=40 fuzz/documents=25)
+
+function(test_costs)
+    foreach(entry IN LISTS LONG_TESTS)
+        string(REPLACE "=" ";" entry ${entry})
+        list(GET entry 0 name)
+        list(GET entry 1 cost)
+        if(TEST ${name})
+            set_tests_properties(${name} PROPERTIES COST ${cost})
+        endif()
+    endforeach()
+endfunction()
+
 function(_unit_test folder)
     if(NOT ARGN)
         return()

@@ -9,6 +9,8 @@
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/finished.h"
 #include "controller/reconcile/plans.h"
+#include "controller/reconcile/recorded.h"
+#include "controller/reconcile/requests.h"
 #include "controller/reconcile/retention.h"
 #include "controller/serving.h"
 #include "engine/base/log.h"
@@ -33,6 +35,8 @@ struct manager {
     struct slots *slots;
     struct ledgers *ledgers;
     struct plans *plans;
+    struct recorded *recorded;
+    struct requests *requests;
     struct retention *retention;
     struct finished *finished;
     struct ticker *housekeeping, *lookout, *sweep;
@@ -105,6 +109,8 @@ static void make_engine(struct manager *manager)
                                              .term = system_clock.now(&system_clock),
                                              .effect_time = manager->flags->api_request_timeout});
     manager->plans = plans_new(manager->backends.store);
+    manager->recorded = recorded_new();
+    manager->requests = requests_new();
     manager->retention = retention_new();
     manager->finished = finished_new();
     manager->housekeeping =
@@ -126,6 +132,8 @@ static int fill_context(struct manager *manager, struct error *error)
     context->ledgers = manager->ledgers;
     context->history = manager->backends.history;
     context->plans = manager->plans;
+    context->recorded = manager->recorded;
+    context->requests = manager->requests;
     context->retention = manager->retention;
     context->finished = manager->finished;
     context->preview_ttl = flags->preview_ttl;
@@ -240,6 +248,8 @@ static void finish(struct manager *manager, const char *reason)
     serving_free(manager->serving);
     controllers_free(manager->controllers);
     plans_free(manager->plans);
+    recorded_free(manager->recorded);
+    requests_free(manager->requests);
     retention_free(manager->retention);
     finished_free(manager->finished);
     event_recorder_free(manager->events);

@@ -77,7 +77,10 @@ struct runtime_scope {
     const struct value *identity; /* the identity to act as, {"serviceAccountName": "robot"}; NULL:
                                      the runtime's own */
     const struct value *context;  /* the Spec's `context`, or NULL */
-    bool thorough;                /* plan as exactly as possible: also dry-run creates */
+    bool thorough;                /* plan as exactly as possible: also dry-run creates. A step's
+                                     `before` and `after` are the same either way */
+    bool force;                   /* an object that cannot be changed as wanted may be replaced,
+                                     unless its own settings say otherwise */
     bool terminating;             /* the Spec's own namespace is being deleted */
     bool identity_leaves;         /* only resources with relations.last are left: the identity may
                                      already be deleted */
@@ -157,16 +160,17 @@ void outcome_done(struct runtime_outcome *outcome);
  * The change that one resource needs. plan() makes a step, apply() carries it out.
  *
  * It is the first member of a runtime's own struct. It is immutable, and remains valid after its
- * session was closed. Any thread may free it with step_free(). The engine sets `before`, `after`
- * and `result` to NULL when it has compared them: apply() does not use them.
+ * session was closed. Any thread may free it with step_free(). The engine sets `before`, `after`,
+ * `shown_before`, `shown_after` and `result` to NULL when it has compared them: apply() does not
+ * use them.
  *
  * What plan() sets for each action (x: always; (x): if it is known, or if there is one; -: NULL):
  *
  *               attributes  before  after  result  uid   besides
  *   UNCHANGED       x         x       x     (x)    (x)   is_unrecorded, then memory; is_done
- *   CREATE          x         -       x      x      -    limit
+ *   CREATE          x         -       x      x      -    limit, reason
  *   ADOPT           x         x       x      x     (x)   limit, hides_before
- *   UPDATE          x         x       x      x     (x)   limit
+ *   UPDATE          x         x       x      x     (x)   limit, reason
  *   REPLACE         x         x       x      x     (x)   create_first, cannot_create_first, reason
  *   DELETE          -        (x)      -      -     (x)   limit
  *   FORGET          -         -       -      -     (x)   cannot_appear
@@ -200,15 +204,22 @@ struct runtime_step {
     const char *uid;                /* the live object's; NULL: there is none, or it is not known.
                                        FORGET: the uid of an object that exists but is no longer
                                        ours; NULL: the object is gone */
-    const char *reason;             /* DEFERRED, REPLACE: the cause, for messages; or NULL */
+    const char *reason;             /* for messages, or NULL; it is not part of the digest.
+                                       DEFERRED, REPLACE: the cause. CREATE: why the plan is less
+                                       exact than `thorough` asks for */
     const struct value *attributes; /* desired attributes, as State will record them, secrets
                                        marked; NULL: the object is to be deleted */
     const struct value *extensions; /* desired extensions; or NULL */
-    const struct value *before;     /* the fields that we manage, as they are now: for the diff and
-                                       the plan's digest; NULL: the object is absent or was not read
-                                       */
+    const struct value *before;     /* the fields that we manage, or are about to, as they are now:
+                                       for the diff and the plan's digest; NULL: the object is
+                                       absent or was not read */
     const struct value *after;      /* the same fields after the change, VALUE_UNKNOWN if only the
-                                       change can tell; NULL: the object is to be deleted */
+                                       change can tell. The same whether the scope is thorough or
+                                       not. NULL: the object is to be deleted */
+    const struct value *shown_before, *shown_after; /* what the diff shows instead of `before` and
+                                       `after`, if more is known than what the digest is made of:
+                                       by a dry-run that not all plans make, say; NULL: nothing
+                                       else */
     const struct value *result;     /* the result that references see until the change is applied;
                                        NULL: read() gives it */
     const struct value *memory;     /* UNCHANGED with is_unrecorded: private data that State

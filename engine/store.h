@@ -56,6 +56,8 @@ enum document_kind {
                          */
     DOCUMENT_APPROVAL, /* a plan that was shown for approval (approved_value.h); item: the
                           Release's name */
+    DOCUMENT_SPEC,    /* what a Spec wanted, for rollbacks (controller/reconcile/recorded.h); item:
+                         the digest of it */
     DOCUMENT_RELEASE, /* a Release; item: the revision */
     DOCUMENT_KINDS,
 };

@@ -2,10 +2,12 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "controller/core/event_memory.h"
 #include "controller/core/event_queue.h"
 #include "controller/core/thread.h"
+#include "engine/base/buf.h"
 #include "engine/base/condition.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
@@ -115,6 +117,20 @@ static void push(struct event_recorder *recorder, struct event *event)
     event_free(dropped);
 }
 
+/* Tools show an event in one line of a table. Where a message has several, those after the first
+ * are hints (error.h). */
+static char *show_in_one_line(const char *text)
+{
+    _cleanup_buf_ struct buf line = BUF_INIT;
+
+    for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
+        buf_add(&line, text, (size_t)(end - text));
+        buf_add_str(&line, "; ");
+    }
+    buf_add_str(&line, text);
+    return utf8_show(line.data);
+}
+
 void event_emit(struct event_recorder *recorder, const struct event_subject *subject,
                 const char *type, const char *reason, const char *action, const char *format, ...)
 {
@@ -125,7 +141,7 @@ void event_emit(struct event_recorder *recorder, const struct event_subject *sub
     va_start(args, format);
     text = str_vprintf(format, args);
     va_end(args);
-    whole = utf8_show_lines(text);
+    whole = show_in_one_line(text);
     digest_of(subject, type, reason, whole, digest);
     if (!is_new(recorder, digest))
         return;

@@ -6,6 +6,8 @@
  * sent, the oldest of the namespace that has the most is dropped, with a line in the log. A refusal
  * of a namespace (it terminates, or we lack the right) is not logged.
  *
+ * A message of several lines becomes one line: tools show events in tables.
+ *
  * An event that was sent for the same object, with the same type, reason and message, is not sent
  * again within ten minutes. For that, the last 512 events are remembered.
  */

@@ -4,6 +4,8 @@
 #include "controller/reconcile/apply_release.h"
 #include "controller/reconcile/approval.h"
 #include "controller/reconcile/corrections.h"
+#include "controller/reconcile/hold_begin.h"
+#include "controller/reconcile/recorded.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/retention.h"
 #include "engine/base/log.h"
@@ -36,6 +38,8 @@ static int announce(struct attempt *attempt, struct error *error)
 
     /* A Spec that was never applied has Releases only if an earlier Spec had its name. If the first
      * Release cannot be made, the next step looks which there are. */
+    if (attempt->is_first && apply_record_spec(attempt, error) < 0)
+        return error->code;
     if (attempt->is_first)
         release_begin_first(attempt->run.context, &attempt->run.subject, RELEASE_APPLY,
                             &attempt->release);
@@ -50,16 +54,24 @@ static int announce(struct attempt *attempt, struct error *error)
 
 /* ---- Beginning ---- */
 
+/* What is applied: nothing, under a hold that destroys. */
 static int parse(struct attempt *attempt, struct error *error)
 {
-    struct release_subject *subject = &attempt->run.subject;
-    int r = run_parse(&attempt->run, &attempt->spec, error);
+    struct run *run = &attempt->run;
+    struct release_subject *subject = &run->subject;
+    int r;
 
+    if (run->hold.operation == RELEASE_DESTROY)
+        return 0;
+    r = run_parse(run, &attempt->spec, error);
     if (r < 0)
         return r;
     subject->project = attempt->spec->project;
     subject->stack = attempt->spec->stack;
     subject->workspace = attempt->spec->workspace;
+    recorded_digest(run->context, run_source(run), run->spec_digest);
+    subject->spec_digest = run->spec_digest[0] ? run->spec_digest : NULL;
+    subject->to_revision = run->hold.to_revision;
     return 0;
 }
 
@@ -130,9 +142,14 @@ int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct
     int r;
 
     operation_log_start(run, RELEASE_APPLY);
-    attempt->kind = run_says(run, "True", NULL) ? ATTEMPT_RESYNC : ATTEMPT_NEW;
+    attempt->kind = ATTEMPT_NEW;
     attempt->is_first =
-        attempt->kind == ATTEMPT_NEW && !run_has_finalizer(run) && !run_last_attempted(run);
+        !run_says(run, "True", NULL) && !run_has_finalizer(run) && !run_last_attempted(run);
+    if (hold_begin(attempt, &failure) < 0)
+        return apply_failed(attempt, &failure, result, error);
+    run->log.operation = run->hold.operation;
+    if (run_is_settled(run))
+        attempt->kind = ATTEMPT_RESYNC;
     if (parse(attempt, &failure) < 0)
         return apply_refused(attempt, &failure, result, error);
     if (run->policy.needs_approval)
@@ -160,10 +177,24 @@ static bool has_unreported_revision(const struct attempt *attempt)
     return head.revision > run_last_applied(&attempt->run);
 }
 
+/* The hold was carried out, and the Release by which a person asked for it may not say so yet:
+ * it could not be written, and the operation's own Release is not there any more. */
+static void tell_settled(struct attempt *attempt)
+{
+    const struct run *run = &attempt->run;
+    const struct run_last last = run_last(run);
+    const struct verdict verdict = {"True", "ReconciliationSucceeded", last.message,
+                                    PROGRESS_SETTLED, last.healthy};
+    const struct request_report report = {PHASE_SUCCEEDED, run_last_applied(run), &verdict};
+
+    hold_tell(attempt, &report);
+}
+
 static int idle(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     int r = run_acknowledge(&attempt->run, error);
 
+    tell_settled(attempt);
     retention_check(&attempt->run);
     log_debug("nothing to do", "namespace", attempt->object.namespace_name, "spec",
               attempt->object.name, NULL);
@@ -190,9 +221,12 @@ static int mark_revision(struct attempt *attempt, struct error *error)
 /* Before anything is done: the Release has who approved it. */
 static int record_approval(struct attempt *attempt, struct error *error)
 {
-    struct release_report report = {.phase = PHASE_APPLYING, .approval = approval_of(attempt)};
+    struct release_report report = {
+        .phase = release_working_phase(attempt->run.hold.operation),
+        .approval = approval_of(attempt),
+    };
 
-    return !attempt->release || attempt->release->phase == PHASE_APPLYING
+    return !attempt->release || attempt->release->phase == report.phase
                ? 0
                : release_write(attempt->run.context, &attempt->run.subject, attempt->release,
                                &report, error);
@@ -242,10 +276,15 @@ static int await_approval(struct attempt *attempt, struct reconcile_result *resu
                           struct error *error)
 {
     struct error failure = {0};
+    bool waits_on = false;
     int r = approval_check(attempt, &failure);
 
+    if (r >= 0)
+        r = approval_outlasts(attempt, &waits_on, &failure);
     if (r < 0)
         return apply_failed(attempt, &failure, result, error);
+    if (waits_on)
+        return approval_wait_on(attempt, result, error);
     if (approval_needs_release(attempt)) {
         r = run_cancel_release(&attempt->run, attempt->release,
                                "something else would be done now than its plan shows", &failure);

@@ -3,8 +3,10 @@
 #include "controller/reconcile/apply_release.h"
 #include "controller/reconcile/approval.h"
 #include "controller/reconcile/corrections.h"
+#include "controller/reconcile/hold_begin.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/retention.h"
+#include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "engine/state/calls.h"
 
@@ -42,6 +44,15 @@ static bool waits_on(const struct attempt *attempt, const struct release_report 
            attempt->release->phase == PHASE_AWAITING_APPROVAL && !attempt->approved;
 }
 
+/* The Release of a person by which the operation was asked for ends as the operation does. */
+static void tell_request(struct attempt *attempt, enum release_phase phase,
+                         const struct verdict *verdict)
+{
+    const struct request_report report = {phase, attempt->revision, verdict};
+
+    hold_tell(attempt, &report);
+}
+
 /* Release and status say the same. If the Release cannot be written, only the Spec says it; the
  * first error is returned. */
 static int write_end(struct attempt *attempt, struct release_report *report,
@@ -53,7 +64,7 @@ static int write_end(struct attempt *attempt, struct release_report *report,
     report->plan = plan_of(attempt);
     report->digest = attempt->digest;
     report->approval = approval_of(attempt);
-    report->verdict = &status->verdict;
+    report->verdict = report->verdict ? report->verdict : &status->verdict;
     status->is_end = true;
     if (report->plan)
         status->plan = report_plan(report->plan, report->digest);
@@ -66,9 +77,11 @@ static int write_end(struct attempt *attempt, struct release_report *report,
             : release_write(run->context, &run->subject, attempt->release, report, error);
     written = run_write_status(run, status, r < 0 ? NULL : error);
     run_status_done(status);
+    if (r >= 0 && written >= 0 && !waits_on(attempt, report))
+        tell_request(attempt, report->phase, report->verdict);
     if (r >= 0 && written >= 0 && attempt->release)
         retention_collect(run, attempt->knows_revisions ? &attempt->revisions : NULL,
-                          attempt->revision);
+                          attempt->revision, report->phase);
     else if (r >= 0 && written >= 0 && attempt->kind == ATTEMPT_CORRECTION)
         retention_check(run);
     return r < 0 ? r : written;
@@ -84,6 +97,55 @@ static const struct value *count_correction(const struct attempt *attempt, const
                            run->context->clock->now(run->context->clock));
 }
 
+/* "revision 8: rolled back to revision 3: 2 configured" */
+static char *describe_success(const struct attempt *attempt, const char *summary)
+{
+    const struct hold *hold = &attempt->run.hold;
+    struct buf text = BUF_INIT;
+
+    buf_printf(&text, "revision %lld: ", (long long)attempt->revision);
+    if (hold->operation == RELEASE_ROLLBACK)
+        buf_printf(&text, "rolled back to revision %lld: ", (long long)hold->to_revision);
+    if (hold->operation == RELEASE_DESTROY)
+        buf_add_str(&text, "destroyed: ");
+    buf_add_str(&text, summary);
+    return buf_take(&text);
+}
+
+/* The same for the table of Releases, which has the revision and the operation in other columns. */
+static char *describe_for_table(const struct run *run, const char *summary)
+{
+    const struct hold *hold = &run->hold;
+
+    return hold->operation == RELEASE_ROLLBACK
+               ? str_printf("%s, as in revision %lld", summary, (long long)hold->to_revision)
+               : str_new(summary);
+}
+
+/* What the Spec says under a hold that was carried out: the Spec itself is not in force. */
+static char *describe_hold(const struct run *run, const char *message)
+{
+    const struct hold *hold = &run->hold;
+    struct buf text = BUF_INIT;
+
+    buf_printf(&text, "%s; ", message);
+    if (hold->cause)
+        buf_printf(&text, "generation %lld failed: %s; ", (long long)hold->generation, hold->cause);
+    buf_add_str(&text, "the Spec is applied again when it changes");
+    return buf_take(&text);
+}
+
+static struct verdict verdict_of_success(const struct run *run, const char *message)
+{
+    const char *healthy = run->policy.wait ? "True" : NULL;
+
+    return run->hold.operation == RELEASE_APPLY
+               ? (struct verdict){"True", "ReconciliationSucceeded", message, PROGRESS_SETTLED,
+                                  healthy}
+               : (struct verdict){"False", hold_reason(&run->hold), message, PROGRESS_STALLED,
+                                  healthy};
+}
+
 static int succeeded(struct attempt *attempt, const struct operation_results *results,
                      struct error *error)
 {
@@ -91,12 +153,17 @@ static int succeeded(struct attempt *attempt, const struct operation_results *re
     /* A retry that succeeded gets its record now. */
     int r = attempt->kind == ATTEMPT_CORRECTION ? 0 : apply_begin_release(attempt, error);
     _cleanup_free_ char *summary = report_summary(results);
-    _cleanup_free_ char *message =
-        str_printf("revision %lld: %s", (long long)attempt->revision, summary);
-    struct release_report report = {.phase = PHASE_SUCCEEDED, .results = results};
+    _cleanup_free_ char *message = describe_success(attempt, summary);
+    _cleanup_free_ char *held = describe_hold(run, message);
+    _cleanup_free_ char *told = describe_for_table(run, summary);
+    bool is_held = run->hold.operation != RELEASE_APPLY;
+    struct verdict done = {"True", "ReconciliationSucceeded", message, PROGRESS_SETTLED,
+                           run->policy.wait ? "True" : NULL};
+    struct release_report report = {
+        .phase = PHASE_SUCCEEDED, .results = results, .verdict = &done, .summary = told};
     struct run_status status = {
-        .verdict = {"True", "ReconciliationSucceeded", message, PROGRESS_SETTLED,
-                    run->policy.wait ? "True" : NULL},
+        .verdict = verdict_of_success(run, is_held ? held : message),
+        .is_held = is_held,
         .attempted = attempt->revision,
         .applied = attempt->revision,
         .corrections = count_correction(attempt, summary),
@@ -125,20 +192,62 @@ static int failed(struct attempt *attempt, const struct error *failure,
     if (r < 0)
         return r;
     status.attempted = attempt->release ? attempt->revision : 0;
+    status.counts_failure = attempt->operation && status.verdict.progress == PROGRESS_STALLED;
     operation_log_failure(run, failure, run_says_already(run, failure));
     return write_end(attempt, &report, &status, error);
 }
 
+/* After so many failures the last revision that succeeded is applied again. It is tried once: what
+ * fails under the hold is retried. */
+static void remediate(struct attempt *attempt, const struct error *failure,
+                      struct reconcile_result *result)
+{
+    const struct run *run = &attempt->run;
+    const struct spec_policy *policy = &run->policy;
+    struct error problem = {0};
+    int r;
+
+    if (!policy->rolls_back || policy->retries < 0 || run->hold.operation != RELEASE_APPLY ||
+        run_failures(run) <= policy->retries || !attempt->operation)
+        return;
+    r = hold_remediate(attempt, failure->message, &problem);
+    if (r == 0)
+        *result = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
+    else if (r > 0 && run_failures(run) == policy->retries + 1)
+        run_event(run, EVENT_WARNING, "RemediationFailed",
+                  "there is no revision that succeeded with another Spec to roll back to");
+    else if (r < 0)
+        log_warn("a Spec cannot be rolled back yet", "namespace", run->subject.key.namespace_name,
+                 "spec", run->subject.key.name, "reason", problem.reason, "error", problem.message,
+                 NULL);
+}
+
 #define NAMED_CALLS 3
 
-/* "why; still under way: a, b". Calls that an operation has sent outlive it. */
+/* Whether it has changed anything. */
+static bool has_done_something(const struct operation_results *results)
+{
+    for (size_t i = 0; results && i < results->count; i++)
+        if (results->items[i].status == RESULT_SUCCEEDED &&
+            results->items[i].action != PLAN_UNCHANGED)
+            return true;
+    return false;
+}
+
+/* "why, after 2 created; still under way: a, b". Calls that an operation has sent outlive it. */
 static char *describe_superseded(struct attempt *attempt, const struct operation_results *results)
 {
     struct calls *calls = ledger_calls(operation_ledger(attempt->operation));
+    _cleanup_free_ char *why = attempt_outdated_by(attempt);
     struct buf text = BUF_INIT;
     size_t n = 0;
 
-    buf_add_str(&text, attempt_outdated_by(attempt));
+    buf_add_str(&text, why);
+    if (has_done_something(results)) {
+        _cleanup_free_ char *done = report_summary(results);
+
+        buf_printf(&text, ", after %s", done);
+    }
     for (size_t i = 0; results && i < results->count; i++) {
         const char *id = results->items[i].change->id;
 
@@ -172,7 +281,9 @@ static void write_superseded(struct attempt *attempt, const struct operation_res
 {
     _cleanup_free_ char *message = describe_superseded(attempt, results);
     struct verdict verdict = {"False", "Superseded", message, PROGRESS_SETTLED, NULL};
+
     write_release_end(attempt, PHASE_CANCELLED, &verdict, results, NULL);
+    tell_request(attempt, PHASE_CANCELLED, &verdict);
 }
 
 /* ms before a plan that was approved in vain is made again, and later each time. */
@@ -231,6 +342,8 @@ static int end_badly(struct attempt *attempt, const struct error *failure,
         run_say_retry(&attempt->run, &said);
         attempt_retry(attempt, &said, result);
         r = failed(attempt, &said, results, error);
+        if (r >= 0)
+            remediate(attempt, failure, result);
         end_unless_unwritten(attempt, r);
         return r;
     }
@@ -253,7 +366,7 @@ int apply_refused(struct attempt *attempt, const struct error *refusal,
     struct error failure = *refusal, problem = {0};
 
     if (!run_says_already(&attempt->run, refusal) &&
-        run_cancel_latest(&attempt->run, "the Spec has a newer generation", &problem) < 0)
+        run_supersede(&attempt->run, NULL, &problem) < 0)
         failure = problem;
     return end_badly(attempt, &failure, NULL, result, error);
 }
@@ -282,10 +395,13 @@ int apply_write_missing_status(struct attempt *attempt, struct reconcile_result 
     struct run *run = &attempt->run;
     const struct value *recorded = attempt->release->status;
     const struct value *ready = conditions_find(value_get(recorded, "conditions"), "Ready");
-    const char *message = value_get_string(ready, "message");
+    const char *said = value_get_string(ready, "message");
+    const char *message = said ? said : "applied";
+    bool is_held = run->hold.operation != RELEASE_APPLY;
+    _cleanup_free_ char *held = describe_hold(run, message);
     struct run_status status = {
-        .verdict = {"True", "ReconciliationSucceeded", message ? message : "applied",
-                    PROGRESS_SETTLED, run->policy.wait ? "True" : NULL},
+        .verdict = verdict_of_success(run, is_held ? held : message),
+        .is_held = is_held,
         .is_end = true,
         .attempted = attempt->release->revision,
         .applied = attempt->release->revision,

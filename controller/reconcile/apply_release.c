@@ -1,15 +1,19 @@
 #include "controller/reconcile/apply_release.h"
 
 #include "controller/reconcile/approval.h"
+#include "controller/reconcile/recorded.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
-static bool is_of_this_generation(const struct attempt *attempt, const struct release *release)
+/* It applies what is in force now: this generation of the Spec, or its hold. */
+static bool is_of_this(const struct attempt *attempt, const struct release *release)
 {
     const struct release_subject *subject = &attempt->run.subject;
+    const struct hold *hold = &attempt->run.hold;
 
     /* An earlier Spec of the name had generations, too. */
-    return release->operation == RELEASE_APPLY && release->generation == subject->generation &&
+    return release->operation == hold->operation && release->revision >= hold->revision &&
+           release->generation == subject->generation &&
            (!release->spec_uid || str_equal(release->spec_uid, subject->uid));
 }
 
@@ -19,7 +23,7 @@ static int consider(struct attempt *attempt, struct release **latest, struct err
     bool is_reported =
         attempt->kind == ATTEMPT_RESYNC && (*latest)->revision <= run_last_applied(&attempt->run);
 
-    if (!is_of_this_generation(attempt, *latest) || is_reported)
+    if (!is_of_this(attempt, *latest) || is_reported)
         return 0;
     if ((*latest)->phase == PHASE_FAILED && attempt->kind == ATTEMPT_NEW) {
         attempt->kind = ATTEMPT_RETRY;
@@ -42,8 +46,7 @@ static int find_first(struct attempt *attempt, struct release **latest, struct e
     if (run_last_attempted(run) || !*latest || (*latest)->revision == 1)
         return 0;
     r = releases_load(run->context, &run->subject, 1, run->cancel, &first, error);
-    if (r < 0 || !first || release_phase_is_terminal(first->phase) ||
-        !is_of_this_generation(attempt, first))
+    if (r < 0 || !first || release_phase_is_terminal(first->phase) || !is_of_this(attempt, first))
         return r;
     release_free(*latest);
     *latest = TAKE(first);
@@ -67,25 +70,38 @@ int apply_find_release(struct attempt *attempt, struct error *error)
     if (r < 0)
         return r;
     attempt->revision = release_next_revision(run_last_applied(run), latest ? latest->revision : 0);
+    if (attempt->revision < run->hold.revision)
+        attempt->revision = run->hold.revision;
     if (!latest)
         return 0;
     if (release_phase_is_terminal(latest->phase))
         return consider(attempt, &latest, error);
-    if (!is_of_this_generation(attempt, latest))
-        return run_cancel_release(run, latest, "the Spec has a newer generation", error);
+    if (!is_of_this(attempt, latest))
+        return run_supersede(run, latest, error);
     attempt->kind = ATTEMPT_NEW;
     attempt->revision = latest->revision;
     attempt->release = TAKE(latest);
     return attempt->operation ? 0 : approval_load(attempt, attempt->release, error);
 }
 
+/* The Release names it. */
+int apply_record_spec(struct attempt *attempt, struct error *error)
+{
+    struct run *run = &attempt->run;
+
+    return run->hold.operation != RELEASE_APPLY || !run->subject.spec_digest
+               ? 0
+               : recorded_keep(run->context, &run->subject.key, run->object,
+                               run->subject.spec_digest, error);
+}
+
 int apply_begin_release(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
-    int r = 0;
+    int r = attempt->release ? 0 : apply_record_spec(attempt, error);
 
-    if (!attempt->release)
-        r = release_begin(run->context, &run->subject, RELEASE_APPLY, attempt->revision,
+    if (r >= 0 && !attempt->release)
+        r = release_begin(run->context, &run->subject, run->hold.operation, attempt->revision,
                           &attempt->release, error);
     if (attempt->release) /* another one, where a person's has the name of the first */
         attempt->revision = attempt->release->revision;

@@ -11,6 +11,8 @@
  * a retry of it. An unfinished Release of another generation is cancelled. If the plan that the
  * Release shows is approved, loads it (approval.h). */
 int apply_find_release(struct attempt *attempt, struct error *error);
+/* Keeps what is applied, for rollbacks: before there is a Release that names it. */
+int apply_record_spec(struct attempt *attempt, struct error *error);
 /* Makes the Release of the attempt's revision, unless it has one. */
 int apply_begin_release(struct attempt *attempt, struct error *error);
 /* A correction that repeats, and fails this time, gets a Release of its own. */

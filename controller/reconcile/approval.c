@@ -31,7 +31,8 @@ static struct document_name document_of(const struct attempt *attempt,
 
 /* ---- What was approved ---- */
 
-static int load(struct attempt *attempt, const struct release *release, struct error *error)
+static int load(const struct attempt *attempt, const struct release *release,
+                struct approved_plan **ret, struct error *error)
 {
     const struct reconcile_context *context = attempt->run.context;
     const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
@@ -41,7 +42,12 @@ static int load(struct attempt *attempt, const struct release *release, struct e
 
     return r < 0 ? r
                  : approved_plan_from_value(plan, context->plan_key, sizeof(context->plan_key),
-                                            release_plan(release), &attempt->approved, error);
+                                            release_plan(release), ret, error);
+}
+
+static bool is_lost(int code)
+{
+    return code == ERR_NOT_FOUND || code == ERR_CORRUPT || code == ERR_UNSUPPORTED;
 }
 
 int approval_load(struct attempt *attempt, const struct release *release, struct error *error)
@@ -53,8 +59,8 @@ int approval_load(struct attempt *attempt, const struct release *release, struct
 
     if (!run->policy.needs_approval || !approval)
         return 0;
-    r = load(attempt, release, &problem);
-    if (r == ERR_NOT_FOUND || r == ERR_CORRUPT || r == ERR_UNSUPPORTED) {
+    r = load(attempt, release, &attempt->approved, &problem);
+    if (is_lost(r)) {
         log_warn("an approved plan cannot be read: it is made again", "namespace",
                  run->subject.key.namespace_name, "release", release->name, "reason",
                  problem.reason, "error", problem.message, NULL);
@@ -73,6 +79,12 @@ const struct release_approval *approval_of(const struct attempt *attempt)
 
 /* ---- What is to be approved ---- */
 
+/* The object is gone, or another one has its name: only the record leaves State. */
+static bool is_gone(const struct plan_change *change)
+{
+    return change->action == PLAN_FORGET && change->step && change->step->action == PLAN_FORGET;
+}
+
 bool approval_is_missing(const struct attempt *attempt)
 {
     const struct plan *plan = operation_get_plan(attempt->operation);
@@ -82,7 +94,8 @@ bool approval_is_missing(const struct attempt *attempt)
     for (size_t i = 0; i < plan->n_changes; i++) {
         const struct plan_change *change = &plan->changes[i];
 
-        if (change->error || (change->action != PLAN_UNCHANGED && change->action != PLAN_NONE))
+        if (change->error ||
+            (change->action != PLAN_UNCHANGED && change->action != PLAN_NONE && !is_gone(change)))
             return true;
     }
     return false;
@@ -113,27 +126,89 @@ static size_t count_open(const struct plan *plan)
     return n;
 }
 
+/* Why the first of those that cannot be planned cannot. */
+static int first_open(const struct plan *plan, struct error *error)
+{
+    const struct plan_change *first = plan->changes;
+
+    while (!is_open(first))
+        first++;
+    if (!first->error)
+        return err_set(error, ERR_UNAVAILABLE, "Progressing", "%s: %s", first->id,
+                       first->reason ? first->reason : "it cannot be planned yet");
+    err_copy(error, first->error);
+    err_wrap(error, "%s", first->id);
+    return first->error->code;
+}
+
 int approval_check(const struct attempt *attempt, struct error *error)
 {
     const struct plan *plan = operation_get_plan(attempt->operation);
-    const struct plan_change *first = NULL;
 
     for (size_t i = 0; i < plan->n_changes; i++) {
         const struct plan_change *change = &plan->changes[i];
 
         if (!is_open(change) && change->action != PLAN_UNCHANGED && change->action != PLAN_NONE)
             return 0;
-        if (!first && is_open(change))
-            first = change;
     }
-    if (first->error) {
-        err_copy(error, first->error);
-        err_wrap(error, "%s", first->id);
-        return first->error->code;
-    }
-    return err_set(error, ERR_UNAVAILABLE, "Progressing", "%s: %s", first->id,
-                   first->reason ? first->reason : "it cannot be planned yet");
+    return first_open(plan, error);
 }
+
+/* ---- What waits ---- */
+
+int approval_outlasts(const struct attempt *attempt, bool *ret, struct error *error)
+{
+    const struct release *release = attempt->release;
+    const struct plan *plan = operation_get_plan(attempt->operation);
+    _cleanup_(approved_plan_unref_p) struct approved_plan *shown = NULL;
+    struct error problem = {0};
+    int r;
+
+    *ret = false;
+    if (!release || release->phase != PHASE_AWAITING_APPROVAL || !count_open(plan) ||
+        str_equal(release_plan(release), attempt->digest))
+        return 0;
+    r = load(attempt, release, &shown, &problem);
+    if (r < 0)
+        return is_lost(r) ? 0 : err_copy(error, &problem);
+    *ret = approved_plan_outlasts(shown, plan);
+    return 0;
+}
+
+/* The Spec's status says what the Release says. */
+static int write_as_shown(struct attempt *attempt, struct error *error)
+{
+    const struct value *shown = attempt->release->status;
+    const struct value *ready = conditions_find(value_get(shown, "conditions"), "Ready");
+    struct run_status status = {
+        .verdict = {"Unknown", "AwaitingApproval", value_get_string(ready, "message"),
+                    PROGRESS_RECONCILING, NULL},
+        .is_end = true,
+        .attempted = attempt->revision,
+        .plan = value_ref(value_get(shown, "plan")),
+    };
+    int r = run_write_status(&attempt->run, &status, error);
+
+    run_status_done(&status);
+    return r;
+}
+
+int approval_wait_on(struct attempt *attempt, struct reconcile_result *result, struct error *error)
+{
+    struct error why = {0};
+    int r;
+
+    first_open(operation_get_plan(attempt->operation), &why);
+    log_warn("a part of a plan that awaits approval cannot be planned now", "namespace",
+             attempt->object.namespace_name, "release", attempt->release->name, "reason",
+             why.reason, "error", why.message, NULL);
+    attempt_check_later(attempt, result);
+    r = write_as_shown(attempt, error);
+    attempt_end(attempt);
+    return r;
+}
+
+/* ---- Showing ---- */
 
 static int keep_plan(struct attempt *attempt, struct error *error)
 {
@@ -211,8 +286,7 @@ static int say_approved(struct attempt *attempt, struct error *error)
         .attempted = attempt->revision,
     };
 
-    return run_says(&attempt->run, "True", NULL) ? run_write_status(&attempt->run, &status, error)
-                                                 : 0;
+    return run_is_settled(&attempt->run) ? run_write_status(&attempt->run, &status, error) : 0;
 }
 
 static int write_spec(struct attempt *attempt, const struct verdict *verdict, struct error *error)
@@ -248,7 +322,7 @@ int approval_ask(struct attempt *attempt, struct reconcile_result *result, struc
         return r;
     if (is_new) /* no operation ends here, and Releases that nobody approves would pile up */
         retention_collect(&attempt->run, attempt->knows_revisions ? &attempt->revisions : NULL,
-                          attempt->revision);
+                          attempt->revision, PHASE_AWAITING_APPROVAL);
     attempt_check_later(attempt, result);
     if (find_approval(attempt, attempt->release)) {
         *result = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};

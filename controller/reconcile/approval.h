@@ -11,6 +11,11 @@
  * the new plan. What could not be planned is in no approved plan: when the rest is done, the next
  * Release shows it.
  *
+ * While a Release waits, its plan is made again at each look. A part that cannot be planned this
+ * time voids nothing: the Release waits on, and shows the plan as it was. So a webhook that is down
+ * now and then makes no Releases. A part that can be planned now, and could not be, makes a new
+ * one.
+ *
  * An approval is read each time: one that is taken back before the operation began, or before it is
  * taken up after a restart, does not hold any more.
  */
@@ -35,6 +40,12 @@ int approval_check(const struct attempt *attempt, struct error *error);
 
 /* attempt->release shows another plan, or has begun. Then the plan needs another Release. */
 bool approval_needs_release(const struct attempt *attempt);
+
+/* *ret: a part of the plan cannot be planned now, and the rest is what attempt->release shows. Then
+ * that waits on. */
+int approval_outlasts(const struct attempt *attempt, bool *ret, struct error *error);
+/* It waits on: ends the attempt. *result: as that of approval_ask(). */
+int approval_wait_on(struct attempt *attempt, struct reconcile_result *result, struct error *error);
 
 /* Shows the attempt's plan in its Release, and in the Spec's status, and ends the attempt. *result:
  * when it is planned again. If the Spec's status could not be written, the attempt is ended all the

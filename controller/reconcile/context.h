@@ -17,6 +17,8 @@
 
 struct operations;
 struct plans;
+struct recorded;
+struct requests;
 struct retention;
 struct finished;
 
@@ -29,6 +31,8 @@ struct reconcile_context {
     struct ledgers *ledgers; /* over it */
     struct release_history *history;
     struct plans *plans; /* too long for a Release */
+    struct recorded *recorded; /* Specs of revisions */
+    struct requests *requests; /* of people: for a Rollback, or a Destroy */
     struct retention *retention;
     struct finished *finished;
     struct runtime *const *runtimes;

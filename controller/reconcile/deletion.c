@@ -2,6 +2,7 @@
 
 #include "controller/core/finalizer.h"
 #include "controller/reconcile/api.h"
+#include "controller/reconcile/recorded.h"
 #include "controller/reconcile/report.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
@@ -17,8 +18,11 @@ static int release_finalizer(const struct run *run, struct error *error)
     const struct kube_ref ref = api_spec_ref(&run->subject.key, NULL);
     _cleanup_value_ const struct value *now = NULL;
     struct error problem = {0};
-    int r = api_get_metadata(run->context, ref, NULL, &now, &problem);
+    int r = recorded_drop_all(run->context, &run->subject.key, error);
 
+    if (r < 0)
+        return r;
+    r = api_get_metadata(run->context, ref, NULL, &now, &problem);
     /* Another object has the name by now: its finalizer is its own affair. */
     if (r >= 0 && !str_equal(value_string(value_path(now, "metadata", "uid", NULL)),
                              value_string(value_path(run->object, "metadata", "uid", NULL))))

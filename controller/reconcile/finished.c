@@ -202,13 +202,16 @@ static int64_t time_to_live(const struct reconcile_context *context, const struc
     return seconds < 0 || seconds > INT32_MAX ? context->preview_ttl : seconds * 1000;
 }
 
-/* It names a Spec that did not exist. */
+/* It names a Spec that did not exist. One that carries its own resources is planned all the same,
+ * and has no generation of a Spec then. */
 static bool has_no_spec(const struct value *object)
 {
-    const struct value *conditions = value_path(object, "status", "conditions", NULL);
+    const struct value *status = value_get(object, "status");
+    const struct value *ready = conditions_find(value_get(status, "conditions"), "Ready");
+    bool is_of_none = value_path(object, "spec", "resources", NULL) &&
+                      !value_int(value_get(status, "specGeneration"), 0);
 
-    return str_equal(value_get_string(conditions_find(conditions, "Ready"), "reason"),
-                     "SpecNotFound");
+    return is_of_none || str_equal(value_get_string(ready, "reason"), "SpecNotFound");
 }
 
 /* As it was read: a person may just have made it stay longer. */

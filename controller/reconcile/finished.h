@@ -4,10 +4,10 @@
  *
  * A Release that a person made is deleted when spec.ttlSecondsAfterFinished has passed since its
  * end, or else the context's preview_ttl. Of each Spec at most preview_limit are kept; of more, the
- * oldest is deleted at once. All that name a Spec that did not exist share one such limit for each
- * namespace, so that nobody can fill the cluster by inventing names. When a Spec goes, its
- * Releases go at once. None of this counts into, or is counted by, revisionHistoryLimit
- * (retention.h).
+ * oldest is deleted at once. All that name a Spec that did not exist, also those that bring
+ * resources for it, share one such limit for each namespace, so that nobody can fill the cluster
+ * by inventing names. When a Spec goes, its Releases go at once. None of this counts into, or is
+ * counted by, revisionHistoryLimit (retention.h).
  *
  * A record of the controller is deleted together with its Spec by the garbage collector. One
  * without an owner (`kubectl delete spec --cascade=orphan`) is deleted like a Preview if no Spec

@@ -55,6 +55,8 @@ void attempt_empty(struct attempt *attempt)
     release_free(TAKE(attempt->release));
     run_done(&attempt->run);
     operation_free(operation);
+    ledger_unref(TAKE(attempt->ledger));
+    free(TAKE(attempt->superseded_by));
     spec_free(TAKE(attempt->spec));
     approved_plan_unref(TAKE(attempt->approved));
     release_approval_done(&attempt->approval);
@@ -141,6 +143,7 @@ void operations_leave(struct attempt *attempt)
     if (!attempt->operation) {
         operations_give_back(attempt);
         run_done(&attempt->run);
+        ledger_unref(TAKE(attempt->ledger));
     }
     if (stays)
         return;
@@ -182,14 +185,16 @@ int attempt_open(struct attempt *attempt, const struct operation_config *config,
 {
     struct operations *operations = attempt->table;
     _cleanup_(operation_free_p) struct operation *operation = NULL;
+    size_t approved = approved_plan_memory(config->approved);
     int r;
 
-    if (!operations_reserve(attempt, operation_estimate(spec, NULL)))
+    if (!operations_reserve(attempt, operation_estimate(spec, NULL) + approved))
         return 1;
     r = make_operation(attempt, config, &operation, error);
     if (r < 0)
         return r;
-    if (!operations_reserve(attempt, operation_estimate(spec, operation_ledger(operation))))
+    if (!operations_reserve(attempt,
+                            operation_estimate(spec, operation_ledger(operation)) + approved))
         return 1;
     attempt->needed = 0;
     pthread_mutex_lock(&operations->lock);

@@ -77,6 +77,9 @@ struct attempt {
 
     /* Of the reconcile. Only operations.c changes `operation`, with the table's lock. */
     struct operation *operation; /* NULL: there is none */
+    struct ledger *ledger;       /* open State, from before there is an operation; or NULL */
+    char *superseded_by; /* why the operation ends before its time, though its object is as it was;
+                            NULL: it does not */
     struct run run;
     struct spec *spec; /* until the operation has it */
     enum attempt_kind kind;
@@ -158,8 +161,9 @@ void attempt_measure(struct attempt *attempt);
 /* Notes which version of the object the attempt acts on. */
 void attempt_read(struct attempt *attempt, const struct value *metadata);
 /* Reserves memory for an operation, and opens it. The table sets its callbacks. The first estimate
- * is made from the Spec (NULL: everything is to be deleted), the second one from State, too. 1:
- * there is no memory, and the attempt waits without an operation. Errors: operation_new()'s. */
+ * is made from the Spec (NULL: everything is to be deleted), the second one from State, too; the
+ * approved plan counts as it is. 1: there is no memory, and the attempt waits without an operation.
+ * Errors: operation_new()'s. */
 int attempt_open(struct attempt *attempt, const struct operation_config *config,
                  const struct spec *spec, struct error *error);
 bool attempt_is_outdated(struct attempt *attempt);
@@ -167,8 +171,8 @@ bool attempt_is_outdated(struct attempt *attempt);
 bool attempt_has_left(struct attempt *attempt);
 /* The key is listed now. */
 bool attempt_is_listed(struct attempt *attempt);
-/* Why it is outdated, for messages. */
-const char *attempt_outdated_by(struct attempt *attempt);
+/* Why it is outdated, for messages; free() it. */
+char *attempt_outdated_by(struct attempt *attempt);
 /* Somebody requested a reconcile since the attempt began. */
 bool attempt_is_asked_for(struct attempt *attempt);
 /* Since the attempt's operation was opened, a call of an earlier operation has landed: what waited
@@ -202,6 +206,8 @@ void attempt_end(struct attempt *attempt);
  * somebody requested a reconcile, though nothing may have changed. */
 void operations_observe(struct operations *operations, const char *key,
                         const struct object_version *now, bool is_asked_for);
+/* The watch lists the object of the key. */
+bool operations_lists(struct operations *operations, const char *key);
 /* Somebody requests a reconcile: puts the key into the queue. If an attempt goes on, another one
  * comes when it has ended. */
 void operations_request(struct operations *operations, const char *key);

@@ -1,6 +1,7 @@
 /* What the watch reports of a key's object, and the ledger of its calls that landed. */
 #include "controller/reconcile/operations_private.h"
 #include "controller/reconcile/reason.h"
+#include "controller/reconcile/run.h"
 #include "controller/serve/metrics.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -138,7 +139,7 @@ bool attempt_is_outdated(struct attempt *attempt)
     bool result;
 
     pthread_mutex_lock(&attempt->table->lock);
-    result = is_outdated(attempt);
+    result = attempt->superseded_by || is_outdated(attempt);
     pthread_mutex_unlock(&attempt->table->lock);
     return result;
 }
@@ -154,24 +155,35 @@ bool attempt_has_left(struct attempt *attempt)
     return result;
 }
 
-bool attempt_is_listed(struct attempt *attempt)
+bool operations_lists(struct operations *operations, const char *key)
 {
-    struct operations *operations = attempt->table;
     bool result;
 
     pthread_mutex_lock(&operations->lock);
-    result = strmap_get(&operations->listed, attempt->key) != NULL;
+    result = strmap_get(&operations->listed, key) != NULL;
     pthread_mutex_unlock(&operations->lock);
     return result;
 }
 
-const char *attempt_outdated_by(struct attempt *attempt)
+bool attempt_is_listed(struct attempt *attempt)
 {
-    const char *why;
+    return operations_lists(attempt->table, attempt->key);
+}
 
+char *attempt_outdated_by(struct attempt *attempt)
+{
+    const struct object_version *observed = &attempt->observed;
+    char *why;
+
+    if (attempt->superseded_by)
+        return str_new(attempt->superseded_by);
     pthread_mutex_lock(&attempt->table->lock);
-    why = attempt->observed.is_deleting || attempt->has_left ? "the Spec was deleted"
-                                                             : "the Spec has a newer generation";
+    if (observed->is_deleting || attempt->has_left)
+        why = str_new("the Spec was deleted");
+    else if (!str_equal(observed->uid, attempt->read.uid))
+        why = str_new("the Spec was deleted, and made anew");
+    else
+        why = run_superseded_by(observed->generation);
     pthread_mutex_unlock(&attempt->table->lock);
     return why;
 }

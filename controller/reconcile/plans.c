@@ -78,22 +78,102 @@ static void note(struct plans *plans, const struct document_name *name)
     }
 }
 
+/* Lock held. */
+static void forget(struct plans *plans, const struct document_name *name)
+{
+    _cleanup_free_ char *key = str_printf("%s/%s", name->spec.namespace_name, name->item);
+    struct kept *first = strmap_remove(&plans->kept, key), **at = &first, *kept;
+
+    while (*at && ((*at)->kind != name->kind || !str_equal((*at)->spec, name->spec.name)))
+        at = &(*at)->next;
+    kept = *at;
+    if (kept) {
+        *at = TAKE(kept->next);
+        kept_free(kept);
+    }
+    if (first)
+        strmap_put(&plans->kept, first->key, first);
+}
+
+struct listing {
+    struct plans *plans;
+    store_on_name *fn; /* or NULL */
+    void *arg;
+};
+
 static int on_name(void *arg, const struct document_name *name, struct error *error)
 {
-    (void)error;
-    if (name->item)
-        note(arg, name);
-    return 0;
+    const struct listing *listing = arg;
+
+    if (!name->item)
+        return 0;
+    note(listing->plans, name);
+    return listing->fn ? listing->fn(listing->arg, name, error) : 0;
 }
 
 /* Lock held. */
-static int list(struct plans *plans, const struct store_call *call, struct error *error)
+static int list(const struct listing *listing, const struct store_call *call, struct error *error)
 {
     static const enum document_kind kinds[] = {DOCUMENT_PLAN, DOCUMENT_APPROVAL};
+    struct plans *plans = listing->plans;
     int r = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds) && r >= 0; i++)
-        r = plans->store->ops->list(plans->store, kinds[i], NULL, on_name, plans, call, error);
+        r = plans->store->ops->list(plans->store, kinds[i], NULL, on_name,
+                                    (void *)(uintptr_t)listing, call, error);
+    plans->is_listed = plans->is_listed || r >= 0;
+    return r;
+}
+
+/* Lock held. */
+static int list_once(struct plans *plans, const struct store_call *call, struct error *error)
+{
+    const struct listing listing = {.plans = plans};
+
+    return plans->is_listed ? 0 : list(&listing, call, error);
+}
+
+int plans_list(struct plans *plans, const struct store_call *call, store_on_name *fn, void *arg,
+               struct error *error)
+{
+    const struct listing listing = {plans, fn, arg};
+    int r;
+
+    pthread_mutex_lock(&plans->lock);
+    r = list(&listing, call, error);
+    pthread_mutex_unlock(&plans->lock);
+    return r;
+}
+
+int plans_has(struct plans *plans, const char *namespace_name, const char *release,
+              const struct store_call *call, bool *ret, struct error *error)
+{
+    _cleanup_free_ char *key = str_printf("%s/%s", namespace_name, release);
+    int r;
+
+    pthread_mutex_lock(&plans->lock);
+    r = list_once(plans, call, error);
+    if (r >= 0)
+        *ret = strmap_get(&plans->kept, key) != NULL;
+    pthread_mutex_unlock(&plans->lock);
+    return r;
+}
+
+int plans_find_approval(struct plans *plans, const char *namespace_name, const char *release,
+                        const struct store_call *call, char **ret_spec, struct error *error)
+{
+    _cleanup_free_ char *key = str_printf("%s/%s", namespace_name, release);
+    const struct kept *kept;
+    int r;
+
+    pthread_mutex_lock(&plans->lock);
+    r = list_once(plans, call, error);
+    kept = r >= 0 ? strmap_get(&plans->kept, key) : NULL;
+    while (kept && kept->kind != DOCUMENT_APPROVAL)
+        kept = kept->next;
+    if (r >= 0)
+        *ret_spec = kept ? str_new(kept->spec) : NULL;
+    pthread_mutex_unlock(&plans->lock);
     return r;
 }
 
@@ -101,15 +181,12 @@ static int list(struct plans *plans, const struct store_call *call, struct error
 static int take(struct plans *plans, const char *key, const struct store_call *call,
                 struct kept **ret, struct error *error)
 {
-    int r = 0;
+    int r;
 
     pthread_mutex_lock(&plans->lock);
-    if (!plans->is_listed)
-        r = list(plans, call, error);
-    if (r >= 0) {
-        plans->is_listed = true;
+    r = list_once(plans, call, error);
+    if (r >= 0)
         *ret = strmap_remove(&plans->kept, key);
-    }
     pthread_mutex_unlock(&plans->lock);
     return r;
 }
@@ -200,6 +277,71 @@ static int drop_one(struct plans *plans, const struct document_name *name,
     }
     file->store->ops->close(file);
     return err_copy(error, &problem);
+}
+
+/* ---- Dropping ---- */
+
+/* The Release of an approval of that Spec; NULL: it is another document. */
+static const char *release_of_approval(const struct kept *kept, const struct spec_key *spec)
+{
+    size_t length = strlen(spec->namespace_name);
+    bool is = kept->kind == DOCUMENT_APPROVAL && str_equal(kept->spec, spec->name) &&
+              strncmp(kept->key, spec->namespace_name, length) == 0 && kept->key[length] == '/';
+
+    return is ? kept->key + length + 1 : NULL;
+}
+
+/* The Releases of a Spec of which an approval is known; strings and array: free(). */
+static size_t find_approvals(struct plans *plans, const struct spec_key *spec, char ***ret)
+{
+    size_t n = 0, capacity = 0;
+
+    pthread_mutex_lock(&plans->lock);
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&plans->kept, e));)
+        for (const struct kept *kept = e->value; kept; kept = kept->next) {
+            const char *release = release_of_approval(kept, spec);
+
+            if (!release)
+                continue;
+            *ret = mem_grow(*ret, n, &capacity, sizeof(**ret));
+            (*ret)[n++] = str_new(release);
+        }
+    pthread_mutex_unlock(&plans->lock);
+    return n;
+}
+
+static int drop_approval(struct plans *plans, const struct spec_key *spec, const char *release,
+                         const struct store_call *call, struct error *error)
+{
+    const struct document_name name = {DOCUMENT_APPROVAL, *spec, release};
+    struct error problem = {0};
+    int r = drop_one(plans, &name, call, &problem);
+
+    if (r < 0) {
+        err_wrap(&problem, "removing the approved plan of Release %s/%s", spec->namespace_name,
+                 release);
+        return err_copy(error, &problem);
+    }
+    pthread_mutex_lock(&plans->lock);
+    forget(plans, &name);
+    pthread_mutex_unlock(&plans->lock);
+    return 0;
+}
+
+int plans_drop_approvals(struct plans *plans, const struct spec_key *spec, enum approvals_of of,
+                         const char *release, const struct store_call *call, struct error *error)
+{
+    char **releases = NULL;
+    size_t n = find_approvals(plans, spec, &releases);
+    int r = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (r >= 0 && str_equal(releases[i], release) == (of == APPROVALS_OF))
+            r = drop_approval(plans, spec, releases[i], call, error);
+        free(releases[i]);
+    }
+    free(releases);
+    return r;
 }
 
 int plans_drop(struct plans *plans, const char *namespace_name, const char *release,

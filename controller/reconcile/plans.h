@@ -6,6 +6,9 @@
  *
  * Which Releases have one is listed once, and known from then on: so that a Release that goes
  * without one costs no request. Thread-safe.
+ *
+ * A DOCUMENT_APPROVAL is needed while its Release waits, is carried out, or is retried: that is
+ * never more than one of a Spec. A DOCUMENT_PLAN is needed as long as its Release is there.
  */
 #ifndef CONTROLLER_RECONCILE_PLANS_H
 #define CONTROLLER_RECONCILE_PLANS_H
@@ -25,6 +28,26 @@ int plans_keep(struct plans *plans, const struct document_name *name, const stru
 /* ERR_NOT_FOUND, ERR_CORRUPT. */
 int plans_load(struct plans *plans, const struct document_name *name, const struct store_call *call,
                const struct value **ret, struct error *error);
+
+/* Tells of all that there are, and knows them from then on. fn must not call the plans. */
+int plans_list(struct plans *plans, const struct store_call *call, store_on_name *fn, void *arg,
+               struct error *error);
+/* *ret: something is kept of the Release. */
+int plans_has(struct plans *plans, const char *namespace_name, const char *release,
+              const struct store_call *call, bool *ret, struct error *error);
+
+/* *ret_spec: the Spec of the Release that waits for approval, is carried out, or is retried;
+ * free(). NULL: it is none of these. */
+int plans_find_approval(struct plans *plans, const char *namespace_name, const char *release,
+                        const struct store_call *call, char **ret_spec, struct error *error);
+
+enum approvals_of {
+    APPROVALS_OF,     /* that Release */
+    APPROVALS_BUT_OF, /* all others of the Spec; NULL: all */
+};
+/* Removes the approvals that are known; one that is not costs no request. */
+int plans_drop_approvals(struct plans *plans, const struct spec_key *spec, enum approvals_of of,
+                         const char *release, const struct store_call *call, struct error *error);
 
 /* All of a Release that is gone, whichever Spec it was of. 0 also where there is none. */
 int plans_drop(struct plans *plans, const char *namespace_name, const char *release,

@@ -1,17 +1,23 @@
 #include "controller/reconcile/progress.h"
 
+#include <string.h>
+
+#include "controller/reconcile/approval.h"
 #include "controller/reconcile/operations.h"
 #include "controller/reconcile/report.h"
+#include "engine/base/buf.h"
+#include "engine/base/mem.h"
 #include "engine/base/str.h"
 
 /* What it is called, and the Release's phase; NULL: the Spec is not concerned. */
 static const struct {
     const char *planning, *working;
-    enum release_phase planning_phase, working_phase;
+    enum release_phase working_phase;
 } words[] = {
-    [RELEASE_APPLY] = {"planning", "applying", PHASE_PREVIEWING, PHASE_APPLYING},
-    [RELEASE_PREVIEW] = {NULL, NULL, PHASE_PREVIEWING, PHASE_PREVIEWING},
-    [RELEASE_DESTROY] = {"destroying", "destroying", PHASE_DESTROYING, PHASE_DESTROYING},
+    [RELEASE_APPLY] = {"planning", "applying", PHASE_APPLYING},
+    [RELEASE_PREVIEW] = {NULL, NULL, PHASE_PREVIEWING},
+    [RELEASE_DESTROY] = {"planning to destroy", "destroying", PHASE_DESTROYING},
+    [RELEASE_ROLLBACK] = {"planning to roll back", "rolling back", PHASE_ROLLING_BACK},
 };
 
 static int64_t now(const struct attempt *attempt)
@@ -26,11 +32,16 @@ void progress_begin(struct attempt *attempt)
     attempt->progress = (struct attempt_progress){.begun = now(attempt)};
 }
 
+static struct verdict verdict_of(const char *message)
+{
+    return (struct verdict){"Unknown", "Progressing", message, PROGRESS_RECONCILING, NULL};
+}
+
 static int write_spec(struct attempt *attempt, const char *message, struct error *error)
 {
     const struct plan *plan = operation_get_plan(attempt->operation);
     struct run_status status = {
-        .verdict = {"Unknown", "Progressing", message, PROGRESS_RECONCILING, NULL},
+        .verdict = verdict_of(message),
         .attempted = attempt->release ? attempt->revision : 0,
         .plan = plan ? report_plan(plan, attempt->digest) : NULL,
     };
@@ -40,30 +51,66 @@ static int write_spec(struct attempt *attempt, const char *message, struct error
     return r;
 }
 
-static int write_release(struct attempt *attempt, bool is_working, struct error *error)
+/* summary: in place of the message, in a column; NULL: the message. */
+static int write_release(struct attempt *attempt, bool is_working, const char *message,
+                         const char *summary, struct error *error)
 {
     enum release_operation operation = attempt->run.log.operation;
+    struct verdict verdict = verdict_of(message);
     struct release_report report = {
-        .phase = is_working ? words[operation].working_phase : words[operation].planning_phase,
-        .plan = is_working ? operation_get_plan(attempt->operation) : NULL,
+        .phase = is_working ? words[operation].working_phase : PHASE_PREVIEWING,
         .digest = attempt->digest,
+        .approval = approval_of(attempt),
+        .verdict = &verdict,
+        .summary = summary,
     };
+    bool is_new;
 
-    /* One that was taken up again may be further already. */
-    if (!attempt->release ||
-        !release_phase_may_follow(operation, attempt->release->phase, report.phase))
+    if (!attempt->release)
         return 0;
+    /* One that was taken up again may be further already. */
+    is_new = report.phase != attempt->release->phase;
+    if (is_new && !release_phase_may_follow(operation, attempt->release->phase, report.phase))
+        return 0;
+    if (is_new && is_working)
+        report.plan = operation_get_plan(attempt->operation);
     return release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
                          error);
+}
+
+/* "41 of 60 done, 2 failed" */
+static char *show_done(struct attempt *attempt)
+{
+    struct operation_progress progress = operation_progress(attempt->operation);
+    struct buf text = BUF_INIT;
+
+    buf_printf(&text, "%zu of %zu done", progress.done, progress.total);
+    if (progress.failed)
+        buf_printf(&text, ", %zu failed", progress.failed);
+    return buf_take(&text);
 }
 
 static int say_phase(struct attempt *attempt, bool is_working, struct error *error)
 {
     enum release_operation operation = attempt->run.log.operation;
     const char *message = is_working ? words[operation].working : words[operation].planning;
-    int r = write_release(attempt, is_working, error);
+    _cleanup_free_ char *done = show_done(attempt);
+    int r = write_release(attempt, is_working, is_working ? done : "planning", NULL, error);
 
     return r < 0 || !message ? r : write_spec(attempt, message, error);
+}
+
+/* "web: Available: 0/1" of "apps/v1:Deployment:shop:web: Available: 0/1": a column of `kubectl get`
+ * has no room for the id. One that is quoted stays. Borrowed. */
+static const char *skip_id(const char *what)
+{
+    const char *end = strstr(what, ": "), *start = end;
+
+    if (!end || *what == '"')
+        return what;
+    while (start > what && start[-1] != ':')
+        start--;
+    return start;
 }
 
 /* aside: "", or more about the operation. only_failing: what is not healthy yet is not due. */
@@ -71,17 +118,22 @@ static int say_waiting(struct attempt *attempt, const char *aside, bool only_fai
                        bool *ret_said, struct error *error)
 {
     const char *working = words[attempt->run.log.operation].working;
-    _cleanup_free_ char *message = NULL;
+    _cleanup_free_ char *done = NULL, *message = NULL, *summary = NULL, *of_spec = NULL;
     char what[ERROR_MESSAGE_SIZE];
     bool is_failing;
+    int r;
 
     *ret_said = operation_waits_for(attempt->operation, what, sizeof(what), &is_failing) &&
                 (is_failing || !only_failing);
     if (!*ret_said)
         return 0;
     attempt->progress.has_said_failing = is_failing;
-    message = str_printf("%s: %swaiting for %s", working, aside, what);
-    return write_spec(attempt, message, error);
+    done = show_done(attempt);
+    message = str_printf("%s, %swaiting for %s", done, aside, what);
+    summary = str_printf("%s, %swaiting for %s", done, aside, skip_id(what));
+    of_spec = str_printf("%s: %s", working, message);
+    r = write_release(attempt, true, message, summary, error);
+    return r < 0 ? r : write_spec(attempt, of_spec, error);
 }
 
 /* Says its phase if that is due. *ret_next: when it is, else. */
@@ -165,17 +217,20 @@ int progress_report(struct attempt *attempt, int64_t *ret_after, struct error *e
 int progress_report_rest(struct attempt *attempt, int64_t rest, struct error *error)
 {
     _cleanup_free_ char *aside =
-        str_printf("set aside for %lld s, because memory is short (--operation-memory); ",
+        str_printf("set aside for %lld s, because memory is short (--operation-memory), ",
                    (long long)(rest + 999) / 1000);
+    _cleanup_free_ char *done = NULL;
     bool said = false;
-    int r;
+    int r = 0;
 
     if (is_silent(attempt, true))
         return 0;
-    r = write_release(attempt, true, error);
-    if (r >= 0 && words[attempt->run.log.operation].working)
+    if (words[attempt->run.log.operation].working)
         r = say_waiting(attempt, aside, false, &said, error);
-    return r;
+    if (r < 0 || said)
+        return r;
+    done = show_done(attempt);
+    return write_release(attempt, true, done, NULL, error);
 }
 
 /* ---- Waiting for memory ---- */

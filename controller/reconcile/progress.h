@@ -2,8 +2,9 @@
  * What the status says while an operation runs, and when.
  *
  * Nothing in the first second. Then the phase, and again when it changes, at most once a second. An
- * apply or a destroy also says what it waits for, first after five seconds and then every thirty.
- * (apply.c and deletion.c write the end.)
+ * apply or a destroy also says how much is done, and what it waits for, first after five seconds
+ * and then every thirty. The Spec and the Release say the same. (apply.c and deletion.c write the
+ * end.)
  *
  * During a retry the status stays as the try before left it, until the retry has ended. During a
  * correction that repeats (corrections.h) the Spec stays Ready.

@@ -5,6 +5,7 @@
 #include "controller/reconcile/operations.h"
 #include "controller/reconcile/plans.h"
 #include "controller/reconcile/report.h"
+#include "controller/reconcile/requests.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/history.h"
@@ -96,10 +97,44 @@ static int refuse(struct attempt *attempt, struct error *error)
 {
     struct error refusal = {0};
 
-    err_set(&refusal, ERR_UNSUPPORTED, "Unsupported",
-            "this version carries out no %s that a person requests, only Previews",
-            release_operation_name(attempt->release->operation));
+    err_set(&refusal, ERR_INVALID, "InvalidRelease",
+            "people request a Preview, a Rollback or a Destroy; a Spec is applied when it changes");
     return fail(attempt, &refusal, error);
+}
+
+/* The Spec of that name is reconciled. */
+static void request_spec(const struct attempt *attempt, const char *spec)
+{
+    _cleanup_free_ char *key = str_printf("%s/%s", attempt->object.namespace_name, spec);
+
+    operations_request(attempt->run.context->operations, key);
+}
+
+/* ---- A Rollback, or a Destroy ---- */
+
+#define REQUEST_AGAIN 60000 /* ms until the Spec is asked once more, if nothing came of it */
+
+/* The reconcile of the Spec carries it out. */
+static int hand_over(struct attempt *attempt, struct reconcile_result *result)
+{
+    const struct release *release = attempt->release;
+    const struct spec_key spec = {attempt->object.namespace_name,
+                                  value_string(value_path(release->spec, "specRef", "name", NULL))};
+    struct request request = {
+        .release = str_new(release->name),
+        .uid = str_new(value_get_string(release->metadata, "uid")),
+        .created = str_new(value_get_string(release->metadata, "creationTimestamp")),
+        .operation = release->operation,
+        .to_revision = value_int(value_get(release->spec, "toRevision"), 0),
+    };
+
+    requests_add(attempt->run.context->requests, &spec, &request);
+    request_done(&request);
+    request_spec(attempt, spec.name);
+    *result = (struct reconcile_result){
+        .kind = RECONCILE_AFTER, .after = REQUEST_AGAIN, .priority = WORKQUEUE_RESYNC};
+    attempt_end(attempt);
+    return 0;
 }
 
 /* ---- Reading ---- */
@@ -117,25 +152,44 @@ static bool is_generated(const struct value *object)
     return value_path(object, "metadata", "labels", KUBE_GENERATED_LABEL, NULL) != NULL;
 }
 
+/* The Release is gone. If it waited for approval, its Spec gets another one. */
 static int forget(struct attempt *attempt, struct error *error)
 {
     const struct reconcile_context *context = attempt->run.context;
     const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
+    const char *namespace_name = attempt->object.namespace_name, *name = attempt->object.name;
+    _cleanup_free_ char *spec = NULL;
+    int r;
 
     finished_forget(context, attempt->key);
-    return plans_drop(context->plans, attempt->object.namespace_name, attempt->object.name, &call,
-                      error);
+    requests_drop(context->requests, namespace_name, name);
+    r = plans_find_approval(context->plans, namespace_name, name, &call, &spec, error);
+    if (r >= 0)
+        r = plans_drop(context->plans, namespace_name, name, &call, error);
+    if (r >= 0 && spec)
+        request_spec(attempt, spec);
+    return r;
 }
 
-/* Somebody changed the Release of an operation, perhaps to approve its plan: its Spec is
- * reconciled. */
-static void request_spec(const struct attempt *attempt, const struct value *object)
+/* The Release of an operation. Somebody changed it, perhaps to approve its plan: then its Spec is
+ * reconciled. Or it has ended, and what was approved was left by a process that was killed. */
+static int attend_record(const struct attempt *attempt, const struct value *object,
+                         struct error *error)
 {
-    const char *spec = value_string(value_path(object, "spec", "specRef", "name", NULL));
-    _cleanup_free_ char *key = str_printf("%s/%s", attempt->object.namespace_name, spec);
+    const struct reconcile_context *context = attempt->run.context;
+    const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
+    const struct spec_key spec = {
+        attempt->object.namespace_name,
+        value_string(value_path(object, "spec", "specRef", "name", NULL))};
+    enum release_phase phase = release_status_phase(value_get(object, "status"));
 
-    if (spec)
-        operations_request(attempt->run.context->operations, key);
+    if (!spec.name || phase == PHASE_FAILED) /* it may be retried */
+        return 0;
+    if (release_phase_is_terminal(phase))
+        return plans_drop_approvals(context->plans, &spec, APPROVALS_OF, attempt->object.name,
+                                    &call, error);
+    request_spec(attempt, spec.name);
+    return 0;
 }
 
 /* A Release that our readers refuse can get a status all the same. *problem says why. */
@@ -168,14 +222,14 @@ static int load_release(struct attempt *attempt, struct reconcile_result *result
         r = load_unreadable(attempt, &object, problem, error);
     if (r < 0)
         return r;
-    if (api_is_deleting(object))
-        return 0;
-    if (is_generated(object) && kube_release_is_orphan(value_get(object, "metadata")))
-        return finished_keep_orphan(context, object, cancel, result, error);
-    if (is_generated(object)) {
-        request_spec(attempt, object);
+    if (api_is_deleting(object)) {
+        requests_drop(context->requests, key->namespace_name, key->name);
         return 0;
     }
+    if (is_generated(object) && kube_release_is_orphan(value_get(object, "metadata")))
+        return finished_keep_orphan(context, object, cancel, result, error);
+    if (is_generated(object))
+        return attend_record(attempt, object, error);
     attempt_read(attempt, value_get(object, "metadata"));
     attempt->release = release_of(object);
     if (!attempt->release)
@@ -185,6 +239,7 @@ static int load_release(struct attempt *attempt, struct reconcile_result *result
     if (!release_phase_is_terminal(attempt->release->phase))
         return 0;
     release_free(TAKE(attempt->release));
+    requests_drop(context->requests, key->namespace_name, key->name);
     return finished_keep(context, attempt->key, object, cancel, result, error);
 }
 
@@ -250,11 +305,11 @@ static int parse_spec(struct attempt *attempt, struct error *error)
 
     if (r < 0)
         return r;
+    subject->generation = value_int(value_path(run->object, "metadata", "generation", NULL), 0);
     run_read_policy(run);
     r = run_parse(run, &attempt->spec, error);
     if (r < 0)
         return r;
-    subject->generation = attempt->spec->generation;
     subject->project = attempt->spec->project;
     subject->stack = attempt->spec->stack;
     subject->workspace = attempt->spec->workspace;
@@ -309,8 +364,10 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     operation_log_release(run, attempt->release);
     if (problem.code)
         return fail(attempt, &problem, error);
-    if (attempt->release->operation != RELEASE_PREVIEW)
+    if (attempt->release->operation == RELEASE_APPLY)
         return refuse(attempt, error);
+    if (attempt->release->operation != RELEASE_PREVIEW)
+        return hand_over(attempt, result);
     if (!attempt_reserve_preview(attempt, run->subject.key.name)) {
         attempt_empty(attempt);
         *result = look_for_place;

@@ -24,6 +24,7 @@ void release_free(struct release *release)
     free(release->version);
     release_approval_done(&release->approval);
     free(release->spec_uid);
+    free(release->spec_digest);
     value_unref(release->metadata);
     value_unref(release->spec);
     value_unref(release->status);
@@ -60,6 +61,7 @@ static struct release *release_new(const struct release_head *head, char *versio
     release->phase = head->phase;
     release->own_generation = 1;
     release->spec_uid = str_new(head->spec_uid);
+    release->spec_digest = str_new(head->spec_digest);
     release->version = version;
     arena_done(&arena);
     return release;
@@ -121,15 +123,24 @@ int releases_latest(const struct reconcile_context *context, const struct releas
     return releases_load(context, subject, 0, cancel, ret, error);
 }
 
-void release_revisions_add(struct release_revisions *revisions, int64_t revision)
+void release_revisions_add(struct release_revisions *revisions, int64_t revision,
+                           const char *digest)
 {
+    size_t capacity = revisions->capacity;
+
     revisions->items = mem_grow(revisions->items, revisions->count, &revisions->capacity,
                                 sizeof(*revisions->items));
-    revisions->items[revisions->count++] = revision;
+    revisions->digests =
+        mem_grow(revisions->digests, revisions->count, &capacity, sizeof(*revisions->digests));
+    revisions->items[revisions->count] = revision;
+    revisions->digests[revisions->count++] = str_new(digest);
 }
 
 void release_revisions_done(struct release_revisions *revisions)
 {
+    for (size_t i = 0; i < revisions->count; i++)
+        free(revisions->digests[i]);
+    free(revisions->digests);
     free(revisions->items);
     *revisions = (struct release_revisions){0};
 }
@@ -137,7 +148,7 @@ void release_revisions_done(struct release_revisions *revisions)
 static int on_head(void *arg, const struct release_head *head, struct error *error)
 {
     (void)error;
-    release_revisions_add(arg, head->revision);
+    release_revisions_add(arg, head->revision, head->spec_digest);
     return 0;
 }
 
@@ -176,7 +187,9 @@ static struct release_head head_of(const struct release_subject *subject,
                                  .revision = revision,
                                  .generation = subject->generation,
                                  .operation = operation,
-                                 .spec_uid = subject->uid};
+                                 .spec_uid = subject->uid,
+                                 .to_revision = subject->to_revision,
+                                 .spec_digest = subject->spec_digest};
 }
 
 static int create(const struct reconcile_context *context, const struct release_head *head,
@@ -291,6 +304,14 @@ static const struct value *status_with_phase(const struct release_subject *subje
     return status;
 }
 
+static bool lacks_fields(const struct value *results)
+{
+    for (size_t i = 0; i < value_count(results); i++)
+        if (value_get(value_at(results, i), "omittedFields"))
+            return true;
+    return false;
+}
+
 /* Results into a status; all of them beside it, where there are too many: if that goes wrong, the
  * status tells what it has room for. */
 static void set_results(const struct reconcile_context *context,
@@ -303,12 +324,14 @@ static void set_results(const struct reconcile_context *context,
     _cleanup_free_ char *place = NULL;
     struct error problem = {0};
     size_t omitted;
+    const struct report_source source = {report->plan, report->results,
+                                         value_get(release->status, "results")};
 
-    set(status, "results", report_results(report->plan, report->results, &omitted));
+    set(status, "results", report_results(&source, &omitted));
     set(status, "omitted", value_pack("I", (int64_t)omitted));
-    if (!omitted)
+    if (!omitted && !lacks_fields(value_get(*status, "results")))
         return;
-    all = report_all_results(report->plan, report->results);
+    all = report_all_results(&source);
     if (plans_keep(context->plans, &name, all, &call, &place, &problem) >= 0)
         set(status, "planRef", value_pack("{s:s}", "name", place));
     else
@@ -442,10 +465,11 @@ static const struct value *make_conditions(const struct release *release,
 
 static const struct value *make_summary(const struct release_report *report)
 {
-    bool has_failed = str_equal(report->verdict->ready, "False");
-    char summary[REPORT_SUMMARY_SIZE];
+    const char *message = report->summary ? report->summary : report->verdict->message;
+    char summary[REPORT_RELEASE_SUMMARY_SIZE];
 
-    report_short(report->verdict->message, has_failed ? report->results : NULL, summary);
+    report_short(message, report->phase == PHASE_FAILED ? report->results : NULL, summary,
+                 sizeof(summary));
     return value_pack("s", summary);
 }
 
@@ -460,11 +484,13 @@ static const struct value *approval_value(const struct release_approval *approva
     return value;
 }
 
-/* Whether the status has what is planned for each resource: it is over, or a person is to decide.
- */
-static bool shows_all(enum release_phase phase)
+/* Whether the status gets what is planned for each resource: it is over, or a person is to decide;
+ * and, of what is carried out, the first plan. After a restart there is another one, without the
+ * fields of what is done. */
+static bool shows_all(const struct release *release, enum release_phase phase)
 {
-    return release_phase_is_terminal(phase) || phase == PHASE_AWAITING_APPROVAL;
+    return release_phase_is_terminal(phase) || phase == PHASE_AWAITING_APPROVAL ||
+           !value_get(release->status, "results");
 }
 
 int release_write(const struct reconcile_context *context, const struct release_subject *subject,
@@ -487,7 +513,7 @@ int release_write(const struct reconcile_context *context, const struct release_
     /* An approved plan stays as it was shown, though part of it is done when it is planned anew. */
     if (report->plan && !(report->approval && value_get(status, "plan")))
         set(&status, "plan", report_plan(report->plan, report->digest));
-    if (report->results || (report->plan && shows_all(report->phase)))
+    if (report->results || (report->plan && shows_all(release, report->phase)))
         set_results(context, subject, release, report, &status);
     if (report->results)
         set(&status, "counts", report_counts(report->results));

@@ -20,6 +20,8 @@ struct release_subject {
     const char *uid; /* of the Spec; NULL: not known */
     int64_t generation;
     const char *project, *stack, *workspace; /* NULL: not known */
+    const char *spec_digest; /* of what is applied (recorded.h); NULL: nothing is recorded */
+    int64_t to_revision;     /* of a Rollback; 0: it is none */
 };
 
 struct release {
@@ -33,6 +35,7 @@ struct release {
     const struct value *status;          /* as last written */
     char *version;                       /* in the history; NULL: a person made it */
     char *spec_uid;                      /* of the Spec it was made for; NULL: not known */
+    char *spec_digest;                   /* of what it applies; NULL: nothing was recorded */
     const struct value *metadata, *spec; /* of one that a person made: as last written */
 };
 
@@ -49,12 +52,14 @@ int releases_load(const struct reconcile_context *context, const struct release_
 int releases_latest(const struct reconcile_context *context, const struct release_subject *subject,
                     struct cancel *cancel, struct release **ret, struct error *error);
 
-/* Revisions of a Spec, newest first. */
+/* Revisions of a Spec, newest first, and the digests of what they apply (recorded.h). */
 struct release_revisions {
     int64_t *items;
+    char **digests; /* of each, owned; NULL: nothing was recorded */
     size_t count, capacity;
 };
-void release_revisions_add(struct release_revisions *revisions, int64_t revision); /* at the end */
+void release_revisions_add(struct release_revisions *revisions, int64_t revision,
+                           const char *digest); /* at the end */
 void release_revisions_done(struct release_revisions *revisions);
 
 /* The revisions of which the history has a Release. *ret: empty before. */
@@ -87,6 +92,7 @@ struct release_report {
     const struct release_approval *approval; /* of the plan, which is carried out; NULL: none */
     const struct operation_results *results; /* NULL: none */
     const struct verdict *verdict;           /* NULL: the conditions stay */
+    const char *summary;                     /* in place of its message; NULL: that message */
 };
 
 /* Of one that has ended nothing is written any more, whoever ended it. It is no error if somebody

@@ -5,14 +5,10 @@
 
 #include "controller/reconcile/conditions.h"
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
 #include "engine/base/utf8.h"
-
-/* Of a field's path: the schema's limit. */
-#define PATH_BYTES 4096
 
 const struct value *report_plan(const struct plan *plan, const char *digest)
 {
@@ -32,116 +28,6 @@ static void add_shown(struct value_builder *b, const char *key, const char *text
 
     value_key(b, key);
     value_add_string(b, shown);
-}
-
-static const struct value *report_fields(const struct diff *diff)
-{
-    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *fields = NULL;
-
-    if (!diff->n_fields)
-        return NULL;
-    value_begin_array(b);
-    for (size_t i = 0; i < diff->n_fields; i++) {
-        const struct diff_field *field = &diff->fields[i];
-        _cleanup_free_ char *shown = utf8_show(field->path);
-        char path[PATH_BYTES + 1];
-
-        str_copy(path, sizeof(path), shown);
-        value_begin_object(b);
-        value_key(b, "path");
-        value_add_string(b, path);
-        if (field->from) {
-            value_key(b, "from");
-            value_add_string(b, field->from);
-        }
-        if (field->to) {
-            value_key(b, "to");
-            value_add_string(b, field->to);
-        }
-        value_end_object(b);
-    }
-    value_end_array(b);
-    value_builder_finish(b, &fields, NULL);
-    return fields;
-}
-
-/* took: ms; negative: not known. error: NULL: none, or of the change itself. */
-static const struct value *report_result(const struct plan_change *change, enum plan_action action,
-                                         const struct error *error, int64_t took)
-{
-    _cleanup_value_ const struct value *fields = change->diff ? report_fields(change->diff) : NULL;
-    _cleanup_free_ char *duration = took >= 0 ? str_printf("%lldms", (long long)took) : NULL;
-    _cleanup_free_ char *id = utf8_show(change->id), *why = NULL;
-
-    if (!error && change->reason)
-        why = utf8_show(change->reason);
-    return value_pack("{s:s, s:s, s:v?, s:s?, s:s?, s:s?}", "id", id, "action",
-                      plan_action_name(action), "fields", fields, "message",
-                      error ? error->message : why, "reason", error ? error->reason : NULL,
-                      "duration", duration);
-}
-
-static const struct value *change_at(const struct plan *plan, size_t i)
-{
-    const struct plan_change *change = &plan->changes[i];
-
-    return report_result(change, change->action, change->error, -1);
-}
-
-static const struct value *result_at(const struct operation_results *results, size_t i)
-{
-    const struct operation_result *result = &results->items[i];
-    int64_t took = result->ended ? result->ended - result->started : -1;
-
-    return report_result(result->change, result->action, result->error, took);
-}
-
-static size_t count_results(const struct plan *plan, const struct operation_results *results)
-{
-    return results ? results->count : plan->n_changes;
-}
-
-static const struct value *list_results(const struct plan *plan,
-                                        const struct operation_results *results, size_t most,
-                                        size_t most_bytes)
-{
-    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *list = NULL;
-    size_t bytes = 0;
-
-    value_begin_array(b);
-    for (size_t i = 0; i < most; i++) {
-        _cleanup_value_ const struct value *entry =
-            results ? result_at(results, i) : change_at(plan, i);
-        _cleanup_buf_ struct buf text = BUF_INIT;
-
-        json_write(&text, entry, JSON_COMPACT);
-        bytes += text.length;
-        if (bytes > most_bytes)
-            break;
-        value_add(b, entry);
-    }
-    value_end_array(b);
-    value_builder_finish(b, &list, NULL);
-    return list;
-}
-
-const struct value *report_results(const struct plan *plan, const struct operation_results *results,
-                                   size_t *ret_omitted)
-{
-    size_t n = count_results(plan, results);
-    const struct value *list =
-        list_results(plan, results, n < REPORT_RESULTS ? n : REPORT_RESULTS, REPORT_BYTES);
-
-    *ret_omitted = n - value_count(list);
-    return list;
-}
-
-const struct value *report_all_results(const struct plan *plan,
-                                       const struct operation_results *results)
-{
-    return list_results(plan, results, count_results(plan, results), SIZE_MAX);
 }
 
 static bool has_failed(const struct operation_result *result)
@@ -237,7 +123,8 @@ static int compare_ids(const void *a, const void *b)
     return strcmp((*(const struct record *const *)a)->id, (*(const struct record *const *)b)->id);
 }
 
-/* Those of objects that exist, by id: the same State gives the same inventory. */
+/* Those of objects that exist, by id: the same State gives the same inventory. An object that has
+ * done its work and removes itself, such as a Job with a time to live, may be gone any time. */
 static size_t keep_existing(struct ledger_records *records)
 {
     size_t kept = 0;
@@ -245,7 +132,8 @@ static size_t keep_existing(struct ledger_records *records)
     for (size_t i = 0; i < records->count; i++) {
         const struct record *record = records->items[i];
 
-        if (record->status != RECORD_APPLIED && record->status != RECORD_TAINTED)
+        if ((record->status != RECORD_APPLIED && record->status != RECORD_TAINTED) ||
+            record->is_done)
             continue;
         records->items[i] = records->items[kept];
         records->items[kept++] = record;
@@ -332,17 +220,17 @@ static const char *last_part(const char *id)
     return colon && colon[1] ? colon + 1 : id;
 }
 
-/* Without the hints of a message, and the last `room` bytes of ret left free. */
-static void show_short(const char *message, size_t room, char ret[REPORT_SUMMARY_SIZE])
+/* Without the hints of a message. */
+static void show_short(const char *message, char *ret, size_t size)
 {
     _cleanup_free_ char *line = str_new_n(message, (size_t)(err_hints(message) - message));
     _cleanup_free_ char *text = utf8_show(line);
 
-    str_copy(ret, REPORT_SUMMARY_SIZE - room, text);
+    str_copy(ret, size, text);
 }
 
-void report_short(const char *message, const struct operation_results *results,
-                  char ret[REPORT_SUMMARY_SIZE])
+void report_short(const char *message, const struct operation_results *results, char *ret,
+                  size_t size)
 {
     struct alike most = {0};
     char times[32] = "";
@@ -352,7 +240,7 @@ void report_short(const char *message, const struct operation_results *results,
     if (results)
         most = find_most_alike(results, &failed);
     if (!failed) {
-        show_short(message, 0, ret);
+        show_short(message, ret, size);
         return;
     }
     buf_printf(&text, "%zu of %zu failed: ", failed, results->count);
@@ -363,7 +251,7 @@ void report_short(const char *message, const struct operation_results *results,
     buf_add_str(&text, most.first->error->message);
     if (most.count > 1)
         snprintf(times, sizeof(times), " (%zux)", most.count);
-    show_short(text.data, strlen(times), ret);
+    show_short(text.data, ret, size - strlen(times));
     memcpy(ret + strlen(ret), times, strlen(times) + 1);
 }
 
@@ -393,15 +281,27 @@ void report_judge(const struct operation_results *results, struct error *failure
     }
 }
 
+static bool is_gone(const struct operation_result *result)
+{
+    return !result->change->stays;
+}
+
+static bool stays(const struct operation_result *result)
+{
+    return result->change->stays;
+}
+
 char *report_summary(const struct operation_results *results)
 {
     static const struct {
         enum plan_action action;
         const char *verb;
+        bool (*applies)(const struct operation_result *result); /* NULL: to all of the action */
     } verbs[] = {
-        {PLAN_CREATE, "created"},      {PLAN_ADOPT, "adopted"},  {PLAN_UPDATE, "configured"},
-        {PLAN_REPLACE, "replaced"},    {PLAN_DELETE, "deleted"}, {PLAN_FORGET, "already gone"},
-        {PLAN_UNCHANGED, "unchanged"},
+        {PLAN_CREATE, "created", NULL},        {PLAN_ADOPT, "adopted", NULL},
+        {PLAN_UPDATE, "configured", NULL},     {PLAN_REPLACE, "replaced", NULL},
+        {PLAN_DELETE, "deleted", NULL},        {PLAN_FORGET, "already gone", is_gone},
+        {PLAN_FORGET, "left in place", stays}, {PLAN_UNCHANGED, "unchanged", NULL},
     };
     struct buf text = BUF_INIT;
 
@@ -410,7 +310,8 @@ char *report_summary(const struct operation_results *results)
 
         for (size_t i = 0; i < results->count; i++)
             n += results->items[i].action == verbs[v].action &&
-                 results->items[i].status == RESULT_SUCCEEDED;
+                 results->items[i].status == RESULT_SUCCEEDED &&
+                 (!verbs[v].applies || verbs[v].applies(&results->items[i]));
         if (n)
             buf_printf(&text, "%s%zu %s", text.length ? ", " : "", n, verbs[v].verb);
     }

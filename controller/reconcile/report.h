@@ -15,20 +15,29 @@
 /* Resources that a Spec's inventory names, and bytes. */
 #define REPORT_INVENTORY       100
 #define REPORT_INVENTORY_BYTES (16u << 10)
-/* Bytes of status.summary, with the NUL: a column of `kubectl get`. */
-#define REPORT_SUMMARY_SIZE 101
+/* Bytes of status.summary, with the NUL: a column of `kubectl get`. A Release has more columns
+ * beside it, which together are to fit into 120. */
+#define REPORT_SUMMARY_SIZE         101
+#define REPORT_RELEASE_SUMMARY_SIZE 61
 
 /* {digest, create, update, …} */
 const struct value *report_plan(const struct plan *plan, const char *digest);
 
-/* Release's results, {id, action, fields, message, reason, duration}: of an operation, or (results
- * NULL) of a plan. *ret_omitted: how many did not fit. */
-const struct value *report_results(const struct plan *plan, const struct operation_results *results,
-                                   size_t *ret_omitted);
+/* What a Release's results are made of: an operation, or (results NULL) a plan. */
+struct report_source {
+    const struct plan *plan;
+    const struct operation_results *results;
+    const struct value *earlier; /* those that the status has already: the fields of what was done
+                                    before a restart are taken from them. NULL: none */
+};
+
+/* Release's results, {id, action, outcome, fields, omittedFields, message, reason, duration}.
+ * Where they do not fit, fields go first, then whole results. *ret_omitted: how many of these did
+ * not fit. */
+const struct value *report_results(const struct report_source *source, size_t *ret_omitted);
 
 /* All of them. */
-const struct value *report_all_results(const struct plan *plan,
-                                       const struct operation_results *results);
+const struct value *report_all_results(const struct report_source *source);
 
 /* {total, succeeded, failed, skipped, pending} */
 const struct value *report_counts(const struct operation_results *results);
@@ -40,13 +49,15 @@ const struct value *report_resources(const struct operation_results *results);
 /* The same where it is known that all of so many are as they should be. */
 const struct value *report_all_ready(size_t n_resources);
 
-/* Spec's {total, entries: [{id, type}], omitted}: the objects that exist, by State. */
+/* Spec's {total, entries: [{id, type}], omitted}: the objects that exist, by State, but for those
+ * that have done their work and remove themselves. */
 const struct value *report_inventory(struct ledger *ledger);
 
-/* The text of status.summary: `message`, cut if it is longer. With results of which some failed:
- * their number, and the message that most of them have ("50 of 59 failed: … (48x)"). */
-void report_short(const char *message, const struct operation_results *results,
-                  char ret[REPORT_SUMMARY_SIZE]);
+/* The text of status.summary: `message`, cut if it is longer than the size. With results of which
+ * some failed: their number, and the message that most of them have ("50 of 59 failed: … (48x)")
+ */
+void report_short(const char *message, const struct operation_results *results, char *ret,
+                  size_t size);
 
 /* A resource was waited for until `timeout` had passed, or not begun because it had. */
 bool report_timed_out(const struct operation_results *results);
@@ -57,7 +68,7 @@ void report_judge(const struct operation_results *results, struct error *failure
 /* "3 to create, 1 to update", or "nothing to do"; free() it. */
 char *report_plan_summary(const struct plan *plan);
 
-/* "3 created, 1 configured, 2 deleted", or "nothing to do"; free() it. */
+/* "3 created, 1 configured, 2 deleted", of what succeeded; or "nothing to do"; free() it. */
 char *report_summary(const struct operation_results *results);
 
 #endif

@@ -5,6 +5,7 @@
 #include "controller/reconcile/finished.h"
 #include "controller/reconcile/operations.h"
 #include "controller/reconcile/plans.h"
+#include "controller/reconcile/recorded.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -95,20 +96,106 @@ size_t retention_choose(const struct release_revisions *revisions, int64_t limit
  * read in vain. */
 #define MOST_AT_ONCE 50
 
+static struct store_call call_of(const struct run *run)
+{
+    return (struct store_call){.cancel = run->cancel, .permit = run->context->permit};
+}
+
+/* ERR_CONFLICT: it goes on. What has ended never goes on again. */
+static int check_ended(const struct run *run, int64_t revision, struct error *error)
+{
+    _cleanup_(release_free_p) struct release *release = NULL;
+    int r = releases_load(run->context, &run->subject, revision, run->cancel, &release, error);
+
+    return r < 0 || !release || release_phase_is_terminal(release->phase)
+               ? r
+               : err_set(error, ERR_CONFLICT, "ReleaseNotEnded", "it has not ended yet");
+}
+
+/* Before the Release: else, killed in between, nobody would look for them. */
+static int drop_plans(const struct run *run, int64_t revision, enum release_removal how,
+                      struct error *error)
+{
+    const struct store_call call = call_of(run);
+    const char *namespace_name = run->subject.key.namespace_name;
+    struct plans *plans = run->context->plans;
+    struct arena arena = ARENA_INIT;
+    const char *name = release_name(&arena, run->subject.key.name, revision);
+    bool has = false;
+    int r = plans_has(plans, namespace_name, name, &call, &has, error);
+
+    if (r >= 0 && has && how == RELEASE_IF_ENDED)
+        r = check_ended(run, revision, error);
+    if (r >= 0 && has)
+        r = plans_drop(plans, namespace_name, name, &call, error);
+    arena_done(&arena);
+    return r;
+}
+
 static int remove_one(const struct run *run, int64_t revision, enum release_removal how,
                       struct error *error)
 {
-    const struct reconcile_context *context = run->context;
-    const struct spec_key *key = &run->subject.key;
-    const struct store_call call = {.cancel = run->cancel, .permit = context->permit};
+    struct release_history *history = run->context->history;
+    const struct store_call call = call_of(run);
+    int r = drop_plans(run, revision, how, error);
+
+    return r < 0 ? r
+                 : history->ops->remove(history, &run->subject.key, revision, how, &call, error);
+}
+
+/* Nobody can approve, or retry, any other Release than the newest one. */
+static int drop_approvals(const struct run *run, int64_t newest, bool is_needed,
+                          struct error *error)
+{
+    const struct store_call call = call_of(run);
     struct arena arena = ARENA_INIT;
-    int r = plans_drop(context->plans, key->namespace_name,
-                       release_name(&arena, key->name, revision), &call, error);
+    const char *but = is_needed ? release_name(&arena, run->subject.key.name, newest) : NULL;
+    int r = plans_drop_approvals(run->context->plans, &run->subject.key, APPROVALS_BUT_OF, but,
+                                 &call, error);
 
     arena_done(&arena);
-    if (r >= 0)
-        r = context->history->ops->remove(context->history, key, revision, how, &call, error);
     return r;
+}
+
+static bool is_chosen(const int64_t *surplus, size_t n, int64_t revision)
+{
+    for (size_t i = 0; i < n; i++)
+        if (surplus[i] == revision)
+            return true;
+    return false;
+}
+
+/* What is in force, and what a Release that stays has, can be rolled back to. */
+static bool is_needed(const struct run *run, const struct release_revisions *revisions,
+                      const int64_t *surplus, size_t n, const char *digest)
+{
+    if (str_equal(run->hold.spec_digest, digest) || str_equal(run->spec_digest, digest))
+        return true;
+    for (size_t i = 0; i < revisions->count; i++)
+        if (str_equal(revisions->digests[i], digest) && !is_chosen(surplus, n, revisions->items[i]))
+            return true;
+    return false;
+}
+
+/* The recorded Specs that go with these Releases. */
+static int remove_recorded(const struct run *run, const struct release_revisions *revisions,
+                           const int64_t *surplus, size_t n, struct error *error)
+{
+    for (size_t i = 0; i < revisions->count; i++) {
+        const char *digest = revisions->digests[i];
+        struct error problem = {0};
+        int r;
+
+        if (!digest || !is_chosen(surplus, n, revisions->items[i]) ||
+            is_needed(run, revisions, surplus, n, digest))
+            continue;
+        r = check_ended(run, revisions->items[i], &problem);
+        if (r >= 0)
+            r = recorded_drop(run->context, &run->subject.key, digest, &problem);
+        if (r < 0 && r != ERR_CONFLICT) /* it goes on, or somebody changes it */
+            return err_copy(error, &problem);
+    }
+    return 0;
 }
 
 /* 1: there are more. */
@@ -118,15 +205,19 @@ static int remove_surplus(const struct run *run, const struct release_revisions 
     _cleanup_free_ int64_t *surplus = NEW_ARRAY(int64_t, revisions->count + 1);
     size_t n =
         retention_choose(revisions, run->policy.history_limit, run_last_applied(run), surplus);
+    size_t now = n < MOST_AT_ONCE ? n : MOST_AT_ONCE;
+    int r = remove_recorded(run, revisions, surplus, now, error);
 
-    for (size_t i = 0; i < n && i < MOST_AT_ONCE; i++) {
+    for (size_t i = 0; i < now && r >= 0; i++) {
         struct error problem = {0};
-        int r = remove_one(run, surplus[i], RELEASE_IF_ENDED, &problem);
 
-        if (r < 0 && r != ERR_CONFLICT) /* it goes on, or somebody changes it */
-            return err_copy(error, &problem);
+        r = remove_one(run, surplus[i], RELEASE_IF_ENDED, &problem);
+        if (r == ERR_CONFLICT) /* it goes on, or somebody changes it */
+            r = 0;
+        else if (r < 0)
+            err_copy(error, &problem);
     }
-    return n > MOST_AT_ONCE;
+    return r < 0 ? r : n > MOST_AT_ONCE;
 }
 
 /* There are no more revisions than numbers up to the newest. */
@@ -154,17 +245,21 @@ static void conclude(const struct run *run, int r, const struct error *problem)
 }
 
 void retention_collect(const struct run *run, const struct release_revisions *found,
-                       int64_t revision)
+                       int64_t revision, enum release_phase phase)
 {
     _cleanup_(release_revisions_done) struct release_revisions all = {0};
     struct error problem = {0};
-    int r = 0;
+    int r = drop_approvals(run, revision, phase != PHASE_SUCCEEDED, &problem);
 
+    if (r < 0) {
+        conclude(run, r, &problem);
+        return;
+    }
     if (found) {
-        release_revisions_add(&all, revision);
+        release_revisions_add(&all, revision, run->spec_digest[0] ? run->spec_digest : NULL);
         for (size_t i = 0; i < found->count; i++)
             if (found->items[i] != revision)
-                release_revisions_add(&all, found->items[i]);
+                release_revisions_add(&all, found->items[i], found->digests[i]);
         r = remove_surplus(run, &all, &problem);
     } else if (!is_within_limit(run, revision)) {
         r = list_and_remove(run, &problem);
@@ -194,6 +289,9 @@ int retention_forget(const struct run *run, struct error *error)
 
     set_collected(run, false);
     finished_end_spec(run->context, &run->subject.key);
+    r = recorded_forget(run->context, &run->subject.key, error);
+    if (r < 0)
+        return r;
     if (run->context->history->ops->goes_with_spec)
         return 0;
     r = releases_list(run->context, &run->subject, run->cancel, &revisions, error);
@@ -234,20 +332,21 @@ static int on_plan(void *arg, const struct document_name *name, struct error *er
     _cleanup_free_ char *key = NULL;
 
     (void)error;
-    if (!name->item || !is_watched(sweep, name) || is_of_record(sweep, name))
+    if (!is_watched(sweep, name) || is_of_record(sweep, name))
         return 0;
     key = str_printf("%s/%s", name->spec.namespace_name, name->item);
     operations_request(sweep->context->previews, key);
     return 0;
 }
 
-static int on_record(void *arg, const struct document_name *name, struct error *error)
+/* Of a Spec that is there, nothing is left. */
+static int on_spec(void *arg, const struct document_name *name, struct error *error)
 {
     const struct sweep *sweep = arg;
     _cleanup_free_ char *key = str_printf("%s/%s", name->spec.namespace_name, name->spec.name);
 
     (void)error;
-    if (is_watched(sweep, name))
+    if (is_watched(sweep, name) && !operations_lists(sweep->context->operations, key))
         operations_request(sweep->context->operations, key);
     return 0;
 }
@@ -258,10 +357,12 @@ int retention_sweep(const struct reconcile_context *context, const char *watch_n
     const struct store_call call = {.permit = context->permit};
     struct store *store = context->store;
     struct error problem = {0};
-    int r = store->ops->list(store, DOCUMENT_PLAN, NULL, on_plan, &sweep, &call, &problem);
+    int r = plans_list(context->plans, &call, on_plan, &sweep, &problem);
 
+    if (r >= 0)
+        r = store->ops->list(store, DOCUMENT_SPEC, NULL, on_spec, &sweep, &call, &problem);
     if (r >= 0 && !context->history->ops->goes_with_spec)
-        r = store->ops->list(store, DOCUMENT_RELEASE, NULL, on_record, &sweep, &call, &problem);
+        r = store->ops->list(store, DOCUMENT_RELEASE, NULL, on_spec, &sweep, &call, &problem);
     if (r < 0)
         log_warn("plans that were left could not be listed", "reason", problem.reason, "error",
                  problem.message, NULL);

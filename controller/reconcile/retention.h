@@ -6,8 +6,9 @@
  * Releases are collected when an operation with a Release has ended, from the list with which the
  * operation began, so that costs no request but the removals. A process that was killed may have
  * left some: the first check of each Spec that has had more revisions than it keeps looks for them
- * with one list. The plan of a Release is removed before the Release. So nothing that is left names
- * something that is gone, and everything that is left is found again.
+ * with one list. The plan of a Release that has ended is removed before the Release. So nothing
+ * that is left names something that is gone, and everything that is left is found again. What was
+ * to be approved goes as soon as nobody can approve or retry it (plans.h).
  *
  * What cannot be removed is no failure of the operation: it is logged, and tried again at the next
  * check. So is what is left of very many.
@@ -25,10 +26,10 @@ struct retention *retention_new(void);
 void retention_free(struct retention *retention);
 DEFINE_CLEANUP(struct retention *, retention_free)
 
-/* The Release of run's operation, which has this revision, has ended, or waits for approval. found:
- * the revisions when the operation began; NULL: they are not known. */
+/* The Release of run's operation, which has this revision, is in this phase: it has ended, or waits
+ * for approval. found: the revisions when the operation began; NULL: they are not known. */
 void retention_collect(const struct run *run, const struct release_revisions *found,
-                       int64_t revision);
+                       int64_t revision, enum release_phase phase);
 /* The Spec was checked, and there was nothing to do. */
 void retention_check(const struct run *run);
 

@@ -14,6 +14,8 @@
 void run_done(struct run *run)
 {
     value_unref(run->object);
+    value_unref(run->source);
+    hold_done(&run->hold);
     free(run->uid);
     free(run->trigger);
     release_approval_done(&run->approval);
@@ -115,6 +117,11 @@ const char *run_account(const struct run *run)
     return context->act_as_controller ? NULL : context->default_service_account;
 }
 
+const struct value *run_source(const struct run *run)
+{
+    return run->source ? run->source : run->object;
+}
+
 int run_parse(const struct run *run, struct spec **ret, struct error *error)
 {
     const struct reconcile_context *context = run->context;
@@ -127,8 +134,8 @@ int run_parse(const struct run *run, struct spec **ret, struct error *error)
 
         types[i] = (struct spec_type){runtime->ops->type, runtime->ops->check, runtime};
     }
-    r = spec_parse(run->object, &(struct spec_options){types, context->n_runtimes}, ret, &problems,
-                   error);
+    r = spec_parse(run_source(run), &(struct spec_options){types, context->n_runtimes}, ret,
+                   &problems, error);
     problems_done(&problems);
     return r;
 }
@@ -160,18 +167,25 @@ void run_operation_config(const struct run *run, struct operation_config *ret,
         .scope = {.key = run->subject.key,
                   .spec_uid = value_string(value_path(run->object, "metadata", "uid", NULL)),
                   .identity = identity,
-                  .context = value_path(run->object, "spec", "context", NULL),
+                  .context = value_path(run_source(run), "spec", "context", NULL),
+                  .force = run->policy.force,
                   .terminating = run->is_namespace_terminating},
         .spec_created_at = run_spec_created_at(run),
         .epoch = context->epoch(context->epoch_arg),
         .parallelism = context->parallelism,
         .timeout = run->policy.timeout,
+        .keeps_state = run->hold.operation == RELEASE_DESTROY, /* it has the hold */
         .cancel = run->cancel,
         .digest_key = {context->plan_key, sizeof(context->plan_key)},
     };
 }
 
 /* ---- Releases of which nothing comes ---- */
+
+char *run_superseded_by(int64_t generation)
+{
+    return str_printf("superseded by generation %lld of the Spec", (long long)generation);
+}
 
 int run_cancel_release(const struct run *run, struct release *release, const char *why,
                        struct error *error)
@@ -188,4 +202,12 @@ int run_cancel_latest(const struct run *run, const char *why, struct error *erro
     int r = releases_latest(run->context, &run->subject, run->cancel, &latest, error);
 
     return r < 0 ? r : run_cancel_release(run, latest, why, error);
+}
+
+int run_supersede(const struct run *run, struct release *release, struct error *error)
+{
+    _cleanup_free_ char *why = run_superseded_by(run->subject.generation);
+
+    return release ? run_cancel_release(run, release, why, error)
+                   : run_cancel_latest(run, why, error);
 }

@@ -9,6 +9,7 @@
 #define CONTROLLER_RECONCILE_RUN_H
 
 #include "controller/reconcile/conditions.h"
+#include "controller/reconcile/hold.h"
 #include "controller/reconcile/releases.h"
 #include "engine/operation/operation.h"
 #include "engine/spec/spec.h"
@@ -19,6 +20,10 @@ struct run {
     struct release_subject subject; /* its key and generation; strings are borrowed */
     const struct value *object;     /* the custom resource; a reference, or NULL */
     bool is_unreadable;             /* object is its metadata alone */
+    struct hold hold;               /* in force; its operation is that of the run. RELEASE_APPLY:
+                                       the Spec itself is in force */
+    const struct value *source;     /* what is applied in place of `object`; NULL: `object` */
+    char spec_digest[HASH_HEX_SIZE]; /* of what is applied (recorded.h); "": nothing is recorded */
     char *uid;                      /* of the object; or NULL */
     char *trigger;                  /* informer_trigger() of the object as it was read; or NULL */
     struct release_approval approval; /* in the object as it was read */
@@ -39,6 +44,8 @@ struct run_status {
     struct verdict verdict;
     bool is_end;       /* the attempt has ended: the request for a reconcile is handled */
     bool is_suspended; /* Ready's status is kept, as of the generation for which it was set */
+    bool is_held;      /* Ready is False because of a hold: that is no failure */
+    bool counts_failure; /* into status.failures */
     int64_t attempted, applied;              /* revisions; 0: as before */
     const struct operation_results *results; /* for the summary of a failure; NULL: its message */
     const struct value *plan, *resources, *inventory; /* report.h; owned; NULL: as before */
@@ -73,11 +80,11 @@ int run_acknowledge(struct run *run, struct error *error);
  * first failure. 0: none. */
 int64_t run_patience(const struct run *run);
 
-/* ms between two tries at most, for a failure that takes little to look at again, a missing service
- * account. 0: no such failure. */
+/* ms between two tries at most, for what takes little to look at again: a missing service account,
+ * and a resource that is deferred, because its Job has to end first, say. 0: no such failure. */
 int64_t run_retry_within(const struct run *run, const struct error *failure);
-/* Adds that to the message, for those who wait for it. It is the same for all tries, as the status
- * is not written again. */
+/* Adds that to the message, for those who wait for it; not if something is deferred, which says
+ * what it waits for. It is the same for all tries, as the status is not written again. */
 void run_say_retry(const struct run *run, struct error *failure);
 /* The verdict about a failure. is_spent: its operation has waited for `timeout` already. */
 struct verdict run_judge(const struct run *run, const struct error *failure, bool is_spent);
@@ -96,15 +103,22 @@ struct run_last run_last(const struct run *run);
 /* Counts the Spec by what Ready says last (operations_note()). run_write_status() does so, too. */
 void run_note_ready(const struct run *run);
 
+/* The last operation succeeded, of this generation and under the hold that is in force: Ready is
+ * True, or the reason is the hold's. */
+bool run_is_settled(const struct run *run);
 /* What Ready says of this generation. reason: NULL for any. */
 bool run_says(const struct run *run, const char *ready, const char *reason);
 /* status.driftCorrections, or NULL; borrowed from run->object. */
 const struct value *run_corrections(const struct run *run);
+/* status.failures: operations of this generation that failed, one after another. */
+int64_t run_failures(const struct run *run);
 /* status.lastAppliedRevision, .lastAttemptedRevision; 0: none. */
 int64_t run_last_applied(const struct run *run);
 int64_t run_last_attempted(const struct run *run);
 
-/* Parses run->object as a Spec of the types that the context's runtimes have. */
+/* The custom resource whose resources are applied; borrowed. */
+const struct value *run_source(const struct run *run);
+/* Parses run_source() as a Spec of the types that the context's runtimes have. */
 int run_parse(const struct run *run, struct spec **ret, struct error *error);
 
 /* The ServiceAccount whose rights are used; borrowed. NULL: the rights of the operator itself. */
@@ -121,12 +135,17 @@ void run_operation_config(const struct run *run, struct operation_config *ret,
 /* Resources of the Spec were applied, by its status, and there is no State that records them. */
 bool run_lacks_state(const struct run *run, struct ledger *ledger);
 
+/* "superseded by generation 5 of the Spec", for messages; free() it. */
+char *run_superseded_by(int64_t generation);
+
 /* Sets the Release to `cancelled`, with the reason Superseded and `why` as its message. Does
  * nothing if it is NULL or has ended. */
 int run_cancel_release(const struct run *run, struct release *release, const char *why,
                        struct error *error);
 /* The same for the Spec's newest Release. */
 int run_cancel_latest(const struct run *run, const char *why, struct error *error);
+/* The same for a Release (NULL: the newest) of an earlier generation than the Spec has now. */
+int run_supersede(const struct run *run, struct release *release, struct error *error);
 
 /* An event about the Spec; none in a namespace that is being deleted. */
 void run_event(const struct run *run, const char *type, const char *reason, const char *message);

@@ -9,8 +9,8 @@
 #include "engine/base/utf8.h"
 #include "engine/spec/name.h"
 
-/* ms between tries, for a service account that is missing; more if retryInterval is longer. */
-#define ACCOUNT_RETRY 30000
+/* ms between tries of what run_retry_within() names; more if retryInterval is longer. */
+#define SOON 30000
 
 /* ---- The status as it is ---- */
 
@@ -75,9 +75,21 @@ bool run_says(const struct run *run, const char *ready, const char *reason)
            (!reason || str_equal(value_get_string(condition, "reason"), reason));
 }
 
+bool run_is_settled(const struct run *run)
+{
+    return run->hold.operation == RELEASE_APPLY ? run_says(run, "True", NULL)
+                                                : run_says(run, "False", hold_reason(&run->hold)) &&
+                                                      run_last_applied(run) >= run->hold.revision;
+}
+
 int64_t run_last_applied(const struct run *run)
 {
     return value_int(value_get(status_of(run), "lastAppliedRevision"), 0);
+}
+
+int64_t run_failures(const struct run *run)
+{
+    return is_of_this_generation(run) ? value_int(value_get(status_of(run), "failures"), 0) : 0;
 }
 
 const struct value *run_corrections(const struct run *run)
@@ -128,16 +140,17 @@ int64_t run_retry_within(const struct run *run, const struct error *failure)
 {
     int64_t interval = run->policy.retry_interval;
 
-    if (!str_equal(failure->reason, "ServiceAccountNotFound"))
+    if (!str_equal(failure->reason, "ServiceAccountNotFound") &&
+        !str_equal(failure->reason, "Deferred"))
         return 0;
-    return interval > ACCOUNT_RETRY ? interval : ACCOUNT_RETRY;
+    return interval > SOON ? interval : SOON;
 }
 
 void run_say_retry(const struct run *run, struct error *failure)
 {
     int64_t within = run_retry_within(run, failure);
 
-    if (within)
+    if (within && !str_equal(failure->reason, "Deferred"))
         err_wrap(failure, "tried again within %lld s", (long long)(within + 999) / 1000);
 }
 
@@ -201,6 +214,8 @@ static const struct value *policy_value(const struct run *run)
     value_add_bool(b, policy->prune);
     value_key(b, "wait");
     value_add_bool(b, policy->wait);
+    value_key(b, "force");
+    value_add_bool(b, policy->force);
     value_key(b, "deletionPolicy");
     value_add_string(b, deletion[policy->deletion]);
     value_key(b, "approval");
@@ -236,6 +251,11 @@ static void drop(const struct value **object, const char *key)
     *object = next;
 }
 
+static bool is_bad_news(const struct run_status *status)
+{
+    return str_equal(status->verdict.ready, "False") && !status->is_suspended && !status->is_held;
+}
+
 /* While an operation goes on, it is not known whether the generation still fails. */
 static void set_failing_since(const struct run *run, const struct run_status *status,
                               const struct value **next)
@@ -243,12 +263,25 @@ static void set_failing_since(const struct run *run, const struct run_status *st
     int64_t since = failing_since(run);
     char time[TIMESTAMP_SIZE];
 
-    if (str_equal(status->verdict.ready, "False") && !status->is_suspended) {
+    if (is_bad_news(status)) {
         timestamp_format(since ? since : wall_clock(run), time);
         set(next, "failingSince", value_pack("s", time));
     } else if (status->is_end || !since) {
         drop(next, "failingSince");
     }
+}
+
+/* A failure that may heal by waiting, and progress, leave the number as it is. */
+static void set_failures(const struct run *run, const struct run_status *status,
+                         const struct value **next)
+{
+    int64_t failures = run_failures(run) + status->counts_failure;
+    bool is_over = status->is_end && !is_bad_news(status);
+
+    if (failures && !is_over)
+        set(next, "failures", value_pack("I", failures));
+    else
+        drop(next, "failures");
 }
 
 static void set_handled(const struct run *run, const struct value **next)
@@ -261,7 +294,7 @@ static const struct value *summary_of(const struct run_status *status)
 {
     char summary[REPORT_SUMMARY_SIZE];
 
-    report_short(status->verdict.message, status->results, summary);
+    report_short(status->verdict.message, status->results, summary, sizeof(summary));
     return value_pack("s", summary);
 }
 
@@ -295,6 +328,7 @@ static const struct value *next_status(const struct run *run, const struct run_s
     set(&next, "summary", summary_of(status));
     set(&next, "owner", owner_of(run));
     set_failing_since(run, status, &next);
+    set_failures(run, status, &next);
     if (status->is_end)
         set_handled(run, &next);
     if (!run->is_unreadable)
@@ -336,11 +370,6 @@ static int put_status(struct run *run, const struct value *status, struct error 
     run_set_metadata(run, metadata);
     set(&run->object, "status", value_ref(status));
     return 0;
-}
-
-static bool is_bad_news(const struct run_status *status)
-{
-    return str_equal(status->verdict.ready, "False") && !status->is_suspended;
 }
 
 static void note(const struct run *run, const char *ready, const char *reason)

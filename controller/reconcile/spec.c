@@ -4,6 +4,7 @@
 #include "controller/reconcile/apply.h"
 #include "controller/reconcile/apply_end.h"
 #include "controller/reconcile/deletion.h"
+#include "controller/reconcile/hold_begin.h"
 #include "controller/reconcile/retention.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
@@ -84,13 +85,25 @@ static int refuse(struct attempt *attempt, const struct error *refusal,
                   struct reconcile_result *result, struct error *error)
 {
     operation_log_start(&attempt->run, RELEASE_APPLY);
+    hold_refuse(attempt, refusal, NULL);
     return apply_refused(attempt, refusal, result, error);
+}
+
+/* What a person asks for is not done, now or later. */
+static int refuse_requests(struct attempt *attempt, const char *reason, const char *message,
+                           struct error *error)
+{
+    struct error refusal = {0};
+
+    err_set(&refusal, ERR_INVALID, reason, "%s", message);
+    return hold_refuse(attempt, &refusal, error);
 }
 
 /* The operator does not act on the Spec, and its last operation does not go on. Ready keeps its
  * status: who waits for the Spec does not fail or hang because somebody suspended it. */
-static int suspend(struct run *run, struct error *error)
+static int suspend(struct attempt *attempt, struct error *error)
 {
+    struct run *run = &attempt->run;
     struct run_last last = run_last(run);
     bool was_suspended = str_equal(last.reason, "Suspended");
     bool is_settled = str_equal(last.ready, "True") || str_equal(last.ready, "False");
@@ -104,9 +117,12 @@ static int suspend(struct run *run, struct error *error)
         .is_end = true,
         .is_suspended = is_settled,
     };
-    int r = 0;
+    int r = refuse_requests(attempt, "Suspended",
+                            "the Spec is suspended; set spec.suspend to false, and make the "
+                            "Release again",
+                            error);
 
-    if (!was_suspended)
+    if (r >= 0 && !was_suspended)
         r = run_cancel_latest(run, "the Spec was suspended", error);
     return r < 0 ? r : run_write_status(run, &suspended, error);
 }
@@ -114,10 +130,13 @@ static int suspend(struct run *run, struct error *error)
 /* ---- One reconcile ---- */
 
 /* The Spec is gone. */
-static int end_history(struct run *run, struct error *error)
+static int end_history(struct attempt *attempt, struct error *error)
 {
-    int r = run_cancel_latest(run, "the Spec was deleted", error);
+    struct run *run = &attempt->run;
+    int r = refuse_requests(attempt, "SpecNotFound", "there is no such Spec", error);
 
+    if (r >= 0)
+        r = run_cancel_latest(run, "the Spec was deleted", error);
     return r < 0 ? r : retention_forget(run, error);
 }
 
@@ -129,7 +148,7 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     int r = load(attempt, &why_unreadable, &problem);
 
     if (r == ERR_NOT_FOUND)
-        return end_history(run, error);
+        return end_history(attempt, error);
     if (r < 0)
         return err_copy(error, &problem);
     if (!attempt_is_listed(attempt)) /* it is there, and another's by now */
@@ -137,7 +156,7 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     if (api_is_deleting(run->object))
         return deletion_begin(attempt, result, error);
     if (run->policy.suspend)
-        return suspend(run, error);
+        return suspend(attempt, error);
     if (run->is_unreadable)
         api_refuse_unreadable("Spec", &why_unreadable, &problem);
     else
@@ -147,24 +166,31 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     return apply_begin(attempt, result, error);
 }
 
+/* The operation puts the key into the queue when it is planned, and when it has ended. */
+static int wait_for(struct attempt *attempt, struct reconcile_result *result, struct error *error)
+{
+    int64_t after = 0;
+    int r = progress_report(attempt, &after, error);
+
+    *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
+    return r;
+}
+
 /* Goes on with what is under way, as far as that goes without waiting. */
 static int go_on(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
-    bool is_destroy = attempt->run.log.operation == RELEASE_DESTROY;
-    int64_t after = 0;
+    bool is_deletion = api_is_deleting(attempt->run.object);
     int r = 0;
 
     if (operation_phase(attempt->operation) == OPERATION_PLANNED)
-        r = is_destroy ? deletion_planned(attempt, result, error)
-                       : apply_planned(attempt, result, error);
+        r = is_deletion ? deletion_planned(attempt, result, error)
+                        : apply_planned(attempt, result, error);
     if (r < 0 || !attempt->operation)
         return r;
     if (operation_phase(attempt->operation) == OPERATION_ENDED)
-        return is_destroy ? deletion_ended(attempt, result, error)
-                          : apply_ended(attempt, result, error);
-    r = progress_report(attempt, &after, error);
-    *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
-    return r;
+        return is_deletion ? deletion_ended(attempt, result, error)
+                           : apply_ended(attempt, result, error);
+    return wait_for(attempt, result, error);
 }
 
 /* The operation is of a Spec that is not there any more in that way. If it came to its end before
@@ -176,6 +202,21 @@ static void supersede(struct attempt *attempt)
     operation_cancel(attempt->operation, "Superseded");
     go_on(attempt, &ignored, NULL);
     attempt_end(attempt);
+}
+
+/* A person asks for something else, and the Spec is not being deleted. */
+static bool is_overridden(struct attempt *attempt)
+{
+    const struct run *run = &attempt->run;
+    struct request newest = {0};
+
+    if (api_is_deleting(run->object) ||
+        !requests_has_other(run->context->requests, &run->subject.key, run->hold.request))
+        return false;
+    if (requests_newest(run->context->requests, &run->subject.key, &newest))
+        attempt->superseded_by = request_supersedes(&newest);
+    request_done(&newest);
+    return attempt->superseded_by != NULL;
 }
 
 /* The Spec left the watch: nothing is said of it, since whoever has it now goes on under the same
@@ -211,7 +252,7 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
     attempt->run.cancel = cancel;
     if (attempt->operation && attempt_has_left(attempt))
         abandon(attempt);
-    if (attempt->operation && attempt_is_outdated(attempt))
+    if (attempt->operation && (attempt_is_outdated(attempt) || is_overridden(attempt)))
         supersede(attempt);
     if (attempt->operation && attempt_is_chosen(attempt))
         evict(attempt);
@@ -225,7 +266,9 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
     attempt->run.context = context;
     attempt->run.cancel = cancel;
     r = begin(attempt, result, error);
-    return r < 0 || !attempt->operation ? r : go_on(attempt, result, error);
+    /* A plan of nothing is made by now, perhaps, and the key is in the queue once more. If this
+     * were its end, the next reconcile would plan again, and so on for ever. */
+    return r < 0 || !attempt->operation ? r : wait_for(attempt, result, error);
 }
 
 /* A conflict, or an API server that does not answer, is a matter of course. */

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 
 static const char *const kinds[DOCUMENT_KINDS] = {
-    [DOCUMENT_STATE] = "state",       [DOCUMENT_OUTCOME] = "outcome", [DOCUMENT_PLAN] = "plan",
-    [DOCUMENT_APPROVAL] = "approval", [DOCUMENT_RELEASE] = "release",
+    [DOCUMENT_STATE] = "state", [DOCUMENT_OUTCOME] = "outcome",
+    [DOCUMENT_PLAN] = "plan",   [DOCUMENT_APPROVAL] = "approval",
+    [DOCUMENT_SPEC] = "spec",   [DOCUMENT_RELEASE] = "release",
 };
 
 const char *document_kind_name(enum document_kind kind)

@@ -86,8 +86,10 @@ int operation_record_intents(struct operation *operation, struct error *error)
         is_needed = is_needed || deletes(change);
     }
     for (uint32_t i = 0; i < plan->n_changes; i++)
-        if (needs_intent(&operation->nodes[i], &plan->changes[i]))
+        if (needs_intent(&operation->nodes[i], &plan->changes[i])) {
             add(&batch, (struct ledger_change){.put = intent(operation, i)});
+            operation->nodes[i].is_only_intended = true;
+        }
     operation_set_head(operation, AT_BEGIN);
     /* Before deletions State is written even without changes: that fails if another leader is at
      * work. */
@@ -101,4 +103,26 @@ int operation_record_intents(struct operation *operation, struct error *error)
     if (r < 0)
         err_wrap(error, "saving State");
     return r;
+}
+
+/* An earlier create may still come: the intent has its time. */
+static bool may_be_dropped(const struct operation *operation, const struct node *node)
+{
+    _cleanup_(record_unref_p) const struct record *known =
+        ledger_get(operation->ledger, operation_change(node)->id, NULL);
+
+    return node->is_only_intended && known && known->status == RECORD_INTENT &&
+           !operation_late_create(operation, known);
+}
+
+void operation_drop_intents(struct operation *operation)
+{
+    struct batch batch = {0};
+
+    for (uint32_t i = 0; i < operation->plan->n_changes; i++)
+        if (may_be_dropped(operation, &operation->nodes[i]))
+            add(&batch, (struct ledger_change){.id = operation->plan->changes[i].id});
+    if (batch.count)
+        ledger_land(operation->ledger, batch.items, batch.count, LEDGER_SOON, NULL);
+    batch_done(&batch);
 }

@@ -55,8 +55,11 @@ static void keep_renamed(struct operation *operation)
         struct plan_change *change = &plan->changes[i];
 
         if (change->action == PLAN_DELETE && change->step->uid &&
-            strmap_get(&uids, change->step->uid))
+            strmap_get(&uids, change->step->uid)) {
             change->action = PLAN_FORGET;
+            change->stays = true;
+            change->reason = "it stays: another resource of the Spec names the same object";
+        }
     }
     strmap_done(&uids);
 }

@@ -111,8 +111,10 @@ int operation_conclude(struct operation *operation, struct error *error)
     else if (operation->exceeded.code)
         r = err_copy(error, &operation->exceeded);
     pthread_mutex_unlock(&operation->lock);
-    if (r >= 0 && !operation->spec)
+    if (r >= 0 && !operation->spec && !operation->config.keeps_state)
         return ledger_remove(operation->ledger, error);
+    if (operation->stale.code)
+        operation_drop_intents(operation);
     operation_set_head(operation, r >= 0 ? AT_SUCCESS : AT_END);
     if (ledger_flush(operation->ledger, &save_error) >= 0)
         return r;

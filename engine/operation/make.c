@@ -303,6 +303,7 @@ int operation_make(struct operation *operation, struct node *node, struct runtim
 
     if (!calls_begin(calls, id, operation_now(operation)))
         return err_set(error, ERR_UNAVAILABLE, "UnderWay", "another change of it is under way");
+    node->is_only_intended = false;
     r = record_begin(operation, node, step, error);
     if (r >= 0)
         r = send(operation, node, step, &outcome, error);

@@ -16,6 +16,7 @@ static size_t memory_of_step(const struct runtime_step *step)
         return 0;
     return STEP_ITSELF + value_memory(step->attributes) + value_memory(step->extensions) +
            value_memory(step->before) + value_memory(step->after) + value_memory(step->result) +
+           value_memory(step->shown_before) + value_memory(step->shown_after) +
            value_memory(step->memory);
 }
 
@@ -47,7 +48,8 @@ static size_t memory_of_change(const struct operation *operation, size_t index)
 
 size_t operation_measure(const struct operation *operation)
 {
-    size_t bytes = OPERATION_ITSELF + operation->arena.used;
+    size_t bytes =
+        OPERATION_ITSELF + operation->arena.used + approved_plan_memory(operation->config.approved);
 
     if (operation->spec)
         bytes += operation->spec->arena.used + value_memory(operation->spec->source);

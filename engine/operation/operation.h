@@ -68,6 +68,8 @@ struct operation_config {
     struct digest_key digest_key;   /* of plan_digest(); borrowed. With it, and without an approved
                                        plan, each live object is freed when its change is planned;
                                        length 0: when the operation is freed */
+    bool keeps_state; /* when nothing is wanted, and all is gone: State stays, with its head alone.
+                         Else it is removed */
     struct approved_plan *approved; /* what may be carried out; a reference is taken. NULL: all */
     bool for_approval;           /* the plan is to be approved: planning waits for creates that may
                                     still take effect, which would make it stale, and for calls in
@@ -197,6 +199,13 @@ void operation_results_done(struct operation_results *results);
 /* One error for all that did not succeed; 0: nothing. what: "apply", "destroy". */
 int operation_results_error(const struct operation_results *results, const char *what,
                             struct error *error);
+
+/* How far it is: changes, those that are done, and those that have failed for good. Before
+ * operation_apply(): none. */
+struct operation_progress {
+    size_t total, done, failed;
+};
+struct operation_progress operation_progress(struct operation *operation);
 
 /* Something that is waited for, for messages: "web: 1/3 replicas" into the buffer, cut. What fails
  * and is tried again comes before what is not healthy yet; *ret_is_failing (may be NULL) tells

@@ -55,9 +55,10 @@ static void show_difference(const struct operation *operation, struct plan_chang
                             const struct runtime_step *step)
 {
     const struct record *record = change->record;
-    _cleanup_value_ const struct value *before =
-        value_mark_like(step->before, record ? record->attributes : NULL);
-    _cleanup_value_ const struct value *after = value_mark_like(step->after, step->attributes);
+    _cleanup_value_ const struct value *before = value_mark_like(
+        step->shown_before ? step->shown_before : step->before, record ? record->attributes : NULL);
+    _cleanup_value_ const struct value *after =
+        value_mark_like(step->shown_after ? step->shown_after : step->after, step->attributes);
     bool is_shown = change->action != PLAN_UNCHANGED && change->action != PLAN_DELETE &&
                     (step->before || operation->config.scope.thorough);
 
@@ -98,6 +99,16 @@ static void settle(struct node *node)
         plan_step_free(TAKE(change->step));
 }
 
+/* State forgets the object. */
+static void note_forgotten(struct plan_change *change)
+{
+    if (change->step && !change->step->uid)
+        return;
+    change->stays = true;
+    change->reason = change->step ? "it stays: it does not belong to this Spec any more"
+                                  : "it stays: `prune` is false";
+}
+
 static void take(struct node *node, struct planned *planned)
 {
     struct operation *operation = node->operation;
@@ -112,6 +123,8 @@ static void take(struct node *node, struct planned *planned)
         change->reason = operation_text(operation, "%s", shown->reason);
     change->step = TAKE(planned->step);
     change->removal = TAKE(planned->removal);
+    if (change->action == PLAN_FORGET)
+        note_forgotten(change);
     summarise(node, shown);
     settle(node);
     planned_done(planned);

@@ -71,6 +71,7 @@ struct node {
     bool is_delete_sent;
     bool may_be_replaced;           /* it was deleted while a late create could come */
     bool was_deleted;               /* and a late create may make it again, to be deleted again */
+    bool is_only_intended;          /* State got an intent of it, and no call makes it yet */
     bool is_in_doubt;               /* a call that makes it got no answer: it may have had effect */
     bool needs_plan;                /* its step was tried, or does not hold any more */
     bool needs_removal_plan;        /* likewise, for the step that deletes */
@@ -326,6 +327,9 @@ void operation_redact_change(struct node *node, const struct runtime_step *shown
 
 /* Intents and what else State has to know before anything is changed. */
 int operation_record_intents(struct operation *operation, struct error *error);
+/* All visits have ended: drops the intents of what was never begun. Else a deletion after a restart
+ * would wait for creates that were never sent. */
+void operation_drop_intents(struct operation *operation);
 
 /* ---- head.c ---- */
 

@@ -10,7 +10,7 @@
 #include "engine/operation/private.h"
 
 /* Two records, five steps, and what the node has. */
-#define MOST_VALUES (2 * 3 + 5 * 5 + 3)
+#define MOST_VALUES (2 * 3 + 5 * 7 + 3)
 
 /* Values with something sensitive in them; references. */
 struct secrets {
@@ -47,6 +47,8 @@ static void add_step(struct secrets *secrets, const struct runtime_step *step)
     add(secrets, step->extensions);
     add(secrets, step->before);
     add(secrets, step->after);
+    add(secrets, step->shown_before);
+    add(secrets, step->shown_after);
     add(secrets, step->result);
 }
 

@@ -261,6 +261,25 @@ void operation_results_done(struct operation_results *results)
     *results = (struct operation_results){0};
 }
 
+static bool is_failure(const struct operation_result *result)
+{
+    return result->status == RESULT_FAILED || result->status == RESULT_TIMED_OUT;
+}
+
+struct operation_progress operation_progress(struct operation *operation)
+{
+    struct operation_progress progress = {0};
+
+    pthread_mutex_lock(&operation->lock);
+    progress.total = operation->results.count;
+    for (size_t i = 0; i < progress.total; i++) {
+        progress.done += operation->results.items[i].status == RESULT_SUCCEEDED;
+        progress.failed += is_failure(&operation->results.items[i]);
+    }
+    pthread_mutex_unlock(&operation->lock);
+    return progress;
+}
+
 /* A change that waits: one that fails, the one that began to wait last, or else the first. */
 static const struct operation_result *find_waiting(const struct operation *operation)
 {
@@ -314,11 +333,6 @@ bool operation_waits_for(struct operation *operation, char *ret, size_t size, bo
     if (shown.code)
         str_copy(ret, size, shown.message);
     return shown.code;
-}
-
-static bool is_failure(const struct operation_result *result)
-{
-    return result->status == RESULT_FAILED || result->status == RESULT_TIMED_OUT;
 }
 
 /* Names the first failures, as many as fit whole, with their hints. */

@@ -114,6 +114,18 @@ void approved_plan_unref(struct approved_plan *approved)
     free(approved);
 }
 
+size_t approved_plan_memory(const struct approved_plan *approved)
+{
+    size_t bytes;
+
+    if (!approved)
+        return 0;
+    bytes = sizeof(*approved) + approved->arena.used + approved->n_steps * sizeof(*approved->steps);
+    for (size_t i = 0; i < approved->n_steps; i++)
+        bytes += value_memory(approved->steps[i].unknown);
+    return bytes;
+}
+
 /* ---- The digest of the whole ---- */
 
 static void digest_step(const struct approved_plan *approved, const struct approved_step *step,
@@ -390,4 +402,61 @@ int approved_plan_check_removal(const struct approved_plan *approved,
                                    .step = (struct runtime_step *)(uintptr_t)removal};
 
     return approved_plan_check(approved, &deletion, error);
+}
+
+/* ---- Plans that are made again ---- */
+
+/* Values may be unknown now because what they are taken from cannot be planned. */
+static bool is_same_as_far(const struct approved_plan *approved, const struct approved_step *step,
+                           const struct approved_step *now)
+{
+    char of_step[HASH_HEX_SIZE], of_now[HASH_HEX_SIZE];
+
+    if (now->has_unknown && !step->has_unknown)
+        return step->action == now->action && step->create_first == now->create_first &&
+               str_equal(step->halves.removed, now->halves.removed);
+    digest_step(approved, step, of_step);
+    digest_step(approved, now, of_now);
+    return str_equal(of_step, of_now);
+}
+
+/* What becomes of a step when the plan is made again. */
+enum again {
+    SAME, /* or it could not be planned before */
+    LESS, /* it cannot be planned this time */
+    ANOTHER,
+};
+
+static enum again compare_again(const struct approved_plan *approved,
+                                const struct approved_step *now)
+{
+    const struct plan_change like = {.id = now->id, .type = now->type};
+    const struct approved_step *step = first_of(approved, &like);
+    bool is_deferred = false, is_same = false;
+
+    for (; step; step = next_of(approved, &like, step + 1)) {
+        if (step->leaves != now->leaves)
+            continue;
+        is_deferred = is_deferred || step->action == PLAN_DEFERRED;
+        is_same = is_same || is_same_as_far(approved, step, now);
+    }
+    if (is_deferred || is_same)
+        return SAME;
+    return now->action == PLAN_DEFERRED ? LESS : ANOTHER;
+}
+
+bool approved_plan_outlasts(const struct approved_plan *approved, const struct plan *plan)
+{
+    _cleanup_(approved_plan_unref_p) struct approved_plan *now =
+        approved_plan_new(plan, approved->key.data, approved->key.length);
+    bool is_less = false;
+
+    for (size_t i = 0; i < now->n_steps; i++) {
+        enum again again = compare_again(approved, &now->steps[i]);
+
+        if (again == ANOTHER)
+            return false;
+        is_less = is_less || again == LESS;
+    }
+    return is_less;
 }

@@ -26,8 +26,9 @@
  * What a resource depends on is no part of an approval: that is the order of the steps, and no
  * change of an object.
  *
- * Plans are comparable if they are made with the same key and the same `thorough` (runtime.h): both
- * decide what is known of a creation.
+ * Plans are comparable if they are made with the same key. `thorough` (runtime.h) makes no
+ * difference, but for values that a runtime learns only by trying: those of a creation that others
+ * refer to, and those that are other ones each time.
  *
  * Immutable; threads share it by reference.
  */
@@ -46,6 +47,9 @@ struct approved_plan *approved_plan_new(const struct plan *plan, const void *key
 struct approved_plan *approved_plan_ref(struct approved_plan *approved);
 void approved_plan_unref(struct approved_plan *approved);
 DEFINE_CLEANUP(struct approved_plan *, approved_plan_unref)
+
+/* Bytes that it holds, about. NULL: 0. */
+size_t approved_plan_memory(const struct approved_plan *approved);
 
 /* plan_digest() of the plan that it was taken from. */
 void approved_plan_digest(const struct approved_plan *approved, char ret_hex[HASH_HEX_SIZE]);
@@ -72,6 +76,14 @@ int approved_plan_check_known(const struct approved_plan *approved,
 int approved_plan_check_removal(const struct approved_plan *approved,
                                 const struct plan_change *change,
                                 const struct runtime_step *removal, struct error *error);
+
+/*
+ * Of a plan that is made again while the first one waits to be approved, and of which a part cannot
+ * be planned this time: whether it says nothing else, as far as it goes. Then an approval would
+ * hold. False as well where all is planned that was planned before: that is another plan, or the
+ * same.
+ */
+bool approved_plan_outlasts(const struct approved_plan *approved, const struct plan *plan);
 
 /* Whether values of the resource's attributes or extensions were unknown when the plan was
  * approved. Then its step is comparable only with one that shows no more

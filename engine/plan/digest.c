@@ -51,9 +51,10 @@ static void add_object(struct digest *digest, const struct plan_change *change,
 
 /* ---- What is made ---- */
 
-enum part { PART_AFTER, PART_EXTENSIONS };
+enum part { PART_AFTER, PART_EXTENSIONS, PART_ATTRIBUTES, N_PARTS };
 
-static const char *const prefixes[] = {[PART_AFTER] = "/after", [PART_EXTENSIONS] = "/extensions"};
+static const char *const prefixes[] = {
+    [PART_AFTER] = "/after", [PART_EXTENSIONS] = "/extensions", [PART_ATTRIBUTES] = "/attributes"};
 
 static const struct value *part_of(const struct plan_change *change, enum part part)
 {
@@ -61,7 +62,9 @@ static const struct value *part_of(const struct plan_change *change, enum part p
 
     if (!step)
         return NULL;
-    return part == PART_AFTER ? step->after : step->extensions;
+    return part == PART_ATTRIBUTES ? step->attributes
+           : part == PART_AFTER    ? step->after
+                                   : step->extensions;
 }
 
 static bool add_paths(struct value_builder *b, const struct value *value, const char *prefix)
@@ -87,7 +90,7 @@ const struct value *digest_unknown(const struct plan_change *change)
     bool any = false;
 
     value_begin_array(b);
-    for (enum part part = PART_AFTER; part <= PART_EXTENSIONS; part++)
+    for (enum part part = 0; part < N_PARTS; part++)
         any = add_paths(b, part_of(change, part), prefixes[part]) || any;
     value_end_array(b);
     value_builder_finish(b, &paths, NULL);
@@ -141,7 +144,7 @@ static bool digest_made(const struct plan_change *change, const struct value *un
     bool has_unknown = false;
 
     add_object(&digest, change, change->step);
-    for (enum part part = PART_AFTER; part <= PART_EXTENSIONS; part++)
+    for (enum part part = 0; part < N_PARTS; part++)
         add_part(&digest, part_of(change, part), unknown, prefixes[part], &has_unknown);
     if (has_unknown && change->resource) {
         hash_add_str(digest.hash, "references");

@@ -3,9 +3,11 @@
  *
  * A change has up to two halves: what is made (created, adopted, updated) and what is removed. Each
  * half has a digest over the resource's id and type, the uid of the object, what is ours of the
- * object before and after, and the extensions, in canonical JSON, with what is unknown as such.
- * Where a value is unknown, the attributes and extensions as the Spec has them count as well: they
- * say which resource the value will be taken from.
+ * object before and after, the attributes and the extensions, in canonical JSON, with what is
+ * unknown as such. The attributes count beside what is ours afterwards because a value may have no
+ * place in the object: an empty string, for example. Where a value is unknown, the attributes and
+ * extensions as the Spec has them count as well: they say which resource the value will be taken
+ * from.
  *
  * The digest of the change is over the action, the order of a replacement, the halves, and where
  * values are unknown. What it depends on is no part of it: that is no change of an object. The
@@ -29,7 +31,8 @@ struct digest_halves {
 };
 
 /* JSON pointers to what is unknown of what is made: "/after/spec/replicas" is a field of the
- * object, "/extensions/region" one of the extensions. A reference; NULL: nothing is. */
+ * object, "/attributes/spec/replicas" and "/extensions/region" are fields of what is wanted. A
+ * reference; NULL: nothing is. */
 const struct value *digest_unknown(const struct plan_change *change);
 
 /* unknown: such pointers, to what counts as unknown; or NULL. False: a value of it is past a bound

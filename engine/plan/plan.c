@@ -28,6 +28,8 @@ void plan_step_compared(struct runtime_step *step)
         return;
     value_assign(&step->before, NULL);
     value_assign(&step->after, NULL);
+    value_assign(&step->shown_before, NULL);
+    value_assign(&step->shown_after, NULL);
     value_assign(&step->result, NULL);
 }
 

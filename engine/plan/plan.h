@@ -22,6 +22,8 @@ struct plan_change {
     bool has_unknown;                 /* of its attributes: it is planned again when it is due */
     const struct resource *resource;  /* borrowed from the Spec; NULL: it leaves */
     const struct record *record;      /* what State had when it was planned; a reference, or NULL */
+    bool stays;                       /* of FORGET: the object exists, and is left in place; else it
+                                         is gone already */
     bool is_settled;                  /* UNCHANGED, the object exists, and State has it as it is */
     struct runtime_step *step;        /* owned; NULL: there is none (UNKNOWN, DEFERRED, an error),
                                          or it was freed because the change is settled */
@@ -29,7 +31,8 @@ struct plan_change {
     struct change_digest *digest;     /* owned; NULL: the steps still have what they compared */
     struct diff *diff;                /* owned: fields, redacted; NULL: none to show */
     struct error *error;              /* owned: why it cannot be done, as planned; or NULL */
-    const char *reason;               /* of REPLACE, DEFERRED: why; in the arena, or NULL */
+    const char *reason;               /* the step's, or why it is DEFERRED, or stays; in the
+                                         arena, or NULL */
 };
 
 struct plan {

@@ -19,26 +19,27 @@ struct document_history {
 
 struct record {
     struct release_head head;
-    int64_t written;            /* count of writes */
-    const struct value *status; /* a reference, or NULL */
-    char *spec_uid;             /* owned: what the head's borrows; or NULL */
+    int64_t written;              /* count of writes */
+    const struct value *status;   /* a reference, or NULL */
+    char *spec_uid, *spec_digest; /* owned: what the head's borrow; or NULL */
 };
 
 static void record_done(struct record *record)
 {
     value_unref(record->status);
     free(record->spec_uid);
+    free(record->spec_digest);
 }
 
 static int encode(const struct record *record, struct document *ret, struct error *error)
 {
     const struct release_head *head = &record->head;
-    _cleanup_value_ const struct value *value =
-        value_pack("{s:i, s:{s:s, s:s, s:s?}, s:I, s:I, s:s, s:I, s:v?}", "format", FORMAT, "spec",
-                   "namespace", head->spec.namespace_name, "name", head->spec.name, "uid",
-                   head->spec_uid, "revision", head->revision, "generation", head->generation,
-                   "operation", release_operation_name(head->operation), "written", record->written,
-                   "status", record->status);
+    _cleanup_value_ const struct value *value = value_pack(
+        "{s:i, s:{s:s, s:s, s:s?, s:s?}, s:I, s:I, s:s, s:I, s:I, s:v?}", "format", FORMAT, "spec",
+        "namespace", head->spec.namespace_name, "name", head->spec.name, "uid", head->spec_uid,
+        "digest", head->spec_digest, "revision", head->revision, "generation", head->generation,
+        "operation", release_operation_name(head->operation), "toRevision", head->to_revision,
+        "written", record->written, "status", record->status);
 
     if (!value)
         return err_set(error, ERR_TOO_LARGE, "ReleaseTooLarge", "the status is too large");
@@ -80,8 +81,11 @@ static int decode(const struct document *document, const struct release_head *of
     record.written = value_int(value_get(value, "written"), 0);
     record.status = value_ref(value_get(value, "status"));
     record.head.phase = release_status_phase(record.status);
+    record.head.to_revision = value_int(value_get(value, "toRevision"), 0);
     record.spec_uid = str_new(value_get_string(spec, "uid"));
     record.head.spec_uid = record.spec_uid;
+    record.spec_digest = str_new(value_get_string(spec, "digest"));
+    record.head.spec_digest = record.spec_digest;
     *ret = record;
     return 0;
 }
@@ -245,6 +249,7 @@ static int load_one(struct release_history *base, const struct release_head *of,
     (*ret)->head = record.head;
     (*ret)->status = record.status;
     (*ret)->head.spec_uid = record.spec_uid;
+    (*ret)->head.spec_digest = record.spec_digest;
     *ret_version = str_new(version);
     return 0;
 }

@@ -13,12 +13,22 @@ struct release_record *release_record_new(const struct spec_key *spec, int64_t r
     return record;
 }
 
+static void replace(const char **text, const char *with)
+{
+    char *copy = str_new(with);
+
+    free((char *)(uintptr_t)*text);
+    *text = copy;
+}
+
 void release_record_set_spec_uid(struct release_record *record, const char *uid)
 {
-    char *copy = str_new(uid);
+    replace(&record->head.spec_uid, uid);
+}
 
-    free((char *)(uintptr_t)record->head.spec_uid);
-    record->head.spec_uid = copy;
+void release_record_set_spec_digest(struct release_record *record, const char *digest)
+{
+    replace(&record->head.spec_digest, digest);
 }
 
 void release_approval_done(struct release_approval *approval)
@@ -41,6 +51,7 @@ void release_record_free(struct release_record *record)
     if (!record)
         return;
     free((char *)(uintptr_t)record->head.spec_uid);
+    free((char *)(uintptr_t)record->head.spec_digest);
     free((char *)(uintptr_t)record->head.spec.namespace_name);
     free((char *)(uintptr_t)record->head.spec.name);
     release_approval_done(&record->approval);

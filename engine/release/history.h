@@ -41,6 +41,10 @@ struct release_head {
     /* The Spec's uid; NULL: not known. A Spec that was deleted and created again has another one.
      * Set by load, not by list. */
     const char *spec_uid;
+    int64_t to_revision;     /* of a Rollback: the revision that is applied again; else 0. Set by
+                                load */
+    const char *spec_digest; /* names the Spec that the operation applies, as it was recorded beside
+                                the history; NULL: none was. Set by load and list */
 };
 
 /* What a person approved. All strings are owned. */
@@ -64,6 +68,7 @@ struct release_record {
 /* A record that owns the strings of its head, as load returns it. */
 struct release_record *release_record_new(const struct spec_key *spec, int64_t revision);
 void release_record_set_spec_uid(struct release_record *record, const char *uid); /* copied */
+void release_record_set_spec_digest(struct release_record *record, const char *digest); /* copied */
 void release_record_free(struct release_record *record);
 DEFINE_CLEANUP(struct release_record *, release_record_free)
 

@@ -37,6 +37,11 @@ static const enum release_phase working[] = {
     [RELEASE_ROLLBACK] = PHASE_ROLLING_BACK,
 };
 
+enum release_phase release_working_phase(enum release_operation operation)
+{
+    return working[operation];
+}
+
 const char *release_operation_name(enum release_operation operation)
 {
     return operations[operation];

@@ -44,6 +44,8 @@ bool release_operation_parse(const char *name, enum release_operation *ret);
 const char *release_phase_name(enum release_phase phase); /* "awaitingApproval"; "" for NONE */
 bool release_phase_parse(const char *name, enum release_phase *ret);
 bool release_phase_is_terminal(enum release_phase phase);
+/* The phase in which the operation does its work; PHASE_NONE: a preview has none. */
+enum release_phase release_working_phase(enum release_operation operation);
 bool release_phase_may_follow(enum release_operation operation, enum release_phase from,
                               enum release_phase to);
 

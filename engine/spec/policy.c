@@ -20,6 +20,7 @@ static const struct {
     {"suspend", offsetof(struct spec_policy, suspend), false, true},
     {"prune", offsetof(struct spec_policy, prune), true, false},
     {"wait", offsetof(struct spec_policy, wait), true, true},
+    {"force", offsetof(struct spec_policy, force), false, false},
 };
 
 static const struct {
@@ -128,6 +129,28 @@ static bool read_needs_approval(struct check *check, const struct value *fields)
     return true;
 }
 
+/* A value that cannot be read: the Spec is refused. */
+static void read_remediation(struct check *check, const struct value *fields,
+                             struct spec_policy *ret)
+{
+    const struct value *remediation = value_get(fields, "remediation");
+    const struct value *strategy = value_get(remediation, "strategy");
+    const struct value *retries = value_get(remediation, "retries");
+    const struct place above = {.key = "remediation"};
+    const struct place place = {.above = &above, .key = "strategy"};
+    const struct place number = {.above = &above, .key = "retries"};
+    const char *text = check_is_absent(strategy) ? "none" : check_text(check, strategy, &place);
+
+    ret->rolls_back = text && strcmp(text, "rollback") == 0;
+    if (text && !ret->rolls_back && strcmp(text, "none") != 0)
+        check_problem(check, INVALID_SPEC, &place, "\"%s\" is neither none nor rollback", text);
+    ret->retries = check_is_absent(retries) ? 0 : value_int(retries, INT64_MIN);
+    if (ret->retries >= -1 && ret->retries <= INT32_MAX)
+        return;
+    check_problem(check, INVALID_SPEC, &number, "must be a number from -1 to %d", INT32_MAX);
+    ret->retries = 0;
+}
+
 static const char *read_service_account(struct check *check, const struct value *fields)
 {
     const struct value *value = value_get(fields, "serviceAccountName");
@@ -152,6 +175,7 @@ void check_policy(struct check *check, const struct value *fields, struct spec_p
             read_count(check, fields, "revisionHistoryLimit", MOST_HISTORY, DEFAULT_HISTORY),
         .service_account = read_service_account(check, fields),
     };
+    read_remediation(check, fields, ret);
     for (size_t i = 0; i < ARRAY_SIZE(booleans); i++)
         *(bool *)((char *)ret + booleans[i].offset) = read_boolean(
             check, fields, booleans[i].name, booleans[i].fallback, booleans[i].unreadable);

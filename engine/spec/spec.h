@@ -30,12 +30,15 @@ struct spec_policy {
     bool suspend;              /* false */
     bool prune;                /* true */
     bool wait;                 /* true */
+    bool force;                /* false */
     bool needs_approval;       /* false: approval.mode is Automatic */
     enum deletion_policy deletion; /* DELETION_MIRROR_PRUNE */
     int64_t interval;          /* ms: 10 m */
     int64_t retry_interval;    /* ms: 30 s */
     int64_t timeout;           /* ms: 5 m */
     int64_t history_limit;     /* Releases that are kept: 10 */
+    bool rolls_back;           /* false: remediation.strategy is none */
+    int64_t retries;           /* of a failed operation before that: 0; -1: without an end */
     const char *service_account; /* NULL: not set */
 };
 

@@ -5,8 +5,7 @@
 /* Values of an unsupported field that are accepted, because they ask for nothing. */
 enum unasked {
     IF_ABSENT,
-    IF_EMPTY, /* an empty list or object */
-    IF_FALSE,
+    IF_EMPTY,    /* an empty list or object */
     IF_STANDARD, /* the value that describes what this version does anyway */
 };
 
@@ -23,12 +22,10 @@ static const struct {
     {"driftDetection", "mode", IF_STANDARD, "enabled"},
     {NULL, "healthChecks", IF_EMPTY, NULL},
     {NULL, "ignore", IF_EMPTY, NULL},
-    {NULL, "force", IF_FALSE, NULL},
     {NULL, "conflictPolicy", IF_STANDARD, "Force"},
     {NULL, "adoptionPolicy", IF_STANDARD, "AdoptIfUnowned"},
     {NULL, "commonMetadata", IF_EMPTY, NULL},
     {NULL, "dependsOn", IF_EMPTY, NULL},
-    {NULL, "remediation", IF_EMPTY, NULL},
 };
 
 static bool is_asked(const struct value *value, enum unasked unasked, const char *standard)
@@ -43,8 +40,6 @@ static bool is_asked(const struct value *value, enum unasked unasked, const char
     case IF_EMPTY:
         return value_count(value) > 0 ||
                !(value_is(value, VALUE_ARRAY) || value_is(value, VALUE_OBJECT));
-    case IF_FALSE:
-        return value_bool(value, true);
     case IF_STANDARD:
         return !text || strcmp(text, standard) != 0;
     }

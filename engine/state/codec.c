@@ -178,6 +178,15 @@ static void add_text_if(struct value_builder *b, const char *key, const char *be
     value_add_string(b, now);
 }
 
+static void add_value_if(struct value_builder *b, const char *key, const struct value *before,
+                         const struct value *now)
+{
+    if (before == now || value_equal(before, now))
+        return;
+    value_key(b, key);
+    value_add(b, now);
+}
+
 static const struct value *head_changes(const struct state_head *before,
                                         const struct state_head *head)
 {
@@ -192,10 +201,8 @@ static const struct value *head_changes(const struct state_head *before,
     add_number_if(b, "progressedAt", before->progressed_at, head->progressed_at);
     add_text_if(b, "operationUid", before->operation_uid, head->operation_uid);
     add_number_if(b, "epoch", before->epoch, head->epoch);
-    if (before->policy != head->policy && !value_equal(before->policy, head->policy)) {
-        value_key(b, "policy");
-        value_add(b, head->policy);
-    }
+    add_value_if(b, "policy", before->policy, head->policy);
+    add_value_if(b, "hold", before->hold, head->hold);
     value_end_object(b);
     value_builder_finish(b, &fields, NULL);
     return fields;
@@ -233,14 +240,21 @@ static int text_from(const struct value *fields, const char *key, const char **r
     return 0;
 }
 
+static void value_from(const struct value *fields, const char *key, const struct value **ret)
+{
+    const struct value *value = value_get(fields, key);
+
+    if (value)
+        *ret = value_type(value) == VALUE_NULL ? NULL : value;
+}
+
 static int apply_head(struct state *state, const struct value *fields, int64_t serial,
                       struct error *error)
 {
-    static const char *const known[] = {"specUid",    "revision",     "appliedRevision",
-                                        "generation", "progressedAt", "operationUid",
-                                        "epoch",      "policy",       NULL};
+    static const char *const known[] = {
+        "specUid",      "revision", "appliedRevision", "generation", "progressedAt",
+        "operationUid", "epoch",    "policy",          "hold",       NULL};
     struct state_head head = *state_head(state);
-    const struct value *policy = value_get(fields, "policy");
     int r = members_check(fields, known, error);
 
     if (r >= 0)
@@ -259,8 +273,8 @@ static int apply_head(struct state *state, const struct value *fields, int64_t s
         r = number_from(fields, "epoch", &head.epoch, error);
     if (r < 0)
         return r;
-    if (policy)
-        head.policy = value_type(policy) == VALUE_NULL ? NULL : policy;
+    value_from(fields, "policy", &head.policy);
+    value_from(fields, "hold", &head.hold);
     head.serial = (uint64_t)serial;
     state_set_head(state, &head);
     return 0;

@@ -223,6 +223,10 @@ static int land(struct ledger *ledger, const struct ledger_change *changes, size
 
     permit_ask(ledger->table->config.permit, PERMIT_ACT, &fenced);
     pthread_mutex_lock(&ledger->lock);
+    if (ledger->is_removed) {
+        pthread_mutex_unlock(&ledger->lock);
+        return ledger_refuse_removed(error);
+    }
     ledger->tickets++;
     for (size_t i = 0; i < n; i++)
         add_landing(ledger, &changes[i], is_fold);

@@ -126,8 +126,8 @@ struct ledger_records {
 struct ledger_records ledger_records(struct ledger *ledger);
 void ledger_records_done(struct ledger_records *records);
 
-/* A copy of the head. Its strings are in the arena; its policy is borrowed from the ledger, until
- * the next ledger_set_head(). */
+/* A copy of the head. Its strings are in the arena; its policy and its hold are borrowed from the
+ * ledger, until the next ledger_set_head(). */
 void ledger_head(struct ledger *ledger, struct arena *arena, struct state_head *ret);
 /* Saved with the next change, or by ledger_flush(). The ledger ignores the Spec's name, the serial
  * and the epoch in `head`: it keeps its own. */
@@ -161,9 +161,12 @@ int ledger_flush(struct ledger *ledger, struct error *error);
 int ledger_check(struct ledger *ledger, struct error *error);
 
 /* Removes State with all its records, and all outcome documents, from the store. If there is none,
- * it removes the leftovers of killed writes. ERR_UNAVAILABLE
- * STORE_OUTCOME_UNKNOWN: a request that creates State was not answered, or an earlier process may
- * have sent one before it ended; carried out after the removal, it would bring State back. */
+ * it removes the leftovers of killed writes. When it returns 0, this ledger is over: an operation
+ * that has ended may still be about to write, and that would bring State back. So ledger_begin()
+ * and ledger_land() fail with ERR_CONFLICT StateRemoved; the next ledger_open() loads anew.
+ * ERR_UNAVAILABLE UnderWay: calls are in flight. ERR_UNAVAILABLE STORE_OUTCOME_UNKNOWN: a request
+ * that creates State was not answered, or an earlier process may have sent one before it ended;
+ * carried out after the removal, it would bring State back. */
 int ledger_remove(struct ledger *ledger, struct error *error);
 /* There is no State because an earlier process removed it: no request that creates it is left. */
 void ledger_was_removed(struct ledger *ledger);

@@ -30,6 +30,8 @@
  *              wants_snapshot  that was answered with an error
  *   lost       is_lost, no     another process changed State         nothing; the entry is freed
  *              file            meanwhile                             when all is written
+ *   removed    is_removed, no  ledger_remove() removed State         nothing; the entry is freed
+ *              file                                                  with the last reference
  *
  * A ledger is dirty in the states landed, in doubt and withdrawn, and, if it is lost, until its
  * outcomes are in outcome documents. It is closed when it has no references and is not dirty. The
@@ -118,6 +120,7 @@ struct ledger {
     int64_t epoch;
     bool is_lost;
     struct error lost; /* the error of all later calls */
+    bool is_removed;
 
     /* The content of the store. */
     bool is_stored;
@@ -205,6 +208,10 @@ int ledger_save_begin(struct ledger *ledger, struct begin *begin, struct error *
 void ledger_forget_landed(struct ledger *ledger, uint64_t ticket);
 /* Marks the ledger as lost: another process writes State. Called by the working thread. */
 void ledger_lose(struct ledger *ledger, const struct error *why);
+/* Marks the ledger as removed: what waits to begin is refused. Called by the working thread. */
+void ledger_set_removed(struct ledger *ledger);
+/* Sets ERR_CONFLICT StateRemoved and returns it. */
+int ledger_refuse_removed(struct error *error);
 
 /* ---- ledger_batch.c: by the thread that works ---- */
 

@@ -68,6 +68,18 @@ static int remove_all(struct ledger *ledger, const struct batch *batch, struct e
     return r < 0 ? r : remove_state(ledger, batch, problem);
 }
 
+/* Their outcomes would have no State to go to. */
+static int expect_no_calls(struct ledger *ledger, struct error *error)
+{
+    size_t count = calls_count(ledger->calls);
+
+    return count ? err_set(error, ERR_UNAVAILABLE, "UnderWay",
+                           "State is removed when the changes that are under way have ended "
+                           "(left: %zu)",
+                           count)
+                 : 0;
+}
+
 /* State of an earlier process would come back. */
 static int expect_no_state(struct ledger *ledger, struct error *error)
 {
@@ -82,21 +94,24 @@ static int expect_no_state(struct ledger *ledger, struct error *error)
 int ledger_remove(struct ledger *ledger, struct error *error)
 {
     struct error problem = {0};
-    int r = expect_no_state(ledger, error);
+    int r = expect_no_calls(ledger, error);
 
+    if (r >= 0)
+        r = expect_no_state(ledger, error);
     if (r < 0)
         return r;
     pthread_mutex_lock(&ledger->lock);
     ledger_work_begin(ledger);
     if (ledger->is_lost) {
         r = err_copy(&problem, &ledger->lost);
-    } else {
+    } else if (!ledger->is_removed) {
         pthread_mutex_unlock(&ledger->lock);
         r = remove_all(ledger, ledger->batch, &problem);
         pthread_mutex_lock(&ledger->lock);
-        if (r >= 0)
+        if (r >= 0) {
             empty(ledger);
-        else if (r == ERR_CONFLICT)
+            ledger_set_removed(ledger);
+        } else if (r == ERR_CONFLICT)
             ledger_lose(ledger, &problem);
     }
     ledger_work_end(ledger);

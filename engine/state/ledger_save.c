@@ -137,6 +137,25 @@ void ledger_lose(struct ledger *ledger, const struct error *why)
         ledger_forget_landed(ledger, UINT64_MAX);
 }
 
+int ledger_refuse_removed(struct error *error)
+{
+    return err_set(error, ERR_CONFLICT, "StateRemoved", "State was removed meanwhile");
+}
+
+void ledger_set_removed(struct ledger *ledger)
+{
+    struct store_file *file = TAKE(ledger->file);
+    struct error removed = {0};
+
+    ledger_refuse_removed(&removed);
+    ledger->is_removed = true;
+    answer_waiting(ledger, UINT64_MAX, &removed);
+    pthread_mutex_unlock(&ledger->lock);
+    if (file) /* releases the store's lock, so that State can be opened again */
+        file->store->ops->close(file);
+    pthread_mutex_lock(&ledger->lock);
+}
+
 /* Takes back a batch that was not written. True: the rest of its content can be tried at once. */
 static bool give_back(struct ledger *ledger, struct batch *batch, const struct error *problem)
 {
@@ -227,6 +246,8 @@ static int wait_for(struct ledger *ledger, uint64_t ticket, int64_t patience, st
     while (ledger->saved_ticket < ticket) {
         if (ledger->is_lost)
             return err_copy(error, &ledger->lost);
+        if (ledger->is_removed)
+            return ledger_refuse_removed(error);
         if (ledger->tries != tries && ledger->tried_ticket >= ticket && ledger->failure.code)
             return err_copy(error, &ledger->failure);
         if (ledger->working)
@@ -251,7 +272,7 @@ int ledger_save_all(struct ledger *ledger, int64_t patience, struct error *error
 {
     if (ledger->is_lost)
         return err_copy(error, &ledger->lost);
-    if (!ledger_is_dirty(ledger) && !ledger->head_changed)
+    if (ledger->is_removed || (!ledger_is_dirty(ledger) && !ledger->head_changed))
         return 0;
     return ledger_save(ledger, ++ledger->tickets, patience, error);
 }
@@ -260,6 +281,8 @@ int ledger_save_begin(struct ledger *ledger, struct begin *begin, struct error *
 {
     if (ledger->is_lost)
         return err_copy(error, &ledger->lost);
+    if (ledger->is_removed)
+        return ledger_refuse_removed(error);
     begin->ticket = ++ledger->tickets;
     queue(ledger, begin);
     ledger->patient++;

@@ -233,14 +233,15 @@ static int load_new(struct ledgers *ledgers, const struct ledger_opening *openin
     return 0;
 }
 
-static bool is_lost(struct ledger *ledger)
+/* State has to be loaded anew: the ledger is lost, or State was removed. */
+static bool is_over(struct ledger *ledger)
 {
-    bool lost;
+    bool over;
 
     pthread_mutex_lock(&ledger->lock);
-    lost = ledger->is_lost;
+    over = ledger->is_lost || ledger->is_removed;
     pthread_mutex_unlock(&ledger->lock);
-    return lost;
+    return over;
 }
 
 /* Prepares a ledger that is open already for another user. */
@@ -256,7 +257,9 @@ static int join(struct ledger *ledger, const struct ledger_opening *opening, boo
         free(ledger->spec_uid);
         ledger->spec_uid = str_new(opening->spec_uid);
     }
-    if (ledger_is_dirty(ledger) && (is_first || ledger->failure.code))
+    if (ledger->is_removed)
+        r = ledger_refuse_removed(error);
+    else if (ledger_is_dirty(ledger) && (is_first || ledger->failure.code))
         r = ledger_save_all(ledger, SAVE_PATIENCE, error);
     if (r >= 0)
         r = ledger_check_epoch(ledger, opening->epoch, error);
@@ -264,7 +267,7 @@ static int join(struct ledger *ledger, const struct ledger_opening *opening, boo
     return r;
 }
 
-/* With the table's lock, which is released meanwhile. 0 with *ret NULL: the ledger is lost. */
+/* With the table's lock, which is released meanwhile. 0 with *ret NULL: the ledger is over. */
 static int join_open(struct ledger *ledger, const struct ledger_opening *opening,
                      struct ledger **ret, struct error *error)
 {
@@ -279,7 +282,7 @@ static int join_open(struct ledger *ledger, const struct ledger_opening *opening
         *ret = ledger;
         return 0;
     }
-    if (is_lost(ledger)) {
+    if (is_over(ledger)) {
         entry_hide(ledger);
         err_clear(error);
         r = 0;
@@ -300,7 +303,7 @@ static int open_locked(struct ledgers *ledgers, const struct ledger_opening *ope
             r = load_new(ledgers, opening, key_text, ret, error);
         else if (ledger->phase != LEDGER_OPEN)
             r = wait_for_phase(ledgers, opening, error);
-        else if (is_lost(ledger))
+        else if (is_over(ledger))
             entry_hide(ledger);
         else
             r = join_open(ledger, opening, ret, error);

@@ -26,6 +26,8 @@ struct state_head {
     int64_t epoch;                /* of the leader that last wrote State */
     uint64_t serial;              /* rises with each save */
     const struct value *policy;   /* the deletion policy in the Spec at `revision`; or NULL */
+    const struct value *hold;     /* what is in force in place of the Spec, as the controller noted
+                                     it (controller/reconcile/hold.h); NULL: nothing */
 };
 
 /* A deep copy. */

@@ -74,13 +74,13 @@ const struct value *state_to_value(const struct state *state)
 
     if (!resources)
         return NULL;
-    return value_pack("{s:i, s:{s:s, s:s, s:s?}, s:I, s:I, s:I, s:v?, s:s?, s:I, s:I, s:v?, s:v}",
-                      "format", STATE_FORMAT, "spec", "namespace", head->spec_namespace, "name",
-                      head->spec_name, "uid", head->spec_uid, "revision", head->revision,
-                      "appliedRevision", head->applied_revision, "generation", head->generation,
-                      "progressedAt", progressed, "operationUid", head->operation_uid, "epoch",
-                      head->epoch, "serial", (int64_t)head->serial, "policy", head->policy,
-                      "resources", resources);
+    return value_pack(
+        "{s:i, s:{s:s, s:s, s:s?}, s:I, s:I, s:I, s:v?, s:s?, s:I, s:I, s:v?, s:v?, s:v}", "format",
+        STATE_FORMAT, "spec", "namespace", head->spec_namespace, "name", head->spec_name, "uid",
+        head->spec_uid, "revision", head->revision, "appliedRevision", head->applied_revision,
+        "generation", head->generation, "progressedAt", progressed, "operationUid",
+        head->operation_uid, "epoch", head->epoch, "serial", (int64_t)head->serial, "policy",
+        head->policy, "hold", head->hold, "resources", resources);
 }
 
 /* ---- Reading ---- */
@@ -198,6 +198,7 @@ static int head_from_value(const struct value *value, struct state_head *ret, st
         r = state_corrupt(error, "the field \"serial\" is negative");
     ret->serial = (uint64_t)serial;
     ret->policy = value_get(value, "policy");
+    ret->hold = value_get(value, "hold");
     return r;
 }
 
@@ -220,8 +221,9 @@ static int add_record(struct state *state, const struct value *value, size_t ind
 int state_from_value(const struct value *value, struct state **ret, struct error *error)
 {
     static const char *const known[] = {
-        "format",       "spec",  "revision", "appliedRevision", "generation", "progressedAt",
-        "operationUid", "epoch", "serial",   "policy",          "resources",  NULL};
+        "format",       "spec",         "revision", "appliedRevision", "generation",
+        "progressedAt", "operationUid", "epoch",    "serial",          "policy",
+        "hold",         "resources",    NULL};
     const struct value *resources = value_get(value, "resources");
     _cleanup_(state_free_p) struct state *state = NULL;
     struct state_head head = {0};

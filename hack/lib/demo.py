@@ -56,7 +56,7 @@ class Resource:
         spec, status = live.get("spec", {}), live.get("status", {})
         if self.kind == "Deployment":
             wanted, available = spec.get("replicas", 1), status.get("availableReplicas", 0)
-            return f"{available} of {wanted} available" if available >= wanted else None
+            return f"{wanted} of {wanted} available" if available >= wanted else None
         if self.kind == "PodDisruptionBudget":
             healthy = status.get("currentHealthy", 0)
             enough = status.get("expectedPods", 0) > 0 and healthy >= status.get("desiredHealthy", 0)
@@ -191,7 +191,7 @@ class Demo:
             self.tell("~", YELLOW, "Spec", self.name, "is being deleted")
         elif (status, message) != before and status:
             colour = {"True": GREEN, "False": RED}.get(status, BLUE)
-            self.tell("=", colour, "Spec", self.name, paint(colour, f"Ready={status}") + f" {message}")
+            self.tell("=", colour, "Spec", self.name, paint(colour, f"Ready={status}") + f" {message.splitlines()[0]}")
 
     def _take_release(self, kind, item):
         name, status = item["metadata"]["name"], item.get("status", {})

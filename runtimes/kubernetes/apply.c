@@ -21,6 +21,7 @@ struct patch {
     enum kube_apply_mode mode;
     struct kube_expected expected; /* for KUBE_APPLY_TAKE */
     bool dry_run;
+    const struct value **ret_causes; /* as of kube_dry_run_explained(); or NULL */
 };
 
 static int place_for_writing(const struct patch *patch, struct kube_ref *ret, struct error *error)
@@ -46,7 +47,8 @@ static int send(const struct patch *patch, const struct value **ret,
                                    .field_manager = patch->session->field_manager,
                                    .strict = true,
                                    .force = patch->mode == KUBE_APPLY_TAKE,
-                                   .dry_run = patch->dry_run};
+                                   .dry_run = patch->dry_run,
+                                   .ret_causes = patch->ret_causes};
     int r = place_for_writing(patch, &ref, error);
 
     if (r < 0)
@@ -59,18 +61,30 @@ static int send(const struct patch *patch, const struct value **ret,
     return session_change(patch->session, &ref, patch->call, &request, ret, ret_outcome, error);
 }
 
-int kube_dry_run(struct runtime_session *session, const struct value *attributes,
-                 enum kube_apply_mode mode, const struct runtime_call *call,
-                 const struct value **ret, struct error *error)
+int kube_dry_run_explained(struct runtime_session *session, const struct value *attributes,
+                           enum kube_apply_mode mode, const struct runtime_call *call,
+                           const struct value **ret, const struct value **ret_causes,
+                           struct error *error)
 {
-    struct patch patch = {
-        .session = session, .call = call, .attributes = attributes, .mode = mode, .dry_run = true};
+    struct patch patch = {.session = session,
+                          .call = call,
+                          .attributes = attributes,
+                          .mode = mode,
+                          .dry_run = true,
+                          .ret_causes = ret_causes};
     _cleanup_value_ const struct value *object = NULL;
     int r = send(&patch, &object, NULL, error);
 
     if (r >= 0)
         *ret = kube_object_mark(object);
     return r;
+}
+
+int kube_dry_run(struct runtime_session *session, const struct value *attributes,
+                 enum kube_apply_mode mode, const struct runtime_call *call,
+                 const struct value **ret, struct error *error)
+{
+    return kube_dry_run_explained(session, attributes, mode, call, ret, NULL, error);
 }
 
 /* ---- A kind that is served soon ---- */
@@ -157,7 +171,7 @@ static int check_foreseen(const struct patch *patch, const struct kube_step *ste
                           struct error *error)
 {
     struct patch dry = *patch;
-    _cleanup_value_ const struct value *object = NULL, *after = NULL;
+    _cleanup_value_ const struct value *object = NULL, *own = NULL;
     _cleanup_free_ char *digest = NULL;
     int r;
 
@@ -165,8 +179,8 @@ static int check_foreseen(const struct patch *patch, const struct kube_step *ste
     r = send(&dry, &object, NULL, error);
     if (r < 0)
         return r;
-    after = kube_object_project(object);
-    digest = kube_content_digest(after);
+    own = kube_own_fields(step->session, object);
+    digest = kube_foreseen_digest(object, own, step->fields);
     if (str_equal(digest, step->after_digest))
         return 0;
     return err_set(error, ERR_CONFLICT, "Conflict",
@@ -189,27 +203,49 @@ static int take_with_managers(struct patch *patch, const struct kube_step *step,
     return r < 0 ? r : send(patch, ret, ret_outcome, error);
 }
 
+/* ---- What was let through ---- */
+
+/* The API server refused what it let through when it was planned. If it would not do so any more
+ * (the scope of a CRD can be changed until the CRD is established), the object is planned again.
+ * Else a dry-run does not tell what is wrong, and the refusal stands. */
+static int recheck(const struct patch *patch, struct error *error)
+{
+    _cleanup_value_ const struct value *object = NULL, *causes = NULL;
+    struct error problem = {0};
+
+    if (kube_dry_run_explained(patch->session, patch->attributes, patch->mode, patch->call, &object,
+                               &causes, &problem) >= 0 ||
+        !causes)
+        return error->code;
+    return err_set(error, ERR_CONFLICT, "Conflict",
+                   "it is refused now, and was not when it was planned: %s", problem.message);
+}
+
 /* ---- One object ---- */
 
 int kube_apply_object(const struct kube_step *step, const struct runtime_call *call,
                       struct runtime_outcome *ret, struct error *error)
 {
     bool is_create = step->base.action == PLAN_CREATE;
+    _cleanup_value_ const struct value *object = NULL, *causes = NULL;
     struct patch patch = {.session = step->session,
                           .call = call,
                           .attributes = step->base.attributes,
-                          .mode = is_create ? KUBE_APPLY_CREATE : KUBE_APPLY_TAKE};
-    _cleanup_value_ const struct value *object = NULL;
+                          .mode = is_create ? KUBE_APPLY_CREATE : KUBE_APPLY_TAKE,
+                          .ret_causes = &causes};
+    struct error problem = {0};
     int r;
 
     ret->certainty = OUTCOME_NOT_SENT;
-    r = is_create            ? send_when_served(&patch, &object, ret, error)
-        : step->after_digest ? take_with_managers(&patch, step, &object, ret, error)
-                             : take(&patch, step, &object, ret, error);
+    r = is_create            ? send_when_served(&patch, &object, ret, &problem)
+        : step->after_digest ? take_with_managers(&patch, step, &object, ret, &problem)
+                             : take(&patch, step, &object, ret, &problem);
     if (ret->certainty != OUTCOME_NOT_SENT)
         kube_note_applied(step->session, step->base.attributes);
+    if (r < 0 && causes && !is_create)
+        r = recheck(&patch, &problem);
     if (r < 0)
-        return r;
+        return err_copy(error, &problem);
     session_note_definition(step->session, step->base.attributes);
     kube_observe_object(step->session, object, true, &ret->now);
     return 0;

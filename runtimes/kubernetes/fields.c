@@ -9,8 +9,7 @@
 
 /* ---- Steps ---- */
 
-/* The part of a key after "f:" and the like; NULL: the key is not such a step. */
-static const char *after(const char *key, size_t length, char type, size_t *ret_length)
+const char *fields_step(const char *key, size_t length, char type, size_t *ret_length)
 {
     if (length < 2 || key[0] != type || key[1] != ':')
         return NULL;
@@ -24,8 +23,7 @@ static bool is_member(const struct value *node)
     return node && (value_count(node) == 0 || value_get(node, "."));
 }
 
-/* The node of an object's member. */
-static const struct value *node_of(const struct value *set, const char *name, size_t length)
+const struct value *fields_member(const struct value *set, const char *name, size_t length)
 {
     _cleanup_buf_ struct buf key = BUF_INIT;
 
@@ -39,7 +37,7 @@ static const struct value *node_of(const struct value *set, const char *name, si
 bool fields_has(const struct value *set, const char *const *path)
 {
     for (; *path && set; path++)
-        set = node_of(set, *path, strlen(*path));
+        set = fields_member(set, *path, strlen(*path));
     return set != NULL;
 }
 
@@ -144,8 +142,8 @@ static bool add_object(struct value_builder *b, const struct value *object,
         size_t length;
         const char *name = value_member_key(object, i, &length);
         const struct value *member = value_member(object, i);
-        const struct value *give = node_of(given_up, name, length);
-        const struct value *keep = node_of(kept, name, length);
+        const struct value *give = fields_member(given_up, name, length);
+        const struct value *keep = fields_member(kept, name, length);
         enum fate fate = fate_of(give, keep, false);
         _cleanup_value_ const struct value *changed = NULL;
         bool is_gone = false;
@@ -183,7 +181,7 @@ static size_t read_steps(const struct value *given_up, const struct value *kept,
                             .keep = value_get_n(kept, key, length)};
 
         for (const char *type = "kvi"; *type && !text; type++) {
-            text = after(key, length, *type, &rest);
+            text = fields_step(key, length, *type, &rest);
             step.type = *type;
         }
         if (text && json_read(text, rest, &step.at, NULL) >= 0)

@@ -22,6 +22,11 @@
  * NULL ends it. */
 bool fields_has(const struct value *set, const char *const *path);
 
+/* A key's part after "f:" and the like, for that letter. NULL: the key is not such a step. */
+const char *fields_step(const char *key, size_t length, char type, size_t *ret_length);
+/* The set of what is in an object's member. NULL: the set has nothing of it. */
+const struct value *fields_member(const struct value *set, const char *name, size_t length);
+
 /* All fields of both. A reference; NULL: more than one document holds (limits.h). */
 const struct value *fields_union(const struct value *a, const struct value *b);
 

@@ -25,10 +25,6 @@
 /* The line of the message keeps at least so many bytes of the API server's own text. */
 #define LEAST_WORDS 128
 
-#define IMMUTABLE_WAY                                                                             \
-    "; it cannot be changed in place: give the resource another name, or delete the object with " \
-    "all that it holds, and it is created again"
-
 char *kube_kind_resource(const struct kube_kind *kind)
 {
     size_t length = 0;
@@ -166,8 +162,7 @@ static bool offer(struct runtime_session *session, const struct kube_ref *ref, c
            add_command(session, verb, resource, error);
 }
 
-/* The API server's text is shortened rather than the words. */
-static void add_words(struct error *error, const char *added)
+void kube_add_words(struct error *error, const char *added)
 {
     size_t taken = strlen(added);
     char words[ERROR_MESSAGE_SIZE];
@@ -187,9 +182,10 @@ static void name_granter(const struct runtime_session *session, const char *in, 
                           str_equal(in, session->spec_namespace) ? ""
                                                                  : ", if there is such a "
                                                                    "namespace");
-    add_words(error, in ? text
-                        : "; it is in no namespace: such a right is the cluster administrators' "
-                          "to give");
+    kube_add_words(error,
+                   in ? text
+                      : "; it is in no namespace: such a right is the cluster administrators' "
+                        "to give");
 }
 
 /* ---- Errors ---- */
@@ -226,11 +222,6 @@ static bool is_namespace_missing(struct runtime_session *session, const struct k
            session_lacks_namespace(session, in, call);
 }
 
-static bool is_immutable(const struct error *error)
-{
-    return str_equal(error->reason, "Invalid") && strstr(error->message, "field is immutable");
-}
-
 void session_add_hint(struct runtime_session *session, const struct kube_ref *ref,
                       const struct runtime_call *call, struct error *error)
 {
@@ -242,8 +233,6 @@ void session_add_hint(struct runtime_session *session, const struct kube_ref *re
         set_missing_namespace(in, error);
         return;
     }
-    if (is_immutable(error))
-        add_words(error, IMMUTABLE_WAY); /* what an object holds is its owner's to lose */
     if (!refused)
         return;
     verb = kube_find_verb(refused);

@@ -75,18 +75,20 @@ static const struct value *new_object(const struct history_task *task,
     _cleanup_value_ const struct value *owner_reference = owner_of(task, head);
     _cleanup_free_ char *revision = str_printf("%lld", (long long)head->revision);
     _cleanup_free_ char *generation = str_printf("%lld", (long long)head->generation);
+    _cleanup_value_ const struct value *to_revision =
+        head->to_revision ? value_pack("I", head->to_revision) : NULL;
     const char *operation = release_operation_name(head->operation);
     char owner[SPEC_HASH_NAME_SIZE];
 
     spec_hash_name(task->namespace_name, task->spec, owner);
-    return value_pack("{s:s, s:s, s:{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s, s:s}, s:v?}, "
-                      "s:{s:{s:s}, s:s}}",
+    return value_pack("{s:s, s:s, s:{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s, s:s, s:s?}, s:v?}, "
+                      "s:{s:{s:s}, s:s, s:v?}}",
                       "apiVersion", API_GROUP_VERSION, "kind", "Release", "metadata", "name",
                       task->name, "namespace", task->namespace_name, "labels", KUBE_GENERATED_LABEL,
                       "true", KUBE_OWNER_LABEL, owner, "annotations", HISTORY_REVISION, revision,
-                      HISTORY_GENERATION, generation, HISTORY_OPERATION, operation,
-                      "ownerReferences", owner_reference, "spec", "specRef", "name", task->spec,
-                      "operation", operation);
+                      HISTORY_GENERATION, generation, HISTORY_OPERATION, operation, HISTORY_SPEC,
+                      head->spec_digest, "ownerReferences", owner_reference, "spec", "specRef",
+                      "name", task->spec, "operation", operation, "toRevision", to_revision);
 }
 
 static int judge_create(const struct history_task *task, const struct history_change *change,
@@ -225,7 +227,9 @@ static int load_one(struct release_history *base, const struct spec_key *spec, i
     release_operation_parse(value_string(value_path(object, "spec", "operation", NULL)),
                             &record->head.operation);
     record->head.phase = kube_history_phase(object);
+    record->head.to_revision = value_int(value_path(object, "spec", "toRevision", NULL), 0);
     release_record_set_spec_uid(record, kube_history_spec_uid(object));
+    release_record_set_spec_digest(record, kube_history_spec_digest(object));
     record->own_generation = value_int(value_path(object, "metadata", "generation", NULL), 1);
     kube_approval_read(object, approved_plan, &record->approval);
     if (record->head.phase != PHASE_NONE) /* an empty status counts as none */

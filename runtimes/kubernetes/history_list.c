@@ -10,6 +10,8 @@
 
 void kube_history_heads_done(struct history_heads *heads)
 {
+    for (size_t i = 0; i < heads->count; i++)
+        free((char *)(uintptr_t)heads->items[i].spec_digest);
     free(heads->items);
 }
 
@@ -33,6 +35,7 @@ static int on_item(void *arg, const struct value *item, struct error *error)
         !is_named_by(heads->spec, head.revision, kube_history_metadata(item, "name")))
         return 0;
     release_operation_parse(kube_history_annotation(item, HISTORY_OPERATION), &head.operation);
+    head.spec_digest = str_new(kube_history_spec_digest(item));
     heads->items = mem_grow(heads->items, heads->count, &heads->capacity, sizeof(*heads->items));
     heads->items[heads->count++] = head;
     return 0;
@@ -55,6 +58,8 @@ static void sort(struct history_heads *heads)
     for (size_t i = 0; i < heads->count; i++)
         if (!kept || heads->items[i].revision != heads->items[kept - 1].revision)
             heads->items[kept++] = heads->items[i];
+        else
+            free((char *)(uintptr_t)heads->items[i].spec_digest);
     heads->count = kept;
 }
 

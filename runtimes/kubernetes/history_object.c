@@ -1,4 +1,7 @@
 /* A call of the history, and one Release: history_private.h. */
+#include <string.h>
+
+#include "engine/base/hash.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/random.h"
@@ -107,6 +110,15 @@ int64_t kube_history_generation(const struct value *object)
 
     str_to_int64(kube_history_annotation(object, HISTORY_GENERATION), &generation);
     return generation;
+}
+
+/* It names a document. People can write annotations, and long ones: what is no digest is none. */
+const char *kube_history_spec_digest(const struct value *object)
+{
+    const char *digest = kube_history_annotation(object, HISTORY_SPEC);
+    size_t length = digest ? strspn(digest, "0123456789abcdef") : 0;
+
+    return length && length < HASH_HEX_SIZE && !digest[length] ? digest : NULL;
 }
 
 const char *kube_history_spec_uid(const struct value *object)

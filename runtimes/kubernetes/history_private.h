@@ -8,6 +8,7 @@
 #define HISTORY_REVISION   "api.kusion.io/revision" /* annotations */
 #define HISTORY_GENERATION "api.kusion.io/spec-generation"
 #define HISTORY_OPERATION  "api.kusion.io/operation"
+#define HISTORY_SPEC       "api.kusion.io/spec-digest"
 
 struct kube_history {
     struct release_history base;
@@ -69,12 +70,14 @@ bool kube_history_is_record(const struct history_task *task, const struct value 
 /* The Spec's generation; 0: missing. */
 int64_t kube_history_generation(const struct value *object);
 enum release_phase kube_history_phase(const struct value *object);
+/* The digest of the recorded Spec; NULL: none was recorded. */
+const char *kube_history_spec_digest(const struct value *object);
 /* The uid of the Spec; NULL: it has no owner. */
 const char *kube_history_spec_uid(const struct value *object);
 
 /* ---- history_list.c ---- */
 
-/* Newest first. */
+/* Newest first. The digests of the items are owned. */
 struct history_heads {
     const struct spec_key *spec;
     struct release_head *items;

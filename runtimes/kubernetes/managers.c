@@ -32,6 +32,14 @@ static bool is_of_a_spec(const char *manager)
            strlen(manager) == strlen(prefix) + 16;
 }
 
+const struct value *managers_own(const struct value *entries, const char *ours)
+{
+    for (size_t i = 0; i < value_count(entries); i++)
+        if (is_ours(value_at(entries, i), ours))
+            return value_get(value_at(entries, i), "fieldsV1");
+    return NULL;
+}
+
 /* One whose fields become ours, whatever its version. */
 static bool is_taken(const struct value *entry, const char *ours)
 {
@@ -140,6 +148,31 @@ const struct value *managers_take(const struct value *entries, const char *ours)
             value_add(b, entry);
         else if (!is_taken_with(value_at(entries, i), base, ours))
             value_add(b, value_at(entries, i));
+    }
+    value_end_array(b);
+    value_builder_finish(b, &result, NULL);
+    return result;
+}
+
+const struct value *managers_mark(const struct value *taken, const char *ours)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    _cleanup_value_ const struct value *mark =
+        value_pack("{s:{s:{s:{}}}}", "f:metadata", "f:annotations", "f:api.kusion.io/taken-over");
+    const struct value *result = NULL;
+
+    value_begin_array(b);
+    for (size_t i = 0; i < value_count(taken); i++) {
+        const struct value *entry = value_at(taken, i);
+        _cleanup_value_ const struct value *fields = NULL, *marked = NULL;
+
+        if (!is_ours(entry, ours)) {
+            value_add(b, entry);
+            continue;
+        }
+        fields = fields_union(value_get(entry, "fieldsV1"), mark);
+        marked = value_with(entry, "fieldsV1", fields);
+        value_add(b, marked);
     }
     value_end_array(b);
     value_builder_finish(b, &result, NULL);

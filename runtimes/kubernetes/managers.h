@@ -28,9 +28,18 @@
  * it. NULL: there is neither. */
 char *managers_digest(const struct value *entries, const char *ours);
 
+/* The fields that our manager has, as fieldsV1; borrowed. NULL: it has none. */
+const struct value *managers_own(const struct value *entries, const char *ours);
+
 /* The entries after the takeover: with what was taken in ours. A reference; NULL: nothing is to be
  * taken. */
 const struct value *managers_take(const struct value *entries, const char *ours);
+
+/* The entries after the takeover as they are written, before the apply that is to follow: ours has
+ * one more field, which no object has. If that apply does not come, because the process was
+ * killed, the digest of the entries is not the one in State: without the field, an object whose
+ * values kubectl changed would look as if they had been changed back. The apply removes it. */
+const struct value *managers_mark(const struct value *taken, const char *ours);
 
 /*
  * What an apply will make of the object once its managers are taken. applied: the object after a

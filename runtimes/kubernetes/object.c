@@ -1,4 +1,5 @@
 /* Builds the objects that are sent, and observations from the objects that are read. */
+#include "engine/base/base64.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/value_mark.h"
@@ -44,12 +45,17 @@ const struct value *kube_object_project(const struct value *object)
     return result;
 }
 
+static bool is_secret(const struct value *object)
+{
+    return str_equal(value_get_string(object, "kind"), "Secret") &&
+           str_equal(value_get_string(object, "apiVersion"), "v1");
+}
+
 const struct value *kube_object_mark(const struct value *object)
 {
     _cleanup_value_ const struct value *pointers = NULL;
 
-    if (!str_equal(value_get_string(object, "kind"), "Secret") ||
-        !str_equal(value_get_string(object, "apiVersion"), "v1"))
+    if (!is_secret(object))
         return value_ref(object);
     pointers =
         value_pack("[s, s, s]", "/data", "/stringData",
@@ -57,11 +63,79 @@ const struct value *kube_object_mark(const struct value *object)
     return value_mark_paths(object, pointers);
 }
 
+/* ---- The object that is sent ---- */
+
+static bool are_strings(const struct value *object)
+{
+    for (size_t i = 0; i < value_count(object); i++)
+        if (!value_is(value_member(object, i), VALUE_STRING) &&
+            !value_is(value_member(object, i), VALUE_UNKNOWN))
+            return false;
+    return value_is(object, VALUE_OBJECT);
+}
+
+static void add_encoded(struct value_builder *b, const struct value *plain)
+{
+    _cleanup_buf_ struct buf text = BUF_INIT;
+    size_t length;
+    const char *bytes = value_string_n(plain, &length);
+
+    if (!bytes) {
+        value_add_unknown(b);
+        return;
+    }
+    base64_encode(&text, bytes, length);
+    value_add_string_n(b, text.data, text.length);
+}
+
+/* A Secret's data, with its stringData in it. */
+static const struct value *all_data(const struct value *data, const struct value *plain)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *all = NULL;
+    size_t length;
+
+    value_begin_object(b);
+    for (size_t i = 0; i < value_count(data); i++) {
+        const char *key = value_member_key(data, i, &length);
+
+        if (value_get_n(plain, key, length))
+            continue;
+        value_key_n(b, key, length);
+        value_add(b, value_member(data, i));
+    }
+    for (size_t i = 0; i < value_count(plain); i++) {
+        const char *key = value_member_key(plain, i, &length);
+
+        value_key_n(b, key, length);
+        add_encoded(b, value_member(plain, i));
+    }
+    value_end_object(b);
+    value_builder_finish(b, &all, NULL);
+    return all;
+}
+
+/* The API server puts a Secret's stringData into its data, of which our manager would then have
+ * nothing: what leaves the Spec would stay, and what others change there would not be seen. */
+static const struct value *fold_string_data(const struct value *taken)
+{
+    const struct value *data = value_get(taken, "data"), *plain = value_get(taken, "stringData");
+    _cleanup_value_ const struct value *all = NULL, *folded = NULL;
+
+    if (!is_secret(taken) || !are_strings(plain) ||
+        (data && !value_is(data, VALUE_OBJECT) && !value_is(data, VALUE_NULL)))
+        return taken;
+    all = all_data(data, plain);
+    folded = value_with(taken, "data", all);
+    value_unref(taken);
+    return value_without(folded, "stringData");
+}
+
 const struct value *kube_object_prepare(const struct runtime_session *session,
                                         const struct kube_ref *ref, const struct value *attributes,
                                         const struct kube_expected *expected)
 {
-    const struct value *object = kube_object_project(attributes);
+    const struct value *object = fold_string_data(kube_object_project(attributes));
 
     if (ref->namespace_name)
         object = with_string(object, "namespace", NULL, ref->namespace_name);
@@ -83,6 +157,7 @@ static void detail_free(void *arg)
 
     kube_marks_free(detail->foreign);
     value_unref(detail->taken);
+    value_unref(detail->fields);
     free(detail->version);
     free(detail);
 }
@@ -93,20 +168,29 @@ static const struct value *managed_fields(const struct value *object)
 }
 
 /* A copy, which does not keep the object in memory. */
-static const struct value *taken_of(const struct runtime_session *session,
-                                    const struct value *object)
+static const struct value *copy_of(const struct value *value)
 {
-    _cleanup_value_ const struct value *taken =
-        managers_take(managed_fields(object), session->field_manager);
     _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
     const struct value *copy = NULL;
 
-    if (!taken)
+    if (!value)
         return NULL;
     b = value_builder_new();
-    value_add_copy(b, taken);
+    value_add_copy(b, value);
     value_builder_finish(b, &copy, NULL);
     return copy;
+}
+
+/* Who has which fields, by the object's managedFields. */
+static void read_managers(const struct runtime_session *session, const struct value *object,
+                          struct kube_detail *ret)
+{
+    const struct value *entries = managed_fields(object);
+    _cleanup_value_ const struct value *taken = managers_take(entries, session->field_manager);
+
+    ret->taken = copy_of(taken);
+    ret->fields = ret->taken ? value_ref(managers_own(ret->taken, session->field_manager))
+                             : copy_of(managers_own(entries, session->field_manager));
 }
 
 /* ---- Why it still exists ---- */
@@ -184,7 +268,8 @@ static struct kube_detail *detail_new(const struct runtime_session *session,
 
     detail->owner = kube_owner_of(session, object);
     detail->foreign = kube_marks_of(session, object);
-    detail->taken = whole ? taken_of(session, object) : NULL;
+    if (whole)
+        read_managers(session, object, detail);
     detail->version =
         str_new(value_string(value_path(object, "metadata", "resourceVersion", NULL)));
     return detail;

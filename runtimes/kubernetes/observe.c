@@ -164,8 +164,12 @@ int kube_prefetch(struct runtime_session *session, const struct runtime_target *
 {
     _cleanup_free_ struct placed *all = NEW_ARRAY(struct placed, n + 1);
     size_t count = 0;
-    int r = session_check_account(session, call, error);
+    int r;
 
+    for (size_t i = 0; i < n; i++)
+        if (targets[i].attributes)
+            session_note_wanted(session, targets[i].attributes);
+    r = session_check_account(session, call, error);
     if (r < 0)
         return r;
     for (size_t i = 0; i < n; i++)

@@ -1,6 +1,7 @@
 /* Plans the change of an object that the Spec wants. */
 #include "engine/base/redaction.h"
 #include "engine/base/str.h"
+#include "runtimes/kubernetes/fields.h"
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/step.h"
 
@@ -73,59 +74,73 @@ static void hide_secrets(const struct runtime_target *target, const struct value
     redact_error(problem, values, ARRAY_SIZE(values));
 }
 
+static void step_set_reason(struct kube_step *step, char *taken)
+{
+    step->base.reason = step->reason = taken;
+}
+
 /* ---- Creates ---- */
 
-static const struct value *replace(const struct value *taken, const char *const *keys, size_t n)
+/* Why a dry-run is of no use, to free(): the Namespace or the CRD of the object does not exist yet,
+ * and the same plan creates it. NULL: that is not the problem. */
+static char *find_missing(struct runtime_session *session, const struct value *attributes,
+                          const struct error *problem)
 {
-    _cleanup_value_ const struct value *unknown = value_pack("u");
-    const struct value *next = value_with_path(taken, keys, n, unknown);
+    const struct object_ref ref = object_ref_of(attributes);
 
-    value_unref(taken);
-    return next;
+    if (str_equal(problem->reason, "NamespaceNotFound"))
+        return session_wants_namespace_of(session, attributes)
+                   ? str_printf("not tried: namespace %s does not exist yet", ref.namespace_name)
+                   : NULL;
+    if (str_equal(problem->reason, "KindNotFound") || str_equal(problem->reason, "NotServed"))
+        return session_wants_kind_of(session, attributes)
+                   ? str_printf("not tried: kind %s (%s) does not exist yet", ref.kind,
+                                ref.api_version)
+                   : NULL;
+    return NULL;
 }
 
-/* Fields to which the server assigns another value at each create become unknown. */
-static const struct value *forget_allocated(const struct value *taken,
-                                            const struct value *attributes)
-{
-    static const char *const allocated[][2] = {
-        {"metadata", "uid"}, {"spec", "clusterIP"}, {"spec", "clusterIPs"}};
-
-    for (size_t i = 0; i < ARRAY_SIZE(allocated); i++)
-        if (value_path(taken, allocated[i][0], allocated[i][1], NULL) &&
-            !value_path(attributes, allocated[i][0], allocated[i][1], NULL))
-            taken = replace(taken, allocated[i], 2);
-    return taken;
-}
-
-/* The Namespace or the CRD of the object does not exist yet. The same plan may create it. */
-static bool waits_for_another(const struct error *error)
-{
-    return str_equal(error->reason, "NamespaceNotFound") ||
-           str_equal(error->reason, "KindNotFound") || str_equal(error->reason, "NotServed");
-}
-
+/* A thorough plan tries the create: it shows what would become of what is sent, or why it would be
+ * refused. */
 static int try_create(struct runtime_session *session, const struct runtime_target *target,
-                      const struct runtime_call *call, const struct value **ret,
-                      struct error *error)
+                      const struct runtime_call *call, struct kube_step *step, struct error *error)
 {
-    _cleanup_value_ const struct value *made = NULL;
+    _cleanup_value_ const struct value *made = NULL, *own = NULL;
+    _cleanup_(projection_done) struct projection ours = {NULL, NULL};
+    struct kube_change change = {.attributes = target->attributes};
     struct error problem = {0};
+    char *why = NULL;
     int r;
 
-    if (!session->thorough || target->was_unknown || value_has_unknown(target->attributes))
+    if (!session->thorough || target->was_unknown)
         return 0;
-    r = kube_dry_run(session, target->attributes, KUBE_APPLY_CREATE, call, &made, &problem);
-    if (r < 0 && waits_for_another(&problem))
+    if (value_has_unknown(target->attributes)) {
+        step_set_reason(step, str_new("not tried: some of its values are known after apply"));
         return 0;
-    if (r >= 0)
-        r = kube_forget_assigned(session, target->attributes, KUBE_APPLY_CREATE, call, &made,
-                                 &problem);
+    }
+    r = target->part == TARGET_NEW
+            ? kube_try_anew(session, target, NULL, call, &made, &problem)
+            : kube_dry_run(session, target->attributes, KUBE_APPLY_CREATE, call, &made, &problem);
+    if (r < 0)
+        why = find_missing(session, target->attributes, &problem);
+    if (why) {
+        step_set_reason(step, why);
+        return 0;
+    }
+    change.object = made;
+    if (r >= 0 && target->part != TARGET_NEW) {
+        change.own = own = kube_own_fields(session, made);
+        r = kube_project_change(session, &change, call, &ours, &problem);
+    }
     if (r < 0) {
         hide_secrets(target, NULL, &problem);
         return err_copy(error, &problem);
     }
-    *ret = forget_allocated(TAKE(made), target->attributes);
+    if (!made)
+        return 0;
+    value_assign(&step->base.result, NULL);
+    step->base.result = kube_foresee_result(&change);
+    step->base.shown_after = TAKE(ours.after);
     return 0;
 }
 
@@ -133,15 +148,16 @@ static int plan_create(struct runtime_session *session, const struct runtime_tar
                        const struct runtime_call *call, struct runtime_step **ret,
                        struct error *error)
 {
-    _cleanup_value_ const struct value *made = NULL;
-    struct kube_step *step;
-    int r = try_create(session, target, call, &made, error);
+    struct kube_step *step = kube_step_new(session, PLAN_CREATE, target);
+    int r;
 
-    if (r < 0)
+    step->base.result = value_ref(step->base.attributes);
+    step->base.after = kube_object_project(step->base.attributes);
+    r = try_create(session, target, call, step, error);
+    if (r < 0) {
+        kube_step_free(&step->base);
         return r;
-    step = kube_step_new(session, PLAN_CREATE, target);
-    step->base.result = value_ref(made ? made : step->base.attributes);
-    step->base.after = kube_object_project(step->base.result);
+    }
     *ret = &step->base;
     return 0;
 }
@@ -166,75 +182,99 @@ static struct runtime_step *plan_unchanged(struct runtime_session *session,
 
     kube_step_see(step, seen);
     step->base.result = value_ref(seen->result);
-    step->base.before = kube_object_project(seen->result ? seen->result : step->base.attributes);
-    step->base.after = value_ref(step->base.before);
+    step->base.before = value_ref(step->base.attributes);
+    step->base.after = value_ref(step->base.attributes);
     return &step->base;
 }
 
-/* The result after the change. The status is unknown, because the server sets it. */
-static const struct value *expect(const struct kube_step *step, const struct value *changed)
+/* Without a dry-run of what is wanted: what is ours now, and what is sent. It is the same whether
+ * values are unknown or, later, known. */
+static void compare_unknown(struct kube_step *step, const struct observation *seen,
+                            const struct runtime_call *call)
 {
-    static const char *const status[] = {"status"};
+    struct projection shown;
 
-    if (!changed)
-        return value_ref(step->base.attributes);
-    if (!value_get(changed, "status"))
-        return value_ref(changed);
-    return replace(value_ref(changed), status, 1);
+    kube_expect_change(step->session, step->base.attributes, seen, call, &shown);
+    step->base.before = kube_project_ours(seen);
+    step->base.after = kube_object_project(step->base.attributes);
+    step->base.shown_before = shown.before;
+    step->base.shown_after = shown.after;
 }
 
-/* changed: the object from the dry-run; NULL: there was no dry-run. */
+/* No value changes, but others have fields of ours: somebody changed one, and put it back. It is
+ * applied, so that the fields are ours again: else a later change of them would not be noticed. */
+static bool is_only_disowned(const struct kube_change *change)
+{
+    const struct value *now = kube_detail_of(change->seen)->fields;
+    _cleanup_value_ const struct value *both = fields_union(now, change->own);
+
+    return change->own && !value_equal(both, now);
+}
+
+/* ours: what the dry-run changes of it; NULL: there was none. */
 static struct runtime_step *plan_update(struct runtime_session *session,
                                         const struct runtime_target *target,
-                                        const struct observation *seen, const struct value *changed)
+                                        const struct kube_change *change, struct projection *ours,
+                                        const struct runtime_call *call)
 {
     enum plan_action action = target->prior ? PLAN_UPDATE : PLAN_ADOPT;
     struct kube_step *step = kube_step_new(session, action, target);
+    const struct kube_detail *detail = kube_detail_of(change->seen);
+    bool is_tried = change->object != NULL;
 
-    kube_step_see(step, seen);
+    kube_step_see(step, change->seen);
     step->base.hides_before = !target->prior && step->owner == OWNER_SELF;
-    step->base.before = kube_object_project(seen->result);
-    step->base.after = kube_object_project(changed ? changed : step->base.attributes);
-    step->base.result = expect(step, changed);
-    if (changed && action == PLAN_UPDATE && value_equal(step->base.before, step->base.after)) {
+    if (is_tried && action == PLAN_UPDATE && value_equal(ours->before, ours->after) &&
+        !is_only_disowned(change)) {
         step->base.action = PLAN_UNCHANGED;
         step->base.is_unrecorded = true;
-        value_assign(&step->base.result, seen->result);
-    } else if (changed && kube_detail_of(seen)->taken) {
-        step->after_digest = kube_content_digest(step->base.after);
+        step->base.result = value_ref(change->seen->result);
+    } else if (is_tried && !detail->taken && value_equal(ours->before, ours->after)) {
+        step_set_reason(step,
+                        str_new("others changed fields of it and put them back: it is applied "
+                                "again, so that they are the operator's"));
+    } else if (is_tried && detail->taken) {
+        step->after_digest = kube_foreseen_digest(change->object, change->own, detail->fields);
+        step->fields = value_ref(detail->fields);
     }
-    if (target->was_unknown && step->base.action != PLAN_UNCHANGED) {
-        value_unref(step->base.after);
-        step->base.after = kube_object_project(step->base.attributes);
+    if (!step->base.result)
+        step->base.result =
+            is_tried ? kube_foresee_result(change) : value_ref(step->base.attributes);
+    if (is_tried && !target->was_unknown) {
+        step->base.before = TAKE(ours->before);
+        step->base.after = TAKE(ours->after);
+    } else {
+        compare_unknown(step, change->seen, call);
     }
     return &step->base;
-}
-
-static bool is_other(const struct value *live, const struct value *changed)
-{
-    _cleanup_value_ const struct value *before = kube_object_project(live);
-    _cleanup_value_ const struct value *after = kube_object_project(changed);
-
-    return !value_equal(before, after);
 }
 
 static int compare(struct runtime_session *session, const struct runtime_target *target,
                    const struct observation *seen, const struct runtime_call *call,
                    struct runtime_step **ret, struct error *error)
 {
-    _cleanup_value_ const struct value *changed = NULL;
+    _cleanup_value_ const struct value *changed = NULL, *own = NULL, *causes = NULL;
+    _cleanup_(projection_done) struct projection ours = {NULL, NULL};
+    struct kube_change change = {.attributes = target->attributes, .seen = seen};
     struct error problem = {0};
     int r = 0;
 
     if (!value_has_unknown(target->attributes))
-        r = kube_dry_run(session, target->attributes, KUBE_APPLY_TAKE, call, &changed, &problem);
-    if (r >= 0 && changed)
+        r = kube_dry_run_explained(session, target->attributes, KUBE_APPLY_TAKE, call, &changed,
+                                   &causes, &problem);
+    if (r < 0 && causes &&
+        kube_plan_replacement(session, target, seen, causes, call, ret, &problem) >= 0)
+        return 0;
+    if (r >= 0 && changed) {
+        change.own = own = kube_own_fields(session, changed);
         r = kube_foresee_takeover(session, target->attributes, seen, call, &changed, &problem);
-    if (r >= 0 && changed && !kube_detail_of(seen)->taken && is_other(seen->result, changed))
-        r = kube_forget_assigned(session, target->attributes, KUBE_APPLY_TAKE, call, &changed,
-                                 &problem);
+    }
+    if (r >= 0 && changed) {
+        change.object = changed;
+        r = kube_project_change(session, &change, call, &ours, &problem);
+    }
     if (r >= 0) {
-        *ret = plan_update(session, target, seen, changed);
+        *ret = plan_update(session, target, &change, &ours, call);
         return 0;
     }
     hide_secrets(target, seen->result, &problem);
@@ -285,8 +325,8 @@ static struct runtime_step *plan_done(struct runtime_session *session,
 
     step->base.is_done = true;
     step->base.result = value_ref(step->base.attributes);
-    step->base.before = kube_object_project(step->base.attributes);
-    step->base.after = value_ref(step->base.before);
+    step->base.before = value_ref(step->base.attributes);
+    step->base.after = value_ref(step->base.attributes);
     return &step->base;
 }
 

@@ -10,10 +10,8 @@ static bool goes_with_namespace(struct runtime_session *session, const struct va
            kube_is_in_namespace(session, identity, session->spec_namespace, call);
 }
 
-/* True if the object is certainly ours. Its uid is the recorded one and no other Spec's label is on
- * it; or it has our label. If State is inherited, both are needed. */
-static bool is_ours(const struct runtime_session *session, const struct record *prior,
-                    const struct observation *seen)
+bool kube_is_ours(const struct runtime_session *session, const struct record *prior,
+                  const struct observation *seen)
 {
     bool is_same = prior->uid && str_equal(prior->uid, seen->uid);
     enum kube_owner owner = kube_detail_of(seen)->owner;
@@ -28,7 +26,7 @@ static struct runtime_step *make(struct runtime_session *session,
                                  const struct observation *seen)
 {
     bool is_there = seen->presence == PRESENCE_PRESENT;
-    bool is_deleted = is_there && is_ours(session, target->prior, seen);
+    bool is_deleted = is_there && kube_is_ours(session, target->prior, seen);
     struct kube_step *step = kube_step_new(session, is_deleted ? PLAN_DELETE : PLAN_FORGET, target);
 
     if (is_there)

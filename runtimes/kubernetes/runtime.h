@@ -25,6 +25,10 @@
  * the deletion guard off for it. */
 #define KUBE_DELETION_GUARD_ANNOTATION "api.kusion.io/deletion-guard"
 
+/* "enabled" on an object (in the Spec, or else on the live object) allows to replace it, "disabled"
+ * forbids it. */
+#define KUBE_FORCE_ANNOTATION "api.kusion.io/force"
+
 struct kube_runtime_config {
     struct kube_cluster cluster;
     const struct clock_source *clock;

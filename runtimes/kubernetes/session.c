@@ -43,6 +43,7 @@ struct runtime_session *session_new(struct kube_runtime *runtime,
         .spec = str_printf("%s/%s", key->namespace_name, key->name),
         .service_account = str_new(kube_service_account(scope->identity)),
         .thorough = scope->thorough,
+        .force = scope->force,
         .terminating = scope->terminating,
         .identity_leaves = scope->identity_leaves,
         .is_inherited = scope->is_inherited,
@@ -53,6 +54,7 @@ struct runtime_session *session_new(struct kube_runtime *runtime,
     name_owner(session, key);
     pthread_mutex_init(&session->lock, NULL);
     strmap_init(&session->defined);
+    strmap_init(&session->wanted);
     return session;
 }
 
@@ -74,6 +76,13 @@ struct runtime_session *session_ref(struct runtime_session *session)
     return session;
 }
 
+static void free_keys(struct strmap *map)
+{
+    for (struct strmap_entry *e = NULL; (e = strmap_next(map, e));)
+        free((char *)(uintptr_t)e->key);
+    strmap_done(map);
+}
+
 void session_unref(struct runtime_session *session)
 {
     if (!session || atomic_fetch_sub(&session->references, 1) > 1)
@@ -87,9 +96,8 @@ void session_unref(struct runtime_session *session)
     free(session->other_spec);
     free(session->asked_namespace);
     value_unref(session->rules);
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&session->defined, e));)
-        free((char *)(uintptr_t)e->key);
-    strmap_done(&session->defined);
+    free_keys(&session->defined);
+    free_keys(&session->wanted);
     cluster_cache_unref(session->cache);
     pthread_mutex_destroy(&session->lock);
     free(session);
@@ -97,17 +105,34 @@ void session_unref(struct runtime_session *session)
 
 /* ---- Definitions that were seen ---- */
 
-void session_note_definition(struct runtime_session *session, const struct value *attributes)
+/* "Kind.group" of what a CRD defines, to free(); NULL: it is no CRD. */
+static char *defined_by(const struct value *attributes)
 {
-    const struct clock_source *clock = session->runtime->config.clock;
     const char *group = value_string(value_path(attributes, "spec", "group", NULL));
     const char *kind = value_string(value_path(attributes, "spec", "names", "kind", NULL));
     const struct object_ref ref = object_ref_of(attributes);
-    _cleanup_free_ char *key = NULL;
 
-    if (!object_ref_is_definition(&ref) || !group || !kind)
+    return object_ref_is_definition(&ref) && group && kind ? str_printf("%s.%s", kind, group)
+                                                           : NULL;
+}
+
+/* "Kind.group" of the object's own kind, to free(). */
+static char *kind_of(const struct value *attributes)
+{
+    struct object_ref ref = object_ref_of(attributes);
+    size_t length = 0;
+    const char *group = api_group(ref.api_version, &length);
+
+    return str_printf("%s.%.*s", ref.kind, (int)length, group);
+}
+
+void session_note_definition(struct runtime_session *session, const struct value *attributes)
+{
+    const struct clock_source *clock = session->runtime->config.clock;
+    _cleanup_free_ char *key = defined_by(attributes);
+
+    if (!key)
         return;
-    key = str_printf("%s.%s", kind, group);
     pthread_mutex_lock(&session->lock);
     if (!strmap_get(&session->defined, key))
         strmap_put(&session->defined, TAKE(key), session);
@@ -118,10 +143,7 @@ void session_note_definition(struct runtime_session *session, const struct value
 bool session_expects_kind(struct runtime_session *session, const struct value *attributes)
 {
     const struct clock_source *clock = session->runtime->config.clock;
-    struct object_ref ref = object_ref_of(attributes);
-    size_t length = 0;
-    const char *group = api_group(ref.api_version, &length);
-    _cleanup_free_ char *key = str_printf("%s.%.*s", ref.kind, (int)length, group);
+    _cleanup_free_ char *key = kind_of(attributes);
     bool expects;
 
     pthread_mutex_lock(&session->lock);
@@ -129,4 +151,49 @@ bool session_expects_kind(struct runtime_session *session, const struct value *a
               clock->monotonic(clock) - session->definition_seen < SERVED_WITHIN;
     pthread_mutex_unlock(&session->lock);
     return expects;
+}
+
+/* ---- What the Spec has itself ---- */
+
+static char *namespace_key(const char *name)
+{
+    return str_printf("Namespace/%s", name ? name : "");
+}
+
+void session_note_wanted(struct runtime_session *session, const struct value *attributes)
+{
+    const struct object_ref ref = object_ref_of(attributes);
+    _cleanup_free_ char *key =
+        object_ref_is_namespace(&ref) ? namespace_key(ref.name) : defined_by(attributes);
+
+    if (!key)
+        return;
+    pthread_mutex_lock(&session->lock);
+    if (!strmap_get(&session->wanted, key))
+        strmap_put(&session->wanted, TAKE(key), session);
+    pthread_mutex_unlock(&session->lock);
+}
+
+static bool wants(struct runtime_session *session, const char *key)
+{
+    bool result;
+
+    pthread_mutex_lock(&session->lock);
+    result = strmap_get(&session->wanted, key) != NULL;
+    pthread_mutex_unlock(&session->lock);
+    return result;
+}
+
+bool session_wants_namespace_of(struct runtime_session *session, const struct value *attributes)
+{
+    _cleanup_free_ char *key = namespace_key(object_ref_of(attributes).namespace_name);
+
+    return wants(session, key);
+}
+
+bool session_wants_kind_of(struct runtime_session *session, const struct value *attributes)
+{
+    _cleanup_free_ char *key = kind_of(attributes);
+
+    return wants(session, key);
 }

@@ -43,11 +43,12 @@ struct runtime_session {
     char *service_account; /* NULL: the controller itself */
     char *impersonate;     /* the user name to impersonate, or NULL */
     char field_manager[FIELD_MANAGER_SIZE];
-    bool thorough, terminating, identity_leaves, is_inherited; /* as in runtime_scope */
+    bool thorough, force, terminating, identity_leaves, is_inherited; /* as in runtime_scope */
 
     pthread_mutex_t lock;        /* of these */
     struct strmap defined;       /* "Kind.group" of the CRDs that this session applied or read */
     int64_t definition_seen;     /* ms, monotonic: when it last did so */
+    struct strmap wanted;        /* "Namespace/name" and "Kind.group" that the Spec has itself */
     bool is_account_known;       /* the service account was looked up */
     struct error *account_error; /* the result of the lookup; NULL: the account exists */
     const struct value *rules;   /* of a rules review; NULL: not asked yet, or not known */
@@ -78,6 +79,13 @@ const char *kube_service_account(const struct value *identity);
 void session_note_definition(struct runtime_session *session, const struct value *attributes);
 /* True if the kind of these attributes belongs to such a CRD and may be served soon. */
 bool session_expects_kind(struct runtime_session *session, const struct value *attributes);
+
+/* Of a resource of the Spec: it may be a Namespace or a CRD that others wait for. */
+void session_note_wanted(struct runtime_session *session, const struct value *attributes);
+/* True if the Spec has the Namespace, or the CRD of the kind, of the object with these attributes.
+ */
+bool session_wants_namespace_of(struct runtime_session *session, const struct value *attributes);
+bool session_wants_kind_of(struct runtime_session *session, const struct value *attributes);
 
 /* ---- account.c ---- */
 
@@ -147,10 +155,12 @@ bool session_lacks_namespace(struct runtime_session *session, const char *name,
 
 /* If the error is a missing right: adds the command that grants it, or says who can grant it, and
  * sets the reason AccessDenied; or NamespaceNotFound, if the account may know that the namespace
- * does not exist. If it is a missing namespace or an immutable field: adds what to do. call NULL:
+ * does not exist. If it is a missing namespace: adds what to do. call NULL:
  * no request is sent for that. */
 void session_add_hint(struct runtime_session *session, const struct kube_ref *ref,
                       const struct runtime_call *call, struct error *error);
+/* Adds to the line of the message. The API server's text before it is cut rather than the words. */
+void kube_add_words(struct error *error, const char *words);
 /* The name of roles and bindings in the commands of hints. All names of one service account begin
  * with the name for which = "". */
 char *session_rights_name(const struct runtime_session *session, const char *which);
@@ -193,7 +203,7 @@ struct kube_expected {
 };
 
 /* The object to send: the attributes, the namespace and the owner's marks, without fields that the
- * server sets. */
+ * server sets, and with a Secret's stringData as data. */
 const struct value *kube_object_prepare(const struct runtime_session *session,
                                         const struct kube_ref *ref,
                                         const struct value *attributes,
@@ -212,8 +222,9 @@ struct kube_detail {
     enum kube_owner owner;
     struct kube_marks *foreign; /* of OWNER_SPEC and OWNER_OTHER; else NULL */
     char *version;              /* resourceVersion */
-    const struct value *taken;  /* managers_take() of its managedFields; a reference, or NULL. Of
-                                   an object that was read whole */
+    /* Of an object that was read whole: references, or NULL. */
+    const struct value *taken;  /* managers_take() of its managedFields */
+    const struct value *fields; /* those of our manager, after that takeover */
 };
 
 /* The detail of an existing object; NULL: it is absent. */

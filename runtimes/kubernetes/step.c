@@ -74,9 +74,13 @@ void kube_step_free(struct runtime_step *base)
     value_unref(base->extensions);
     value_unref(base->before);
     value_unref(base->after);
+    value_unref(base->shown_before);
+    value_unref(base->shown_after);
     value_unref(base->result);
     value_unref(step->identity);
+    value_unref(step->fields);
     free(step->uid);
+    free(step->reason);
     free(step->version);
     free(step->fields_digest);
     free(step->after_digest);

@@ -9,6 +9,7 @@
 #ifndef RUNTIMES_KUBERNETES_STEP_H
 #define RUNTIMES_KUBERNETES_STEP_H
 
+#include "runtimes/kubernetes/projection.h"
 #include "runtimes/kubernetes/session.h"
 
 struct kube_step {
@@ -18,9 +19,12 @@ struct kube_step {
     char *uid, *version, *fields_digest; /* of the observed object; NULL: it was absent */
     enum kube_owner owner;           /* likewise */
     bool terminating;                /* likewise */
+    char *reason;                    /* base.reason, owned; or NULL */
     char *after_digest;              /* set: field managers of the object are taken over before the
-                                        apply (managers.h); the digest of `after`, which a dry-run
-                                        of the apply must give then */
+                                        apply (managers.h); kube_foreseen_digest() of the object
+                                        afterwards, which a dry-run of the apply must give then */
+    const struct value *fields;      /* with after_digest: the fields that are ours after the
+                                        takeover; a reference */
     bool is_large;                   /* the answer to its change will be large (runtime_call) */
 };
 
@@ -58,6 +62,39 @@ int kube_plan_object(struct runtime_session *session, const struct runtime_targe
 int kube_plan_removal(struct runtime_session *session, const struct runtime_target *target,
                       const struct observation *hint, const struct runtime_call *call,
                       struct runtime_step **ret, struct error *error);
+/* True if the object is certainly ours. Its uid is the recorded one and no other Spec's label is on
+ * it; or it has our label. If State is inherited, both are needed. */
+bool kube_is_ours(const struct runtime_session *session, const struct record *prior,
+                  const struct observation *seen);
+
+/* ---- replace.c ---- */
+
+#define KUBE_IMMUTABLE_FIELD "ImmutableField" /* a reason */
+
+/* The name of such an object follows from its fields. */
+bool kube_is_named_by_content(const struct value *attributes);
+
+/*
+ * The API server refused the update of an object that exists as invalid. causes: of the refusal; it
+ * is in *problem. 0: the object is to be replaced, or will be later, and *ret is the step. Else
+ * *problem says why not; it may quote any value of the object.
+ */
+int kube_plan_replacement(struct runtime_session *session, const struct runtime_target *target,
+                          const struct observation *seen, const struct value *causes,
+                          const struct runtime_call *call, struct runtime_step **ret,
+                          struct error *problem);
+
+/* ---- trial.c ---- */
+
+/*
+ * Creates the target's object by a dry-run, though there is an object of its name: as another one.
+ * live: that object; NULL: it is known that the object can be created. *ret: the object as it would
+ * be made under its own name, secrets marked. A reference; NULL: such objects have no other name.
+ * An error may quote any value of the object.
+ */
+int kube_try_anew(struct runtime_session *session, const struct runtime_target *target,
+                  const struct value *live, const struct runtime_call *call,
+                  const struct value **ret, struct error *error);
 
 /* ---- apply.c ---- */
 
@@ -72,14 +109,48 @@ enum kube_apply_mode {
 int kube_dry_run(struct runtime_session *session, const struct value *attributes,
                  enum kube_apply_mode mode, const struct runtime_call *call,
                  const struct value **ret, struct error *error);
+/* The same. *ret_causes, NULL before: if the API server refuses the object as invalid, what it says
+ * is wrong (api_error_causes()). A reference. */
+int kube_dry_run_explained(struct runtime_session *session, const struct value *attributes,
+                           enum kube_apply_mode mode, const struct runtime_call *call,
+                           const struct value **ret, const struct value **ret_causes,
+                           struct error *error);
 
-/* ---- assigned.c ---- */
+/* ---- change.c ---- */
 
-/* *object: as a dry-run of the session showed it. If the session is thorough, replaced with the
- * object in which the values are unknown that another dry-run assigns otherwise. */
-int kube_forget_assigned(struct runtime_session *session, const struct value *attributes,
-                         enum kube_apply_mode mode, const struct runtime_call *call,
-                         const struct value **object, struct error *error);
+/* What an apply changes, by a dry-run. */
+struct kube_change {
+    const struct value *attributes;
+    const struct observation *seen; /* NULL: it is created */
+    const struct runtime_target *anew; /* the object takes the place of `seen`, and the dry-run was
+                                          kube_try_anew() of this target; or NULL */
+    const struct value *object;     /* afterwards, secrets marked */
+    const struct value *own;        /* the fields that are ours afterwards; NULL: the API server
+                                       does not say, and the whole object counts as ours */
+};
+
+/* The fields that are ours in the answer to a dry-run of an apply. A reference; NULL: it does not
+ * say. */
+const struct value *kube_own_fields(const struct runtime_session *session,
+                                    const struct value *object);
+/* What is ours of the object as it is. A reference. */
+const struct value *kube_project_ours(const struct observation *seen);
+/* What is ours of the object before and after. If the session is thorough, values of ours that
+ * another dry-run assigns otherwise are unknown. */
+int kube_project_change(struct runtime_session *session, const struct kube_change *change,
+                        const struct runtime_call *call, struct projection *ret,
+                        struct error *error);
+/* The same where no dry-run of an apply is known, because attributes are unknown, say: for the
+ * diff. */
+void kube_expect_change(struct runtime_session *session, const struct value *attributes,
+                        const struct observation *seen, const struct runtime_call *call,
+                        struct projection *ret);
+/* The object as references see it before the change is made: its status, and values that are not
+ * ours and differ from those of the live object, are unknown. */
+const struct value *kube_foresee_result(const struct kube_change *change);
+/* The digest of what is ours of the object after an apply, or was ours (`fields`); free() it. */
+char *kube_foreseen_digest(const struct value *object, const struct value *own,
+                           const struct value *fields);
 
 /* ---- takeover.c ---- */
 
@@ -88,8 +159,6 @@ int kube_forget_assigned(struct runtime_session *session, const struct value *at
 int kube_foresee_takeover(struct runtime_session *session, const struct value *identity,
                           const struct observation *seen, const struct runtime_call *call,
                           const struct value **changed, struct error *error);
-/* The digest of an object's content; free() it. */
-char *kube_content_digest(const struct value *object);
 
 /* Takes the field managers over, for the object that the step was planned for. *ret_version: its
  * resourceVersion afterwards. ERR_CONFLICT: it changed since then. */

@@ -1,6 +1,4 @@
 /* The takeover of field managers (managers.h): foreseen in the plan, and made before the apply. */
-#include "engine/base/hash.h"
-#include "engine/base/json.h"
 #include "engine/base/path.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/managers.h"
@@ -117,16 +115,6 @@ int kube_foresee_takeover(struct runtime_session *session, const struct value *i
     return 0;
 }
 
-char *kube_content_digest(const struct value *object)
-{
-    _cleanup_buf_ struct buf text = BUF_INIT;
-    char hex[HASH_HEX_SIZE];
-
-    json_write(&text, object, JSON_CANONICAL);
-    hash_hex(text.data, text.length, hex);
-    return str_new(hex);
-}
-
 /* ---- Before the apply ---- */
 
 /* Changes who manages the fields, and nothing else; of this object at this version only. */
@@ -135,9 +123,10 @@ static int migrate(const struct kube_step *step, const struct kube_detail *seen,
                    struct runtime_outcome *ret_outcome, struct error *error)
 {
     struct runtime_session *session = step->session;
+    _cleanup_value_ const struct value *marked = managers_mark(seen->taken, session->field_manager);
     _cleanup_value_ const struct value *body =
         value_pack("{s:{s:s, s:s, s:v}}", "metadata", "uid", step->uid, "resourceVersion",
-                   seen->version, "managedFields", seen->taken);
+                   seen->version, "managedFields", marked);
     _cleanup_value_ const struct value *object = NULL;
     struct kube_request request = {.method = "PATCH",
                                    .content_type = KUBE_MERGE_PATCH,

@@ -180,6 +180,21 @@ def test_nothing_to_do_needs_no_approval(spec):
     spec.wait("True")
 
 
+def test_what_is_gone_already_needs_no_approval(spec):
+    """It only leaves State."""
+    spec.apply([config_map("a", spec.namespace), config_map("b", spec.namespace)])
+    spec.approve(spec.waiting())
+    spec.wait("True")
+    for name in "ab":
+        spec.cluster.api.delete(f"/api/v1/namespaces/{spec.namespace}/configmaps/{name}").must()
+    spec.cluster.api.create(f"/api/v1/namespaces/{spec.namespace}/configmaps",
+                            {"metadata": {"name": "b"}, "data": {"x": "y"}}).must()
+    spec.apply([])
+    spec.wait("True")
+    assert spec.get()["status"].get("inventory", {}).get("total", 0) == 0
+    assert spec.data("b") == {"x": "y"}
+
+
 def test_a_resource_that_leaves_is_approved_like_any_change(spec):
     spec.apply([config_map("a", spec.namespace), config_map("b", spec.namespace)])
     spec.approve(spec.waiting(create=2))

@@ -60,13 +60,16 @@ def test_a_plan_that_is_made_again_is_the_same(controlled, tenant, kind):
 def add_nonce(request):
     patch = [{"op": "add", "path": "/metadata/annotations/example.com~1nonce",
               "value": str(uuid.uuid4())}]
+    if "ours" in request["object"].get("data", {}):
+        patch.append({"op": "replace", "path": "/data/ours", "value": str(uuid.uuid4())})
     return {"allowed": True, "patchType": "JSONPatch",
             "patch": base64.b64encode(json.dumps(patch).encode()).decode()}
 
 
 @pytest.fixture
 def webhook(controlled, tenant, tmp_path):
-    """Each ConfigMap of the tenant gets another annotation whenever it is admitted."""
+    """Each ConfigMap of the tenant gets another annotation whenever it is admitted, and another value
+    of the key "ours", if it has that."""
     made = Mutating(tmp_path, add_nonce)
     made.register(controlled, tenant, tenant, ["configmaps"])
     yield made
@@ -83,11 +86,12 @@ def nonce(spec, name):
     return answer.object["metadata"]["annotations"].get("example.com/nonce")
 
 
-def test_a_webhook_that_adds_another_value_each_time(controlled, tenant, webhook):
+@pytest.mark.parametrize("more", [{}, {"ours": "x"}])
+def test_a_webhook_that_adds_another_value_each_time(controlled, tenant, webhook, more):
     spec = Approved(controlled, tenant)
     eventually(lambda: nonce(spec, "try"))
     for value in "one", "two":  # a create, and an update
-        spec.apply([config_map("a", tenant, {"a": value})])
+        spec.apply([config_map("a", tenant, {"a": value, **more})])
         release = spec.waiting()
         for _ in range(3):
             spec.look()
@@ -95,5 +99,5 @@ def test_a_webhook_that_adds_another_value_each_time(controlled, tenant, webhook
         assert spec.releases()[-1]["metadata"]["name"] == release["metadata"]["name"]
         spec.approve(release)
         spec.wait("True", seconds=10)
-        assert spec.data("a") == {"a": value}
+        assert spec.data("a")["a"] == value
     assert spec.phases() == ["succeeded", "succeeded"]

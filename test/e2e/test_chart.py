@@ -124,12 +124,15 @@ class TestRendered:
             "Role",
             "RoleBinding",
             "ServiceAccount",
+            "ValidatingAdmissionPolicy",
+            "ValidatingAdmissionPolicyBinding",
         ]
         assert kinds_of(render(plane)) == default
         least = render(
             plane,
             "--set=crds.enabled=false,rbac.create=false,userRoles.enabled=false",
             "--set=serviceAccount.create=false,networkPolicy.enabled=false,flowSchema.enabled=false",
+            "--set=requestPolicy.enabled=false",
         )
         assert kinds_of(least) == ["Deployment", "Pod"]
         everything = [*default, "PodDisruptionBudget", "Role", "RoleBinding", "Service"]

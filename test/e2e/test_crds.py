@@ -38,7 +38,7 @@ UNSUPPORTED = re.findall(r'^    \{(?:NULL|"(\w+)"), "(\w+)", IF_',
 
 
 def test_fields_are_found_in_the_source():
-    assert ("", "force") in UNSUPPORTED and ("driftDetection", "mode") in UNSUPPORTED
+    assert ("", "ignore") in UNSUPPORTED and ("driftDetection", "mode") in UNSUPPORTED
 
 
 @pytest.mark.parametrize("above, name", UNSUPPORTED)
@@ -257,12 +257,13 @@ class TestColumns:
     def test_of_release(self, crds, namespace):
         self.prepare(crds, namespace, "Release")
         head, row = columns(crds, namespace, "releases")
-        assert head == ["NAME", "SPEC", "OPERATION", "REVISION", "PHASE", "REASON", "STATUS", "AGE"]
-        assert row[:7] == ["every-field", "guestbook", "Rollback", "5", "rollingBack",
-                           "Progressing", "16 of 17 resources are done"]
+        assert head == ["NAME", "OPERATION", "PHASE", "SUMMARY", "APPROVER", "AGE"]
+        assert row[:5] == ["every-field", "Rollback", "rollingBack", "16 of 17 resources are done", "alice"]
         head, row = columns(crds, namespace, "releases", "-o", "wide")
-        assert head[8:] == ["APPROVER", "PLAN"]
-        assert row[8:] == ["alice", "sha256:0123456789abcdef"]
+        assert head == ["NAME", "SPEC", "OPERATION", "REVISION", "PHASE", "REASON", "SUMMARY", "APPROVER",
+                        "AGE", "PLAN"]
+        assert row[1] == "guestbook" and row[3] == "5" and row[5] == "Progressing"
+        assert row[9] == "sha256:0123456789abcdef"
 
 
 class TestFieldSelectors:

@@ -199,3 +199,46 @@ def test_a_policy_keeps_specs_out_of_kube_namespaces(team, no_kube_specs):
     answer = try_preview(team, "kube-system", resources=[config_map("a", "kube-system")])
     assert not answer.ok and "nor Previews with resources" in answer.message, answer
     try_preview(team, "kube-system").must()
+
+
+# ---- Who may request a Rollback, or a Destroy ----
+
+@pytest.fixture
+def request_policy(team):
+    team.apply(example("release-requests.yaml"))
+    yield
+    team.kubectl("delete", "--ignore-not-found", "-f", EXAMPLES / "release-requests.yaml")
+
+
+def request(team, user, operation, **metadata):
+    """As somebody with these rights on Specs; what the API server answers."""
+    body = {"apiVersion": "api.kusion.io/v1", "kind": "Release",
+            "metadata": {"generateName": "request-", "namespace": TEAM, **metadata},
+            "spec": {"specRef": {"name": "web"}, "operation": operation}}
+    return team.kubectl(f"--as={user}", "create", "--dry-run=server", "-f", "-",
+                        input=json.dumps(body), check=False).stderr
+
+
+@pytest.mark.parametrize("verbs, operation, missing", [
+    (["create"], "Preview", None), (["create"], "Rollback", "update"), (["create"], "Destroy", "delete"),
+    (["create", "update"], "Rollback", None), (["create", "update"], "Destroy", "delete"),
+    (["create", "delete"], "Destroy", None),
+])
+def test_what_a_request_takes(team, request_policy, verbs, operation, missing):
+    user = f"user-{'-'.join(verbs)}-{operation.lower()}"
+    rules = [{"apiGroups": ["api.kusion.io"], "resources": ["releases"], "verbs": ["create"]}]
+    if verbs[1:]:
+        rules.append({"apiGroups": ["api.kusion.io"], "resources": ["specs"], "verbs": verbs[1:]})
+    team.apply(json.dumps({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
+                           "metadata": {"name": user, "namespace": TEAM}, "rules": rules}))
+    team.kubectl("create", "rolebinding", user, f"--role={user}", f"--user={user}", "-n", TEAM)
+    wait_until_may(team, user, "create", "releases", TEAM, "api.kusion.io")
+    wanted = f"takes the right to {missing} the Spec web" if missing else ""
+
+    def answered():
+        answer = request(team, user, operation)
+        assert (wanted in answer and answer) if wanted else not answer, answer
+        return True
+
+    eventually(answered)  # a policy works some time after it was made
+    assert request(team, user, operation, labels={"api.kusion.io/generated": "true"}) == ""

@@ -243,6 +243,23 @@ def test_what_others_have_stays(web):
     assert {("mesh-injector", "Update"), ("helm", "Apply")} <= web.managers()
 
 
+def test_what_another_changed_and_put_back_is_ours_again(web):
+    """Else its next change of the field would not be noticed."""
+    web.apply(deployment(web.namespace)).ready()
+    for value in "theirs", "1":
+        web.cluster.api.patch(f"{web.path}?fieldManager=robot", {"metadata": {"labels": {"own": value}}}).must()
+    eventually(lambda: web.labels() == {"own": "1"})
+
+    def is_ours():
+        entry = next(one for one in web.get()["metadata"]["managedFields"]
+                     if one["operation"] == "Apply" and one["manager"].startswith(OWN))
+        return "f:own" in entry["fieldsV1"]["f:metadata"]["f:labels"]
+
+    eventually(is_ours)
+    web.cluster.api.patch(f"{web.path}?fieldManager=robot", {"metadata": {"labels": {"own": "theirs"}}}).must()
+    eventually(lambda: web.labels() == {"own": "1"})
+
+
 def test_an_object_that_another_spec_had(web):
     """The first Spec's manager does not keep what the second one does not have."""
     other = Spec(web.cluster, web.namespace, "first")

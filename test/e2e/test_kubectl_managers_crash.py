@@ -4,6 +4,7 @@ forgotten."""
 import json
 
 from kusion_e2e.controller import STATE, Controller
+from kusion_e2e.releases import TRIGGER
 from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.wait import eventually
 from kusion_e2e.webhook import Webhook
@@ -47,6 +48,46 @@ def test_killed_between_the_takeover_and_the_apply(state_namespace, tenant, tmp_
         controller = restarted()
         spec.wait("True")
         assert get()["data"] == {"a": "1"}
+        spec.delete()
+    finally:
+        webhook.unregister(cluster, tenant)
+        controller.kill9()
+        cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
+
+
+def test_a_change_by_kubectl_that_was_taken_over_is_still_undone(state_namespace, tenant, tmp_path):
+    """Killed between the two requests: our manager has the fields that State says, and not their
+    values."""
+    cluster = state_namespace
+    path = f"/api/v1/namespaces/{tenant}/configmaps/a"
+    started = []
+
+    def judge(request):
+        if request["object"].get("data") == {"a": "1"} and not request.get("dryRun"):
+            started.append(request["name"])
+            return None
+        return {"allowed": True}
+
+    def restarted():
+        cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
+        return Controller(cluster).wait_leading()
+
+    controller = restarted()
+    webhook = Webhook(tmp_path, judge)
+    try:
+        spec = Spec(cluster, tenant).apply([config_map("a", tenant, {"a": "1"})], interval="1h")
+        spec.wait("True")
+        cluster.api.patch(f"{path}?fieldManager=kubectl-edit", {"data": {"a": "x"}}).must()
+        webhook.register(cluster, tenant, tenant, ["configmaps"])
+        cluster.kubectl("annotate", "spec.api.kusion.io", spec.name, "-n", tenant, f"{TRIGGER}=1")
+        eventually(lambda: started)
+        controller.kill9()
+        managers = cluster.api.get(path).must().object["metadata"]["managedFields"]
+        assert "kubectl-edit" not in [one["manager"] for one in managers]
+        webhook.unregister(cluster, tenant)
+        webhook.end()
+        controller = restarted()
+        eventually(lambda: cluster.api.get(path).must().object["data"] == {"a": "1"}, seconds=20)
         spec.delete()
     finally:
         webhook.unregister(cluster, tenant)

@@ -88,8 +88,8 @@ MISTAKES = {
         {}, "CyclicDependency", [" -> "]),
     "18 fields of later": (
         lambda ns: [config_map("a", ns)],
-        {"force": True, "conflictPolicy": "Fail"}, "Unsupported",
-        ["2 problems", "force", 'conflictPolicy: "Fail" is not supported by this version, only "Force"']),
+        {"ignore": [{"paths": ["/spec"]}], "conflictPolicy": "Fail"}, "Unsupported",
+        ["2 problems", "ignore", 'conflictPolicy: "Fail" is not supported by this version, only "Force"']),
     "20 a type that is mistyped": (
         lambda ns: [{**config_map("a", ns), "type": "kubernetes"}],
         {}, "InvalidSpec", ['unknown type "kubernetes"; supported: Kubernetes']),
@@ -113,8 +113,8 @@ def test_10_a_field_that_cannot_be_changed(controlled, tenant):
     spec.wait("True")
     spec.apply([job(tenant, "two")], wait=False)
     ready = spec.wait("False")
-    assert ready["reason"] == "Invalid" and "field is immutable" in ready["message"], ready
-    assert "give the resource another name, or delete the object" in ready["message"], ready
+    assert ready["reason"] == "Deferred" and "the Job has not ended" in ready["message"], ready
+    assert "to replace it now, give it the annotation api.kusion.io/force: enabled" in ready["message"]
     controlled.kubectl("delete", "job", "migrate", "-n", tenant)
     controlled.kubectl("annotate", "spec", "spec", "-n", tenant, "--overwrite",
                        "api.kusion.io/reconcile-requested-at=now")

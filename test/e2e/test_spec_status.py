@@ -53,8 +53,10 @@ def test_one_that_waits_names_what_it_waits_for(controlled, tenant):
                       "spec": {"storageClassName": "none", "accessModes": ["ReadWriteOnce"],
                                "resources": {"requests": {"storage": "1Gi"}}}})
     spec = Spec(controlled, tenant).apply([claim])
-    expected = f"applying: waiting for {claim['id']}: not Bound yet"
+    expected = f"applying: 0 of 1 done, waiting for {claim['id']}: not Bound yet"
     eventually(lambda: spec.condition() and spec.condition()["message"] == expected)
+    line = columns(controlled, "release", "spec-1", tenant)
+    assert (line["PHASE"], line["SUMMARY"]) == ("applying", "0 of 1 done, waiting for never: not Bound yet")
     spec.delete()
 
 
@@ -76,9 +78,8 @@ def test_kubectl_get_shows_it_in_a_line(controlled, tenant):
                     "STATUS": "revision 1: 1 created"}
     line = columns(controlled, "release", "spec-1", tenant)
     assert line.pop("AGE")
-    assert line == {"NAME": "spec-1", "SPEC": "spec", "OPERATION": "Apply", "REVISION": "1",
-                    "PHASE": "succeeded", "REASON": "ReconciliationSucceeded",
-                    "STATUS": "revision 1: 1 created"}
+    assert line == {"NAME": "spec-1", "OPERATION": "Apply", "PHASE": "succeeded",
+                    "SUMMARY": "1 created", "APPROVER": ""}
     spec.apply([config_map("a", tenant)] + [config_map(f"m{i}", f"{tenant}-not") for i in range(9)])
     spec.wait("False")
     line = columns(controlled, "spec", "spec", tenant)
@@ -123,5 +124,5 @@ def test_a_preview_says_what_would_change(controlled, tenant):
     controlled.kubectl("wait", "--for=condition=Finished", "release/look", "-n", tenant,
                        "--timeout=60s")
     line = columns(controlled, "release", "look", tenant)
-    assert line["STATUS"] == "1 to create, 1 to update, 1 to delete"
+    assert line["SUMMARY"] == "1 to create, 1 to update, 1 to delete"
     spec.delete()

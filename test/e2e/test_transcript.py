@@ -22,7 +22,7 @@ GOLDEN = Path(__file__).parent / "golden/life.txt"
 NAMESPACE = "shop"
 APPS = 10
 
-HELD = "apps/v1:Deployment:shop:app-9"
+HELD = "59 of 60 done, waiting for apps/v1:Deployment:shop:app-9"
 
 NORMAL = [
     # what differs, and what stands for it

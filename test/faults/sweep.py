@@ -6,6 +6,7 @@ sweep.py CLUSTER [SECONDS]     CLUSTER: a plane of hack/controlplane that is up
 KUSION_TEST_SEED   the order of the lives (else the time's)
 KUSION_TEST_FROM   number of lives of that order to leave out: those that were done before
 KUSION_TEST_LIFE   "KIND VERB PATH #N": that life alone
+KUSION_TEST_SCENARIO what the lives are: automatic (if not set), or approval: each plan waits for one
 KUSION_TEST_JOBS   lives side by side (2 for each CPU)
 KUSION_FAULTS_LONG the lives in which an answer or an event never comes, in place of all others
 
@@ -26,6 +27,10 @@ from kusion_faults.sweep import Sweep, plan  # noqa: E402
 from kusion_e2e.cluster import Cluster  # noqa: E402
 
 
+SCENARIO = os.environ.get("KUSION_TEST_SCENARIO", "automatic")
+COMMAND = "hack/soak faults" if SCENARIO == "automatic" else f"KUSION_TEST_SCENARIO={SCENARIO} hack/soak faults"
+
+
 def tell(result):
     """Prints what a life violated, and keeps what it did."""
     folder = ROOT / "build" / "faults"
@@ -37,7 +42,7 @@ def tell(result):
     print(f"FOUND {result.kind} at {result.position} ({result.seconds:.1f} s)")
     for violation in result.violations:
         print(f"  {violation[:600]}")
-    print(f"  again:  KUSION_TEST_LIFE='{result.kind} {result.position}' hack/soak faults")
+    print(f"  again:  KUSION_TEST_LIFE='{result.kind} {result.position}' {COMMAND}")
     print(f"  keeps:  {file.relative_to(ROOT)}", flush=True)
 
 
@@ -87,7 +92,7 @@ def run(sweep, pairs, deadline, jobs, count):
             pair = next(pairs, None)
             if pair is None:
                 break
-            running.add(sweep.executor.submit(sweep.live, *pair))
+            running.add(sweep.executor.submit(sweep.live, *pair, SCENARIO))
         if not running:
             return
         done, running = wait(running, return_when=FIRST_COMPLETED)
@@ -98,7 +103,7 @@ def run(sweep, pairs, deadline, jobs, count):
 
 def tell_all(count, total, seed, first):
     print(f"faults: {count.lives} lives of {total}, {count.fired} faults, {count.found} found; to go on: "
-          f"KUSION_TEST_SEED={seed} KUSION_TEST_FROM={first + count.lives} hack/soak faults", flush=True)
+          f"KUSION_TEST_SEED={seed} KUSION_TEST_FROM={first + count.lives} {COMMAND}", flush=True)
 
 
 def main():
@@ -114,7 +119,7 @@ def main():
             kind, _, position = os.environ["KUSION_TEST_LIFE"].partition(" ")
             pairs = [(position, kind)]
         else:
-            pairs = plan(sweep.positions(), seed, "KUSION_FAULTS_LONG" in os.environ)
+            pairs = plan(sweep.positions(SCENARIO), seed, "KUSION_FAULTS_LONG" in os.environ)
         run(sweep, pairs[first:], deadline, jobs, count)
     finally:
         sweep.close()

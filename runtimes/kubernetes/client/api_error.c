@@ -359,6 +359,20 @@ int api_error_from_response(const char *method, const struct kube_ref *ref, bool
     return set_from_answer(&answer, method, error);
 }
 
+const struct value *api_error_causes(const struct http_response *response)
+{
+    struct answer answer = {.status = response->status, .reason = "", .message = ""};
+    _cleanup_value_ const struct value *body = NULL;
+
+    if (response->status != 422 ||
+        json_read(response->body.data, response->body.length, &body, NULL) < 0 || !is_status(body))
+        return NULL;
+    read_status(body, &answer);
+    if (!str_equal(answer.reason, "Invalid") || is_denied_by_webhook(&answer))
+        return NULL;
+    return value_ref(value_path(body, "details", "causes", NULL));
+}
+
 int api_error_from_status(const struct value *status, struct error *error)
 {
     struct answer answer = {.reason = "", .message = ""};

@@ -348,6 +348,13 @@ static bool is_given_back(const struct exchange *exchange, const struct error *e
             system_clock.monotonic(&system_clock) - exchange->began >= TENANT_RETRIES);
 }
 
+/* In the place of those of an earlier attempt. */
+static void take_causes(const struct value **causes, const struct http_response *response)
+{
+    value_unref(*causes);
+    *causes = api_error_causes(response);
+}
+
 /* What an answer means; *r and error are set by it. */
 static enum verdict judge_answer(struct exchange *exchange, const struct http_response *response,
                                  const struct value **ret, int *r, struct error *error)
@@ -360,6 +367,8 @@ static enum verdict judge_answer(struct exchange *exchange, const struct http_re
     }
     *r = api_error_from_response(exchange->request->method, &exchange->request->ref,
                                  exchange->is_apply, response, error);
+    if (exchange->request->ret_causes)
+        take_causes(exchange->request->ret_causes, response);
     if (status == 429)
         return VERDICT_RETRY;
     if (is_given_back(exchange, error))

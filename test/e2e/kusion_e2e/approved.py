@@ -21,8 +21,10 @@ class Approved(Spec):
 
         def waits():
             assert (self.condition() or {}).get("reason") == "AwaitingApproval", self.get()
-            release = self.releases()[-1]
-            assert release["status"]["phase"] == "awaitingApproval", release["status"]
+            releases = self.releases()
+            assert releases, "there is none"
+            release = releases[-1]
+            assert release["status"].get("phase") == "awaitingApproval", release["status"]
             plan = release["status"]["plan"]
             assert {key: plan[key] for key in counts} == counts, plan
             return release

@@ -20,6 +20,11 @@ def releases_of(cluster, namespace):
             for one in cluster.api.get(releases_path(namespace)).must().object["items"]}
 
 
+def by_name(status):
+    """The results in the status of a Release, by the names of the objects."""
+    return {one["id"].rpartition(":")[2]: one for one in status["results"]}
+
+
 def preview(cluster, namespace, spec, name, **fields):
     """Makes one, and waits for its end. Gives the Release, or None where it is gone already."""
     body = {"apiVersion": "api.kusion.io/v1", "kind": "Release",

@@ -24,6 +24,16 @@ def config_map(name, namespace, data=None, **more):
     return resource(attributes, **more)
 
 
+def held(namespace, name="held"):
+    """A Deployment whose Pod is not ready until its label kwok-hold is taken off."""
+    labels = {"app": name}
+    pod = {"metadata": {"labels": {**labels, "kwok-hold": "true"}},
+           "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    return resource({"apiVersion": "apps/v1", "kind": "Deployment",
+                     "metadata": {"name": name, "namespace": namespace},
+                     "spec": {"selector": {"matchLabels": labels}, "template": pod}})
+
+
 class Spec:
     """A Spec on a cluster."""
 

@@ -20,6 +20,13 @@ def states(cluster, namespace):
     return [one for one in found if spec_namespace(one) == namespace]
 
 
+def recorded(cluster, namespace):
+    """The Specs that are kept for rollbacks."""
+    path = f"/api/v1/namespaces/{STATE}/configmaps?labelSelector=api.kusion.io/document=spec"
+    found = cluster.api.get(path).must().object["items"]
+    return [one for one in found if spec_namespace(one) == namespace]
+
+
 def open_text(cluster, spec):
     """All that may be read by those who may not read Secrets: Releases, the Spec's status, its
     events, and what the controller keeps in ConfigMaps."""

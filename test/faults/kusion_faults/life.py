@@ -89,6 +89,9 @@ def rule_at(position, kind, room, world):
 # ---- the life
 
 class Life:
+    enough, succeeded = ENOUGH, 3  # requests, and Releases that succeed, at most
+    step = STEP
+
     def __init__(self, room, proxy, position=None, kind=None):
         self.room, self.api = room, room.api
         self.world = World(room.tenant, new_mark())
@@ -132,7 +135,7 @@ class Life:
     def _until(self, check, what):
         """Until it is so; meanwhile the process is killed, if that is the fault, or started again,
         if it ended."""
-        seconds = SLOW_STEP if self.kind in {**SLOW, **WATCH_SLOW} else STEP
+        seconds = SLOW_STEP if self.kind in {**SLOW, **WATCH_SLOW} else self.step
         end = time.monotonic() + seconds
         while not check():
             self._look_after_process()
@@ -154,9 +157,16 @@ class Life:
         return str(spec and {key: spec.get("status", {}).get(key) for key in ("phase", "conditions")})
 
     def _apply(self, resources):
-        self.spec.apply(resources, retryInterval="1s")
+        self.spec.apply(resources, **self._fields())
         self._until(self._is_ready, f"Ready in generation {self.spec.generation}")
         self._is_as_wanted(resources)
+
+    def _kept(self):
+        return self.room.kept()
+
+    def _fields(self):
+        """Of the Spec, beside its resources."""
+        return {"retryInterval": "1s"}
 
     def _is_ready(self):
         ready = self.spec.condition()
@@ -200,8 +210,8 @@ class Life:
                 if key[1] != self.world.foreign() and not one["metadata"].get("deletionTimestamp")]
         if left:
             self._broken(f"deleted, and {left} are left")
-        if self.room.kept():
-            self._broken(f"deleted, and {self.room.kept()} are left")
+        if self._kept():
+            self._broken(f"deleted, and {self._kept()} are left")
         foreign = self.api.get(self.world.path("ConfigMap", self.world.foreign()))
         if not foreign.ok or foreign.object != self._foreign:
             self._broken(f"the object of another was touched: {foreign.text}")
@@ -214,7 +224,7 @@ class Life:
         self.result.requests = self.lane.requests()
         if self.kind:
             self.result.fired = self.lane.fired(RULE) > 0
-        if len(self.result.requests) > ENOUGH:
+        if len(self.result.requests) > self.enough:
             self._broken(f"{len(self.result.requests)} requests")
         self._once()
         self._nowhere_else()
@@ -225,7 +235,8 @@ class Life:
     def _once(self):
         """By the API server's answers: what was made, and what was deleted."""
         made = Counter(one["path"].partition("?")[0] for one in self.result.requests
-                       if one["code"] == 201 and self.world.mark in one["path"])
+                       if one["code"] == 201 and self.world.mark in one["path"]
+                       and "dryRun=" not in one["path"])
         for path, count in made.items():
             if count > 1 and not path.endswith(("/releases", "/events")):
                 self._broken(f"{path} was made {count} times")
@@ -250,7 +261,7 @@ class Life:
         phases = [one.get("phase") for one in found]
         if not set(phases) <= {"succeeded", "failed", "cancelled"}:
             self._broken(f"the phases are {phases}")
-        if phases.count("succeeded") > 3:
+        if phases.count("succeeded") > self.succeeded:
             self._broken(f"{phases.count('succeeded')} Releases succeeded, of three operations")
 
 

@@ -6,10 +6,15 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
+from kusion_faults.approved_life import ApprovedLife
 from kusion_faults.faults import kinds_for, slow_kinds_for
 from kusion_faults.life import Life, positions
 from kusion_faults.proxy import Proxy
 from kusion_faults.room import Room, install_widgets
+
+
+# What may happen in a life, by name.
+SCENARIOS = {"automatic": Life, "approval": ApprovedLife}
 
 
 class Sweep:
@@ -46,18 +51,18 @@ class Sweep:
             else:
                 room.remove()
 
-    def live(self, position=None, kind=None):
+    def live(self, position=None, kind=None, scenario="automatic"):
         """One life; gives its Result."""
         with self.room() as room:
-            life = Life(room, self.proxy, position, kind)
+            life = SCENARIOS[scenario](room, self.proxy, position, kind)
             result = life.run()
             result.positions = list(positions(result.requests, room, life.world))
             return result
 
-    def positions(self):
+    def positions(self, scenario="automatic"):
         """Of all requests of a life without a fault. The first life in a room is different: it
         makes what the operator keeps for good."""
-        results = [self.live(), self.live()]
+        results = [self.live(scenario=scenario), self.live(scenario=scenario)]
         for result in results:
             assert not result.violations, f"without a fault: {result.violations}\n{result.log}"
         return results[-1].positions

@@ -37,6 +37,7 @@ void scene_expect_ended(struct scene *scene);
 #define RELEASES    "/apis/api.kusion.io/v1/namespaces/team/releases"
 #define CONFIGMAPS  "/api/v1/namespaces/team/configmaps"
 #define STATES      "/api/v1/namespaces/kusion-system/configmaps"
+#define STATES_ONLY STATES "?labelSelector=api.kusion.io/document=state" /* of what is there */
 #define DEPLOYMENTS "/apis/apps/v1/namespaces/team/deployments"
 
 /* A resource: ConfigMap `name` with data.x, and what it depends on ("\"id\", …", or ""). */

@@ -27,7 +27,7 @@ static void makes_what_is_new(void)
     EXPECT_DATA(&scene, "a", "1");
     EXPECT_PHASE(&scene, "web", 1, "succeeded");
     EXPECT_INT(api_server_size(scene.server, RELEASES), 1, "one Release");
-    EXPECT_WRITES(&scene, "apply configmaps, apply specs, create configmaps, create releases, "
+    EXPECT_WRITES(&scene, "apply configmaps, apply specs, create configmaps 2, create releases, "
                           "update configmaps, update releases/status, update specs/status");
     EXPECT_INT(api_server_count(scene.server, "get", "/apis/api.kusion.io/*"), 1, "the Spec alone");
     EXPECT_INT(api_server_count(scene.server, "list", RELEASES), 0, "it has none");
@@ -354,7 +354,7 @@ static void the_old_one_names_the_calls_that_go_on(void)
     ready = value_at(value_get(status, "conditions"), 0);
     EXPECT_STR(value_get_string(status, "phase"), "cancelled", "the old one");
     EXPECT_STR(value_get_string(ready, "message"),
-               "the Spec has a newer generation; still under way: " CONFIGMAP_ID("a"),
+               "superseded by generation 2 of the Spec; still under way: " CONFIGMAP_ID("a"),
                "what goes on");
     EXPECT_STR(value_get_string(value_at(value_get(status, "results"), 0), "message"),
                "under way when it was cancelled: Superseded", "what became of it");

@@ -1,49 +1,9 @@
 /* Plans that wait for approval, while requests go wrong and the world changes. */
+#include <unistd.h>
+
+#include "engine/base/buf.h"
 #include "engine/base/str.h"
-#include "test/unit/controller/scene.h"
-
-#define WEB     SPECS "/web"
-#define MANUAL  "\"approval\":{\"mode\":\"Manual\"},"
-#define RELEASE RELEASES "/web-"
-
-static void edit_a(struct scene *scene, const char *x)
-{
-    _cleanup_free_ char *patch = str_printf("{\"data\":{\"x\":\"%s\"}}", x);
-
-    api_server_edit(scene->server, CONFIGMAPS "/a", patch);
-}
-
-static bool is_waiting(struct scene *scene, unsigned revision)
-{
-    _cleanup_free_ char *phase = scene_phase(scene, "web", revision);
-
-    return str_equal(phase, "awaitingApproval");
-}
-
-static void approve(struct scene *scene, unsigned revision)
-{
-    _cleanup_free_ char *path = str_printf(RELEASE "%u", revision), *patch = NULL;
-    _cleanup_value_ const struct value *release = api_server_get(scene->server, path);
-    const char *digest = value_string(value_path(release, "status", "plan", "digest", NULL));
-
-    EXPECT(is_waiting(scene, revision), path);
-    if (!digest)
-        return;
-    patch = str_printf("{\"spec\":{\"approvedPlan\":\"%s\"}}", digest);
-    api_server_edit(scene->server, path, patch);
-}
-
-/* The Spec is Ready at revision 1. */
-static void begin(struct scene *scene, const char *fields)
-{
-    *scene = (struct scene){0};
-    scene_begin(scene);
-    scene_spec(scene, "web", fields, CONFIGMAP("a", "1"));
-    scene_expect_ready(scene, "web", "Unknown", "AwaitingApproval");
-    approve(scene, 1);
-    scene_expect_ready(scene, "web", "True", "ReconciliationSucceeded");
-    scene_expect_quiet(scene);
-}
+#include "test/unit/controller/approval_scene.h"
 
 /* The Release shows a correction, and the Spec's status could not be written: it still says that
  * the Spec is Ready. What is approved then is that correction, and no other. */
@@ -52,21 +12,21 @@ static void a_correction_that_the_status_does_not_have_is_held_to_its_plan(void)
     struct scene scene;
     unsigned rule;
 
-    begin(&scene, MANUAL);
+    approval_begin(&scene, MANUAL);
     rule = api_server_forbid(scene.server, NULL, "update", WEB "/status");
-    edit_a(&scene, "one");
+    approval_edit_a(&scene, "one");
     scene_ask(&scene, "web");
     EXPECT(api_server_wait_hits(scene.server, rule, 1), "the status is refused");
     scene_kill(&scene);
-    edit_a(&scene, "two");
-    approve(&scene, 2);
+    approval_edit_a(&scene, "two");
+    approval_give(&scene, 2);
     api_server_release(scene.server, rule);
     scene_start(&scene);
     scene_expect_quiet(&scene);
     EXPECT_DATA(&scene, "a", "two");
     EXPECT_PHASE(&scene, "web", 2, "cancelled");
     scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
-    approve(&scene, 3);
+    approval_give(&scene, 3);
     scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
     EXPECT_DATA(&scene, "a", "1");
     scene_end(&scene);
@@ -78,13 +38,13 @@ static void a_correction_that_the_status_does_not_have_can_be_approved(void)
     struct scene scene;
     unsigned rule;
 
-    begin(&scene, MANUAL);
+    approval_begin(&scene, MANUAL);
     rule = api_server_forbid(scene.server, NULL, "update", WEB "/status");
-    edit_a(&scene, "one");
+    approval_edit_a(&scene, "one");
     scene_ask(&scene, "web");
     EXPECT(api_server_wait_hits(scene.server, rule, 1), "the status is refused");
     scene_kill(&scene);
-    approve(&scene, 2);
+    approval_give(&scene, 2);
     api_server_release(scene.server, rule);
     scene_start(&scene);
     scene_expect_quiet(&scene);
@@ -108,15 +68,15 @@ static void a_status_that_is_refused_is_written_later(void)
     api_server_release(scene.server, rule);
     scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
     scene_expect_quiet(&scene);
-    EXPECT(is_waiting(&scene, 1), "the Release");
+    EXPECT(approval_is_waiting(&scene, 1), "the Release");
     EXPECT_INT(api_server_size(scene.server, RELEASES), 1, "and no other");
-    approve(&scene, 1);
+    approval_give(&scene, 1);
     scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
     rule = api_server_forbid(scene.server, NULL, "update", WEB "/status");
-    edit_a(&scene, "2");
+    approval_edit_a(&scene, "2");
     scene_ask(&scene, "web");
     EXPECT(api_server_wait_hits(scene.server, rule, 3), "tried again");
-    approve(&scene, 2);
+    approval_give(&scene, 2);
     api_server_release(scene.server, rule);
     scene_expect_quiet(&scene);
     EXPECT_DATA(&scene, "a", "1");
@@ -138,7 +98,7 @@ static void an_approval_while_the_plan_is_made_again_is_seen(void)
     rule = api_server_rule(scene.server, &hold);
     scene_ask(&scene, "web");
     EXPECT(api_server_wait_hits(scene.server, rule, 1), "it is planned again");
-    approve(&scene, 1);
+    approval_give(&scene, 1);
     scene_expect_quiet(&scene);
     api_server_release(scene.server, rule);
     scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
@@ -165,29 +125,105 @@ static void a_release_waits_on_while_nothing_can_be_planned(void)
     rule = api_server_rule(scene.server, &refuse);
     scene_ask(&scene, "web");
     scene_expect_ready(&scene, "web", "False", NULL);
-    EXPECT(is_waiting(&scene, 1), "it is still to be approved");
+    EXPECT(approval_is_waiting(&scene, 1), "it is still to be approved");
     api_server_release(scene.server, rule);
-    approve(&scene, 1);
+    approval_give(&scene, 1);
     scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
     EXPECT_PHASE(&scene, "web", 1, "succeeded");
     EXPECT_INT(api_server_size(scene.server, RELEASES), 1, "no other Release");
     scene_end(&scene);
 }
 
-/* The drift goes as it came. */
-static void a_plan_of_which_nothing_is_left_needs_no_approval(void)
+static unsigned refuse_plans(struct scene *scene, const char *path)
+{
+    const struct api_rule refuse = {.verb = "write",
+                                    .path = path,
+                                    .dry_runs = true,
+                                    .fault = API_ANSWER,
+                                    .status = 403,
+                                    .message = "not now"};
+
+    return api_server_rule(scene->server, &refuse);
+}
+
+/* A look at the Spec: this Release waits after it, and there are no more than that. */
+static void look(struct scene *scene, unsigned revision, const char *note)
+{
+    scene_ask(scene, "web");
+    scene_expect_handled(scene, "web");
+    scene_expect_ready(scene, "web", "Unknown", "AwaitingApproval");
+    EXPECT(approval_is_waiting(scene, revision), note);
+    EXPECT_INT(api_server_size(scene->server, RELEASES), revision, note);
+}
+
+/* One webhook or the other is down, at each look. */
+static void a_part_that_cannot_be_planned_for_a_while_makes_no_release(void)
+{
+    struct scene scene = {0};
+    unsigned a, b;
+
+    scene_begin(&scene);
+    b = refuse_plans(&scene, CONFIGMAPS "/b");
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1") "," CONFIGMAP("b", "1"));
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    look(&scene, 1, "the same");
+    a = refuse_plans(&scene, CONFIGMAPS "/a");
+    api_server_release(scene.server, b);
+    look(&scene, 1, "the other part");
+    api_server_release(scene.server, a);
+    look(&scene, 2, "the whole");
+    for (int i = 0; i < 2; i++) {
+        b = refuse_plans(&scene, CONFIGMAPS "/b");
+        look(&scene, 2, "a part of it");
+        api_server_release(scene.server, b);
+        look(&scene, 2, "the whole again");
+    }
+    b = refuse_plans(&scene, CONFIGMAPS "/b");
+    approval_give(&scene, 2);
+    scene_expect_ready(&scene, "web", "False", NULL);
+    EXPECT_DATA(&scene, "a", "1");
+    api_server_release(scene.server, b);
+    scene_ask(&scene, "web");
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_DATA(&scene, "b", "1");
+    scene_end(&scene);
+}
+
+/* Else an approval of what is shown would be void. */
+static void a_part_that_is_another_now_makes_a_release(void)
+{
+    struct scene scene;
+    unsigned b;
+
+    approval_begin(&scene, MANUAL);
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "2") "," CONFIGMAP("b", "1"));
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    b = refuse_plans(&scene, CONFIGMAPS "/b");
+    look(&scene, 2, "the same");
+    approval_edit_a(&scene, "theirs");
+    look(&scene, 3, "another");
+    EXPECT_PHASE(&scene, "web", 2, "cancelled");
+    api_server_release(scene.server, b);
+    scene_end(&scene);
+}
+
+/* The drift goes as it came. Then no value changes any more, but the field is another manager's:
+ * that it is applied again is another plan. */
+static void a_value_that_was_put_back_is_another_plan(void)
 {
     struct scene scene;
 
-    begin(&scene, MANUAL);
-    edit_a(&scene, "theirs");
+    approval_begin(&scene, MANUAL);
+    approval_edit_a(&scene, "theirs");
     scene_ask(&scene, "web");
     scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
-    edit_a(&scene, "1");
+    approval_edit_a(&scene, "1");
     scene_ask(&scene, "web");
-    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
     scene_expect_quiet(&scene);
-    EXPECT_PHASE(&scene, "web", 2, "succeeded");
+    EXPECT_PHASE(&scene, "web", 2, "cancelled");
+    approval_give(&scene, 3);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_PHASE(&scene, "web", 3, "succeeded");
     scene_end(&scene);
 }
 
@@ -204,9 +240,9 @@ static void a_retry_that_is_stale_names_the_plan_that_was_approved(void)
     rule = api_server_rule(scene.server, &refuse);
     scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1") "," CONFIGMAP("b", "1"));
     scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
-    approve(&scene, 1);
+    approval_give(&scene, 1);
     scene_expect_ready(&scene, "web", "False", NULL);
-    edit_a(&scene, "theirs");
+    approval_edit_a(&scene, "theirs");
     scene_ask(&scene, "web");
     scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
     EXPECT_PHASE(&scene, "web", 2, "cancelled");
@@ -215,7 +251,7 @@ static void a_retry_that_is_stale_names_the_plan_that_was_approved(void)
     EXPECT_STR(value_string(value_path(second, "status", "plan", "digest", NULL)),
                value_string(value_path(first, "status", "plan", "digest", NULL)), "the digest");
     api_server_release(scene.server, rule);
-    approve(&scene, 3);
+    approval_give(&scene, 3);
     scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
     EXPECT_DATA(&scene, "a", "1");
     scene_end(&scene);
@@ -226,18 +262,18 @@ static void releases_that_nobody_approves_do_not_pile_up(void)
     static const char *const values[] = {"2", "3", "4", "5", "6", "7"};
     struct scene scene;
 
-    begin(&scene, MANUAL "\"revisionHistoryLimit\":2,");
+    approval_begin(&scene, MANUAL "\"revisionHistoryLimit\":2,");
     for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
-        edit_a(&scene, values[i]);
+        approval_edit_a(&scene, values[i]);
         scene_ask(&scene, "web");
         scene_expect_handled(&scene, "web");
         scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
         scene_expect_quiet(&scene);
     }
     EXPECT_PHASE(&scene, "web", 1, "succeeded");
-    EXPECT(is_waiting(&scene, 7), "the last one");
+    EXPECT(approval_is_waiting(&scene, 7), "the last one");
     EXPECT_INT(api_server_size(scene.server, RELEASES), 2, "the limit");
-    approve(&scene, 7);
+    approval_give(&scene, 7);
     scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
     EXPECT_DATA(&scene, "a", "1");
     scene_end(&scene);
@@ -255,90 +291,128 @@ static void a_plan_waits_for_a_create_that_may_still_come(void)
     scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1"));
     scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
     rule = api_server_rule(scene.server, &hold);
-    approve(&scene, 1);
+    approval_give(&scene, 1);
     EXPECT(api_server_wait_hits(scene.server, rule, 1), "the create");
     scene_kill(&scene);
     scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1") "," CONFIGMAP("b", "1"));
     scene_start(&scene);
     scene_expect_ready(&scene, "web", "Unknown", "Progressing");
-    EXPECT(!is_waiting(&scene, 2), "there is no plan to approve yet");
+    EXPECT(!approval_is_waiting(&scene, 2), "there is no plan to approve yet");
     api_server_release(scene.server, rule);
     scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
-    approve(&scene, 2);
+    approval_give(&scene, 2);
     scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
     EXPECT_PHASE(&scene, "web", 2, "succeeded");
     EXPECT_INT(api_server_size(scene.server, RELEASES), 2, "no other plan");
     scene_end(&scene);
 }
 
-/* ---- kill -9 after each write ---- */
-
-/* False: the server was not cut off before the operator came to rest. */
-static bool kill_and_start(struct scene *scene)
+static size_t count_documents(struct scene *scene)
 {
-    bool was_cut;
-
-    scene_expect_quiet(scene);
-    was_cut = api_server_is_cut(scene->server);
-    scene_kill(scene);
-    api_server_mend(scene->server);
-    scene_start(scene);
-    return was_cut;
+    return api_server_size(scene->server, STATES);
 }
 
-static void expect_one_succeeded(struct scene *scene, unsigned revision)
+/* By the watch, long before the next look; or where no process ran. */
+static void a_waiting_release_that_is_deleted_is_made_again(void)
 {
-    scene_expect_ready(scene, "web", "True", "ReconciliationSucceeded");
-    scene_expect_quiet(scene);
-    EXPECT_DATA(scene, "a", "1");
-    EXPECT_PHASE(scene, "web", revision, "succeeded");
-    EXPECT_INT(api_server_size(scene->server, RELEASES), revision, "no other Release");
-}
+    struct scene scene;
 
-/* A plan is shown, approved, and carried out: of a new Spec, or of a correction of a Ready one. The
- * operator is killed after n writes: before the approval, or after it. */
-static bool approve_with_kill(bool is_correction, bool is_killed_later, unsigned n)
-{
-    unsigned revision = is_correction ? 2 : 1;
-    struct scene scene = {0};
-    bool was_cut = false;
-
-    if (is_correction) {
-        begin(&scene, MANUAL);
-        edit_a(&scene, "theirs");
-    } else {
-        scene_begin(&scene);
-    }
-    if (!is_killed_later)
-        api_server_cut_after(scene.server, n);
-    if (is_correction)
-        scene_ask(&scene, "web");
-    else
-        scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1"));
-    if (!is_killed_later)
-        was_cut = kill_and_start(&scene);
+    approval_begin(&scene, MANUAL);
+    approval_edit_a(&scene, "theirs");
+    scene_ask(&scene, "web");
     scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
-    if (is_killed_later) {
+    for (int is_down = 0; is_down < 2; is_down++) {
         scene_expect_quiet(&scene);
-        api_server_cut_after(scene.server, n);
+        if (is_down)
+            scene_kill(&scene);
+        api_server_delete(scene.server, RELEASE "2");
+        if (is_down)
+            scene_start(&scene);
+        scene_expect_there(&scene, RELEASE "2");
+        scene_expect_quiet(&scene);
+        EXPECT(approval_is_waiting(&scene, 2), "there is one again");
     }
-    approve(&scene, revision);
-    if (is_killed_later)
-        was_cut = kill_and_start(&scene);
-    expect_one_succeeded(&scene, revision);
+    approval_give(&scene, 2);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_DATA(&scene, "a", "1");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 2, "one correction");
     scene_end(&scene);
-    return was_cut;
 }
 
-static void kills_change_nothing_of_what_is_approved(void)
+/* Of what waits for approval nothing is left when it is done; nor where the process was killed
+ * before the plan that it had kept was shown, and needs no approval after that. */
+static void an_approved_plan_goes_when_it_is_carried_out(void)
 {
-    for (unsigned i = 0; i < 4; i++) {
-        unsigned n = 1;
+    struct scene scene;
+    size_t state;
 
-        while (n < 20 && approve_with_kill(i & 1, i & 2, n))
-            n++;
-        EXPECT(n > 2 && n < 20, "after each write");
+    approval_begin(&scene, MANUAL);
+    state = count_documents(&scene);
+    approval_edit_a(&scene, "theirs");
+    api_server_cut_after(scene.server, 2); /* the Release, and what it is compared with */
+    scene_ask(&scene, "web");
+    scene_expect_cut(&scene);
+    scene_kill(&scene);
+    EXPECT_INT(count_documents(&scene), state + 1, "the plan is kept");
+    api_server_mend(scene.server);
+    scene_start(&scene);
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    scene_expect_quiet(&scene);
+    approval_give(&scene, 2);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    for (int ms = 0; ms < 10000 && count_documents(&scene) > state; ms += 50)
+        usleep(50000);
+    EXPECT_INT(count_documents(&scene), state, "State is left");
+    scene_end(&scene);
+}
+
+/* Twelve ConfigMaps with so many values, of 200 bytes; free(). */
+static char *large_resources(int values)
+{
+    struct buf text = BUF_INIT;
+
+    for (int i = 0; i < 12; i++) {
+        buf_printf(&text,
+                   "%s{\"id\":\"v1:ConfigMap:team:m%d\",\"type\":\"Kubernetes\",\"attributes\":{"
+                   "\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"m%d\","
+                   "\"namespace\":\"team\"},\"data\":{\"x\":\"%d\"",
+                   i ? "," : "", i, i, values);
+        for (int n = 0; n < values; n++)
+            buf_printf(&text, ",\"k%d\":\"%0200d\"", n, n);
+        buf_add_str(&text, "}}}");
     }
+    return buf_take(&text);
+}
+
+/* What people read of it, and what is compared with it later, are documents of their own. */
+static void a_plan_that_is_longer_than_a_release_is_carried_out(void)
+{
+    _cleanup_free_ char *small = large_resources(0), *large = large_resources(200);
+    _cleanup_value_ const struct value *release = NULL;
+    _cleanup_free_ char *data = NULL;
+    struct scene scene = {0};
+    size_t state;
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", MANUAL, small);
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    approval_give(&scene, 1);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    scene_expect_quiet(&scene);
+    state = count_documents(&scene);
+    scene_spec(&scene, "web", MANUAL, large);
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    release = api_server_get(scene.server, RELEASE "2");
+    EXPECT(value_path(release, "status", "planRef", "name", NULL), "it is elsewhere");
+    EXPECT_INT(count_documents(&scene), state + 3, "what people read, what is compared, the Spec");
+    scene_kill(&scene);
+    approval_give(&scene, 2);
+    scene_start(&scene);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    data = scene_data(&scene, "m11");
+    EXPECT_STR(data, "200", "all of them");
+    EXPECT_PHASE(&scene, "web", 2, "succeeded");
+    scene_end(&scene);
 }
 
 SUITE(scenario_approval, TEST(a_correction_that_the_status_does_not_have_is_held_to_its_plan),
@@ -346,8 +420,12 @@ SUITE(scenario_approval, TEST(a_correction_that_the_status_does_not_have_is_held
       TEST(a_status_that_is_refused_is_written_later),
       TEST(an_approval_while_the_plan_is_made_again_is_seen),
       TEST(a_plan_waits_for_a_create_that_may_still_come),
-      TEST(kills_change_nothing_of_what_is_approved),
       TEST(a_release_waits_on_while_nothing_can_be_planned),
-      TEST(a_plan_of_which_nothing_is_left_needs_no_approval),
+      TEST(a_value_that_was_put_back_is_another_plan),
       TEST(a_retry_that_is_stale_names_the_plan_that_was_approved),
-      TEST(releases_that_nobody_approves_do_not_pile_up))
+      TEST(releases_that_nobody_approves_do_not_pile_up),
+      TEST(a_part_that_cannot_be_planned_for_a_while_makes_no_release),
+      TEST(a_part_that_is_another_now_makes_a_release),
+      TEST(a_waiting_release_that_is_deleted_is_made_again),
+      TEST(an_approved_plan_goes_when_it_is_carried_out),
+      TEST(a_plan_that_is_longer_than_a_release_is_carried_out))

@@ -29,7 +29,7 @@ static void expect_made(struct scene *scene, const char *note)
     EXPECT_DATA(scene, "b", "1");
     EXPECT_PHASE(scene, "web", 1, "succeeded");
     EXPECT_INT(api_server_size(scene->server, RELEASES), 1, note);
-    EXPECT_INT(api_server_size(scene->server, STATES), 1, note);
+    EXPECT_INT(api_server_size(scene->server, STATES_ONLY), 1, note);
     web = api_server_get(scene->server, WEB);
     ready = value_at(value_path(web, "status", "conditions", NULL), 0);
     EXPECT_STR(value_get_string(ready, "message"), "revision 1: 2 created", note);
@@ -75,7 +75,7 @@ static void a_call_that_outlives_the_drain_is_found(void)
         rule = hold(&scene, rows[i].fault);
         kill(scene.pid, SIGTERM);
         scene_expect_ended(&scene);
-        EXPECT_INT(api_server_size(scene.server, STATES), 1, "the intent is stored");
+        EXPECT_INT(api_server_size(scene.server, STATES_ONLY), 1, "the intent is stored");
         if (!rows[i].lands_late)
             api_server_release(scene.server, rule);
         scene_start(&scene);

@@ -316,8 +316,8 @@ static void what_is_evicted_goes_on(void)
     scene_expect_there(&scene, DEPLOYMENTS "/d");
     scene_expect_quiet(&scene);
     EXPECT_PHASE(&scene, "web", 1, "applying");
-    expect_message(&scene, "applying: set aside for 30 s, because memory is short "
-                           "(--operation-memory); waiting for " DEPLOYMENT_ID("d") ": ");
+    expect_message(&scene, "applying: 0 of 1 done, set aside for 30 s, because memory is short "
+                           "(--operation-memory), waiting for " DEPLOYMENT_ID("d") ": ");
     scene_roll_out(&scene, "d");
     scene_expect_quiet(&scene);
     EXPECT_PHASE(&scene, "web", 1, "applying"); /* nobody looks */

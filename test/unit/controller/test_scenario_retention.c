@@ -5,6 +5,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/str.h"
+#include "engine/release/history.h"
 #include "test/unit/controller/scene.h"
 
 #define WEB SPECS "/web"
@@ -221,7 +222,7 @@ static void records_in_files_go_with_their_spec(void)
         scene.flags = flags;
         scene_begin(&scene);
         apply_generations(&scene, "\"revisionHistoryLimit\":2,", 1, 4);
-        EXPECT_INT(count_documents(directory), 3, "State and two records");
+        EXPECT_INT(count_documents(directory), 5, "State, two records and what they applied");
         if (is_killed) { /* nobody removes the finalizer but a person */
             scene_kill(&scene);
             api_server_edit(scene.server, WEB, "{\"metadata\":{\"finalizers\":null}}");
@@ -288,8 +289,7 @@ static void preview(struct scene *scene, const char *name, const char *spec, con
     for (int ms = 0; ms < 10000; ms += 20) {
         _cleanup_value_ const struct value *object = api_server_get(scene->server, path);
 
-        if (!object || value_path(object, "status", "plan", "digest", NULL) ||
-            value_path(object, "status", "conditions", NULL))
+        if (!object || release_phase_is_terminal(release_status_phase(value_get(object, "status"))))
             return;
         usleep(20000);
     }
@@ -376,18 +376,28 @@ static void keeps_so_many_previews_of_a_spec(void)
     scene_end(&scene);
 }
 
+#define RESOURCES(one) "\"resources\":[" one "],"
+
+/* Also where the Preview brings resources, whether or not these can be planned. */
 static void previews_of_no_spec_share_a_limit(void)
 {
+    static const char *const fields[] = {"", RESOURCES(CONFIGMAP("b", "1")), RESOURCES("{}")};
     struct scene scene;
 
     begin_with_flags(&scene, "--preview-history-limit=2");
-    for (int n = 1; n <= 5; n++) {
-        _cleanup_free_ char *name = str_printf("nobody-%d", n);
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+        for (int n = 1; n <= 5; n++) {
+            _cleanup_free_ char *name = str_printf("nobody-%d-%d", (int)i, n);
 
-        preview(&scene, name, name, "");
+            preview(&scene, name, name, fields[i]);
+        }
     }
+    preview(&scene, "look-1", "web", fields[1]);
+    preview(&scene, "look-2", "web", fields[2]);
     scene_expect_quiet(&scene);
-    EXPECT_INT(api_server_size(scene.server, RELEASES), 3, "two, and the Spec's own");
+    EXPECT_INT(api_server_size(scene.server, RELEASES), 5, "two, the Spec's own, and two of it");
+    scene_expect_there(&scene, RELEASES "/look-1");
+    scene_expect_there(&scene, RELEASES "/look-2");
     scene_end(&scene);
 }
 

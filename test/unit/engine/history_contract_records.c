@@ -10,7 +10,8 @@ static const struct store_call plain; /* no deadline, no cancel, no permit */
 static void a_revision_is_taken_once(struct history_scene *scene)
 {
     _cleanup_free_ char *version = history_scene_create(scene, 3), *none = NULL;
-    const struct release_head other = {scene->spec, 3, 5, RELEASE_DESTROY, PHASE_NONE, NULL};
+    const struct release_head other = {
+        .spec = scene->spec, .revision = 3, .generation = 5, .operation = RELEASE_DESTROY};
 
     history_scene_expect_kept(scene, 3, PHASE_NONE, "made");
     expect_code(scene, history_scene_try_create(scene, 3, &plain, &none), ERR_EXISTS,

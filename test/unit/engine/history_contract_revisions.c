@@ -98,17 +98,23 @@ static void operations_and_generations(struct history_scene *scene)
     static const struct {
         int64_t revision, generation;
         enum release_operation operation;
+        int64_t to_revision;
+        const char *digest;
     } rows[] = {
-        {1, 1, RELEASE_APPLY},
-        {2, 0, RELEASE_DESTROY},
-        {3, INT64_C(1) << 40, RELEASE_ROLLBACK},
-        {RELEASE_REVISION_MAX, 7, RELEASE_PREVIEW},
+        {1, 1, RELEASE_APPLY, 0, "abc"},
+        {2, 0, RELEASE_DESTROY, 0, NULL},
+        {3, INT64_C(1) << 40, RELEASE_ROLLBACK, 1, "abc"},
+        {RELEASE_REVISION_MAX, 7, RELEASE_PREVIEW, 0, NULL},
     };
     struct listed all = {.count = 0};
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        const struct release_head head = {scene->spec,       rows[i].revision, rows[i].generation,
-                                          rows[i].operation, PHASE_NONE,       NULL};
+        const struct release_head head = {.spec = scene->spec,
+                                          .revision = rows[i].revision,
+                                          .generation = rows[i].generation,
+                                          .operation = rows[i].operation,
+                                          .to_revision = rows[i].to_revision,
+                                          .spec_digest = rows[i].digest};
         _cleanup_(release_record_free_p) struct release_record *record = NULL;
         _cleanup_free_ char *version = NULL, *loaded = NULL;
 
@@ -121,7 +127,9 @@ static void operations_and_generations(struct history_scene *scene)
                   "load");
         expect_true_of(scene,
                        record && record->head.operation == rows[i].operation &&
-                           record->head.generation == rows[i].generation,
+                           record->head.generation == rows[i].generation &&
+                           record->head.to_revision == rows[i].to_revision &&
+                           str_equal(record->head.spec_digest, rows[i].digest),
                        release_operation_name(rows[i].operation));
     }
     expect_ok(scene, list_call(scene, &all), "list");

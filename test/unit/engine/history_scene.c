@@ -6,7 +6,8 @@ static const struct store_call plain; /* no deadline, no cancel, no permit */
 
 struct release_head history_scene_head(const struct history_scene *scene, int64_t revision)
 {
-    return (struct release_head){scene->spec, revision, 4, RELEASE_APPLY, PHASE_NONE, NULL};
+    return (struct release_head){
+        .spec = scene->spec, .revision = revision, .generation = 4, .operation = RELEASE_APPLY};
 }
 
 int history_scene_try_create(struct history_scene *scene, int64_t revision,

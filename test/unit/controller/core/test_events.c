@@ -116,6 +116,22 @@ static void cuts_messages_at_a_character(void)
     harness_stop(&fixture.harness, false);
 }
 
+/* The lines after the first are hints. A table of events has one line for each. */
+static void sends_one_line(void)
+{
+    struct fixture fixture;
+    _cleanup_free_ char *request = NULL;
+
+    fixture_start(&fixture, created, 1);
+    event_emit(fixture.recorder, &subject, EVENT_WARNING, "Denied", "Apply", "%s",
+               "no right\nto allow it: a\nor: b");
+    sent(&fixture);
+    request = fake_server_request(fixture.harness.server, 0);
+    EXPECT(request && strstr(request, "\"message\":\"no right; to allow it: a; or: b\""),
+           "one line");
+    harness_stop(&fixture.harness, false);
+}
+
 static void goes_on_after_a_refusal(void)
 {
     static const struct fake_step steps[] = {
@@ -183,5 +199,5 @@ static void forgets_the_oldest(void)
 }
 
 SUITE(events, TEST(sends_what_the_api_server_takes), TEST(sends_the_same_once_in_a_while),
-      TEST(cuts_messages_at_a_character), TEST(goes_on_after_a_refusal),
+      TEST(cuts_messages_at_a_character), TEST(sends_one_line), TEST(goes_on_after_a_refusal),
       TEST(names_events_within_bounds), TEST(forgets_the_oldest))

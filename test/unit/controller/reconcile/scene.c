@@ -1,6 +1,8 @@
 #include "test/unit/controller/reconcile/scene.h"
 
 #include "controller/reconcile/finished.h"
+#include "controller/reconcile/recorded.h"
+#include "controller/reconcile/requests.h"
 #include "controller/reconcile/retention.h"
 #include "engine/base/json.h"
 #include "engine/base/str.h"
@@ -37,6 +39,8 @@ void scene_start(struct scene *scene, const struct fake_step *steps, size_t n_st
         .events = event_recorder_new(scene->events.client, &system_clock, "test", "test-0"),
         .default_service_account = "default",
         .parallelism = 1,
+        .recorded = recorded_new(),
+        .requests = requests_new(),
         .retention = retention_new(),
         .finished = finished_new(),
         .epoch = epoch,
@@ -46,6 +50,8 @@ void scene_start(struct scene *scene, const struct fake_step *steps, size_t n_st
 void scene_stop(struct scene *scene)
 {
     event_recorder_free(scene->context.events);
+    recorded_free(TAKE(scene->context.recorded));
+    requests_free(TAKE(scene->context.requests));
     retention_free(TAKE(scene->context.retention));
     finished_free(TAKE(scene->context.finished));
     harness_stop(&scene->events, false);

@@ -614,6 +614,35 @@ static void counts_listed_objects_by_what_ready_says(void)
     operations_free(operations);
 }
 
+static void what_is_approved_is_reserved(void)
+{
+    struct operation_config config = {.clock = &system_clock, .parallelism = 1, .timeout = 10000};
+    struct plan *plan = plan_new(0, 1000);
+    struct fixture fixture;
+    struct attempt *attempt;
+    size_t before;
+
+    for (size_t i = 0; i < plan->n_changes; i++) {
+        plan->changes[i].id = "a resource";
+        plan->changes[i].type = "Test";
+        plan->changes[i].action = PLAN_DEFERRED;
+    }
+    fixture_start_with(&fixture, 1 << 20);
+    config.executor = fixture.executor;
+    config.ledgers = fixture.ledgers;
+    attempt = operations_enter(fixture.operations, "ns/a");
+    config.scope = (struct runtime_scope){.key = attempt->object, .spec_uid = "u"};
+    EXPECT_INT(attempt_open(attempt, &config, NULL, NULL), 0, "without an approved plan");
+    before = attempt->reservation.bytes;
+    attempt_end(attempt);
+    config.approved = attempt->approved = approved_plan_new(plan, "k", 1);
+    EXPECT_INT(attempt_open(attempt, &config, NULL, NULL), 0, "with one");
+    EXPECT(attempt->reservation.bytes >= before + 1000 * sizeof(struct digest_halves),
+           "its steps count");
+    plan_free(plan);
+    fixture_stop(&fixture);
+}
+
 SUITE(operations, TEST(counts_listed_objects_by_what_ready_says),
       TEST(a_retry_is_later_for_the_same_failure), TEST(an_attempt_lives_with_its_operation),
       TEST(what_is_planned_is_looked_at), TEST(what_is_superseded_is_cancelled_at_once),
@@ -622,4 +651,5 @@ SUITE(operations, TEST(counts_listed_objects_by_what_ready_says),
       TEST(at_the_end_nothing_begins_any_more), TEST(what_left_for_a_moment_is_outdated),
       TEST(what_waits_is_woken_with_its_memory), TEST(what_is_granted_meanwhile_stays),
       TEST(what_is_not_used_is_given_back), TEST(what_changes_does_not_wait),
-      TEST(what_was_ended_for_memory_waits_for_it), TEST(no_state_is_read_without_memory))
+      TEST(what_was_ended_for_memory_waits_for_it), TEST(no_state_is_read_without_memory),
+      TEST(what_is_approved_is_reserved))

@@ -6,6 +6,7 @@
 
 #include "controller/reconcile/plans.h"
 #include "controller/reconcile/report.h"
+#include "controller/reconcile/retention.h"
 #include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/release/document_history.h"
@@ -309,7 +310,8 @@ static void writes_phases_and_keeps_what_was_said(void)
                 "\"2026-01-02T03:05:05Z\",\"project\":\"p\",\"workspace\":\"w\",\"revision\":3,"
                 "\"specGeneration\":4,\"phase\":\"succeeded\",\"observedGeneration\":1,"
                 "\"results\":[{\"id\":\"id-0\","
-                "\"action\":\"create\"}],\"omitted\":0,\"counts\":{\"total\":1,\"succeeded\":1,"
+                "\"action\":\"create\",\"outcome\":\"succeeded\"}],\"omitted\":0,\"counts\":{"
+                "\"total\":1,\"succeeded\":1,"
                 "\"failed\":0,\"skipped\":0,\"pending\":0},\"conditions\":[{\"type\":\"Ready\","
                 "\"status\":\"True\",\"observedGeneration\":1,\"lastTransitionTime\":"
                 "\"2026-01-02T03:05:05Z\",\"reason\":\"ReconciliationSucceeded\",\"message\":"
@@ -497,9 +499,82 @@ static void drops_what_was_kept_of_a_release(void)
     }
 }
 
+static void keep(struct desk *desk, enum document_kind kind, const char *release)
+{
+    const struct document_name name = {kind, subject.key, release};
+    _cleanup_value_ const struct value *list = value_pack("[s]", "a");
+    _cleanup_free_ char *place = NULL;
+
+    EXPECT_INT(plans_keep(desk->scene.context.plans, &name, list, &plain, &place, NULL), 0, "");
+}
+
+/* Two Releases were left: one has ended, one has not. */
+static void removes_nothing_of_a_release_that_goes_on(void)
+{
+    for (int is_another = 0; is_another < 2; is_another++) {
+        _cleanup_(release_revisions_done) struct release_revisions found = {0};
+        _cleanup_(release_free_p) struct release *ended = NULL, *goes_on = NULL, *newest = NULL;
+        struct desk desk;
+        struct run run;
+
+        begin(&desk);
+        run = (struct run){
+            .context = &desk.scene.context, .subject = subject, .policy = {.history_limit = 1}};
+        ended = make(&desk, RELEASE_APPLY, 1);
+        goes_on = make(&desk, RELEASE_APPLY, 2);
+        newest = make(&desk, RELEASE_APPLY, 3);
+        write(&desk.scene, ended, PHASE_CANCELLED, NULL);
+        write(&desk.scene, goes_on, PHASE_APPLYING, NULL);
+        keep(&desk, DOCUMENT_PLAN, "web-1");
+        keep(&desk, DOCUMENT_PLAN, "web-2");
+        if (is_another) {
+            plans_free(desk.scene.context.plans);
+            desk.scene.context.plans = plans_new(desk.store);
+        }
+        release_revisions_add(&found, 2, NULL);
+        release_revisions_add(&found, 1, NULL);
+        retention_collect(&run, &found, 3, PHASE_SUCCEEDED);
+        EXPECT_INT(count_plans(&desk), 3, "two Releases, and the plan of the one that goes on");
+        release_revisions_done(&found);
+        EXPECT_INT(releases_list(run.context, &subject, NULL, &found, NULL), 0, "list");
+        EXPECT_INT(found.count, 2, "and so is that one");
+        EXPECT_INT(found.items[1], 2, "the other stays");
+        end(&desk);
+    }
+}
+
+/* Only the newest Release can be approved, or retried. */
+static void drops_what_nobody_can_approve_any_more(void)
+{
+    static const struct {
+        enum release_phase phase;
+        unsigned kept;
+    } rows[] = {{PHASE_AWAITING_APPROVAL, 2}, {PHASE_FAILED, 2}, {PHASE_SUCCEEDED, 1}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct document_name other = {DOCUMENT_APPROVAL, {"team", "other"}, "web-1"};
+        _cleanup_value_ const struct value *list = value_pack("[s]", "a");
+        _cleanup_free_ char *place = NULL;
+        struct desk desk;
+        struct run run;
+
+        begin(&desk);
+        run = (struct run){
+            .context = &desk.scene.context, .subject = subject, .policy = {.history_limit = 10}};
+        plans_keep(run.context->plans, &other, list, &plain, &place, NULL);
+        keep(&desk, DOCUMENT_APPROVAL, "web-1");
+        keep(&desk, DOCUMENT_APPROVAL, "web-2");
+        keep(&desk, DOCUMENT_APPROVAL, "web-3");
+        retention_collect(&run, NULL, 3, rows[i].phase);
+        EXPECT_INT(count_plans(&desk), rows[i].kept, release_phase_name(rows[i].phase));
+        end(&desk);
+    }
+}
+
 SUITE(releases, TEST(reads_what_a_persons_release_says), TEST(begins_one_and_finds_it),
       TEST(takes_up_what_was_left), TEST(writes_nothing_where_there_is_nothing_to_write),
       TEST(one_that_failed_does_not_reconcile), TEST(writes_phases_and_keeps_what_was_said),
       TEST(survives_that_it_is_deleted), TEST(looks_again_after_a_conflict),
       TEST(writes_a_persons_release), TEST(keeps_beside_it_what_is_too_long),
-      TEST(drops_what_was_kept_of_a_release))
+      TEST(drops_what_was_kept_of_a_release), TEST(removes_nothing_of_a_release_that_goes_on),
+      TEST(drops_what_nobody_can_approve_any_more))

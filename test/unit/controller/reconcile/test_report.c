@@ -110,7 +110,7 @@ static void shows_the_fields_of_a_preview(void)
 
     plan->changes[0].diff = &diff;
     plan->changes[1].error = err_new(&denied);
-    shown = report_results(plan, NULL, &omitted);
+    shown = report_results(&(struct report_source){.plan = plan}, &omitted);
     plan->changes[0].diff = NULL;
     EXPECT_INT(omitted, 0, "all of it");
     expect_json(shown,
@@ -136,7 +136,7 @@ static void shows_hidden_characters(void)
     plan->changes[0].diff = &diff;
     plan->changes[0].id = "a\u202eb\x1b";
     plan->changes[0].reason = "of\u2066 c";
-    shown = report_results(plan, NULL, &omitted);
+    shown = report_results(&(struct report_source){.plan = plan}, &omitted);
     plan->changes[0].diff = NULL;
     expect_json(shown,
                 "[{\"id\":\"a\\\\u202eb\\\\u001b\",\"action\":\"update\",\"fields\":["
@@ -159,7 +159,7 @@ static void cuts_paths_that_no_status_takes(void)
     memset(path, 'x', sizeof(path) - 1);
     path[sizeof(path) - 1] = '\0';
     plan->changes[0].diff = &diff;
-    shown = report_results(plan, NULL, &omitted);
+    shown = report_results(&(struct report_source){.plan = plan}, &omitted);
     plan->changes[0].diff = NULL;
     text = value_get_string(value_at(value_get(value_at(shown, 0), "fields"), 0), "path");
     EXPECT_INT(text ? strlen(text) : 0, 4096, "cut");
@@ -182,12 +182,14 @@ static void shows_how_an_operation_went(void)
     results.items[0].ended = 2500;
     results.items[1].started = 1000;
     results.items[2].started = results.items[2].ended = 1000;
-    shown = report_results(NULL, &results, &omitted);
+    shown = report_results(&(struct report_source){.results = &results}, &omitted);
     expect_json(shown,
-                "[{\"id\":\"id-0\",\"action\":\"adopt\",\"duration\":\"1500ms\"},"
-                "{\"id\":\"id-1\",\"action\":\"update\",\"message\":\"\\\"id-1\\\" is wrong\","
-                "\"reason\":\"Invalid\"},"
-                "{\"id\":\"id-2\",\"action\":\"update\",\"duration\":\"0ms\"}]",
+                "[{\"id\":\"id-0\",\"action\":\"adopt\",\"outcome\":\"succeeded\",\"duration\":"
+                "\"1500ms\"},"
+                "{\"id\":\"id-1\",\"action\":\"update\",\"outcome\":\"failed\",\"message\":"
+                "\"\\\"id-1\\\" is wrong\",\"reason\":\"Invalid\"},"
+                "{\"id\":\"id-2\",\"action\":\"update\",\"outcome\":\"succeeded\",\"duration\":"
+                "\"0ms\"}]",
                 "an apply");
     operation_results_done(&results);
 }
@@ -203,10 +205,12 @@ static void shows_what_became_of_a_plan(void)
         .change = &change, .action = PLAN_ADOPT, .status = RESULT_SUCCEEDED};
     struct operation_results results = {&result, 1, ARENA_INIT};
     size_t omitted;
-    _cleanup_value_ const struct value *shown = report_results(NULL, &results, &omitted);
+    _cleanup_value_ const struct value *shown =
+        report_results(&(struct report_source){.results = &results}, &omitted);
 
     expect_json(shown,
-                "[{\"id\":\"a\",\"action\":\"adopt\",\"fields\":[{\"path\":\"data.a\","
+                "[{\"id\":\"a\",\"action\":\"adopt\",\"outcome\":\"succeeded\",\"fields\":[{"
+                "\"path\":\"data.a\","
                 "\"from\":\"1\",\"to\":\"2\"}]}]",
                 "a change");
 }
@@ -242,8 +246,8 @@ static void bounds_what_a_status_holds(void)
         size_t omitted = 1;
 
         results_of(&results, rows[i].n, rows[i].message);
-        shown = report_results(NULL, &results, &omitted);
-        all = report_all_results(NULL, &results);
+        shown = report_results(&(struct report_source){.results = &results}, &omitted);
+        all = report_all_results(&(struct report_source){.results = &results});
         text = json_to_str(shown);
         EXPECT(value_count(shown) >= rows[i].least, rows[i].note);
         EXPECT(value_count(shown) <= rows[i].most, rows[i].note);
@@ -480,7 +484,7 @@ static void says_in_short_what_failed(void)
             else if (letter != '-')
                 fail_with(&results, k, arena_printf(&results.arena, "message %c", letter));
         }
-        report_short(rows[i].message, rows[i].errors ? &results : NULL, text);
+        report_short(rows[i].message, rows[i].errors ? &results : NULL, text, sizeof(text));
         EXPECT_STR(text, rows[i].expected, rows[i].note);
         operation_results_done(&results);
     }

@@ -36,7 +36,7 @@ static void chooses_which_go(void)
         size_t n;
 
         for (size_t r = 0; r < ARRAY_SIZE(rows[i].revisions) && rows[i].revisions[r]; r++)
-            release_revisions_add(&revisions, rows[i].revisions[r]);
+            release_revisions_add(&revisions, rows[i].revisions[r], NULL);
         n = retention_choose(&revisions, rows[i].limit, rows[i].last_applied, gone);
         buf_add_str(&text, "");
         for (size_t r = 0; r < n; r++)

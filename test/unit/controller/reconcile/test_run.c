@@ -140,22 +140,25 @@ static void shows_the_policy_that_was_taken(void)
     } rows[] = {
         {"defaults", WEB "}",
          "{\"serviceAccountName\":\"default\",\"suspend\":false,\"prune\":true,\"wait\":true,"
-         "\"deletionPolicy\":\"MirrorPrune\",\"approval\":{\"mode\":\"Automatic\"},\"interval\":"
+         "\"force\":false,\"deletionPolicy\":\"MirrorPrune\",\"approval\":{\"mode\":\"Automatic\"},"
+         "\"interval\":"
          "\"10m\",\"retryInterval\":\"30s\","
          "\"timeout\":\"5m\",\"revisionHistoryLimit\":10}",
          false},
         {"the controller's own rights", WEB "}",
-         "{\"suspend\":false,\"prune\":true,\"wait\":true,\"deletionPolicy\":\"MirrorPrune\","
+         "{\"suspend\":false,\"prune\":true,\"wait\":true,\"force\":false,\"deletionPolicy\":"
+         "\"MirrorPrune\","
          "\"approval\":{\"mode\":\"Automatic\"},\"interval\":\"10m\",\"retryInterval\":\"30s\","
          "\"timeout\":\"5m\","
          "\"revisionHistoryLimit\":10}",
          true},
         {"as said",
-         WEB ",\"spec\":{\"serviceAccountName\":\"deployer\",\"prune\":false,\"wait\":false,"
-             "\"deletionPolicy\":\"Orphan\",\"interval\":\"1h30m\",\"timeout\":\"10s\","
-             "\"approval\":{\"mode\":\"Manual\"}}}",
+         WEB
+         ",\"spec\":{\"serviceAccountName\":\"deployer\",\"prune\":false,\"wait\":false,"
+         "\"force\":true,\"deletionPolicy\":\"Orphan\",\"interval\":\"1h30m\",\"timeout\":\"10s\","
+         "\"approval\":{\"mode\":\"Manual\"}}}",
          "{\"serviceAccountName\":\"deployer\",\"suspend\":false,\"prune\":false,\"wait\":false,"
-         "\"deletionPolicy\":\"Orphan\",\"approval\":{\"mode\":\"Manual\"},"
+         "\"force\":true,\"deletionPolicy\":\"Orphan\",\"approval\":{\"mode\":\"Manual\"},"
          "\"interval\":\"1h30m\",\"retryInterval\":\"30s\","
          "\"timeout\":\"10s\",\"revisionHistoryLimit\":10}",
          true},
@@ -379,8 +382,8 @@ static void counts_how_long_it_may_still_heal(void)
     }
 }
 
-/* It is one small request, and somebody waits for it. What is said of it stays the same. */
-static void an_account_is_soon_looked_for_again(void)
+/* Somebody waits for it. What is said of it stays the same. */
+static void what_takes_little_is_soon_tried_again(void)
 {
     static const struct {
         const char *reason;
@@ -391,6 +394,7 @@ static void an_account_is_soon_looked_for_again(void)
          "tried again within 30 s: it is not there\nto do: x"},
         {"ServiceAccountNotFound", 45000, 45000,
          "tried again within 45 s: it is not there\nto do: x"},
+        {"Deferred", 1000, 30000, "it is not there\nto do: x"},
         {"AccessDenied", 1000, 0, "it is not there\nto do: x"},
     };
 
@@ -454,7 +458,7 @@ static void intervals_are_bounded(void)
 
 SUITE(run, TEST(goes_on_only_with_a_finalizer), TEST(writes_a_status_once),
       TEST(keeps_what_it_knows_of_revisions), TEST(shows_the_policy_that_was_taken),
-      TEST(an_account_is_soon_looked_for_again), TEST(a_timeout_is_bounded),
+      TEST(what_takes_little_is_soon_tried_again), TEST(a_timeout_is_bounded),
       TEST(intervals_are_bounded), TEST(tells_by_an_event_where_no_status_can),
       TEST(makes_no_event_in_a_namespace_that_terminates),
       TEST(says_at_its_end_which_request_it_has_handled), TEST(takes_the_annotation_of_either_tool),

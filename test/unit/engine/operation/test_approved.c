@@ -309,6 +309,7 @@ static void ends_where_a_step_that_is_due_is_stale(void)
     EXPECT_STR(stage_deeds(&stage), "update d; create f", "and nothing else");
     EXPECT_STR(stage_objects(&stage), "b=9 x=1", "and nothing else");
     stage_end_process(&stage);
+    EXPECT_STR(stage_state(&stage), "b x d f", "nor is anything to be expected");
 }
 
 static void ends_where_a_step_is_planned_again_otherwise(void)
@@ -330,6 +331,7 @@ static void ends_where_a_step_is_planned_again_otherwise(void)
     EXPECT(strstr(stage.causes.data, "c: not begun: the approved plan is stale"),
            stage.causes.data);
     EXPECT(strstr(stage_objects(&stage), "n=1~"), stage_objects(&stage));
+    EXPECT_STR(stage_state(&stage), "a b c x", "n was never made");
 }
 
 /* What was deferred needs another approval, and the rest is done. */

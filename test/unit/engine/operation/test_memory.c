@@ -53,6 +53,28 @@ static void objects_are_not_kept(void)
     }
 }
 
+/* Also before anything is planned. */
+static void an_approved_plan_counts(void)
+{
+    _cleanup_stage_ struct stage stage;
+    size_t held[2];
+
+    stage_init(&stage);
+    stage_approve(&stage, ALL);
+    for (int is_approved = 1; is_approved >= 0; is_approved--) {
+        struct run run;
+
+        if (!is_approved)
+            stage_automate(&stage);
+        stage_begin_process(&stage);
+        run_begin(&run, &stage);
+        held[is_approved] = operation_memory(run.operation);
+        run_end(&run);
+        stage_end_process(&stage);
+    }
+    EXPECT(held[1] >= held[0] + (size_t)MANY * 2 * HASH_HEX_SIZE, "two digests of each step");
+}
+
 /* ---- Growth ---- */
 
 static void more_than_it_may_hold_ends_it(void)
@@ -160,5 +182,5 @@ static void more_than_it_may_hold_ends_it_while_it_is_carried_out(void)
 }
 
 SUITE(operation_memory, TEST(objects_are_not_kept), TEST(unchanged_keeps_no_step),
-      TEST(more_than_it_may_hold_ends_it),
+      TEST(an_approved_plan_counts), TEST(more_than_it_may_hold_ends_it),
       TEST(more_than_it_may_hold_ends_it_while_it_is_carried_out))

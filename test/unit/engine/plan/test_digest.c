@@ -11,6 +11,7 @@ static void free_step(struct runtime_step *step)
 {
     value_unref(step->before);
     value_unref(step->after);
+    value_unref(step->attributes);
     free(step);
 }
 
@@ -166,5 +167,24 @@ static void counts_changes_in_any_order(void)
     EXPECT_STR(one, two, "without what is unchanged");
 }
 
+/* A value may have no place in the object: an empty string, for example. */
+static void counts_what_is_wanted(void)
+{
+    static const char *const wanted[] = {NULL, "{\"x\":2}", "{\"x\":2,\"e\":\"\"}", "?"};
+    char digests[ARRAY_SIZE(wanted)][HASH_HEX_SIZE];
+
+    for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+        struct plan *plan = plan_new(1, 0);
+
+        fill(&plan->changes[0], &first);
+        plan->changes[0].step->attributes = value_of(wanted[i]);
+        plan_digest(plan, "key", 3, digests[i]);
+        for (size_t k = 0; k < i; k++)
+            EXPECT(strcmp(digests[i], digests[k]) != 0, wanted[i]);
+        plan_free(plan);
+    }
+}
+
 SUITE(plan_digest, TEST(is_the_same_for_the_same_plan), TEST(tells_plans_apart),
-      TEST(tells_apart_what_differs_deep_down), TEST(counts_changes_in_any_order))
+      TEST(tells_apart_what_differs_deep_down), TEST(counts_changes_in_any_order),
+      TEST(counts_what_is_wanted))

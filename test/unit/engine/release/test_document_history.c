@@ -68,7 +68,8 @@ static void keeps_the_contract(void)
 
 static int create(struct desk *desk, int64_t revision)
 {
-    const struct release_head head = {web, revision, 1, RELEASE_APPLY, PHASE_NONE, NULL};
+    const struct release_head head = {
+        .spec = web, .revision = revision, .generation = 1, .operation = RELEASE_APPLY};
     _cleanup_free_ char *version = NULL;
 
     return desk->history->ops->create(desk->history, &head, &plain, &version, &desk->error);

@@ -20,7 +20,8 @@ static void reads_a_spec(void)
     _cleanup_(spec_free_p) struct spec *spec = parse_spec(
         "{\"metadata\":{\"name\":\"s\",\"namespace\":\"team\",\"uid\":\"u\",\"generation\":7},"
         "\"spec\":{\"project\":\"p\",\"stack\":\"st\",\"workspace\":\"w\",\"suspend\":true,"
-        "\"revisionHistoryLimit\":0,\"prune\":false,\"wait\":false,\"deletionPolicy\":\"Orphan\","
+        "\"revisionHistoryLimit\":0,\"prune\":false,\"wait\":false,\"force\":true,"
+        "\"deletionPolicy\":\"Orphan\","
         "\"interval\":\"1h\","
         "\"retryInterval\":\"1500ms\",\"timeout\":\"0.5h\",\"serviceAccountName\":\"deployer\","
         "\"context\":{\"AWS_REGION\":\"x\"},\"resources\":[" MAP(
@@ -38,7 +39,8 @@ static void reads_a_spec(void)
     EXPECT_STR(spec->project, "p", "project");
     EXPECT_STR(spec->stack, "st", "stack");
     EXPECT_STR(spec->workspace, "w", "workspace");
-    EXPECT(spec->policy.suspend && !spec->policy.prune && !spec->policy.wait, "booleans");
+    EXPECT(spec->policy.suspend && !spec->policy.prune && !spec->policy.wait && spec->policy.force,
+           "booleans");
     EXPECT_INT(spec->policy.deletion, DELETION_ORPHAN, "deletionPolicy");
     EXPECT_INT(spec->policy.interval, 3600000, "interval");
     EXPECT_INT(spec->policy.retry_interval, 1500, "retryInterval");
@@ -61,7 +63,8 @@ static void has_defaults(void)
     EXPECT_STR(spec->project, "s", "the Spec's name");
     EXPECT_STR(spec->stack, "default", "stack");
     EXPECT_STR(spec->workspace, "default", "workspace");
-    EXPECT(!spec->policy.suspend && spec->policy.prune && spec->policy.wait, "booleans");
+    EXPECT(!spec->policy.suspend && spec->policy.prune && spec->policy.wait && !spec->policy.force,
+           "booleans");
     EXPECT_INT(spec->policy.deletion, DELETION_MIRROR_PRUNE, "deletionPolicy");
     EXPECT_INT(spec->policy.interval, 600000, "interval");
     EXPECT_INT(spec->policy.retry_interval, 30000, "retryInterval");

@@ -16,16 +16,13 @@ static void names_fields_of_later_versions(void)
         {WITH("\"driftDetection\":{\"mode\":\"disabled\"}"), IS("driftDetection.mode")},
         {WITH("\"healthChecks\":[{}]"), IS("healthChecks")},
         {WITH("\"ignore\":[{}]"), IS("ignore")},
-        {WITH("\"force\":true"), IS("force")},
         {WITH("\"conflictPolicy\":\"Fail\""), IS("conflictPolicy")},
         {WITH("\"adoptionPolicy\":\"AdoptAll\""), IS("adoptionPolicy")},
         {WITH("\"adoptionPolicy\":\"MustMatch\""), IS("adoptionPolicy")},
         {WITH("\"commonMetadata\":{\"labels\":{}}"), IS("commonMetadata")},
         {WITH("\"dependsOn\":[{\"name\":\"x\"}]"), IS("dependsOn")},
-        {WITH("\"remediation\":{\"retries\":0}"), IS("remediation")},
         /* of another type than the schema's: asked for all the same */
-        {WITH("\"ignore\":\"all\",\"force\":1,\"conflictPolicy\":1"),
-         IS("ignore") IS("force") IS("conflictPolicy")},
+        {WITH("\"ignore\":\"all\",\"conflictPolicy\":1"), IS("ignore") IS("conflictPolicy")},
     };
 
     expect_problems(rows, ARRAY_SIZE(rows));
@@ -36,9 +33,10 @@ static void takes_what_asks_for_nothing(void)
     static const struct parse_row rows[] = {
         {WITH("\"resourcesFrom\":[],\"secretStore\":{},\"kubeConfig\":null,\"maxDeletions\":null,"
               "\"driftDetection\":{\"mode\":\"enabled\"},"
-              "\"healthChecks\":[],\"ignore\":[],\"force\":false,\"conflictPolicy\":\"Force\","
+              "\"healthChecks\":[],\"ignore\":[],\"conflictPolicy\":\"Force\","
               "\"adoptionPolicy\":\"AdoptIfUnowned\",\"commonMetadata\":{},\"dependsOn\":[],"
-              "\"remediation\":{},\"context\":{\"A\":\"ref://x/y\"}"),
+              "\"remediation\":{\"retries\":3,\"strategy\":\"rollback\"},\"context\":{\"A\":\"ref:/"
+              "/x/y\"}"),
          ""},
         {WITH("\"driftDetection\":null"), ""},
     };

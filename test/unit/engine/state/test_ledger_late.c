@@ -197,7 +197,7 @@ static void our_own_late_removal_is_no_conflict(void)
     set_up(10);
     EXPECT_INT(ledger_remove(ledger, &error), 0, error.message);
     EXPECT_INT((long long)memory_documents(stage.medium), 0, "nothing is left");
-    EXPECT_INT(begin_put(ledger, record_of("b", 1), NULL), 0, "and it goes on");
+    EXPECT_INT(begin_put(ledger, record_of("b", 1), &error), ERR_CONFLICT, "it is over");
     tear_down();
 }
 

@@ -22,7 +22,8 @@ void releases_end(struct releases *scene)
 
 int releases_create(struct releases *scene, int64_t revision, char **ret_version)
 {
-    const struct release_head head = {releases_web, revision, 4, RELEASE_DESTROY, PHASE_NONE, NULL};
+    const struct release_head head = {
+        .spec = releases_web, .revision = revision, .generation = 4, .operation = RELEASE_DESTROY};
 
     err_clear(&scene->error);
     return scene->history->ops->create(scene->history, &head, &plain, ret_version, &scene->error);

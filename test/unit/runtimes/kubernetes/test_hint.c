@@ -291,23 +291,6 @@ static void gives_no_hint_that_would_not_help(void)
     }
 }
 
-static void says_what_to_do_about_an_immutable_field(void)
-{
-    static const struct kube_kind kind = {"v1", "ConfigMap", "configmaps", true};
-    struct runtime_session session = stage_session();
-    struct kube_ref place = {&kind, "team", "x", NULL};
-    struct error error = {0};
-
-    err_set(&error, ERR_INVALID, "Invalid", "spec.x: Invalid value: field is immutable");
-    session_add_hint(&session, &place, NULL, &error);
-    EXPECT_STR(error.message,
-               "spec.x: Invalid value: field is immutable; it cannot be changed in place: give the "
-               "resource another name, or delete the object with all that it holds, and it is "
-               "created again",
-               "the next step");
-    EXPECT_STR(error.reason, "Invalid", "as before");
-}
-
 static void the_controller_itself_gets_none(void)
 {
     static const struct kube_kind kind = {"v1", "ConfigMap", "configmaps", true};
@@ -326,5 +309,4 @@ SUITE(kube_hint, TEST(says_what_would_give_the_right), TEST(gives_one_verb_or_no
       TEST(names_the_object_that_gives_rights), TEST(no_text_of_others_is_a_hint),
       TEST(long_names_are_shortened_and_stay_apart), TEST(a_long_message_keeps_its_command),
       TEST(gives_no_command_that_is_not_plain_words), TEST(gives_no_command_that_is_cut),
-      TEST(gives_no_hint_that_would_not_help), TEST(says_what_to_do_about_an_immutable_field),
-      TEST(the_controller_itself_gets_none))
+      TEST(gives_no_hint_that_would_not_help), TEST(the_controller_itself_gets_none))

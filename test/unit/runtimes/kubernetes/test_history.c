@@ -3,6 +3,7 @@
 #include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/base/yaml.h"
+#include "runtimes/kubernetes/history_private.h"
 #include "test/unit/engine/history_contract.h"
 #include "test/unit/runtimes/kubernetes/live.h"
 #include "test/unit/runtimes/kubernetes/releases.h"
@@ -283,6 +284,31 @@ static void counts_no_revision_that_is_none(void)
     releases_end(&scene);
 }
 
+/* What names no document is not taken for one: neither a path nor a text without an end. */
+static void takes_no_text_for_a_digest(void)
+{
+    static const struct {
+        const char *annotation;
+        bool is_digest;
+    } rows[] = {
+        {"", false},
+        {"9aF", false},
+        {"../web", false},
+        {"9af", true},
+        {"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", true},
+        {"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0", false},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *object =
+            value_pack("{s:{s:{s:s}}}", "metadata", "annotations", "api.kusion.io/spec-digest",
+                       rows[i].annotation);
+
+        EXPECT_STR(kube_history_spec_digest(object), rows[i].is_digest ? rows[i].annotation : NULL,
+                   rows[i].annotation);
+    }
+}
+
 /* A list of pages may have an item twice, where it was changed between two of them. */
 static void lists_a_record_once(void)
 {
@@ -329,6 +355,6 @@ static void people_may_change_its_metadata_and_approve_it(void)
 SUITE(history, TEST(keeps_the_contract), TEST(makes_objects_that_people_can_read),
       TEST(loads_the_newest_in_two_requests), TEST(looks_for_the_newest_in_few_requests),
       TEST(leaves_alone_what_is_no_record), TEST(writes_no_status_of_a_persons_release),
-      TEST(counts_no_revision_that_is_none), TEST(lists_a_record_once),
-      TEST(people_may_change_its_metadata_and_approve_it))
+      TEST(counts_no_revision_that_is_none), TEST(takes_no_text_for_a_digest),
+      TEST(lists_a_record_once), TEST(people_may_change_its_metadata_and_approve_it))
 SUITE(live_history, TEST(keeps_the_contract_live))

@@ -70,8 +70,10 @@ static void takes_no_record_of_another_for_its_own(void)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        const struct release_head head = {releases_web,      1,          rows[i].generation,
-                                          rows[i].operation, PHASE_NONE, NULL};
+        const struct release_head head = {.spec = releases_web,
+                                          .revision = 1,
+                                          .generation = rows[i].generation,
+                                          .operation = rows[i].operation};
         _cleanup_free_ char *theirs = NULL, *ours = NULL;
         struct releases scene;
 
@@ -148,7 +150,8 @@ static void a_cancel_does_not_stop_the_look(void)
 {
     _cleanup_(cancel_free_p) struct cancel *cancel = cancel_new(NULL);
     const struct store_call call = {.cancel = cancel};
-    const struct release_head head = {releases_web, 1, 4, RELEASE_APPLY, PHASE_NONE, NULL};
+    const struct release_head head = {
+        .spec = releases_web, .revision = 1, .generation = 4, .operation = RELEASE_APPLY};
     _cleanup_free_ char *version = NULL;
     struct releases scene;
 

@@ -64,7 +64,8 @@ static void hints_spare_requests(void)
 /* What a dry-run makes up is not known; what cannot be tried yet is planned all the same. */
 static void a_thorough_plan_shows_what_can_be_known(void)
 {
-    struct thing service, secret, inside;
+    struct thing service, secret, inside, later;
+    const struct value *spec;
     struct world world;
 
     if (!world_begin(&world))
@@ -80,19 +81,32 @@ static void a_thorough_plan_shows_what_can_be_known(void)
                "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\","
                "\"namespace\":\"@-later\"}}");
     EXPECT_INT(thing_plan(&service), 0, world.error.message);
-    EXPECT(value_is(value_path(service.step->after, "spec", "clusterIP", NULL), VALUE_UNKNOWN),
+    EXPECT(value_is(value_path(service.step->result, "spec", "clusterIP", NULL), VALUE_UNKNOWN),
            "an address");
-    EXPECT_STR(value_string(value_path(service.step->after, "spec", "type", NULL)), "ClusterIP",
-               "a default");
+    spec = value_get(service.step->shown_after, "spec");
+    EXPECT_INT((long long)value_count(spec), 1, "no defaults");
+    EXPECT_STR(value_get_string(value_at(value_get(spec, "ports"), 0), "protocol"), "TCP",
+               "but the key of an item");
     EXPECT_INT(thing_plan(&secret), 0, world.error.message);
-    EXPECT(value_is_sensitive(value_get(secret.step->after, "data")), "marked");
+    EXPECT_STR(value_string(value_path(secret.step->shown_after, "data", "k", NULL)),
+               "dg==", "as data");
+    EXPECT(value_is_sensitive(value_get(secret.step->shown_after, "data")), "marked");
+    EXPECT_INT(thing_plan(&inside), ERR_INVALID, "its namespace is not there, nor in the Spec");
+    EXPECT_STR(world.error.reason, "NamespaceNotFound", world.error.message);
+    thing_init(
+        &later, &world,
+        "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"@-later\"}}");
+    session_note_wanted(world.session, later.attributes);
     EXPECT_INT(thing_plan(&inside), 0, "its namespace is not there yet");
     EXPECT_INT(thing_action(&inside), PLAN_CREATE, "to be made");
+    EXPECT(inside.step->reason && str_has_prefix(inside.step->reason, "not tried: namespace "),
+           "and says so");
     EXPECT_INT(thing_apply(&inside), ERR_INVALID, "and is missed when it is due");
     EXPECT_STR(world.error.reason, "NamespaceNotFound", world.error.message);
     thing_done(&service);
     thing_done(&secret);
     thing_done(&inside);
+    thing_done(&later);
     world_end(&world);
 }
 

@@ -126,6 +126,27 @@ static void unites_all_in_one_entry(void)
     EXPECT(!managers_take(NULL, OURS), "none");
 }
 
+static void finds_our_fields(void)
+{
+    static const struct {
+        const char *note, *entries, *own; /* NULL: none */
+    } rows[] = {
+        {"ours", "[" ENTRY("helm", "Apply", "", "h") "," MINE "]", "{\"f:mine\":{}}"},
+        {"of our name, but no apply", "[" ENTRY(OURS, "Update", "", "x") "]", NULL},
+        {"ours of a subresource", "[" ENTRY(OURS, "Apply", ",\"subresource\":\"status\"", "x") "]",
+         NULL},
+        {"no managers", "[{}]", NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *entries = stage_value(rows[i].entries);
+        _cleanup_value_ const struct value *own = rows[i].own ? stage_value(rows[i].own) : NULL;
+        const struct value *found = managers_own(entries, OURS);
+
+        EXPECT(own ? value_equal(found, own) : !found, rows[i].note);
+    }
+}
+
 static void foresees_what_goes(void)
 {
     static const struct {
@@ -193,5 +214,23 @@ static void the_digest_tells_what_they_have(void)
         free(seen[i]);
 }
 
+/* kubectl changed a field that we have: once it is taken back, we have the same fields as before.
+ */
+static void what_was_taken_over_is_not_what_we_had(void)
+{
+    _cleanup_value_ const struct value *live = stage_value(
+        "[" ENTRY("kubectl-edit", "Update", "", "mine") "," ENTRY(OURS, "Apply", "", "x") "]");
+    _cleanup_value_ const struct value *taken = managers_take(live, OURS);
+    _cleanup_value_ const struct value *marked = managers_mark(taken, OURS);
+    _cleanup_free_ char *digest = managers_digest(taken, OURS);
+    _cleanup_free_ char *of_marked = managers_digest(marked, OURS);
+    const struct value *fields = value_get(value_at(marked, 0), "fieldsV1");
+
+    EXPECT(!str_equal(digest, of_marked), "the mark");
+    EXPECT(value_get(fields, "f:mine") && value_get(fields, "f:x"), "all fields");
+    EXPECT_INT(value_count(marked), 1, "entries");
+}
+
 SUITE(kube_managers, TEST(takes_what_flux_takes), TEST(unites_all_in_one_entry),
-      TEST(foresees_what_goes), TEST(the_digest_tells_what_they_have))
+      TEST(finds_our_fields), TEST(foresees_what_goes), TEST(the_digest_tells_what_they_have),
+      TEST(what_was_taken_over_is_not_what_we_had))

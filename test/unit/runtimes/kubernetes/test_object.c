@@ -51,6 +51,26 @@ static void prepares_what_is_sent(void)
          "{\"metadata\":{\"name\":\"a\"},\"data\":{\"status\":\"x\",\"uid\":\"y\"}}",
          "{\"metadata\":{\"name\":\"a\",\"namespace\":\"team\"," MARKS
          "},\"data\":{\"status\":\"x\",\"uid\":\"y\"}}"},
+        {"a Secret's stringData is its data", "team",
+         "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"a\"},\"data\":{\"a\":"
+         "\"MQ==\",\"b\":\"MQ==\"},\"stringData\":{\"b\":\"2\",\"c\":\"\"}}",
+         "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"a\",\"namespace\":"
+         "\"team\"," MARKS "},\"data\":{\"a\":\"MQ==\",\"b\":\"Mg==\",\"c\":\"\"}}"},
+        {"a Secret's stringData alone", "team",
+         "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"a\"},\"data\":null,"
+         "\"stringData\":{\"b\":\"2\"}}",
+         "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"a\",\"namespace\":"
+         "\"team\"," MARKS "},\"data\":{\"b\":\"Mg==\"}}"},
+        {"a stringData that the API server will refuse", "team",
+         "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"a\"},\"stringData\":"
+         "{\"b\":2}}",
+         "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"a\",\"namespace\":"
+         "\"team\"," MARKS "},\"stringData\":{\"b\":2}}"},
+        {"a stringData of another kind", "team",
+         "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"},"
+         "\"stringData\":{\"b\":\"2\"}}",
+         "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\",\"namespace\":"
+         "\"team\"," MARKS "},\"stringData\":{\"b\":\"2\"}}"},
     };
     struct runtime_session session = stage_session();
     const struct kube_expected any = {0};

@@ -12,6 +12,9 @@
 #define WANTED                                                                              \
     "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"},\"data\":" \
     "{\"k\":\"1\"}}"
+#define WANTED_IN_TEAM                                                                          \
+    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\",\"namespace\":" \
+    "\"team\"},\"data\":{\"k\":\"1\"}}"
 #define OBJECT(marks, data)                                                                        \
     "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\",\"namespace\""     \
     ":\"team\",\"uid\":\"u-a\",\"resourceVersion\":\"5\"," ENTRY marks "},\"data\":{\"k\":\"" data \
@@ -215,6 +218,108 @@ static void shows_what_would_become_of_it(void)
     call_end(&call);
 }
 
+/* ---- Ours, and others' ---- */
+
+#define MANAGED(who, operation, fields)                                               \
+    "{\"manager\":\"" who "\",\"operation\":\"" operation "\",\"apiVersion\":\"v1\"," \
+    "\"fieldsV1\":{\"f:data\":{" fields "}}}"
+#define MINE(fields) MANAGED("kusion-operator-a5cb1ff62f8ed32c", "Apply", fields)
+#define THE_HPAS     MANAGED("hpa", "Update", "\"f:o\":{}")
+#define OF(entries, data)                                                                       \
+    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\",\"namespace\":" \
+    "\"team\",\"uid\":\"u-a\",\"resourceVersion\":\"5\",\"managedFields\":[" entries "]" OURS   \
+    "},\"data\":{" data "}}"
+#define K   "\"f:k\":{}"
+#define K_G "\"f:k\":{},\"f:g\":{}"
+
+/* A change is one of our fields, and of those that go with them. */
+static void compares_what_is_ours(void)
+{
+    static const struct {
+        const char *note, *live, *dry_run;
+        enum plan_action action;
+        const char *before, *after; /* of the data */
+    } rows[] = {
+        {"a value that a webhook would add", OF(MINE(K), "\"k\":\"1\""),
+         OF(MINE(K), "\"k\":\"1\",\"w\":\"x\""), PLAN_UNCHANGED, "{\"k\":\"1\"}", "{\"k\":\"1\"}"},
+        {"another's field beside ours", OF(MINE(K) "," THE_HPAS, "\"k\":\"0\",\"o\":\"7\""),
+         OF(MINE(K) "," THE_HPAS, "\"k\":\"1\",\"o\":\"7\""), PLAN_UPDATE, "{\"k\":\"0\"}",
+         "{\"k\":\"1\"}"},
+        {"a field that we give up", OF(MINE(K_G), "\"k\":\"1\",\"g\":\"2\""),
+         OF(MINE(K), "\"k\":\"1\""), PLAN_UPDATE, "{\"g\":\"2\",\"k\":\"1\"}", "{\"k\":\"1\"}"},
+        {"one that another keeps", OF(MINE(K_G), "\"k\":\"1\",\"g\":\"2\""),
+         OF(MINE(K), "\"k\":\"1\",\"g\":\"2\""), PLAN_UNCHANGED, "{\"k\":\"1\"}", "{\"k\":\"1\"}"},
+        {"all is lost", OF("{}", ""), OF(MINE(K), "\"k\":\"1\""), PLAN_UPDATE, "", "{\"k\":\"1\"}"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct fake_step steps[] = {DISCOVERY,
+                                          {.expect = LOOK, .status = 200, .body = rows[i].live},
+                                          {.expect = DRY, .status = 200, .body = rows[i].dry_run}};
+        _cleanup_buf_ struct buf before = BUF_INIT, after = BUF_INIT;
+        struct runtime_step *step = NULL;
+        struct recorded recorded;
+        struct call call;
+
+        call_begin(&call, steps, ARRAY_SIZE(steps), WANTED);
+        recorded_init(&recorded, &call, OLDER, rows[i].live);
+        recorded.record.fields_digest = NULL;
+        call.target.prior = &recorded.record;
+        EXPECT_INT(kube_plan(call.session, &call.target, NULL, &stage_call, &step, NULL), 0,
+                   rows[i].note);
+        EXPECT_INT(step ? step->action : PLAN_NONE, rows[i].action, rows[i].note);
+        if (step && value_get(step->before, "data"))
+            json_write(&before, value_get(step->before, "data"), JSON_CANONICAL);
+        if (step)
+            json_write(&after, value_get(step->after, "data"), JSON_CANONICAL);
+        EXPECT_STR(before.data, rows[i].before, rows[i].note);
+        EXPECT_STR(after.data, rows[i].after, rows[i].note);
+        kube_step_free(step);
+        recorded_done(&recorded);
+        call_end(&call);
+    }
+}
+
+/* What the server made up in a dry-run is another value when the change is made. */
+static void references_see_what_is_certain(void)
+{
+    static const struct {
+        const char *note, *live, *object, *wanted, *expected;
+    } rows[] = {
+        {"ours, and what stays", "{\"a\":1,\"o\":2}", "{\"a\":3,\"o\":2}", "{\"a\":3}",
+         "{\"a\":3,\"o\":2}"},
+        {"ours, as the server writes it", "{\"c\":\"1\"}", "{\"c\":\"500m\"}", "{\"c\":0.5}",
+         "{\"c\":\"500m\"}"},
+        {"the node port of a new port", "{\"p\":[{\"port\":80,\"nodePort\":30001}]}",
+         "{\"p\":[{\"port\":80,\"nodePort\":30001},{\"port\":81,\"nodePort\":32769}]}",
+         "{\"p\":[{\"port\":80},{\"port\":81}]}",
+         "{\"p\":[{\"nodePort\":30001,\"port\":80},{\"nodePort\":?,\"port\":81}]}"},
+        {"a create", NULL, "{\"s\":{\"type\":\"ClusterIP\",\"ip\":\"10.96.0.0\"},\"a\":1,\"e\":{}}",
+         "{\"s\":{\"type\":\"ClusterIP\"},\"a\":1}",
+         "{\"a\":1,\"e\":?,\"s\":{\"ip\":?,\"type\":\"ClusterIP\"}}"},
+        {"items among which others were added", "{\"l\":[1]}", "{\"l\":[0,1,2]}", "{\"l\":[1,2]}",
+         "{\"l\":[?,?,?]}"},
+        {"the status", "{\"status\":{\"a\":1}}", "{\"status\":{\"a\":1}}", "{}", "{\"status\":?}"},
+        {"the managers", NULL, "{\"metadata\":{\"name\":\"a\",\"managedFields\":[1]}}",
+         "{\"metadata\":{\"name\":\"a\"}}", "{\"metadata\":{\"name\":\"a\"}}"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *object = stage_value(rows[i].object);
+        _cleanup_value_ const struct value *wanted = stage_value(rows[i].wanted), *result = NULL;
+        struct observation seen = {.presence = PRESENCE_PRESENT};
+        const struct kube_change change = {
+            .attributes = wanted, .seen = rows[i].live ? &seen : NULL, .object = object};
+        _cleanup_buf_ struct buf text = BUF_INIT;
+
+        seen.result = rows[i].live ? stage_value(rows[i].live) : NULL;
+        result = kube_foresee_result(&change);
+        json_write(&text, result, JSON_CANONICAL);
+        EXPECT_STR(text.data, rows[i].expected, rows[i].note);
+        value_unref(seen.result);
+    }
+}
+
 /* ---- Values that are not known yet, or secret ---- */
 
 static void plans_with_what_is_not_known_yet(void)
@@ -236,7 +341,12 @@ static void plans_with_what_is_not_known_yet(void)
     EXPECT_INT(kube_plan(call.session, &call.target, NULL, &stage_call, &step, NULL), 0,
                "no dry-run");
     EXPECT_INT(step->action, PLAN_UPDATE, "it may change");
-    EXPECT(value_has_unknown(step->after), "shown as not known");
+    EXPECT(value_has_unknown(step->after), "not known");
+    EXPECT(value_is(value_path(step->shown_after, "data", "k", NULL), VALUE_UNKNOWN), "shown so");
+    EXPECT_STR(value_string(value_path(step->shown_before, "data", "k", NULL)), "1", "as it is");
+    EXPECT_STR(value_string(value_path(step->shown_after, "metadata", "labels",
+                                       "api.kusion.io/owner", NULL)),
+               STAGE_OWNER, "our mark stays");
     EXPECT(value_is(value_path(step->result, "data", "k", NULL), VALUE_UNKNOWN),
            "references do not know it either");
     kube_step_free(step);
@@ -296,9 +406,36 @@ static void a_refusal_tells_no_secret(void)
 
 /* ---- Creates ---- */
 
+/* A hint that spares the look. */
+static const struct observation absent = {.presence = PRESENCE_ABSENT};
+
+static void want_namespace(struct runtime_session *session, const char *name)
+{
+    _cleanup_value_ const struct value *attributes = value_pack(
+        "{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "Namespace", "metadata", "name", name);
+
+    session_note_wanted(session, attributes);
+}
+
+/* The CRD of WIDGET. */
+static void want_widgets(struct runtime_session *session)
+{
+    _cleanup_value_ const struct value *attributes = value_pack(
+        "{s:s, s:s, s:{s:s}, s:{s:s, s:{s:s}, s:[{s:s}]}}", "apiVersion", "apiextensions.k8s.io/v1",
+        "kind", "CustomResourceDefinition", "metadata", "name", "widgets.x.io", "spec", "group",
+        "x.io", "names", "kind", "Widget", "versions", "name", "v1");
+
+    session_note_wanted(session, attributes);
+}
+
 static void a_thorough_plan_tries_creates(void)
 {
 #define CREATE PATCH "&dryRun=All "
+#define NO_NAMESPACE                                                                         \
+    {                                                                                        \
+        .expect = CREATE, .status = 404,                                                     \
+        .body = STATUS(404, "NotFound", "no", "{\"name\":\"team\",\"kind\":\"namespaces\"}") \
+    }
 #define MADE(ip)                                                                                \
     {                                                                                           \
         .expect = CREATE, .status = 201,                                                        \
@@ -313,45 +450,78 @@ static void a_thorough_plan_tries_creates(void)
         struct fake_step steps[MAX_STEPS];
         int code;
         bool was_tried;
+        const char *wanted, *reason; /* a Namespace of the Spec; why it was not tried */
     } rows[] = {
-        {"made up", true, TARGET_NEW, {DISCOVERY, MADE("10.0.0.1"), MADE("10.0.0.1")}, 0, true},
-        {"not thorough", false, TARGET_NEW, {{.status = 0}}, 0, false},
+        {"made up",
+         true,
+         TARGET_WHOLE,
+         {DISCOVERY, MADE("10.0.0.1"), MADE("10.0.0.1")},
+         0,
+         true,
+         NULL,
+         NULL},
+        {"not thorough", false, TARGET_NEW, {{.status = 0}}, 0, false, NULL, NULL},
         {"its namespace is not there yet",
          true,
-         TARGET_NEW,
-         {DISCOVERY,
-          {.expect = CREATE,
-           .status = 404,
-           .body = STATUS(404, "NotFound", "no", "{\"name\":\"team\",\"kind\":\"namespaces\"}")}},
+         TARGET_WHOLE,
+         {DISCOVERY, NO_NAMESPACE},
          0,
-         false},
+         false,
+         "team",
+         "not tried: namespace team does not exist yet"},
+        {"its namespace is not there, nor in the Spec",
+         true,
+         TARGET_WHOLE,
+         {DISCOVERY, NO_NAMESPACE},
+         ERR_INVALID,
+         false,
+         "another",
+         NULL},
         {"refused",
          true,
-         TARGET_NEW,
+         TARGET_WHOLE,
          {DISCOVERY, {.expect = CREATE, .status = 422, .body = STATUS(422, "Invalid", "no", "{}")}},
          ERR_INVALID,
-         false},
-        {"not looked for where it is made anew", false, TARGET_NEW, {{.status = 0}}, 0, false},
+         false,
+         NULL,
+         NULL},
+        {"not looked for where it is made anew",
+         false,
+         TARGET_NEW,
+         {{.status = 0}},
+         0,
+         false,
+         NULL,
+         NULL},
         {"looked for otherwise",
          false,
          TARGET_WHOLE,
          {DISCOVERY, {.expect = LOOK, .status = 404, .body = MISSING("a")}},
          0,
-         false},
+         false,
+         NULL,
+         NULL},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct runtime_step *step = NULL;
         struct call call;
 
-        call_begin(&call, rows[i].steps, count_steps(rows[i].steps), WANTED);
+        call_begin(&call, rows[i].steps, count_steps(rows[i].steps),
+                   rows[i].wanted ? WANTED_IN_TEAM : WANTED);
         call.session->thorough = rows[i].thorough;
         call.target.part = rows[i].part;
-        EXPECT_INT(kube_plan(call.session, &call.target, NULL, &stage_call, &step, NULL),
+        if (rows[i].wanted)
+            want_namespace(call.session, rows[i].wanted);
+        EXPECT_INT(kube_plan(call.session, &call.target, rows[i].thorough ? &absent : NULL,
+                             &stage_call, &step, NULL),
                    rows[i].code, rows[i].note);
         EXPECT_INT(step != NULL, rows[i].code == 0, rows[i].note);
         if (step) {
             EXPECT_INT(step->action, PLAN_CREATE, rows[i].note);
+            EXPECT_STR(step->reason, rows[i].reason, rows[i].note);
+            EXPECT(value_equal(step->after, call.attributes), "one digest, tried or not");
+            EXPECT_INT(step->shown_after != NULL, rows[i].was_tried, rows[i].note);
             EXPECT_INT(value_is(value_path(step->result, "spec", "clusterIP", NULL), VALUE_UNKNOWN),
                        rows[i].was_tried, "an address that is made up is not known");
             EXPECT_INT(value_is(value_path(step->result, "metadata", "uid", NULL), VALUE_UNKNOWN),
@@ -404,11 +574,10 @@ static void what_is_assigned_at_each_create_is_unknown(void)
 
         call_begin(&call, rows[i].steps, count_steps(rows[i].steps), WANTED);
         call.session->thorough = true;
-        call.target.part = TARGET_NEW;
-        EXPECT_INT(kube_plan(call.session, &call.target, NULL, &stage_call, &step, NULL), 0,
+        EXPECT_INT(kube_plan(call.session, &call.target, &absent, &stage_call, &step, NULL), 0,
                    rows[i].note);
         if (step)
-            json_write(&text, value_get(step->after, "data"), JSON_CANONICAL);
+            json_write(&text, value_get(step->shown_after, "data"), JSON_CANONICAL);
         EXPECT_STR(text.data, rows[i].after, rows[i].note);
         kube_step_free(step);
         call_end(&call);
@@ -424,9 +593,8 @@ static void a_create_that_was_approved_untried_is_not_tried(void)
 
     call_begin(&call, none, 0, WANTED);
     call.session->thorough = true;
-    call.target.part = TARGET_NEW;
     call.target.was_unknown = true;
-    EXPECT_INT(kube_plan(call.session, &call.target, NULL, &stage_call, &step, NULL), 0, "plan");
+    EXPECT_INT(kube_plan(call.session, &call.target, &absent, &stage_call, &step, NULL), 0, "plan");
     EXPECT(step && value_equal(step->after, step->attributes), "as the Spec has it");
     kube_step_free(step);
     call_end(&call);
@@ -445,6 +613,7 @@ static void plans_a_create_of_a_kind_that_is_not_there_yet(void)
 
     call_begin(&call, steps, ARRAY_SIZE(steps), WIDGET);
     call.session->thorough = true;
+    want_widgets(call.session);
     EXPECT_INT(kube_plan(call.session, &call.target, NULL, &stage_call, &step, NULL), 0, "planned");
     EXPECT_INT(step ? step->action : PLAN_NONE, PLAN_CREATE, "to be made");
     kube_step_free(step);
@@ -583,7 +752,8 @@ static void leaves_to_the_namespace_what_is_in_it(void)
 }
 
 SUITE(kube_plan, TEST(plans_what_is_wanted), TEST(plans_nothing_that_it_cannot_see),
-      TEST(shows_what_would_become_of_it), TEST(plans_with_what_is_not_known_yet),
+      TEST(shows_what_would_become_of_it), TEST(compares_what_is_ours),
+      TEST(references_see_what_is_certain), TEST(plans_with_what_is_not_known_yet),
       TEST(marks_what_is_secret), TEST(a_refusal_tells_no_secret),
       TEST(a_thorough_plan_tries_creates), TEST(what_is_assigned_at_each_create_is_unknown),
       TEST(a_create_that_was_approved_untried_is_not_tried),

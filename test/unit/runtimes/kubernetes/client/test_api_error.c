@@ -300,7 +300,38 @@ static void reads_errors_inside_a_watch(void)
     EXPECT_INT(api_error_from_status(value_get(gone, "kind"), &error), ERR_INTERNAL, "no Status");
 }
 
-SUITE(api_error, TEST(knows_every_answer), TEST(knows_what_a_webhook_denied),
-      TEST(never_calls_a_collection_absent), TEST(keeps_the_words_of_a_reason),
-      TEST(tells_storage_from_schema), TEST(prefers_causes), TEST(says_the_same_of_the_same),
-      TEST(redacts_values), TEST(reads_errors_inside_a_watch))
+/* Only what the API server itself says about the fields of an invalid object. */
+static void gives_the_causes_of_what_is_invalid(void)
+{
+    static const char causes[] = "\"causes\":[{\"field\":\"a\",\"message\":\"Required\"}]";
+    static const struct {
+        int status;
+        const char *reason, *message;
+        long long n;
+    } rows[] = {
+        {422, "Invalid", "x is invalid", 1},
+        {422, "Invalid", "admission webhook \\\"w\\\" denied the request: no", 0},
+        {422, "Other", "x", 0},
+        {409, "Conflict", "x", 0},
+        {400, "Invalid", "x", 0},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_free_ char *body = str_printf(
+            "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"code\":%d,\"reason\":\"%s\",\"message\":"
+            "\"%s\",\"details\":{%s}}",
+            rows[i].status, rows[i].reason, rows[i].message, causes);
+        struct http_response response = {.status = rows[i].status};
+        _cleanup_value_ const struct value *found = NULL;
+
+        buf_add_str(&response.body, body);
+        found = api_error_causes(&response);
+        EXPECT_INT((long long)value_count(found), rows[i].n, rows[i].message);
+        buf_done(&response.body);
+    }
+}
+
+SUITE(api_error, TEST(gives_the_causes_of_what_is_invalid), TEST(knows_every_answer),
+      TEST(knows_what_a_webhook_denied), TEST(never_calls_a_collection_absent),
+      TEST(keeps_the_words_of_a_reason), TEST(tells_storage_from_schema), TEST(prefers_causes),
+      TEST(says_the_same_of_the_same), TEST(redacts_values), TEST(reads_errors_inside_a_watch))

@@ -1,0 +1,85 @@
+#include "controller/reconcile/hold.h"
+
+#include <stdlib.h>
+
+#include "engine/base/str.h"
+
+void hold_done(struct hold *hold)
+{
+    free(hold->spec_uid);
+    free(hold->spec_digest);
+    free(hold->request);
+    free(hold->requested_at);
+    free(hold->cause);
+    *hold = (struct hold){0};
+}
+
+const char *hold_reason(const struct hold *hold)
+{
+    return hold->operation == RELEASE_DESTROY ? "Destroyed" : "RolledBack";
+}
+
+bool hold_is_in_force(const struct hold *hold, const char *spec_uid, int64_t generation)
+{
+    return hold->operation != RELEASE_APPLY && hold->generation == generation &&
+           str_equal(hold->spec_uid, spec_uid);
+}
+
+/* ---- In State ---- */
+
+static const struct value *hold_to_value(const struct hold *hold)
+{
+    return value_pack("{s:s, s:s, s:I, s:I, s:I, s:s?, s:s?, s:s?, s:s?}", "operation",
+                      release_operation_name(hold->operation), "specUid", hold->spec_uid,
+                      "generation", hold->generation, "revision", hold->revision, "toRevision",
+                      hold->to_revision, "specDigest", hold->spec_digest, "request", hold->request,
+                      "requestedAt", hold->requested_at, "cause", hold->cause);
+}
+
+static int from_value(const struct value *value, struct hold *ret, struct error *error)
+{
+    enum release_operation operation;
+
+    if (!release_operation_parse(value_get_string(value, "operation"), &operation) ||
+        (operation != RELEASE_ROLLBACK && operation != RELEASE_DESTROY))
+        return err_set(error, ERR_CORRUPT, "StateCorrupt",
+                       "State holds the Spec in a way that this version does not know");
+    *ret = (struct hold){.operation = operation,
+                         .spec_uid = str_new(value_get_string(value, "specUid")),
+                         .generation = value_int(value_get(value, "generation"), 0),
+                         .revision = value_int(value_get(value, "revision"), 0),
+                         .to_revision = value_int(value_get(value, "toRevision"), 0),
+                         .spec_digest = str_new(value_get_string(value, "specDigest")),
+                         .request = str_new(value_get_string(value, "request")),
+                         .requested_at = str_new(value_get_string(value, "requestedAt")),
+                         .cause = str_new(value_get_string(value, "cause"))};
+    return 0;
+}
+
+int hold_read(struct ledger *ledger, struct hold *ret, struct error *error)
+{
+    struct arena arena = ARENA_INIT;
+    struct state_head head;
+    int r = 0;
+
+    ledger_head(ledger, &arena, &head);
+    if (head.hold)
+        r = from_value(head.hold, ret, error);
+    else
+        *ret = (struct hold){0};
+    arena_done(&arena);
+    return r;
+}
+
+int hold_write(struct ledger *ledger, const struct hold *hold, struct error *error)
+{
+    _cleanup_value_ const struct value *value = hold_to_value(hold);
+    struct arena arena = ARENA_INIT;
+    struct state_head head;
+
+    ledger_head(ledger, &arena, &head);
+    head.hold = value;
+    ledger_set_head(ledger, &head);
+    arena_done(&arena);
+    return ledger_begin(ledger, NULL, 0, error);
+}

@@ -1,0 +1,40 @@
+/*
+ * A hold: not the Spec is in force, but something else, until the Spec's generation changes.
+ *
+ *   Rollback   the Spec of an earlier revision, as it was recorded (recorded.h)
+ *   Destroy    nothing: all of the Spec's resources are deleted
+ *
+ * A person asks for it with a Release (requests.h), or remediation rolls back after failures. The
+ * hold is kept in State, where it is written before anything is done. So neither a lost status nor
+ * a Release that somebody deletes can end it. hold_begin.h says how one begins.
+ */
+#ifndef CONTROLLER_RECONCILE_HOLD_H
+#define CONTROLLER_RECONCILE_HOLD_H
+
+#include "engine/release/release.h"
+#include "engine/state/ledger.h"
+
+struct hold {
+    enum release_operation operation; /* RELEASE_APPLY: there is no hold; nothing else is set */
+    char *spec_uid;                   /* of the Spec */
+    int64_t generation;               /* of the Spec, which it holds */
+    int64_t revision;    /* that carries it out. Later ones are corrections of drift under it */
+    int64_t to_revision; /* Rollback: whose Spec is in force */
+    char *spec_digest;   /* Rollback: the recorded Spec; Destroy: NULL */
+    char *request;       /* uid of the Release by which a person asked for it; NULL: remediation */
+    char *requested_at;  /* creationTimestamp of that Release; NULL: remediation */
+    char *cause;         /* remediation: what failed, for messages; NULL */
+};
+/* All strings are owned. */
+void hold_done(struct hold *hold);
+
+/* RolledBack, Destroyed: the reason of Ready when it is carried out. */
+const char *hold_reason(const struct hold *hold);
+
+/* Reads what State has, in force or not. ERR_CORRUPT. */
+int hold_read(struct ledger *ledger, struct hold *ret, struct error *error);
+bool hold_is_in_force(const struct hold *hold, const char *spec_uid, int64_t generation);
+/* It is durable when this returns 0. */
+int hold_write(struct ledger *ledger, const struct hold *hold, struct error *error);
+
+#endif

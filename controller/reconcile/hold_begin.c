@@ -1,0 +1,411 @@
+#include "controller/reconcile/hold_begin.h"
+
+#include <string.h>
+
+#include "controller/reconcile/recorded.h"
+#include "engine/base/log.h"
+#include "engine/base/str.h"
+
+/* Releases that are read to find the one before: people can make any number that look like records.
+ */
+#define MOST_READ 100
+/* Revisions that a message names. */
+#define MOST_NAMED 10
+
+/* ---- State ---- */
+
+static int open_state(struct attempt *attempt, struct error *error)
+{
+    const struct run *run = &attempt->run;
+    const struct reconcile_context *context = run->context;
+    struct ledger_opening opening = {
+        .key = run->subject.key,
+        .spec_uid = run->uid,
+        .spec_created_at = run_spec_created_at(run),
+        .epoch = context->epoch(context->epoch_arg),
+        .cancel = run->cancel,
+    };
+
+    return attempt->ledger ? 0 : ledger_open(context->ledgers, &opening, &attempt->ledger, error);
+}
+
+/* ---- The Release by which a person asked ---- */
+
+static int end_request(struct attempt *attempt, const struct request *request,
+                       enum release_phase phase, int64_t revision, const struct verdict *verdict,
+                       struct error *error)
+{
+    const struct request_report report = {phase, revision, verdict};
+    const struct run *run = &attempt->run;
+
+    return request_write(run->context, &run->subject, request, &report, run->cancel, error);
+}
+
+static int cancel_request(struct attempt *attempt, const struct request *request, const char *why,
+                          struct error *error)
+{
+    const struct verdict verdict = {"False", "Superseded", why, PROGRESS_SETTLED, NULL};
+
+    return end_request(attempt, request, PHASE_CANCELLED, 0, &verdict, error);
+}
+
+static int cancel_outdated(struct attempt *attempt, const struct request *request,
+                           struct error *error)
+{
+    _cleanup_free_ char *why = run_superseded_by(attempt->run.subject.generation);
+
+    return cancel_request(attempt, request, why, error);
+}
+
+static int refuse_request(struct attempt *attempt, const struct request *request,
+                          const struct error *refusal, struct error *error)
+{
+    const struct verdict verdict = {"False", refusal->reason, refusal->message, PROGRESS_STALLED,
+                                    NULL};
+
+    return end_request(attempt, request, PHASE_FAILED, 0, &verdict, error);
+}
+
+static int cancel_older(struct attempt *attempt, const struct request *newest, struct error *error)
+{
+    const struct run *run = &attempt->run;
+    int r = 0;
+
+    while (r >= 0) {
+        _cleanup_(request_done) struct request older = {0};
+        _cleanup_free_ char *why = request_supersedes(newest);
+
+        if (!requests_other(run->context->requests, &run->subject.key, newest->uid, &older))
+            return 0;
+        r = cancel_request(attempt, &older, why, error);
+        if (r >= 0) /* also where another process ends it */
+            requests_drop(run->context->requests, run->subject.key.namespace_name, older.release);
+    }
+    return r;
+}
+
+/* The process was killed, or the Release could not be written, when the operation had ended. */
+static int end_like_its_record(struct attempt *attempt, const struct request *request,
+                               const struct hold *hold, struct error *error)
+{
+    const struct run *run = &attempt->run;
+    _cleanup_(release_free_p) struct release *record = NULL;
+    const struct value *ready;
+    struct verdict verdict;
+    int r = releases_load(run->context, &run->subject, hold->revision, run->cancel, &record, error);
+
+    if (r < 0 || !record || !release_phase_is_terminal(record->phase))
+        return r;
+    ready = conditions_find(value_get(record->status, "conditions"), "Ready");
+    verdict = (struct verdict){value_get_string(ready, "status"), value_get_string(ready, "reason"),
+                               value_get_string(ready, "message"), PROGRESS_SETTLED, NULL};
+    return end_request(attempt, request, record->phase, record->revision, ready ? &verdict : NULL,
+                       error);
+}
+
+int hold_refuse(struct attempt *attempt, const struct error *refusal, struct error *error)
+{
+    const struct run *run = &attempt->run;
+    int r = 0;
+
+    while (r >= 0) {
+        _cleanup_(request_done) struct request request = {0};
+
+        if (!requests_newest(run->context->requests, &run->subject.key, &request))
+            return 0;
+        r = refuse_request(attempt, &request, refusal, error);
+        if (r >= 0)
+            requests_drop(run->context->requests, run->subject.key.namespace_name, request.release);
+    }
+    return r;
+}
+
+void hold_tell(struct attempt *attempt, const struct request_report *report)
+{
+    const struct run *run = &attempt->run;
+    _cleanup_(request_done) struct request request = {0};
+    struct error problem = {0};
+
+    if (!run->hold.request || !requests_find(run->context->requests, run->hold.request, &request))
+        return;
+    if (request_write(run->context, &run->subject, &request, report, run->cancel, &problem) < 0)
+        log_warn("a Release cannot be ended yet", "namespace", run->subject.key.namespace_name,
+                 "release", request.release, "reason", problem.reason, "error", problem.message,
+                 NULL);
+}
+
+/* ---- To which revision ---- */
+
+/* An earlier Spec of the name had revisions, too. */
+static bool can_be_rolled_back_to(const struct run *run, const struct release *release)
+{
+    return release && release->spec_digest && release->operation != RELEASE_DESTROY &&
+           (!release->spec_uid || str_equal(release->spec_uid, run->uid));
+}
+
+/* 1: its recorded Spec can be read; 0: somebody removed or damaged it. */
+static int has_recorded(const struct run *run, const struct release *release, struct error *error)
+{
+    _cleanup_value_ const struct value *source = NULL;
+    struct error problem = {0};
+    int r = recorded_apply(run->context, &run->subject.key, release->spec_digest, run->object,
+                           run->cancel, &source, &problem);
+
+    if (r == ERR_NOT_FOUND || r == ERR_CORRUPT)
+        return 0;
+    return r < 0 ? err_copy(error, &problem) : 1;
+}
+
+static int refuse_revision(const struct run *run, int64_t revision,
+                           const struct release_revisions *revisions, struct error *refusal)
+{
+    _cleanup_buf_ struct buf kept = BUF_INIT;
+
+    for (size_t i = 0; i < revisions->count && i < MOST_NAMED; i++)
+        buf_printf(&kept, "%s%lld", i ? ", " : "", (long long)revisions->items[i]);
+    if (revision)
+        err_set(refusal, ERR_NOT_FOUND, "RevisionNotFound",
+                "the Spec of revision %lld is not there any more, or never was (Releases are "
+                "there of: %s; spec.revisionHistoryLimit is %lld)",
+                (long long)revision, kept.length ? kept.data : "none",
+                (long long)run->policy.history_limit);
+    else
+        err_set(refusal, ERR_NOT_FOUND, "RevisionNotFound",
+                "no earlier revision succeeded with another Spec than the one in force (Releases "
+                "are there of: %s)",
+                kept.length ? kept.data : "none");
+    return 1;
+}
+
+/* The newest that succeeded with another Spec than the one in force. */
+static int find_before(const struct run *run, const char *in_force,
+                       const struct release_revisions *revisions, struct release **ret,
+                       struct error *error)
+{
+    for (size_t i = 0; i < revisions->count && i < MOST_READ; i++) {
+        _cleanup_(release_free_p) struct release *release = NULL;
+        int r = releases_load(run->context, &run->subject, revisions->items[i], run->cancel,
+                              &release, error);
+
+        if (r < 0)
+            return r;
+        if (can_be_rolled_back_to(run, release) && release->phase == PHASE_SUCCEEDED &&
+            !str_equal(release->spec_digest, in_force)) {
+            *ret = TAKE(release);
+            return 0;
+        }
+    }
+    return 0;
+}
+
+/* The digest of the Spec that is in force; "": none is. */
+static void digest_in_force(const struct run *run, const struct hold *hold, char ret[HASH_HEX_SIZE])
+{
+    if (hold_is_in_force(hold, run->uid, run->subject.generation))
+        str_copy(ret, HASH_HEX_SIZE, hold->spec_digest ? hold->spec_digest : "");
+    else
+        recorded_digest(run->context, run->object, ret);
+}
+
+/* 1: there is none; *refusal says so. */
+static int choose_revision(const struct run *run, int64_t asked, const struct hold *now,
+                           const struct release_revisions *revisions, struct hold *next,
+                           struct error *refusal, struct error *error)
+{
+    _cleanup_(release_free_p) struct release *release = NULL;
+    char in_force[HASH_HEX_SIZE];
+    int r;
+
+    digest_in_force(run, now, in_force);
+    if (asked)
+        r = releases_load(run->context, &run->subject, asked, run->cancel, &release, error);
+    else
+        r = find_before(run, in_force, revisions, &release, error);
+    if (r >= 0 && can_be_rolled_back_to(run, release))
+        r = has_recorded(run, release, error);
+    if (r < 0)
+        return r;
+    if (!r)
+        return refuse_revision(run, asked, revisions, refusal);
+    next->to_revision = release->revision;
+    next->spec_digest = str_new(release->spec_digest);
+    return 0;
+}
+
+/* ---- Beginning one ---- */
+
+static struct hold hold_new(const struct run *run, enum release_operation operation)
+{
+    return (struct hold){.operation = operation,
+                         .spec_uid = str_new(run->uid),
+                         .generation = run->subject.generation};
+}
+
+/* The revision that carries it out, and durably so. What an earlier operation began is over. */
+static int put_in_force(struct attempt *attempt, struct ledger *ledger, struct hold *hold,
+                        struct release *latest, const char *why, struct error *error)
+{
+    struct run *run = &attempt->run;
+    struct arena arena = ARENA_INIT;
+    struct state_head head;
+    int64_t highest;
+    int r;
+
+    ledger_head(ledger, &arena, &head);
+    arena_done(&arena);
+    highest = head.revision > run_last_applied(run) ? head.revision : run_last_applied(run);
+    hold->revision = release_next_revision(highest, latest ? latest->revision : 0);
+    r = run_add_finalizer(run, error); /* State is written */
+    if (r >= 0)
+        r = run_cancel_release(run, latest, why, error);
+    return r < 0 ? r : hold_write(ledger, hold, error);
+}
+
+static int say_accepted(struct attempt *attempt, const struct request *request,
+                        const struct hold *hold, struct error *error)
+{
+    _cleanup_free_ char *message = str_printf(
+        "it is carried out as revision %lld, with a Release of its own", (long long)hold->revision);
+    const struct verdict verdict = {"Unknown", "Progressing", message, PROGRESS_RECONCILING, NULL};
+
+    return end_request(attempt, request, PHASE_GENERATING, hold->revision, &verdict, error);
+}
+
+/* *hold: what is in force now; it is replaced. */
+static int accept(struct attempt *attempt, const struct request *request, struct hold *hold,
+                  struct error *error)
+{
+    struct run *run = &attempt->run;
+    _cleanup_(release_revisions_done) struct release_revisions revisions = {0};
+    _cleanup_(release_free_p) struct release *latest = NULL;
+    _cleanup_(hold_done) struct hold next = hold_new(run, request->operation);
+    _cleanup_free_ char *why = request_supersedes(request);
+    struct error refusal = {0};
+    int r = releases_find(run->context, &run->subject, run->cancel, &revisions, &latest, error);
+
+    if (r >= 0 && request->operation == RELEASE_ROLLBACK)
+        r = choose_revision(run, request->to_revision, hold, &revisions, &next, &refusal, error);
+    if (r > 0)
+        return refuse_request(attempt, request, &refusal, error);
+    next.request = str_new(request->uid);
+    next.requested_at = str_new(request->created);
+    if (r >= 0)
+        r = put_in_force(attempt, attempt->ledger, &next, latest, why, error);
+    if (r < 0)
+        return r;
+    hold_done(hold);
+    *hold = next;
+    next = (struct hold){0};
+    return say_accepted(attempt, request, hold, error);
+}
+
+/* A later request was carried out before this one could be read. */
+static bool is_overtaken(const struct run *run, const struct request *request,
+                         const struct hold *hold)
+{
+    return hold_is_in_force(hold, run->uid, run->subject.generation) && hold->requested_at &&
+           strcmp(request->created, hold->requested_at) < 0;
+}
+
+static int answer(struct attempt *attempt, const struct request *request, struct hold *hold,
+                  struct error *error)
+{
+    const struct run *run = &attempt->run;
+    int r = cancel_older(attempt, request, error);
+
+    if (r < 0)
+        return r;
+    if (is_overtaken(run, request, hold))
+        return cancel_request(attempt, request, "a later one was carried out", error);
+    if (!str_equal(hold->request, request->uid))
+        return accept(attempt, request, hold, error);
+    if (!hold_is_in_force(hold, run->uid, run->subject.generation))
+        return cancel_outdated(attempt, request, error);
+    return end_like_its_record(attempt, request, hold, error);
+}
+
+/* ---- Before an apply ---- */
+
+/* The Spec was held, by its status, and State does not know of it: State is gone, and was the only
+ * one to know. To apply the Spec now could bring back what was rolled back. */
+static int check_state_lost(const struct run *run, struct error *error)
+{
+    static const char *const reasons[] = {"RolledBack", "Destroyed", "StateLost"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+        if (run_says(run, "False", reasons[i]))
+            return err_set(
+                error, ERR_CORRUPT, "StateLost",
+                "the Spec was rolled back or destroyed, and State, which has what is in "
+                "force, is gone: request a Rollback again, or change the Spec to have it "
+                "applied");
+    return 0;
+}
+
+/* For a Rollback: what is applied in place of the Spec. */
+static int take_source(struct run *run, struct error *error)
+{
+    struct error problem = {0};
+    int r;
+
+    if (run->hold.operation != RELEASE_ROLLBACK)
+        return 0;
+    r = recorded_apply(run->context, &run->subject.key, run->hold.spec_digest, run->object,
+                       run->cancel, &run->source, &problem);
+    if (r == ERR_NOT_FOUND)
+        return err_set(error, ERR_INVALID, "RevisionNotFound",
+                       "the Spec of revision %lld, to which it was rolled back, is not there any "
+                       "more; edit the Spec to apply that again",
+                       (long long)run->hold.to_revision);
+    return r < 0 ? err_copy(error, &problem) : 0;
+}
+
+int hold_begin(struct attempt *attempt, struct error *error)
+{
+    struct run *run = &attempt->run;
+    _cleanup_(request_done) struct request request = {0};
+    _cleanup_(hold_done) struct hold hold = {0};
+    bool is_asked = requests_newest(run->context->requests, &run->subject.key, &request);
+    int r;
+
+    if (attempt->is_first && !is_asked) /* there is no State */
+        return 0;
+    r = open_state(attempt, error);
+    if (r >= 0)
+        r = hold_read(attempt->ledger, &hold, error);
+    if (r >= 0 && is_asked)
+        r = answer(attempt, &request, &hold, error);
+    if (r < 0)
+        return r;
+    if (!hold_is_in_force(&hold, run->uid, run->subject.generation))
+        return check_state_lost(run, error);
+    run->hold = hold;
+    hold = (struct hold){0};
+    return take_source(run, error);
+}
+
+/* ---- Remediation ---- */
+
+int hold_remediate(struct attempt *attempt, const char *cause, struct error *error)
+{
+    struct run *run = &attempt->run;
+    _cleanup_(release_free_p) struct release *last = NULL;
+    _cleanup_(hold_done) struct hold hold = hold_new(run, RELEASE_ROLLBACK);
+    int64_t applied = run_last_applied(run);
+    int r = applied ? releases_load(run->context, &run->subject, applied, run->cancel, &last, error)
+                    : 0;
+
+    /* What fails now may have succeeded before: it would be applied again, and be held then. */
+    if (r >= 0 && can_be_rolled_back_to(run, last) &&
+        !str_equal(last->spec_digest, run->spec_digest))
+        r = has_recorded(run, last, error);
+    if (r < 0)
+        return r;
+    if (!r)
+        return 1;
+    hold.to_revision = last->revision;
+    hold.spec_digest = str_new(last->spec_digest);
+    hold.cause = str_new(cause);
+    return put_in_force(attempt, operation_ledger(attempt->operation), &hold, attempt->release,
+                        "remediation rolls back", error);
+}

@@ -1,0 +1,67 @@
+/*
+ * Releases by which people ask for a Rollback or a Destroy of a Spec, as long as they have not
+ * ended. The Spec's own reconcile carries them out (hold_begin.h), so that there is one operation
+ * of a Spec at a time.
+ *
+ *   1. The reconcile of the Release puts it into this table, and the Spec's key into the queue.
+ *   2. The reconcile of the Spec takes the newest. An operation that is under way gives way to it,
+ *      and older requests are cancelled.
+ *   3. When the first operation for it has ended, the Release gets the same end. The operation has
+ *      a Release of its own, as all have, which is the record.
+ *
+ * The table is in memory: after a restart, the reconcile of each Release fills it again. That a
+ * request was accepted is in State (hold.h). Thread-safe.
+ */
+#ifndef CONTROLLER_RECONCILE_REQUESTS_H
+#define CONTROLLER_RECONCILE_REQUESTS_H
+
+#include "controller/reconcile/releases.h"
+
+struct request {
+    char *release; /* its name */
+    char *uid;     /* of it */
+    char *created; /* its creationTimestamp */
+    enum release_operation operation; /* RELEASE_ROLLBACK, RELEASE_DESTROY */
+    int64_t to_revision;              /* Rollback; 0: the one before */
+};
+/* All strings are owned. */
+void request_done(struct request *request);
+
+/* "superseded by Release web-undo (Rollback)", for messages; free() it. */
+char *request_supersedes(const struct request *request);
+
+struct requests;
+
+struct requests *requests_new(void);
+void requests_free(struct requests *requests);
+DEFINE_CLEANUP(struct requests *, requests_free)
+
+/* Copied. One of the same name and uid is there already: nothing happens. */
+void requests_add(struct requests *requests, const struct spec_key *spec,
+                  const struct request *request);
+/* The Release of that name has ended, or is gone. */
+void requests_drop(struct requests *requests, const char *namespace_name, const char *release);
+/* *ret: a copy of the newest. False: there is none. */
+bool requests_newest(struct requests *requests, const struct spec_key *spec, struct request *ret);
+/* The newest is another one than that with this uid, which may be NULL. */
+bool requests_has_other(struct requests *requests, const struct spec_key *spec, const char *uid);
+/* The one with this uid. */
+bool requests_find(struct requests *requests, const char *uid, struct request *ret);
+/* Any one but that with this uid, which may be NULL. */
+bool requests_other(struct requests *requests, const struct spec_key *spec, const char *uid,
+                    struct request *ret);
+
+/* How a request ends, or goes on. */
+struct request_report {
+    enum release_phase phase;
+    int64_t revision; /* of the operation; 0: none */
+    const struct verdict *verdict;
+};
+
+/* Writes that to the Release of the request; if it has ended then, or had ended before, or is gone,
+ * it is dropped from the table. */
+int request_write(const struct reconcile_context *context, const struct release_subject *subject,
+                  const struct request *request, const struct request_report *report,
+                  struct cancel *cancel, struct error *error);
+
+#endif

@@ -1,0 +1,475 @@
+"""The model: what there is after each action, as the documents say (docs/approval.md, README, the
+descriptions of the CRDs). No input, no output.
+
+A World is the Spec, the live objects by field and owner, State, the Releases that succeeded, the plan
+that waits for approval, and the hold. `act` carries out an action of a person or of another program;
+`converge` is what the operator makes of the result. Real events overlap: `after` gives every World that
+a burst of actions can end in, with or without the operator acting in between. Where the documents leave
+it open, there are two such Worlds, too (`strict`)."""
+
+import copy
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from kusion_model.catalog import NAMES, OTHER, OURS, REFERENCE, RESOURCES, complete, is_kubectl
+
+# Whether others' fields of an object are no part of a plan's digest. To be True when plans are
+# projected to the fields of our manager.
+OTHERS_DO_NOT_COUNT = False
+OF_SPEC = ("put", "drop", "mode", "touch", "approve_in_spec", "rollback", "destroy")
+MOST_PARTS = 5  # changes of a plan that may be done in part
+EITHER = "either"  # an action may be taken or refused
+UNKNOWN = "(known after apply)"
+AUTOMATIC, MANUAL = "Automatic", "Manual"
+
+
+@dataclass
+class Object:
+    """uid: a number of the model. fields: by short name. owners: the managers of each field."""
+
+    uid: int
+    fields: dict
+    owners: dict
+    ours: bool
+
+
+@dataclass(frozen=True)
+class Change:
+    """One step of a plan. fields: those that it changes. core: two plans with different cores have
+    different digests. whole: two plans that are equal in it have the same digest."""
+
+    name: str
+    action: str
+    fields: tuple
+    core: tuple
+    whole: tuple
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The Changes, by name; none: nothing is to be done. gone: names that only leave State."""
+
+    changes: tuple
+    gone: tuple
+
+    def __bool__(self):
+        return bool(self.changes)
+
+    def actions(self):
+        return {one.name: one.action for one in self.changes}
+
+    @property
+    def core(self):
+        return tuple(one.core for one in self.changes)
+
+    @property
+    def whole(self):
+        return tuple(one.whole for one in self.changes), self.gone
+
+
+@dataclass
+class Revision:
+    """One that succeeded. wanted: what it applied; None: it destroyed."""
+
+    operation: str
+    wanted: dict | None
+
+
+@dataclass
+class World:
+    mode: str = AUTOMATIC
+    wanted: dict = field(default_factory=dict)     # by name: fields, depends_on
+    touched: int = 0                               # changes of the Spec that change no resource
+    approved_in_spec: str | None = None            # a digest
+    objects: dict = field(default_factory=dict)
+    state: dict = field(default_factory=dict)      # by name: uid
+    history: list = field(default_factory=list)    # Revisions
+    asked: Revision | None = None                  # what is to be done with a Release of its own
+    shown: Plan | None = None                      # the plan that waits
+    waiting: int = 0                               # number of its Release
+    seen: int = 0                                  # the Release that people see
+    known: int = 0                                 # the newest revision that was seen
+    approved: bool = False                         # it was approved, in its Release
+    is_old: bool = False                           # it is of an earlier generation
+    hold: Revision | None = None
+    corrections: int = 0                           # since the last change of the Spec
+    corrected: set = field(default_factory=set)
+    uids: int = 0
+    made: dict = field(default_factory=dict)       # by name: how many objects there were
+    real: dict = field(default_factory=dict)       # the real uid of each uid, as far as it was seen
+    addresses: dict = field(default_factory=dict)  # of the Services, by uid
+    plans: dict = field(default_factory=dict)      # digests of plans that were seen, by core, whole
+    names: dict = field(default_factory=dict)      # of the Releases that waited, by number
+    is_loose: bool = False                         # a correction may have been counted or not
+    strict: bool = False
+
+    # ---- the Spec
+
+    def desired(self):
+        """By name: fields and dependencies, with references resolved as far as is known."""
+        if self.hold:
+            wanted = complete(self.hold.wanted or {})
+        else:
+            wanted = complete(self.wanted)
+        address = UNKNOWN
+        if "svc" in self.objects:
+            address = ("address", self.objects["svc"].uid)
+        return {name: ({short: address if value == REFERENCE else value
+                        for short, value in fields.items()}, depends_on)
+                for name, (fields, depends_on) in wanted.items()}
+
+    def _edited(self):
+        """The Spec has another generation."""
+        self.hold = None
+        self.asked = Revision("Apply", copy.deepcopy(self.wanted))
+        self.is_old = True
+        self.corrections, self.corrected, self.is_loose = 0, set(), False
+
+    # ---- the plan
+
+    def plan(self):
+        desired = self.desired()
+        changes = [self._change(name, *desired[name]) for name in desired]
+        left = [name for name in NAMES if name in self.state and name not in desired]
+        gone = tuple(name for name in left if not self._is_removable(name))
+        changes += [self._removal(name) for name in left if name not in gone]
+        return Plan(tuple(sorted((one for one in changes if one), key=lambda one: one.name)), gone)
+
+    def _change(self, name, fields, depends_on):
+        live = self.objects.get(name)
+        sent = tuple(sorted(fields.items(), key=str))
+        if live is None:
+            return Change(name, "create", (), (name, "create", sent), (name, sent, depends_on))
+        given_up = [short for short in live.fields if short not in fields and self._goes(live, short)]
+        changed = sorted([short for short in fields if live.fields.get(short) != fields[short]] + given_up)
+        action = "update" if live.ours else "adopt"
+        if live.ours and not changed:
+            return None
+        before = tuple((short, live.fields.get(short)) for short in sorted({*fields, *given_up}))
+        core = (name, action, live.uid, sent, before)
+        others = () if OTHERS_DO_NOT_COUNT else tuple(sorted(live.fields.items(), key=str))
+        return Change(name, action, tuple(changed), core, (*core, depends_on, others))
+
+    @staticmethod
+    def _goes(live, short):
+        """Whether a field that the Spec lacks is removed: nobody else has it but us and kubectl."""
+        owners = live.owners.get(short, set())
+        return bool(owners) and all(one == OURS or is_kubectl(one) for one in owners)
+
+    def _is_removable(self, name):
+        return name in self.objects and self.objects[name].uid == self.state[name]
+
+    def _removal(self, name):
+        live = self.objects[name]
+        return Change(name, "delete", (), (name, "delete", live.uid),
+                      (name, live.uid, tuple(sorted(live.fields.items(), key=str))))
+
+    # ---- the operator
+
+    def converge(self):
+        """What the operator does until it is quiet."""
+        plan = self.plan()
+        if plan and self.mode == MANUAL and not self._is_approved(plan):
+            self._show(plan)
+            return self
+        self._carry_out(plan)
+        self._record(plan)
+        self.shown, self.approved, self.is_old = None, False, False
+        return self
+
+    def converge_partly(self, names):
+        """An operation that has done so much of its plan is ended. False: there is none."""
+        plan = self.plan()
+        if self.mode == MANUAL and not self._is_approved(plan):
+            return False
+        self._carry_out(plan, names)
+        self.shown, self.approved, self.is_old = None, False, False
+        return True
+
+    def _is_shown(self, plan):
+        """Whether it is the plan of the Release that waits. Equal in core alone: who knows?"""
+        if not self.shown or self.shown.core != plan.core:
+            return False
+        return not self.strict or (self.shown.whole == plan.whole and not self.is_old)
+
+    def _show(self, plan):
+        if not self._is_shown(plan) or self.is_old:
+            self.waiting += 1
+        self.shown, self.approved, self.is_old = plan, False, False
+
+    def _is_approved(self, plan):
+        """What was to be deleted may be gone already: nothing else is done then."""
+        is_less = self.shown and self._without(plan.gone) == plan.core
+        if self.approved and (self._is_shown(plan) or (is_less and not self.strict)):
+            return True
+        return (self.approved_in_spec is not None
+                and self.approved_in_spec in self._digests(plan))
+
+    def _without(self, gone):
+        return tuple(one.core for one in self.shown.changes
+                     if one.action != "delete" or one.name not in gone)
+
+    def _digests(self, plan):
+        """Those that a plan with this core had; with strict, only those of the whole plan."""
+        return {digest for (core, whole), digest in self.plans.items()
+                if core == plan.core and (not self.strict or whole == plan.whole)}
+
+    def _carry_out(self, plan, names=None):
+        """names: of the changes that are made; None: all, and the records of what is gone leave."""
+        for name in self.desired():
+            if names is not None and name not in names:
+                continue
+            if name not in self.objects:
+                self._make(name, {}, OURS)
+            self._apply(name, self.desired()[name][0])
+            self.state[name] = self.objects[name].uid
+        for change in plan.changes:
+            if change.action == "delete" and (names is None or change.name in names):
+                del self.objects[change.name], self.state[change.name]
+        for name in plan.gone if names is None else ():
+            del self.state[name]
+
+    def _make(self, name, fields, manager):
+        self.uids += 1
+        self.made[name] = self.made.get(name, 0) + 1
+        live = Object(self.uids, dict(fields), {short: {manager} for short in fields}, manager == OURS)
+        for short, value in RESOURCES[name].defaults.items():
+            if short not in fields:
+                live.fields[short] = value
+                # Who creates without server-side apply owns the defaults, too.
+                live.owners[short] = {manager} - {OURS}
+        self.objects[name] = live
+
+    def _apply(self, name, fields):
+        """Server-side apply by force, after a takeover of what kubectl has."""
+        live = self.objects[name]
+        for short, owners in live.owners.items():
+            if any(is_kubectl(one) for one in owners):
+                live.owners[short] = {one for one in owners if not is_kubectl(one)} | {OURS}
+        for short in [*live.fields]:
+            if short not in fields and OURS in live.owners.get(short, ()):
+                self._give_up(name, short, OURS)
+        for short, value in fields.items():
+            self._set(live, short, value, OURS)
+        live.ours = True
+
+    @staticmethod
+    def _set(live, short, value, manager):
+        if live.fields.get(short) == value:
+            live.owners.setdefault(short, set()).add(manager)
+        else:
+            live.fields[short], live.owners[short] = value, {manager}
+
+    def _give_up(self, name, short, manager):
+        live = self.objects[name]
+        live.owners[short].discard(manager)
+        if live.owners[short]:
+            return
+        del live.owners[short]
+        default = RESOURCES[name].defaults.get(short)
+        if default is None:
+            del live.fields[short]
+        else:
+            live.fields[short] = default
+
+    def _record(self, plan):
+        if self.asked:
+            self.history.append(self.asked)
+            self.asked = None
+        elif self.shown and not plan and self.strict:
+            # Nothing is left to be done: the Release that waited may end so, or be cancelled.
+            self.history.append(Revision("Apply", copy.deepcopy(self.wanted)))
+        elif plan:
+            # A correction that only repeats earlier ones gets no Release.
+            entries = {(one.name, one.action, one.fields) for one in plan.changes}
+            is_new = not entries <= self.corrected
+            if not self.strict and is_new:
+                is_new = not _single(entries) <= _single(self.corrected)
+            if self.is_loose:
+                is_new = self.strict
+            if is_new or self.mode == MANUAL:
+                wanted = self.hold.wanted if self.hold else self.wanted
+                self.history.append(Revision("Apply", copy.deepcopy(wanted)))
+            self.corrections += 1
+            self.corrected |= entries
+
+    # ---- what people and programs do; each gives whether it was taken
+
+    def act(self, action):
+        verb, *arguments = action
+        return getattr(self, f"_do_{verb}")(*arguments)
+
+    def _do_put(self, name, fields, depends_on=()):
+        self._change_wanted({**self.wanted, name: (dict(fields), tuple(depends_on))})
+        return True
+
+    def _do_drop(self, name):
+        self._change_wanted({one: what for one, what in self.wanted.items() if one != name})
+        return True
+
+    def _change_wanted(self, wanted):
+        before, self.wanted = complete(self.wanted), wanted
+        if complete(wanted) != before:
+            self._edited()
+
+    def _do_mode(self, mode):
+        if mode != self.mode:
+            self.mode = mode
+            if mode == AUTOMATIC:
+                self.approved_in_spec = None
+            self._edited()
+        return True
+
+    def _do_touch(self):
+        self.touched += 1
+        self._edited()
+        return True
+
+    def _do_edit(self, name, short, value, manager):
+        """An update of one field, by a program or with kubectl."""
+        live = self.objects.get(name)
+        if live and live.fields.get(short) != value:
+            live.fields[short], live.owners[short] = value, {manager}
+        return live is not None
+
+    def _do_take(self, name, short, value):
+        """Server-side apply by force, by another manager. No value: the one that is there."""
+        live = self.objects.get(name)
+        if live is None or (value is None and short not in live.fields):
+            return False
+        self._set(live, short, live.fields[short] if value is None else value, OTHER)
+        return True
+
+    def _do_delete(self, name):
+        return self.objects.pop(name, None) is not None
+
+    def _do_make(self, name, manager):
+        """An object that belongs to nobody."""
+        if name in self.objects:
+            return False
+        short = next(iter(RESOURCES[name].foreign))
+        self._make(name, {short: RESOURCES[name].foreign[short][0]}, manager)
+        return True
+
+    def _do_approve(self):
+        if not self.shown or self.waiting != self.seen:
+            return False
+        self.approved = True
+        # After a change of the Spec the operator may have ended the Release already, and no more.
+        return EITHER if self.is_old else True
+
+    def _do_approve_ended(self):
+        """The digest of a Release that has ended: the API server refuses it."""
+        return False
+
+    def _do_approve_older(self):
+        """In the Release that waits, the digest of another plan: the API server refuses it."""
+        return False
+
+    def digest(self, back):
+        """The one that was shown last, or so many before it; None: there is none."""
+        digests = [*dict.fromkeys(self.plans.values())]
+        return digests[-1 - back] if back < len(digests) else None
+
+    def _do_approve_in_spec(self, back):
+        digest = self.digest(back)
+        if self.mode != MANUAL or digest is None:
+            return False
+        if digest != self.approved_in_spec:
+            self.approved_in_spec = digest
+            self._edited()
+        return True
+
+    def _do_rollback(self, back):
+        """To the revision so many before the newest, of those that succeeded; None: by default."""
+        target = self.target(back)
+        if target is None:
+            return False
+        self.hold = self.asked = Revision("Rollback", copy.deepcopy(target.wanted))
+        self.is_old = True
+        return True
+
+    def target(self, back):
+        """The Revision. None: the one that succeeded before the current one."""
+        if back is None:
+            earlier = [one for one in self.history[:-1] if one.wanted is not None]
+            return earlier[-1] if earlier else None
+        if back >= len(self.history) or self.history[-1 - back].wanted is None:
+            return None
+        return self.history[-1 - back]
+
+    def _do_destroy(self):
+        if not self.history:
+            return False
+        self.hold = self.asked = Revision("Destroy", None)
+        self.is_old = True
+        return True
+
+    def _do_kill(self):
+        return True
+
+    # ---- what can be seen
+
+    def ready(self):
+        """Status and reason of the condition."""
+        if self.shown:
+            return "Unknown", "AwaitingApproval"
+        if self.hold:
+            return "False", {"Rollback": "RolledBack", "Destroy": "Destroyed"}[self.hold.operation]
+        return "True", "ReconciliationSucceeded"
+
+    def remove(self):
+        """The Spec is deleted: what State records goes, without approval."""
+        for name, uid in self.state.items():
+            if name in self.objects and self.objects[name].uid == uid:
+                del self.objects[name]
+        self.state, self.shown, self.hold = {}, None, None
+        return self
+
+
+def _single(entries):
+    """A change of several fields, as changes of one."""
+    return {(name, action, short) for name, action, fields in entries for short in fields or ("",)}
+
+
+def after(world, actions, taken):
+    """All Worlds that the actions can end in, each of which was taken or refused as it says."""
+    found = []
+    for strict in (True, False):
+        begin = copy.deepcopy(world)
+        begin.strict = strict
+        for end in _ends(begin, actions, taken):
+            end.strict = False
+            if end not in found:
+                found.append(end)
+    return found
+
+
+def _ends(world, actions, taken):
+    """world is changed."""
+    if not actions:
+        yield world.converge()
+        return
+    was_taken = world.act(actions[0])
+    if was_taken == EITHER:
+        world.approved = taken[0]
+    elif was_taken != taken[0]:
+        return
+    between = _between(world, actions[1][0]) if actions[1:] else [world]
+    for one in between:
+        yield from _ends(one, actions[1:], taken[1:])
+
+
+def _between(world, verb):
+    """What the operator may have done before the next action, which ends what it does if that is a
+    change of the Spec."""
+    yield copy.deepcopy(world)
+    yield copy.deepcopy(world).converge()
+    names = tuple(world.plan().actions())
+    if verb not in OF_SPEC or len(names) > MOST_PARTS:
+        return
+    for size in range(len(names) + 1):
+        for part in combinations(names, size):
+            cut = copy.deepcopy(world)
+            if cut.converge_partly(part):
+                yield cut
