@@ -133,16 +133,29 @@ static const struct value *with(const struct value *object, const struct value *
 
 /* ---- Documents ---- */
 
+/* Only the runtime of a resource knows which values are secret: of Kubernetes, those of Secrets. A
+ * context may have credentials. */
+static bool may_be_secret(const struct value *content)
+{
+    const struct value *resources = value_get(content, fields[0]);
+    _cleanup_free_ char *exposed = exposed_secrets(resources);
+
+    for (size_t i = 0; i < value_count(resources); i++)
+        if (!str_equal(value_get_string(value_at(resources, i), "type"), "Kubernetes"))
+            return true;
+    return exposed || value_get(content, fields[1]) || value_get(content, fields[2]);
+}
+
 static int encode(const struct value *object, struct document *ret, struct error *error)
 {
     _cleanup_value_ const struct value *content = content_of(object);
-    _cleanup_free_ char *exposed = exposed_secrets(value_get(content, fields[0]));
-
     _cleanup_value_ const struct value *nothing = value_pack("{}");
+    int r;
 
-    return exposed && value_compress(nothing, &ret->open, error) < 0
-               ? error->code
-               : value_compress(content, exposed ? &ret->secret : &ret->open, error);
+    if (!may_be_secret(content))
+        return value_compress(content, &ret->open, error);
+    r = value_compress(nothing, &ret->open, error);
+    return r < 0 ? r : value_compress(content, &ret->secret, error);
 }
 
 static int decode(const struct document *document, const struct value **ret, struct error *error)

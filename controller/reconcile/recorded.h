@@ -3,8 +3,8 @@
  *
  * Each is a document of the store (DOCUMENT_SPEC): gzipped JSON of the fields that say what is
  * wanted, `resources`, `secretStore` and `context`. The Spec's other fields say how the operator
- * works; a rollback leaves them as they are. If the resources hold secrets in clear, the document
- * is secret.
+ * works; a rollback leaves them as they are. If they may hold secrets in clear, the document is
+ * secret.
  *
  * The document's name is a keyed digest of its content, so that revisions with the same content
  * share it. The Release of the revision has the digest (release_head). A document goes with the

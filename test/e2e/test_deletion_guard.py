@@ -65,7 +65,7 @@ def tripped(spec):
 
     message = eventually(check)
     assert conditions(spec)["Stalled"]["status"] == "True"
-    spec.wait_event("DeletionGuardTripped", message)
+    spec.wait_event("DeletionGuardTripped", message.replace("\n", "; "))  # in one line
     return message
 
 

@@ -15,7 +15,8 @@ def spec_namespace(kept):
 
 
 def states(cluster, namespace):
-    path = f"/api/v1/namespaces/{STATE}/configmaps?labelSelector=api.kusion.io/state"
+    path = (f"/api/v1/namespaces/{STATE}/configmaps?labelSelector="
+            "api.kusion.io/state,api.kusion.io/document!=spec")
     found = cluster.api.get(path).must().object["items"]
     return [one for one in found if spec_namespace(one) == namespace]
 
