@@ -30,8 +30,10 @@ def path_of(name=""):
 
 
 def chunks(cluster, namespace):
+    """Of State."""
     items = cluster.api.get(f"{path_of()}?labelSelector=api.kusion.io/state").must().object["items"]
     return [item for item in items if "-o" in item["metadata"]["name"]
+            and not item["metadata"]["name"].startswith("kusion-spec-")  # kept for rollbacks
             and item["metadata"]["annotations"]["api.kusion.io/spec-namespace"] == namespace]
 
 
