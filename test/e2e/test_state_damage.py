@@ -141,7 +141,8 @@ def test_nothing_is_pruned(controlled, tenant, applied, damage):
 def head_of(cluster, namespace):
     items = cluster.api.get(f"{path_of()}?labelSelector=api.kusion.io/state").must().object["items"]
     (head,) = [item for item in items
-               if item["metadata"]["annotations"]["api.kusion.io/spec-namespace"] == namespace]
+               if item["metadata"]["annotations"]["api.kusion.io/spec-namespace"] == namespace
+               and not item["metadata"]["name"].startswith("kusion-spec-")]
     return head
 
 
