@@ -148,4 +148,13 @@ struct store_ops {
     char *(*describe)(struct store *store, const struct document_name *name);
 };
 
+/* ---- Whole documents, by any store ---- */
+
+/* Opens the document, reads it, and closes it. *ret: initialised and owned by the caller. */
+int store_load(struct store *store, const struct document_name *name, const struct store_call *call,
+               struct document *ret, struct error *error);
+/* Removes the document, damaged or not. 0 also where there is none. */
+int store_drop(struct store *store, const struct document_name *name, const struct store_call *call,
+               struct error *error);
+
 #endif

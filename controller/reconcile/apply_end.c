@@ -122,12 +122,19 @@ static char *describe_for_table(const struct run *run, const char *summary)
                : str_new(summary);
 }
 
-/* What the Spec says under a hold that was carried out: the Spec itself is not in force. */
-static char *describe_hold(const struct run *run, const char *message)
+static bool is_held(const struct run *run)
+{
+    return run->hold.operation != RELEASE_APPLY;
+}
+
+/* The same for the Spec, which is not in force itself under a hold. */
+static char *describe_for_spec(const struct run *run, const char *message)
 {
     const struct hold *hold = &run->hold;
     struct buf text = BUF_INIT;
 
+    if (!is_held(run))
+        return str_new(message);
     buf_printf(&text, "%s; ", message);
     if (hold->cause)
         buf_printf(&text, "generation %lld failed: %s; ", (long long)hold->generation, hold->cause);
@@ -139,11 +146,10 @@ static struct verdict verdict_of_success(const struct run *run, const char *mess
 {
     const char *healthy = run->policy.wait ? "True" : NULL;
 
-    return run->hold.operation == RELEASE_APPLY
-               ? (struct verdict){"True", "ReconciliationSucceeded", message, PROGRESS_SETTLED,
-                                  healthy}
-               : (struct verdict){"False", hold_reason(&run->hold), message, PROGRESS_STALLED,
-                                  healthy};
+    return is_held(run) ? (struct verdict){"False", hold_reason(&run->hold), message,
+                                           PROGRESS_STALLED, healthy}
+                        : (struct verdict){"True", "ReconciliationSucceeded", message,
+                                           PROGRESS_SETTLED, healthy};
 }
 
 static int succeeded(struct attempt *attempt, const struct operation_results *results,
@@ -154,16 +160,15 @@ static int succeeded(struct attempt *attempt, const struct operation_results *re
     int r = attempt->kind == ATTEMPT_CORRECTION ? 0 : apply_begin_release(attempt, error);
     _cleanup_free_ char *summary = report_summary(results);
     _cleanup_free_ char *message = describe_success(attempt, summary);
-    _cleanup_free_ char *held = describe_hold(run, message);
+    _cleanup_free_ char *said = describe_for_spec(run, message);
     _cleanup_free_ char *told = describe_for_table(run, summary);
-    bool is_held = run->hold.operation != RELEASE_APPLY;
     struct verdict done = {"True", "ReconciliationSucceeded", message, PROGRESS_SETTLED,
                            run->policy.wait ? "True" : NULL};
     struct release_report report = {
         .phase = PHASE_SUCCEEDED, .results = results, .verdict = &done, .summary = told};
     struct run_status status = {
-        .verdict = verdict_of_success(run, is_held ? held : message),
-        .is_held = is_held,
+        .verdict = verdict_of_success(run, said),
+        .is_held = is_held(run),
         .attempted = attempt->revision,
         .applied = attempt->revision,
         .corrections = count_correction(attempt, summary),
@@ -395,13 +400,11 @@ int apply_write_missing_status(struct attempt *attempt, struct reconcile_result 
     struct run *run = &attempt->run;
     const struct value *recorded = attempt->release->status;
     const struct value *ready = conditions_find(value_get(recorded, "conditions"), "Ready");
-    const char *said = value_get_string(ready, "message");
-    const char *message = said ? said : "applied";
-    bool is_held = run->hold.operation != RELEASE_APPLY;
-    _cleanup_free_ char *held = describe_hold(run, message);
+    const char *message = value_get_string(ready, "message");
+    _cleanup_free_ char *said = describe_for_spec(run, message ? message : "applied");
     struct run_status status = {
-        .verdict = verdict_of_success(run, is_held ? held : message),
-        .is_held = is_held,
+        .verdict = verdict_of_success(run, said),
+        .is_held = is_held(run),
         .is_end = true,
         .attempted = attempt->release->revision,
         .applied = attempt->release->revision,

@@ -243,39 +243,15 @@ int plans_load(struct plans *plans, const struct document_name *name, const stru
                const struct value **ret, struct error *error)
 {
     struct document document = DOCUMENT_INIT;
-    struct store_file *file = NULL;
     struct error problem = {0};
-    int r = plans->store->ops->open(plans->store, name, STORE_READ, call, &file, &problem);
+    int r = store_load(plans->store, name, call, &document, &problem);
 
-    if (r >= 0)
-        r = plans->store->ops->read(file, call, &document, &problem);
-    plans->store->ops->close(file);
     if (r >= 0)
         r = value_expand(document.open.data, document.open.length, ret, &problem);
     document_done(&document);
     if (r >= 0)
         return 0;
     err_wrap(&problem, "reading the plan of Release %s/%s", name->spec.namespace_name, name->item);
-    return err_copy(error, &problem);
-}
-
-static int drop_one(struct plans *plans, const struct document_name *name,
-                    const struct store_call *call, struct error *error)
-{
-    struct document document = DOCUMENT_INIT;
-    struct store_file *file = NULL;
-    struct error problem = {0};
-    int r = plans->store->ops->open(plans->store, name, STORE_WRITE, call, &file, &problem);
-
-    if (r < 0)
-        return err_copy(error, &problem);
-    r = file->store->ops->read(file, call, &document, &problem);
-    document_done(&document);
-    if (r == 0 || r == ERR_NOT_FOUND || r == ERR_CORRUPT) {
-        err_clear(&problem);
-        file->store->ops->remove(file, call, &problem);
-    }
-    file->store->ops->close(file);
     return err_copy(error, &problem);
 }
 
@@ -315,7 +291,7 @@ static int drop_approval(struct plans *plans, const struct spec_key *spec, const
 {
     const struct document_name name = {DOCUMENT_APPROVAL, *spec, release};
     struct error problem = {0};
-    int r = drop_one(plans, &name, call, &problem);
+    int r = store_drop(plans->store, &name, call, &problem);
 
     if (r < 0) {
         err_wrap(&problem, "removing the approved plan of Release %s/%s", spec->namespace_name,
@@ -355,7 +331,7 @@ int plans_drop(struct plans *plans, const char *namespace_name, const char *rele
     for (struct kept *one = kept; one && r >= 0; one = one->next) {
         const struct document_name name = {one->kind, {namespace_name, one->spec}, release};
 
-        r = drop_one(plans, &name, call, &problem);
+        r = store_drop(plans->store, &name, call, &problem);
     }
     if (r >= 0)
         return 0;

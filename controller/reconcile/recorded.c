@@ -165,19 +165,12 @@ static int decode(const struct document *document, const struct value **ret, str
     return value_expand(part->data, part->length, ret, error);
 }
 
-static int open_document(const struct reconcile_context *context, const struct spec_key *spec,
-                         const char *digest, enum store_mode mode, const struct store_call *call,
-                         struct store_file **ret, struct error *error)
-{
-    const struct document_name name = {DOCUMENT_SPEC, *spec, digest};
-
-    return context->store->ops->open(context->store, &name, mode, call, ret, error);
-}
-
 int recorded_keep(const struct reconcile_context *context, const struct spec_key *spec,
                   const struct value *object, const char *digest, struct error *error)
 {
     const struct store_call call = {.permit = context->permit};
+    const struct document_name name = {DOCUMENT_SPEC, *spec, digest};
+    const struct store_ops *ops = context->store->ops;
     struct document document = DOCUMENT_INIT;
     struct store_file *file = NULL;
     struct error problem = {0};
@@ -187,11 +180,10 @@ int recorded_keep(const struct reconcile_context *context, const struct spec_key
         return 0;
     r = encode(object, &document, &problem);
     if (r >= 0)
-        r = open_document(context, spec, digest, STORE_WRITE, &call, &file, &problem);
+        r = ops->open(context->store, &name, STORE_WRITE, &call, &file, &problem);
     if (r >= 0)
-        r = file->store->ops->write(file, &call, &document, &problem);
-    if (file)
-        file->store->ops->close(file);
+        r = ops->write(file, &call, &document, &problem);
+    ops->close(file);
     document_done(&document);
     if (r == ERR_CONFLICT) /* it is there: the name says what is in it */
         r = 0;
@@ -210,14 +202,10 @@ int recorded_apply(const struct reconcile_context *context, const struct spec_ke
     const struct store_call call = {.permit = context->permit, .cancel = cancel};
     _cleanup_value_ const struct value *content = NULL;
     struct document document = DOCUMENT_INIT;
-    struct store_file *file = NULL;
     struct error problem = {0};
-    int r = open_document(context, spec, digest, STORE_READ, &call, &file, &problem);
+    const struct document_name name = {DOCUMENT_SPEC, *spec, digest};
+    int r = store_load(context->store, &name, &call, &document, &problem);
 
-    if (r >= 0)
-        r = file->store->ops->read(file, &call, &document, &problem);
-    if (file)
-        file->store->ops->close(file);
     if (r >= 0)
         r = decode(&document, &content, &problem);
     document_done(&document);
@@ -235,20 +223,10 @@ int recorded_drop(const struct reconcile_context *context, const struct spec_key
                   const char *digest, struct error *error)
 {
     const struct store_call call = {.permit = context->permit};
-    struct document document = DOCUMENT_INIT;
-    struct store_file *file = NULL;
+    const struct document_name name = {DOCUMENT_SPEC, *spec, digest};
     struct error problem = {0};
-    int r = open_document(context, spec, digest, STORE_WRITE, &call, &file, &problem);
+    int r = store_drop(context->store, &name, &call, &problem);
 
-    if (r >= 0)
-        r = file->store->ops->read(file, &call, &document, &problem);
-    document_done(&document);
-    if (file && (r >= 0 || r == ERR_NOT_FOUND || r == ERR_CORRUPT)) {
-        err_clear(&problem);
-        r = file->store->ops->remove(file, &call, &problem);
-    }
-    if (file)
-        file->store->ops->close(file);
     set_kept(context->recorded, spec, NULL);
     if (r >= 0)
         return 0;

@@ -176,18 +176,6 @@ bool requests_newest(struct requests *requests, const struct spec_key *spec, str
     return requests_other(requests, spec, NULL, ret);
 }
 
-bool requests_has_other(struct requests *requests, const struct spec_key *spec, const char *uid)
-{
-    const struct entry *newest;
-    bool has;
-
-    pthread_mutex_lock(&requests->lock);
-    newest = find(requests, spec, NULL);
-    has = newest && !str_equal(newest->request.uid, uid);
-    pthread_mutex_unlock(&requests->lock);
-    return has;
-}
-
 /* ---- Its Release ---- */
 
 /* 1: it has ended, or is gone. */

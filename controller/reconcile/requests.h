@@ -43,8 +43,6 @@ void requests_add(struct requests *requests, const struct spec_key *spec,
 void requests_drop(struct requests *requests, const char *namespace_name, const char *release);
 /* *ret: a copy of the newest. False: there is none. */
 bool requests_newest(struct requests *requests, const struct spec_key *spec, struct request *ret);
-/* The newest is another one than that with this uid, which may be NULL. */
-bool requests_has_other(struct requests *requests, const struct spec_key *spec, const char *uid);
 /* The one with this uid. */
 bool requests_find(struct requests *requests, const char *uid, struct request *ret);
 /* Any one but that with this uid, which may be NULL. */

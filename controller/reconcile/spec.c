@@ -204,19 +204,16 @@ static void supersede(struct attempt *attempt)
     attempt_end(attempt);
 }
 
-/* A person asks for something else, and the Spec is not being deleted. */
-static bool is_overridden(struct attempt *attempt)
+/* A person asks for something else than what is under way, and the Spec is not being deleted. */
+static void note_request(struct attempt *attempt)
 {
     const struct run *run = &attempt->run;
-    struct request newest = {0};
+    _cleanup_(request_done) struct request newest = {0};
 
-    if (api_is_deleting(run->object) ||
-        !requests_has_other(run->context->requests, &run->subject.key, run->hold.request))
-        return false;
-    if (requests_newest(run->context->requests, &run->subject.key, &newest))
+    if (!api_is_deleting(run->object) &&
+        requests_newest(run->context->requests, &run->subject.key, &newest) &&
+        !str_equal(newest.uid, run->hold.request))
         attempt->superseded_by = request_supersedes(&newest);
-    request_done(&newest);
-    return attempt->superseded_by != NULL;
 }
 
 /* The Spec left the watch: nothing is said of it, since whoever has it now goes on under the same
@@ -252,7 +249,9 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
     attempt->run.cancel = cancel;
     if (attempt->operation && attempt_has_left(attempt))
         abandon(attempt);
-    if (attempt->operation && (attempt_is_outdated(attempt) || is_overridden(attempt)))
+    if (attempt->operation)
+        note_request(attempt);
+    if (attempt->operation && attempt_is_outdated(attempt))
         supersede(attempt);
     if (attempt->operation && attempt_is_chosen(attempt))
         evict(attempt);

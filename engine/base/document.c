@@ -24,3 +24,35 @@ void document_done(struct document *document)
     document->entries = NULL;
     document->n_entries = 0;
 }
+
+int store_load(struct store *store, const struct document_name *name, const struct store_call *call,
+               struct document *ret, struct error *error)
+{
+    struct store_file *file = NULL;
+    int r = store->ops->open(store, name, STORE_READ, call, &file, error);
+
+    if (r >= 0)
+        r = store->ops->read(file, call, ret, error);
+    store->ops->close(file);
+    return r;
+}
+
+/* What is removed has been seen before: that is the contract of remove(). */
+int store_drop(struct store *store, const struct document_name *name, const struct store_call *call,
+               struct error *error)
+{
+    struct document document = DOCUMENT_INIT;
+    struct store_file *file = NULL;
+    struct error problem = {0};
+    int r = store->ops->open(store, name, STORE_WRITE, call, &file, &problem);
+
+    if (r >= 0)
+        r = store->ops->read(file, call, &document, &problem);
+    document_done(&document);
+    if (file && (r >= 0 || r == ERR_NOT_FOUND || r == ERR_CORRUPT)) {
+        err_clear(&problem);
+        r = store->ops->remove(file, call, &problem);
+    }
+    store->ops->close(file);
+    return r < 0 ? err_copy(error, &problem) : 0;
+}

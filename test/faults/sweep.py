@@ -15,7 +15,6 @@ build/faults/. The exit status is 0 if there is none. SIGTERM and SIGINT end it 
 lives that were begun are ended, and what it came to is printed, with the command to go on."""
 
 import os
-import signal
 import sys
 import time
 from concurrent.futures import FIRST_COMPLETED, wait
@@ -25,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from kusion_faults.paths import ROOT  # noqa: E402
 from kusion_faults.sweep import Sweep, plan  # noqa: E402
 from kusion_e2e.cluster import Cluster  # noqa: E402
+from kusion_e2e.deadline import Deadline  # noqa: E402
 
 
 SCENARIO = os.environ.get("KUSION_TEST_SCENARIO", "automatic")
@@ -66,23 +66,6 @@ class Count:
             tell(result)
 
 
-class Deadline:
-    """Of the last life's begin."""
-
-    def __init__(self, seconds):
-        self.end = time.monotonic() + seconds
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self.stop)
-
-    def is_over(self):
-        return time.monotonic() >= self.end
-
-    def stop(self, number, _):
-        self.end = 0
-        signal.signal(number, signal.default_int_handler)  # whoever asks twice does not wait
-        print("faults: no life is begun any more", file=sys.stderr, flush=True)
-
-
 def run(sweep, pairs, deadline, jobs, count):
     """Lives, until the time is over; those that were begun are ended."""
     running = set()
@@ -112,7 +95,7 @@ def main():
     seed = int(os.environ.get("KUSION_TEST_SEED", time.time()))
     first = int(os.environ.get("KUSION_TEST_FROM", "0"))
     jobs = int(os.environ.get("KUSION_TEST_JOBS", 2 * (os.cpu_count() or 1)))
-    deadline = Deadline(seconds)
+    deadline = Deadline(seconds, "faults", "life")
     sweep = Sweep(cluster, jobs)
     try:
         if "KUSION_TEST_LIFE" in os.environ:

@@ -17,7 +17,6 @@ begun are ended."""
 import itertools
 import json
 import os
-import signal
 import sys
 import time
 from concurrent.futures import FIRST_COMPLETED, wait
@@ -30,25 +29,9 @@ from kusion_model.party import JOBS, Party  # noqa: E402
 from kusion_model.real import Trouble  # noqa: E402
 from kusion_model.shrink import actions_of  # noqa: E402
 from kusion_e2e.cluster import Cluster  # noqa: E402
+from kusion_e2e.deadline import Deadline  # noqa: E402
 
 COUNT = 500
-
-
-class Deadline:
-    """Of the last sequence's begin."""
-
-    def __init__(self, seconds):
-        self.end = time.monotonic() + seconds
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self.stop)
-
-    def is_over(self):
-        return time.monotonic() >= self.end
-
-    def stop(self, number, _):
-        self.end = 0
-        signal.signal(number, signal.default_int_handler)  # whoever asks twice does not wait
-        print("model: no sequence is begun any more", file=sys.stderr, flush=True)
 
 
 class Count:
@@ -97,7 +80,7 @@ def main():
     seed = int(os.environ.get("KUSION_TEST_SEED", time.time()))
     first = int(os.environ.get("KUSION_TEST_FROM", "0"))
     jobs = int(os.environ.get("KUSION_TEST_JOBS", JOBS))
-    deadline, count = Deadline(float(seconds or "inf")), Count()
+    deadline, count = Deadline(float(seconds or "inf"), "model", "sequence"), Count()
     print(f"model: KUSION_TEST_SEED={seed} KUSION_TEST_FROM={first}", flush=True)
     party = Party(Cluster(sys.argv[1]), jobs)
     try:

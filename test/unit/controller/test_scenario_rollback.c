@@ -389,18 +389,26 @@ static void a_destroyed_spec_comes_to_rest(void)
     scene_end(&scene);
 }
 
-/* The operation goes on although the Release by which it was asked for is gone. */
-static void the_request_is_deleted_meanwhile(void)
+/* A Rollback is under way. Gives the rule that holds it, to be released. */
+static unsigned begin_rollback(struct scene *scene)
 {
     const struct api_rule hold = {
         .verb = "write", .path = CONFIGMAPS "/a", .times = 1, .fault = API_HOLD};
-    struct scene scene;
     unsigned rule;
 
-    begin(&scene, "");
-    rule = api_server_rule(scene.server, &hold);
-    request(&scene, "Rollback");
-    EXPECT(api_server_wait_hits(scene.server, rule, 1), "under way");
+    begin(scene, "");
+    rule = api_server_rule(scene->server, &hold);
+    request(scene, "Rollback");
+    EXPECT(api_server_wait_hits(scene->server, rule, 1), "under way");
+    return rule;
+}
+
+/* The operation goes on although the Release by which it was asked for is gone. */
+static void the_request_is_deleted_meanwhile(void)
+{
+    struct scene scene;
+    unsigned rule = begin_rollback(&scene);
+
     api_server_delete(scene.server, UNDO);
     api_server_release(scene.server, rule);
     scene_expect_ready(&scene, "web", "False", "RolledBack");
@@ -412,15 +420,9 @@ static void the_request_is_deleted_meanwhile(void)
 /* The first is under way: it gives way, and says so. */
 static void of_two_requests_the_later_one_wins(void)
 {
-    const struct api_rule hold = {
-        .verb = "write", .path = CONFIGMAPS "/a", .times = 1, .fault = API_HOLD};
     struct scene scene;
-    unsigned rule;
+    unsigned rule = begin_rollback(&scene);
 
-    begin(&scene, "");
-    rule = api_server_rule(scene.server, &hold);
-    request(&scene, "Rollback");
-    EXPECT(api_server_wait_hits(scene.server, rule, 1), "under way");
     request_named(&scene, "wipe", "\"operation\":\"Destroy\"");
     scene_expect_quiet(&scene);
     api_server_release(scene.server, rule);

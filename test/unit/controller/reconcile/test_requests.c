@@ -33,8 +33,6 @@ static void expect_newest(struct requests *requests, const char *uid, const char
 
     EXPECT(requests_newest(requests, &web, &newest) == (uid != NULL), note);
     EXPECT_STR(newest.uid, uid, note);
-    EXPECT(!requests_has_other(requests, &web, uid), note);
-    EXPECT(requests_has_other(requests, &web, "another") == (uid != NULL), note);
 }
 
 static void finds_the_newest(void)
