@@ -185,7 +185,8 @@ static void tell_settled(struct attempt *attempt)
     const struct run_last last = run_last(run);
     const struct verdict verdict = {"True", "ReconciliationSucceeded", last.message,
                                     PROGRESS_SETTLED, last.healthy};
-    const struct request_report report = {PHASE_SUCCEEDED, run_last_applied(run), &verdict};
+    const struct request_report report = {
+        .phase = PHASE_SUCCEEDED, .revision = run_last_applied(run), .verdict = &verdict};
 
     hold_tell(attempt, &report);
 }

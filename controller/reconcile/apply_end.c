@@ -45,10 +45,10 @@ static bool waits_on(const struct attempt *attempt, const struct release_report 
 }
 
 /* The Release of a person by which the operation was asked for ends as the operation does. */
-static void tell_request(struct attempt *attempt, enum release_phase phase,
-                         const struct verdict *verdict)
+static void tell_request(struct attempt *attempt, const struct release_report *end)
 {
-    const struct request_report report = {phase, attempt->revision, verdict};
+    const struct request_report report = {end->phase, attempt->revision, end->verdict,
+                                          end->summary};
 
     hold_tell(attempt, &report);
 }
@@ -78,7 +78,7 @@ static int write_end(struct attempt *attempt, struct release_report *report,
     written = run_write_status(run, status, r < 0 ? NULL : error);
     run_status_done(status);
     if (r >= 0 && written >= 0 && !waits_on(attempt, report))
-        tell_request(attempt, report->phase, report->verdict);
+        tell_request(attempt, report);
     if (r >= 0 && written >= 0 && attempt->release)
         retention_collect(run, attempt->knows_revisions ? &attempt->revisions : NULL,
                           attempt->revision, report->phase);
@@ -288,7 +288,7 @@ static void write_superseded(struct attempt *attempt, const struct operation_res
     struct verdict verdict = {"False", "Superseded", message, PROGRESS_SETTLED, NULL};
 
     write_release_end(attempt, PHASE_CANCELLED, &verdict, results, NULL);
-    tell_request(attempt, PHASE_CANCELLED, &verdict);
+    tell_request(attempt, &(struct release_report){.phase = PHASE_CANCELLED, .verdict = &verdict});
 }
 
 /* ms before a plan that was approved in vain is made again, and later each time. */

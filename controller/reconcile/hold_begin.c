@@ -35,7 +35,7 @@ static int end_request(struct attempt *attempt, const struct request *request,
                        enum release_phase phase, int64_t revision, const struct verdict *verdict,
                        struct error *error)
 {
-    const struct request_report report = {phase, revision, verdict};
+    const struct request_report report = {.phase = phase, .revision = revision, .verdict = verdict};
     const struct run *run = &attempt->run;
 
     return request_write(run->context, &run->subject, request, &report, run->cancel, error);

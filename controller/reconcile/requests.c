@@ -185,7 +185,8 @@ static int write_report(const struct reconcile_context *context,
                         struct error *error)
 {
     const struct spec_key key = {subject->key.namespace_name, request->release};
-    const struct release_report said = {.phase = report->phase, .verdict = report->verdict};
+    const struct release_report said = {
+        .phase = report->phase, .verdict = report->verdict, .summary = report->summary};
     _cleanup_(release_free_p) struct release *release = NULL;
     _cleanup_value_ const struct value *object = NULL;
     struct error problem = {0};

@@ -54,6 +54,7 @@ struct request_report {
     enum release_phase phase;
     int64_t revision; /* of the operation; 0: none */
     const struct verdict *verdict;
+    const char *summary; /* in place of its message, in a column; NULL: the message */
 };
 
 /* Writes that to the Release of the request; if it has ended then, or had ended before, or is gone,

@@ -394,15 +394,20 @@ def run(show, demo, once):
     return 0
 
 
-def main():
+def make(kind):
+    """The demo that the command line asks for, of this class; and whether it is to end by itself."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--operator", type=int, required=True, help="its process")
     parser.add_argument("--plane", required=True, help="its control plane")
     parser.add_argument("--once", action="store_true")
     arguments = parser.parse_args()
-    demo = Demo(yaml.safe_load(EXAMPLE.read_text()), arguments.plane, arguments.operator)
+    return kind(yaml.safe_load(EXAMPLE.read_text()), arguments.plane, arguments.operator), arguments.once
+
+
+def main():
+    demo, once = make(Demo)
     demo.watch()
-    return run(show, demo, arguments.once)
+    return run(show, demo, once)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 previewed, approved and applied; another makes things worse, and is rolled back. Exit status 1 where something
 is not as it should be."""
 
-import argparse
 import copy
 import json
 import os
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-from demo import BOLD, EXAMPLE, GREEN, QUIET, YELLOW, Demo, DemoFailed, paint, run, title
+from demo import BOLD, GREEN, QUIET, YELLOW, Demo, DemoFailed, make, paint, run, title
 from kubewatch import ROOT
 from kusion_e2e.cluster import tool
 
@@ -212,13 +211,7 @@ def show(demo, once):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--operator", type=int, required=True, help="its process")
-    parser.add_argument("--plane", required=True, help="its control plane")
-    parser.add_argument("--once", action="store_true")
-    arguments = parser.parse_args()
-    demo = ApprovalDemo(yaml.safe_load(EXAMPLE.read_text()), arguments.plane, arguments.operator)
-    return run(show, demo, arguments.once)
+    return run(show, *make(ApprovalDemo))
 
 
 if __name__ == "__main__":
