@@ -5,8 +5,22 @@
 
 enable_testing() # not in a function: it would be forgotten at its end
 
-# The longest, in about their seconds: they are begun first, so that no long one runs alone at the end.
-set(LONG_TESTS engine/operation=350 controller=340 runtimes/kubernetes=250 engine/base=40 fuzz/documents=25)
+# Programs whose suites are tests of their own, engine/operation/operation_kill, say: they wait more
+# than they work, and run side by side.
+set(SPLIT_PROGRAMS engine/operation controller runtimes/kubernetes)
+
+# The longest, in about their seconds: they are begun first, so that no long one runs alone at the
+# end.
+set(LONG_TESTS
+    engine/operation/operation_random=80 engine/operation/operation_approved_kill=60
+    engine/operation/operation_kill=50 controller/scenario_approval_kill=90
+    controller/scenario_rollback_kill=85 controller/scenario_crash=80 controller/scenario_retention=55 controller/scenario_rollback=35
+    controller/scenario_status=35 controller/scenario_leader=30 controller/scenario_approval=25
+    controller/scenario_apply=25 controller/scenario_status_missing=20 controller/scenario_many=20
+    runtimes/kubernetes/live_text=50 runtimes/kubernetes/kube_client_retry=35
+    runtimes/kubernetes/live_documents_writers=30 runtimes/kubernetes/live=30
+    runtimes/kubernetes/live_documents=25 runtimes/kubernetes/live_plans=20 engine/base=25
+    fuzz/documents=35)
 
 function(test_costs)
     foreach(entry IN LISTS LONG_TESTS)
@@ -19,6 +33,29 @@ function(test_costs)
     endforeach()
 endfunction()
 
+function(_test name)
+    add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+endfunction()
+
+# A test for each suite in the sources. Those that ask a real API server go one after the other,
+# because they make definitions of the same names.
+function(_suite_tests folder program)
+    foreach(source IN LISTS ARGN)
+        file(STRINGS ${source} suites REGEX "^SUITE\\(")
+        if(NOT suites AND source MATCHES "/test_[^/]*$")
+            message(FATAL_ERROR "${source} has no line SUITE(name, …)")
+        endif()
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+        foreach(line IN LISTS suites)
+            string(REGEX REPLACE "^SUITE\\(([a-z0-9_]+).*" "\\1" suite ${line})
+            _test(${folder}/${suite} ${program} ${suite})
+            if(suite MATCHES "^live(_|$)")
+                set_tests_properties(${folder}/${suite} PROPERTIES RESOURCE_LOCK live)
+            endif()
+        endforeach()
+    endforeach()
+endfunction()
+
 function(_unit_test folder)
     if(NOT ARGN)
         return()
@@ -27,7 +64,11 @@ function(_unit_test folder)
     add_executable(test_${target} ${ARGN} ${PROJECT_SOURCE_DIR}/test/unit/suite.c)
     _our_sources(test_${target})
     target_link_libraries(test_${target} PRIVATE unit_shared api_server ${target} PkgConfig::CUNIT)
-    add_test(NAME ${folder} COMMAND test_${target} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    if(folder IN_LIST SPLIT_PROGRAMS)
+        _suite_tests(${folder} test_${target} ${ARGN})
+    else()
+        _test(${folder} test_${target})
+    endif()
     get_target_property(program ${target} KUSION_PROGRAM)
     if(program)
         add_dependencies(test_${target} ${program}) # scenarios run it
@@ -81,8 +122,7 @@ function(fuzzers)
             target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
         else()
             target_sources(fuzz_${name} PRIVATE ${PROJECT_SOURCE_DIR}/test/fuzz/replay/main.c)
-            add_test(NAME fuzz/${name} COMMAND fuzz_${name} test/fuzz/corpus/${name}
-                     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+            _test(fuzz/${name} fuzz_${name} test/fuzz/corpus/${name})
         endif()
     endforeach()
     # These have an API server of their own, or share one (answers.h).

@@ -8,6 +8,9 @@
  * operator has a loop for requests and one for watches, so that a large list
  * cannot delay a watch, and another two for requests on behalf of tenants.
  *
+ * A client may also speak HTTP/2 without TLS over a Unix socket, as gRPC
+ * servers on this machine do.
+ *
  * TLS is always verified: against the client's CA, else the system's.
  * Redirects are not followed. Nothing here retries: the caller knows whether a
  * request may be repeated.
@@ -29,6 +32,7 @@ struct http_loop_config {
     const char *name;           /* the thread's name: "http", "watch" */
     unsigned max_connections;   /* for each host; 0: 4 */
     unsigned max_streams;       /* on one HTTP/2 connection; 0: 100 */
+    unsigned max_idle;          /* connections that are kept; 0: 4 for each of max_connections */
 };
 
 int http_loop_new(const struct http_loop_config *config, struct http_loop **ret,
@@ -50,7 +54,11 @@ struct http_client_config {
                                     host; NULL: the address's host */
     const char *proxy_url;   /* NULL: none (the environment's variables are not read) */
     const char *user_agent;
+    const char *unix_socket; /* path; NULL: TCP. The address's host then only names the server, and
+                                no two clients of a loop may share it */
     bool http1;              /* HTTP/1.1 only */
+    bool http2;              /* HTTP/2 without TLS (http:// only). The first request has to end
+                                before others begin */
     int64_t connect_timeout; /* ms; 0: 10 s */
 };
 
@@ -64,6 +72,8 @@ DEFINE_CLEANUP(struct http_client *, http_client_free)
  * from now on do not use a connection that was made with others; those under way keep theirs. A
  * text that was given before cannot be NULL. Thread-safe. */
 void http_client_set_tls(struct http_client *client, const struct http_tls *tls);
+
+#define HTTP_FIELDS 2
 
 struct http_request {
     const char *method;          /* "GET", "PATCH" */
@@ -92,6 +102,10 @@ struct http_request {
      */
     int (*on_body)(void *arg, const char *data, size_t length, struct error *error);
     void *on_body_arg;
+    /* Names of up to HTTP_FIELDS headers or trailers that the response is to have in `fields`. */
+    const char *const *fields;
+    size_t n_fields;
+
     /* Called with the status, before the body (on the loop's thread); or NULL. */
     void (*on_status)(void *arg, int status);
     void *on_status_arg;
@@ -101,6 +115,7 @@ struct http_response {
     int status;             /* 200 */
     struct buf body;
     char *content_type;     /* without parameters, or NULL */
+    char *fields[HTTP_FIELDS]; /* those that the request asked for; NULL: it has none */
     int64_t retry_after;    /* ms, from Retry-After in seconds or as a date; -1: none */
     bool sent;              /* false: certainly not sent, so any request may be repeated */
 };

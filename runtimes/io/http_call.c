@@ -40,6 +40,8 @@ static int check_request(const struct http_request *request, struct error *error
         return bad_request(error, "the path does not begin with /");
     if (has_control_bytes(request->path) || strpbrk(request->path, " #"))
         return bad_request(error, "the path has bytes that must be escaped");
+    if (request->n_fields > HTTP_FIELDS)
+        return bad_request(error, "it asks for too many fields");
     for (size_t i = 0; i < request->n_headers; i++)
         if (!strchr(request->headers[i], ':') || has_control_bytes(request->headers[i]))
             return bad_request(error, "a header is not of the form Name: value");
@@ -128,8 +130,10 @@ static void leave_curl(struct http_call *call, CURLcode code)
     if (!handle)
         return;
     /* Without an answer, the handle still has the status of its previous request. */
-    if (call->heard)
-        http_response_read(call->response, handle);
+    if (call->heard) {
+        http_response_read(call->response, handle, &call->request);
+        call->client->has_connected = true;
+    }
     call->task.loop->calls--;
     call->task.loop->ended++;
     curl_multi_remove_handle(call->task.loop->multi, handle);
@@ -293,6 +297,7 @@ static CURLcode set_request(struct http_call *call, CURL *handle)
     CURLcode result = set_method(&call->request, handle);
 
     SET(CURLOPT_URL, url);
+    SET(CURLOPT_HTTP_VERSION, client_version(client));
     SET(CURLOPT_HTTPHEADER, call->headers);
     SET(CURLOPT_PRIVATE, &call->task);
     SET(CURLOPT_ERRORBUFFER, call->curl_error);

@@ -14,6 +14,11 @@
 /* curl's HTTP/2 reads up to 32 KiB of a connection at a time. A request whose buffer cannot take
  * what is its own of them stalls at times (curl 7.88 with its 16 KiB). */
 #define RECEIVE_BUFFER_BYTES (32L << 10)
+/* The same with answers of 16 to 32 KiB over a Unix socket, even with that buffer. */
+#define RECEIVE_BUFFER_BYTES_UNIX (128L << 10)
+/* curl takes no connection again that was idle for 118 s. A server on this machine does not go away
+ * unnoticed, and a second connection to it could not be made (client_version()). */
+#define LONGEST_IDLE_UNIX_S (366L * 24 * 3600)
 /* A frame of HTTP/2, and the least that curl takes. */
 #define SEND_BUFFER_BYTES (16L << 10)
 
@@ -67,6 +72,19 @@ static CURLcode set_pem(struct http_client *client, CURL *handle, bool is_new)
     return result;
 }
 
+/*
+ * Without TLS, curl speaks HTTP/2 at once only with prior knowledge. curl 7.88 fails with that on a
+ * connection that it uses again; there it goes on with HTTP/2 if that is merely wanted.
+ */
+long client_version(const struct http_client *client)
+{
+    if (client->is_tls)
+        return client->http1 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS;
+    if (!client->http2)
+        return CURL_HTTP_VERSION_1_1;
+    return client->has_connected ? CURL_HTTP_VERSION_2_0 : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE;
+}
+
 static CURLcode set_tls(struct http_client *client, CURL *handle)
 {
     CURLcode result = CURLE_OK;
@@ -74,8 +92,7 @@ static CURLcode set_tls(struct http_client *client, CURL *handle)
     SET(CURLOPT_SSL_VERIFYPEER, 1L);
     SET(CURLOPT_SSL_VERIFYHOST, 2L);
     SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-    SET(CURLOPT_HTTP_VERSION,
-        (long)(client->http1 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS));
+    SET(CURLOPT_HTTP_VERSION, client_version(client));
     SET(CURLOPT_PIPEWAIT, client->http1 ? 0L : 1L);
     return result ? result : set_pem(client, handle, true);
 }
@@ -87,7 +104,7 @@ static CURLcode set_defaults(struct http_client *client, CURL *handle)
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_PROTOCOLS_STR, "https,http");
     SET(CURLOPT_PATH_AS_IS, 1L);
-    SET(CURLOPT_BUFFERSIZE, RECEIVE_BUFFER_BYTES);
+    SET(CURLOPT_BUFFERSIZE, client->unix_socket ? RECEIVE_BUFFER_BYTES_UNIX : RECEIVE_BUFFER_BYTES);
     SET(CURLOPT_UPLOAD_BUFFERSIZE, SEND_BUFFER_BYTES);
     SET(CURLOPT_CONNECTTIMEOUT_MS, (long)client->connect_timeout);
     /* A cancelled request must not wait for the resolver. */
@@ -102,8 +119,13 @@ static CURLcode set_defaults(struct http_client *client, CURL *handle)
     SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     SET(CURLOPT_CONNECT_TO, client->connect_to);
     SET(CURLOPT_USERAGENT, client->user_agent);
+    if (client->unix_socket) {
+        SET(CURLOPT_UNIX_SOCKET_PATH, client->unix_socket);
+        SET(CURLOPT_MAXAGE_CONN, LONGEST_IDLE_UNIX_S);
+    }
     if (!client->is_tls) {
-        SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+        SET(CURLOPT_HTTP_VERSION, client_version(client));
+        SET(CURLOPT_PIPEWAIT, client->http2 ? 1L : 0L);
         return result;
     }
     return result ? result : set_tls(client, handle);
@@ -266,7 +288,9 @@ int http_client_new(struct http_loop *loop, const struct http_client_config *con
     copy_pem(client, &config->tls);
     client->proxy_url = str_new(config->proxy_url);
     client->user_agent = str_new(config->user_agent);
+    client->unix_socket = str_new(config->unix_socket);
     client->http1 = config->http1;
+    client->http2 = config->http2;
     client->connect_timeout =
         config->connect_timeout > 0 ? config->connect_timeout : CONNECT_TIMEOUT_MS;
     r = read_address(client, config, error);
@@ -290,6 +314,7 @@ void http_client_free(struct http_client *client)
     free_pem(client);
     free(client->proxy_url);
     free(client->user_agent);
+    free(client->unix_socket);
     loop_unref(client->loop);
     pthread_mutex_destroy(&client->lock);
     free(client);

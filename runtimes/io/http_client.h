@@ -29,16 +29,21 @@ struct http_client {
     bool has_other_tls; /* the PEM texts changed since handles were made */
     char *proxy_url;
     char *user_agent;
+    char *unix_socket;
     bool is_tls;
     bool http1;
+    bool http2;
     int64_t connect_timeout;
 
+    bool has_connected;               /* the loop's thread only; see client_version() */
     CURL *idle[CLIENT_IDLE_HANDLES]; /* the loop's thread only */
     size_t n_idle;
 };
 
 /* NULL: curl refuses the client's configuration. */
 CURL *client_take_handle(struct http_client *client);
+/* The version of HTTP for the next request, for CURLOPT_HTTP_VERSION. Loop's thread. */
+long client_version(const struct http_client *client);
 void client_give_handle(struct http_client *client, CURL *handle);
 
 #endif

@@ -312,7 +312,8 @@ static CURLM *multi_new(const struct http_loop_config *config)
         abort();
     must(curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)connections));
     must(curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)streams));
-    must(curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)connections * 4));
+    must(curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS,
+                           config->max_idle ? (long)config->max_idle : (long)connections * 4));
     return multi;
 }
 

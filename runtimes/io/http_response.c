@@ -15,6 +15,8 @@ void http_response_done(struct http_response *response)
 {
     buf_done(&response->body);
     free(response->content_type);
+    for (size_t i = 0; i < HTTP_FIELDS; i++)
+        free(response->fields[i]);
     *response = (struct http_response)HTTP_RESPONSE_INIT;
 }
 
@@ -42,11 +44,11 @@ int64_t http_retry_after(const char *value, int64_t now)
     return delay > 0 ? delay : 0;
 }
 
-static const char *header(CURL *handle, const char *name)
+static const char *field(CURL *handle, const char *name, unsigned where)
 {
     struct curl_header *found;
 
-    if (curl_easy_header(handle, name, 0, CURLH_HEADER, -1, &found) != CURLHE_OK)
+    if (curl_easy_header(handle, name, 0, where, -1, &found) != CURLHE_OK)
         return NULL;
     return found->value;
 }
@@ -60,10 +62,11 @@ static char *media_type(const char *value)
     return str_new_n(value, length);
 }
 
-void http_response_read(struct http_response *response, CURL *handle)
+void http_response_read(struct http_response *response, CURL *handle,
+                        const struct http_request *request)
 {
-    const char *type = header(handle, "Content-Type");
-    const char *retry_after = header(handle, "Retry-After");
+    const char *type = field(handle, "Content-Type", CURLH_HEADER);
+    const char *retry_after = field(handle, "Retry-After", CURLH_HEADER);
     long status = 0;
 
     curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
@@ -72,4 +75,7 @@ void http_response_read(struct http_response *response, CURL *handle)
         response->content_type = media_type(type);
     if (retry_after)
         response->retry_after = http_retry_after(retry_after, system_clock.now(&system_clock));
+    for (size_t i = 0; i < request->n_fields; i++)
+        response->fields[i] =
+            str_new(field(handle, request->fields[i], CURLH_HEADER | CURLH_TRAILER));
 }

@@ -12,6 +12,7 @@
 int64_t http_retry_after(const char *value, int64_t now);
 
 /* Status and headers of a handle's last answer. */
-void http_response_read(struct http_response *response, CURL *handle);
+void http_response_read(struct http_response *response, CURL *handle,
+                        const struct http_request *request);
 
 #endif

@@ -45,6 +45,27 @@ static void gives_the_answer(void)
     fixture_done(&fixture);
 }
 
+static void gives_the_headers_that_are_asked_for(void)
+{
+    static const char *const names[] = {"retry-after", "content-type", "x-none"};
+    struct fixture fixture;
+    struct http_response response = HTTP_RESPONSE_INIT;
+    struct http_request request = {
+        .method = "GET", .path = "/busy", .fields = names, .n_fields = HTTP_FIELDS};
+
+    fixture_init(&fixture, 0);
+    CU_ASSERT(http_do(fixture.client, &request, &response, NULL) == 0);
+    EXPECT_STR(response.fields[0], "7", "there");
+    EXPECT_STR(response.fields[1], NULL, "not there");
+    request.path = "/hello";
+    CU_ASSERT(http_do(fixture.client, &request, &response, NULL) == 0);
+    EXPECT_STR(response.fields[0], NULL, "of the last answer alone");
+    request.n_fields = ARRAY_SIZE(names);
+    CU_ASSERT(http_do(fixture.client, &request, &response, NULL) == ERR_INVALID);
+    http_response_done(&response);
+    fixture_done(&fixture);
+}
+
 static void sends_what_it_is_given(void)
 {
     static const struct {
@@ -570,7 +591,8 @@ static void ends_with_its_loop(void)
     fixture_done(&fixture);
 }
 
-SUITE(http, TEST(gives_the_answer), TEST(sends_what_it_is_given), TEST(sends_large_bodies_at_once),
+SUITE(http, TEST(gives_the_answer), TEST(gives_the_headers_that_are_asked_for),
+      TEST(sends_what_it_is_given), TEST(sends_large_bodies_at_once),
       TEST(waits_for_no_body_of_a_head), TEST(refuses_malformed_requests),
       TEST(refuses_malformed_addresses), TEST(tells_how_it_broke),
       TEST(takes_answers_up_to_the_limit), TEST(does_not_repeat_by_itself),

@@ -242,6 +242,11 @@ static void an_update_meets_what_it_was_planned_for(void)
     ",\"managedFields\":[{\"manager\":\"kusion-operator-a5cb1ff62f8ed32c\",\"operation\":" \
     "\"Apply\",\"fieldsV1\":{\"f:" fields "\":{}}}]"
 #define SEEN(version, more) META_OF("a", ",\"resourceVersion\":\"" version "\"" more)
+#define OURS                SEEN("5", ENTRY("a"))
+#define WHOLE(version, value, status)                                                              \
+    "{\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\",\"namespace\":\"team\",\"uid\":\"u-a\"," \
+    "\"resourceVersion\":\"" version "\"},\"data\":{\"k\":\"" value "\"},\"status\":\"" status     \
+    "\"}"
 #define IN_CONFLICT                                       \
     {                                                     \
         .expect = TAKING, .status = 409, .body = CONFLICT \
@@ -251,13 +256,13 @@ static void an_update_meets_what_it_was_planned_for(void)
         .expect = LOOK, .status = 200, .body = (answer) \
     }
     static const struct {
-        const char *note, *planned; /* NULL: without fields of ours */
+        const char *note, *planned; /* the object that it was planned for */
         struct fake_step steps[MAX_STEPS];
         int code;
         const char *version; /* that was sent last */
     } rows[] = {
         {"its status changed, twice",
-         "a",
+         OURS,
          {IN_CONFLICT,
           LOOK_AT(SEEN("6", ENTRY("a"))),
           IN_CONFLICT,
@@ -266,48 +271,60 @@ static void an_update_meets_what_it_was_planned_for(void)
          0,
          "7"},
         {"its status changes all the time",
-         "a",
+         OURS,
          {IN_CONFLICT, LOOK_AT(SEEN("6", ENTRY("a"))), IN_CONFLICT, LOOK_AT(SEEN("7", ENTRY("a"))),
           IN_CONFLICT, LOOK_AT(SEEN("8", ENTRY("a"))), IN_CONFLICT, LOOK_AT(SEEN("9", ENTRY("a"))),
           IN_CONFLICT},
          ERR_CONFLICT,
          "9"},
         {"a field of ours was taken",
-         "a",
+         OURS,
          {IN_CONFLICT, LOOK_AT(SEEN("6", ENTRY("b")))},
          ERR_CONFLICT,
          "5"},
         {"it is gone",
-         "a",
+         OURS,
          {IN_CONFLICT, {.expect = LOOK, .status = 404, .body = MISSING("a")}},
          ERR_CONFLICT,
          "5"},
         {"it is going",
-         "a",
+         OURS,
          {IN_CONFLICT, LOOK_AT(SEEN("6", ENTRY("a") ",\"deletionTimestamp\":\"t\""))},
          ERR_CONFLICT,
          "5"},
         {"another has its name",
-         "a",
+         OURS,
          {IN_CONFLICT,
           LOOK_AT("{\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\",\"namespace\":\"team\","
                   "\"uid\":\"u-b\",\"resourceVersion\":\"6\"" ENTRY("a") "}}")},
          ERR_CONFLICT,
          "5"},
         {"another Spec took it, which was nobody's",
-         NULL,
+         SEEN("5", ""),
          {IN_CONFLICT, LOOK_AT(SEEN("6", ",\"labels\":{\"api.kusion.io/owner\":\"kusion-x\"}"))},
          ERR_CONFLICT,
          "5"},
         {"nobody took it",
-         NULL,
+         SEEN("5", ""),
          {IN_CONFLICT,
           LOOK_AT(SEEN("6", "")),
           {.expect = TAKING, .status = 200, .body = META("a")}},
          0,
          "6"},
+        {"nobody took it, and another changed what the step takes over",
+         WHOLE("5", "1", "s"),
+         {IN_CONFLICT, LOOK_AT(WHOLE("6", "2", "s"))},
+         ERR_CONFLICT,
+         "5"},
+        {"nobody took it, and its status changed",
+         WHOLE("5", "1", "s"),
+         {IN_CONFLICT,
+          LOOK_AT(WHOLE("6", "1", "t")),
+          {.expect = TAKING, .status = 200, .body = META("a")}},
+         0,
+         "6"},
         {"it cannot be looked at",
-         "a",
+         OURS,
          {IN_CONFLICT, {.expect = LOOK, .status = 403, .body = DENIED}, NO_REVIEW},
          ERR_FORBIDDEN,
          "5"},
@@ -316,11 +333,7 @@ static void an_update_meets_what_it_was_planned_for(void)
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct fake_step steps[MAX_STEPS + 1] = {DISCOVERY};
         size_t n = count_steps(rows[i].steps);
-        _cleanup_free_ char *seen =
-            rows[i].planned
-                ? str_printf("{\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"%s}}", ENTRY("a"))
-                : NULL;
-        _cleanup_value_ const struct value *object = seen ? stage_value(seen) : NULL;
+        _cleanup_value_ const struct value *object = stage_value(rows[i].planned);
         _cleanup_free_ char *expected = str_printf("\"resourceVersion\":\"%s\"", rows[i].version);
         _cleanup_free_ char *sent = NULL;
         struct observation planned = {0};
@@ -332,10 +345,9 @@ static void an_update_meets_what_it_was_planned_for(void)
         memcpy(steps + 1, rows[i].steps, n * sizeof(*steps));
         call_begin(&call, steps, n + 1, MAP("a"));
         step = call_step(&call, PLAN_UPDATE);
-        if (object) {
-            kube_observe_object(call.session, object, false, &planned);
-            ((struct kube_step *)step)->fields_digest = TAKE(planned.fields_digest);
-        }
+        kube_observe_object(call.session, object, true, &planned);
+        ((struct kube_step *)step)->fields_digest = str_new(planned.fields_digest);
+        kube_step_see_content((struct kube_step *)step, &planned);
         EXPECT_INT(kube_apply(step, &stage_call, &outcome, &error), rows[i].code, rows[i].note);
         for (size_t at = n; at > 0 && !(sent && str_has_prefix(sent, "PATCH")); at--) {
             free(sent);

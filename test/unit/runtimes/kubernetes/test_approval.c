@@ -55,4 +55,26 @@ static void tells_who_approved(void)
     }
 }
 
-SUITE(approval, TEST(tells_who_approved))
+static void tells_when_a_field_was_written(void)
+{
+    static const char *const spec[] = {"spec", NULL};
+    static const struct {
+        const char *object, *time;
+    } rows[] = {
+        {RELEASE(
+             BY("op", "2026-01-02T00:00:00Z", OTHER) "," BY("alice", "2026-01-01T00:00:00Z", PLAN),
+             ""),
+         "2026-01-02T00:00:00Z"},
+        {RELEASE(BY("op", "2026-01-02T00:00:00Z", "{\"f:status\":{}}"), ""), NULL},
+        {RELEASE("", ""), NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *object = NULL;
+
+        EXPECT_INT(json_read(rows[i].object, strlen(rows[i].object), &object, NULL), 0, "read");
+        EXPECT_STR(kube_field_time(object, spec), rows[i].time, rows[i].object);
+    }
+}
+
+SUITE(approval, TEST(tells_who_approved), TEST(tells_when_a_field_was_written))

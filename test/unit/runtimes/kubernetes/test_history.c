@@ -304,8 +304,8 @@ static void takes_no_text_for_a_digest(void)
             value_pack("{s:{s:{s:s}}}", "metadata", "annotations", "api.kusion.io/spec-digest",
                        rows[i].annotation);
 
-        EXPECT_STR(kube_history_spec_digest(object), rows[i].is_digest ? rows[i].annotation : NULL,
-                   rows[i].annotation);
+        EXPECT_STR(kube_history_digest(object, HISTORY_SPEC),
+                   rows[i].is_digest ? rows[i].annotation : NULL, rows[i].annotation);
     }
 }
 

@@ -94,8 +94,35 @@ static void sees_that_others_changed_it(void)
 
 /* ---- What is there is not what was planned for ---- */
 
-/* Its version changed, by what is none of our business. */
-static void an_update_bears_changes_that_are_not_ours(void)
+#define INGRESSES "/apis/networking.k8s.io/v1/namespaces/@/ingresses"
+#define INGRESS(service)                                                                    \
+    "{\"apiVersion\":\"networking.k8s.io/v1\",\"kind\":\"Ingress\",\"metadata\":{\"name\":" \
+    "\"a\"},\"spec\":{\"defaultBackend\":{\"service\":{\"name\":\"" service                 \
+    "\",\"port\":{\"number\":80}}}}}"
+
+static void an_update_bears_a_changed_status(void)
+{
+    struct thing thing, changed;
+    struct world world;
+
+    if (!world_begin(&world))
+        return;
+    thing_init(&thing, &world, INGRESS("one"));
+    thing_init(&changed, &world, INGRESS("two"));
+    EXPECT_INT(thing_make(&thing), 0, world.error.message);
+    changed.record = record_ref(thing.record);
+    changed.target.prior = changed.record;
+    EXPECT_INT(thing_plan(&changed), 0, world.error.message);
+    world_do(&world, "PATCH", INGRESSES "/a/status",
+             "{\"status\":{\"loadBalancer\":{\"ingress\":[{\"ip\":\"10.0.0.1\"}]}}}");
+    EXPECT_INT(thing_apply(&changed), 0, world.error.message);
+    thing_done(&thing);
+    thing_done(&changed);
+    world_end(&world);
+}
+
+/* By others, in fields of theirs: it is planned again, because the step might take these over. */
+static void an_update_meets_the_content_that_was_seen(void)
 {
     struct thing thing, changed;
     struct world world;
@@ -103,13 +130,17 @@ static void an_update_bears_changes_that_are_not_ours(void)
     if (!world_begin(&world))
         return;
     thing_init(&thing, &world, MAP("a", "\"k\":\"1\""));
-    thing_init(&changed, &world, MAP("a", "\"k\":\"2\""));
+    thing_init(&changed, &world, MAP("a", "\"k\":\"2\",\"taken\":\"2\""));
     EXPECT_INT(thing_make(&thing), 0, world.error.message);
     changed.record = record_ref(thing.record);
     changed.target.prior = changed.record;
+    world_do(&world, "PATCH", MAPS "/a", "{\"data\":{\"other\":\"x\",\"taken\":\"0\"}}");
     EXPECT_INT(thing_plan(&changed), 0, world.error.message);
-    world_do(&world, "PATCH", MAPS "/a", "{\"data\":{\"other\":\"x\"}}");
-    EXPECT_INT(thing_apply(&changed), 0, world.error.message);
+    world_do(&world, "PATCH", MAPS "/a", "{\"data\":{\"taken\":\"1\"}}");
+    EXPECT_INT(thing_apply(&changed), ERR_CONFLICT, world.error.message);
+    EXPECT_INT(changed.outcome.certainty, OUTCOME_NOT_SENT, "nothing was changed");
+    EXPECT_STR(thing_data(&changed, "taken"), "1", "as it was");
+    EXPECT_INT(thing_make(&changed), 0, world.error.message);
     EXPECT_STR(thing_data(&changed, "k"), "2", "ours");
     EXPECT_STR(thing_data(&changed, "other"), "x", "theirs");
     thing_done(&thing);
@@ -237,6 +268,6 @@ static void what_carries_rights_is_gone_at_once(void)
 }
 
 SUITE(live_runtime, TEST(an_object_comes_changes_and_goes), TEST(sees_that_others_changed_it),
-      TEST(an_update_bears_changes_that_are_not_ours),
+      TEST(an_update_bears_a_changed_status), TEST(an_update_meets_the_content_that_was_seen),
       TEST(an_update_meets_the_object_that_was_seen), TEST(deletes_only_the_object_that_was_seen),
       TEST(a_deletion_takes_as_long_as_it_takes), TEST(what_carries_rights_is_gone_at_once))

@@ -1,0 +1,68 @@
+#include "controller/terraform.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "engine/base/str.h"
+#include "runtimes/terraform/plugin/folder.h"
+
+static int read_mirror(struct terraform_settings *settings, const char *folder, struct error *error)
+{
+    struct stat status;
+
+    if (!folder)
+        return 0;
+    settings->mirror = realpath(folder, NULL);
+    if (settings->mirror && stat(settings->mirror, &status) == 0 && S_ISDIR(status.st_mode))
+        return 0;
+    return err_set(error, ERR_INVALID, "InvalidFlag", "--terraform-plugin-dir: %s: %s", folder,
+                   strerrordesc_np(settings->mirror ? ENOTDIR : errno));
+}
+
+static int find_folder(struct terraform_settings *settings, struct error *error)
+{
+    const char *folder = getenv("TMPDIR");
+
+    settings->folder = realpath(folder && *folder ? folder : "/tmp", NULL);
+    if (settings->folder && strlen(settings->folder) <= FOLDER_LONGEST)
+        return 0;
+    return err_set(error, ERR_INVALID, "InvalidFlag",
+                   "--terraform-provider: providers need a temporary folder: TMPDIR, or /tmp, with "
+                   "a path of at most %d bytes",
+                   FOLDER_LONGEST);
+}
+
+int terraform_init(struct terraform_settings *settings, const struct flags *flags,
+                   struct error *error)
+{
+    const struct flag_values *providers = &flags->terraform_providers;
+    int r = read_mirror(settings, flags->terraform_plugin_dir, error);
+
+    for (size_t i = 0; i < providers->count && r >= 0; i++) {
+        r = source_read(providers->items[i], '@', &settings->allowed[i], error);
+        if (r < 0)
+            err_wrap(error, "--terraform-provider");
+    }
+    if (r >= 0 && providers->count && !settings->mirror)
+        r = err_set(error, ERR_INVALID, "InvalidFlag",
+                    "--terraform-provider needs --terraform-plugin-dir");
+    if (r >= 0 && providers->count)
+        r = find_folder(settings, error);
+    if (r < 0)
+        return r;
+    settings->config = (struct tf_runtime_config){.mirror = settings->mirror,
+                                                  .allowed = settings->allowed,
+                                                  .n_allowed = providers->count,
+                                                  .folder = settings->folder};
+    return 0;
+}
+
+void terraform_done(struct terraform_settings *settings)
+{
+    free(settings->mirror);
+    free(settings->folder);
+    for (size_t i = 0; i < ARRAY_SIZE(settings->allowed); i++)
+        source_done(&settings->allowed[i]);
+}

@@ -1,0 +1,22 @@
+/*
+ * What the flags say about the Terraform runtime.
+ */
+#ifndef CONTROLLER_TERRAFORM_H
+#define CONTROLLER_TERRAFORM_H
+
+#include "controller/flags.h"
+#include "runtimes/terraform/runtime.h"
+
+struct terraform_settings {
+    char *mirror; /* an absolute path; NULL: none */
+    char *folder;
+    struct source allowed[FLAGS_VALUES];
+    struct tf_runtime_config config;
+};
+
+/* ERR_INVALID: a flag is invalid. terraform_done() also after an error. */
+int terraform_init(struct terraform_settings *settings, const struct flags *flags,
+                   struct error *error);
+void terraform_done(struct terraform_settings *settings);
+
+#endif

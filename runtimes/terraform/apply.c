@@ -1,0 +1,137 @@
+#include "engine/base/redaction.h"
+#include "runtimes/io/clock.h"
+#include "runtimes/terraform/session.h"
+
+/* What the provider says is there after an error. Nothing: what was there before is kept, because
+ * providers answer so to a deletion that failed, too. */
+static int judge_failure(const struct tf_step *step, const struct tf_state *now,
+                         struct runtime_outcome *ret)
+{
+    if (tf_state_is_null(now) || step->base.action == PLAN_DELETE) {
+        ret->certainty = OUTCOME_NOT_SENT;
+        return 0;
+    }
+    ret->certainty = OUTCOME_KNOWN;
+    ret->tainted = step->base.action == PLAN_CREATE;
+    return 1;
+}
+
+/* What was planned is decoded again: the engine has dropped it. */
+static int check_planned(const struct tf_step *step, const struct visit *visit,
+                         const struct value *actual, struct error *error)
+{
+    const struct tf_block *block = visit->schema->block;
+    const struct buf *bytes = &step->planned.value;
+    _cleanup_value_ const struct value *planned = NULL;
+    int r = tf_decode(bytes->data, bytes->length, block->type, TF_PLAIN, &planned, error);
+
+    return r < 0 ? r : tf_check_applied(block, planned, actual, error);
+}
+
+static int check_result(const struct tf_step *step, const struct visit *visit,
+                        struct runtime_outcome *ret, struct error *error)
+{
+    bool is_there = ret->now.presence == PRESENCE_PRESENT;
+    int r = 0;
+
+    if (is_there == (step->base.action == PLAN_DELETE))
+        return err_set(error, ERR_INTERNAL, "ProviderFailed",
+                       is_there ? "the provider says that the object still exists"
+                                : "the provider made no object");
+    if (value_has_unknown(ret->now.result))
+        r = err_set(error, ERR_INTERNAL, "ProviderFailed",
+                    "the provider left values unknown that it has to know now");
+    else if (is_there && !step->is_legacy)
+        r = check_planned(step, visit, ret->now.result, error);
+    ret->tainted = r < 0 && step->base.action == PLAN_CREATE;
+    return r;
+}
+
+static int carry_out(const struct tf_step *step, struct visit *visit, struct runtime_outcome *ret,
+                     struct error *error)
+{
+    _cleanup_(tf_state_done) struct tf_state now = TF_STATE_INIT;
+    bool was_told, was_sent = false;
+    int r = resource_apply(&visit->type, &step->prior, &step->planned,
+                           step->config.length ? &step->config : NULL, &now, &was_told, &was_sent,
+                           error);
+
+    if (r < 0 && !was_told) {
+        ret->certainty = was_sent ? OUTCOME_IN_DOUBT : OUTCOME_NOT_SENT;
+        return r;
+    }
+    if (r < 0)
+        return judge_failure(step, &now, ret)
+                   ? (visit_observe(visit, &now, step->base.attributes, ret, NULL), r)
+                   : r;
+    ret->certainty = OUTCOME_KNOWN;
+    r = visit_observe(visit, &now, step->base.attributes, ret, error);
+    return r < 0 ? r : check_result(step, visit, ret, error);
+}
+
+int tf_apply(struct runtime_step *base, const struct runtime_call *call,
+             struct runtime_outcome *ret, struct error *error)
+{
+    const struct tf_step *step = (const struct tf_step *)base;
+    struct visit visit;
+    struct error failure = {0};
+    int r;
+
+    ret->certainty = OUTCOME_NOT_SENT;
+    if (base->action != PLAN_CREATE && base->action != PLAN_UPDATE && base->action != PLAN_DELETE)
+        return err_set(error, ERR_INTERNAL, "UnexpectedAction", "\"%s\" cannot be carried out",
+                       plan_action_name(base->action));
+    if (value_has_unknown(base->attributes))
+        return err_set(error, ERR_INTERNAL, "ProviderFailed", "a value of it is not known yet");
+    r = visit_begin(&visit, step->pool, step->need, step->type, call, &failure);
+    visit.call.deadline = system_clock.monotonic(&system_clock) + base->limit;
+    if (r >= 0)
+        r = carry_out(step, &visit, ret, &failure);
+    visit_end(&visit);
+    if (r < 0)
+        redact_error(&failure, &ret->now.result, 1);
+    return err_copy(error, &failure);
+}
+
+/* ---- Reading ---- */
+
+static int read_state(const struct runtime_target *target, struct visit *visit,
+                      struct runtime_outcome *ret, struct error *error)
+{
+    _cleanup_(tf_state_done) struct tf_state state = TF_STATE_INIT;
+    int r = memory_load(&visit->type, target->prior->memory, &state, error);
+
+    if (r >= 0 && !tf_state_is_null(&state))
+        r = resource_read(&visit->type, &state, error);
+    if (r >= 0)
+        r = visit_observe(visit, &state, target->prior->attributes, ret, error);
+    if (r >= 0)
+        ret->certainty = OUTCOME_KNOWN;
+    return r;
+}
+
+int tf_read(struct runtime_session *session, const struct runtime_target *target,
+            const struct runtime_call *call, struct runtime_outcome *ret, struct error *error)
+{
+    _cleanup_(source_done) struct source source = {0};
+    _cleanup_(need_unref_p) struct need *need = NULL;
+    _cleanup_free_ char *type = NULL;
+    struct visit visit;
+    int r;
+
+    if (!target->prior)
+        return err_set(error, ERR_UNSUPPORTED, "CannotBeFound",
+                       "State has nothing by which the provider finds it");
+    r = target_source(target->id, target->extensions, &source, error);
+    if (r >= 0)
+        r = target_type(target->id, target->extensions, &type, error);
+    if (r < 0)
+        return r;
+    need = need_new(&source, session->namespace_name, session->account,
+                    value_get(target->extensions, "providerMeta"));
+    r = visit_begin(&visit, session->runtime->pool, need, type, call, error);
+    if (r >= 0)
+        r = read_state(target, &visit, ret, error);
+    visit_end(&visit);
+    return r;
+}

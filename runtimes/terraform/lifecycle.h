@@ -1,0 +1,26 @@
+/*
+ * A resource's `extensions.lifecycle`, with Terraform's meanings:
+ *
+ *   createBeforeDestroy: true   a replacement creates the new object before it deletes the old one
+ *   preventDestroy: true        an object is never deleted or replaced
+ *   ignoreChanges: [tags, "network.zone"], or all
+ *                               what these arguments are is not changed once the object exists
+ */
+#ifndef RUNTIMES_TERRAFORM_LIFECYCLE_H
+#define RUNTIMES_TERRAFORM_LIFECYCLE_H
+
+#include "engine/base/error.h"
+#include "engine/base/value.h"
+
+/* ERR_INVALID: it is not as above; the message begins with the field ("ignoreChanges[0]: …"). */
+int lifecycle_check(const struct value *lifecycle, struct error *error);
+
+bool lifecycle_creates_first(const struct value *extensions);
+bool lifecycle_prevents_destroy(const struct value *extensions);
+
+/* The configuration in which ignored arguments are as they were. before: the object's state, or
+ * NULL for a new one. A reference; NULL: a bound of limits.h was passed. */
+const struct value *lifecycle_ignore(const struct value *extensions, const struct value *config,
+                                     const struct value *before);
+
+#endif

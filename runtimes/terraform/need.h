@@ -1,0 +1,31 @@
+/*
+ * Which process of a provider a resource needs: what decides if it may share one with others.
+ *
+ * Immutable, reference-counted: a step keeps it until it is applied.
+ */
+#ifndef RUNTIMES_TERRAFORM_NEED_H
+#define RUNTIMES_TERRAFORM_NEED_H
+
+#include <stdatomic.h>
+
+#include "engine/base/hash.h"
+#include "engine/base/value.h"
+#include "runtimes/terraform/source.h"
+
+struct need {
+    atomic_uint references;
+    struct source source;
+    const struct value *configuration; /* of the provider, or NULL */
+    char key[HASH_HEX_SIZE]; /* of namespace, account and configuration: the same for those who may
+                                share a process of one version */
+};
+
+/* account: the ServiceAccount's name, or NULL. configuration: resolved, without unknown values; or
+ * NULL. */
+struct need *need_new(const struct source *source, const char *namespace_name, const char *account,
+                      const struct value *configuration);
+struct need *need_ref(struct need *need);
+void need_unref(struct need *need);
+DEFINE_CLEANUP(struct need *, need_unref)
+
+#endif

@@ -1,0 +1,428 @@
+#include <string.h>
+
+#include "engine/base/duration.h"
+#include "engine/base/mem.h"
+#include "engine/base/redaction.h"
+#include "engine/base/str.h"
+#include "engine/base/value_mark.h"
+#include "runtimes/terraform/lifecycle.h"
+#include "runtimes/terraform/plugin/diagnostics.h"
+#include "runtimes/terraform/session.h"
+
+/* ms: how long an apply takes by the limits of most providers; at most; and until its answer. */
+#define PROVIDER_TIMEOUT (INT64_C(20) * 60 * 1000)
+#define LONGEST_TIMEOUT  (INT64_C(24) * 3600 * 1000)
+#define TIMEOUT_MARGIN   (INT64_C(5) * 60 * 1000)
+
+/* What one plan works with. */
+struct planning {
+    const struct runtime_target *target;
+    struct visit visit;
+    struct tf_step *step;
+    struct tf_state live;       /* null: there is no object */
+    const struct value *before; /* live, decoded; a reference, or NULL */
+    const struct value *wanted; /* the attributes, with all members; a reference, or NULL */
+    const struct value *config; /* the same without ignored changes; a reference, or NULL */
+    struct tf_plan plan;
+    const struct value *after; /* planned, decoded; a reference, or NULL */
+};
+
+static void planning_done(struct planning *planning)
+{
+    tf_state_done(&planning->live);
+    tf_plan_done(&planning->plan);
+    value_unref(planning->before);
+    value_unref(planning->wanted);
+    value_unref(planning->config);
+    value_unref(planning->after);
+    visit_end(&planning->visit);
+    if (planning->step)
+        tf_step_free(&planning->step->base);
+}
+
+/* ---- What there is ---- */
+
+/* The object as it is now. A TARGET_NEW has none. */
+static int look(struct planning *planning, struct error *error)
+{
+    const struct record *prior = planning->target->prior;
+    const struct resource_type *type = &planning->visit.type;
+    int r = 0;
+
+    tf_state_set_null(&planning->live);
+    if (!prior)
+        return 0;
+    buf_reset(&planning->live.value);
+    r = memory_load(type, prior->memory, &planning->live, error);
+    if (r >= 0 && !tf_state_is_null(&planning->live))
+        r = resource_read(type, &planning->live, error);
+    if (r >= 0)
+        r = visit_decode(&planning->visit, &planning->live.value, prior->attributes,
+                         &planning->before, error);
+    if (r >= 0 && !planning->before)
+        tf_state_set_null(&planning->live);
+    return r;
+}
+
+/* ---- What is wanted ---- */
+
+/* before: the object that stays, or NULL for a new one. */
+static int encode_config(struct planning *planning, const struct value *before, struct error *error)
+{
+    const struct value *extensions = planning->target->extensions;
+
+    value_unref(planning->config);
+    planning->config = lifecycle_ignore(extensions, planning->wanted, before);
+    buf_reset(&planning->step->config);
+    return tf_encode(&planning->step->config, planning->config, planning->visit.schema->block->type,
+                     error);
+}
+
+static int configure(struct planning *planning, struct error *error)
+{
+    struct path path;
+    int r;
+
+    path_init(&path);
+    path_push_key(&path, "attributes");
+    r = tf_configure(planning->visit.schema->block, planning->target->attributes, &path,
+                     &planning->wanted, error);
+    path_done(&path);
+    if (r >= 0)
+        r = encode_config(planning, NULL, error);
+    return r < 0 ? r : resource_validate(&planning->visit.type, &planning->step->config, error);
+}
+
+/* Asks the provider for its plan; prior: the live object, or null for a new one. */
+static int ask(struct planning *planning, const struct tf_state *prior, const struct value *before,
+               struct error *error)
+{
+    const struct tf_block *block = planning->visit.schema->block;
+    _cleanup_value_ const struct value *proposed = NULL;
+    _cleanup_buf_ struct buf bytes = BUF_INIT;
+    int r = encode_config(planning, before, error);
+
+    if (r >= 0) {
+        proposed = tf_propose(block, before, planning->config);
+        r = tf_encode(&bytes, proposed, block->type, error);
+    }
+    tf_plan_done(&planning->plan);
+    planning->plan = (struct tf_plan)TF_PLAN_INIT;
+    if (r >= 0)
+        r = resource_plan(&planning->visit.type, prior, &bytes, &planning->step->config,
+                          &planning->plan, error);
+    value_assign(&planning->after, NULL);
+    if (r >= 0)
+        r = visit_decode(&planning->visit, &planning->plan.planned.value,
+                         planning->step->base.attributes, &planning->after, error);
+    if (r >= 0 && !planning->after)
+        r = err_set(error, ERR_INTERNAL, "ProviderFailed",
+                    "the provider planned no object for these attributes");
+    if (r >= 0 && !planning->plan.answer->legacy_type_system)
+        r = tf_check_planned(block, before, planning->config, planning->after, error);
+    return r;
+}
+
+static int ask_for_new(struct planning *planning, struct error *error)
+{
+    _cleanup_(tf_state_done) struct tf_state nothing = TF_STATE_INIT;
+
+    tf_state_set_null(&nothing);
+    return ask(planning, &nothing, NULL, error);
+}
+
+/* ---- What has to be replaced ---- */
+
+/* The value at a path of the protocol; where it leads into a set, the set. */
+static const struct value *at_path(const struct value *value, const Tfplugin__Path *path)
+{
+    for (size_t i = 0; i < path->n_steps; i++) {
+        const Tfplugin__Step *step = path->steps[i];
+
+        switch (step->selector_case) {
+        case TFPLUGIN__STEP__SELECTOR_ATTRIBUTE_NAME:
+            value = value_get(value, step->attribute_name);
+            break;
+        case TFPLUGIN__STEP__SELECTOR_ELEMENT_KEY_STRING:
+            value = value_get(value, step->element_key_string);
+            break;
+        case TFPLUGIN__STEP__SELECTOR_ELEMENT_KEY_INT:
+            value =
+                step->element_key_int < 0 ? NULL : value_at(value, (size_t)step->element_key_int);
+            break;
+        default:
+            return value;
+        }
+    }
+    return value;
+}
+
+static bool is_same(const struct value *a, const struct value *b)
+{
+    bool a_is_null = !a || value_is(a, VALUE_NULL), b_is_null = !b || value_is(b, VALUE_NULL);
+
+    return a_is_null || b_is_null ? a_is_null && b_is_null : value_equal(a, b);
+}
+
+/* The field because of which the object has to be replaced, as the reason of a step; NULL: there is
+ * none. free(). */
+static char *reason_to_replace(const struct planning *planning)
+{
+    const Tfplugin__PlanResponse *answer = planning->plan.answer;
+    char *reason = NULL;
+    struct path path;
+
+    for (size_t i = 0; i < answer->n_requires_replace && !reason; i++) {
+        const Tfplugin__Path *given = answer->requires_replace[i];
+
+        if (is_same(at_path(planning->before, given), at_path(planning->after, given)))
+            continue;
+        path_init(&path);
+        path_push_key(&path, "attributes");
+        diagnostics_add_path(&path, given);
+        reason = str_printf("%s cannot be changed", path_text(&path));
+        path_done(&path);
+    }
+    return reason;
+}
+
+/* ---- The step ---- */
+
+static bool is_recorded(const struct planning *planning)
+{
+    const struct record *prior = planning->target->prior;
+    const struct runtime_step *step = &planning->step->base;
+
+    return prior && prior->status == RECORD_APPLIED && prior->result &&
+           value_equal(prior->result, step->result) &&
+           value_equal(prior->attributes, step->attributes) &&
+           value_equal(prior->memory, step->memory);
+}
+
+static int fill_unchanged(struct planning *planning, struct error *error)
+{
+    struct runtime_step *step = &planning->step->base;
+    int r = memory_make(&planning->visit.type, &planning->live, &step->memory, error);
+
+    if (r < 0)
+        return r;
+    step->action = PLAN_UNCHANGED;
+    step->after = value_ref(planning->before);
+    step->result = value_ref(planning->before);
+    step->is_unrecorded = !is_recorded(planning);
+    if (!step->is_unrecorded)
+        value_assign(&step->memory, NULL);
+    return 0;
+}
+
+static void fill_changed(struct planning *planning, enum plan_action action)
+{
+    struct tf_step *step = planning->step;
+
+    step->base.action = action;
+    step->base.after = value_ref(planning->after);
+    step->base.result = value_ref(planning->after);
+    buf_add(&step->prior, planning->live.value.data, planning->live.value.length);
+    buf_add(&step->planned.value, planning->plan.planned.value.data,
+            planning->plan.planned.value.length);
+    buf_add(&step->planned.private, planning->plan.planned.private.data,
+            planning->plan.planned.private.length);
+    step->is_legacy = planning->plan.answer->legacy_type_system;
+}
+
+static int destroy_prevented(const char *reason, struct error *error)
+{
+    return err_set(error, ERR_FORBIDDEN, "PreventDestroy",
+                   "extensions.lifecycle.preventDestroy forbids to delete it%s%s",
+                   reason ? ", and it would have to be replaced: " : "", reason ? reason : "");
+}
+
+static int fill_replace(struct planning *planning, char *reason, struct error *error)
+{
+    const struct value *extensions = planning->target->extensions;
+    int r;
+
+    planning->step->base.reason = reason;
+    planning->step->base.create_first = lifecycle_creates_first(extensions);
+    if (lifecycle_prevents_destroy(extensions))
+        return destroy_prevented(reason, error);
+    r = ask_for_new(planning, error);
+    if (r >= 0)
+        fill_changed(planning, PLAN_REPLACE);
+    return r;
+}
+
+static int plan_existing(struct planning *planning, struct error *error)
+{
+    char *reason;
+    int r;
+
+    if (planning->target->prior->status == RECORD_TAINTED)
+        return fill_replace(planning, str_new("its creation did not complete"), error);
+    r = ask(planning, &planning->live, planning->before, error);
+    if (r < 0)
+        return r;
+    reason = reason_to_replace(planning);
+    if (reason)
+        return fill_replace(planning, reason, error);
+    if (value_equal(planning->before, planning->after))
+        return fill_unchanged(planning, error);
+    fill_changed(planning, PLAN_UPDATE);
+    return 0;
+}
+
+static int plan_object(struct planning *planning, struct error *error)
+{
+    struct runtime_step *step = &planning->step->base;
+    int r;
+
+    step->attributes = tf_mark(planning->visit.schema->block, planning->target->attributes);
+    r = configure(planning, error);
+    if (r < 0)
+        return r;
+    step->before = value_ref(planning->before);
+    if (planning->before)
+        return plan_existing(planning, error);
+    r = ask_for_new(planning, error);
+    if (r >= 0)
+        fill_changed(planning, PLAN_CREATE);
+    return r;
+}
+
+/* A provider may refuse a deletion, and may need what it planned for it. */
+static int plan_removal(struct planning *planning, struct error *error)
+{
+    struct tf_step *step = planning->step;
+    int r;
+
+    if (!planning->before) {
+        step->base.action = PLAN_FORGET;
+        return 0;
+    }
+    if (planning->target->part == TARGET_WHOLE &&
+        lifecycle_prevents_destroy(planning->target->extensions))
+        return destroy_prevented(NULL, error);
+    step->base.action = PLAN_DELETE;
+    step->base.before = value_ref(planning->before);
+    buf_add(&step->prior, planning->live.value.data, planning->live.value.length);
+    tf_state_set_null(&step->planned);
+    if (!provider_plans_destroy(planning->visit.instance->provider)) {
+        buf_add(&step->planned.private, planning->live.private.data, planning->live.private.length);
+        return 0;
+    }
+    r = resource_plan(&planning->visit.type, &planning->live, NULL, NULL, &planning->plan, error);
+    if (r < 0)
+        return r;
+    if (!tf_state_is_null(&planning->plan.planned))
+        return err_set(error, ERR_INTERNAL, "ProviderFailed",
+                       "the provider planned an object instead of a deletion");
+    buf_add(&step->planned.private, planning->plan.planned.private.data,
+            planning->plan.planned.private.length);
+    return 0;
+}
+
+/* ms. The operation's deadline does not end an apply: to hang up would stop the provider halfway,
+ * and lose what it has made. Providers have limits of their own, which `timeouts` sets. */
+static int64_t longest_apply(const struct value *attributes)
+{
+    const struct value *timeouts = value_get(attributes, "timeouts");
+    int64_t longest = PROVIDER_TIMEOUT;
+
+    for (size_t i = 0; i < value_count(timeouts); i++) {
+        const char *text = value_string(value_child(timeouts, i));
+        int64_t timeout = text ? duration_parse(text) : -1;
+
+        if (timeout > longest)
+            longest = timeout < LONGEST_TIMEOUT ? timeout : LONGEST_TIMEOUT;
+    }
+    return longest + TIMEOUT_MARGIN;
+}
+
+static int begin(struct runtime_session *session, struct planning *planning,
+                 const struct runtime_call *call, struct error *error)
+{
+    const struct runtime_target *target = planning->target;
+    _cleanup_(source_done) struct source source = {0};
+    struct tf_step *step = planning->step = NEW(struct tf_step);
+    int r;
+
+    step->base.ops = &tf_runtime_ops;
+    step->base.extensions = value_ref(target->extensions);
+    step->base.limit = longest_apply(target->attributes);
+    step->pool = session->runtime->pool;
+    buf_init(&step->prior, 0);
+    buf_init(&step->config, 0);
+    buf_init(&step->planned.value, 0);
+    buf_init(&step->planned.private, 0);
+    r = target_source(target->id, target->extensions, &source, error);
+    if (r >= 0)
+        r = target_type(target->id, target->extensions, &step->type, error);
+    if (r < 0)
+        return r;
+    step->need = need_new(&source, session->namespace_name, session->account,
+                          value_get(target->extensions, "providerMeta"));
+    return visit_begin(&planning->visit, step->pool, step->need, step->type, call, error);
+}
+
+/* The provider's configuration is not known before another resource is made. */
+static bool is_deferred(const struct runtime_target *target)
+{
+    return value_has_unknown(target->extensions);
+}
+
+static struct runtime_step *deferred(const struct runtime_target *target)
+{
+    struct tf_step *step = NEW(struct tf_step);
+
+    step->base.ops = &tf_runtime_ops;
+    step->base.action = PLAN_DEFERRED;
+    step->base.extensions = value_ref(target->extensions);
+    step->base.reason = str_new("its provider's configuration is not known yet");
+    return &step->base;
+}
+
+int tf_plan(struct runtime_session *session, const struct runtime_target *target,
+            const struct observation *hint, const struct runtime_call *call,
+            struct runtime_step **ret, struct error *error)
+{
+    _cleanup_(planning_done) struct planning planning = {
+        .target = target, .live = TF_STATE_INIT, .plan = TF_PLAN_INIT};
+    struct error failure = {0};
+    int r;
+
+    (void)hint;
+    if (is_deferred(target)) {
+        *ret = deferred(target);
+        return 0;
+    }
+    r = begin(session, &planning, call, &failure);
+    if (r >= 0)
+        r = look(&planning, &failure);
+    if (r >= 0)
+        r = target->attributes ? plan_object(&planning, &failure)
+                               : plan_removal(&planning, &failure);
+    if (r < 0) {
+        /* The engine does not know what was read and planned. */
+        redact_error(&failure, (const struct value *const[]){planning.before, planning.after}, 2);
+        return err_copy(error, &failure);
+    }
+    *ret = &planning.step->base;
+    planning.step = NULL;
+    return 0;
+}
+
+void tf_step_free(struct runtime_step *base)
+{
+    struct tf_step *step = (struct tf_step *)base;
+
+    if (!step)
+        return;
+    runtime_step_done(base);
+    free((void *)(uintptr_t)base->reason);
+    need_unref(step->need);
+    free(step->type);
+    buf_done(&step->prior);
+    buf_done(&step->config);
+    tf_state_done(&step->planned);
+    free(step);
+}

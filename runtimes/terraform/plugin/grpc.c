@@ -1,0 +1,132 @@
+#include <ctype.h>
+#include <string.h>
+
+#include "engine/base/str.h"
+#include "engine/base/utf8.h"
+#include "runtimes/terraform/plugin/plugin_private.h"
+
+#define PREFIX_BYTES 5 /* 0 for not compressed, and the length */
+
+/* ---- The request ---- */
+
+static void write_request(struct buf *to, const ProtobufCMessage *message)
+{
+    size_t length = protobuf_c_message_get_packed_size(message);
+
+    buf_init(to, length + PREFIX_BYTES);
+    buf_reserve(to, length + PREFIX_BYTES);
+    buf_add_char(to, 0);
+    for (int shift = 24; shift >= 0; shift -= 8)
+        buf_add_char(to, (char)(length >> shift));
+    protobuf_c_message_pack(message, (uint8_t *)to->data + PREFIX_BYTES);
+    to->length += length;
+}
+
+static int ask_permit(void *arg, struct error *error)
+{
+    return permit_ask(arg, PERMIT_ACT, error);
+}
+
+/* ---- The answer ---- */
+
+/* grpc-message is percent-encoded. */
+static char *decode_text(const char *text)
+{
+    _cleanup_buf_ struct buf decoded = BUF_INIT;
+
+    for (; text && *text; text++) {
+        unsigned byte;
+
+        if (*text == '%' && isxdigit((unsigned char)text[1]) && isxdigit((unsigned char)text[2]) &&
+            sscanf(text + 1, "%2x", &byte) == 1) {
+            buf_add_char(&decoded, (char)byte);
+            text += 2;
+        } else {
+            buf_add_char(&decoded, *text);
+        }
+    }
+    return utf8_show(decoded.data);
+}
+
+/* gRPC's statuses that mean something to us. */
+static const struct {
+    int status, code;
+    const char *reason;
+} statuses[] = {
+    {1, ERR_UNAVAILABLE, NULL}, /* cancelled, by a Stop */
+    {4, ERR_TIMEOUT, NULL},      {8, ERR_TOO_LARGE, NULL}, {12, ERR_UNSUPPORTED, "InvalidProvider"},
+    {14, ERR_UNAVAILABLE, NULL},
+};
+
+static int read_status(const struct http_response *response, int *ret_status, struct error *error)
+{
+    _cleanup_free_ char *text = NULL;
+    int64_t status;
+
+    *ret_status = GRPC_NO_STATUS;
+    if (!response->fields[0] || !str_to_int64(response->fields[0], &status) || status < 0 ||
+        status > 99)
+        return 0;
+    *ret_status = (int)status;
+    if (status == 0)
+        return 0;
+    text = decode_text(response->fields[1]);
+    for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)
+        if (statuses[i].status == status)
+            return err_set(error, statuses[i].code, statuses[i].reason, "status %lld of gRPC: %s",
+                           (long long)status, text);
+    return err_set(error, ERR_INTERNAL, "ProviderFailed", "status %lld of gRPC: %s",
+                   (long long)status, text);
+}
+
+int grpc_message(const struct http_response *response, const unsigned char **ret,
+                 size_t *ret_length, struct error *error)
+{
+    const unsigned char *body = (const unsigned char *)response->body.data;
+    size_t length = 0;
+
+    for (size_t i = 1; i < PREFIX_BYTES && response->body.length >= PREFIX_BYTES; i++)
+        length = length << 8 | body[i];
+    if (response->body.length < PREFIX_BYTES || body[0] != 0 ||
+        response->body.length - PREFIX_BYTES != length)
+        return err_set(error, ERR_INTERNAL, "ProviderFailed", "its answer is not one message");
+    *ret = body + PREFIX_BYTES;
+    *ret_length = length;
+    return 0;
+}
+
+int grpc_call(struct http_client *client, const struct grpc_request *request,
+              struct http_response *response, int *ret_status, struct error *error)
+{
+    static const char *const headers[] = {"content-type: application/grpc", "te: trailers"};
+    static const char *const fields[] = {"grpc-status", "grpc-message"};
+    _cleanup_buf_ struct buf body = BUF_INIT;
+    struct error failure = {0}, refusal = {0};
+    int r;
+
+    write_request(&body, request->message);
+    r = http_do(client,
+                &(struct http_request){.method = "POST",
+                                       .path = request->path,
+                                       .headers = headers,
+                                       .n_headers = ARRAY_SIZE(headers),
+                                       .body = body.data,
+                                       .body_length = body.length,
+                                       .timeout = request->timeout,
+                                       .cancel = request->cancel,
+                                       .complete_once_sent = request->is_change,
+                                       .max_response = request->max_answer,
+                                       .permit = request->permit ? ask_permit : NULL,
+                                       .permit_arg = (void *)(uintptr_t)request->permit,
+                                       .fields = fields,
+                                       .n_fields = ARRAY_SIZE(fields)},
+                response, &failure);
+    if (read_status(response, ret_status, &refusal) < 0)
+        return err_copy(error, &refusal);
+    if (r < 0)
+        return err_copy(error, &failure);
+    if (*ret_status == GRPC_NO_STATUS)
+        return err_set(error, ERR_INTERNAL, "ProviderFailed",
+                       "its answer has no status of gRPC (HTTP status %d)", response->status);
+    return 0;
+}

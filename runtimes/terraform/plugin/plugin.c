@@ -1,0 +1,319 @@
+#include <stdatomic.h>
+#include <string.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/base/utf8.h"
+#include "runtimes/io/clock.h"
+#include "runtimes/terraform/plugin/folder.h"
+#include "runtimes/terraform/plugin/plugin_private.h"
+
+#define MAX_FILES        1024
+#define MAX_FILE_BYTES   (UINT64_C(1) << 30)
+#define SHUTDOWN_TIMEOUT 2000 /* ms until a process that was asked to end is killed */
+#define LONGEST_CALL     (INT64_C(24) * 3600 * 1000) /* ms, of a call without a deadline */
+#define MOST_ENVIRONMENT 64
+
+/* Bytes of answers. Schemas are the largest by far. */
+#define MAX_SCHEMA_BYTES (256u << 20)
+#define MAX_ANSWER_BYTES (32u << 20)
+
+/* ---- Starting ---- */
+
+/* What every provider needs: that it is one, what we speak, and that it writes no log, which takes
+ * half of its time. */
+static const char *const common_environment[] = {
+    "TF_PLUGIN_MAGIC_COOKIE=d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2",
+    "PLUGIN_PROTOCOL_VERSIONS=6,5",
+    "TF_LOG_SDK=off",
+};
+
+static int start_process(struct plugin *plugin, const struct plugin_config *config,
+                         struct error *error)
+{
+    _cleanup_free_ char *folder = str_printf("TMPDIR=%s", plugin->folder);
+    _cleanup_free_ char *home = str_printf("HOME=%s", plugin->folder);
+    const char *const arguments[] = {config->program, NULL};
+    const char *environment[ARRAY_SIZE(common_environment) + 2 + MOST_ENVIRONMENT + 1] = {0};
+    size_t n = ARRAY_SIZE(common_environment);
+
+    memcpy(environment, common_environment, sizeof(common_environment));
+    environment[n++] = folder;
+    environment[n++] = home;
+    for (size_t i = 0; config->environment && config->environment[i]; i++) {
+        if (i == MOST_ENVIRONMENT)
+            return err_set(error, ERR_TOO_LARGE, NULL, "more than %d variables of the environment",
+                           MOST_ENVIRONMENT);
+        environment[n++] = config->environment[i];
+    }
+    return process_start(config->processes,
+                         &(struct process_config){.arguments = arguments,
+                                                  .environment = environment,
+                                                  .directory = plugin->folder,
+                                                  .max_files = MAX_FILES,
+                                                  .max_file_bytes = MAX_FILE_BYTES},
+                         &plugin->process, error);
+}
+
+static void add_words(struct error *error, const char *more)
+{
+    struct error whole = {0};
+
+    err_set(&whole, error->code, error->reason, "%s (%s)", error->message, more);
+    *error = whole;
+}
+
+/* Adds how the process ended, if it has. */
+static void describe_end(struct plugin *plugin, struct error *error)
+{
+    _cleanup_free_ char *end = plugin->process ? process_describe_end(plugin->process) : NULL;
+
+    if (end)
+        add_words(error, end);
+}
+
+/* The process got nothing yet that could be secret, so what it printed can be shown. Later it may
+ * print values of any Spec that shares it. */
+static void describe_start(struct plugin *plugin, struct error *error)
+{
+    _cleanup_free_ char *printed = plugin->process ? process_last_errors(plugin->process) : NULL;
+    _cleanup_free_ char *shown = printed ? utf8_show(printed) : NULL;
+
+    describe_end(plugin, error);
+    if (shown)
+        add_words(error, shown);
+}
+
+static int make_client(struct plugin *plugin, struct http_loop *loop, struct error *error)
+{
+    static atomic_uint last;
+    /* The host tells the connections of several providers apart. */
+    _cleanup_free_ char *url = str_printf("http://provider-%u", atomic_fetch_add(&last, 1));
+
+    return http_client_new(loop,
+                           &(struct http_client_config){.base_url = url,
+                                                        .unix_socket = plugin->handshake.socket,
+                                                        .user_agent = "kusion-operator",
+                                                        .http2 = true},
+                           &plugin->client, error);
+}
+
+static int64_t time_left(int64_t deadline)
+{
+    int64_t left;
+
+    if (deadline == CLOCK_FOREVER)
+        return LONGEST_CALL;
+    left = deadline - system_clock.monotonic(&system_clock);
+    return left < 1 ? 1 : left < LONGEST_CALL ? left : LONGEST_CALL;
+}
+
+/* ---- What it prints ---- */
+
+static int drop(void *arg, const char *data, size_t length, struct error *error)
+{
+    (void)arg, (void)data, (void)length, (void)error;
+    return 0;
+}
+
+/* What the provider's code prints comes by a call that has no end. Unread, it would stand still
+ * after 200 kB. */
+static int drain_prints(struct plugin *plugin, struct error *error)
+{
+    static const char *const headers[] = {"content-type: application/grpc", "te: trailers"};
+    static const char nothing[5]; /* an empty message */
+
+    return http_stream_new(plugin->client,
+                           &(struct http_request){.method = "POST",
+                                                  .path = "/plugin.GRPCStdio/StreamStdio",
+                                                  .headers = headers,
+                                                  .n_headers = ARRAY_SIZE(headers),
+                                                  .body = nothing,
+                                                  .body_length = sizeof(nothing),
+                                                  .on_body = drop},
+                           NULL, NULL, &plugin->prints, error);
+}
+
+/* The first call makes the connection (http.h). Its answer does not matter: one that comes shows
+ * that the provider can be called. */
+static int make_connection(struct plugin *plugin, int64_t deadline, struct cancel *cancel,
+                           struct error *error)
+{
+    _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
+    Tfplugin__Empty empty;
+    int status, r;
+
+    tfplugin__empty__init(&empty);
+    r = grpc_call(plugin->client,
+                  &(struct grpc_request){.path = "/grpc.health.v1.Health/Check",
+                                         .message = &empty.base,
+                                         .max_answer = MAX_ANSWER_BYTES,
+                                         .timeout = time_left(deadline),
+                                         .cancel = cancel},
+                  &response, &status, error);
+    if (!response.status)
+        return r;
+    err_clear(error);
+    return drain_prints(plugin, error);
+}
+
+static int reach(struct plugin *plugin, const struct plugin_config *config, int64_t deadline,
+                 struct cancel *cancel, struct error *error)
+{
+    _cleanup_free_ char *line = NULL;
+    int r = start_process(plugin, config, error);
+
+    if (r >= 0)
+        r = process_wait_line(plugin->process, deadline, cancel, &line, error);
+    if (r >= 0)
+        r = handshake_read(line, plugin->folder, &plugin->handshake, error);
+    if (r >= 0)
+        r = make_client(plugin, config->loop, error);
+    return r < 0 ? r : make_connection(plugin, deadline, cancel, error);
+}
+
+int plugin_start(const struct plugin_config *config, int64_t deadline, struct cancel *cancel,
+                 struct plugin **ret, struct error *error)
+{
+    _cleanup_(plugin_free_p) struct plugin *plugin = NEW(struct plugin);
+    struct error failure = {0};
+    int r;
+
+    plugin->name = str_new(config->name);
+    r = folder_make(config->folder, &plugin->folder, &failure);
+    if (r >= 0)
+        r = reach(plugin, config, deadline, cancel, &failure);
+    if (r < 0) {
+        describe_start(plugin, &failure);
+        err_wrap(&failure, "the provider %s did not start", plugin->name);
+        return err_copy(error, &failure);
+    }
+    *ret = TAKE(plugin);
+    return 0;
+}
+
+/* ---- Calls ---- */
+
+static const struct {
+    const char *names[2]; /* of protocol 5 and 6 */
+    const ProtobufCMessageDescriptor *answer;
+    size_t max_answer;
+    bool is_change;
+} methods[] = {
+#define METHOD(name5, name6, answer, ...)                              \
+    {                                                                  \
+        {name5, name6}, &tfplugin__##answer##__descriptor, __VA_ARGS__ \
+    }
+    [PLUGIN_GET_SCHEMA] =
+        METHOD("GetSchema", "GetProviderSchema", get_schema_response, MAX_SCHEMA_BYTES, false),
+    [PLUGIN_VALIDATE_PROVIDER] = METHOD("PrepareProviderConfig", "ValidateProviderConfig",
+                                        validate_provider_response, MAX_ANSWER_BYTES, false),
+    [PLUGIN_CONFIGURE] =
+        METHOD("Configure", "ConfigureProvider", configure_response, MAX_ANSWER_BYTES, false),
+    [PLUGIN_VALIDATE_RESOURCE] = METHOD("ValidateResourceTypeConfig", "ValidateResourceConfig",
+                                        validate_resource_response, MAX_ANSWER_BYTES, false),
+    [PLUGIN_UPGRADE_STATE] = METHOD("UpgradeResourceState", "UpgradeResourceState",
+                                    upgrade_state_response, MAX_ANSWER_BYTES, false),
+    [PLUGIN_READ] =
+        METHOD("ReadResource", "ReadResource", read_resource_response, MAX_ANSWER_BYTES, false),
+    [PLUGIN_PLAN] =
+        METHOD("PlanResourceChange", "PlanResourceChange", plan_response, MAX_ANSWER_BYTES, false),
+    [PLUGIN_APPLY] = METHOD("ApplyResourceChange", "ApplyResourceChange", apply_response,
+                            MAX_ANSWER_BYTES, true),
+#undef METHOD
+};
+
+int plugin_protocol(const struct plugin *plugin)
+{
+    return plugin->handshake.protocol;
+}
+
+bool plugin_has_ended(struct plugin *plugin)
+{
+    return process_has_ended(plugin->process);
+}
+
+static int unpack(const struct http_response *response, const ProtobufCMessageDescriptor *type,
+                  ProtobufCMessage **ret, struct error *error)
+{
+    const unsigned char *data;
+    size_t length;
+    int r = grpc_message(response, &data, &length, error);
+
+    if (r < 0)
+        return r;
+    *ret = protobuf_c_message_unpack(type, NULL, length, data);
+    return *ret ? 0 : err_set(error, ERR_INTERNAL, "ProviderFailed", "its answer cannot be read");
+}
+
+/* A dying process closes its socket a moment before it ends. */
+static void explain(struct plugin *plugin, const char *method, struct error *failure)
+{
+    if (failure->code == ERR_UNAVAILABLE)
+        process_wait_end(plugin->process, system_clock.monotonic(&system_clock) + 200);
+    describe_end(plugin, failure);
+    err_wrap(failure, "the provider %s: %s", plugin->name, method);
+}
+
+int plugin_call(struct plugin *plugin, enum plugin_method method, const ProtobufCMessage *request,
+                const struct plugin_call *call, void *ret, bool *ret_sent, struct error *error)
+{
+    int protocol = plugin->handshake.protocol, status, r;
+    const char *name = methods[method].names[protocol - 5];
+    _cleanup_free_ char *path = str_printf("/tfplugin%d.Provider/%s", protocol, name);
+    _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
+    struct grpc_request grpc = {.path = path,
+                                .message = request,
+                                .max_answer = methods[method].max_answer,
+                                .timeout = time_left(call->deadline),
+                                .cancel = call->cancel,
+                                .is_change = methods[method].is_change,
+                                .permit = methods[method].is_change ? call->permit : NULL};
+    struct error failure = {0};
+
+    r = grpc_call(plugin->client, &grpc, &response, &status, &failure);
+    if (ret_sent)
+        *ret_sent = response.sent;
+    if (r >= 0)
+        r = unpack(&response, methods[method].answer, ret, &failure);
+    if (r < 0) {
+        explain(plugin, name, &failure);
+        return err_copy(error, &failure);
+    }
+    return 0;
+}
+
+/* ---- The end ---- */
+
+/* The process ends without an answer. */
+static void shut_down(struct plugin *plugin)
+{
+    _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
+    Tfplugin__Empty empty;
+    int status;
+
+    tfplugin__empty__init(&empty);
+    grpc_call(plugin->client,
+              &(struct grpc_request){.path = "/plugin.GRPCController/Shutdown",
+                                     .message = &empty.base,
+                                     .max_answer = MAX_ANSWER_BYTES,
+                                     .timeout = SHUTDOWN_TIMEOUT},
+              &response, &status, NULL);
+    process_wait_end(plugin->process, system_clock.monotonic(&system_clock) + SHUTDOWN_TIMEOUT);
+}
+
+void plugin_free(struct plugin *plugin)
+{
+    if (!plugin)
+        return;
+    if (plugin->client && !plugin_has_ended(plugin))
+        shut_down(plugin);
+    http_stream_free(plugin->prints);
+    http_client_free(plugin->client);
+    process_free(plugin->process);
+    folder_remove(plugin->folder);
+    free(plugin->handshake.socket);
+    free(plugin->name);
+    free(plugin);
+}

@@ -1,0 +1,80 @@
+/*
+ * A provider's process, and calls to it.
+ *
+ * It is started with an environment and a temporary folder of its own, and says on its first line
+ * of output how it can be reached:
+ *
+ *   1|5|unix|/tmp/kusion-provider-x7Kq2a/plugin12345|grpc|
+ *
+ * Calls are gRPC over that socket, by libcurl (runtimes/io/http.h). Any number may be in flight.
+ * The two versions of the protocol are spoken with the same messages (proto/tfplugin.proto).
+ *
+ * A plugin is thread-safe. It is freed when no call is in flight.
+ */
+#ifndef RUNTIMES_TERRAFORM_PLUGIN_PLUGIN_H
+#define RUNTIMES_TERRAFORM_PLUGIN_PLUGIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <tfplugin.pb-c.h>
+
+#include "engine/base/cancel.h"
+#include "engine/base/error.h"
+#include "engine/base/permit.h"
+#include "runtimes/io/http.h"
+#include "runtimes/io/process.h"
+
+struct plugin;
+
+/* Borrowed for the call; processes and loop live longer than the plugin. */
+struct plugin_config {
+    struct processes *processes;
+    struct http_loop *loop;
+    const char *name;    /* for messages: "hashicorp/random 3.7.2" */
+    const char *program; /* absolute path */
+    const char *folder;  /* in which a temporary folder is made (folder.h) */
+    const char *const *environment; /* more of it, "NAME=value", then NULL; or NULL */
+};
+
+/* Starts the process and waits until it can be called. The deadline is in ms, monotonic.
+ * ERR_INVALID: it is no provider; ERR_UNSUPPORTED: of a protocol that we do not speak;
+ * ERR_UNAVAILABLE, ERR_TIMEOUT, ERR_CANCELLED. */
+int plugin_start(const struct plugin_config *config, int64_t deadline, struct cancel *cancel,
+                 struct plugin **ret, struct error *error);
+/* Asks the process to end, and kills it if it does not. Accepts NULL. */
+void plugin_free(struct plugin *plugin);
+DEFINE_CLEANUP(struct plugin *, plugin_free)
+
+int plugin_protocol(const struct plugin *plugin); /* 5 or 6 */
+bool plugin_has_ended(struct plugin *plugin);
+
+enum plugin_method {
+    PLUGIN_GET_SCHEMA,
+    PLUGIN_VALIDATE_PROVIDER,
+    PLUGIN_CONFIGURE,
+    PLUGIN_VALIDATE_RESOURCE,
+    PLUGIN_UPGRADE_STATE,
+    PLUGIN_READ,
+    PLUGIN_PLAN,
+    PLUGIN_APPLY,
+};
+
+struct plugin_call {
+    int64_t deadline; /* ms, monotonic; CLOCK_FOREVER: none */
+    struct cancel *cancel;
+    const struct permit *permit; /* asked before an apply is sent */
+};
+
+/*
+ * Calls a method and waits for its answer: request and *ret are of the types that the method's name
+ * says (Tfplugin__PlanRequest, …). *ret: tfplugin_…_free_unpacked(). *ret_sent, if not NULL, says
+ * after an error whether the provider may have got the call. An apply is not cancelled once it was
+ * sent.
+ *
+ * Diagnostics of the provider are no error of the call. ERR_UNAVAILABLE: the process ended;
+ * ERR_TIMEOUT; ERR_TOO_LARGE; ERR_INTERNAL: an answer that is none; what the permit said.
+ */
+int plugin_call(struct plugin *plugin, enum plugin_method method, const ProtobufCMessage *request,
+                const struct plugin_call *call, void *ret, bool *ret_sent, struct error *error);
+
+#endif

@@ -1,0 +1,424 @@
+#include "runtimes/terraform/pool.h"
+
+#include <string.h>
+#include <sys/queue.h>
+#include <unistd.h>
+
+#include "engine/base/condition.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "runtimes/io/clock.h"
+#include "runtimes/terraform/mirror.h"
+#include "runtimes/terraform/plugin/folder.h"
+
+#define MOST_PROCESSES 16
+#define MOST_STREAMS   64    /* calls in flight to one process; others wait in libcurl */
+#define MOST_USES      1000  /* after which a process is started anew */
+#define IDLE_TIME      60000 /* ms until a process that is not used is stopped */
+#define SWEEP_INTERVAL 5000  /* ms */
+#define START_TIME     60000 /* ms for a process to start and to be configured */
+
+enum phase { STARTING, READY, FAILED };
+
+struct pooled {
+    struct instance base; /* first */
+    LIST_ENTRY(pooled) entry;
+    char key[HASH_HEX_SIZE];
+    enum phase phase;
+    struct error error; /* of the start */
+    unsigned users;     /* who use it, or wait for it */
+    unsigned uses;
+    bool is_retired; /* it is given to nobody any more */
+    int64_t idle_since;
+};
+
+LIST_HEAD(pooled_list, pooled);
+
+struct pool {
+    struct pool_config config;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct pooled_list list;
+    size_t count;
+    struct strmap providers; /* program -> struct provider */
+    struct strmap found;     /* what was needed, "ADDRESS VERSION" -> struct provider */
+    char *folder;            /* folder_claim() */
+    int folder_lock;
+    bool has_begun, stopping;
+    pthread_t sweeper;
+    struct processes *processes;
+    struct http_loop *loop;
+};
+
+static int64_t now(void)
+{
+    return system_clock.monotonic(&system_clock);
+}
+
+const struct source *pool_find_allowed(const struct pool *pool, const struct source *source)
+{
+    for (size_t i = 0; i < pool->config.n_allowed; i++)
+        if (str_equal(pool->config.allowed[i].address, source->address))
+            return &pool->config.allowed[i];
+    return NULL;
+}
+
+/* ---- Starting a process ---- */
+
+/* With the lock: the provider whose program this is. */
+static struct provider *known_provider(struct pool *pool, const struct source *source,
+                                       const struct mirror_found *found)
+{
+    struct provider *provider = strmap_get(&pool->providers, found->program);
+
+    if (!provider) {
+        provider = provider_new(source, found->version, found->program);
+        strmap_put(&pool->providers, provider->program, provider);
+    }
+    return provider;
+}
+
+/* With the lock. A version is looked for once: the same one serves until the operator ends, even if
+ * the folder has a newer one by then. */
+static int find_provider(struct pool *pool, const struct need *need, struct provider **ret,
+                         struct error *error)
+{
+    const struct source *allowed = pool_find_allowed(pool, &need->source);
+    _cleanup_(mirror_found_done) struct mirror_found found = {0};
+    _cleanup_free_ char *wanted =
+        str_printf("%s %s", need->source.address, need->source.version ? need->source.version : "");
+    int r;
+
+    *ret = strmap_get(&pool->found, wanted);
+    if (*ret)
+        return 0;
+    if (!allowed || !pool->config.mirror)
+        return err_set(error, ERR_UNSUPPORTED, "ProviderNotAllowed",
+                       "the provider %s is not one that the operator may run: its flag "
+                       "--terraform-provider names those",
+                       need->source.shown);
+    r = mirror_find(pool->config.mirror, allowed, need->source.version, &found, error);
+    if (r < 0)
+        return r;
+    *ret = known_provider(pool, allowed, &found);
+    strmap_put(&pool->found, TAKE(wanted), *ret);
+    return 0;
+}
+
+static int start(struct pool *pool, struct instance *instance, const struct need *need,
+                 const struct plugin_call *given, struct error *error)
+{
+    int64_t limit = now() + START_TIME;
+    struct plugin_call call = *given;
+    int r;
+
+    if (limit < call.deadline)
+        call.deadline = limit;
+    r = plugin_start(&(struct plugin_config){.processes = pool->processes,
+                                             .loop = pool->loop,
+                                             .name = instance->provider->name,
+                                             .program = instance->provider->program,
+                                             .folder = pool->folder},
+                     call.deadline, call.cancel, &instance->plugin, error);
+    if (r >= 0)
+        r = provider_greet(instance->provider, instance->plugin, &call, error);
+    if (r >= 0)
+        r = provider_configure(instance->provider, instance->plugin, need->configuration, &call,
+                               error);
+    return r;
+}
+
+/* ---- The pool, with the lock ---- */
+
+static void drop(struct pool *pool, struct pooled *pooled)
+{
+    LIST_REMOVE(pooled, entry);
+    pool->count--;
+    pthread_cond_broadcast(&pool->changed);
+}
+
+static void free_pooled(struct pooled *pooled)
+{
+    plugin_free(pooled->base.plugin);
+    free(pooled);
+}
+
+static bool is_worn(struct pooled *pooled)
+{
+    return pooled->phase == READY &&
+           (pooled->uses >= MOST_USES || plugin_has_ended(pooled->base.plugin));
+}
+
+static struct pooled *find(struct pool *pool, const struct provider *provider, const char *key)
+{
+    struct pooled *pooled;
+
+    LIST_FOREACH(pooled, &pool->list, entry) {
+        if (pooled->phase != FAILED && is_worn(pooled))
+            pooled->is_retired = true;
+        if (!pooled->is_retired && pooled->phase != FAILED && pooled->base.provider == provider &&
+            str_equal(pooled->key, key))
+            return pooled;
+    }
+    return NULL;
+}
+
+/* The one that was not used for the longest time; NULL: all are in use. */
+static struct pooled *find_idle(struct pool *pool)
+{
+    struct pooled *pooled, *found = NULL;
+
+    LIST_FOREACH(pooled, &pool->list, entry) {
+        if (!pooled->users && (!found || pooled->idle_since < found->idle_since))
+            found = pooled;
+    }
+    return found;
+}
+
+static int wait(struct pool *pool, const struct plugin_call *call, struct error *error)
+{
+    if (cancel_fired(call->cancel))
+        return err_set(error, ERR_CANCELLED, cancel_reason(call->cancel), "cancelled: %s",
+                       cancel_reason(call->cancel));
+    if (now() >= call->deadline)
+        return err_set(error, ERR_TIMEOUT, NULL, "no process of a provider was free in time");
+    system_clock.wait(&system_clock, &pool->changed, &pool->lock, call->deadline);
+    return 0;
+}
+
+/* Frees the lock while it does so. */
+static void stop_one(struct pool *pool, struct pooled *pooled)
+{
+    drop(pool, pooled);
+    pthread_mutex_unlock(&pool->lock);
+    free_pooled(pooled);
+    pthread_mutex_lock(&pool->lock);
+}
+
+static int make_room(struct pool *pool, const struct plugin_call *call, struct error *error)
+{
+    struct pooled *idle = find_idle(pool);
+
+    if (!idle)
+        return wait(pool, call, error);
+    stop_one(pool, idle);
+    return 0;
+}
+
+static void leave(struct pool *pool, struct pooled *pooled)
+{
+    bool is_useless;
+
+    pooled->users--;
+    pooled->idle_since = now();
+    is_useless = pooled->phase == FAILED || pooled->is_retired || is_worn(pooled);
+    if (!pooled->users && is_useless)
+        stop_one(pool, pooled);
+    else if (!pooled->users)
+        pthread_cond_broadcast(&pool->changed);
+}
+
+static struct pooled *begin(struct pool *pool, struct provider *provider, const struct need *need)
+{
+    struct pooled *pooled = NEW(struct pooled);
+
+    pooled->base.provider = provider;
+    memcpy(pooled->key, need->key, sizeof(pooled->key));
+    pooled->phase = STARTING;
+    LIST_INSERT_HEAD(&pool->list, pooled, entry);
+    pool->count++;
+    return pooled;
+}
+
+static void launch(struct pool *pool, struct pooled *pooled, const struct need *need,
+                   const struct plugin_call *call)
+{
+    struct error error = {0};
+    int r;
+
+    pthread_mutex_unlock(&pool->lock);
+    r = start(pool, &pooled->base, need, call, &error);
+    pthread_mutex_lock(&pool->lock);
+    pooled->phase = r < 0 ? FAILED : READY;
+    pooled->error = error;
+    pthread_cond_broadcast(&pool->changed);
+}
+
+/* ---- The sweeper ---- */
+
+static void *sweep(void *arg)
+{
+    struct pool *pool = arg;
+
+    pthread_mutex_lock(&pool->lock);
+    while (!pool->stopping) {
+        struct pooled *idle = find_idle(pool);
+
+        if (idle && (now() >= idle->idle_since + IDLE_TIME || is_worn(idle))) {
+            stop_one(pool, idle);
+            continue;
+        }
+        system_clock.wait(&system_clock, &pool->changed, &pool->lock, now() + SWEEP_INTERVAL);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+/* With the lock: what all processes need is made when the first is started. */
+static int begin_threads(struct pool *pool, struct error *error)
+{
+    struct http_loop_config loop = {.name = "terraform",
+                                    .max_connections = 1,
+                                    .max_streams = MOST_STREAMS,
+                                    .max_idle = 4 * MOST_PROCESSES};
+    int r = 0;
+
+    if (!pool->processes)
+        r = processes_new("tf-processes", &pool->processes, error);
+    if (r >= 0 && !pool->loop)
+        r = http_loop_new(&loop, &pool->loop, error);
+    if (r >= 0 && !pool->folder)
+        r = folder_claim(pool->config.folder, &pool->folder, &pool->folder_lock, error);
+    if (r < 0 || pool->has_begun)
+        return r;
+    if (pthread_create(&pool->sweeper, NULL, sweep, pool) != 0)
+        return err_set(error, ERR_UNAVAILABLE, "ThreadNotStarted", "a thread cannot be started");
+    pthread_setname_np(pool->sweeper, "tf-pool");
+    pool->has_begun = true;
+    return 0;
+}
+
+/* ---- For others ---- */
+
+static void on_cancel(void *arg)
+{
+    struct pool *pool = arg;
+
+    pthread_mutex_lock(&pool->lock);
+    pthread_cond_broadcast(&pool->changed);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+/* With the lock. *ret: with this user counted. */
+static int take_once(struct pool *pool, const struct need *need, const struct plugin_call *call,
+                     struct pooled **ret, struct error *error)
+{
+    struct provider *provider;
+    struct pooled *pooled = NULL;
+    int r = find_provider(pool, need, &provider, error);
+
+    while (r >= 0 && !(pooled = find(pool, provider, need->key)) && pool->count >= MOST_PROCESSES)
+        r = make_room(pool, call, error);
+    if (r < 0)
+        return r;
+    if (pooled) {
+        pooled->users++;
+    } else {
+        pooled = begin(pool, provider, need);
+        pooled->users++;
+        launch(pool, pooled, need, call);
+    }
+    while (pooled->phase == STARTING && r >= 0)
+        r = wait(pool, call, error);
+    if (r >= 0 && pooled->phase == FAILED)
+        r = err_copy(error, &pooled->error);
+    if (r < 0) {
+        leave(pool, pooled);
+        return r;
+    }
+    pooled->uses++;
+    *ret = pooled;
+    return 0;
+}
+
+/* A start that another caller's cancellation ended is tried again. */
+static int take(struct pool *pool, const struct need *need, const struct plugin_call *call,
+                struct pooled **ret, struct error *error)
+{
+    struct error failure;
+    int r;
+
+    do {
+        failure = (struct error){0};
+        r = take_once(pool, need, call, ret, &failure);
+    } while (r == ERR_CANCELLED && !cancel_fired(call->cancel));
+    return err_copy(error, &failure);
+}
+
+int pool_take(struct pool *pool, struct need *need, const struct plugin_call *call,
+              struct instance **ret, struct error *error)
+{
+    struct cancel_listener *listener = cancel_listen(call->cancel, on_cancel, pool);
+    struct pooled *pooled;
+    int r;
+
+    pthread_mutex_lock(&pool->lock);
+    r = begin_threads(pool, error);
+    if (r >= 0)
+        r = take(pool, need, call, &pooled, error);
+    pthread_mutex_unlock(&pool->lock);
+    cancel_unlisten(call->cancel, listener);
+    if (r >= 0)
+        *ret = &pooled->base;
+    return r;
+}
+
+void pool_give_back(struct pool *pool, struct instance *instance)
+{
+    if (!instance)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    leave(pool, (struct pooled *)instance);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+struct pool *pool_new(const struct pool_config *config)
+{
+    struct pool *pool = NEW(struct pool);
+
+    pool->config = *config;
+    pthread_mutex_init(&pool->lock, NULL);
+    condition_init(&pool->changed);
+    LIST_INIT(&pool->list);
+    strmap_init(&pool->providers);
+    strmap_init(&pool->found);
+    return pool;
+}
+
+static void stop(struct pool *pool)
+{
+    struct pooled *pooled;
+
+    pthread_mutex_lock(&pool->lock);
+    pool->stopping = true;
+    pthread_cond_broadcast(&pool->changed);
+    pthread_mutex_unlock(&pool->lock);
+    if (pool->has_begun)
+        pthread_join(pool->sweeper, NULL);
+    while ((pooled = LIST_FIRST(&pool->list))) {
+        LIST_REMOVE(pooled, entry);
+        free_pooled(pooled);
+    }
+}
+
+void pool_free(struct pool *pool)
+{
+    if (!pool)
+        return;
+    stop(pool);
+    processes_free(pool->processes);
+    http_loop_free(pool->loop);
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&pool->providers, e));)
+        provider_free(e->value);
+    strmap_done(&pool->providers);
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&pool->found, e));)
+        free((void *)(uintptr_t)e->key);
+    strmap_done(&pool->found);
+    if (pool->folder) {
+        folder_remove(pool->folder);
+        close(pool->folder_lock);
+    }
+    pthread_cond_destroy(&pool->changed);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}

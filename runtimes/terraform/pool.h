@@ -1,0 +1,47 @@
+/*
+ * The processes of providers.
+ *
+ * A process serves everybody with the same provider, version, configuration, namespace and
+ * ServiceAccount: what one tenant configured is never another one's. It is started when it is first
+ * needed, stopped when it was idle for a while, and started anew when it has died or served many
+ * calls, because providers keep memory of each call. There is a bound on processes; at the bound an
+ * idle one is stopped, or the caller waits.
+ *
+ * Thread-safe.
+ */
+#ifndef RUNTIMES_TERRAFORM_POOL_H
+#define RUNTIMES_TERRAFORM_POOL_H
+
+#include "runtimes/terraform/need.h"
+#include "runtimes/terraform/provider.h"
+
+struct pool;
+
+struct pool_config {
+    const char *mirror;            /* mirror.h; NULL: none */
+    const struct source *allowed;  /* providers that may run */
+    size_t n_allowed;
+    const char *folder;            /* for temporary folders of processes */
+};
+
+/* The configuration is borrowed. Nothing is started yet. */
+struct pool *pool_new(const struct pool_config *config);
+/* When no process is in use. */
+void pool_free(struct pool *pool);
+
+/* The provider of the flag --terraform-provider that allows this one; NULL: none does. */
+const struct source *pool_find_allowed(const struct pool *pool, const struct source *source);
+
+/* A process in use. */
+struct instance {
+    struct provider *provider;
+    struct plugin *plugin;
+};
+
+/* Gives a process that was configured; starts it if it is not there. ERR_UNSUPPORTED
+ * ProviderNotAllowed; ERR_NOT_FOUND ProviderNotFound; errors of the start and the configuration. */
+int pool_take(struct pool *pool, struct need *need, const struct plugin_call *call,
+              struct instance **ret, struct error *error);
+void pool_give_back(struct pool *pool, struct instance *instance); /* accepts NULL */
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * A version of a provider: its program, and its schemas, which all its processes share.
+ *
+ * Schemas are read when they are first needed, because those of the largest providers have more
+ * than 100 MB. Those of a small provider are all kept at once. Thread-safe.
+ */
+#ifndef RUNTIMES_TERRAFORM_PROVIDER_H
+#define RUNTIMES_TERRAFORM_PROVIDER_H
+
+#include <pthread.h>
+
+#include "engine/base/strmap.h"
+#include "runtimes/terraform/plugin/plugin.h"
+#include "runtimes/terraform/schema/schema.h"
+#include "runtimes/terraform/source.h"
+
+struct provider {
+    char *address; /* "registry.terraform.io/hashicorp/random" */
+    char *version;
+    char *name; /* for messages: "hashicorp/random 3.7.2" */
+    char *program;
+
+    pthread_mutex_t lock; /* of what follows */
+    struct tf_schema *own; /* of its configuration; NULL: not known yet */
+    struct strmap schemas; /* resource type -> struct tf_schema */
+    bool plans_destroy;
+    bool schema_is_optional; /* a process can be called without asking for its schemas first */
+};
+
+struct provider *provider_new(const struct source *source, const char *version,
+                              const char *program);
+void provider_free(struct provider *provider);
+
+/* Asks a new process for its schemas, if it has to be asked, or they are not known. */
+int provider_greet(struct provider *provider, struct plugin *plugin,
+                   const struct plugin_call *call, struct error *error);
+
+/* Configures a process, once. configuration: what a Spec has as `providerMeta`, or NULL. Errors
+ * have no secrets of it. */
+int provider_configure(struct provider *provider, struct plugin *plugin,
+                       const struct value *configuration, const struct plugin_call *call,
+                       struct error *error);
+
+/* The schema of the configuration, after provider_greet(). *ret: a reference. */
+struct tf_schema *provider_own_schema(struct provider *provider);
+/* The schema of a type of resources. ERR_INVALID UnknownResourceType. *ret: a reference. */
+int provider_schema(struct provider *provider, struct plugin *plugin, const char *type,
+                    const struct plugin_call *call, struct tf_schema **ret, struct error *error);
+bool provider_plans_destroy(struct provider *provider);
+
+#endif

@@ -1,0 +1,73 @@
+#include "engine/base/redaction.h"
+#include "runtimes/terraform/plugin/diagnostics.h"
+#include "runtimes/terraform/provider.h"
+
+/* Of the Terraform that providers believe to serve. */
+#define TERRAFORM_VERSION "1.12.0"
+
+static int send_configuration(struct plugin *plugin, const struct buf *config,
+                              const struct plugin_call *call, struct error *error)
+{
+    Tfplugin__DynamicValue value;
+    Tfplugin__ValidateProviderRequest validate;
+    Tfplugin__ValidateProviderResponse *valid = NULL;
+    Tfplugin__ConfigureRequest configure;
+    Tfplugin__ConfigureResponse *configured = NULL;
+    int r;
+
+    tfplugin__dynamic_value__init(&value);
+    value.msgpack = (ProtobufCBinaryData){config->length, (uint8_t *)config->data};
+    tfplugin__validate_provider_request__init(&validate);
+    validate.config = &value;
+    r = plugin_call(plugin, PLUGIN_VALIDATE_PROVIDER, &validate.base, call, &valid, NULL, error);
+    if (r < 0)
+        return r;
+    r = diagnostics_check(valid->diagnostics, valid->n_diagnostics, "providerMeta", error);
+    tfplugin__validate_provider_response__free_unpacked(valid, NULL);
+    if (r < 0)
+        return r;
+    tfplugin__configure_request__init(&configure);
+    configure.config = &value;
+    configure.terraform_version = (char *)(uintptr_t)TERRAFORM_VERSION;
+    r = plugin_call(plugin, PLUGIN_CONFIGURE, &configure.base, call, &configured, NULL, error);
+    if (r < 0)
+        return r;
+    r = diagnostics_check(configured->diagnostics, configured->n_diagnostics, "providerMeta",
+                          error);
+    tfplugin__configure_response__free_unpacked(configured, NULL);
+    return r;
+}
+
+static int encode_configuration(const struct tf_schema *schema, const struct value *given,
+                                struct buf *to, struct error *error)
+{
+    _cleanup_value_ const struct value *nothing = value_pack("{}"), *config = NULL;
+    struct path path;
+    int r;
+
+    path_init(&path);
+    path_push_key(&path, "extensions");
+    path_push_key(&path, "providerMeta");
+    r = tf_configure(schema->block, given ? given : nothing, &path, &config, error);
+    path_done(&path);
+    return r < 0 ? r : tf_encode(to, config, schema->block->type, error);
+}
+
+int provider_configure(struct provider *provider, struct plugin *plugin,
+                       const struct value *configuration, const struct plugin_call *call,
+                       struct error *error)
+{
+    _cleanup_(tf_schema_unref_p) struct tf_schema *schema = provider_own_schema(provider);
+    _cleanup_buf_ struct buf config = BUF_INIT;
+    /* A provider may quote what it is configured with. */
+    _cleanup_value_ const struct value *secrets = tf_mark(schema->block, configuration);
+    struct error failure = {0};
+    int r = encode_configuration(schema, configuration, &config, &failure);
+
+    if (r >= 0)
+        r = send_configuration(plugin, &config, call, &failure);
+    if (r >= 0)
+        return 0;
+    redact_error(&failure, &secrets, 1);
+    return err_copy(error, &failure);
+}

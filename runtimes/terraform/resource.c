@@ -1,0 +1,219 @@
+#include "runtimes/terraform/resource.h"
+
+#include "runtimes/terraform/plugin/diagnostics.h"
+#include "runtimes/terraform/values/msgpack.h"
+
+/* Where attributes are in a Spec. */
+#define ROOT "attributes"
+
+static const char null_bytes[] = {(char)0xc0};
+
+/* ---- States ---- */
+
+void tf_state_done(struct tf_state *state)
+{
+    buf_done(&state->value);
+    buf_done(&state->private);
+}
+
+void tf_state_set_null(struct tf_state *state)
+{
+    buf_reset(&state->value);
+    buf_reset(&state->private);
+    msgpack_add_nil(&state->value);
+}
+
+bool tf_state_is_null(const struct tf_state *state)
+{
+    return state->value.length == sizeof(null_bytes) && state->value.data[0] == null_bytes[0];
+}
+
+static void set(struct buf *to, const ProtobufCBinaryData *from)
+{
+    buf_reset(to);
+    buf_add(to, from->data, from->len);
+}
+
+/* A provider leaves the value out where it is null, as SDK v2 does after errors. */
+static void set_value(struct buf *to, const Tfplugin__DynamicValue *from)
+{
+    buf_reset(to);
+    if (from && from->msgpack.len)
+        buf_add(to, from->msgpack.data, from->msgpack.len);
+    else
+        msgpack_add_nil(to);
+}
+
+/* ---- Requests ---- */
+
+/* NULL: null. SDK v2 dies of a value that is left out. */
+static Tfplugin__DynamicValue value_of(const struct buf *bytes)
+{
+    Tfplugin__DynamicValue value;
+
+    tfplugin__dynamic_value__init(&value);
+    value.msgpack =
+        bytes ? (ProtobufCBinaryData){bytes->length, (uint8_t *)bytes->data}
+              : (ProtobufCBinaryData){sizeof(null_bytes), (uint8_t *)(uintptr_t)null_bytes};
+    return value;
+}
+
+static ProtobufCBinaryData binary(const struct buf *bytes)
+{
+    return (ProtobufCBinaryData){bytes->length, (uint8_t *)bytes->data};
+}
+
+static char *name_of(const struct resource_type *type)
+{
+    return (char *)(uintptr_t)type->name;
+}
+
+/* What we can do. */
+static Tfplugin__Capabilities capabilities(void)
+{
+    Tfplugin__Capabilities caps;
+
+    tfplugin__capabilities__init(&caps);
+    caps.write_only_attributes_allowed = true;
+    return caps;
+}
+
+/* ---- Calls ---- */
+
+int resource_validate(const struct resource_type *type, const struct buf *config,
+                      struct error *error)
+{
+    Tfplugin__DynamicValue value = value_of(config);
+    Tfplugin__Capabilities caps = capabilities();
+    Tfplugin__ValidateResourceRequest request;
+    Tfplugin__ValidateResourceResponse *answer = NULL;
+    int r;
+
+    tfplugin__validate_resource_request__init(&request);
+    request.type_name = name_of(type);
+    request.config = &value;
+    request.client_capabilities = &caps;
+    r = plugin_call(type->instance->plugin, PLUGIN_VALIDATE_RESOURCE, &request.base, type->call,
+                    &answer, NULL, error);
+    if (r < 0)
+        return r;
+    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, error);
+    tfplugin__validate_resource_response__free_unpacked(answer, NULL);
+    return r;
+}
+
+int resource_upgrade(const struct resource_type *type, int64_t version, const char *json,
+                     struct buf *ret, struct error *error)
+{
+    Tfplugin__RawState raw;
+    Tfplugin__UpgradeStateRequest request;
+    Tfplugin__UpgradeStateResponse *answer = NULL;
+    int r;
+
+    tfplugin__raw_state__init(&raw);
+    raw.json = (ProtobufCBinaryData){strlen(json), (uint8_t *)(uintptr_t)json};
+    tfplugin__upgrade_state_request__init(&request);
+    request.type_name = name_of(type);
+    request.version = version;
+    request.raw_state = &raw;
+    r = plugin_call(type->instance->plugin, PLUGIN_UPGRADE_STATE, &request.base, type->call,
+                    &answer, NULL, error);
+    if (r < 0)
+        return r;
+    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, error);
+    if (r >= 0)
+        set_value(ret, answer->upgraded_state);
+    tfplugin__upgrade_state_response__free_unpacked(answer, NULL);
+    return r;
+}
+
+int resource_read(const struct resource_type *type, struct tf_state *state, struct error *error)
+{
+    Tfplugin__DynamicValue value = value_of(&state->value);
+    Tfplugin__Capabilities caps = capabilities();
+    Tfplugin__ReadResourceRequest request;
+    Tfplugin__ReadResourceResponse *answer = NULL;
+    int r;
+
+    tfplugin__read_resource_request__init(&request);
+    request.type_name = name_of(type);
+    request.current_state = &value;
+    request.private_ = binary(&state->private);
+    request.client_capabilities = &caps;
+    r = plugin_call(type->instance->plugin, PLUGIN_READ, &request.base, type->call, &answer, NULL,
+                    error);
+    if (r < 0)
+        return r;
+    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, error);
+    if (r >= 0) {
+        set_value(&state->value, answer->new_state);
+        set(&state->private, &answer->private_);
+    }
+    tfplugin__read_resource_response__free_unpacked(answer, NULL);
+    return r;
+}
+
+void tf_plan_done(struct tf_plan *plan)
+{
+    tf_state_done(&plan->planned);
+    tfplugin__plan_response__free_unpacked(plan->answer, NULL);
+    plan->answer = NULL;
+}
+
+int resource_plan(const struct resource_type *type, const struct tf_state *prior,
+                  const struct buf *proposed, const struct buf *config, struct tf_plan *ret,
+                  struct error *error)
+{
+    Tfplugin__DynamicValue before = value_of(&prior->value), after = value_of(proposed);
+    Tfplugin__DynamicValue wanted = value_of(config);
+    Tfplugin__Capabilities caps = capabilities();
+    Tfplugin__PlanRequest request;
+    int r;
+
+    tfplugin__plan_request__init(&request);
+    request.type_name = name_of(type);
+    request.prior_state = &before;
+    request.proposed_new_state = &after;
+    request.config = &wanted;
+    request.prior_private = binary(&prior->private);
+    request.client_capabilities = &caps;
+    r = plugin_call(type->instance->plugin, PLUGIN_PLAN, &request.base, type->call, &ret->answer,
+                    NULL, error);
+    if (r < 0)
+        return r;
+    r = diagnostics_check(ret->answer->diagnostics, ret->answer->n_diagnostics, ROOT, error);
+    if (r < 0)
+        return r;
+    set_value(&ret->planned.value, ret->answer->planned_state);
+    set(&ret->planned.private, &ret->answer->planned_private);
+    return 0;
+}
+
+int resource_apply(const struct resource_type *type, const struct buf *prior,
+                   const struct tf_state *planned, const struct buf *config, struct tf_state *ret,
+                   bool *ret_told, bool *ret_sent, struct error *error)
+{
+    Tfplugin__DynamicValue before = value_of(prior), after = value_of(&planned->value);
+    Tfplugin__DynamicValue wanted = value_of(config);
+    Tfplugin__ApplyRequest request;
+    Tfplugin__ApplyResponse *answer = NULL;
+    int r;
+
+    tfplugin__apply_request__init(&request);
+    request.type_name = name_of(type);
+    request.prior_state = &before;
+    request.planned_state = &after;
+    request.config = &wanted;
+    request.planned_private = binary(&planned->private);
+    *ret_told = false;
+    r = plugin_call(type->instance->plugin, PLUGIN_APPLY, &request.base, type->call, &answer,
+                    ret_sent, error);
+    if (r < 0)
+        return r;
+    *ret_told = true;
+    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, error);
+    set_value(&ret->value, answer->new_state);
+    set(&ret->private, &answer->private_);
+    tfplugin__apply_response__free_unpacked(answer, NULL);
+    return r;
+}

@@ -1,0 +1,61 @@
+/*
+ * The calls of the protocol for one resource.
+ *
+ * States and configurations are the msgpack of the protocol. What a provider gave is handed back to
+ * it byte by byte, never decoded and encoded again: its private data, its planned state, and the
+ * state that it read.
+ *
+ * Each function blocks. Errors are those of plugin_call(), and ERR_INVALID ProviderError for what
+ * the provider says.
+ */
+#ifndef RUNTIMES_TERRAFORM_RESOURCE_H
+#define RUNTIMES_TERRAFORM_RESOURCE_H
+
+#include "runtimes/terraform/pool.h"
+
+/* Everything of a call that is the same for all calls of one visit. Borrowed. */
+struct resource_type {
+    struct instance *instance;
+    const char *name; /* "random_password" */
+    const struct tf_schema *schema;
+    const struct plugin_call *call;
+};
+
+/* A state, and what the provider keeps beside it. */
+struct tf_state {
+    struct buf value; /* null if there is no such object */
+    struct buf private;
+};
+#define TF_STATE_INIT {.value = BUF_INIT, .private = BUF_INIT}
+void tf_state_done(struct tf_state *state);
+/* The state of an object that does not exist. */
+void tf_state_set_null(struct tf_state *state);
+bool tf_state_is_null(const struct tf_state *state);
+
+int resource_validate(const struct resource_type *type, const struct buf *config,
+                      struct error *error);
+/* json: as State has it, of that version of the schema. */
+int resource_upgrade(const struct resource_type *type, int64_t version, const char *json,
+                     struct buf *ret, struct error *error);
+/* state: becomes what was read. */
+int resource_read(const struct resource_type *type, struct tf_state *state, struct error *error);
+
+struct tf_plan {
+    struct tf_state planned;
+    Tfplugin__PlanResponse *answer; /* the rest of it */
+};
+#define TF_PLAN_INIT {.planned = TF_STATE_INIT}
+void tf_plan_done(struct tf_plan *plan);
+
+/* proposed and config NULL: the object is to be deleted. */
+int resource_plan(const struct resource_type *type, const struct tf_state *prior,
+                  const struct buf *proposed, const struct buf *config, struct tf_plan *ret,
+                  struct error *error);
+
+/* ret: what is there afterwards, also after an error that the provider told of (*ret_told).
+ * *ret_sent: the provider may have got the call. config NULL: a deletion. */
+int resource_apply(const struct resource_type *type, const struct buf *prior,
+                   const struct tf_state *planned, const struct buf *config, struct tf_state *ret,
+                   bool *ret_told, bool *ret_sent, struct error *error);
+
+#endif

@@ -1,0 +1,63 @@
+#include "runtimes/terraform/runtime.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "runtimes/terraform/session.h"
+
+static int open_session(struct runtime *runtime, const struct runtime_scope *scope,
+                        const struct runtime_call *call, struct runtime_session **ret,
+                        struct error *error)
+{
+    struct runtime_session *session = NEW(struct runtime_session);
+
+    (void)call, (void)error;
+    session->runtime = (struct tf_runtime *)runtime;
+    session->namespace_name = str_new(scope->key.namespace_name);
+    session->account = str_new(value_get_string(scope->identity, "serviceAccountName"));
+    *ret = session;
+    return 0;
+}
+
+static void close_session(struct runtime_session *session)
+{
+    if (!session)
+        return;
+    free(session->namespace_name);
+    free(session->account);
+    free(session);
+}
+
+static void free_runtime(struct runtime *base)
+{
+    struct tf_runtime *runtime = (struct tf_runtime *)base;
+
+    if (!runtime)
+        return;
+    pool_free(runtime->pool);
+    free(runtime);
+}
+
+const struct runtime_ops tf_runtime_ops = {
+    .type = TF_RUNTIME_TYPE,
+    .flags = RUNTIME_IS_RECORDED | RUNTIME_CREATES_BLINDLY,
+    .free = free_runtime,
+    .check = &tf_checks,
+    .open = open_session,
+    .close = close_session,
+    .read = tf_read,
+    .plan = tf_plan,
+    .step_free = tf_step_free,
+    .apply = tf_apply,
+};
+
+struct runtime *tf_runtime_new(const struct tf_runtime_config *config)
+{
+    struct tf_runtime *runtime = NEW(struct tf_runtime);
+
+    runtime->base.ops = &tf_runtime_ops;
+    runtime->pool = pool_new(&(struct pool_config){.mirror = config->mirror,
+                                                   .allowed = config->allowed,
+                                                   .n_allowed = config->n_allowed,
+                                                   .folder = config->folder});
+    return &runtime->base;
+}

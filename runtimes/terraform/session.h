@@ -1,0 +1,80 @@
+/*
+ * The inside of the Terraform runtime: sessions, steps, and a visit to a resource.
+ */
+#ifndef RUNTIMES_TERRAFORM_SESSION_H
+#define RUNTIMES_TERRAFORM_SESSION_H
+
+#include "runtimes/terraform/memory.h"
+#include "runtimes/terraform/runtime.h"
+
+struct tf_runtime {
+    struct runtime base; /* first */
+    struct pool *pool;
+};
+
+struct runtime_session {
+    struct tf_runtime *runtime;
+    char *namespace_name;
+    char *account; /* the ServiceAccount's name, or NULL */
+};
+
+/* ---- Which provider, which type ---- */
+
+/* Reads these of a resource; errors name the field. */
+int target_source(const char *id, const struct value *extensions, struct source *ret,
+                  struct error *error);
+/* *ret: free(). */
+int target_type(const char *id, const struct value *extensions, char **ret, struct error *error);
+
+/* ---- A visit: one call of the engine for one resource ---- */
+
+struct visit {
+    struct pool *pool;
+    struct need *need; /* borrowed */
+    struct instance *instance;
+    struct tf_schema *schema;
+    struct plugin_call call;
+    struct resource_type type;
+};
+
+/* Takes a process and the schema. type: borrowed for the visit. visit_end() also after an error. */
+int visit_begin(struct visit *visit, struct pool *pool, struct need *need, const char *type,
+                const struct runtime_call *call, struct error *error);
+void visit_end(struct visit *visit);
+
+/* The state's value for people and references: marked by the schema, and like `like` (or NULL).
+ * *ret: a reference; NULL: the object does not exist. */
+int visit_decode(const struct visit *visit, const struct buf *state, const struct value *like,
+                 const struct value **ret, struct error *error);
+/* Fills the observation and the memory of an outcome. */
+int visit_observe(const struct visit *visit, const struct tf_state *state,
+                  const struct value *like, struct runtime_outcome *ret, struct error *error);
+
+/* ---- Steps ---- */
+
+struct tf_step {
+    struct runtime_step base; /* first */
+    struct pool *pool;
+    struct need *need;
+    char *type;
+    struct buf prior;        /* null: the object is created */
+    struct buf config;       /* empty: the object is deleted */
+    struct tf_state planned; /* as the provider gave it */
+    bool is_legacy;          /* it is not checked if the result is what was planned */
+};
+
+extern const struct runtime_ops tf_runtime_ops;
+
+int tf_plan(struct runtime_session *session, const struct runtime_target *target,
+            const struct observation *hint, const struct runtime_call *call,
+            struct runtime_step **ret, struct error *error);
+void tf_step_free(struct runtime_step *step);
+int tf_apply(struct runtime_step *step, const struct runtime_call *call,
+             struct runtime_outcome *ret, struct error *error);
+int tf_read(struct runtime_session *session, const struct runtime_target *target,
+            const struct runtime_call *call, struct runtime_outcome *ret, struct error *error);
+
+/* The checks of a Spec's Terraform resources; their arg is the runtime. */
+extern const struct spec_checks tf_checks;
+
+#endif

@@ -1,0 +1,101 @@
+#include "runtimes/terraform/source.h"
+
+#include <string.h>
+
+#include "engine/base/str.h"
+#include "runtimes/terraform/version.h"
+
+#define MOST_PARTS 4
+#define LETTERS    "abcdefghijklmnopqrstuvwxyz0123456789-_"
+
+static int not_a_source(struct error *error, const char *text, char separator)
+{
+    return err_set(error, ERR_INVALID, "InvalidProvider",
+                   "\"%s\" is not a provider, as \"hashicorp/random\" and "
+                   "\"registry.terraform.io/hashicorp/random%c3.7.2\" are",
+                   text, separator);
+}
+
+/* A part becomes a folder's name in a mirror. */
+static bool is_name(const char *part)
+{
+    return *part && strlen(part) < 64 && !part[strspn(part, LETTERS)];
+}
+
+/* With a dot, or a port. */
+static bool is_host(const char *part)
+{
+    return strpbrk(part, ".:") && *part != '.' && strlen(part) < 254 &&
+           !part[strspn(part, LETTERS ".:")];
+}
+
+static size_t cut(char *text, char *parts[MOST_PARTS])
+{
+    size_t n = 0;
+
+    for (char *at = text; at; n++) {
+        char *slash = n < MOST_PARTS - 1 ? strchr(at, '/') : NULL;
+
+        if (slash)
+            *slash++ = '\0';
+        parts[n] = at;
+        at = slash;
+    }
+    return n;
+}
+
+/* The version is after the separator; after a slash, it is the last part, if that begins as a
+ * version does. */
+static char *take_version(char *text, char separator)
+{
+    char *last = strrchr(text, separator);
+
+    if (!last || (separator == '/' && !strchr("0123456789~<>=!", last[1])))
+        return NULL;
+    *last = '\0';
+    return last + 1;
+}
+
+int source_read(const char *text, char separator, struct source *ret, struct error *error)
+{
+    _cleanup_free_ char *copy = str_new(text);
+    char *version = take_version(copy, separator), *parts[MOST_PARTS], **last;
+    size_t n = cut(copy, parts);
+    bool has_host = n == 3;
+    int r = 0;
+
+    if (n < 2 || n > 3 || !is_name(parts[n - 1]) || !is_name(parts[n - 2]) ||
+        (has_host && !is_host(parts[0])))
+        return not_a_source(error, text, separator);
+    if (version)
+        r = version_check_constraint(version, error);
+    if (r < 0)
+        return r;
+    last = parts + n - 2;
+    *ret = (struct source){
+        .address = str_printf("%s/%s/%s", has_host ? parts[0] : SOURCE_HOST, last[0], last[1]),
+        .shown = has_host && !str_equal(parts[0], SOURCE_HOST)
+                     ? str_printf("%s/%s/%s", parts[0], last[0], last[1])
+                     : str_printf("%s/%s", last[0], last[1]),
+        .name = str_new(last[1]),
+        .version = str_new(version),
+    };
+    return 0;
+}
+
+void source_copy(struct source *to, const struct source *from)
+{
+    *to = (struct source){.address = str_new(from->address),
+                          .shown = str_new(from->shown),
+                          .name = str_new(from->name),
+                          .version = str_new(from->version)};
+}
+
+void source_done(struct source *source)
+{
+    free(source->address);
+    free(source->shown);
+    free(source->name);
+    free(source->version);
+    *source = (struct source){0};
+}

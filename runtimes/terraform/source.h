@@ -1,0 +1,26 @@
+/*
+ * Which provider a resource is of: [HOST/]NAMESPACE/NAME, and perhaps a version.
+ *
+ *   registry.terraform.io/hashicorp/random/3.7.2    hashicorp/random/3.7.2    hashicorp/random
+ */
+#ifndef RUNTIMES_TERRAFORM_SOURCE_H
+#define RUNTIMES_TERRAFORM_SOURCE_H
+
+#include "engine/base/cleanup.h"
+#include "engine/base/error.h"
+
+#define SOURCE_HOST "registry.terraform.io" /* if none is named */
+
+struct source {
+    char *address; /* "registry.terraform.io/hashicorp/random" */
+    char *shown;   /* without the host, if that is SOURCE_HOST */
+    char *name;    /* "random" */
+    char *version; /* constraint (version.h); NULL: any */
+};
+
+/* separator: '/', or '@' as in the flag. ERR_INVALID. *ret: source_done(). */
+int source_read(const char *text, char separator, struct source *ret, struct error *error);
+void source_copy(struct source *to, const struct source *from);
+void source_done(struct source *source); /* accepts one that is all zeroes */
+
+#endif

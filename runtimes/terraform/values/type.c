@@ -1,0 +1,187 @@
+#include "runtimes/terraform/values/type.h"
+
+#include "engine/base/json.h"
+#include "engine/base/str.h"
+
+const struct tf_type tf_string = {.kind = TF_STRING}, tf_number = {.kind = TF_NUMBER},
+                     tf_bool = {.kind = TF_BOOL}, tf_dynamic = {.kind = TF_DYNAMIC};
+
+/* words: of a type alone, and of elements that have it. */
+static const struct {
+    const char *name;
+    const struct tf_type *scalar; /* NULL: the type has others inside */
+    const char *one, *many;
+} kinds[] = {
+    [TF_STRING] = {"string", &tf_string, "a string", "strings"},
+    [TF_NUMBER] = {"number", &tf_number, "a number", "numbers"},
+    [TF_BOOL] = {"bool", &tf_bool, "true or false", "true or false"},
+    [TF_DYNAMIC] = {"dynamic", &tf_dynamic, "any value", "any values"},
+    [TF_LIST] = {"list", NULL, "a list", "lists"},
+    [TF_SET] = {"set", NULL, "a list", "lists"},
+    [TF_MAP] = {"map", NULL, "an object", "objects"},
+    [TF_OBJECT] = {"object", NULL, "an object", "objects"},
+    [TF_TUPLE] = {"tuple", NULL, "a list", "lists"},
+};
+
+const struct tf_type *tf_type_of(struct arena *arena, enum tf_kind kind,
+                                 const struct tf_type *element)
+{
+    struct tf_type *type = ARENA_NEW(arena, struct tf_type);
+
+    type->kind = kind;
+    type->element = element;
+    return type;
+}
+
+/* ---- From JSON ---- */
+
+static int bad_type(struct error *error)
+{
+    return err_set(error, ERR_INVALID, "ProviderFailed", "it is not a type of Terraform's values");
+}
+
+static int read_members(struct arena *arena, const struct value *json, struct tf_type *type,
+                        struct error *error)
+{
+    bool is_object = type->kind == TF_OBJECT;
+    int r = 0;
+
+    if (!value_is(json, is_object ? VALUE_OBJECT : VALUE_ARRAY))
+        return bad_type(error);
+    type->n_members = value_count(json);
+    type->members = ARENA_ARRAY(arena, struct tf_member, type->n_members);
+    for (size_t i = 0; i < type->n_members && r >= 0; i++) {
+        size_t length = 0;
+        const char *name = is_object ? value_member_key(json, i, &length) : NULL;
+
+        type->members[i].name = name ? arena_str_n(arena, name, length) : NULL;
+        r = tf_type_read(arena, value_child(json, i), &type->members[i].type, error);
+    }
+    return r;
+}
+
+static int read_composed(struct arena *arena, const struct value *json, const struct tf_type **ret,
+                         struct error *error)
+{
+    const char *name = value_string(value_at(json, 0));
+    struct tf_type *type;
+    size_t kind = TF_LIST;
+    int r;
+
+    while (kind < ARRAY_SIZE(kinds) && !str_equal(name, kinds[kind].name))
+        kind++;
+    if (kind == ARRAY_SIZE(kinds) || value_count(json) < 2)
+        return bad_type(error);
+    type = ARENA_NEW(arena, struct tf_type);
+    type->kind = (enum tf_kind)kind;
+    r = kind == TF_OBJECT || kind == TF_TUPLE
+            ? read_members(arena, value_at(json, 1), type, error)
+            : tf_type_read(arena, value_at(json, 1), &type->element, error);
+    if (r >= 0)
+        *ret = type;
+    return r;
+}
+
+/* As deep as the JSON is, which has a bound. */
+int tf_type_read(struct arena *arena, const struct value *json, const struct tf_type **ret,
+                 struct error *error)
+{
+    const char *name = value_string(json);
+
+    if (value_is(json, VALUE_ARRAY))
+        return read_composed(arena, json, ret, error);
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        if (kinds[i].scalar && str_equal(name, kinds[i].name)) {
+            *ret = kinds[i].scalar;
+            return 0;
+        }
+    return bad_type(error);
+}
+
+/* ---- To JSON ---- */
+
+static void write_members(struct buf *to, const struct tf_type *type)
+{
+    bool is_object = type->kind == TF_OBJECT;
+
+    buf_add_char(to, is_object ? '{' : '[');
+    for (size_t i = 0; i < type->n_members; i++) {
+        const struct tf_member *member = &type->members[i];
+
+        if (i)
+            buf_add_char(to, ',');
+        if (is_object) {
+            json_write_string(to, member->name, strlen(member->name));
+            buf_add_char(to, ':');
+        }
+        tf_type_write(to, member->type);
+    }
+    buf_add_char(to, is_object ? '}' : ']');
+}
+
+void tf_type_write(struct buf *to, const struct tf_type *type)
+{
+    if (kinds[type->kind].scalar) {
+        buf_printf(to, "\"%s\"", kinds[type->kind].name);
+        return;
+    }
+    buf_printf(to, "[\"%s\",", kinds[type->kind].name);
+    if (type->element)
+        tf_type_write(to, type->element);
+    else
+        write_members(to, type);
+    buf_add_char(to, ']');
+}
+
+/* ---- Of a value ---- */
+
+static const struct tf_type *infer_members(struct arena *arena, const struct value *value)
+{
+    struct tf_type *type = ARENA_NEW(arena, struct tf_type);
+    bool is_object = value_is(value, VALUE_OBJECT);
+
+    type->kind = is_object ? TF_OBJECT : TF_TUPLE;
+    type->n_members = value_count(value);
+    type->members = ARENA_ARRAY(arena, struct tf_member, type->n_members);
+    for (size_t i = 0; i < type->n_members; i++) {
+        size_t length = 0;
+        const char *name = is_object ? value_member_key(value, i, &length) : NULL;
+
+        type->members[i].name = name ? arena_str_n(arena, name, length) : NULL;
+        type->members[i].type = tf_type_infer(arena, value_child(value, i));
+    }
+    return type;
+}
+
+const struct tf_type *tf_type_infer(struct arena *arena, const struct value *value)
+{
+    switch (value_type(value)) {
+    case VALUE_STRING:
+        return &tf_string;
+    case VALUE_NUMBER:
+        return &tf_number;
+    case VALUE_BOOL:
+        return &tf_bool;
+    case VALUE_ARRAY:
+    case VALUE_OBJECT:
+        return infer_members(arena, value);
+    default:
+        return &tf_dynamic;
+    }
+}
+
+const struct tf_type *tf_type_member(const struct tf_type *object, const char *name, size_t length)
+{
+    for (size_t i = 0; i < object->n_members; i++)
+        if (strlen(object->members[i].name) == length &&
+            memcmp(object->members[i].name, name, length) == 0)
+            return object->members[i].type;
+    return NULL;
+}
+
+void tf_type_describe(struct buf *to, const struct tf_type *type)
+{
+    buf_add_str(to, kinds[type->kind].one);
+    if (type->element)
+        buf_printf(to, " of %s", kinds[type->element->kind].many);
+}

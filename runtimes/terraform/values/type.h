@@ -1,0 +1,61 @@
+/*
+ * The types of Terraform's values (cty).
+ *
+ *   "string" "number" "bool" "dynamic" ["list"|"set"|"map", T] ["object", {name: T}] ["tuple", [T]]
+ *
+ * Types are immutable and live in an arena, most often that of a schema. "dynamic" is the type of a
+ * value that brings its own type along.
+ */
+#ifndef RUNTIMES_TERRAFORM_VALUES_TYPE_H
+#define RUNTIMES_TERRAFORM_VALUES_TYPE_H
+
+#include <stddef.h>
+
+#include "engine/base/arena.h"
+#include "engine/base/buf.h"
+#include "engine/base/error.h"
+#include "engine/base/value.h"
+
+enum tf_kind {
+    TF_STRING,
+    TF_NUMBER,
+    TF_BOOL,
+    TF_DYNAMIC,
+    TF_LIST,
+    TF_SET,
+    TF_MAP,
+    TF_OBJECT,
+    TF_TUPLE,
+};
+
+struct tf_type {
+    enum tf_kind kind;
+    const struct tf_type *element; /* of a list, set or map */
+    struct tf_member {
+        const char *name; /* of an object's; a tuple's: NULL */
+        const struct tf_type *type;
+    } *members; /* of an object or a tuple */
+    size_t n_members;
+};
+
+extern const struct tf_type tf_string, tf_number, tf_bool, tf_dynamic;
+
+/* A collection type: kind TF_LIST, TF_SET or TF_MAP. */
+const struct tf_type *tf_type_of(struct arena *arena, enum tf_kind kind,
+                                 const struct tf_type *element);
+
+/* Reads a type from its JSON. ERR_INVALID. */
+int tf_type_read(struct arena *arena, const struct value *json, const struct tf_type **ret,
+                 struct error *error);
+/* Adds the type as JSON. */
+void tf_type_write(struct buf *to, const struct tf_type *type);
+/* The type of a value without a declared one: arrays are tuples, null is dynamic. */
+const struct tf_type *tf_type_infer(struct arena *arena, const struct value *value);
+
+/* NULL: the object type has none of that name. */
+const struct tf_type *tf_type_member(const struct tf_type *object, const char *name,
+                                     size_t length);
+/* "a list of strings", for messages: adds to the buffer. */
+void tf_type_describe(struct buf *to, const struct tf_type *type);
+
+#endif

@@ -1,0 +1,37 @@
+"""Real Terraform providers (hack/providers), and resources of theirs."""
+
+import functools
+import subprocess
+
+from kusion_e2e.paths import ROOT
+
+
+@functools.lru_cache(maxsize=None)
+def mirror():
+    """The folder with the providers. Second: why there is none."""
+    made = subprocess.run([ROOT / "hack/providers"], capture_output=True, text=True)
+    if made.returncode:
+        return None, f"no Terraform providers: {made.stderr.strip().splitlines()[-1]}"
+    return made.stdout.strip(), None
+
+
+def flags(*providers):
+    return ["--terraform-plugin-dir", mirror()[0],
+            *(flag for one in providers for flag in ("--terraform-provider", one))]
+
+
+def resource_id(kind, name):
+    return f"hashicorp:{kind.split('_')[0]}:{kind}:{name}"
+
+
+def terraform(kind, name, depends_on=(), extensions=None, **attributes):
+    made = {"id": resource_id(kind, name), "type": "Terraform", "attributes": attributes,
+            "extensions": {"provider": f"registry.terraform.io/hashicorp/{kind.split('_')[0]}",
+                           "resourceType": kind, **(extensions or {})}}
+    if depends_on:
+        made["dependsOn"] = list(depends_on)
+    return made
+
+
+def reference(kind, name, field):
+    return f"$kusion_path.{resource_id(kind, name)}.{field}"

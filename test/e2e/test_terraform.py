@@ -1,0 +1,272 @@
+"""Terraform resources by real providers: random, tls, time. Their results go into objects of
+Kubernetes, and what is secret of them is shown nowhere."""
+
+import base64
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from kusion_e2e.controller import Controller
+from kusion_e2e.releases import plan_of
+from kusion_e2e.specs import Spec, config_map, resource
+from kusion_e2e.states import open_text, states
+from kusion_e2e.terraform import flags, mirror, reference, resource_id, terraform
+
+UNKNOWN = "(known after apply)"
+PASSWORD = resource_id("random_password", "db")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def providers():
+    why_not = "the chart mounts no providers" if os.environ.get("KUSION_E2E_POD") else mirror()[1]
+    if why_not:
+        pytest.skip(why_not)
+
+
+@pytest.fixture(scope="module")
+def controller(state_namespace):
+    controller = Controller(state_namespace,
+                            flags=flags("hashicorp/random@~> 3.1", "hashicorp/tls", "hashicorp/time"))
+    yield controller.wait_leading()
+    assert controller.stop() == 0
+
+
+@pytest.fixture
+def spec(controller, tenant):
+    spec = Spec(controller.cluster, tenant)
+    yield spec
+    if spec.get():
+        spec.delete()
+    assert not states(controller.cluster, tenant)
+
+
+def secret(namespace, **data):
+    return resource({"apiVersion": "v1", "kind": "Secret",
+                     "metadata": {"name": "s", "namespace": namespace}, "stringData": data})
+
+
+def password_into_secret(namespace, length):
+    return [terraform("random_password", "db", length=length),
+            secret(namespace, password=reference("random_password", "db", "result"))]
+
+
+def secret_of(spec):
+    found = spec.cluster.api.get(f"/api/v1/namespaces/{spec.namespace}/secrets/s")
+    data = found.object.get("data", {}) if found.ok else {}
+    return {key: base64.b64decode(value).decode() for key, value in data.items()}
+
+
+def field(result, path):
+    one, = [one for one in result["fields"] if one["path"] == path]
+    return one
+
+
+def last_results(spec):
+    return {one["id"]: one for one in spec.releases()[-1]["status"]["results"]}
+
+
+def failed(spec):
+    return {one["id"]: one for one in spec.get()["status"]["resources"]["failed"]}
+
+
+def processes_of(controller):
+    """The providers' processes, by their program's name."""
+    found = subprocess.run(["ps", "-o", "pid=,comm=,args=", "--ppid", str(controller.process.pid)],
+                           capture_output=True, text=True).stdout
+    return {int(line.split()[0]): line.split()[2].rsplit("/", 1)[1] for line in found.splitlines()}
+
+
+# ---- A password's whole life ----
+
+
+def test_a_password_into_a_secret(spec, controller):
+    tenant = spec.namespace
+    spec.apply(password_into_secret(tenant, 20), suspend=True)
+    spec.wait("Unknown")
+    shown = plan_of(spec.cluster, spec.namespace, spec.name)
+    assert shown[PASSWORD]["action"] == "create"
+    assert field(shown[PASSWORD], "length")["to"] == "20"
+    assert field(shown[PASSWORD], "id")["to"] == UNKNOWN
+    assert field(shown[PASSWORD], "result")["to"] == "(sensitive)"
+    assert not secret_of(spec)
+
+    spec.apply(password_into_secret(tenant, 20)).wait("True")
+    first = secret_of(spec)["password"]
+    assert len(first) == 20
+
+    # Nothing is to be done: no Release, also after several intervals.
+    spec.apply(password_into_secret(tenant, 20), interval="1s").wait("True")
+    known = len(spec.releases())
+    time.sleep(3)
+    assert len(spec.releases()) == known and secret_of(spec)["password"] == first
+
+    spec.apply(password_into_secret(tenant, 24)).wait("True")
+    second = secret_of(spec)["password"]
+    assert len(second) == 24 and second != first
+    assert last_results(spec)[PASSWORD]["action"] == "replace"
+    assert last_results(spec)[PASSWORD]["message"] == "attributes.length cannot be changed"
+
+    said = open_text(spec.cluster, spec) + controller.log.read_text()
+    assert first not in said and second not in said
+    assert not any(word in text for text in environments(controller) for word in (first, second))
+    spec.delete()
+    assert not secret_of(spec)
+
+
+def environments(controller):
+    """Arguments and environments of the providers' processes."""
+    texts = []
+    for pid in processes_of(controller):
+        for name in ("cmdline", "environ"):
+            with open(f"/proc/{pid}/{name}", errors="replace") as file:
+                texts.append(file.read())
+    return texts
+
+
+def test_a_change_in_place(spec):
+    """time_sleep has no field that a change replaces but its triggers."""
+    sleep = resource_id("time_sleep", "t")
+    spec.apply([terraform("time_sleep", "t", create_duration="1ms")]).wait("True")
+    spec.apply([terraform("time_sleep", "t", create_duration="2ms")]).wait("True")
+    assert last_results(spec)[sleep]["action"] == "update"
+    spec.apply([terraform("time_sleep", "t", create_duration="2ms", triggers={"a": 1})]).wait("True")
+    result = last_results(spec)[sleep]
+    assert (result["action"], result["message"]) == ("replace", "attributes.triggers cannot be changed")
+
+
+def test_results_go_from_provider_to_provider_and_both_ways(spec):
+    """A key of one provider, an object with its public half, and a certificate of it."""
+    tenant = spec.namespace
+    spec.apply([
+        terraform("tls_private_key", "k", algorithm="ED25519"),
+        terraform("tls_self_signed_cert", "c", validity_period_hours=1, allowed_uses=["server_auth"],
+                  private_key_pem=reference("tls_private_key", "k", "private_key_pem"),
+                  subject={"common_name": f"$kusion_path.v1:ConfigMap:{tenant}:book.data.name"}),
+        config_map("book", tenant, {"name": "example.com"}),
+        secret(tenant, key=reference("tls_private_key", "k", "private_key_pem"),
+               cert=reference("tls_self_signed_cert", "c", "cert_pem")),
+    ]).wait("True")
+    found = secret_of(spec)
+    assert "PRIVATE KEY" in found["key"] and "CERTIFICATE" in found["cert"]
+    shown = subprocess.run(["openssl", "x509", "-noout", "-subject"], input=found["cert"],
+                           capture_output=True, text=True).stdout
+    assert "example.com" in shown
+    assert found["key"].splitlines()[1] not in open_text(spec.cluster, spec)
+
+
+# ---- Its lifecycle ----
+
+
+def kept(**lifecycle):
+    return {"lifecycle": lifecycle}
+
+
+def test_a_new_one_before_the_old_one(spec):
+    def apply(length):
+        made = terraform("random_password", "db", length=length,
+                         extensions=kept(createBeforeDestroy=True))
+        spec.apply([made, secret(spec.namespace, password=reference("random_password", "db", "result"))])
+        spec.wait("True")
+        return secret_of(spec)["password"]
+
+    assert len(apply(20)) == 20 and len(apply(21)) == 21
+    assert last_results(spec)[PASSWORD]["action"] == "replace"
+
+
+def test_what_is_not_to_be_destroyed_and_what_is_not_to_change(spec):
+    def apply(resources, ready="True"):
+        return spec.apply(resources).wait(ready)
+
+    def password(**more):
+        return terraform("random_password", "db", length=20, **more)
+
+    apply([password(extensions=kept(preventDestroy=True))])
+    apply([password(extensions=kept(preventDestroy=True), special=False)], "False")
+    assert failed(spec)[PASSWORD]["reason"] == "PreventDestroy"
+    assert "attributes.special cannot be changed" in failed(spec)[PASSWORD]["message"]
+    apply([config_map("other", spec.namespace)], "False")
+    assert failed(spec)[PASSWORD]["reason"] == "PreventDestroy"
+    apply([password(extensions=kept(ignoreChanges=["special"]), special=False)])
+    assert last_results(spec)[PASSWORD]["action"] in ("unchanged", "update")
+    apply([password(extensions=kept(ignoreChanges="all"), special=False, upper=False)])
+    assert last_results(spec)[PASSWORD]["action"] in ("unchanged", "update")
+
+
+def test_an_apply_outlasts_the_timeout_of_the_spec(spec):
+    spec.apply([terraform("time_sleep", "t", create_duration="5s")], timeout="2s", retryInterval="1s")
+    spec.wait("True")
+    assert [one["status"]["phase"] for one in spec.releases()].count("succeeded") == 1
+
+
+# ---- What is wrong ----
+
+
+MISTAKES = {
+    "name": (dict(lenght=20), 'attributes.lenght: there is no such argument; is "length" meant?'),
+    "type": (dict(length="many"), "attributes.length: must be a number, and is of type string"),
+    "value": (dict(length=-1), "attributes.length: Invalid Attribute Value: Attribute length value must "
+                               "be at least 1, got: -1 (and 1 more)"),
+    "computed": (dict(length=1, result="x"), "attributes.result: cannot be set: the provider computes it"),
+    "absent": (dict(), "attributes.length: is required"),
+}
+
+
+def test_mistakes_are_named_with_their_places(spec):
+    spec.apply([terraform("random_password", name, **made) for name, (made, _) in MISTAKES.items()])
+    spec.wait("False")
+    assert {id: one["message"] for id, one in failed(spec).items()} == \
+        {resource_id("random_password", name): said for name, (_, said) in MISTAKES.items()}
+
+
+def test_expressions_of_terraform_are_refused(spec):
+    spec.apply([terraform("random_password", "db", length=9, override_special="${var.x}")])
+    ready = spec.wait("False")
+    assert ready["reason"] == "InvalidSpec"
+    assert '(resources[0].attributes.override_special): has "${": expressions of Terraform are not ' \
+        "evaluated" in ready["message"]
+
+
+def test_a_provider_that_no_flag_names_is_refused(spec):
+    spec.apply([terraform("aws_instance", "i")])
+    ready = spec.wait("False")
+    assert ready["reason"] == "Unsupported"
+    assert "(resources[0].extensions.provider): the provider hashicorp/aws is not one that the " \
+        "operator may run: its flag --terraform-provider names those" in ready["message"]
+
+
+def test_a_version_that_is_not_there(spec):
+    there_is_none = {"provider": "hashicorp/random/3.0.1"}
+    spec.apply([terraform("random_password", "db", length=3, extensions=there_is_none)]).wait("False")
+    assert failed(spec)[PASSWORD]["reason"] == "ProviderNotFound"
+
+
+# ---- Processes ----
+
+
+def test_a_provider_that_dies_is_started_again(spec, controller):
+    spec.apply(password_into_secret(spec.namespace, 20)).wait("True")
+    before = processes_of(controller)
+    for pid in before:
+        os.kill(pid, signal.SIGKILL)
+    spec.apply(password_into_secret(spec.namespace, 21)).wait("True")
+    assert len(secret_of(spec)["password"]) == 21
+    assert not before.keys() & processes_of(controller).keys()
+
+
+def test_another_operator_finds_what_the_first_one_made(state_namespace, tenant, controller):
+    spec = Spec(controller.cluster, tenant)
+    spec.apply(password_into_secret(tenant, 20)).wait("True")
+    first, pids = secret_of(spec)["password"], processes_of(controller).keys()
+    assert controller.stop() == 0
+    assert pids and not any(os.path.exists(f"/proc/{pid}") for pid in pids)
+    next_one = Controller(state_namespace, flags=flags("hashicorp/random"))
+    try:
+        next_one.wait_leading()
+        spec.apply(password_into_secret(tenant, 20), timeout="4m").wait("True")
+        assert secret_of(spec)["password"] == first
+        spec.delete()
+    finally:
+        assert next_one.stop() == 0
