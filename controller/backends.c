@@ -14,8 +14,10 @@
 
 /* ---- Runtimes ---- */
 
-static struct runtime *make_kubernetes(const struct connection *connection)
+static struct runtime *make_kubernetes(const struct backends *backends,
+                                       const struct connection *connection)
 {
+    (void)backends;
     return kube_runtime_new(&(struct kube_runtime_config){
         .cluster = connection->cluster,
         .clock = &system_clock,
@@ -24,10 +26,29 @@ static struct runtime *make_kubernetes(const struct connection *connection)
     });
 }
 
-static struct runtime *(*const runtimes[])(const struct connection *connection) = {
-    make_kubernetes,
+/* Specs may use it if a flag names a provider. */
+static struct runtime *make_terraform(const struct backends *backends,
+                                      const struct connection *connection)
+{
+    (void)connection;
+    return tf_runtime_new(&backends->terraform.config);
+}
+
 #ifdef KUSION_TEST_RUNTIME
-    cloud_runtime_new,
+static struct runtime *make_cloud(const struct backends *backends,
+                                  const struct connection *connection)
+{
+    (void)backends;
+    return cloud_runtime_new(connection);
+}
+#endif
+
+static struct runtime *(*const runtimes[])(const struct backends *backends,
+                                           const struct connection *connection) = {
+    make_kubernetes,
+    make_terraform,
+#ifdef KUSION_TEST_RUNTIME
+    make_cloud,
 #endif
 };
 _Static_assert(ARRAY_SIZE(runtimes) <= BACKENDS_RUNTIMES, "room for all runtimes");
@@ -100,8 +121,12 @@ static int open_store(struct backends *backends, const struct connection *connec
 int backends_init(struct backends *backends, const struct connection *connection,
                   struct error *error)
 {
+    int r = terraform_init(&backends->terraform, connection->flags, error);
+
+    if (r < 0)
+        return r;
     for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
-        backends->runtimes[backends->n_runtimes++] = runtimes[i](connection);
+        backends->runtimes[backends->n_runtimes++] = runtimes[i](backends, connection);
     return open_store(backends, connection, error);
 }
 
@@ -120,4 +145,5 @@ void backends_done(struct backends *backends)
         backends->history->ops->free(backends->history);
     if (backends->store)
         backends->store->ops->free(backends->store);
+    terraform_done(&backends->terraform);
 }

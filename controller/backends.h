@@ -6,6 +6,7 @@
 #define CONTROLLER_BACKENDS_H
 
 #include "controller/connection.h"
+#include "controller/terraform.h"
 #include "engine/release/history.h"
 #include "engine/runtime.h"
 #include "engine/store.h"
@@ -13,13 +14,15 @@
 #define BACKENDS_RUNTIMES 8
 
 struct backends {
+    struct terraform_settings terraform;
     struct runtime *runtimes[BACKENDS_RUNTIMES];
     size_t n_runtimes;
     struct store *store;
     struct release_history *history;
 };
 
-/* After connection_open(). connection: borrowed. ERR_INVALID: --state-backend is invalid. */
+/* After connection_open(). connection: borrowed. ERR_INVALID: a flag of them is
+ * invalid. */
 int backends_init(struct backends *backends, const struct connection *connection,
                   struct error *error);
 /* For the shutdown: tells the runtimes that calls in flight are to end soon. */

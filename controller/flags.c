@@ -7,7 +7,7 @@
 #include "engine/base/duration.h"
 #include "engine/base/str.h"
 
-enum flag_type { FLAG_STRING, FLAG_COUNT, FLAG_SIZE, FLAG_DURATION, FLAG_BOOL };
+enum flag_type { FLAG_STRING, FLAG_STRINGS, FLAG_COUNT, FLAG_SIZE, FLAG_DURATION, FLAG_BOOL };
 
 static const struct flag {
     const char *name;
@@ -67,6 +67,12 @@ static const struct flag {
          "time"),
     FLAG("drain-timeout", FLAG_DURATION, drain_timeout, "25s",
          "time for calls in flight to end, during the shutdown"),
+    FLAG("terraform-provider", FLAG_STRINGS, terraform_providers, NULL,
+         "a Terraform provider that Specs may use, such as hashicorp/random@~> 3.6; may be "
+         "repeated; "
+         "default: none"),
+    FLAG("terraform-plugin-dir", FLAG_STRING, terraform_plugin_dir, NULL,
+         "folder with these providers, laid out as a filesystem mirror of Terraform"),
     FLAG("metrics-bind-address", FLAG_STRING, metrics_bind_address, ":8080",
          "address of /metrics; empty: off"),
     FLAG("health-bind-address", FLAG_STRING, health_bind_address, ":9440",
@@ -102,6 +108,16 @@ static int64_t parse_size(const char *text)
     return -1;
 }
 
+static int add_value(struct flag_values *values, const char *name, const char *value,
+                     struct error *error)
+{
+    if (values->count == FLAGS_VALUES)
+        return err_set(error, ERR_INVALID, "InvalidFlag", "--%s: given more than %d times", name,
+                       FLAGS_VALUES);
+    values->items[values->count++] = value;
+    return 0;
+}
+
 static int set(struct flags *flags, const struct flag *flag, const char *value, struct error *error)
 {
     int64_t count;
@@ -110,6 +126,8 @@ static int set(struct flags *flags, const struct flag *flag, const char *value, 
     case FLAG_STRING:
         *(const char **)member(flags, flag) = value;
         return 0;
+    case FLAG_STRINGS:
+        return add_value(member(flags, flag), flag->name, value, error);
     case FLAG_COUNT:
         if (!str_to_int64(value, &count) || count < 1 || count > 100)
             return err_set(error, ERR_INVALID, "InvalidFlag",

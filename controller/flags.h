@@ -5,9 +5,18 @@
 #define CONTROLLER_FLAGS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "engine/base/error.h"
+
+#define FLAGS_VALUES 64
+
+/* The values of a flag that may be given several times. */
+struct flag_values {
+    const char *items[FLAGS_VALUES];
+    size_t count;
+};
 
 struct flags {
     const char *kubeconfig, *context;
@@ -17,6 +26,8 @@ struct flags {
     const char *lease_name;
     const char *metrics_bind_address, *health_bind_address;
     const char *log_level, *log_format;
+    const char *terraform_plugin_dir;
+    struct flag_values terraform_providers;
     int64_t concurrent, parallelism;
     int64_t operation_memory;           /* bytes */
     int64_t drain_timeout, blind_timeout, api_request_timeout;  /* ms */

@@ -65,6 +65,9 @@ struct runtime_call {
     struct cancel *cancel;       /* cancels a change only before it is sent */
     const struct permit *permit; /* asked for permission before each change is sent; NULL: always
                                     allowed */
+    bool is_early;               /* plan() before all that it depends on is applied: it is asked
+                                    again when the change is due. So an answer that takes long is
+                                    not worth waiting for */
     struct slot *large;          /* the runtime takes it before it reads an answer of more than
                                     RUNTIME_SMALL_ANSWER; the engine gives it back when it has freed
                                     what it got. NULL: not needed */
@@ -225,6 +228,10 @@ struct runtime_step {
     const struct value *memory;     /* UNCHANGED with is_unrecorded: private data that State
                                        records; NULL: that of read() */
 };
+
+/* Drops what a step owns by this struct, for the runtime's step_free(): the values. The strings are
+ * the runtime's. */
+void runtime_step_done(struct runtime_step *step);
 
 /* ---- The table ---- */
 

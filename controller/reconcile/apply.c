@@ -64,6 +64,9 @@ static int parse(struct attempt *attempt, struct error *error)
     if (run->hold.operation == RELEASE_DESTROY)
         return 0;
     r = run_parse(run, &attempt->spec, error);
+    if (r < 0 && run->hold.operation == RELEASE_ROLLBACK)
+        err_wrap(error, "revision %lld, to which it was rolled back (edit the Spec to end that)",
+                 (long long)run->hold.to_revision);
     if (r < 0)
         return r;
     subject->project = attempt->spec->project;
@@ -71,6 +74,8 @@ static int parse(struct attempt *attempt, struct error *error)
     subject->workspace = attempt->spec->workspace;
     recorded_digest(run->context, run_source(run), run->spec_digest);
     subject->spec_digest = run->spec_digest[0] ? run->spec_digest : NULL;
+    if (run->hold.operation == RELEASE_APPLY && subject->spec_digest)
+        subject->resources = recorded_resources(run->object);
     subject->to_revision = run->hold.to_revision;
     return 0;
 }

@@ -291,8 +291,8 @@ static void write_superseded(struct attempt *attempt, const struct operation_res
     tell_request(attempt, &(struct release_report){.phase = PHASE_CANCELLED, .verdict = &verdict});
 }
 
-/* ms before a plan that was approved in vain is made again, and later each time. */
-#define APPROVAL_RETRY 1000
+/* ms before a plan that was approved or carried out in vain is made again, and later each time. */
+#define PLAN_RETRY 1000
 
 /* Not what was approved would be done. The Release is cancelled, so that the next one shows the new
  * plan; a retry gets one for that. */
@@ -306,7 +306,7 @@ static int stale(struct attempt *attempt, const struct error *failure,
     if (r >= 0)
         r = write_release_end(attempt, PHASE_CANCELLED, &verdict, results, error);
     operation_log_failure(&attempt->run, failure, false);
-    *result = (struct reconcile_result){.kind = RECONCILE_RETRY, .after = APPROVAL_RETRY};
+    *result = (struct reconcile_result){.kind = RECONCILE_RETRY, .after = PLAN_RETRY};
     attempt_end(attempt);
     return r;
 }
@@ -327,7 +327,7 @@ static int partly_done(struct attempt *attempt, const struct error *rest,
         r = write_release_end(attempt, PHASE_SUCCEEDED, &verdict, results, error);
     if (r >= 0)
         operation_log_success(&attempt->run, message);
-    *result = (struct reconcile_result){.kind = RECONCILE_RETRY, .after = APPROVAL_RETRY};
+    *result = (struct reconcile_result){.kind = RECONCILE_RETRY, .after = PLAN_RETRY};
     end_unless_unwritten(attempt, r);
     return r;
 }
@@ -346,6 +346,8 @@ static int end_badly(struct attempt *attempt, const struct error *failure,
     if (apply_is_reportable(failure->code)) {
         run_say_retry(&attempt->run, &said);
         attempt_retry(attempt, &said, result);
+        if (results && report_needs_plan(results) && result->kind == RECONCILE_RETRY)
+            result->after = PLAN_RETRY;
         r = failed(attempt, &said, results, error);
         if (r >= 0)
             remediate(attempt, failure, result);

@@ -84,15 +84,15 @@ int apply_find_release(struct attempt *attempt, struct error *error)
     return attempt->operation ? 0 : approval_load(attempt, attempt->release, error);
 }
 
-/* The Release names it. */
+/* The Release has it itself, or names it. */
 int apply_record_spec(struct attempt *attempt, struct error *error)
 {
-    struct run *run = &attempt->run;
+    const struct run *run = &attempt->run;
+    const struct release_subject *subject = &run->subject;
 
-    return run->hold.operation != RELEASE_APPLY || !run->subject.spec_digest
-               ? 0
-               : recorded_keep(run->context, &run->subject.key, run->object,
-                               run->subject.spec_digest, error);
+    if (run->hold.operation != RELEASE_APPLY || !subject->spec_digest || subject->resources)
+        return 0;
+    return recorded_keep(run->context, &subject->key, run->object, subject->spec_digest, error);
 }
 
 int apply_begin_release(struct attempt *attempt, struct error *error)

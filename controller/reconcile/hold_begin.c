@@ -2,15 +2,12 @@
 
 #include <string.h>
 
-#include "controller/reconcile/recorded.h"
+#include "controller/reconcile/hold_revision.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 
-/* Releases that are read to find the one before: people can make any number that look like records.
- */
-#define MOST_READ 100
-/* Revisions that a message names. */
-#define MOST_NAMED 10
+/* Requests that one reconcile ends: people can make any number. */
+#define MOST_ENDED 20
 
 /* ---- State ---- */
 
@@ -66,27 +63,49 @@ static int refuse_request(struct attempt *attempt, const struct request *request
     return end_request(attempt, request, PHASE_FAILED, 0, &verdict, error);
 }
 
-static int cancel_older(struct attempt *attempt, const struct request *newest, struct error *error)
+/* 0: there is none. A later one may come at any time, so the newest is looked up each time. */
+static int cancel_one(struct attempt *attempt, struct error *error)
 {
     const struct run *run = &attempt->run;
-    int r = 0;
+    const struct spec_key *spec = &run->subject.key;
+    _cleanup_(request_done) struct request newest = {0}, older = {0};
+    _cleanup_free_ char *why = NULL;
+    int r;
 
-    while (r >= 0) {
-        _cleanup_(request_done) struct request older = {0};
-        _cleanup_free_ char *why = request_supersedes(newest);
+    if (!requests_newest(run->context->requests, spec, &newest) ||
+        !requests_other(run->context->requests, spec, newest.uid, &older))
+        return 0;
+    why = request_supersedes(&newest);
+    r = cancel_request(attempt, &older, why, error);
+    if (r < 0)
+        return r;
+    requests_drop(run->context->requests, spec->namespace_name, older.release);
+    return 1;
+}
 
-        if (!requests_other(run->context->requests, &run->subject.key, newest->uid, &older))
-            return 0;
-        r = cancel_request(attempt, &older, why, error);
-        if (r >= 0) /* also where another process ends it */
-            requests_drop(run->context->requests, run->subject.key.namespace_name, older.release);
-    }
+int hold_cancel_older(struct attempt *attempt, struct error *error)
+{
+    int r = 1;
+
+    for (unsigned n = 0; n < MOST_ENDED && r > 0; n++)
+        r = cancel_one(attempt, error);
     return r;
 }
 
-/* The process was killed, or the Release could not be written, when the operation had ended. */
-static int end_like_its_record(struct attempt *attempt, const struct request *request,
-                               const struct hold *hold, struct error *error)
+static int say_accepted(struct attempt *attempt, const struct request *request,
+                        const struct hold *hold, struct error *error)
+{
+    _cleanup_free_ char *message = str_printf(
+        "it is carried out as revision %lld, with a Release of its own", (long long)hold->revision);
+    const struct verdict verdict = {"Unknown", "Progressing", message, PROGRESS_RECONCILING, NULL};
+
+    return end_request(attempt, request, PHASE_GENERATING, hold->revision, &verdict, error);
+}
+
+/* The process was killed, or the Release could not be written, when it was accepted or the
+ * operation had ended. */
+static int say_as_its_record(struct attempt *attempt, const struct request *request,
+                             const struct hold *hold, struct error *error)
 {
     const struct run *run = &attempt->run;
     _cleanup_(release_free_p) struct release *record = NULL;
@@ -94,8 +113,10 @@ static int end_like_its_record(struct attempt *attempt, const struct request *re
     struct verdict verdict;
     int r = releases_load(run->context, &run->subject, hold->revision, run->cancel, &record, error);
 
-    if (r < 0 || !record || !release_phase_is_terminal(record->phase))
+    if (r < 0)
         return r;
+    if (!record || !release_phase_is_terminal(record->phase))
+        return say_accepted(attempt, request, hold, error);
     ready = conditions_find(value_get(record->status, "conditions"), "Ready");
     verdict = (struct verdict){value_get_string(ready, "status"), value_get_string(ready, "reason"),
                                value_get_string(ready, "message"), PROGRESS_SETTLED, NULL};
@@ -106,18 +127,19 @@ static int end_like_its_record(struct attempt *attempt, const struct request *re
 int hold_refuse(struct attempt *attempt, const struct error *refusal, struct error *error)
 {
     const struct run *run = &attempt->run;
-    int r = 0;
 
-    while (r >= 0) {
+    for (unsigned n = 0; n < MOST_ENDED; n++) {
         _cleanup_(request_done) struct request request = {0};
+        int r;
 
         if (!requests_newest(run->context->requests, &run->subject.key, &request))
             return 0;
         r = refuse_request(attempt, &request, refusal, error);
-        if (r >= 0)
-            requests_drop(run->context->requests, run->subject.key.namespace_name, request.release);
+        if (r < 0)
+            return r;
+        requests_drop(run->context->requests, run->subject.key.namespace_name, request.release);
     }
-    return r;
+    return 1;
 }
 
 void hold_tell(struct attempt *attempt, const struct request_report *report)
@@ -132,104 +154,6 @@ void hold_tell(struct attempt *attempt, const struct request_report *report)
         log_warn("a Release cannot be ended yet", "namespace", run->subject.key.namespace_name,
                  "release", request.release, "reason", problem.reason, "error", problem.message,
                  NULL);
-}
-
-/* ---- To which revision ---- */
-
-/* An earlier Spec of the name had revisions, too. */
-static bool can_be_rolled_back_to(const struct run *run, const struct release *release)
-{
-    return release && release->spec_digest && release->operation != RELEASE_DESTROY &&
-           (!release->spec_uid || str_equal(release->spec_uid, run->uid));
-}
-
-/* 1: its recorded Spec can be read; 0: somebody removed or damaged it. */
-static int has_recorded(const struct run *run, const struct release *release, struct error *error)
-{
-    _cleanup_value_ const struct value *source = NULL;
-    struct error problem = {0};
-    int r = recorded_apply(run->context, &run->subject.key, release->spec_digest, run->object,
-                           run->cancel, &source, &problem);
-
-    if (r == ERR_NOT_FOUND || r == ERR_CORRUPT)
-        return 0;
-    return r < 0 ? err_copy(error, &problem) : 1;
-}
-
-static int refuse_revision(const struct run *run, int64_t revision,
-                           const struct release_revisions *revisions, struct error *refusal)
-{
-    _cleanup_buf_ struct buf kept = BUF_INIT;
-
-    for (size_t i = 0; i < revisions->count && i < MOST_NAMED; i++)
-        buf_printf(&kept, "%s%lld", i ? ", " : "", (long long)revisions->items[i]);
-    if (revision)
-        err_set(refusal, ERR_NOT_FOUND, "RevisionNotFound",
-                "the Spec of revision %lld is not there any more, or never was (Releases are "
-                "there of: %s; spec.revisionHistoryLimit is %lld)",
-                (long long)revision, kept.length ? kept.data : "none",
-                (long long)run->policy.history_limit);
-    else
-        err_set(refusal, ERR_NOT_FOUND, "RevisionNotFound",
-                "no earlier revision succeeded with another Spec than the one in force (Releases "
-                "are there of: %s)",
-                kept.length ? kept.data : "none");
-    return 1;
-}
-
-/* The newest that succeeded with another Spec than the one in force. */
-static int find_before(const struct run *run, const char *in_force,
-                       const struct release_revisions *revisions, struct release **ret,
-                       struct error *error)
-{
-    for (size_t i = 0; i < revisions->count && i < MOST_READ; i++) {
-        _cleanup_(release_free_p) struct release *release = NULL;
-        int r = releases_load(run->context, &run->subject, revisions->items[i], run->cancel,
-                              &release, error);
-
-        if (r < 0)
-            return r;
-        if (can_be_rolled_back_to(run, release) && release->phase == PHASE_SUCCEEDED &&
-            !str_equal(release->spec_digest, in_force)) {
-            *ret = TAKE(release);
-            return 0;
-        }
-    }
-    return 0;
-}
-
-/* The digest of the Spec that is in force; "": none is. */
-static void digest_in_force(const struct run *run, const struct hold *hold, char ret[HASH_HEX_SIZE])
-{
-    if (hold_is_in_force(hold, run->uid, run->subject.generation))
-        str_copy(ret, HASH_HEX_SIZE, hold->spec_digest ? hold->spec_digest : "");
-    else
-        recorded_digest(run->context, run->object, ret);
-}
-
-/* 1: there is none; *refusal says so. */
-static int choose_revision(const struct run *run, int64_t asked, const struct hold *now,
-                           const struct release_revisions *revisions, struct hold *next,
-                           struct error *refusal, struct error *error)
-{
-    _cleanup_(release_free_p) struct release *release = NULL;
-    char in_force[HASH_HEX_SIZE];
-    int r;
-
-    digest_in_force(run, now, in_force);
-    if (asked)
-        r = releases_load(run->context, &run->subject, asked, run->cancel, &release, error);
-    else
-        r = find_before(run, in_force, revisions, &release, error);
-    if (r >= 0 && can_be_rolled_back_to(run, release))
-        r = has_recorded(run, release, error);
-    if (r < 0)
-        return r;
-    if (!r)
-        return refuse_revision(run, asked, revisions, refusal);
-    next->to_revision = release->revision;
-    next->spec_digest = str_new(release->spec_digest);
-    return 0;
 }
 
 /* ---- Beginning one ---- */
@@ -261,14 +185,21 @@ static int put_in_force(struct attempt *attempt, struct ledger *ledger, struct h
     return r < 0 ? r : hold_write(ledger, hold, error);
 }
 
-static int say_accepted(struct attempt *attempt, const struct request *request,
-                        const struct hold *hold, struct error *error)
+/* The Spec was made, or somebody changed it, after the request was made. In the same second, the
+ * request counts as the later one. The time of a change may also be that of other fields that its
+ * manager wrote, so what the Release of this generation says goes first. */
+static bool is_outdated(const struct run *run, const struct request *request,
+                        const struct release *latest)
 {
-    _cleanup_free_ char *message = str_printf(
-        "it is carried out as revision %lld, with a Release of its own", (long long)hold->revision);
-    const struct verdict verdict = {"Unknown", "Progressing", message, PROGRESS_RECONCILING, NULL};
+    const char *made = value_string(value_path(run->object, "metadata", "creationTimestamp", NULL));
+    bool is_of_this = latest && latest->generation == run->subject.generation &&
+                      str_equal(latest->spec_uid, run->uid);
+    const char *began = is_of_this ? value_get_string(latest->status, "createTime") : NULL;
 
-    return end_request(attempt, request, PHASE_GENERATING, hold->revision, &verdict, error);
+    if (made && strcmp(request->created, made) < 0)
+        return true;
+    return run->changed_at && strcmp(request->created, run->changed_at) < 0 &&
+           (!began || strcmp(request->created, began) < 0);
 }
 
 /* *hold: what is in force now; it is replaced. */
@@ -283,8 +214,11 @@ static int accept(struct attempt *attempt, const struct request *request, struct
     struct error refusal = {0};
     int r = releases_find(run->context, &run->subject, run->cancel, &revisions, &latest, error);
 
+    if (r >= 0 && is_outdated(run, request, latest))
+        return cancel_outdated(attempt, request, error);
     if (r >= 0 && request->operation == RELEASE_ROLLBACK)
-        r = choose_revision(run, request->to_revision, hold, &revisions, &next, &refusal, error);
+        r = hold_choose_revision(run, request->to_revision, hold, &revisions, &next, &refusal,
+                                 error);
     if (r > 0)
         return refuse_request(attempt, request, &refusal, error);
     next.request = str_new(request->uid);
@@ -311,17 +245,14 @@ static int answer(struct attempt *attempt, const struct request *request, struct
                   struct error *error)
 {
     const struct run *run = &attempt->run;
-    int r = cancel_older(attempt, request, error);
 
-    if (r < 0)
-        return r;
     if (is_overtaken(run, request, hold))
         return cancel_request(attempt, request, "a later one was carried out", error);
     if (!str_equal(hold->request, request->uid))
         return accept(attempt, request, hold, error);
     if (!hold_is_in_force(hold, run->uid, run->subject.generation))
         return cancel_outdated(attempt, request, error);
-    return end_like_its_record(attempt, request, hold, error);
+    return say_as_its_record(attempt, request, hold, error);
 }
 
 /* ---- Before an apply ---- */
@@ -340,24 +271,6 @@ static int check_state_lost(const struct run *run, struct error *error)
                 "force, is gone: request a Rollback again, or change the Spec to have it "
                 "applied");
     return 0;
-}
-
-/* For a Rollback: what is applied in place of the Spec. */
-static int take_source(struct run *run, struct error *error)
-{
-    struct error problem = {0};
-    int r;
-
-    if (run->hold.operation != RELEASE_ROLLBACK)
-        return 0;
-    r = recorded_apply(run->context, &run->subject.key, run->hold.spec_digest, run->object,
-                       run->cancel, &run->source, &problem);
-    if (r == ERR_NOT_FOUND)
-        return err_set(error, ERR_INVALID, "RevisionNotFound",
-                       "the Spec of revision %lld, to which it was rolled back, is not there any "
-                       "more; edit the Spec to apply that again",
-                       (long long)run->hold.to_revision);
-    return r < 0 ? err_copy(error, &problem) : 0;
 }
 
 int hold_begin(struct attempt *attempt, struct error *error)
@@ -381,7 +294,7 @@ int hold_begin(struct attempt *attempt, struct error *error)
         return check_state_lost(run, error);
     run->hold = hold;
     hold = (struct hold){0};
-    return take_source(run, error);
+    return hold_take_source(run, error);
 }
 
 /* ---- Remediation ---- */
@@ -396,15 +309,11 @@ int hold_remediate(struct attempt *attempt, const char *cause, struct error *err
                     : 0;
 
     /* What fails now may have succeeded before: it would be applied again, and be held then. */
-    if (r >= 0 && can_be_rolled_back_to(run, last) &&
-        !str_equal(last->spec_digest, run->spec_digest))
-        r = has_recorded(run, last, error);
-    if (r < 0)
+    if (r < 0 || !last || str_equal(last->spec_digest, run->spec_digest))
+        return r < 0 ? r : 1;
+    r = hold_take_revision(run, last, &hold, error);
+    if (r)
         return r;
-    if (!r)
-        return 1;
-    hold.to_revision = last->revision;
-    hold.spec_digest = str_new(last->spec_digest);
     hold.cause = str_new(cause);
     return put_in_force(attempt, operation_ledger(attempt->operation), &hold, attempt->release,
                         "remediation rolls back", error);

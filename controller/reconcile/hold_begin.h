@@ -12,6 +12,9 @@
 #include "controller/reconcile/operations.h"
 #include "controller/reconcile/requests.h"
 
+/* Cancels what people asked for before their last request. 1: there is more; reconcile again. */
+int hold_cancel_older(struct attempt *attempt, struct error *error);
+
 /* Before an apply: sets run->hold and, for a Rollback, run->source. Accepts what a person asked for
  * last, or says why not in its Release. Keeps State open in attempt->ledger. Errors: State or the
  * recorded Spec cannot be read, or a Release not be written. */
@@ -25,7 +28,8 @@ void hold_tell(struct attempt *attempt, const struct request_report *report);
  * that succeeded. 1: there is nothing to roll back to, or that is the same Spec. */
 int hold_remediate(struct attempt *attempt, const char *cause, struct error *error);
 
-/* The Spec is gone, suspended or refused: what people asked for ends with this. */
+/* The Spec is gone, suspended or refused: what people asked for ends with this. 1: there is more;
+ * reconcile again. */
 int hold_refuse(struct attempt *attempt, const struct error *refusal, struct error *error);
 
 #endif

@@ -145,16 +145,28 @@ int plans_list(struct plans *plans, const struct store_call *call, store_on_name
     return r;
 }
 
+/* Lock held. What is kept under the Release's name; NULL: nothing is. */
+static int find(struct plans *plans, const char *namespace_name, const char *release,
+                const struct store_call *call, const struct kept **ret, struct error *error)
+{
+    _cleanup_free_ char *key = str_printf("%s/%s", namespace_name, release);
+    int r = list_once(plans, call, error);
+
+    if (r >= 0)
+        *ret = strmap_get(&plans->kept, key);
+    return r;
+}
+
 int plans_has(struct plans *plans, const char *namespace_name, const char *release,
               const struct store_call *call, bool *ret, struct error *error)
 {
-    _cleanup_free_ char *key = str_printf("%s/%s", namespace_name, release);
+    const struct kept *kept;
     int r;
 
     pthread_mutex_lock(&plans->lock);
-    r = list_once(plans, call, error);
+    r = find(plans, namespace_name, release, call, &kept, error);
     if (r >= 0)
-        *ret = strmap_get(&plans->kept, key) != NULL;
+        *ret = kept != NULL;
     pthread_mutex_unlock(&plans->lock);
     return r;
 }
@@ -162,13 +174,11 @@ int plans_has(struct plans *plans, const char *namespace_name, const char *relea
 int plans_find_approval(struct plans *plans, const char *namespace_name, const char *release,
                         const struct store_call *call, char **ret_spec, struct error *error)
 {
-    _cleanup_free_ char *key = str_printf("%s/%s", namespace_name, release);
-    const struct kept *kept;
+    const struct kept *kept = NULL;
     int r;
 
     pthread_mutex_lock(&plans->lock);
-    r = list_once(plans, call, error);
-    kept = r >= 0 ? strmap_get(&plans->kept, key) : NULL;
+    r = find(plans, namespace_name, release, call, &kept, error);
     while (kept && kept->kind != DOCUMENT_APPROVAL)
         kept = kept->next;
     if (r >= 0)

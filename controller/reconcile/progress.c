@@ -1,5 +1,6 @@
 #include "controller/reconcile/progress.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "controller/reconcile/approval.h"
@@ -113,27 +114,47 @@ static const char *skip_id(const char *what)
     return start;
 }
 
-/* aside: "", or more about the operation. only_failing: what is not healthy yet is not due. */
-static int say_waiting(struct attempt *attempt, const char *aside, bool only_failing,
-                       bool *ret_said, struct error *error)
+/* What it waits for, and for what: one of WAITS_…. */
+static unsigned find_waiting(struct attempt *attempt, char *ret, size_t size)
 {
-    const char *working = words[attempt->run.log.operation].working;
+    bool is_failing = false;
+    bool waits = operation_waits_for(attempt->operation, ret, size, &is_failing);
+    char id[ERROR_MESSAGE_SIZE];
+    int64_t took;
+
+    if (waits && is_failing)
+        return WAITS_AS_IT_FAILS;
+    took = operation_longest_visit(attempt->operation, id, sizeof(id));
+    if (took < PROGRESS_FAILING)
+        return waits ? WAITS_FOR_HEALTH : WAITS_FOR_NOTHING;
+    snprintf(ret, size, "%s: no answer for %lld s", id, (long long)(took / 1000));
+    return WAITS_FOR_ANSWER;
+}
+
+/* aside: "", or more about the operation. least: what is less urgent is not said. Of a Preview, the
+ * Release alone says it. */
+static int say_waiting(struct attempt *attempt, const char *aside, unsigned least, bool *ret_said,
+                       struct error *error)
+{
+    bool is_working = attempt->progress.is_working;
+    const char *stage = is_working ? words[attempt->run.log.operation].working
+                                   : words[attempt->run.log.operation].planning;
     _cleanup_free_ char *done = NULL, *message = NULL, *summary = NULL, *of_spec = NULL;
     char what[ERROR_MESSAGE_SIZE];
-    bool is_failing;
+    unsigned waits = find_waiting(attempt, what, sizeof(what));
     int r;
 
-    *ret_said = operation_waits_for(attempt->operation, what, sizeof(what), &is_failing) &&
-                (is_failing || !only_failing);
+    *ret_said = waits >= least;
     if (!*ret_said)
         return 0;
-    attempt->progress.has_said_failing = is_failing;
-    done = show_done(attempt);
+    attempt->progress.waits_said = waits;
+    done = is_working ? show_done(attempt) : str_new("planning");
     message = str_printf("%s, %swaiting for %s", done, aside, what);
     summary = str_printf("%s, %swaiting for %s", done, aside, skip_id(what));
-    of_spec = str_printf("%s: %s", working, message);
-    r = write_release(attempt, true, message, summary, error);
-    return r < 0 ? r : write_spec(attempt, of_spec, error);
+    of_spec = is_working ? str_printf("%s: %s", stage ? stage : "", message)
+                         : str_printf("%s: waiting for %s", stage ? stage : "", what);
+    r = write_release(attempt, is_working, message, summary, error);
+    return r < 0 || !stage ? r : write_spec(attempt, of_spec, error);
 }
 
 /* Says its phase if that is due. *ret_next: when it is, else. */
@@ -159,29 +180,52 @@ static int report_phase(struct attempt *attempt, bool is_working, int64_t *ret_n
     return 0;
 }
 
-/* What fails is said once, as soon as it does. The rest is said from time to time. */
-static int report_waiting(struct attempt *attempt, int64_t *ret_next, struct error *error)
+static void begin_stage(struct attempt *attempt, bool is_working)
 {
     struct attempt_progress *progress = &attempt->progress;
-    int64_t failing_due;
+
+    progress->is_working = is_working;
+    progress->waits_from = now(attempt);
+    progress->waits_due = progress->waits_from + PROGRESS_FIRST;
+    progress->waits_said = WAITS_FOR_NOTHING;
+}
+
+/* ms until what was said is said again, as it is then. */
+static int64_t holds_for(const struct attempt_progress *progress, bool said)
+{
+    return said && progress->waits_said != WAITS_FOR_ANSWER ? PROGRESS_INTERVAL : PROGRESS_FIRST;
+}
+
+/* What fails, or gets no answer, is said once, as soon as it does. The rest is said from time to
+ * time. is_busy: calls are under way. */
+static int report_waiting(struct attempt *attempt, bool is_working, bool is_busy, int64_t *ret_next,
+                          struct error *error)
+{
+    struct attempt_progress *progress = &attempt->progress;
+    unsigned urgent;
+    int64_t urgent_due, next;
     bool said = false, is_due;
     int r = 0;
 
-    if (!progress->waits_due) {
-        progress->waits_from = now(attempt);
-        progress->waits_due = progress->waits_from + PROGRESS_FIRST;
-    }
-    failing_due = progress->waits_from + PROGRESS_FAILING;
+    if (!progress->waits_due || progress->is_working != is_working)
+        begin_stage(attempt, is_working);
+    urgent_due = progress->waits_from + PROGRESS_FAILING;
+    if (progress->said && progress->said + PROGRESS_AGAIN > urgent_due)
+        urgent_due = progress->said + PROGRESS_AGAIN;
+    urgent = progress->waits_said < WAITS_FOR_ANSWER ? WAITS_FOR_ANSWER : WAITS_AS_IT_FAILS;
     is_due = now(attempt) >= progress->waits_due;
-    if (is_due || (!progress->has_said_failing && now(attempt) >= failing_due)) {
-        r = say_waiting(attempt, "", !is_due, &said, error);
+    if (is_due || (progress->waits_said < urgent && now(attempt) >= urgent_due)) {
+        r = say_waiting(attempt, "", is_due ? WAITS_FOR_HEALTH : urgent, &said, error);
         if (is_due || said)
-            progress->waits_due = now(attempt) + (said ? PROGRESS_INTERVAL : PROGRESS_FIRST);
+            progress->waits_due = now(attempt) + holds_for(progress, said);
     }
-    if (now(attempt) < failing_due && failing_due < *ret_next)
-        *ret_next = failing_due;
-    if (progress->waits_due < *ret_next)
-        *ret_next = progress->waits_due;
+    next = progress->waits_due;
+    if (now(attempt) < urgent_due)
+        next = urgent_due;
+    else if (is_busy && progress->waits_said < WAITS_FOR_ANSWER)
+        next = now(attempt) + PROGRESS_FAILING;
+    if (next < *ret_next)
+        *ret_next = next;
     return r;
 }
 
@@ -199,7 +243,7 @@ int progress_report(struct attempt *attempt, int64_t *ret_after, struct error *e
 {
     enum operation_phase phase = operation_phase(attempt->operation);
     bool is_working = phase == OPERATION_RUNNING || phase == OPERATION_PARKED;
-    bool is_of_spec = words[attempt->run.log.operation].working;
+    bool is_busy = phase != OPERATION_PARKED;
     int64_t next = CLOCK_FOREVER;
     int r;
 
@@ -207,8 +251,8 @@ int progress_report(struct attempt *attempt, int64_t *ret_after, struct error *e
     if (is_silent(attempt, is_working))
         return 0;
     r = report_phase(attempt, is_working, &next, error);
-    if (r >= 0 && is_working && is_of_spec)
-        r = report_waiting(attempt, &next, error);
+    if (r >= 0)
+        r = report_waiting(attempt, is_working, is_busy, &next, error);
     if (next != CLOCK_FOREVER)
         *ret_after = next > now(attempt) ? next - now(attempt) : 1;
     return r;
@@ -225,8 +269,9 @@ int progress_report_rest(struct attempt *attempt, int64_t rest, struct error *er
 
     if (is_silent(attempt, true))
         return 0;
+    attempt->progress.is_working = true;
     if (words[attempt->run.log.operation].working)
-        r = say_waiting(attempt, aside, false, &said, error);
+        r = say_waiting(attempt, aside, WAITS_FOR_HEALTH, &said, error);
     if (r < 0 || said)
         return r;
     done = show_done(attempt);
@@ -245,10 +290,7 @@ int progress_put_off(struct attempt *attempt, struct reconcile_result *result, s
 {
     struct run *run = &attempt->run;
     struct run_status status = {
-        .verdict = {"Unknown", "Progressing",
-                    "waiting for memory: operations have reserved the budget, or this namespace's "
-                    "quarter of it (--operation-memory)",
-                    PROGRESS_RECONCILING, NULL}};
+        .verdict = {"Unknown", "Progressing", PROGRESS_NO_MEMORY, PROGRESS_RECONCILING, NULL}};
     int64_t due = attempt->reservation.since + PROGRESS_FIRST, left = due - now(attempt);
     bool is_reported = says_already_how_it_ended(run);
     int r = 0;

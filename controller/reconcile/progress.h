@@ -3,8 +3,12 @@
  *
  * Nothing in the first second. Then the phase, and again when it changes, at most once a second. An
  * apply or a destroy also says how much is done, and what it waits for, first after five seconds
- * and then every thirty. The Spec and the Release say the same. (apply.c and deletion.c write the
+ * and then every thirty. An API server that waits for a webhook that hangs does not answer: the
+ * resource is named after a second or two, by the reconcile that looks each second while calls are
+ * under way. The Spec and the Release say the same. (apply.c and deletion.c write the
  * end.)
+ *
+ * A Preview that waits for its turn, or for memory, says so once (preview_wait.c).
  *
  * During a retry the status stays as the try before left it, until the retry has ended. During a
  * correction that repeats (corrections.h) the Spec stays Ready.
@@ -20,17 +24,24 @@
 #define PROGRESS_QUIET    1000  /* ms before the first write; an operation may end before that */
 #define PROGRESS_AGAIN    1000  /* ms between the writes of two phases */
 #define PROGRESS_FIRST    5000  /* ms of carrying out before the status says what it waits for; */
-#define PROGRESS_FAILING  1000  /* and before it says what fails, and is tried again */
+#define PROGRESS_FAILING  1000  /* and before it says what fails, and is tried again, or what the
+                                   other side has not answered for so long; of planning, too */
 #define PROGRESS_INTERVAL 30000 /* ms between two such writes */
+
+/* A message. */
+#define PROGRESS_NO_MEMORY                                                                   \
+    "waiting for memory: operations have reserved the budget, or this namespace's quarter of " \
+    "it (--operation-memory)"
 
 struct attempt;
 
 struct attempt_progress {
     int64_t begun;     /* ms, monotonic */
     int64_t said;      /* ms, monotonic: when a phase was last written; 0: none was */
-    int64_t waits_from; /* ms, monotonic: when it was first seen being carried out; 0: not yet */
+    bool is_working;    /* the three below are of carrying out, else of planning */
+    int64_t waits_from; /* ms, monotonic: when it was first seen in this stage; 0: not yet */
     int64_t waits_due;  /* ms, monotonic: when to write what it waits for; 0: not yet */
-    bool has_said_failing; /* what was written last is something that fails */
+    enum { WAITS_FOR_NOTHING, WAITS_FOR_HEALTH, WAITS_FOR_ANSWER, WAITS_AS_IT_FAILS } waits_said;
     enum { SAID_NOTHING, SAID_PLANNING, SAID_WORKING } what;
 };
 

@@ -1,86 +1,11 @@
 #include "controller/reconcile/recorded.h"
 
-#include <pthread.h>
-
 #include "controller/reconcile/context.h"
-#include "controller/reconcile/exposed.h"
+#include "controller/reconcile/recorded_known.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/base/strmap.h"
 #include "engine/state/compress.h"
-
-/* A Spec of which it is known what was kept last. */
-struct last {
-    char *key;                  /* "namespace/name" */
-    char digest[HASH_HEX_SIZE]; /* "": nothing is kept of it */
-};
-
-struct recorded {
-    pthread_mutex_t lock;
-    struct strmap last; /* by key */
-};
-
-struct recorded *recorded_new(void)
-{
-    struct recorded *recorded = NEW(struct recorded);
-
-    pthread_mutex_init(&recorded->lock, NULL);
-    strmap_init(&recorded->last);
-    return recorded;
-}
-
-static void last_free(struct last *last)
-{
-    if (!last)
-        return;
-    free(last->key);
-    free(last);
-}
-
-void recorded_free(struct recorded *recorded)
-{
-    if (!recorded)
-        return;
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&recorded->last, e));)
-        last_free(e->value);
-    strmap_done(&recorded->last);
-    pthread_mutex_destroy(&recorded->lock);
-    free(recorded);
-}
-
-/* ---- What was kept last ---- */
-
-static bool was_kept(struct recorded *recorded, const struct spec_key *spec, const char *digest)
-{
-    _cleanup_free_ char *key = str_printf("%s/%s", spec->namespace_name, spec->name);
-    const struct last *last;
-    bool was;
-
-    pthread_mutex_lock(&recorded->lock);
-    last = strmap_get(&recorded->last, key);
-    was = last && str_equal(last->digest, digest);
-    pthread_mutex_unlock(&recorded->lock);
-    return was;
-}
-
-/* digest: NULL: nothing is known any more. */
-static void set_kept(struct recorded *recorded, const struct spec_key *spec, const char *digest)
-{
-    char *key = str_printf("%s/%s", spec->namespace_name, spec->name);
-    struct last *last;
-
-    pthread_mutex_lock(&recorded->lock);
-    last_free(strmap_remove(&recorded->last, key));
-    if (digest) {
-        last = NEW(struct last);
-        last->key = TAKE(key);
-        str_copy(last->digest, sizeof(last->digest), digest);
-        strmap_put(&recorded->last, last->key, last);
-    }
-    pthread_mutex_unlock(&recorded->lock);
-    free(key);
-}
 
 /* ---- Content ---- */
 
@@ -94,10 +19,9 @@ static const struct value *content_of(const struct value *object)
                       value_get(spec, fields[1]), fields[2], value_get(spec, fields[2]));
 }
 
-void recorded_digest(const struct reconcile_context *context, const struct value *object,
-                     char ret[HASH_HEX_SIZE])
+static void digest_content(const struct reconcile_context *context, const struct value *object,
+                           const struct value *content, char ret[HASH_HEX_SIZE])
 {
-    _cleanup_value_ const struct value *content = content_of(object);
     _cleanup_buf_ struct buf text = BUF_INIT;
     struct hash *hash;
 
@@ -109,9 +33,18 @@ void recorded_digest(const struct reconcile_context *context, const struct value
         return;
     hash = hash_new_keyed(context->plan_key, sizeof(context->plan_key));
     hash_add_str(hash, "spec");
+    hash_add_str(hash, value_string(value_path(object, "metadata", "uid", NULL)));
     hash_add(hash, text.data, text.length);
     hash_finish_hex(hash, ret);
     hash_free(hash);
+}
+
+void recorded_digest(const struct reconcile_context *context, const struct value *object,
+                     char ret[HASH_HEX_SIZE])
+{
+    _cleanup_value_ const struct value *content = content_of(object);
+
+    digest_content(context, object, content, ret);
 }
 
 static const struct value *with(const struct value *object, const struct value *content)
@@ -131,20 +64,63 @@ static const struct value *with(const struct value *object, const struct value *
     return result;
 }
 
-/* ---- Documents ---- */
+/* ---- What may be shown ---- */
 
-/* Only the runtime of a resource knows which values are secret: of Kubernetes, those of Secrets. A
- * context may have credentials. */
+static const char *string_in(const struct value *resource, const char *member, const char *key)
+{
+    return value_string(value_path(resource, "attributes", member, key, NULL));
+}
+
+/* A Secret counts whatever is in it: it may be refused for values that are no text, and so on. Of
+ * other runtimes, only they know which values are secret. */
+static bool is_secret(const struct value *resource)
+{
+    return !str_equal(value_get_string(resource, "type"), "Kubernetes") ||
+           str_equal(string_in(resource, "kind", NULL), "Secret");
+}
+
+/* A context may have credentials. */
 static bool may_be_secret(const struct value *content)
 {
     const struct value *resources = value_get(content, fields[0]);
-    _cleanup_free_ char *exposed = exposed_secrets(resources);
 
     for (size_t i = 0; i < value_count(resources); i++)
-        if (!str_equal(value_get_string(value_at(resources, i), "type"), "Kubernetes"))
+        if (is_secret(value_at(resources, i)))
             return true;
-    return exposed || value_get(content, fields[1]) || value_get(content, fields[2]);
+    return value_get(content, fields[1]) || value_get(content, fields[2]);
 }
+
+/* The role `view` of Kubernetes reads such objects: more people can read Releases than Specs. */
+static bool can_be_viewed(const struct value *resource, const char *namespace_name)
+{
+    static const char *const groups[] = {"apps/",   "autoscaling/",       "batch/",
+                                         "policy/", "networking.k8s.io/", NULL};
+    const char *version = string_in(resource, "apiVersion", NULL);
+    bool is_known = str_equal(version, "v1");
+
+    for (size_t i = 0; groups[i] && version; i++)
+        is_known = is_known || str_has_prefix(version, groups[i]);
+    return is_known && str_equal(string_in(resource, "metadata", "namespace"), namespace_name);
+}
+
+const struct value *recorded_resources(const struct value *object)
+{
+    _cleanup_value_ const struct value *content = content_of(object);
+    const struct value *resources = value_get(content, fields[0]);
+    const char *namespace_name = value_string(value_path(object, "metadata", "namespace", NULL));
+    _cleanup_buf_ struct buf text;
+
+    buf_init(&text, RECORDED_IN_RELEASE);
+    if (!content || may_be_secret(content))
+        return NULL;
+    for (size_t i = 0; i < value_count(resources); i++)
+        if (!can_be_viewed(value_at(resources, i), namespace_name))
+            return NULL;
+    json_write(&text, resources, JSON_COMPACT);
+    return buf_overflowed(&text) ? NULL : value_path(object, "spec", fields[0], NULL);
+}
+
+/* ---- Documents ---- */
 
 static int encode(const struct value *object, struct document *ret, struct error *error)
 {
@@ -176,7 +152,7 @@ int recorded_keep(const struct reconcile_context *context, const struct spec_key
     struct error problem = {0};
     int r;
 
-    if (was_kept(context->recorded, spec, digest))
+    if (recorded_was_kept(context->recorded, spec, digest))
         return 0;
     r = encode(object, &document, &problem);
     if (r >= 0)
@@ -188,27 +164,55 @@ int recorded_keep(const struct reconcile_context *context, const struct spec_key
     if (r == ERR_CONFLICT) /* it is there: the name says what is in it */
         r = 0;
     if (r >= 0) {
-        set_kept(context->recorded, spec, digest);
+        recorded_note_made(context->recorded, spec, digest);
         return 0;
     }
     err_wrap(&problem, "recording the Spec for rollbacks");
     return err_copy(error, &problem);
 }
 
-int recorded_apply(const struct reconcile_context *context, const struct spec_key *spec,
-                   const char *digest, const struct value *object, struct cancel *cancel,
-                   const struct value **ret, struct error *error)
+/* ---- Reading ---- */
+
+static int read_document(const struct reconcile_context *context, const struct spec_key *spec,
+                         const char *digest, struct cancel *cancel, const struct value **ret,
+                         struct error *error)
 {
     const struct store_call call = {.permit = context->permit, .cancel = cancel};
-    _cleanup_value_ const struct value *content = NULL;
-    struct document document = DOCUMENT_INIT;
-    struct error problem = {0};
     const struct document_name name = {DOCUMENT_SPEC, *spec, digest};
-    int r = store_load(context->store, &name, &call, &document, &problem);
+    struct document document = DOCUMENT_INIT;
+    int r = store_load(context->store, &name, &call, &document, error);
 
     if (r >= 0)
-        r = decode(&document, &content, &problem);
+        r = decode(&document, ret, error);
     document_done(&document);
+    return r;
+}
+
+/* A Release can be made by anybody with the right to. */
+static int check_resources(const struct reconcile_context *context, const struct value *object,
+                           const char *digest, const struct value *resources,
+                           const struct value **ret, struct error *error)
+{
+    _cleanup_value_ const struct value *content = value_pack("{s:v}", fields[0], resources);
+    char actual[HASH_HEX_SIZE];
+
+    digest_content(context, object, content, actual);
+    if (!str_equal(actual, digest))
+        return err_set(error, ERR_CORRUPT, NULL,
+                       "the Release's resources are not what was applied");
+    *ret = TAKE(content);
+    return 0;
+}
+
+int recorded_apply(const struct reconcile_context *context, const struct spec_key *spec,
+                   const char *digest, const struct value *resources, const struct value *object,
+                   struct cancel *cancel, const struct value **ret, struct error *error)
+{
+    _cleanup_value_ const struct value *content = NULL;
+    struct error problem = {0};
+    int r = resources ? check_resources(context, object, digest, resources, &content, &problem)
+                      : read_document(context, spec, digest, cancel, &content, &problem);
+
     if (r >= 0) {
         *ret = with(object, content);
         return 0;
@@ -227,7 +231,7 @@ int recorded_drop(const struct reconcile_context *context, const struct spec_key
     struct error problem = {0};
     int r = store_drop(context->store, &name, &call, &problem);
 
-    set_kept(context->recorded, spec, NULL);
+    recorded_note_dropped(context->recorded, spec);
     if (r >= 0)
         return 0;
     err_wrap(&problem, "removing the recorded Spec of an earlier revision");
@@ -252,26 +256,34 @@ static int on_document(void *arg, const struct document_name *name, struct error
     return 0;
 }
 
-int recorded_drop_all(const struct reconcile_context *context, const struct spec_key *spec,
-                      struct error *error)
+/* is_needed: NULL: nothing is. */
+static int drop_but(const struct reconcile_context *context, const struct spec_key *spec,
+                    recorded_is_needed *is_needed, const void *arg, struct error *error)
 {
     const struct store_call call = {.permit = context->permit};
     struct store *store = context->store;
     struct digests digests = {0};
-    int r;
-
-    if (was_kept(context->recorded, spec, ""))
-        return 0;
-    r = store->ops->list(store, DOCUMENT_SPEC, spec, on_document, &digests, &call, error);
+    int r = store->ops->list(store, DOCUMENT_SPEC, spec, on_document, &digests, &call, error);
 
     for (size_t i = 0; i < digests.count; i++) {
-        if (r >= 0)
+        if (r >= 0 && (!is_needed || !is_needed(arg, digests.items[i])))
             r = recorded_drop(context, spec, digests.items[i], error);
         free(digests.items[i]);
     }
     free(digests.items);
+    return r;
+}
+
+int recorded_drop_all(const struct reconcile_context *context, const struct spec_key *spec,
+                      struct error *error)
+{
+    int r;
+
+    if (recorded_was_kept(context->recorded, spec, ""))
+        return 0;
+    r = drop_but(context, spec, NULL, NULL, error);
     if (r >= 0)
-        set_kept(context->recorded, spec, "");
+        recorded_note_none(context->recorded, spec);
     return r;
 }
 
@@ -281,6 +293,15 @@ int recorded_forget(const struct reconcile_context *context, const struct spec_k
     int r = recorded_drop_all(context, spec, error);
 
     if (r >= 0)
-        set_kept(context->recorded, spec, NULL);
+        recorded_note_gone(context->recorded, spec);
     return r;
+}
+
+int recorded_sweep(const struct reconcile_context *context, const struct spec_key *spec,
+                   size_t limit, recorded_is_needed *is_needed, const void *arg,
+                   struct error *error)
+{
+    return recorded_sweep_is_due(context->recorded, spec, limit)
+               ? drop_but(context, spec, is_needed, arg, error)
+               : 0;
 }

@@ -1,14 +1,19 @@
 /*
  * The Specs of revisions, as they were applied: what a rollback applies again.
  *
- * Each is a document of the store (DOCUMENT_SPEC): gzipped JSON of the fields that say what is
- * wanted, `resources`, `secretStore` and `context`. The Spec's other fields say how the operator
- * works; a rollback leaves them as they are. If they may hold secrets in clear, the document is
- * secret.
+ * Recorded are the fields that say what is wanted: `resources`, `secretStore` and `context`. The
+ * Spec's other fields say how the operator works; a rollback leaves them as they are.
  *
- * The document's name is a keyed digest of its content, so that revisions with the same content
- * share it. The Release of the revision has the digest (release_head). A document goes with the
- * last Release that has its digest (retention.h).
+ * The Release of an Apply has the resources itself (release_head.resources) if they are short, are
+ * all that is recorded, and are objects that the role `view` of Kubernetes reads, in the Spec's own
+ * namespace: more people can read Releases than Specs. Else there is a document in the store
+ * (DOCUMENT_SPEC): gzipped JSON, and secret if it may hold secrets in clear. Revisions with the
+ * same content share a document. It goes with the last Release that names it (retention.h). The
+ * Release of a Rollback always names a document.
+ *
+ * The digest of what is recorded is keyed, and of one Spec alone. The Release has it
+ * (release_head.spec_digest); it is also the document's name. People may create Releases, but
+ * without the key they cannot make up resources that have a digest.
  *
  * Thread-safe.
  */
@@ -22,6 +27,9 @@
 struct reconcile_context;
 struct recorded;
 
+/* Bytes of resources as JSON; longer ones are a document. */
+#define RECORDED_IN_RELEASE (4u << 10)
+
 struct recorded *recorded_new(void);
 void recorded_free(struct recorded *recorded);
 DEFINE_CLEANUP(struct recorded *, recorded_free)
@@ -30,24 +38,35 @@ DEFINE_CLEANUP(struct recorded *, recorded_free)
 void recorded_digest(const struct reconcile_context *context, const struct value *object,
                      char ret[HASH_HEX_SIZE]);
 
-/* Keeps what the Spec wants under its digest, unless that is known to be kept. */
+/* The resources of the Spec, if its Release is to have them; borrowed. NULL: a document has them,
+ * which recorded_keep() makes. */
+const struct value *recorded_resources(const struct value *object);
+
+/* Keeps what the Spec wants as the document of that digest, unless that is known to be kept. */
 int recorded_keep(const struct reconcile_context *context, const struct spec_key *spec,
                   const struct value *object, const char *digest, struct error *error);
 
-/* The Spec `object` as it would be with what was recorded; a reference. ERR_NOT_FOUND, ERR_CORRUPT.
- */
+/* The Spec `object` as it would be with what was recorded; a reference. resources: those in the
+ * Release; NULL: a document has them. ERR_NOT_FOUND, ERR_CORRUPT. */
 int recorded_apply(const struct reconcile_context *context, const struct spec_key *spec,
-                   const char *digest, const struct value *object, struct cancel *cancel,
-                   const struct value **ret, struct error *error);
+                   const char *digest, const struct value *resources, const struct value *object,
+                   struct cancel *cancel, const struct value **ret, struct error *error);
 
-/* 0 also where there is none. */
+/* Removes a document; 0 also where there is none. */
 int recorded_drop(const struct reconcile_context *context, const struct spec_key *spec,
                   const char *digest, struct error *error);
-/* All of a Spec that is about to go. */
+/* All documents of a Spec that is about to go. */
 int recorded_drop_all(const struct reconcile_context *context, const struct spec_key *spec,
                       struct error *error);
 /* All that may be left of a Spec that is gone. */
 int recorded_forget(const struct reconcile_context *context, const struct spec_key *spec,
                     struct error *error);
+
+/* People can delete Releases, and their documents stay then. Once more than `limit` documents were
+ * made since the last time, removes those of the Spec that is_needed() does not want. */
+typedef bool recorded_is_needed(const void *arg, const char *digest);
+int recorded_sweep(const struct reconcile_context *context, const struct spec_key *spec,
+                   size_t limit, recorded_is_needed *is_needed, const void *arg,
+                   struct error *error);
 
 #endif

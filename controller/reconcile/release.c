@@ -4,13 +4,12 @@
 #include "controller/reconcile/finished.h"
 #include "controller/reconcile/operations.h"
 #include "controller/reconcile/plans.h"
+#include "controller/reconcile/preview_wait.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/requests.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/history.h"
-
-#define PREVIEW_LOOK 2000 /* ms until a Preview looks again whether there are too many of them */
 
 /* ---- Telling ---- */
 
@@ -142,10 +141,6 @@ static int hand_over(struct attempt *attempt, struct reconcile_result *result)
 /* It has ended: it is read once more, to be deleted some time. */
 static const struct reconcile_result look_again = {.kind = RECONCILE_AFTER,
                                                    .priority = WORKQUEUE_RESYNC};
-
-/* As many Previews run as may. */
-static const struct reconcile_result look_for_place = {.kind = RECONCILE_WAITING,
-                                                       .after = PREVIEW_LOOK};
 
 static bool is_generated(const struct value *object)
 {
@@ -347,8 +342,7 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     struct error problem = {0};
     int r;
 
-    *result = look_for_place;
-    if (attempt_waits_for_place(attempt))
+    if (preview_waits_for_place(attempt, result))
         return 0;
     *result = (struct reconcile_result){.kind = RECONCILE_DONE};
     r = load_release(attempt, result, &problem, error);
@@ -368,17 +362,11 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
         return refuse(attempt, error);
     if (attempt->release->operation != RELEASE_PREVIEW)
         return hand_over(attempt, result);
-    if (!attempt_reserve_preview(attempt, run->subject.key.name)) {
-        attempt_empty(attempt);
-        *result = look_for_place;
-        return 0;
-    }
+    if (!attempt_reserve_preview(attempt, run->subject.key.name))
+        return preview_wait_for_place(attempt, result, error);
     r = begin_plan(attempt, &problem);
-    if (r > 0) {
-        attempt_empty(attempt);
-        *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = 0};
-        return 0;
-    }
+    if (r > 0)
+        return preview_wait_for_memory(attempt, result, error);
     return r < 0 ? fail(attempt, &problem, error) : 0;
 }
 

@@ -25,6 +25,7 @@ void release_free(struct release *release)
     release_approval_done(&release->approval);
     free(release->spec_uid);
     free(release->spec_digest);
+    value_unref(release->resources);
     value_unref(release->metadata);
     value_unref(release->spec);
     value_unref(release->status);
@@ -62,6 +63,7 @@ static struct release *release_new(const struct release_head *head, char *versio
     release->own_generation = 1;
     release->spec_uid = str_new(head->spec_uid);
     release->spec_digest = str_new(head->spec_digest);
+    release->resources = value_ref(head->resources);
     release->version = version;
     arena_done(&arena);
     return release;
@@ -124,23 +126,23 @@ int releases_latest(const struct reconcile_context *context, const struct releas
 }
 
 void release_revisions_add(struct release_revisions *revisions, int64_t revision,
-                           const char *digest)
+                           const char *document)
 {
     size_t capacity = revisions->capacity;
 
     revisions->items = mem_grow(revisions->items, revisions->count, &revisions->capacity,
                                 sizeof(*revisions->items));
-    revisions->digests =
-        mem_grow(revisions->digests, revisions->count, &capacity, sizeof(*revisions->digests));
+    revisions->documents =
+        mem_grow(revisions->documents, revisions->count, &capacity, sizeof(*revisions->documents));
     revisions->items[revisions->count] = revision;
-    revisions->digests[revisions->count++] = str_new(digest);
+    revisions->documents[revisions->count++] = str_new(document);
 }
 
 void release_revisions_done(struct release_revisions *revisions)
 {
     for (size_t i = 0; i < revisions->count; i++)
-        free(revisions->digests[i]);
-    free(revisions->digests);
+        free(revisions->documents[i]);
+    free(revisions->documents);
     free(revisions->items);
     *revisions = (struct release_revisions){0};
 }
@@ -189,7 +191,8 @@ static struct release_head head_of(const struct release_subject *subject,
                                  .operation = operation,
                                  .spec_uid = subject->uid,
                                  .to_revision = subject->to_revision,
-                                 .spec_digest = subject->spec_digest};
+                                 .spec_digest = subject->spec_digest,
+                                 .resources = subject->resources};
 }
 
 static int create(const struct reconcile_context *context, const struct release_head *head,

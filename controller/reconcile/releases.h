@@ -21,6 +21,7 @@ struct release_subject {
     int64_t generation;
     const char *project, *stack, *workspace; /* NULL: not known */
     const char *spec_digest; /* of what is applied (recorded.h); NULL: nothing is recorded */
+    const struct value *resources; /* what is applied, if the Release is to have it; borrowed */
     int64_t to_revision;     /* of a Rollback; 0: it is none */
 };
 
@@ -36,6 +37,7 @@ struct release {
     char *version;                       /* in the history; NULL: a person made it */
     char *spec_uid;                      /* of the Spec it was made for; NULL: not known */
     char *spec_digest;                   /* of what it applies; NULL: nothing was recorded */
+    const struct value *resources;       /* what it applies; NULL: it does not have it itself */
     const struct value *metadata, *spec; /* of one that a person made: as last written */
 };
 
@@ -52,14 +54,14 @@ int releases_load(const struct reconcile_context *context, const struct release_
 int releases_latest(const struct reconcile_context *context, const struct release_subject *subject,
                     struct cancel *cancel, struct release **ret, struct error *error);
 
-/* Revisions of a Spec, newest first, and the digests of what they apply (recorded.h). */
+/* Revisions of a Spec, newest first, and the documents that record what they apply (recorded.h). */
 struct release_revisions {
     int64_t *items;
-    char **digests; /* of each, owned; NULL: nothing was recorded */
+    char **documents; /* the digest of each, owned; NULL: there is none */
     size_t count, capacity;
 };
 void release_revisions_add(struct release_revisions *revisions, int64_t revision,
-                           const char *digest); /* at the end */
+                           const char *document); /* at the end */
 void release_revisions_done(struct release_revisions *revisions);
 
 /* The revisions of which the history has a Release. *ret: empty before. */

@@ -269,6 +269,15 @@ bool report_timed_out(const struct operation_results *results)
     return false;
 }
 
+bool report_needs_plan(const struct operation_results *results)
+{
+    for (size_t i = 0; i < results->count; i++)
+        if (has_failed(&results->items[i]) &&
+            str_equal(results->items[i].error->reason, OPERATION_NEEDS_PLAN))
+            return true;
+    return false;
+}
+
 void report_judge(const struct operation_results *results, struct error *failure)
 {
     for (size_t i = 0; i < results->count && conditions_may_heal(failure); i++) {
@@ -337,6 +346,7 @@ char *report_plan_summary(const struct plan *plan)
     add_part(&text, sum.update, "to update");
     add_part(&text, sum.replace, "to replace");
     add_part(&text, sum.delete, "to delete");
+    add_part(&text, sum.stay, "to leave in place");
     add_part(&text, sum.deferred, "to be planned when others are applied");
     add_part(&text, sum.unknown, "that could not be looked at");
     if (!text.length)

@@ -61,6 +61,9 @@ void report_short(const char *message, const struct operation_results *results, 
 
 /* A resource was waited for until `timeout` had passed, or not begun because it had. */
 bool report_timed_out(const struct operation_results *results);
+/* What one resource needs was known only when what it refers to was applied: another plan does it.
+ */
+bool report_needs_plan(const struct operation_results *results);
 /* *failure stands for all results. If it may heal, but the failure of one resource may not, it gets
  * the code and the reason of that resource. */
 void report_judge(const struct operation_results *results, struct error *failure);

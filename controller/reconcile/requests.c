@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "controller/reconcile/api.h"
+#include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
@@ -178,6 +179,12 @@ bool requests_newest(struct requests *requests, const struct spec_key *spec, str
 
 /* ---- Its Release ---- */
 
+static bool says_already(const struct release *release, const struct request_report *report)
+{
+    return release->phase == report->phase &&
+           value_int(value_get(release->status, "revision"), 0) == report->revision;
+}
+
 /* 1: it has ended, or is gone. */
 static int write_report(const struct reconcile_context *context,
                         const struct release_subject *subject, const struct request *request,
@@ -200,6 +207,8 @@ static int write_report(const struct reconcile_context *context,
     if (!release || !str_equal(value_get_string(release->metadata, "uid"), request->uid) ||
         release_phase_is_terminal(release->phase))
         return 1;
+    if (says_already(release, report))
+        return 0;
     release->revision = report->revision;
     r = release_write(context, subject, release, &said, error);
     return r < 0 ? r : release_phase_is_terminal(release->phase);
@@ -212,9 +221,12 @@ int request_write(const struct reconcile_context *context, const struct release_
     struct error problem = {0};
     int r = write_report(context, subject, request, report, cancel, &problem);
 
-    if (r > 0)
+    if (r > 0 || r == ERR_TOO_LARGE)
         requests_drop(context->requests, subject->key.namespace_name, request->release);
-    if (r >= 0)
+    if (r == ERR_TOO_LARGE) /* nothing waits for it */
+        log_warn("a Release has no room for its status", "namespace", subject->key.namespace_name,
+                 "release", request->release, "error", problem.message, NULL);
+    if (r >= 0 || r == ERR_TOO_LARGE)
         return 0;
     err_wrap(&problem, "Release %s", request->release);
     return err_copy(error, &problem);

@@ -165,37 +165,51 @@ static bool is_chosen(const int64_t *surplus, size_t n, int64_t revision)
     return false;
 }
 
-/* What is in force, and what a Release that stays has, can be rolled back to. */
-static bool is_needed(const struct run *run, const struct release_revisions *revisions,
-                      const int64_t *surplus, size_t n, const char *digest)
+/* Which Releases stay. */
+struct kept {
+    const struct run *run;
+    const struct release_revisions *revisions;
+    const int64_t *surplus; /* those of them that go */
+    size_t n;
+};
+
+/* What is in force, and what a Release that stays names, can be rolled back to. */
+static bool is_needed(const void *arg, const char *digest)
 {
+    const struct kept *kept = arg;
+    const struct run *run = kept->run;
+    const struct release_revisions *all = kept->revisions;
+
     if (str_equal(run->hold.spec_digest, digest) || str_equal(run->spec_digest, digest))
         return true;
-    for (size_t i = 0; i < revisions->count; i++)
-        if (str_equal(revisions->digests[i], digest) && !is_chosen(surplus, n, revisions->items[i]))
+    for (size_t i = 0; i < all->count; i++)
+        if (str_equal(all->documents[i], digest) &&
+            !is_chosen(kept->surplus, kept->n, all->items[i]))
             return true;
     return false;
 }
 
-/* The recorded Specs that go with these Releases. */
-static int remove_recorded(const struct run *run, const struct release_revisions *revisions,
-                           const int64_t *surplus, size_t n, struct error *error)
+/* The recorded Specs that go with the surplus. */
+static int remove_recorded(const struct kept *kept, struct error *error)
 {
-    for (size_t i = 0; i < revisions->count; i++) {
-        const char *digest = revisions->digests[i];
+    const struct run *run = kept->run;
+
+    for (size_t i = 0; i < kept->revisions->count; i++) {
+        const char *digest = kept->revisions->documents[i];
+        int64_t revision = kept->revisions->items[i];
         struct error problem = {0};
         int r;
 
-        if (!digest || !is_chosen(surplus, n, revisions->items[i]) ||
-            is_needed(run, revisions, surplus, n, digest))
+        if (!digest || !is_chosen(kept->surplus, kept->n, revision) || is_needed(kept, digest))
             continue;
-        r = check_ended(run, revisions->items[i], &problem);
+        r = check_ended(run, revision, &problem);
         if (r >= 0)
             r = recorded_drop(run->context, &run->subject.key, digest, &problem);
         if (r < 0 && r != ERR_CONFLICT) /* it goes on, or somebody changes it */
             return err_copy(error, &problem);
     }
-    return 0;
+    return recorded_sweep(run->context, &run->subject.key, (size_t)run->policy.history_limit,
+                          is_needed, kept, error);
 }
 
 /* 1: there are more. */
@@ -206,7 +220,8 @@ static int remove_surplus(const struct run *run, const struct release_revisions 
     size_t n =
         retention_choose(revisions, run->policy.history_limit, run_last_applied(run), surplus);
     size_t now = n < MOST_AT_ONCE ? n : MOST_AT_ONCE;
-    int r = remove_recorded(run, revisions, surplus, now, error);
+    const struct kept kept = {run, revisions, surplus, now};
+    int r = remove_recorded(&kept, error);
 
     for (size_t i = 0; i < now && r >= 0; i++) {
         struct error problem = {0};
@@ -256,10 +271,11 @@ void retention_collect(const struct run *run, const struct release_revisions *fo
         return;
     }
     if (found) {
-        release_revisions_add(&all, revision, run->spec_digest[0] ? run->spec_digest : NULL);
+        release_revisions_add(&all, revision,
+                              run->subject.resources ? NULL : run->subject.spec_digest);
         for (size_t i = 0; i < found->count; i++)
             if (found->items[i] != revision)
-                release_revisions_add(&all, found->items[i], found->digests[i]);
+                release_revisions_add(&all, found->items[i], found->documents[i]);
         r = remove_surplus(run, &all, &problem);
     } else if (!is_within_limit(run, revision)) {
         r = list_and_remove(run, &problem);

@@ -18,6 +18,7 @@ void run_done(struct run *run)
     hold_done(&run->hold);
     free(run->uid);
     free(run->trigger);
+    free(run->changed_at);
     release_approval_done(&run->approval);
     *run = (struct run){0};
 }
@@ -36,12 +37,15 @@ void run_read_policy(struct run *run)
         policy->retry_interval = context->min_retry_interval;
 }
 
-void run_note_approval(struct run *run)
+void run_note_managers(struct run *run)
 {
-    static const char *const path[] = {"spec", "approval", "approvedPlan", NULL};
+    static const char *const approved_plan[] = {"spec", "approval", "approvedPlan", NULL};
+    static const char *const spec[] = {"spec", NULL};
 
     release_approval_done(&run->approval);
-    kube_approval_read(run->object, path, &run->approval);
+    kube_approval_read(run->object, approved_plan, &run->approval);
+    free(run->changed_at);
+    run->changed_at = str_new(kube_field_time(run->object, spec));
 }
 
 void run_note_trigger(struct run *run)

@@ -27,6 +27,7 @@ struct run {
     char *uid;                      /* of the object; or NULL */
     char *trigger;                  /* informer_trigger() of the object as it was read; or NULL */
     struct release_approval approval; /* in the object as it was read */
+    char *changed_at; /* when its spec was written last, RFC 3339; or NULL */
     bool is_namespace_terminating;
     struct spec_policy policy;
     struct operation_log log;
@@ -35,7 +36,7 @@ struct run {
 void run_done(struct run *run);
 
 /* Removes metadata.managedFields from run->object. They can be larger than the rest, an operation
- * keeps the object until it ends, and only run_note_approval() needs them. */
+ * keeps the object until it ends, and only run_note_managers() needs them. */
 void run_drop_managed_fields(struct run *run);
 /* After a write: run->object gets the metadata of the answer, without managedFields. */
 void run_set_metadata(struct run *run, const struct value *metadata);
@@ -60,8 +61,9 @@ void run_read_policy(struct run *run);
 /* Notes which request for a reconcile run->object carries. A later one is for another run. */
 void run_note_trigger(struct run *run);
 
-/* Notes which plan run->object approves. Before its managed fields are dropped. */
-void run_note_approval(struct run *run);
+/* Notes what the managed fields of run->object tell, before they are dropped: which plan it
+ * approves, and when it was changed. */
+void run_note_managers(struct run *run);
 
 bool run_has_finalizer(const struct run *run);
 /* Adds the finalizer, where it is not there. ERR_NOT_FOUND: the Spec is gone. */

@@ -65,7 +65,7 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
         err_copy(error, why_unreadable);
     if (r < 0)
         return r;
-    run_note_approval(run);
+    run_note_managers(run);
     run_drop_managed_fields(run);
     metadata = value_get(run->object, "metadata");
     run->subject.generation = value_int(value_get(metadata, "generation"), 0);
@@ -85,7 +85,7 @@ static int refuse(struct attempt *attempt, const struct error *refusal,
                   struct reconcile_result *result, struct error *error)
 {
     operation_log_start(&attempt->run, RELEASE_APPLY);
-    hold_refuse(attempt, refusal, NULL);
+    hold_refuse(attempt, refusal, NULL); /* one at most is left: hold_cancel_older() */
     return apply_refused(attempt, refusal, result, error);
 }
 
@@ -129,12 +129,23 @@ static int suspend(struct attempt *attempt, struct error *error)
 
 /* ---- One reconcile ---- */
 
+/* Others have their turn before the rest. */
+static int come_back(struct attempt *attempt, struct reconcile_result *result)
+{
+    attempt_end(attempt);
+    *result = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
+    return 0;
+}
+
 /* The Spec is gone. */
-static int end_history(struct attempt *attempt, struct error *error)
+static int end_history(struct attempt *attempt, struct reconcile_result *result,
+                       struct error *error)
 {
     struct run *run = &attempt->run;
     int r = refuse_requests(attempt, "SpecNotFound", "there is no such Spec", error);
 
+    if (r > 0)
+        return come_back(attempt, result);
     if (r >= 0)
         r = run_cancel_latest(run, "the Spec was deleted", error);
     return r < 0 ? r : retention_forget(run, error);
@@ -148,13 +159,16 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     int r = load(attempt, &why_unreadable, &problem);
 
     if (r == ERR_NOT_FOUND)
-        return end_history(attempt, error);
+        return end_history(attempt, result, error);
     if (r < 0)
         return err_copy(error, &problem);
     if (!attempt_is_listed(attempt)) /* it is there, and another's by now */
         return 0;
     if (api_is_deleting(run->object))
         return deletion_begin(attempt, result, error);
+    r = hold_cancel_older(attempt, error);
+    if (r)
+        return r < 0 ? r : come_back(attempt, result);
     if (run->policy.suspend)
         return suspend(attempt, error);
     if (run->is_unreadable)

@@ -64,7 +64,8 @@ static bool is_only_looked_at(const struct node *node)
 }
 
 /* The object may have changed, or changed hands, since it was planned, perhaps minutes ago. Then
- * the runtime answers with a conflict, and the object is planned again, a few times at most. */
+ * the runtime answers with a conflict, and the object is planned again. One that changes all the
+ * time is tried again later. */
 static int make(struct operation *operation, struct node *node, struct runtime_outcome *outcome,
                 struct error *error)
 {
@@ -76,8 +77,13 @@ static int make(struct operation *operation, struct node *node, struct runtime_o
         if (r < 0)
             return r;
         r = carry_out(operation, node, step, outcome, &problem);
-        if (r != ERR_CONFLICT || step->action == PLAN_UNCHANGED || takes == MAX_TAKES)
+        if (r != ERR_CONFLICT || step->action == PLAN_UNCHANGED)
             return r < 0 ? err_copy(error, &problem) : 0;
+        if (takes == MAX_TAKES) {
+            err_wrap(&problem, "it changes all the time");
+            problem.code = ERR_UNAVAILABLE;
+            return err_copy(error, &problem);
+        }
         outcome_done(outcome);
         *outcome = (struct runtime_outcome){0};
     }

@@ -267,6 +267,9 @@ int operation_confirm(struct operation *operation, struct node *node,
         record.revision = known->revision;
         record.action = known->action;
         record.is_done = known->is_done;
+        /* The object was read after it was planned: what others did to it since is drift. */
+        if (!step->is_unrecorded)
+            record.fields_digest = known->fields_digest;
         if (!record.memory)
             record.memory = known->memory;
     }

@@ -213,6 +213,10 @@ struct operation_progress operation_progress(struct operation *operation);
 bool operation_waits_for(struct operation *operation, char *ret, size_t size,
                          bool *ret_is_failing);
 
+/* The visit of a resource that has been under way for the longest time, while it plans and while it
+ * carries the plan out: its id into the buffer, for messages, cut. ms; 0: there is none. */
+int64_t operation_longest_visit(struct operation *operation, char *ret, size_t size);
+
 /* Adds an id to a message. One that could be taken for other words of the message is quoted: a
  * tenant chooses it, and administrators read the message. */
 void operation_show_id(struct buf *to, const char *id);

@@ -78,6 +78,8 @@ struct node {
     bool needs_approval;            /* it is DEFERRED, and the approved plan does not cover it */
     bool is_compared_later;         /* with the approved plan: when it is planned anew */
     bool stays;                     /* its old object stays: planned anew, it is not replaced */
+    int64_t visited_at;             /* ms, monotonic: a visit is under way since; 0: none is. Under
+                                       the lock */
     const char *deposed;            /* the name that its old object got to make room; arena */
     struct runtime_step *step;      /* owned: planned anew when it was due; NULL: the change's */
     struct runtime_step *removal;   /* likewise, for the old object of a replacement */

@@ -335,6 +335,29 @@ bool operation_waits_for(struct operation *operation, char *ret, size_t size, bo
     return shown.code;
 }
 
+int64_t operation_longest_visit(struct operation *operation, char *ret, size_t size)
+{
+    _cleanup_buf_ struct buf text = BUF_INIT;
+    const struct node *longest = NULL;
+    int64_t took = 0;
+
+    pthread_mutex_lock(&operation->lock);
+    for (size_t i = 0; operation->nodes && i < operation->plan->n_changes; i++) {
+        const struct node *node = &operation->nodes[i];
+
+        if (node->visited_at && (!longest || node->visited_at < longest->visited_at))
+            longest = node;
+    }
+    if (longest) {
+        operation_show_id(&text, operation_change(longest)->id);
+        took = operation_now(operation) - longest->visited_at;
+    }
+    pthread_mutex_unlock(&operation->lock);
+    if (longest)
+        str_copy(ret, size, text.data);
+    return took;
+}
+
 /* Names the first failures, as many as fit whole, with their hints. */
 static size_t name_failures(const struct operation_results *results, struct buf *text,
                             struct buf *hints)

@@ -224,20 +224,33 @@ static void excuse(struct operation *operation, int64_t took, bool is_progress)
         operation->excused = took;
 }
 
+/* NULL: it is of no single change. */
+static struct node *node_of(const struct operation *operation, enum stage stage, uint32_t at)
+{
+    uint32_t change = stage == STAGE_PLANNING ? at : operation->steps->nodes[at].change;
+
+    return change == STEP_NONE ? NULL : &operation->nodes[change];
+}
+
 static void run_visit(struct operation *operation, struct walk_visit *at, enum stage stage)
 {
+    struct node *node = node_of(operation, stage, at->node);
     int64_t begun = operation_now(operation), now;
     enum walk_verdict verdict;
     bool was_ended, is_progress;
 
     if (stage == STAGE_CARRYING_OUT)
         operation_set_phase(operation, OPERATION_RUNNING);
+    if (node)
+        node->visited_at = begun;
     pthread_mutex_unlock(&operation->lock);
     verdict = visit(operation, at, stage, &is_progress);
     now = operation_now(operation);
     if (is_progress && stage == STAGE_CARRYING_OUT)
         ledger_progress(operation->ledger);
     pthread_mutex_lock(&operation->lock);
+    if (node)
+        node->visited_at = 0;
     was_ended = operation->phase == OPERATION_ENDED;
     if (is_progress)
         operation->progressed_at = now;

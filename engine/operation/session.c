@@ -59,6 +59,7 @@ struct runtime_call operation_call(struct operation *operation, struct slot *lar
 
     pthread_mutex_lock(&operation->lock);
     call.deadline = operation->active_at + operation->excused + operation->config.timeout;
+    call.is_early = operation->stage == STAGE_PLANNING;
     pthread_mutex_unlock(&operation->lock);
     return call;
 }

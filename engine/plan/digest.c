@@ -40,13 +40,13 @@ static bool end(struct digest *digest, char ret_hex[HASH_HEX_SIZE])
     return !digest->is_cut;
 }
 
-static void add_object(struct digest *digest, const struct plan_change *change,
-                       const struct runtime_step *step)
+static void add_object(struct digest *digest, const struct plan_change *change, const char *uid,
+                       const struct value *before)
 {
     hash_add_str(digest->hash, change->id);
     hash_add_str(digest->hash, change->type);
-    hash_add_str(digest->hash, step && step->uid ? step->uid : "");
-    add_value(digest, step ? step->before : NULL);
+    hash_add_str(digest->hash, uid ? uid : "");
+    add_value(digest, before);
 }
 
 /* ---- What is made ---- */
@@ -140,10 +140,11 @@ static void add_part(struct digest *digest, const struct value *value, const str
 static bool digest_made(const struct plan_change *change, const struct value *unknown,
                         struct digest_key key, char ret_hex[HASH_HEX_SIZE])
 {
+    const struct runtime_step *step = change->step;
     struct digest digest = begin(key, "made");
     bool has_unknown = false;
 
-    add_object(&digest, change, change->step);
+    add_object(&digest, change, step ? step->uid : NULL, step ? step->before : NULL);
     for (enum part part = 0; part < N_PARTS; part++)
         add_part(&digest, part_of(change, part), unknown, prefixes[part], &has_unknown);
     if (has_unknown && change->resource) {
@@ -156,15 +157,18 @@ static bool digest_made(const struct plan_change *change, const struct value *un
 
 /* ---- What is removed ---- */
 
-/* An object that is gone is only forgotten: that is another removal than its deletion. */
+/* An object that is gone is only forgotten: that is another removal than its deletion. What is
+ * forgotten stays, whichever object it is. An object that is deleted is known by its uid: `before`
+ * may come from the record in State, which an operation that was ended may have changed. */
 static bool digest_removed(const struct plan_change *change, struct digest_key key,
                            char ret_hex[HASH_HEX_SIZE])
 {
     const struct runtime_step *step =
         change->action == PLAN_REPLACE ? change->removal : change->step;
+    const char *uid = step && step->action != PLAN_FORGET ? step->uid : NULL;
     struct digest digest = begin(key, "removed");
 
-    add_object(&digest, change, step);
+    add_object(&digest, change, uid, step && !uid ? step->before : NULL);
     hash_add_str(digest.hash, step ? plan_action_name(step->action) : "");
     add_value(&digest, step ? step->extensions : NULL);
     return end(&digest, ret_hex);

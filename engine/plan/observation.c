@@ -19,3 +19,15 @@ void outcome_done(struct runtime_outcome *outcome)
     value_unref(outcome->memory);
     *outcome = (struct runtime_outcome){0};
 }
+
+void runtime_step_done(struct runtime_step *step)
+{
+    value_unref(step->attributes);
+    value_unref(step->extensions);
+    value_unref(step->before);
+    value_unref(step->after);
+    value_unref(step->shown_before);
+    value_unref(step->shown_after);
+    value_unref(step->result);
+    value_unref(step->memory);
+}

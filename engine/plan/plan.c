@@ -73,6 +73,7 @@ void plan_summarise(const struct plan *plan, struct plan_summary *ret)
         sum.unchanged += action == PLAN_UNCHANGED;
         sum.deferred += action == PLAN_DEFERRED;
         sum.unknown += action == PLAN_UNKNOWN;
+        sum.stay += action == PLAN_FORGET && plan->changes[i].stays;
     }
     *ret = sum;
 }

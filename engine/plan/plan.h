@@ -44,6 +44,7 @@ struct plan {
 
 struct plan_summary {
     uint32_t create, adopt, update, replace, delete, unchanged, deferred, unknown;
+    uint32_t stay; /* FORGET: the object is left in place */
 };
 
 void plan_step_free(struct runtime_step *step);

@@ -20,13 +20,14 @@ struct document_history {
 struct record {
     struct release_head head;
     int64_t written;              /* count of writes */
-    const struct value *status;   /* a reference, or NULL */
+    const struct value *status;   /* a reference, or NULL; head.resources likewise */
     char *spec_uid, *spec_digest; /* owned: what the head's borrow; or NULL */
 };
 
 static void record_done(struct record *record)
 {
     value_unref(record->status);
+    value_unref(record->head.resources);
     free(record->spec_uid);
     free(record->spec_digest);
 }
@@ -34,12 +35,13 @@ static void record_done(struct record *record)
 static int encode(const struct record *record, struct document *ret, struct error *error)
 {
     const struct release_head *head = &record->head;
-    _cleanup_value_ const struct value *value = value_pack(
-        "{s:i, s:{s:s, s:s, s:s?, s:s?}, s:I, s:I, s:s, s:I, s:I, s:v?}", "format", FORMAT, "spec",
-        "namespace", head->spec.namespace_name, "name", head->spec.name, "uid", head->spec_uid,
-        "digest", head->spec_digest, "revision", head->revision, "generation", head->generation,
-        "operation", release_operation_name(head->operation), "toRevision", head->to_revision,
-        "written", record->written, "status", record->status);
+    _cleanup_value_ const struct value *value =
+        value_pack("{s:i, s:{s:s, s:s, s:s?, s:s?, s:v?}, s:I, s:I, s:s, s:I, s:I, s:v?}", "format",
+                   FORMAT, "spec", "namespace", head->spec.namespace_name, "name", head->spec.name,
+                   "uid", head->spec_uid, "digest", head->spec_digest, "resources", head->resources,
+                   "revision", head->revision, "generation", head->generation, "operation",
+                   release_operation_name(head->operation), "toRevision", head->to_revision,
+                   "written", record->written, "status", record->status);
 
     if (!value)
         return err_set(error, ERR_TOO_LARGE, "ReleaseTooLarge", "the status is too large");
@@ -86,6 +88,7 @@ static int decode(const struct document *document, const struct release_head *of
     record.head.spec_uid = record.spec_uid;
     record.spec_digest = str_new(value_get_string(spec, "digest"));
     record.head.spec_digest = record.spec_digest;
+    record.head.resources = value_ref(value_get(spec, "resources"));
     *ret = record;
     return 0;
 }
@@ -300,6 +303,17 @@ static int find_revisions(struct release_history *base, const struct spec_key *s
     return r;
 }
 
+/* As a list has it: its digest names a document. */
+static struct release_head listed(const struct release_head *head)
+{
+    struct release_head result = *head;
+
+    if (head->resources)
+        result.spec_digest = NULL;
+    result.resources = NULL;
+    return result;
+}
+
 /* A record that is removed during the listing is skipped. */
 static int history_list(struct release_history *base, const struct spec_key *spec,
                         release_on_head *fn, void *arg, const struct store_call *call,
@@ -312,11 +326,14 @@ static int history_list(struct release_history *base, const struct spec_key *spe
         _cleanup_(release_record_free_p) struct release_record *record = NULL;
         const struct release_head head = {.spec = *spec, .revision = revisions.items[i]};
         _cleanup_free_ char *version = NULL;
+        struct release_head found;
         struct error problem = {0};
 
         r = load_one(base, &head, call, &record, &version, &problem);
         if (r == 0)
-            r = fn(arg, &record->head, error);
+            found = listed(&record->head);
+        if (r == 0)
+            r = fn(arg, &found, error);
         else
             r = r == ERR_NOT_FOUND ? 0 : about(error, &problem, &head);
     }

@@ -52,6 +52,7 @@ void release_record_free(struct release_record *record)
         return;
     free((char *)(uintptr_t)record->head.spec_uid);
     free((char *)(uintptr_t)record->head.spec_digest);
+    value_unref(record->head.resources);
     free((char *)(uintptr_t)record->head.spec.namespace_name);
     free((char *)(uintptr_t)record->head.spec.name);
     release_approval_done(&record->approval);

@@ -43,8 +43,13 @@ struct release_head {
     const char *spec_uid;
     int64_t to_revision;     /* of a Rollback: the revision that is applied again; else 0. Set by
                                 load */
-    const char *spec_digest; /* names the Spec that the operation applies, as it was recorded beside
-                                the history; NULL: none was. Set by load and list */
+    /* The digest of the Spec that the operation applies, if it was recorded; NULL: it was not. A
+     * list leaves it out where the record has the resources itself, so that in a list it names a
+     * document beside the history. */
+    const char *spec_digest;
+    /* The resources that the operation applies, if the record has them itself; a reference, or
+     * NULL. Set by load, not by list. */
+    const struct value *resources;
 };
 
 /* What a person approved. All strings are owned. */

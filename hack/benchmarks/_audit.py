@@ -11,8 +11,8 @@ SETTLED = 1.5  # seconds after which the API server has written down what it ans
 
 
 def audit_log(plane):
-    answer = subprocess.run([ROOT / "hack/controlplane", "audit", plane.name], check=True, capture_output=True, text=True)
-    return answer.stdout.strip()
+    command = [ROOT / "hack/controlplane", "audit", plane.name]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def size(path):

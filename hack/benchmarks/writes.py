@@ -85,7 +85,8 @@ def main():
     with cluster("--audit") as plane, sides(plane) as running:
         small = measure(plane, running, run_small)
         large = measure(plane, running, run_large)
-    small_titles = {"writes": "a Spec of one ConfigMap: writes", "events": "  Events beside them", "requests": "  requests"}
+    small_titles = {"writes": "a Spec of one ConfigMap: writes", "events": "  Events beside them",
+                    "requests": "  requests"}
     kinds = small["operator"][-1]["kinds"]
     large_titles = {"before_first": f"{COUNT} ConfigMaps, ms: created to first object sent",
                     "objects": "  to last object answered", "after_last": "  to Ready", "whole": "  together",

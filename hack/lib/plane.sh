@@ -240,7 +240,8 @@ plane_nodes() {
     local i
     for ((i = 0; i < $1; i++)); do
         _api "/api/v1/nodes/kwok-$i" >/dev/null ||
-            _node "kwok-$i" | _api /api/v1/nodes --header 'Content-Type: application/json' --data-binary @- >/dev/null ||
+            _node "kwok-$i" |
+            _api /api/v1/nodes --header 'Content-Type: application/json' --data-binary @- >/dev/null ||
             die "$plane: cannot create node kwok-$i"
     done
     for ((i = 0; i < $1; i++)); do

@@ -125,13 +125,13 @@ static int send_when_served(const struct patch *patch, const struct value **ret,
 
 /* ---- An object that changed since it was seen ---- */
 
-/* After a conflict of resourceVersions. 1: the fields that we manage are as planned, and
- * *ret_version is the new version; 0: they changed. */
+/* After a conflict of resourceVersions. 1: the object is as planned for but for its status, and
+ * *ret_version is the new version; 0: it is not. */
 static int refresh_version(const struct kube_step *step, const struct runtime_call *call,
                            char **ret_version, struct error *error)
 {
     struct observation now = {0};
-    int r = kube_look(step->session, step->identity, false, call, &now, error);
+    int r = kube_look(step->session, step->identity, true, call, &now, error);
 
     if (r >= 0 && kube_step_is_current(step, &now)) {
         free(*ret_version);
@@ -142,8 +142,8 @@ static int refresh_version(const struct kube_step *step, const struct runtime_ca
     return r;
 }
 
-/* Updates the object at the version that was planned for. If only other fields changed since
- * (status, say), tries again with the new version. */
+/* Updates the object at the version that was planned for. If only its status changed since, tries
+ * again with the new version. */
 static int take(struct patch *patch, const struct kube_step *step, const struct value **ret,
                 struct runtime_outcome *ret_outcome, struct error *error)
 {

@@ -42,3 +42,8 @@ void kube_approval_read(const struct value *object, const char *const *path,
         .time = str_new(value_get_string(manager, "time")),
     };
 }
+
+const char *kube_field_time(const struct value *object, const char *const *path)
+{
+    return value_get_string(find_manager(object, path), "time");
+}

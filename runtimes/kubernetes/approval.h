@@ -1,6 +1,6 @@
 /*
- * The approval of a plan in an object of the API: the digest that a person wrote into a field, and
- * which field manager wrote it when, by the object's managedFields.
+ * What an object of the API tells of a field by its managedFields: who wrote it, and when. Of the
+ * approval of a plan, which is the digest that a person wrote into a field, it tells both.
  */
 #ifndef RUNTIMES_KUBERNETES_APPROVAL_H
 #define RUNTIMES_KUBERNETES_APPROVAL_H
@@ -12,5 +12,9 @@
  * caller owns its strings (release_approval_done()). They are NULL if the field is no string. */
 void kube_approval_read(const struct value *object, const char *const *path,
                         struct release_approval *ret);
+
+/* When a manager that owns the field, or fields in it, wrote last: RFC 3339, of whole seconds;
+ * borrowed. NULL: not known. */
+const char *kube_field_time(const struct value *object, const char *const *path);
 
 #endif

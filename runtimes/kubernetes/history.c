@@ -78,17 +78,19 @@ static const struct value *new_object(const struct history_task *task,
     _cleanup_value_ const struct value *to_revision =
         head->to_revision ? value_pack("I", head->to_revision) : NULL;
     const char *operation = release_operation_name(head->operation);
+    const char *digest_key = head->resources ? HISTORY_RESOURCES : HISTORY_SPEC;
     char owner[SPEC_HASH_NAME_SIZE];
 
     spec_hash_name(task->namespace_name, task->spec, owner);
     return value_pack("{s:s, s:s, s:{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s, s:s, s:s?}, s:v?}, "
-                      "s:{s:{s:s}, s:s, s:v?}}",
+                      "s:{s:{s:s}, s:s, s:v?, s:v?}}",
                       "apiVersion", API_GROUP_VERSION, "kind", "Release", "metadata", "name",
                       task->name, "namespace", task->namespace_name, "labels", KUBE_GENERATED_LABEL,
                       "true", KUBE_OWNER_LABEL, owner, "annotations", HISTORY_REVISION, revision,
-                      HISTORY_GENERATION, generation, HISTORY_OPERATION, operation, HISTORY_SPEC,
+                      HISTORY_GENERATION, generation, HISTORY_OPERATION, operation, digest_key,
                       head->spec_digest, "ownerReferences", owner_reference, "spec", "specRef",
-                      "name", task->spec, "operation", operation, "toRevision", to_revision);
+                      "name", task->spec, "operation", operation, "toRevision", to_revision,
+                      "resources", head->resources);
 }
 
 static int judge_create(const struct history_task *task, const struct history_change *change,
@@ -205,6 +207,17 @@ static int history_update(struct release_history *base, const struct release_rec
 
 /* ---- Load and list ---- */
 
+/* What was recorded of the Spec. */
+static void read_recorded(const struct value *object, struct release_record *record)
+{
+    const char *within = kube_history_digest(object, HISTORY_RESOURCES);
+
+    release_record_set_spec_digest(record,
+                                   within ? within : kube_history_digest(object, HISTORY_SPEC));
+    if (within)
+        record->head.resources = value_ref(value_path(object, "spec", "resources", NULL));
+}
+
 static const char *const approved_plan[] = {"spec", "approvedPlan", NULL};
 
 /* Loads one revision, with a task of its own. */
@@ -229,7 +242,7 @@ static int load_one(struct release_history *base, const struct spec_key *spec, i
     record->head.phase = kube_history_phase(object);
     record->head.to_revision = value_int(value_path(object, "spec", "toRevision", NULL), 0);
     release_record_set_spec_uid(record, kube_history_spec_uid(object));
-    release_record_set_spec_digest(record, kube_history_spec_digest(object));
+    read_recorded(object, record);
     record->own_generation = value_int(value_path(object, "metadata", "generation", NULL), 1);
     kube_approval_read(object, approved_plan, &record->approval);
     if (record->head.phase != PHASE_NONE) /* an empty status counts as none */

@@ -35,7 +35,7 @@ static int on_item(void *arg, const struct value *item, struct error *error)
         !is_named_by(heads->spec, head.revision, kube_history_metadata(item, "name")))
         return 0;
     release_operation_parse(kube_history_annotation(item, HISTORY_OPERATION), &head.operation);
-    head.spec_digest = str_new(kube_history_spec_digest(item));
+    head.spec_digest = str_new(kube_history_digest(item, HISTORY_SPEC));
     heads->items = mem_grow(heads->items, heads->count, &heads->capacity, sizeof(*heads->items));
     heads->items[heads->count++] = head;
     return 0;

@@ -112,10 +112,10 @@ int64_t kube_history_generation(const struct value *object)
     return generation;
 }
 
-/* It names a document. People can write annotations, and long ones: what is no digest is none. */
-const char *kube_history_spec_digest(const struct value *object)
+/* It may name a document. People can write annotations of any length and content. */
+const char *kube_history_digest(const struct value *object, const char *annotation)
 {
-    const char *digest = kube_history_annotation(object, HISTORY_SPEC);
+    const char *digest = kube_history_annotation(object, annotation);
     size_t length = digest ? strspn(digest, "0123456789abcdef") : 0;
 
     return length && length < HASH_HEX_SIZE && !digest[length] ? digest : NULL;

@@ -8,7 +8,9 @@
 #define HISTORY_REVISION   "api.kusion.io/revision" /* annotations */
 #define HISTORY_GENERATION "api.kusion.io/spec-generation"
 #define HISTORY_OPERATION  "api.kusion.io/operation"
-#define HISTORY_SPEC       "api.kusion.io/spec-digest"
+/* The digest of the recorded Spec: if it is a document, and if the Release has its resources. */
+#define HISTORY_SPEC      "api.kusion.io/spec-digest"
+#define HISTORY_RESOURCES "api.kusion.io/resources-digest"
 
 struct kube_history {
     struct release_history base;
@@ -70,8 +72,9 @@ bool kube_history_is_record(const struct history_task *task, const struct value 
 /* The Spec's generation; 0: missing. */
 int64_t kube_history_generation(const struct value *object);
 enum release_phase kube_history_phase(const struct value *object);
-/* The digest of the recorded Spec; NULL: none was recorded. */
-const char *kube_history_spec_digest(const struct value *object);
+/* A digest of the recorded Spec, HISTORY_SPEC or HISTORY_RESOURCES; NULL: it is missing, or no
+ * digest. */
+const char *kube_history_digest(const struct value *object, const char *annotation);
 /* The uid of the Spec; NULL: it has no owner. */
 const char *kube_history_spec_uid(const struct value *object);
 

@@ -237,6 +237,8 @@ static struct runtime_step *plan_update(struct runtime_session *session,
         step->after_digest = kube_foreseen_digest(change->object, change->own, detail->fields);
         step->fields = value_ref(detail->fields);
     }
+    if (step->base.action != PLAN_UNCHANGED)
+        kube_step_see_content(step, change->seen);
     if (!step->base.result)
         step->base.result =
             is_tried ? kube_foresee_result(change) : value_ref(step->base.attributes);

@@ -26,6 +26,41 @@ static int explain(struct runtime_session *session, const struct kube_ref *ref,
     return err_copy(error, problem);
 }
 
+/* ---- Dry-runs that hang ---- */
+
+/* ms that one early dry-run may take, and those of a session after one of them failed so late: a
+ * webhook that hangs does not hold up the plan of all other resources. */
+#define PATIENCE      5000
+#define LESS_PATIENCE 1000
+
+/* A plan that is shown before it is carried out has to be whole: it waits for a webhook as long as
+ * the API server does, unless it cannot be whole any more. */
+static int64_t patience(struct runtime_session *session)
+{
+    bool is_slow = atomic_load(&session->is_slow);
+
+    if (session->thorough)
+        return is_slow ? PATIENCE : CLOCK_FOREVER;
+    return is_slow ? LESS_PATIENCE : PATIENCE;
+}
+
+static int dry_run_early(struct runtime_session *session, struct kube_request *request,
+                         const struct value **ret, struct error *error)
+{
+    const struct clock_source *clock = session->runtime->config.clock;
+    int64_t most = patience(session), begun = clock->monotonic(clock);
+    int r;
+
+    if (request->timeout > most)
+        request->timeout = most;
+    r = kube_do(session->cluster.client, request, ret, error);
+    if (r < 0 && clock->monotonic(clock) - begun >= PATIENCE)
+        atomic_store(&session->is_slow, true);
+    return r;
+}
+
+/* ---- One request ---- */
+
 static int ask(struct runtime_session *session, const struct kube_ref *ref,
                const struct runtime_call *call, struct kube_request *request,
                const struct value **ret, struct error *error)
@@ -39,7 +74,9 @@ static int ask(struct runtime_session *session, const struct kube_ref *ref,
     request->impersonate = session->impersonate;
     request->for_tenant = true;
     request->cancel = call->cancel;
-    r = kube_do(session->cluster.client, request, ret, &problem);
+    r = request->dry_run && call->is_early
+            ? dry_run_early(session, request, ret, &problem)
+            : kube_do(session->cluster.client, request, ret, &problem);
     return r < 0 ? explain(session, ref, call, &problem, error) : 0;
 }
 

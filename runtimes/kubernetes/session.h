@@ -44,6 +44,7 @@ struct runtime_session {
     char *impersonate;     /* the user name to impersonate, or NULL */
     char field_manager[FIELD_MANAGER_SIZE];
     bool thorough, force, terminating, identity_leaves, is_inherited; /* as in runtime_scope */
+    atomic_bool is_slow; /* an early dry-run failed after a long time (request.c) */
 
     pthread_mutex_t lock;        /* of these */
     struct strmap defined;       /* "Kind.group" of the CRDs that this session applied or read */

@@ -1,6 +1,8 @@
 /* Steps: functions for creates, updates and deletions alike. */
 #include "runtimes/kubernetes/step.h"
 
+#include "engine/base/hash.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
@@ -33,12 +35,37 @@ void kube_step_see(struct kube_step *step, const struct observation *seen)
     step->base.uid = step->uid;
 }
 
+static char *digest_content(const struct observation *seen)
+{
+    _cleanup_value_ const struct value *content = kube_object_project(seen->result);
+    _cleanup_buf_ struct buf text = BUF_INIT;
+    char hex[HASH_HEX_SIZE];
+
+    json_write(&text, content, JSON_CANONICAL);
+    hash_hex(text.data, text.length, hex);
+    return str_new(hex);
+}
+
+void kube_step_see_content(struct kube_step *step, const struct observation *seen)
+{
+    free(step->content_digest);
+    step->content_digest = digest_content(seen);
+}
+
+static bool has_content_of(const struct kube_step *step, const struct observation *now)
+{
+    _cleanup_free_ char *digest = step->content_digest ? digest_content(now) : NULL;
+
+    return str_equal(digest, step->content_digest);
+}
+
 bool kube_step_is_current(const struct kube_step *step, const struct observation *now)
 {
     const struct kube_detail *detail = kube_detail_of(now);
 
     return detail && !now->terminating && detail->owner == step->owner &&
-           str_equal(now->uid, step->uid) && str_equal(now->fields_digest, step->fields_digest);
+           str_equal(now->uid, step->uid) && str_equal(now->fields_digest, step->fields_digest) &&
+           has_content_of(step, now);
 }
 
 /* Bytes of the value as JSON, about; counted up to a small answer's. */
@@ -70,19 +97,14 @@ void kube_step_free(struct runtime_step *base)
 
     if (!step)
         return;
-    value_unref(base->attributes);
-    value_unref(base->extensions);
-    value_unref(base->before);
-    value_unref(base->after);
-    value_unref(base->shown_before);
-    value_unref(base->shown_after);
-    value_unref(base->result);
+    runtime_step_done(base);
     value_unref(step->identity);
     value_unref(step->fields);
     free(step->uid);
     free(step->reason);
     free(step->version);
     free(step->fields_digest);
+    free(step->content_digest);
     free(step->after_digest);
     session_unref(step->session);
     free(step);

@@ -4,7 +4,9 @@
  *
  * A change applies only to the object that was planned for. A create fails if an object of that
  * name exists. An update has the observed uid and resourceVersion as preconditions, a deletion the
- * uid.
+ * uid. If only the status of the object changed since it was planned for, the update is sent again
+ * with the new version. If anything else of it changed, it is planned again: an update may take
+ * over fields that others have, and what they write there is not to be overwritten unseen.
  */
 #ifndef RUNTIMES_KUBERNETES_STEP_H
 #define RUNTIMES_KUBERNETES_STEP_H
@@ -19,6 +21,8 @@ struct kube_step {
     char *uid, *version, *fields_digest; /* of the observed object; NULL: it was absent */
     enum kube_owner owner;           /* likewise */
     bool terminating;                /* likewise */
+    char *content_digest;            /* of the whole object without status, if the step changes it;
+                                        or NULL */
     char *reason;                    /* base.reason, owned; or NULL */
     char *after_digest;              /* set: field managers of the object are taken over before the
                                         apply (managers.h); kube_foreseen_digest() of the object
@@ -50,7 +54,11 @@ void kube_step_weigh(struct runtime_step *step, const struct runtime_call *call)
 /* Copies the observed object's identity into the step. */
 void kube_step_see(struct kube_step *step, const struct observation *seen);
 
-/* True if the object is still the one that the step was planned for: its owner, and our fields. */
+/* The same of its content. The observation has the whole object. */
+void kube_step_see_content(struct kube_step *step, const struct observation *seen);
+
+/* True if the object is still as the step was planned for: its owner, its content, and the fields
+ * that are ours. now: of the whole object. */
 bool kube_step_is_current(const struct kube_step *step, const struct observation *now);
 
 /* ---- plan.c, plan_removal.c ---- */

@@ -3,6 +3,8 @@
 KUSION_E2E_CLUSTER names a control plane that is up already (hack/controlplane up NAME) and is
 to stay; without it each run has its own, which goes with it. The chart always gets its own.
 
+With KUSION_TURNS it shares the files with the other runs of that directory (turns.py).
+
 With KUSION_E2E_POD the controller is no process of this machine, but in its Pod, with the image of
 hack/image, installed by the chart on a real node (hack/node). Tests that cannot have it so are skipped,
 with the reason."""
@@ -15,8 +17,18 @@ from kusion_e2e.chart import OTHER, OWN, TEAM, Chart
 from kusion_e2e.cluster import Cluster
 from kusion_e2e.controller import STATE, Controller
 from kusion_e2e.pod_controller import IS_ASKED_FOR, PodController, reason_to_skip
-from kusion_e2e.rights import account, wait_until_may
+from kusion_e2e.rights import account, bound, wait_until_may
 from kusion_e2e.tenancy import Tenancy
+from kusion_e2e.turns import Turns
+
+# Runs that share the files begin with these, which take longest.
+LONGEST = ("second_runtime_calls", "leader", "chart_values", "tenants", "webhook_down",
+           "deletion_guard", "tenants_limits", "kubectl_managers", "approval", "spec_lifecycle",
+           "check", "tenants_fairness")
+
+
+def pytest_configure(config):
+    Turns.register(config, first=[f"test_{name}.py" for name in LONGEST])
 
 
 def pytest_collection_modifyitems(items):
@@ -68,12 +80,10 @@ def controlled(state_namespace):
 def tenant(state_namespace):
     """A namespace whose default ServiceAccount may do everything."""
     name = state_namespace.new_namespace("tenant")
-    state_namespace.kubectl("create", "clusterrolebinding", name, "--clusterrole=cluster-admin",
-                            f"--serviceaccount={name}:default")
-    wait_until_may(state_namespace, account(name), "*", "*", group="*")
-    yield name
-    state_namespace.delete_namespace(name)
-    state_namespace.kubectl("delete", "clusterrolebinding", name)
+    with bound(state_namespace, name, "cluster-admin", name):
+        wait_until_may(state_namespace, account(name), "*", "*", group="*")
+        yield name
+        state_namespace.delete_namespace(name)
 
 
 @pytest.fixture(scope="module")

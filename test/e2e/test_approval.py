@@ -195,6 +195,37 @@ def test_what_is_gone_already_needs_no_approval(spec):
     assert spec.data("b") == {"x": "y"}
 
 
+def test_a_plan_that_becomes_empty_ends_its_release(spec):
+    """Somebody else has done all of it."""
+    spec.apply([config_map("a", spec.namespace)])
+    spec.approve(spec.waiting(create=1))
+    spec.wait("True")
+    spec.apply([config_map("a", spec.namespace, {"a": "new"})])
+    release = spec.waiting(update=1)
+    spec.cluster.kubectl("patch", "configmap", "a", "-n", spec.namespace, "--type=merge",
+                         "-p", '{"data":{"a":"new"}}')
+    spec.look()
+    spec.wait("True")
+    assert spec.phases() == ["succeeded", "succeeded"]
+    assert spec.releases()[-1]["status"]["summary"] == "1 unchanged"
+    body = {"spec": {"approvedPlan": release["status"]["plan"]["digest"]}}
+    assert spec.cluster.api.patch(spec.release_path(release), body).code == 422
+
+
+def test_what_the_operator_lets_go_of_is_approved_like_any_change(spec):
+    both = [config_map("a", spec.namespace), config_map("b", spec.namespace)]
+    spec.apply(both, prune=False)
+    spec.approve(spec.waiting(create=2))
+    spec.wait("True")
+    spec.apply(both[:1], prune=False)
+    release = spec.waiting(unchanged=1)
+    assert release["status"]["summary"] == "1 to leave in place"
+    assert set(spec.state()) == {one["id"] for one in both}
+    spec.approve(release)
+    spec.wait("True")
+    assert set(spec.state()) == {both[0]["id"]} and spec.data("b")
+
+
 def test_a_resource_that_leaves_is_approved_like_any_change(spec):
     spec.apply([config_map("a", spec.namespace), config_map("b", spec.namespace)])
     spec.approve(spec.waiting(create=2))

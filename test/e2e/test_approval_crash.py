@@ -3,16 +3,14 @@
 import pytest
 
 from kusion_e2e.approved import Approved
-from kusion_e2e.controller import STATE, Controller
+from kusion_e2e.controller import Controller
 from kusion_e2e.specs import config_map
 from kusion_e2e.states import states
 from kusion_e2e.wait import eventually
 
 
 def restart(cluster, controller):
-    """The next one need not wait until the dead one's Lease runs out."""
-    controller.kill9()
-    cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
+    controller.crash()
     return Controller(cluster)
 
 
@@ -29,8 +27,7 @@ def controllers(state_namespace):
         return running[-1].wait_leading()
 
     yield start
-    running[-1].kill9()
-    state_namespace.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
+    running[-1].crash()
 
 
 def chain(namespace, n):
@@ -99,5 +96,4 @@ def test_killed_while_it_waits_and_while_it_works(state_namespace, tenant):
         spec.delete()
         eventually(lambda: states(cluster, tenant) == [])
     finally:
-        controller.kill9()
-        cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
+        controller.crash()

@@ -4,7 +4,7 @@ import pytest
 
 from kusion_e2e.approved import Approved
 from kusion_e2e.rights import account, may, wait_until_may
-from kusion_e2e.specs import Spec, config_map, resource
+from kusion_e2e.specs import Spec, config_map, held, resource
 from kusion_e2e.wait import eventually
 
 ENDED = {"succeeded", "failed", "cancelled"}
@@ -158,3 +158,37 @@ def test_a_right_that_comes_and_goes_makes_no_release(spec):
         assert spec.phases() == ["awaitingApproval"]
     spec.approve(release)
     spec.wait("True")
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_an_edit_between_the_approval_and_the_turn_of_its_object(spec, is_known):
+    """Another manager has a field that the approved plan takes over, by an adoption or an update.
+    What it writes there meanwhile is not overwritten without another approval."""
+    path = f"/api/v1/namespaces/{spec.namespace}/configmaps/a"
+
+    def edit(**data):
+        spec.cluster.api.patch(f"{path}?fieldManager=ops", {"data": data}).must()
+
+    if is_known:
+        ready(spec, "a")
+        spec.cluster.api.patch(path, {"data": {"b": "1"}}).must()
+    else:
+        spec.cluster.api.create(f"{path.removesuffix('/a')}?fieldManager=ops", {
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"},
+            "data": {"a": "a", "b": "1"}}).must()
+    edit(b="2")
+    deployment = held(spec.namespace)
+    after = config_map("a", spec.namespace, {"a": "a", "b": "ours"}, depends_on=[deployment["id"]])
+    spec.apply([deployment, after])
+    spec.approve(spec.waiting(create=1))
+    eventually(lambda: "waiting for held" in spec.releases()[-1]["status"]["summary"], 20)
+    edit(b="3")
+    spec.cluster.kubectl("label", "pods", "-n", spec.namespace, "-l", "kwok-hold", "kwok-hold-")
+    second = spec.waiting(create=0, unchanged=1)
+    assert spec.data("a") == {"a": "a", "b": "3"}
+    assert spec.phases()[-2:] == ["cancelled", "awaitingApproval"]
+    stale = spec.releases()[-2]["status"]["conditions"]
+    assert [one["reason"] for one in stale if one["type"] == "Ready"] == ["PlanStale"]
+    spec.approve(second)
+    spec.wait("True")
+    assert spec.data("a") == {"a": "a", "b": "ours"}

@@ -6,7 +6,7 @@ import os
 import random
 import time
 
-from kusion_e2e.controller import STATE, Controller
+from kusion_e2e.controller import Controller
 from kusion_e2e.history import History
 from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.states import states
@@ -16,9 +16,7 @@ COUNT, KILLS = 200, 10
 
 
 def restart(cluster, controller):
-    """The next one need not wait until the dead one's Lease runs out."""
-    controller.kill9()
-    cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
+    controller.crash()
     return Controller(cluster)
 
 
@@ -52,8 +50,7 @@ def test_ends_in_the_right_state(state_namespace, tenant):
         eventually(lambda: spec.releases() == [])
         assert states(cluster, tenant) == []
     finally:
-        controller.kill9()
-        cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
+        controller.crash()
 
 
 def mine(cluster, namespace):

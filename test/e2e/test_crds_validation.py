@@ -145,7 +145,8 @@ RELEASES = [
     ({"operation": "Preview", "serviceAccountName": "deployer"}, "only with resources"),
     ({"operation": "Preview", **resource(attributes=[])}, "resources[0].attributes"),
     ({"operation": "Preview", "resources": [RESOURCE] * 10001}, "resources: Too many"),
-    (resource(), "only with `operation: Preview`"),
+    ({"operation": "Apply", **resource()}, None),  # the operator's own
+    ({"operation": "Destroy", **resource()}, "only with `operation: Preview`"),
     ({"operation": "Rollback", **resource()}, "only with `operation: Preview`"),
     ({"operation": "Destroy"}, None),
     ({"operation": "Rollback"}, None),

@@ -203,6 +203,10 @@ def test_a_policy_keeps_specs_out_of_kube_namespaces(team, no_kube_specs):
 
 # ---- Who may request a Rollback, or a Destroy ----
 
+GENERATED = {"api.kusion.io/generated": "true"}
+OF_THE_OPERATOR = "is for the operator's own Releases"
+
+
 @pytest.fixture
 def request_policy(team):
     team.apply(example("release-requests.yaml"))
@@ -241,4 +245,23 @@ def test_what_a_request_takes(team, request_policy, verbs, operation, missing):
         return True
 
     eventually(answered)  # a policy works some time after it was made
-    assert request(team, user, operation, labels={"api.kusion.io/generated": "true"}) == ""
+    eventually(lambda: OF_THE_OPERATOR in request(team, user, operation, labels=GENERATED))
+
+
+def test_nobody_makes_a_record_of_a_release(team, request_policy):
+    """By a label that comes later, while the Release is deleted, or in an update."""
+    user = "user-of-releases"
+    team.kubectl("create", "role", user, "--verb=*", "--resource=releases.api.kusion.io", "-n", TEAM)
+    team.kubectl("create", "rolebinding", user, f"--role={user}", f"--user={user}", "-n", TEAM)
+    wait_until_may(team, user, "update", "releases", TEAM, "api.kusion.io")
+    eventually(lambda: OF_THE_OPERATOR in request(team, user, "Preview", labels=GENERATED))
+    made = {"apiVersion": "api.kusion.io/v1", "kind": "Release",
+            "metadata": {"name": "forged-7", "namespace": TEAM, "finalizers": ["example.com/stay"]},
+            "spec": {"specRef": {"name": "forged"}, "operation": "Preview"}}
+    team.kubectl(f"--as={user}", "create", "-f", "-", input=json.dumps(made))
+    label = (f"--as={user}", "label", "release", "forged-7", "-n", TEAM, "api.kusion.io/generated=true")
+    assert OF_THE_OPERATOR in team.kubectl(*label, check=False).stderr
+    team.kubectl(f"--as={user}", "delete", "release", "forged-7", "-n", TEAM, "--wait=false")
+    assert OF_THE_OPERATOR in team.kubectl(*label, check=False).stderr
+    team.kubectl(f"--as={user}", "patch", "release", "forged-7", "-n", TEAM, "--type=merge",
+                 "-p", '{"metadata": {"finalizers": null}}')

@@ -3,7 +3,7 @@ forgotten."""
 
 import json
 
-from kusion_e2e.controller import STATE, Controller
+from kusion_e2e.controller import Controller
 from kusion_e2e.releases import TRIGGER
 from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.wait import eventually
@@ -22,10 +22,6 @@ def test_killed_between_the_takeover_and_the_apply(state_namespace, tenant, tmp_
             return None
         return {"allowed": True}
 
-    def restarted():
-        cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
-        return Controller(cluster).wait_leading()
-
     def get():
         return cluster.api.get(f"/api/v1/namespaces/{tenant}/configmaps/a").must().object
 
@@ -34,25 +30,24 @@ def test_killed_between_the_takeover_and_the_apply(state_namespace, tenant, tmp_
     cluster.kubectl("apply", "-f", "-", input=json.dumps(both))
     webhook = Webhook(tmp_path, judge)
     webhook.register(cluster, tenant, tenant, ["configmaps"])
-    controller = restarted()
+    controller = Controller(cluster).wait_leading()
     try:
         spec = Spec(cluster, tenant).apply([config_map("a", tenant, {"a": "1"})], interval="1h")
         eventually(lambda: started)
-        controller.kill9()
+        controller.crash()
         now = get()
         names = [one["manager"] for one in now["metadata"]["managedFields"]]
         assert len(names) == 1 and names[0].startswith("kusion-operator-"), names
         assert now["data"] == {"a": "1", "b": "1"}
         webhook.unregister(cluster, tenant)
         webhook.end()
-        controller = restarted()
+        controller = Controller(cluster).wait_leading()
         spec.wait("True")
         assert get()["data"] == {"a": "1"}
         spec.delete()
     finally:
         webhook.unregister(cluster, tenant)
-        controller.kill9()
-        cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
+        controller.crash()
 
 
 def test_a_change_by_kubectl_that_was_taken_over_is_still_undone(state_namespace, tenant, tmp_path):
@@ -68,11 +63,7 @@ def test_a_change_by_kubectl_that_was_taken_over_is_still_undone(state_namespace
             return None
         return {"allowed": True}
 
-    def restarted():
-        cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
-        return Controller(cluster).wait_leading()
-
-    controller = restarted()
+    controller = Controller(cluster).wait_leading()
     webhook = Webhook(tmp_path, judge)
     try:
         spec = Spec(cluster, tenant).apply([config_map("a", tenant, {"a": "1"})], interval="1h")
@@ -81,15 +72,14 @@ def test_a_change_by_kubectl_that_was_taken_over_is_still_undone(state_namespace
         webhook.register(cluster, tenant, tenant, ["configmaps"])
         cluster.kubectl("annotate", "spec.api.kusion.io", spec.name, "-n", tenant, f"{TRIGGER}=1")
         eventually(lambda: started)
-        controller.kill9()
+        controller.crash()
         managers = cluster.api.get(path).must().object["metadata"]["managedFields"]
         assert "kubectl-edit" not in [one["manager"] for one in managers]
         webhook.unregister(cluster, tenant)
         webhook.end()
-        controller = restarted()
+        controller = Controller(cluster).wait_leading()
         eventually(lambda: cluster.api.get(path).must().object["data"] == {"a": "1"}, seconds=20)
         spec.delete()
     finally:
         webhook.unregister(cluster, tenant)
-        controller.kill9()
-        cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
+        controller.crash()

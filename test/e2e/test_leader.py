@@ -24,9 +24,8 @@ def test_a_frozen_leader_wakes_and_changes_nothing(state_namespace, tenant):
         assert not second.process.poll()
         spec.delete()
     finally:
-        first.kill9()
         second.stop()
-        cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
+        first.crash()
 
 
 def objects(cluster, namespace):
@@ -78,9 +77,8 @@ def test_one_that_was_frozen_in_an_apply_changes_nothing(state_namespace, tenant
         spec.delete()
         assert objects(cluster, tenant) == {}
     finally:
-        first.kill9()
         second.stop()
-        cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
+        first.crash()
 
 
 def test_the_next_leader_goes_on_with_an_apply(state_namespace, tenant):
@@ -103,6 +101,5 @@ def test_the_next_leader_goes_on_with_an_apply(state_namespace, tenant):
         spec.delete()
         assert objects(cluster, tenant) == {}
     finally:
-        first.kill9()
         second.stop()
-        cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
+        first.crash()

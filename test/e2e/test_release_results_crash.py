@@ -1,6 +1,6 @@
 """kill -9 while an apply waits: its Release still has the fields of what was done before."""
 
-from kusion_e2e.controller import STATE, Controller
+from kusion_e2e.controller import Controller
 from kusion_e2e.releases import by_name
 from kusion_e2e.specs import Spec, config_map, held
 from kusion_e2e.wait import eventually
@@ -8,7 +8,6 @@ from kusion_e2e.wait import eventually
 
 def test_fields_survive_a_kill(state_namespace, tenant):
     cluster = state_namespace
-    lease = ("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
     controller = Controller(cluster).wait_leading()
     try:
         spec = Spec(cluster, tenant).apply([config_map("a", tenant)])
@@ -16,8 +15,7 @@ def test_fields_survive_a_kill(state_namespace, tenant):
         spec.apply([config_map("a", tenant, {"a": "new"}), held(tenant)])
         summary = "1 of 2 done, waiting for held: Available: 0/1"
         eventually(lambda: summary in [one["status"].get("summary") for one in spec.releases()])
-        controller.kill9()
-        cluster.kubectl(*lease)
+        controller.crash()
         controller = Controller(cluster).wait_leading()
         cluster.kubectl("label", "pods", "-n", tenant, "-l", "kwok-hold", "kwok-hold-")
         spec.wait("True")
@@ -26,5 +24,4 @@ def test_fields_survive_a_kill(state_namespace, tenant):
         assert by_name(status)["a"]["fields"] == [{"path": "data.a", "from": '"b"', "to": '"new"'}]
         spec.delete()
     finally:
-        controller.kill9()
-        cluster.kubectl(*lease)
+        controller.crash()

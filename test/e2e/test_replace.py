@@ -215,3 +215,24 @@ def test_a_definition_with_objects_of_others_is_not_replaced(controlled, tenant)
     # The garbage collector does not learn soon that the scope is another: it would not let ours go.
     spec.apply([], suspend=True).delete()
     cluster.api.delete(crd).must()
+
+
+def test_what_has_to_be_replaced_by_a_value_that_is_known_only_later(controlled, tenant):
+    """The next plan replaces it, at once."""
+
+    def service(name):
+        return resource({"apiVersion": "v1", "kind": "Service",
+                         "metadata": {"name": name, "namespace": tenant},
+                         "spec": {"ports": [{"port": 80}]}})
+
+    def address_of(name):
+        return thing("v1", "ConfigMap", tenant, FORCE, immutable=True, data={
+            "address": f"$kusion_path.v1:Service:{tenant}:{name}.spec.clusterIP"})
+
+    spec = Spec(controlled, tenant).apply([service("one"), address_of("one")])
+    spec.wait("True")
+    spec.apply([service("one"), service("two"), address_of("two")], retryInterval="10m")
+    eventually(lambda: (spec.condition() or {}).get("status") == "True", 15)
+    releases = [one["status"] for one in spec.releases()]
+    assert [one["summary"] for one in releases[::2]] == ["2 created", "1 replaced, 2 unchanged"]
+    assert [one["reason"] for one in releases[1]["conditions"] if one["type"] == "Ready"] == ["PlanNeeded"]

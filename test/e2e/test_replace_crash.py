@@ -2,7 +2,7 @@
 
 import pytest
 
-from kusion_e2e.controller import STATE, Controller
+from kusion_e2e.controller import Controller
 from kusion_e2e.history import History
 from kusion_e2e.specs import Spec, resource
 from kusion_e2e.wait import eventually
@@ -34,9 +34,7 @@ class Subject:
         self.cluster.api.patch(self.path, {"metadata": {"finalizers": finalizers}}).must()
 
     def restart(self):
-        """The next one need not wait until the dead one's Lease runs out."""
-        self.controller.kill9()
-        self.cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
+        self.controller.crash()
         self.controller = Controller(self.cluster)
 
     def expect_one_new(self, history, old):
@@ -46,8 +44,7 @@ class Subject:
         assert [history.counts(type)["x"] for type in ("DELETED", "ADDED")] == [1, 1]
 
     def end(self):
-        self.controller.kill9()
-        self.cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
+        self.controller.crash()
 
 
 @pytest.fixture

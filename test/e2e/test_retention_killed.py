@@ -38,7 +38,7 @@ def test_killed_while_it_collects(state_namespace, tenant):
             deadline = time.monotonic() + 10
             while len(spec.releases()) >= before and time.monotonic() < deadline:
                 time.sleep(0.002)
-            controller.kill9()
+            controller.crash()
             controller = Controller(cluster).wait_leading()
             spec.wait("True")
 

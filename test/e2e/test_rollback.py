@@ -126,15 +126,26 @@ def test_secrets_of_a_recorded_spec_are_in_no_config_map(spec):
     assert SECRET not in spec.open_text()
 
 
-def test_revisions_with_the_same_spec_share_what_is_recorded_and_it_goes_with_them(spec):
+def test_a_release_shows_the_resources_that_it_applied(spec):
+    three_revisions(spec)
+    for release, level in zip(spec.records(), ("one", "two", "three"), strict=True):
+        assert [one["attributes"]["data"] for one in release["spec"]["resources"]] == [{"level": level}] * 2
+    assert recorded(spec.cluster, spec.namespace) == []
+    change = spec.cluster.kubectl("patch", "release", spec.records()[0]["metadata"]["name"], "-n", spec.namespace,
+                                  "--type=merge", "-p", '{"spec": {"resources": []}}', check=False)
+    assert "spec cannot be changed" in change.stderr
+
+
+def test_long_revisions_with_the_same_spec_share_what_is_recorded_and_it_goes_with_them(spec):
     spec.fields["revisionHistoryLimit"] = 2
+    long = {"padding": "x" * 5000}
     for level in ("one", "two", "one"):
-        apply(spec, "a", level=level).wait("True")
+        apply(spec, "a", level=level, **long).wait("True")
     eventually(lambda: len(recorded(spec.cluster, spec.namespace)) == 2)
-    apply(spec, "a", level="three").wait("True")
+    apply(spec, "a", level="three", **long).wait("True")
     eventually(lambda: len(recorded(spec.cluster, spec.namespace)) == 2)  # one, three
     spec.wait_request(spec.request("Rollback"))
-    assert spec.data("a") == {"level": "one"}
+    assert spec.data("a") == {"level": "one", **long}
     spec.delete()
     eventually(lambda: recorded(spec.cluster, spec.namespace) == [])
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from kusion_e2e.controller import STATE, Controller
+from kusion_e2e.controller import Controller
 from kusion_e2e.requested import Requested
 from kusion_e2e.specs import config_map
 
@@ -12,9 +12,7 @@ MOMENTS = [0, 0.02, 0.05, 0.1, 0.2]  # seconds after the request
 
 
 def restarted(cluster, controller):
-    """The next one need not wait until the dead one's Lease runs out."""
-    controller.kill9()
-    cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
+    controller.crash()
     return Controller(cluster).wait_leading()
 
 
@@ -42,5 +40,4 @@ def test_killed_on_the_way(state_namespace, tenant, operation, reason, level):
             assert [(one["spec"]["operation"], one["status"]["phase"]) for one in spec.records()] == [
                 ("Apply", "succeeded"), ("Apply", "succeeded"), (operation, "succeeded")]
     finally:
-        controller.kill9()
-        cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
+        controller.crash()

@@ -6,7 +6,7 @@ import pytest
 from kusion_e2e.cloud import (PROGRAM, Cloud, address_book, addresses, deployment, reference,
                               thing, thing_id)
 from kusion_e2e.controller import Controller
-from kusion_e2e.kinds import create, new_release, path_of
+from kusion_e2e.releases import plan_of
 from kusion_e2e.specs import Spec
 from kusion_e2e.states import open_text, states
 from kusion_e2e.wait import eventually
@@ -46,23 +46,6 @@ def field(result, path):
     return one
 
 
-def preview(cluster, namespace):
-    """What an apply would do, by id."""
-    made = create(cluster, namespace, new_release("look", operation="Preview",
-                                                  specRef={"name": "spec"})).must().object
-    path = path_of("Release", namespace, made["metadata"]["name"])
-
-    def ended():
-        status = cluster.api.get(path).must().object.get("status", {})
-        assert status.get("phase") in ("succeeded", "failed"), status
-        return status
-
-    status = eventually(ended)
-    cluster.api.delete(path).must()
-    assert status["phase"] == "succeeded", status
-    return {one["id"]: one for one in status["results"]}
-
-
 # ---- Its whole life ----
 
 
@@ -70,7 +53,7 @@ def test_a_value_that_is_known_after_apply_reaches_a_config_map(spec, cloud):
     cluster, tenant = spec.cluster, spec.namespace
     spec.apply([address_book(tenant), thing("db", x="1"), deployment(tenant)], suspend=True)
     spec.wait("Unknown")
-    shown = preview(cluster, tenant)
+    shown = plan_of(cluster, tenant, "spec")
     assert shown[thing_id("db")]["action"] == "create"
     assert field(shown[thing_id("db")], "address")["to"] == UNKNOWN
     assert field(shown[f"v1:ConfigMap:{tenant}:book"], "data.db")["to"] == UNKNOWN
@@ -206,7 +189,7 @@ def test_what_is_secret_is_told_nobody(controller, spec, cloud):
     for x in ("1", "2"):
         spec.apply([thing("db", x=x, password=PASSWORD, fixed=x),
                     thing("user", ref=reference("db", "secret"))]).wait("True")
-    preview(cluster, tenant)
+    plan_of(cluster, tenant, "spec")
     secrets = [*cloud.secrets(), PASSWORD]
     text = open_text(cluster, spec) + controller.log.read_text()
     assert cloud.only("user")["attributes"]["ref"] == f"secret-{cloud.only('db')['id']}"

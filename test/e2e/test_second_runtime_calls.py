@@ -274,8 +274,7 @@ def test_a_create_that_a_killed_process_had_begun_is_never_begun_again(start, sp
     spec.apply([thing("db", delay="5s"), address_book(tenant), deployment(tenant)],
                retryInterval="2s")
     cloud.wait_begun()
-    first.kill9()
-    cluster.kubectl("delete", "lease", "kusion-operator", "-n", STATE, "--ignore-not-found")
+    first.crash()
     start()
     ready = spec.wait("False")  # it may still take effect
     assert ready["reason"] == "Deferred" and "may still take effect" in ready["message"], ready

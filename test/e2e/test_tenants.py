@@ -13,7 +13,7 @@ from kusion_e2e.kinds import new_release, new_spec, path_of
 from kusion_e2e.rights import account, groups_of
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.states import open_text
-from kusion_e2e.tenancy import DEPLOYER
+from kusion_e2e.tenancy import DEPLOYER, forge_record
 from kusion_e2e.wait import eventually
 
 OPERATOR = account(OWN, NAME)
@@ -308,7 +308,10 @@ class TestForgedReleases:
     def forge(self, evil, name, annotations=None, labels=None, of="forged"):
         body = new_release(name, specRef={"name": of})
         body["metadata"].update(labels=labels or {}, annotations=annotations or {})
-        evil.api.create(path_of("Release", evil.namespace), body).must()
+        if labels:
+            forge_record(evil.api, evil.cluster, evil.namespace, body)
+        else:
+            evil.api.create(path_of("Release", evil.namespace), body).must()
 
     @pytest.mark.parametrize("number, revision", list(enumerate([
         "9223372036854775807", "9223372036854775808", "9007199254740993", "-1", "0", "1e18", "",

@@ -12,7 +12,7 @@ from kusion_e2e.chart import NAME, OWN
 from kusion_e2e.kinds import new_release, path_of
 from kusion_e2e.rights import account, wait_until_may
 from kusion_e2e.specs import config_map
-from kusion_e2e.tenancy import DEPLOYER, RBAC, ApiAs
+from kusion_e2e.tenancy import DEPLOYER, RBAC, ApiAs, forge_record
 from kusion_e2e.wait import eventually
 
 
@@ -38,6 +38,8 @@ class Author:
     def make(self, name, metadata=None, **fields):
         body = new_release(name, **fields)
         body["metadata"].update(metadata or {})
+        if metadata:
+            return forge_record(self.api, self.cluster, self.namespace, body)
         return self.api.create(path_of("Release", self.namespace), body).must().object
 
     def read(self, name):

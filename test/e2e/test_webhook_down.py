@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from kusion_e2e.kinds import path_of
+from kusion_e2e.kinds import new_release, path_of
 from kusion_e2e.rights import account, wait_until_may
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.wait import eventually
@@ -144,3 +144,56 @@ def test_the_timeout_is_kept(controlled, tenant, webhook):
     assert webhook.says in ready["message"], ready
     webhook.unregister(controlled, tenant)
     spec.delete()
+
+
+def changed(namespace):
+    wanted = service(namespace)
+    wanted["attributes"]["spec"]["ports"] = [{"port": 2}]
+    return wanted
+
+
+@pytest.fixture
+def hanging(controlled, tenant, tmp_path):
+    """A webhook that hangs, and a Spec of a Service that was made before."""
+    spec, made = Spec(controlled, tenant), Hanging(tmp_path)
+    spec.apply([service(tenant)]).wait("True")
+    made.register(controlled, tenant, tenant, ["services"], seconds=SECONDS)
+    eventually(lambda: refuses(controlled, tenant))
+    yield spec
+    made.unregister(controlled, tenant)
+    made.end()
+    eventually(lambda: not refuses(controlled, tenant))
+    spec.delete()
+
+
+def test_a_plan_is_made_without_what_gets_no_answer(controlled, tenant, hanging):
+    """Of an object that exists, a plan asks what an apply would change. The status names what it
+    waits for, and after five seconds the rest is applied."""
+    began = time.monotonic()
+    hanging.apply([changed(tenant), config_map("other", tenant)])
+
+    def said():
+        ready = hanging.condition()
+        return ready and "planning: waiting for v1:Service" in ready["message"]
+
+    assert seconds_until(said) < 2 + SLACK
+    eventually(lambda: controlled.api.get(f"/api/v1/namespaces/{tenant}/configmaps/other").ok)
+    assert time.monotonic() - began < 5 + SLACK
+
+
+def test_a_preview_that_waits_for_others_says_so(controlled, tenant, hanging):
+    """Two of a Spec run at the same time. These hang, and say so, too."""
+    names = ["first", "second", "third"]
+    for name in names:
+        controlled.api.create(path_of("Release", tenant), new_release(
+            name, specRef={"name": hanging.name}, operation="Preview", resources=[changed(tenant)])).must()
+
+    def says():
+        found = [controlled.api.get(path_of("Release", tenant, name)).must().object for name in names]
+        status = [one.get("status", {}) for one in found]
+        assert sorted(one.get("phase", "") for one in status) == ["generating", "previewing", "previewing"]
+        assert sorted(one["summary"].split(":")[0] for one in status) == [
+            "planning, waiting for down", "planning, waiting for down", "waiting for other Previews"]
+        return True
+
+    eventually(says, 4 + SLACK)

@@ -1,7 +1,8 @@
 """Fixtures of the fault tests.
 
 KUSION_E2E_CLUSTER names a control plane that is up already (hack/controlplane up NAME) and is to
-stay; without it the run has its own. KUSION_FAULTS_LONG: the long scenarios, too."""
+stay; without it the run has its own. With KUSION_TURNS it shares the tests with the other runs of
+that directory (kusion_e2e/turns.py). KUSION_FAULTS_LONG: the long scenarios, too."""
 
 import os
 import signal
@@ -15,9 +16,15 @@ from kusion_faults import paths  # noqa: E402, F401
 from kusion_faults.stage import Stage  # noqa: E402
 from kusion_faults.sweep import Sweep  # noqa: E402
 from kusion_e2e.cluster import Cluster  # noqa: E402
+from kusion_e2e.turns import Turns  # noqa: E402
 
 signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is ended
 JOBS = 2 * (os.cpu_count() or 1)
+
+
+def pytest_configure(config):
+    longest = ["test_in_flight.py", "test_odd_answers.py"]
+    Turns.register(config, first=[*longest, "test_lives.py"], split=longest)
 
 
 def pytest_collection_modifyitems(items):

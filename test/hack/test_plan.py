@@ -24,6 +24,7 @@ RESULTS = [
                 {"path": "type", "from": "(sensitive)", "to": '"(sensitive)"'}]},
     {"id": "batch/v1:Job:a:j", "action": "replace", "message": "spec.template is immutable"},
     {"id": "v1:ConfigMap:a:old", "action": "delete"},
+    {"id": "v1:ConfigMap:a:stays", "action": "forget", "message": "it stays: `prune` is false"},
     {"id": "v1:ConfigMap:a:same", "action": "unchanged"},
 ]
 COUNTS = {"digest": "d1", "create": 1, "update": 1, "delete": 1, "replace": 1, "adopt": 1, "unchanged": 1}
@@ -49,15 +50,19 @@ web-3: Apply, of web, revision 3, awaitingApproval
 
     - delete v1:ConfigMap:a:old
 
-Plan: 1 to create, 1 to update, 1 to adopt, 1 to replace, 1 to delete, 1 unchanged.
+    . forget v1:ConfigMap:a:stays
+      │ it stays: `prune` is false
+
+Plan: 1 to create, 1 to update, 1 to adopt, 1 to replace, 1 to delete, 1 to forget, 1 unchanged.
 To approve it: kubectl patch release web-3 -n a --type=merge -p '{"spec":{"approvedPlan":"d1"}}'
 """
 
 
 def release(results=(), **status):
-    return {"apiVersion": "api.kusion.io/v1", "kind": "Release", "metadata": {"name": "web-3", "namespace": "a"},
-            "spec": {"specRef": {"name": "web"}, "operation": "Apply"},
-            "status": {"revision": 3, "phase": "succeeded", "plan": {"unchanged": 1}, "results": list(results), **status}}
+    shown = {"revision": 3, "phase": "succeeded", "plan": {"unchanged": 1}, "results": list(results)}
+    return {"apiVersion": "api.kusion.io/v1", "kind": "Release",
+            "metadata": {"name": "web-3", "namespace": "a"},
+            "spec": {"specRef": {"name": "web"}, "operation": "Apply"}, "status": {**shown, **status}}
 
 
 def waiting():
@@ -146,7 +151,8 @@ def test_what_failed_is_shown_even_if_it_is_unchanged():
 
 @pytest.mark.parametrize("status, text", [
     ({"plan": {"unchanged": 2}}, "No changes: 2 unchanged."),
-    ({"plan": {"create": 1}, "omitted": 7, "planRef": {"name": "ConfigMap s/p"}}, "7 more resources: all are in ConfigMap s/p"),
+    ({"plan": {"create": 1}, "omitted": 7, "planRef": {"name": "ConfigMap s/p"}},
+     "7 more resources: all are in ConfigMap s/p"),
     ({"approval": {"plan": "d", "manager": "alice"}}, "Approved by alice."),
     ({"phase": "cancelled", "conditions": [{"type": "Ready", "reason": "PlanStale", "message": "changed"}]},
      "│ PlanStale: changed"),

@@ -12,8 +12,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("unit", "tsan", "layers", "e2e", "faults", "model", "node")
-RUNS = ("unit", "tsan", "layers", "e2e", "e2e-second", "e2e-third", "faults-test_a", "faults-test_b",
-        "model", "node")
+RUNS = ("unit", "tsan", "layers", "e2e", *(f"e2e-{n}" for n in range(2, 4)), "faults",
+        *(f"faults-{n}" for n in range(2, 9)), "model", "node")
 
 # A run: its name is that of its results. It says when it begins and ends, and takes its time. A file
 # of its name in fail/ makes it fail, in crash/ makes it end without results.
@@ -34,6 +34,8 @@ STUBS = {
     "bin/ctest": RUN + 'while [[ $1 != --output-junit ]]; do shift; done\nrun "$(basename "$2" .xml)" "$2" ctest\n',
     "bin/python": """
 [[ $1 == -m ]] || exec /usr/bin/python3 "$@"
+[[ -z ${KUSION_TURNS:-} || -e $ROOT/untaken ]] ||
+    touch "$KUSION_TURNS/test_x.py" "$KUSION_TURNS/test_a.py::test[1]" "$KUSION_TURNS/test_b.py"
 """ + RUN + 'while [[ $1 != --junitxml ]]; do shift; done\nrun "$(basename "$2" .xml)" "$2" pytest\n',
     "hack/deps": "", "hack/image": "",
     "hack/controlplane": '[[ $1 != env ]] || echo export KUBECONFIG=/nowhere\n',
@@ -87,21 +89,28 @@ def test_passes_where_all_pass_and_prints_each_run_in_one_piece(tree):
     assert failures(result) == dict.fromkeys(PARTS, 0)
     lines = re.findall(r"^(\S+) (begins|ends)$", result.stdout, re.M)
     assert lines == [(name, what) for name in RUNS for what in ("begins", "ends")]
-    assert result.stdout.splitlines()[-1] == "11 passed, 0 failed"
+    assert result.stdout.splitlines()[-1] == "17 passed, 0 failed"
 
 
 def test_a_failure_in_any_run_is_counted(tree):
     mark(tree, "fail", *RUNS)
     result = run(tree)
     assert result.returncode == 1
-    assert failures(result) == {"unit": 1, "tsan": 1, "layers": 1, "e2e": 3, "faults": 2, "model": 1, "node": 1}
+    assert failures(result) == {**dict.fromkeys(PARTS, 1), "e2e": 3, "faults": 8}
 
 
 def test_a_run_that_ends_without_results_is_a_failure(tree):
-    mark(tree, "crash", "unit", "tsan", "e2e-third", "faults-test_b")
+    mark(tree, "crash", "unit", "tsan", "e2e-3", "faults-2")
     result = run(tree)
     assert result.returncode == 1
     assert failures(result) == {"unit": 1, "tsan": 1, "layers": 0, "e2e": 1, "faults": 1, "model": 0, "node": 0}
+
+
+def test_a_file_that_no_run_took_is_a_failure(tree):
+    mark(tree, "untaken")
+    result = run(tree)
+    assert result.returncode == 1 and failures(result) == {**dict.fromkeys(PARTS, 0), "e2e": 1, "faults": 1}
+    assert "test_x.py was not run" in result.stderr and "test_a.py was not run" in result.stderr
 
 
 def test_results_of_an_earlier_run_do_not_count(tree):

@@ -192,7 +192,8 @@ def test_does_not_pass_what_was_not_built(project):
 @pytest.mark.parametrize("layers, message", [
     ("layer(engine/base USES engine/plan)\nlayer(engine/plan USES engine/base)\n",
      "engine/plan is used before it is declared: layers look down only"),
-    ("layer(engine/base USES PkgConfig::YAJL)\nlayer(engine/plan USES runtimes/io)\nlayer(runtimes/io USES engine/base)\n",
+    ("layer(engine/base USES PkgConfig::YAJL)\nlayer(engine/plan USES runtimes/io)\n"
+     "layer(runtimes/io USES engine/base)\n",
      "runtimes/io is used before it is declared: layers look down only"),
 ])
 def test_cmake_refuses_a_layer_that_looks_up(project, layers, message):

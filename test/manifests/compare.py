@@ -136,9 +136,10 @@ class Comparison:
     def compare_one(self, attributes):
         ours, theirs = self.ours.get(attributes), self.theirs.get(attributes)
         if ours is None or theirs is None:
-            same = ours is theirs
             # A finished Job may be taken away by its ttlSecondsAfterFinished, here and then there.
-            return None if same or attributes["kind"] == "Job" else f"only {'kubectl' if theirs else 'the operator'} made it"
+            if ours is theirs or attributes["kind"] == "Job":
+                return None
+            return f"only {'kubectl' if theirs else 'the operator'} made it"
         return difference(whole(ours), whole(theirs)) or difference(managed(ours), managed(theirs), "managedFields")
 
     def compare(self, parts):

@@ -8,7 +8,6 @@ KUSION_TEST_SEED      of the sequences (else the time's)
 KUSION_TEST_FROM      number of the first one
 KUSION_TEST_SEQUENCE  one sequence alone, as JSON, as it was printed
 KUSION_TEST_JOBS      sequences side by side (8 for each CPU)
-KUSION_MODEL_HOLDS    roll back and destroy, too
 
 Prints each sequence that does not end as the model says, shrunk to the shortest that still fails. The
 exit status is 0 if there is none. SIGTERM and SIGINT end it as the time does: the sequences that were
@@ -24,7 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from kusion_model.finding import tell  # noqa: E402
-from kusion_model.generate import has_holds, sequence  # noqa: E402
+from kusion_model.generate import sequence  # noqa: E402
 from kusion_model.party import JOBS, Party  # noqa: E402
 from kusion_model.real import Trouble  # noqa: E402
 from kusion_model.shrink import actions_of  # noqa: E402
@@ -71,7 +70,7 @@ def chosen(seed, first, count):
     if "KUSION_TEST_SEQUENCE" in os.environ:
         return iter([("KUSION_TEST_SEQUENCE", json.loads(os.environ["KUSION_TEST_SEQUENCE"]))])
     numbers = itertools.islice(itertools.count(first), count)
-    return ((f"seed {seed}, sequence {number}", sequence(seed, number, has_holds()))
+    return ((f"seed {seed}, sequence {number}", sequence(seed, number))
             for number in numbers)
 
 

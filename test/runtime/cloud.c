@@ -272,12 +272,7 @@ static void free_step(struct runtime_step *base)
 
     if (!step)
         return;
-    value_unref(base->attributes);
-    value_unref(base->extensions);
-    value_unref(base->before);
-    value_unref(base->after);
-    value_unref(base->result);
-    value_unref(base->memory);
+    runtime_step_done(base);
     value_unref(step->thing);
     free(step->name);
     free(step);

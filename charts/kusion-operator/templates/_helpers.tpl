@@ -119,6 +119,15 @@ args:
 {{- with .minRetryInterval }}
 - --min-retry-interval={{ . }}
 {{- end }}
+{{- with .previewHistoryLimit }}
+- --preview-history-limit={{ int . }}
+{{- end }}
+{{- with .previewTtl }}
+- --preview-ttl={{ . }}
+{{- end }}
+{{- with .stuckTimeout }}
+- --stuck-timeout={{ . }}
+{{- end }}
 {{- range .extraArgs }}
 - {{ quote . }}
 {{- end }}

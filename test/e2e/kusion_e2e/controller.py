@@ -10,6 +10,7 @@ from kusion_e2e.paths import ROOT
 from kusion_e2e.wait import eventually
 
 STATE = "kusion-system"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/{}/leases"
 PROGRAM = os.environ.get("KUSION_OPERATOR", str(ROOT / "build/release/bin/kusion-operator"))
 
 
@@ -18,7 +19,7 @@ class Controller:
 
     def __init__(self, cluster, kubeconfig=None, state=STATE, flags=(), program=PROGRAM,
                  environment=None):
-        self.cluster = cluster
+        self.cluster, self.state = cluster, state
         self.log = Path(tempfile.mkstemp(prefix="kusion-operator-", suffix=".log")[1])
         command = [program, "--kubeconfig", str(kubeconfig or cluster.kubeconfig),
                    "--state-namespace", state, "--health-bind-address", "",
@@ -38,6 +39,14 @@ class Controller:
     def kill9(self):
         self.process.kill()
         self.process.wait()
+
+    def crash(self):
+        """kill -9, and nobody holds its Lease: the next one need not wait until it runs out. (One
+        that is made anew begins with the time, and may be behind what it was.)"""
+        self.kill9()
+        answer = self.cluster.api.patch(f"{LEASES.format(self.state)}/kusion-operator",
+                                        {"spec": {"holderIdentity": None}})
+        assert answer.ok or answer.code == 404, answer
 
     def freeze(self):
         self.process.send_signal(signal.SIGSTOP)

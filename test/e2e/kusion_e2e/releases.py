@@ -4,6 +4,7 @@ import json
 import time
 
 from kusion_e2e.controller import STATE
+from kusion_e2e.kinds import create, new_release, path_of
 from kusion_e2e.states import states
 from kusion_e2e.wait import eventually
 
@@ -38,6 +39,23 @@ def preview(cluster, namespace, spec, name, **fields):
         return found or True
 
     return eventually(ended)
+
+
+def plan_of(cluster, namespace, spec):
+    """What an apply of the Spec would do, by a Preview: the results, by id."""
+    made = create(cluster, namespace, new_release("look", operation="Preview",
+                                                  specRef={"name": spec})).must().object
+    path = path_of("Release", namespace, made["metadata"]["name"])
+
+    def ended():
+        status = cluster.api.get(path).must().object.get("status", {})
+        assert status.get("phase") in ("succeeded", "failed"), status
+        return status
+
+    status = eventually(ended)
+    cluster.api.delete(path).must()
+    assert status["phase"] == "succeeded", status
+    return {one["id"]: one for one in status["results"]}
 
 
 def ask(spec):

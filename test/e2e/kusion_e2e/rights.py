@@ -1,5 +1,7 @@
 """Asks an API server who may do what."""
 
+from contextlib import contextmanager
+
 from kusion_e2e.wait import eventually
 
 PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
@@ -40,6 +42,20 @@ def may(cluster, user, verb, group, resource, namespace, name=""):
         },
     }
     return cluster.api.create(PATH, review).must().object["status"]["allowed"]
+
+
+BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+
+
+@contextmanager
+def bound(cluster, name, role, namespace):
+    """A ClusterRoleBinding: to the default ServiceAccount of a namespace."""
+    cluster.api.create(BINDINGS, {
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": namespace}]}).must()
+    yield
+    cluster.api.delete(f"{BINDINGS}/{name}").must()
 
 
 def wait_until_may(cluster, user, verb, resource, namespace="", group=""):

@@ -15,6 +15,7 @@ from kusion_e2e.audit import Audit
 from kusion_e2e.chart import NAME, OWN, Chart
 from kusion_e2e.cluster import Cluster
 from kusion_e2e.controller import Controller
+from kusion_e2e.kinds import path_of
 from kusion_e2e.rights import account, wait_until_may
 
 DEPLOYER = "deployer"
@@ -50,6 +51,15 @@ class ApiAs(Api):
     def __init__(self, kubeconfig, user):
         super().__init__(kubeconfig)
         self._headers["Impersonate-User"] = user
+
+
+def forge_record(tenant_api, cluster, namespace, release):
+    """A Release that looks like one of the operator's own. The chart's policy refuses it; it is
+    there all the same, as without that policy."""
+    path = path_of("Release", namespace)
+    answer = tenant_api.create(path, release)
+    assert not answer.ok and "is for the operator's own Releases" in answer.message, answer
+    return cluster.api.create(path, release).must().object
 
 
 class Operator(Controller):

@@ -207,7 +207,7 @@ def _newest(world, seen, newest, found):
             found.append(f"lastAppliedRevision is {seen.status.get('lastAppliedRevision')}, "
                          f"not {newest.revision}")
     for one in seen.requests:
-        if one.phase not in ENDED and not world.shown:
+        if one.phase not in ENDED and not (world.shown and one.revision):
             found.append(f"{one.name}, which a person made, is {one.phase}")
 
 

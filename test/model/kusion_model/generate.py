@@ -5,7 +5,6 @@ actions of a step follow each other at once; after each step the Spec is compare
 is plain JSON, so that a sequence can be printed, and given again."""
 
 import copy
-import os
 import random
 
 from kusion_model.catalog import CREATOR, KUBECTL, NAMES, REFERENCE, RESOURCES, SOMEONE, complete
@@ -13,7 +12,6 @@ from kusion_model.world import AUTOMATIC, MANUAL, World
 
 SPEC = ("put", "drop", "mode", "touch")
 LIVE = ("edit", "take", "delete", "make")
-HOLD = ("rollback", "destroy")
 APPROVALS = ("approve", "approve_in_spec")
 
 # How often each is chosen, where it makes sense.
@@ -22,17 +20,10 @@ WEIGHTS = {"put": 24, "drop": 10, "mode": 3, "touch": 2, "edit": 12, "take": 7, 
            "rollback": 6, "destroy": 3, "kill": 3}
 
 
-def has_holds():
-    """Whether the operator can roll back and destroy; off until it can."""
-    return "KUSION_MODEL_HOLDS" in os.environ
-
-
 class Generator:
-    def __init__(self, seed, with_holds):
+    def __init__(self, seed):
         self._random = random.Random(seed)
         self._world = World()
-        self._verbs = {verb: weight for verb, weight in WEIGHTS.items()
-                       if with_holds or verb not in HOLD}
         self._digests = 0
 
     def sequence(self):
@@ -69,7 +60,7 @@ class Generator:
 
     def _action(self):
         while True:
-            verb = self._random.choices([*self._verbs], [*self._verbs.values()])[0]
+            verb = self._random.choices([*WEIGHTS], [*WEIGHTS.values()])[0]
             action = getattr(self, f"_{verb}")()
             if action:
                 return action
@@ -151,8 +142,8 @@ class Generator:
         return ["kill"]
 
 
-def sequence(seed, number, with_holds=False):
-    return copy.deepcopy(Generator(f"{seed} {number}", with_holds).sequence())
+def sequence(seed, number):
+    return copy.deepcopy(Generator(f"{seed} {number}").sequence())
 
 
 def text(step):

@@ -137,8 +137,7 @@ class Real:
         return self._approve(waiting[0].name, older[-1]) if waiting and older else False
 
     def _do_rollback(self, world, seen, back):
-        target = world.target(back)
-        if target is None:
+        if not world.act(["rollback", back]):
             return False
         fields = {"operation": "Rollback"}
         if back is not None:
@@ -147,7 +146,7 @@ class Real:
         return self._request(fields)
 
     def _do_destroy(self, world, _):
-        return self._request({"operation": "Destroy"}) if world.history else False
+        return self._request({"operation": "Destroy"}) if world.act(["destroy"]) else False
 
     def _request(self, fields):
         name = f"{self.name}-asked-{len(self.requests) + 1}"

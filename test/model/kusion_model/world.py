@@ -9,14 +9,12 @@ it open, there are two such Worlds, too (`strict`)."""
 
 import copy
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, product
 
 from kusion_model.catalog import NAMES, OTHER, OURS, REFERENCE, RESOURCES, complete, is_kubectl
 
-# Whether others' fields of an object are no part of a plan's digest. To be True when plans are
-# projected to the fields of our manager.
-OTHERS_DO_NOT_COUNT = False
-OF_SPEC = ("put", "drop", "mode", "touch", "approve_in_spec", "rollback", "destroy")
+REQUESTS = ("rollback", "rollback_to", "destroy")
+OF_SPEC = ("put", "drop", "mode", "touch", "approve_in_spec", *REQUESTS)
 MOST_PARTS = 5  # changes of a plan that may be done in part
 EITHER = "either"  # an action may be taken or refused
 UNKNOWN = "(known after apply)"
@@ -75,6 +73,11 @@ class Revision:
     wanted: dict | None
 
 
+def in_order(wanted):
+    """What a Spec lists, to compare two; None: nothing is in force."""
+    return None if wanted is None else list(complete(wanted).items())
+
+
 @dataclass
 class World:
     mode: str = AUTOMATIC
@@ -118,10 +121,14 @@ class World:
                         for short, value in fields.items()}, depends_on)
                 for name, (fields, depends_on) in wanted.items()}
 
+    def in_force(self):
+        """What an operation does now, and what its Release says."""
+        return copy.deepcopy(self.hold or Revision("Apply", self.wanted))
+
     def _edited(self):
         """The Spec has another generation."""
         self.hold = None
-        self.asked = Revision("Apply", copy.deepcopy(self.wanted))
+        self.asked = self.in_force()
         self.is_old = True
         self.corrections, self.corrected, self.is_loose = 0, set(), False
 
@@ -147,8 +154,7 @@ class World:
             return None
         before = tuple((short, live.fields.get(short)) for short in sorted({*fields, *given_up}))
         core = (name, action, live.uid, sent, before)
-        others = () if OTHERS_DO_NOT_COUNT else tuple(sorted(live.fields.items(), key=str))
-        return Change(name, action, tuple(changed), core, (*core, depends_on, others))
+        return Change(name, action, tuple(changed), core, (*core, depends_on))
 
     @staticmethod
     def _goes(live, short):
@@ -278,7 +284,7 @@ class World:
             self.asked = None
         elif self.shown and not plan and self.strict:
             # Nothing is left to be done: the Release that waited may end so, or be cancelled.
-            self.history.append(Revision("Apply", copy.deepcopy(self.wanted)))
+            self.history.append(self.in_force())
         elif plan:
             # A correction that only repeats earlier ones gets no Release.
             entries = {(one.name, one.action, one.fields) for one in plan.changes}
@@ -288,8 +294,7 @@ class World:
             if self.is_loose:
                 is_new = self.strict
             if is_new or self.mode == MANUAL:
-                wanted = self.hold.wanted if self.hold else self.wanted
-                self.history.append(Revision("Apply", copy.deepcopy(wanted)))
+                self.history.append(self.in_force())
             self.corrections += 1
             self.corrected |= entries
 
@@ -382,7 +387,14 @@ class World:
 
     def _do_rollback(self, back):
         """To the revision so many before the newest, of those that succeeded; None: by default."""
-        target = self.target(back)
+        return self._roll_back(self.target(back))
+
+    def _do_rollback_to(self, index):
+        """To that one of the history."""
+        is_there = 0 <= index < len(self.history) and self.history[index].wanted is not None
+        return self._roll_back(self.history[index] if is_there else None)
+
+    def _roll_back(self, target):
         if target is None:
             return False
         self.hold = self.asked = Revision("Rollback", copy.deepcopy(target.wanted))
@@ -390,9 +402,10 @@ class World:
         return True
 
     def target(self, back):
-        """The Revision. None: the one that succeeded before the current one."""
+        """The Revision. None: the last that succeeded with other resources than those in force."""
         if back is None:
-            earlier = [one for one in self.history[:-1] if one.wanted is not None]
+            now = in_order(self.in_force().wanted)
+            earlier = [one for one in self.history if in_order(one.wanted) not in (None, now)]
             return earlier[-1] if earlier else None
         if back >= len(self.history) or self.history[-1 - back].wanted is None:
             return None
@@ -435,14 +448,29 @@ def _single(entries):
 def after(world, actions, taken):
     """All Worlds that the actions can end in, each of which was taken or refused as it says."""
     found = []
-    for strict in (True, False):
+    for strict, (ordered, its_taken) in product((True, False), _orders(world, actions, taken)):
         begin = copy.deepcopy(world)
         begin.strict = strict
-        for end in _ends(begin, actions, taken):
+        for end in _ends(begin, ordered, its_taken):
             end.strict = False
             if end not in found:
                 found.append(end)
     return found
+
+
+def _orders(world, actions, taken):
+    """A request counts as later than a change of the Spec in the same second. The revision that it
+    names is one of those before the step."""
+    pairs = [(_with_index(world, action), was_taken) for action, was_taken in zip(actions, taken, strict=True)]
+    requests = [pair for pair in pairs if pair[0][0] in REQUESTS]
+    late = [pair for pair in pairs if pair not in requests] + requests
+    return [tuple(zip(*order, strict=True)) for order in ([pairs, late] if late != pairs else [pairs])]
+
+
+def _with_index(world, action):
+    if action[0] != "rollback" or action[1] is None:
+        return action
+    return ["rollback_to", len(world.history) - 1 - action[1]]
 
 
 def _ends(world, actions, taken):

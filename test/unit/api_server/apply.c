@@ -142,10 +142,9 @@ const struct value *api_apply_track(struct call *call, const struct value *befor
         for (size_t k = 0; k < managers.count; k++)
             if (&managers.items[k] != writer)
                 give_up(&managers.items[k], path);
-        if (!api_fields_have(&writer->fields, path)) {
+        if (!api_fields_have(&writer->fields, path))
             api_fields_add(&writer->fields, path);
-            writer->is_changed = true;
-        }
+        writer->is_changed = true;
     }
     for (size_t i = 0; i < old.count; i++)
         for (size_t k = 0; k < managers.count && !api_fields_have(&now, old.paths[i]); k++)

@@ -205,6 +205,21 @@ void scene_spec(struct scene *scene, const char *name, const char *fields, const
         api_server_create(scene->server, text);
 }
 
+void scene_remove_states(struct scene *scene, const char *collection)
+{
+    _cleanup_value_ const struct value *list = NULL;
+    const struct value *items;
+
+    api_server_do(scene->server, "GET", collection, NULL, &list);
+    items = value_get(list, "items");
+    for (size_t i = 0; i < value_count(items); i++) {
+        _cleanup_free_ char *path = str_printf(
+            STATES "/%s", value_string(value_path(value_at(items, i), "metadata", "name", NULL)));
+
+        api_server_delete(scene->server, path);
+    }
+}
+
 void scene_roll_out(struct scene *scene, const char *name)
 {
     _cleanup_free_ char *path = str_printf("%s/%s", DEPLOYMENTS, name);

@@ -60,6 +60,8 @@ void scene_expect_ended(struct scene *scene);
 
 /* Makes a Spec of team, or replaces its fields. fields: "\"prune\":false,", or "". */
 void scene_spec(struct scene *scene, const char *name, const char *fields, const char *resources);
+/* Deletes all that a list of STATES has: STATES_ONLY, say. */
+void scene_remove_states(struct scene *scene, const char *collection);
 /* As a controller of Deployments would say it. */
 void scene_roll_out(struct scene *scene, const char *name);
 /* Asks for a look at the Spec, as a person does. */

@@ -46,6 +46,7 @@ static const struct {
     ROW("watch-label-selector", watch_label_selector, NULL),
     ROW("default-service-account", default_service_account, "default"),
     ROW("lease-name", lease_name, "kusion-operator"),
+    ROW("terraform-plugin-dir", terraform_plugin_dir, NULL),
     ROW("metrics-bind-address", metrics_bind_address, ":8080"),
     ROW("health-bind-address", health_bind_address, ":9440"),
     ROW("log-level", log_level, "info"),
@@ -356,14 +357,38 @@ static void help_names_each_with_its_default(void)
     for (size_t i = 0; i < ARRAY_SIZE(durations); i++)
         expect_help(text, durations[i].name, durations[i].text);
     expect_help(text, "--operation-memory", "64Mi");
+    expect_help(text, "--terraform-provider", NULL);
     for (size_t i = 0; i < ARRAY_SIZE(booleans); i++)
         expect_help(text, booleans[i].name, booleans[i].fallback ? "true" : "false");
     for (const char *at = text; (at = strstr(at, "\n  --")); at++)
         n_flags++;
     EXPECT_INT(n_flags,
-               ARRAY_SIZE(strings) + ARRAY_SIZE(counts) + 1 + ARRAY_SIZE(durations) +
+               ARRAY_SIZE(strings) + ARRAY_SIZE(counts) + 2 + ARRAY_SIZE(durations) +
                    ARRAY_SIZE(booleans),
                "flags that this test knows");
+}
+
+static void takes_one_several_times(void)
+{
+    static const char *const arguments[MAX_ARGUMENTS] = {
+        "--terraform-provider", "hashicorp/random", "--terraform-provider=hashicorp/tls@~> 4.0"};
+    char *argv[FLAGS_VALUES + 2];
+    struct error error = {0};
+    struct flags flags;
+    struct line line;
+
+    EXPECT_INT(parse(&line, arguments, &flags, &error), 0, error.message);
+    EXPECT_INT(flags.terraform_providers.count, 2, "both");
+    EXPECT_STR(flags.terraform_providers.items[0], "hashicorp/random", "the first");
+    EXPECT_STR(flags.terraform_providers.items[1], "hashicorp/tls@~> 4.0", "the second");
+    line_done(&line);
+    argv[0] = str_new("kusion-operator");
+    for (size_t i = 0; i < FLAGS_VALUES + 1; i++)
+        argv[i + 1] = str_new("--terraform-provider=a/b");
+    EXPECT_INT(flags_parse(ARRAY_SIZE(argv), argv, &flags, &error), ERR_INVALID, "too many");
+    EXPECT_STR(error.message, "--terraform-provider: given more than 64 times", "says so");
+    for (size_t i = 0; i < ARRAY_SIZE(argv); i++)
+        free(argv[i]);
 }
 
 static void takes_durations(void)
@@ -397,6 +422,7 @@ static void takes_the_short_form_of_help(void)
 }
 
 SUITE(flags, TEST(takes_the_short_form_of_help), TEST(has_defaults), TEST(takes_strings),
-      TEST(takes_counts), TEST(takes_durations), TEST(takes_booleans),
-      TEST(takes_several_and_the_last_counts), TEST(refuses_and_says_what_is_wrong),
-      TEST(help_names_each_with_its_default), TEST(takes_sizes))
+      TEST(takes_one_several_times), TEST(takes_counts), TEST(takes_durations),
+      TEST(takes_booleans), TEST(takes_several_and_the_last_counts),
+      TEST(refuses_and_says_what_is_wrong), TEST(help_names_each_with_its_default),
+      TEST(takes_sizes))

@@ -27,7 +27,7 @@ static void makes_what_is_new(void)
     EXPECT_DATA(&scene, "a", "1");
     EXPECT_PHASE(&scene, "web", 1, "succeeded");
     EXPECT_INT(api_server_size(scene.server, RELEASES), 1, "one Release");
-    EXPECT_WRITES(&scene, "apply configmaps, apply specs, create configmaps 2, create releases, "
+    EXPECT_WRITES(&scene, "apply configmaps, apply specs, create configmaps, create releases, "
                           "update configmaps, update releases/status, update specs/status");
     EXPECT_INT(api_server_count(scene.server, "get", "/apis/api.kusion.io/*"), 1, "the Spec alone");
     EXPECT_INT(api_server_count(scene.server, "list", RELEASES), 0, "it has none");

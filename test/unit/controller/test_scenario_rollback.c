@@ -101,7 +101,7 @@ static void expect_held(struct scene *scene, const char *operation)
     EXPECT_PHASE(scene, "web", 3, "succeeded");
     EXPECT_INT(api_server_size(scene->server, RELEASES), 4, "two applies, it, and the person's");
     EXPECT_INT(api_server_size(scene->server, STATES_ONLY), 1, "State, which has the hold");
-    EXPECT_INT(api_server_size(scene->server, RECORDED), 2, "what can be rolled back to");
+    EXPECT_INT(api_server_size(scene->server, RECORDED), is_rollback(operation), "what is applied");
     api_server_mark(scene->server);
     scene_ask(scene, "web");
     scene_expect_handled(scene, "web");
@@ -242,46 +242,6 @@ SUITE(scenario_rollback_kill, TEST(survives_kills), TEST(a_new_generation_ends_i
 
 /* ---- What is not there, or not any more ---- */
 
-static const char *ready_reason(struct scene *scene)
-{
-    _cleanup_value_ const struct value *web = api_server_get(scene->server, WEB);
-    const struct value *ready = value_at(value_path(web, "status", "conditions", NULL), 0);
-    static char reason[64];
-
-    str_copy(reason, sizeof(reason), value_get_string(ready, "reason"));
-    return reason;
-}
-
-static void remove_all(struct scene *scene, const char *collection)
-{
-    _cleanup_value_ const struct value *list = NULL;
-    const struct value *items;
-
-    api_server_do(scene->server, "GET", collection, NULL, &list);
-    items = value_get(list, "items");
-    for (size_t i = 0; i < value_count(items); i++) {
-        _cleanup_free_ char *path = str_printf(
-            STATES "/%s", value_string(value_path(value_at(items, i), "metadata", "name", NULL)));
-
-        api_server_delete(scene->server, path);
-    }
-}
-
-/* It is refused, and the Spec stays in force. */
-static void what_was_recorded_is_gone(void)
-{
-    struct scene scene;
-
-    begin(&scene, "");
-    remove_all(&scene, RECORDED);
-    request(&scene, "Rollback");
-    expect_ended(&scene, UNDO, "failed", 0, "RevisionNotFound");
-    scene_expect_quiet(&scene);
-    EXPECT_STR(ready_reason(&scene), "ReconciliationSucceeded", "it is not held");
-    EXPECT_DATA(&scene, "a", "2");
-    scene_end(&scene);
-}
-
 /* A correction that fails is none of the Spec: that succeeded, and would be applied again. */
 static void remediation_does_not_hold_the_spec_that_succeeded(void)
 {
@@ -355,7 +315,7 @@ static void lost_state_does_not_bring_back_what_was_rolled_back(void)
     expect_ended(&scene, UNDO, "succeeded", 3, NULL);
     scene_expect_ready(&scene, "web", "False", "RolledBack");
     scene_expect_quiet(&scene);
-    remove_all(&scene, STATES);
+    scene_remove_states(&scene, STATES);
     for (int i = 0; i < 2; i++) {
         scene_ask(&scene, "web");
         scene_expect_ready(&scene, "web", "False", "StateLost");
@@ -435,6 +395,32 @@ static void of_two_requests_the_later_one_wins(void)
     scene_end(&scene);
 }
 
+/* More than one reconcile ends. */
+static void of_many_requests_the_last_one_wins(void)
+{
+    struct scene scene;
+
+    begin(&scene, "");
+    scene_kill(&scene);
+    for (unsigned i = 0; i < 50; i++) {
+        _cleanup_free_ char *name = str_printf("many-%u", i);
+
+        request_named(&scene, name, "\"operation\":\"Destroy\"");
+    }
+    usleep(1100000); /* of another second */
+    request_named(&scene, "undo", "\"operation\":\"Rollback\",\"toRevision\":1");
+    scene_start(&scene);
+    expect_ended(&scene, UNDO, "succeeded", 0, NULL);
+    scene_expect_ready(&scene, "web", "False", "RolledBack");
+    for (unsigned i = 0; i < 50; i++) {
+        _cleanup_free_ char *path = str_printf(RELEASES "/many-%u", i);
+
+        expect_ended(&scene, path, "cancelled", 0, "Superseded");
+    }
+    EXPECT_DATA(&scene, "a", "1");
+    scene_end(&scene);
+}
+
 /* Answers that are lost or refused, at each write in turn. */
 static void faults_pass(void)
 {
@@ -472,6 +458,64 @@ static void faults_pass(void)
     }
 }
 
+/* That it was accepted could not be written. The operation waits for approval, for long perhaps. */
+static void what_was_accepted_is_said_later(void)
+{
+    const struct api_rule fail = {
+        .verb = "write", .path = UNDO "/status", .fault = API_ANSWER, .status = 403, .times = 1};
+    _cleanup_value_ const struct value *undo = NULL;
+    struct scene scene;
+
+    begin(&scene, "");
+    scene_spec(&scene, "web", "\"approval\":{\"mode\":\"Manual\"},\"retryInterval\":\"1s\",", TWO);
+    scene_expect_ready(&scene, "web", "True", NULL);
+    api_server_rule(scene.server, &fail);
+    request(&scene, "Destroy");
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    scene_expect_quiet(&scene);
+    undo = api_server_get(scene.server, UNDO);
+    EXPECT_STR(value_string(value_path(undo, "status", "phase", NULL)), "generating", "accepted");
+    EXPECT_INT(value_int(value_path(undo, "status", "revision", NULL), 0), 4, "as that revision");
+    scene_end(&scene);
+}
+
+/* Its status cannot be written, ever: it has no room. What is asked for is done all the same. */
+static void a_request_without_room_for_its_status(void)
+{
+    const struct api_rule full = {
+        .verb = "write", .path = UNDO "/status", .fault = API_ANSWER, .status = 413};
+    struct scene scene;
+
+    begin(&scene, "");
+    api_server_rule(scene.server, &full);
+    request(&scene, "Rollback");
+    scene_expect_ready(&scene, "web", "False", "RolledBack");
+    EXPECT_DATA(&scene, "a", "1");
+    api_server_delete(scene.server, WEB);
+    scene_expect_gone(&scene, WEB);
+    scene_end(&scene);
+}
+
+/* The Spec was deleted, and made again, while nobody saw the request: it was meant for the first.
+ */
+static void a_request_is_older_than_the_spec(void)
+{
+    struct scene scene;
+
+    begin(&scene, "");
+    scene_kill(&scene);
+    request(&scene, "Destroy");
+    api_server_edit(scene.server, WEB, "{\"metadata\":{\"finalizers\":null}}");
+    api_server_delete(scene.server, WEB);
+    usleep(1100000); /* of another second */
+    scene_spec(&scene, "web", "", TWO);
+    scene_start(&scene);
+    expect_ended(&scene, UNDO, "cancelled", 0, "Superseded");
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_DATA(&scene, "a", "2");
+    scene_end(&scene);
+}
+
 /* A Release that could not be read before a later one was carried out comes too late. */
 static void an_older_request_does_not_overtake(void)
 {
@@ -491,10 +535,39 @@ static void an_older_request_does_not_overtake(void)
     scene_end(&scene);
 }
 
-SUITE(scenario_rollback, TEST(what_was_recorded_is_gone),
+/* Nobody saw the request and the change of the Spec before both had happened. Their times are of
+ * whole seconds. */
+static void of_a_request_and_a_change_the_later_one_wins(void)
+{
+    for (int is_change_first = 0; is_change_first < 2; is_change_first++) {
+        struct scene scene;
+
+        begin(&scene, "");
+        scene_kill(&scene);
+        if (!is_change_first)
+            request(&scene, "Rollback");
+        else
+            scene_spec(&scene, "web", "", THREE);
+        usleep(1100000);
+        if (is_change_first)
+            request(&scene, "Rollback");
+        else
+            scene_spec(&scene, "web", "", THREE);
+        scene_start(&scene);
+        expect_ended(&scene, UNDO, is_change_first ? "succeeded" : "cancelled", 0, NULL);
+        scene_expect_ready(&scene, "web", is_change_first ? "False" : "True",
+                           is_change_first ? "RolledBack" : "ReconciliationSucceeded");
+        EXPECT_DATA(&scene, "a", is_change_first ? "2" : "3");
+        scene_end(&scene);
+    }
+}
+
+SUITE(scenario_rollback, TEST(of_a_request_and_a_change_the_later_one_wins),
       TEST(remediation_does_not_hold_the_spec_that_succeeded), TEST(the_end_is_told_later),
       TEST(a_lost_status_does_not_end_the_hold),
       TEST(lost_state_does_not_bring_back_what_was_rolled_back),
       TEST(a_destroyed_spec_comes_to_rest), TEST(the_request_is_deleted_meanwhile),
       TEST(of_two_requests_the_later_one_wins), TEST(an_older_request_does_not_overtake),
-      TEST(faults_pass))
+      TEST(of_many_requests_the_last_one_wins), TEST(faults_pass),
+      TEST(what_was_accepted_is_said_later), TEST(a_request_without_room_for_its_status),
+      TEST(a_request_is_older_than_the_spec))

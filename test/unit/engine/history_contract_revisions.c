@@ -8,6 +8,7 @@ static const struct store_call plain; /* no deadline, no cancel, no permit */
 
 struct listed {
     struct release_head heads[8];
+    bool has_digest[8];
     size_t count, stop_at; /* 0: does not */
 };
 
@@ -15,8 +16,10 @@ static int on_head(void *arg, const struct release_head *head, struct error *err
 {
     struct listed *listed = arg;
 
-    if (listed->count < ARRAY_SIZE(listed->heads))
+    if (listed->count < ARRAY_SIZE(listed->heads)) {
+        listed->has_digest[listed->count] = head->spec_digest != NULL;
         listed->heads[listed->count] = *head;
+    }
     listed->count++;
     return listed->count == listed->stop_at ? err_set(error, ERR_GONE, NULL, "stop") : 0;
 }
@@ -100,21 +103,27 @@ static void operations_and_generations(struct history_scene *scene)
         enum release_operation operation;
         int64_t to_revision;
         const char *digest;
+        bool has_resources;
     } rows[] = {
-        {1, 1, RELEASE_APPLY, 0, "abc"},
-        {2, 0, RELEASE_DESTROY, 0, NULL},
-        {3, INT64_C(1) << 40, RELEASE_ROLLBACK, 1, "abc"},
-        {RELEASE_REVISION_MAX, 7, RELEASE_PREVIEW, 0, NULL},
+        {1, 1, RELEASE_APPLY, 0, "abc", false},
+        {2, 0, RELEASE_DESTROY, 0, NULL, false},
+        {3, INT64_C(1) << 40, RELEASE_ROLLBACK, 1, "abc", false},
+        {4, 8, RELEASE_APPLY, 0, "def", true},
+        {RELEASE_REVISION_MAX, 7, RELEASE_PREVIEW, 0, NULL, false},
     };
+    const size_t last = ARRAY_SIZE(rows) - 1;
     struct listed all = {.count = 0};
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *resources =
+            rows[i].has_resources ? value_pack("[{s:s, s:s}]", "id", "a", "type", "b") : NULL;
         const struct release_head head = {.spec = scene->spec,
                                           .revision = rows[i].revision,
                                           .generation = rows[i].generation,
                                           .operation = rows[i].operation,
                                           .to_revision = rows[i].to_revision,
-                                          .spec_digest = rows[i].digest};
+                                          .spec_digest = rows[i].digest,
+                                          .resources = resources};
         _cleanup_(release_record_free_p) struct release_record *record = NULL;
         _cleanup_free_ char *version = NULL, *loaded = NULL;
 
@@ -129,14 +138,16 @@ static void operations_and_generations(struct history_scene *scene)
                        record && record->head.operation == rows[i].operation &&
                            record->head.generation == rows[i].generation &&
                            record->head.to_revision == rows[i].to_revision &&
-                           str_equal(record->head.spec_digest, rows[i].digest),
+                           str_equal(record->head.spec_digest, rows[i].digest) &&
+                           value_equal(record->head.resources, resources),
                        release_operation_name(rows[i].operation));
     }
     expect_ok(scene, list_call(scene, &all), "list");
     for (size_t i = 0; i < ARRAY_SIZE(rows) && all.count == ARRAY_SIZE(rows); i++)
         expect_true_of(scene,
-                       all.heads[3 - i].operation == rows[i].operation &&
-                           all.heads[3 - i].generation == rows[i].generation,
+                       all.heads[last - i].operation == rows[i].operation &&
+                           all.heads[last - i].generation == rows[i].generation &&
+                           all.has_digest[last - i] == (rows[i].digest && !rows[i].has_resources),
                        "listed");
     expect_true_of(scene, all.count == ARRAY_SIZE(rows), "all");
 }

@@ -72,23 +72,25 @@ static void set_result(struct operation_results *results, size_t i, enum plan_ac
 static void counts_what_a_plan_does(void)
 {
     static const enum plan_action actions[] = {
-        PLAN_CREATE,  PLAN_CREATE,    PLAN_UPDATE,    PLAN_DELETE,   PLAN_DELETE, PLAN_DELETE,
-        PLAN_REPLACE, PLAN_ADOPT,     PLAN_UNCHANGED, PLAN_UNKNOWN,  PLAN_FORGET, PLAN_NONE,
-        PLAN_ADOPT,   PLAN_UNCHANGED, PLAN_UNCHANGED, PLAN_UNCHANGED};
+        PLAN_CREATE,  PLAN_CREATE,    PLAN_UPDATE,    PLAN_DELETE,    PLAN_DELETE, PLAN_DELETE,
+        PLAN_REPLACE, PLAN_ADOPT,     PLAN_UNCHANGED, PLAN_UNKNOWN,   PLAN_FORGET, PLAN_NONE,
+        PLAN_ADOPT,   PLAN_UNCHANGED, PLAN_UNCHANGED, PLAN_UNCHANGED, PLAN_FORGET};
     _cleanup_(plan_free_p) struct plan *plan = plan_of(actions, ARRAY_SIZE(actions));
     _cleanup_(plan_free_p) struct plan *empty = plan_of(NULL, 0);
     _cleanup_value_ const struct value *shown = report_plan(plan, "0123");
     _cleanup_value_ const struct value *nothing = report_plan(empty, NULL);
-    _cleanup_free_ char *words = report_plan_summary(plan);
+    _cleanup_free_ char *words = NULL;
     _cleanup_free_ char *no_words = report_plan_summary(empty);
 
+    plan->changes[ARRAY_SIZE(actions) - 1].stays = true;
+    words = report_plan_summary(plan);
     expect_json(shown,
                 "{\"digest\":\"0123\",\"create\":2,\"update\":1,\"delete\":3,\"replace\":1,"
                 "\"adopt\":2,\"unchanged\":4}",
                 "all kinds");
     EXPECT_STR(words,
-               "2 to create, 2 to adopt, 1 to update, 1 to replace, 3 to delete, 1 that "
-               "could not be looked at",
+               "2 to create, 2 to adopt, 1 to update, 1 to replace, 3 to delete, 1 to leave in "
+               "place, 1 that could not be looked at",
                "all kinds");
     EXPECT_STR(no_words, "nothing to do", "empty");
     expect_json(nothing,
@@ -406,6 +408,30 @@ static void judges_by_the_failure_that_stays(void)
     }
 }
 
+static void knows_what_needs_another_plan(void)
+{
+    static const struct {
+        const char *note;
+        enum result_status status;
+        const char *reason;
+        bool expected;
+    } rows[] = {
+        {"it does", RESULT_FAILED, OPERATION_NEEDS_PLAN, true},
+        {"not begun", RESULT_SKIPPED, OPERATION_NEEDS_PLAN, false},
+        {"failed otherwise", RESULT_FAILED, "Invalid", false},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct operation_results results;
+
+        results_init(&results, 2);
+        set_error(&results, 0, RESULT_FAILED, ERR_INVALID, "Invalid");
+        set_error(&results, 1, rows[i].status, ERR_CONFLICT, rows[i].reason);
+        EXPECT_INT(report_needs_plan(&results), rows[i].expected, rows[i].note);
+        operation_results_done(&results);
+    }
+}
+
 static void knows_what_ran_out_of_time(void)
 {
     static const struct {
@@ -534,4 +560,5 @@ SUITE(report, TEST(counts_what_a_plan_does), TEST(shows_the_fields_of_a_preview)
       TEST(shows_what_became_of_a_plan), TEST(bounds_what_a_status_holds), TEST(counts_results),
       TEST(tells_what_of_a_spec_is_not_ready), TEST(tells_of_a_resource_once),
       TEST(names_the_first_that_fail_and_counts_the_others), TEST(judges_by_the_failure_that_stays),
-      TEST(knows_what_ran_out_of_time), TEST(says_in_short_what_failed), TEST(sums_up_in_words))
+      TEST(knows_what_needs_another_plan), TEST(knows_what_ran_out_of_time),
+      TEST(says_in_short_what_failed), TEST(sums_up_in_words))

@@ -189,12 +189,7 @@ static void free_step(struct runtime_step *base)
     cloud->steps--;
     unref(step->session);
     pthread_mutex_unlock(&cloud->world->lock);
-    value_unref(base->attributes);
-    value_unref(base->extensions);
-    value_unref(base->memory);
-    value_unref(base->before);
-    value_unref(base->after);
-    value_unref(base->result);
+    runtime_step_done(base);
     free(step->id);
     free(step->object);
     free(step->thing_id);

@@ -50,6 +50,8 @@ enum {
                                      carried out later, if it still can be */
     FAKE_HELD = 1 << 24,          /* the process is killed while a create is on its way, which is
                                      carried out later */
+    FAKE_CHANGES_OFTEN = 1 << 25, /* changes just before each of the first seven tries */
+    FAKE_EDITED = 1 << 26,        /* another edits it just before each time that it is read */
 };
 
 /* Whose an object is, by the mark that it carries. */

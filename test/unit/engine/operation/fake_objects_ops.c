@@ -67,11 +67,7 @@ static void free_step(struct runtime_step *base)
     objects->steps--;
     fake_objects_session_unref(step->session);
     pthread_mutex_unlock(&objects->world->lock);
-    value_unref(base->attributes);
-    value_unref(base->extensions);
-    value_unref(base->before);
-    value_unref(base->after);
-    value_unref(base->result);
+    runtime_step_done(base);
     free(step->id);
     free(step->text_uid);
     free(step);
@@ -118,6 +114,8 @@ static int read_locked(struct fake_objects *objects, const struct runtime_target
     if (fake_objects_faults(objects, target->id) & FAKE_UNSEEN || !fake_objects_may(objects))
         return err_set(error, ERR_FORBIDDEN, "Forbidden", "%s",
                        objects->words ? objects->words : "the fake says so");
+    if (fake_objects_faults(objects, target->id) & FAKE_EDITED)
+        fake_drift(objects, short_name(target->id), "edited");
     fake_objects_look(objects, fake_objects_read(objects, target->id, content_of(target)), true,
                       &ret->now);
     ret->certainty = OUTCOME_KNOWN;
@@ -206,7 +204,8 @@ static void let_change(struct fake_object *object, unsigned faults)
         object->owner = OWNER_SPEC;
         object->version++;
     }
-    if (faults & FAKE_CHANGES && object->version == 0)
+    if ((faults & FAKE_CHANGES && object->version == 0) ||
+        (faults & FAKE_CHANGES_OFTEN && object->version < 7))
         object->version++;
 }
 

@@ -203,6 +203,7 @@ static void adopts_what_is_as_it_was_seen(void)
         const char *objects, *state;
     } rows[] = {
         {"changed meanwhile, and still nobody's", FAKE_CHANGES, 0, "a=1", "a"},
+        {"changed again and again: it is tried later", FAKE_CHANGES_OFTEN, 0, "a=1", "a"},
         {"taken by another Spec meanwhile", FAKE_TAKEN, ERR_CONFLICT, "a=7^", "a?"},
     };
 

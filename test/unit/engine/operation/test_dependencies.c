@@ -52,7 +52,24 @@ static void turning_round_and_failing_makes_no_cycle_twice(void)
     EXPECT_STR(stage_objects(&stage), "", "destroyed");
 }
 
+/* Another edits b when it was planned, and before it is read. b's record is written, because its
+ * dependencies changed; what the other wrote is drift all the same. */
+static void an_edit_while_dependencies_change_is_drift(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "a=1 b=1"), 0, "applied");
+    fake_fault(&stage.objects, "b", FAKE_EDITED);
+    EXPECT_INT(stage_apply(&stage, "a=1 b=1:a"), 0, "b depends on a now");
+    EXPECT_STR(stage_objects(&stage), "a=1 b=edited", "by another");
+    fake_fault(&stage.objects, "b", 0);
+    EXPECT_INT(stage_apply(&stage, "a=1 b=1:a"), 0, "again");
+    EXPECT_STR(stage_objects(&stage), "a=1 b=1", "put back");
+}
+
 SUITE(operation_dependencies, TEST(destroys_by_the_dependencies_of_the_last_apply),
       TEST(turning_a_dependency_round_makes_no_cycle),
       TEST(turning_round_and_failing_makes_no_cycle),
-      TEST(turning_round_and_failing_makes_no_cycle_twice))
+      TEST(turning_round_and_failing_makes_no_cycle_twice),
+      TEST(an_edit_while_dependencies_change_is_drift))

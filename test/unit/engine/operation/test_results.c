@@ -43,6 +43,8 @@ static void tells_what_it_waits_for(void)
     EXPECT_STR(waits_for, "v1:ConfigMap:team:a: phase pending", "as people read it");
     EXPECT(operation_waits_for(run.operation, waits_for, 8, NULL), "cut");
     EXPECT_STR(waits_for, "v1:C…", "cut, and said so");
+    EXPECT_INT(operation_longest_visit(run.operation, waits_for, sizeof(waits_for)), 0,
+               "no call is under way");
     operation_results(run.operation, &results);
     EXPECT_INT(results.count, 3, "of each");
     EXPECT(results.items[0].status == RESULT_PENDING && results.items[0].is_waiting &&

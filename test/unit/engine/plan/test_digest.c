@@ -122,6 +122,47 @@ static void tells_plans_apart(void)
             EXPECT(strcmp(digests[i], digests[k]) != 0, rows[k < ARRAY_SIZE(rows) ? k : 0].note);
 }
 
+/* An object that is not ours any more, another one of its name, or none: none of them is touched.
+ */
+static void counts_no_object_that_is_forgotten(void)
+{
+    static const char *const uids[] = {"u1", "u2", NULL};
+    char digests[ARRAY_SIZE(uids)][HASH_HEX_SIZE];
+
+    for (size_t i = 0; i < ARRAY_SIZE(uids); i++) {
+        const struct row row = {"", "a", PLAN_FORGET, uids[i], NULL, NULL, false, NULL, false};
+        struct plan *plan = plan_new(1, 0);
+
+        fill(&plan->changes[0], &row);
+        plan->changes[0].step->action = PLAN_FORGET;
+        plan_digest(plan, "key", 3, digests[i]);
+        EXPECT_STR(digests[i], digests[0], uids[i] ? uids[i] : "none");
+        plan_free(plan);
+    }
+}
+
+/* An object with a uid is known by that; what the record in State has of it may change. */
+static void counts_what_is_deleted_by_its_uid(void)
+{
+    static const char *const befores[] = {"{\"x\":1}", "{\"x\":2}"};
+
+    for (int has_uid = 0; has_uid < 2; has_uid++) {
+        char digests[2][HASH_HEX_SIZE];
+
+        for (size_t i = 0; i < 2; i++) {
+            const struct row row = {
+                "", "a", PLAN_DELETE, has_uid ? "u1" : NULL, befores[i], NULL, false, NULL, false};
+            struct plan *plan = plan_new(1, 0);
+
+            fill(&plan->changes[0], &row);
+            plan->changes[0].step->action = PLAN_DELETE;
+            plan_digest(plan, "key", 3, digests[i]);
+            plan_free(plan);
+        }
+        EXPECT_INT(strcmp(digests[0], digests[1]) == 0, has_uid, "the same deletion");
+    }
+}
+
 /* An object within objects, as deep as values get. Owned by the caller: JSON text. */
 static char *nested(const char *leaf)
 {
@@ -186,5 +227,6 @@ static void counts_what_is_wanted(void)
 }
 
 SUITE(plan_digest, TEST(is_the_same_for_the_same_plan), TEST(tells_plans_apart),
+      TEST(counts_no_object_that_is_forgotten), TEST(counts_what_is_deleted_by_its_uid),
       TEST(tells_apart_what_differs_deep_down), TEST(counts_changes_in_any_order),
       TEST(counts_what_is_wanted))

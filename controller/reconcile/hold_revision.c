@@ -1,0 +1,130 @@
+#include "controller/reconcile/hold_revision.h"
+
+#include "controller/reconcile/recorded.h"
+#include "engine/base/str.h"
+
+/* Releases that are read to find the one before: people can make any number that look like records.
+ */
+#define MOST_READ 100
+/* Revisions that a message names. */
+#define MOST_NAMED 10
+
+/* ---- Which one ---- */
+
+/* An earlier Spec of the name had revisions, too. */
+static bool can_be_rolled_back_to(const struct run *run, const struct release *release)
+{
+    return release && release->spec_digest && release->operation != RELEASE_DESTROY &&
+           (!release->spec_uid || str_equal(release->spec_uid, run->uid));
+}
+
+int hold_take_revision(const struct run *run, const struct release *release, struct hold *hold,
+                       struct error *error)
+{
+    _cleanup_value_ const struct value *source = NULL;
+    struct error problem = {0};
+    int r;
+
+    if (!can_be_rolled_back_to(run, release))
+        return 1;
+    r = recorded_apply(run->context, &run->subject.key, release->spec_digest, release->resources,
+                       run->object, run->cancel, &source, &problem);
+    if (r == ERR_NOT_FOUND || r == ERR_CORRUPT) /* somebody removed or damaged it */
+        return 1;
+    if (r >= 0 && release->resources) /* the Release may go while the hold is in force */
+        r = recorded_keep(run->context, &run->subject.key, source, release->spec_digest, &problem);
+    if (r < 0)
+        return err_copy(error, &problem);
+    hold->to_revision = release->revision;
+    hold->spec_digest = str_new(release->spec_digest);
+    return 0;
+}
+
+static void refuse_revision(const struct run *run, int64_t revision,
+                            const struct release_revisions *revisions, struct error *refusal)
+{
+    _cleanup_buf_ struct buf kept = BUF_INIT;
+
+    for (size_t i = 0; i < revisions->count && i < MOST_NAMED; i++)
+        buf_printf(&kept, "%s%lld", i ? ", " : "", (long long)revisions->items[i]);
+    if (revision)
+        err_set(refusal, ERR_NOT_FOUND, "RevisionNotFound",
+                "the Spec of revision %lld is not there any more, or never was (Releases are "
+                "there of: %s; spec.revisionHistoryLimit is %lld)",
+                (long long)revision, kept.length ? kept.data : "none",
+                (long long)run->policy.history_limit);
+    else
+        err_set(refusal, ERR_NOT_FOUND, "RevisionNotFound",
+                "no earlier revision succeeded with another Spec than the one in force (Releases "
+                "are there of: %s)",
+                kept.length ? kept.data : "none");
+}
+
+/* The newest that succeeded with another Spec than the one in force. */
+static int find_before(const struct run *run, const char *in_force,
+                       const struct release_revisions *revisions, struct release **ret,
+                       struct error *error)
+{
+    for (size_t i = 0; i < revisions->count && i < MOST_READ; i++) {
+        _cleanup_(release_free_p) struct release *release = NULL;
+        int r = releases_load(run->context, &run->subject, revisions->items[i], run->cancel,
+                              &release, error);
+
+        if (r < 0)
+            return r;
+        if (can_be_rolled_back_to(run, release) && release->phase == PHASE_SUCCEEDED &&
+            !str_equal(release->spec_digest, in_force)) {
+            *ret = TAKE(release);
+            return 0;
+        }
+    }
+    return 0;
+}
+
+/* The digest of the Spec that is in force; "": none is. */
+static void digest_in_force(const struct run *run, const struct hold *hold, char ret[HASH_HEX_SIZE])
+{
+    if (hold_is_in_force(hold, run->uid, run->subject.generation))
+        str_copy(ret, HASH_HEX_SIZE, hold->spec_digest ? hold->spec_digest : "");
+    else
+        recorded_digest(run->context, run->object, ret);
+}
+
+int hold_choose_revision(const struct run *run, int64_t asked, const struct hold *now,
+                         const struct release_revisions *revisions, struct hold *next,
+                         struct error *refusal, struct error *error)
+{
+    _cleanup_(release_free_p) struct release *release = NULL;
+    char in_force[HASH_HEX_SIZE];
+    int r;
+
+    digest_in_force(run, now, in_force);
+    if (asked)
+        r = releases_load(run->context, &run->subject, asked, run->cancel, &release, error);
+    else
+        r = find_before(run, in_force, revisions, &release, error);
+    if (r >= 0)
+        r = hold_take_revision(run, release, next, error);
+    if (r > 0)
+        refuse_revision(run, asked, revisions, refusal);
+    return r;
+}
+
+/* ---- What it applied ---- */
+
+int hold_take_source(struct run *run, struct error *error)
+{
+    struct error problem = {0};
+    int r;
+
+    if (run->hold.operation != RELEASE_ROLLBACK)
+        return 0;
+    r = recorded_apply(run->context, &run->subject.key, run->hold.spec_digest, NULL, run->object,
+                       run->cancel, &run->source, &problem);
+    if (r == ERR_NOT_FOUND)
+        return err_set(error, ERR_INVALID, "RevisionNotFound",
+                       "the Spec of revision %lld, to which it was rolled back, is not there any "
+                       "more; edit the Spec to apply that again",
+                       (long long)run->hold.to_revision);
+    return r < 0 ? err_copy(error, &problem) : 0;
+}
