@@ -123,8 +123,10 @@ static int hand_over(struct attempt *attempt, struct reconcile_result *result)
         .release = str_new(release->name),
         .uid = str_new(value_get_string(release->metadata, "uid")),
         .created = str_new(value_get_string(release->metadata, "creationTimestamp")),
+        .version = str_new(value_get_string(release->metadata, "resourceVersion")),
         .operation = release->operation,
         .to_revision = value_int(value_get(release->spec, "toRevision"), 0),
+        .revision = value_int(value_get(release->status, "revision"), 0),
     };
 
     requests_add(attempt->run.context->requests, &spec, &request);
