@@ -184,12 +184,15 @@ class World:
         self.shown, self.approved, self.is_old = None, False, False
         return self
 
-    def converge_partly(self, names):
-        """An operation that has done so much of its plan is ended. False: there is none."""
-        plan = self.plan()
+    def converge_partly(self, names, is_recorded=True):
+        """An operation that has done so much of its plan is ended; with is_recorded, after it saw that what
+        it deleted is gone. False: there is none."""
+        plan, records = self.plan(), dict(self.state)
         if self.mode == MANUAL and not self._is_approved(plan):
             return False
         self._carry_out(plan, names)
+        if not is_recorded:
+            self.state = {**records, **self.state}
         self.shown, self.approved, self.is_old = None, False, False
         return True
 
@@ -518,6 +521,7 @@ def _between(world, verb):
         return
     for size in range(len(names) + 1):
         for part in combinations(names, size):
-            cut = copy.deepcopy(world)
-            if cut.converge_partly(part):
-                yield cut
+            for is_recorded in (True, False):
+                cut = copy.deepcopy(world)
+                if cut.converge_partly(part, is_recorded):
+                    yield cut
