@@ -84,15 +84,16 @@ static int parse(struct attempt *attempt, struct error *error)
 static int begin_plan(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
-    _cleanup_value_ const struct value *identity = NULL;
-    struct operation_config config;
+    _cleanup_(run_operation_done) struct run_operation operation = {0};
     int r;
 
-    run_operation_config(run, &config, &identity);
-    config.scope.thorough = run->policy.needs_approval; /* as the plan was shown */
-    config.approved = attempt->approved;
-    config.for_approval = run->policy.needs_approval && !attempt->approved;
-    r = attempt_open(attempt, &config, attempt->spec, error);
+    r = run_operation_init(&operation, run, error);
+    if (r < 0)
+        return r;
+    operation.config.scope.thorough = run->policy.needs_approval; /* as the plan was shown */
+    operation.config.approved = attempt->approved;
+    operation.config.for_approval = run->policy.needs_approval && !attempt->approved;
+    r = attempt_open(attempt, &operation.config, attempt->spec, error);
     if (r)
         return r;
     if (run_lacks_state(run, operation_ledger(attempt->operation)))

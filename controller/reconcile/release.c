@@ -319,15 +319,16 @@ static int parse_spec(struct attempt *attempt, struct error *error)
 static int begin_plan(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
-    _cleanup_value_ const struct value *identity = NULL;
-    struct operation_config config;
+    _cleanup_(run_operation_done) struct run_operation operation = {0};
     int r = parse_spec(attempt, error);
 
     if (r < 0)
         return r;
-    run_operation_config(run, &config, &identity);
-    config.scope.thorough = true;
-    r = attempt_open(attempt, &config, attempt->spec, error);
+    r = run_operation_init(&operation, run, error);
+    if (r < 0)
+        return r;
+    operation.config.scope.thorough = true;
+    r = attempt_open(attempt, &operation.config, attempt->spec, error);
     if (r > 0)
         return r;
     operation_log_begin(run, 0, attempt->release->phase == PHASE_PREVIEWING);

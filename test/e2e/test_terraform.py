@@ -2,6 +2,7 @@
 Kubernetes, and what is secret of them is shown nowhere."""
 
 import base64
+import json
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from kusion_e2e.releases import plan_of
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.states import open_text, states
 from kusion_e2e.terraform import flags, mirror, reference, resource_id, terraform
+from kusion_e2e.wait import eventually
 
 UNKNOWN = "(known after apply)"
 PASSWORD = resource_id("random_password", "db")
@@ -241,6 +243,89 @@ def test_a_version_that_is_not_there(spec):
     there_is_none = {"provider": "hashicorp/random/3.0.1"}
     spec.apply([terraform("random_password", "db", length=3, extensions=there_is_none)]).wait("False")
     assert failed(spec)[PASSWORD]["reason"] == "ProviderNotFound"
+
+
+# ---- What a provider is given ----
+
+
+def variables(controller):
+    """The names and values of all providers' environments."""
+    texts = []
+    for pid in processes_of(controller):
+        with open(f"/proc/{pid}/environ", errors="replace") as file:
+            texts += file.read().split("\0")
+    return dict(text.split("=", 1) for text in texts if text)
+
+
+def put(spec, kind, name, **data):
+    spec.cluster.apply(json.dumps({"apiVersion": "v1", "kind": kind, "data": data,
+                                   "metadata": {"name": name, "namespace": spec.namespace}}))
+
+
+def base64_of(text):
+    return base64.b64encode(text.encode()).decode()
+
+
+def test_credentials_are_in_the_environment_and_nowhere_else(spec, controller):
+    key = "correct-horse-battery-staple"
+    put(spec, "ConfigMap", "cloud", ACME_REGION="eu-1", ACME_ZONE="a", comment="not for a provider")
+    put(spec, "Secret", "cloud", ACME_KEY=base64_of(key), ACME_ZONE=base64_of("b"))
+    origin = [{"configMapRef": {"name": "cloud"}}, {"secretRef": {"name": "cloud"}},
+              {"secretRef": {"name": "absent", "optional": True}}]
+    resources = [terraform("random_password", "db", length=20)]
+    spec.apply(resources, contextFrom=origin, context={"ACME_ZONE": "c", "ACME_RETRIES": 3},
+               interval="1s").wait("True")
+    given = variables(controller)
+    assert given["ACME_REGION"] == "eu-1" and given["ACME_KEY"] == key and given["ACME_RETRIES"] == "3"
+    assert given["ACME_ZONE"] == "c", "that of `context` counts"
+    assert "comment" not in given
+
+    # Another key: another process, and no change of the resources.
+    known = len(spec.releases())
+    put(spec, "Secret", "cloud", ACME_KEY=base64_of("another"), ACME_ZONE=base64_of("b"))
+    eventually(lambda: variables(controller)["ACME_KEY"] == "another" or None)
+    time.sleep(2)
+    assert len(spec.releases()) == known
+    said = open_text(spec.cluster, spec) + controller.log.read_text()
+    assert key not in said and "ACME_KEY" not in said
+
+
+def test_a_variable_that_no_provider_may_have(spec):
+    resources = [terraform("random_password", "db", length=20)]
+    ready = spec.apply(resources, context={"LD_PRELOAD": "/tmp/a.so"}).wait("False")
+    assert ready["reason"] == "InvalidContext"
+    assert "context.LD_PRELOAD: a provider's environment cannot have this variable" in ready["message"]
+    spec.apply(resources).wait("True")
+
+
+@pytest.mark.parametrize("origin, reason, words", [
+    ({"secretRef": {"name": "nobody"}}, "ContextNotFound",
+     'contextFrom[0]: there is no Secret "nobody" in namespace "{}"'),
+    ({"configMapRef": {"name": "nobody"}}, "ContextNotFound",
+     'contextFrom[0]: there is no ConfigMap "nobody" in namespace "{}"'),
+    ({"secretRef": {"name": "binary"}}, "InvalidContext",
+     'contextFrom[0]: key "a" of Secret "binary" is not text in UTF-8'),
+])
+def test_what_the_context_lacks_is_named(spec, origin, reason, words):
+    put(spec, "Secret", "binary", a=base64.b64encode(b"\xff\x00").decode())
+    spec.apply([config_map("a", spec.namespace)], contextFrom=[origin], retryInterval="1s")
+    ready = spec.wait("False")
+    assert ready["reason"] == reason and words.format(spec.namespace) in ready["message"]
+    put(spec, "Secret", "nobody", a="")
+    put(spec, "ConfigMap", "nobody", a="")
+    put(spec, "Secret", "binary", a="")
+    spec.wait("True")
+
+
+def test_the_context_is_read_with_the_rights_of_the_service_account(spec):
+    spec.cluster.apply(json.dumps({"apiVersion": "v1", "kind": "ServiceAccount",
+                                   "metadata": {"name": "nobody", "namespace": spec.namespace}}))
+    put(spec, "Secret", "cloud", A="")
+    spec.apply([config_map("a", spec.namespace)], contextFrom=[{"secretRef": {"name": "cloud"}}],
+               serviceAccountName="nobody")
+    ready = spec.wait("False")
+    assert ready["reason"] == "AccessDenied"
+    assert ready["message"].startswith('contextFrom[0]: secrets "cloud" is forbidden'), ready
 
 
 # ---- Processes ----
