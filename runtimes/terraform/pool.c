@@ -118,7 +118,8 @@ static int start(struct pool *pool, struct instance *instance, const struct need
                                              .loop = pool->loop,
                                              .name = instance->provider->name,
                                              .program = instance->provider->program,
-                                             .folder = pool->folder},
+                                             .folder = pool->folder,
+                                             .allow_unconfined = pool->config.allow_unconfined},
                      call.deadline, call.cancel, &instance->plugin, error);
     if (r >= 0)
         r = provider_greet(instance->provider, instance->plugin, &call, error);
