@@ -122,7 +122,8 @@ static int start(struct pool *pool, struct instance *instance, const struct need
                                              .name = instance->provider->name,
                                              .program = instance->provider->program,
                                              .folder = pool->folder,
-                                             .environment = (const char *const *)environment},
+                                             .environment = (const char *const *)environment,
+                                             .allow_unconfined = pool->config.allow_unconfined},
                      call.deadline, call.cancel, &instance->plugin, error);
     if (r >= 0)
         r = provider_greet(instance->provider, instance->plugin, &call, error);

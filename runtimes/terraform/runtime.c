@@ -76,6 +76,7 @@ struct runtime *tf_runtime_new(const struct tf_runtime_config *config)
     runtime->pool = pool_new(&(struct pool_config){.mirror = config->mirror,
                                                    .allowed = config->allowed,
                                                    .n_allowed = config->n_allowed,
-                                                   .folder = config->folder});
+                                                   .folder = config->folder,
+                                                   .allow_unconfined = config->allow_unconfined});
     return &runtime->base;
 }

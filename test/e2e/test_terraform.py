@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from kusion_e2e.controller import Controller
+from kusion_e2e.controller import PROGRAM, Controller
 from kusion_e2e.releases import plan_of
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.states import open_text, states
@@ -341,6 +341,17 @@ def test_a_provider_that_dies_is_started_again(spec, controller):
     assert not before.keys() & processes_of(controller).keys()
 
 
+def test_a_provider_is_confined(spec, controller):
+    """What that means is tested with a program that tries to get out (test/unit/runtimes/io)."""
+    spec.apply(password_into_secret(spec.namespace, 20)).wait("True")
+    pids = processes_of(controller)
+    assert pids
+    for pid in pids:
+        with open(f"/proc/{pid}/status") as file:
+            status = dict(line.split(":\t", 1) for line in file.read().splitlines())
+        assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
+
+
 def test_another_operator_finds_what_the_first_one_made(state_namespace, tenant, controller):
     spec = Spec(controller.cluster, tenant)
     spec.apply(password_into_secret(tenant, 20)).wait("True")
@@ -355,3 +366,51 @@ def test_another_operator_finds_what_the_first_one_made(state_namespace, tenant,
         spec.delete()
     finally:
         assert next_one.stop() == 0
+
+
+# As an older kernel does, or a container whose seccomp profile knows no Landlock.
+WITHOUT_LANDLOCK = """#!/usr/bin/python3
+import ctypes, os, struct, sys
+LANDLOCK_CREATE_RULESET, ENOSYS = 444, 38
+filter = b"".join(struct.pack("=HBBI", *one) for one in (
+    (0x20, 0, 0, 0), (0x15, 0, 1, LANDLOCK_CREATE_RULESET), (0x06, 0, 0, 0x50000 | ENOSYS),
+    (0x06, 0, 0, 0x7fff0000)))
+items = ctypes.create_string_buffer(filter)
+program = struct.pack("@HP", len(filter) // 8, ctypes.addressof(items))
+prctl = ctypes.CDLL(None, use_errno=True).prctl
+assert prctl(38, 1, 0, 0, 0) == 0 and prctl(22, 2, program, 0, 0) == 0
+os.execv({operator!r}, [{operator!r}, *sys.argv[1:]])
+"""
+
+
+@pytest.fixture
+def without_landlock(tmp_path):
+    program = tmp_path / "operator"
+    program.write_text(WITHOUT_LANDLOCK.format(operator=str(PROGRAM)))
+    program.chmod(0o755)
+    return program
+
+
+def test_without_landlock_a_flag_must_allow_providers(state_namespace, tenant, controller,
+                                                      without_landlock):
+    controller.stop()
+    spec = Spec(controller.cluster, tenant)
+    refusing = Controller(state_namespace, flags=flags("hashicorp/random"), program=without_landlock)
+    try:
+        refusing.wait_leading()
+        spec.apply(password_into_secret(tenant, 20)).wait("False")
+        assert failed(spec)[PASSWORD]["reason"] == "ProviderNotConfined"
+        assert "--terraform-allow-unconfined" in failed(spec)[PASSWORD]["message"]
+        assert "no Terraform provider can run" in refusing.log.read_text()
+    finally:
+        assert refusing.stop() == 0
+    allowing = Controller(state_namespace, program=without_landlock,
+                          flags=[*flags("hashicorp/random"), "--terraform-allow-unconfined"])
+    try:
+        allowing.wait_leading()
+        spec.apply(password_into_secret(tenant, 21), timeout="4m").wait("True")
+        assert len(secret_of(spec)["password"]) == 21
+        assert "Terraform providers can read every file" in allowing.log.read_text()
+        spec.delete()
+    finally:
+        assert allowing.stop() == 0
