@@ -282,16 +282,18 @@ static int await_approval(struct attempt *attempt, struct reconcile_result *resu
                           struct error *error)
 {
     struct error failure = {0};
-    bool waits_on = false;
+    bool waits_on = false, is_another = false;
     int r = approval_check(attempt, &failure);
 
     if (r >= 0)
         r = approval_outlasts(attempt, &waits_on, &failure);
+    if (r >= 0 && !waits_on)
+        r = approval_needs_release(attempt, &is_another, &failure);
     if (r < 0)
         return apply_failed(attempt, &failure, result, error);
     if (waits_on)
         return approval_wait_on(attempt, result, error);
-    if (approval_needs_release(attempt)) {
+    if (is_another) {
         r = run_cancel_release(&attempt->run, attempt->release,
                                "something else would be done now than its plan shows", &failure);
         begin_anew(attempt);

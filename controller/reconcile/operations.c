@@ -60,6 +60,7 @@ void attempt_empty(struct attempt *attempt)
     spec_free(TAKE(attempt->spec));
     approved_plan_unref(TAKE(attempt->approved));
     release_approval_done(&attempt->approval);
+    attempt->is_approval_spent = false;
     operations_give_back(attempt);
     attempt->kind = ATTEMPT_NEW;
     release_revisions_done(&attempt->revisions);
