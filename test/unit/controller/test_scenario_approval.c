@@ -415,7 +415,36 @@ static void a_plan_that_is_longer_than_a_release_is_carried_out(void)
     scene_end(&scene);
 }
 
-SUITE(scenario_approval, TEST(a_correction_that_the_status_does_not_have_is_held_to_its_plan),
+/* The sweep after a start finds what is kept for it, and the Release waits on. */
+static void a_waiting_plan_is_made_once_after_a_start(void)
+{
+    struct scene scene = {0};
+    unsigned swept;
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    scene_kill(&scene);
+    api_server_mark(scene.server);
+    scene_start(&scene);
+    for (int ms = 0; ms < 10000 && !api_server_count(scene.server, "apply", CONFIGMAPS "/a");
+         ms += 50)
+        usleep(50000);
+    scene_expect_quiet(&scene);
+    EXPECT_INT(api_server_count(scene.server, "apply", CONFIGMAPS "/a"), 1, "at the start");
+    swept = api_server_count(scene.server, "get", RELEASE "1");
+    for (int ms = 0; ms < 10000 && api_server_count(scene.server, "get", RELEASE "1") == swept;
+         ms += 50)
+        usleep(50000);
+    scene_expect_quiet(&scene);
+    EXPECT_INT(api_server_count(scene.server, "apply", CONFIGMAPS "/a"), 1, "by the sweep");
+    approval_give(&scene, 1);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    scene_end(&scene);
+}
+
+SUITE(scenario_approval, TEST(a_waiting_plan_is_made_once_after_a_start),
+      TEST(a_correction_that_the_status_does_not_have_is_held_to_its_plan),
       TEST(a_correction_that_the_status_does_not_have_can_be_approved),
       TEST(a_status_that_is_refused_is_written_later),
       TEST(an_approval_while_the_plan_is_made_again_is_seen),
