@@ -294,12 +294,13 @@ static int await_approval(struct attempt *attempt, struct reconcile_result *resu
     if (waits_on)
         return approval_wait_on(attempt, result, error);
     if (is_another) {
-        r = run_cancel_release(&attempt->run, attempt->release,
-                               "something else would be done now than its plan shows", &failure);
+        r = approval_cancel(attempt, &failure);
         begin_anew(attempt);
     }
     if (r >= 0)
         r = apply_begin_release(attempt, &failure);
+    if (r >= 0)
+        r = approval_check_shown(attempt, &failure);
     if (r >= 0)
         r = approval_ask(attempt, result, &failure);
     if (r < 0 && !attempt->operation) /* the Release shows the plan, and stays as it is */

@@ -125,6 +125,10 @@ int approval_load(struct attempt *attempt, const struct release *release, struct
         log_warn("an approved plan cannot be read: it is made again", "namespace",
                  run->subject.key.namespace_name, "release", release->name, "reason",
                  problem.reason, "error", problem.message, NULL);
+        free(attempt->approval_lost);
+        attempt->approval_lost =
+            str_printf("what was approved cannot be compared: %s; the next Release shows the plan",
+                       problem.message);
         return 0;
     }
     if (r < 0)
@@ -197,6 +201,51 @@ int approval_needs_release(const struct attempt *attempt, bool *ret, struct erro
     return *ret || !release || release->phase != PHASE_AWAITING_APPROVAL
                ? 0
                : shows_another(attempt, ret, error);
+}
+
+int approval_cancel(const struct attempt *attempt, struct error *error)
+{
+    return attempt->approval_lost
+               ? run_cancel_release_as(&attempt->run, attempt->release, PLAN_STALE,
+                                       attempt->approval_lost, error)
+               : run_cancel_release(&attempt->run, attempt->release,
+                                    "something else would be done now than its plan shows", error);
+}
+
+/* What the Release before shows, if that is the same plan; else NULL. */
+static int load_before(const struct attempt *attempt, struct approved_plan **ret,
+                       struct error *error)
+{
+    const struct run *run = &attempt->run;
+    _cleanup_(release_free_p) struct release *before = NULL;
+    struct error problem = {0};
+    int r = releases_load(run->context, &run->subject, attempt->release->revision - 1, run->cancel,
+                          &before, error);
+
+    if (r < 0 || !before || !str_equal(release_plan(before), attempt->digest))
+        return r;
+    r = load(attempt, before, ret, &problem);
+    return r < 0 && !is_lost(r) ? err_copy(error, &problem) : 0;
+}
+
+int approval_check_shown(struct attempt *attempt, struct error *error)
+{
+    const struct plan *plan = operation_get_plan(attempt->operation);
+    const struct release *release = attempt->release;
+    _cleanup_(approved_plan_unref_p) struct approved_plan *shown = NULL;
+    int r;
+
+    if (!release || release->revision < 2 || release->phase >= PHASE_AWAITING_APPROVAL ||
+        !names(&attempt->run.approval, attempt->digest) || !shows_creations(plan))
+        return 0;
+    r = load_before(attempt, &shown, error);
+    if (r < 0 || !shown || approved_plan_shows(shown, plan))
+        return r;
+    attempt->approved = TAKE(shown);
+    release_approval_copy(&attempt->approval, &attempt->run.approval);
+    return err_set(error, ERR_CONFLICT, PLAN_STALE,
+                   "the approval in the Spec is of the plan that the Release before has shown: the "
+                   "API server, or an admission webhook, would make other objects now");
 }
 
 static bool is_open(const struct plan_change *change)

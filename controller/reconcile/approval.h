@@ -45,6 +45,13 @@ int approval_check(const struct attempt *attempt, struct error *error);
 /* *ret: attempt->release shows another plan, or has begun. Then the plan needs another Release. */
 int approval_needs_release(const struct attempt *attempt, bool *ret, struct error *error);
 
+/* Cancels that Release. */
+int approval_cancel(const struct attempt *attempt, struct error *error);
+
+/* ERR_CONFLICT PlanStale: the attempt's plan is approved in the Spec, by somebody who saw it in the
+ * Release before, and a creation would make another object now. attempt->approved is that plan. */
+int approval_check_shown(struct attempt *attempt, struct error *error);
+
 /* *ret: a part of the plan cannot be planned now, and the rest is what attempt->release shows. Then
  * that waits on. */
 int approval_outlasts(const struct attempt *attempt, bool *ret, struct error *error);

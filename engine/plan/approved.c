@@ -162,7 +162,7 @@ void approved_plan_digest(const struct approved_plan *approved, char ret_hex[HAS
     for (size_t i = 0; i < approved->n_steps; i++)
         digest_step(approved, &approved->steps[i], digests[i]);
     qsort(digests, approved->n_steps, HASH_HEX_SIZE, compare_digests);
-    hash_add_str(hash, "plan");
+    hash_add_str(hash, DIGEST_PLAN);
     for (size_t i = 0; i < approved->n_steps; i++)
         hash_add_str(hash, digests[i]);
     hash_finish_hex(hash, ret_hex);

@@ -228,7 +228,8 @@ static int check_digest(const struct approved_plan *approved, const char *stored
 
     approved_plan_digest(approved, now);
     if (!str_equal(now, stored))
-        return corrupt(error, "its digest is another, or was made with another key");
+        return corrupt(error, "it was changed, or made with another key, or by another version of "
+                              "the operator");
     if (!str_equal(now, digest))
         return corrupt(error, "it is not the plan that was approved");
     return 0;

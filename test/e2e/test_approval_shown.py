@@ -3,11 +3,11 @@ approval."""
 
 import base64
 import json
+import time
 
 import pytest
 
 from kusion_e2e.approved import Approved
-from kusion_e2e.controller import STATE
 from kusion_e2e.specs import config_map, held
 from kusion_e2e.wait import eventually
 from kusion_e2e.webhook import Mutating
@@ -116,14 +116,38 @@ def test_a_plan_that_waits_shows_what_the_webhook_makes_of_it(controlled, tenant
     assert spec.data("a") == {"a": "other"}
 
 
-def test_an_approval_in_the_spec_holds_no_more_when_it_is_stale(controlled, tenant, webhook):
-    """The digest is the same, and so the approval stays what it was: of what was shown then."""
+def test_an_approval_in_the_spec_is_of_what_was_shown(controlled, tenant, webhook):
+    """The digest is the same, and so the approval names what would be made now as well. It holds again
+    when it is written anew."""
+    spec = Approved(controlled, tenant).apply([config_map("a", tenant)])
+    first = spec.waiting(create=1)
+    webhook.install()
+    spec.approve_in_spec(digest(first))
+    eventually(lambda: spec.phases() == ["cancelled", "cancelled", "awaitingApproval"])
+    stale, now = spec.releases()[1:]
+    assert why(stale)["reason"] == "PlanStale" and "webhook" in why(stale)["message"], stale
+    assert stale["status"]["approval"]["manager"] == "bob"
+    assert digest(now) == digest(first) and shown(now) == '"theirs"'
+    spec.look()
+    assert spec.phases()[-1] == "awaitingApproval" and spec.data("a") is None
+    assert "if it is removed, and set anew" in spec.condition()["message"]
+    time.sleep(1)  # the time of an approval is in seconds
+    spec.approve_in_spec(None)
+    spec.waiting(create=1)
+    spec.approve_in_spec(digest(first))
+    spec.wait("True", seconds=10)
+    assert spec.data("a") == {"a": "theirs"}
+
+
+def test_an_approval_in_the_spec_that_became_stale_does_not_come_back(controlled, tenant, webhook):
     deployment = held(tenant)
     spec = Approved(controlled, tenant)
     spec.apply([deployment, config_map("a", tenant, depends_on=[deployment["id"]])])
     spec.approve_in_spec(digest(spec.waiting(create=2)))
     eventually(lambda: "waiting for held" in spec.releases()[-1]["status"]["summary"], 20)
-    controlled.kubectl("delete", "deployment", "held", "-n", tenant)
     webhook.install()
-    spec.wait("Unknown")
-    eventually(lambda: spec.phases()[-1] == "awaitingApproval", 60)
+    controlled.kubectl("label", "pods", "-n", tenant, "-l", "kwok-hold", "kwok-hold-")
+    second = spec.waiting(create=1, unchanged=1)
+    spec.approve_in_spec(digest(second))
+    spec.wait("True", seconds=10)
+    assert spec.data("a") == {"a": "theirs"}
