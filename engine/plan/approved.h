@@ -16,7 +16,7 @@
  *     late has made again: State has an intent of that object, with the action `delete`, or the
  *     uid of the first one and the time of such a create.
  * A creation must also show what it showed when it was approved, if it was tried both times: what
- * the platform would make of what is sent. That is in no digest of the plan, because only a thorough
+ * the platform would make of what is sent. That is in no digest of plans, because only a thorough
  * plan has it. The creation half of a replacement is not compared in this way: when it is due, the
  * old object may be gone, and to stop then would leave none.
  * Everything else is stale: another action, other fields, another object, a change that the

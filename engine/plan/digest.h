@@ -22,8 +22,8 @@
 
 #include "engine/plan/plan.h"
 
-/* What the digest of a plan begins with. It is another one as soon as any digest is made of anything
- * else ("plan 2"): then no approval of a plan from before holds, and people are told. */
+/* What the digest of a plan begins with. It is another one as soon as any digest is made of
+ * something else ("plan 2"): then no approval of a plan from before holds, and people are told. */
 #define DIGEST_PLAN "plan"
 
 /* Borrowed. */
