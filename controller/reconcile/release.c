@@ -168,8 +168,19 @@ static int forget(struct attempt *attempt, struct error *error)
     return r;
 }
 
-/* The Release of an operation. Somebody changed it, perhaps to approve its plan: then its Spec is
- * reconciled. Or it has ended, and what was approved was left by a process that was killed. */
+/* Its plan is approved, and its operation has not begun. */
+static bool is_to_begin(const struct value *object)
+{
+    const struct value *status = value_get(object, "status");
+    const char *approved = value_string(value_path(object, "spec", "approvedPlan", NULL));
+
+    return approved && release_status_phase(status) == PHASE_AWAITING_APPROVAL &&
+           str_equal(approved, value_string(value_path(status, "plan", "digest", NULL)));
+}
+
+/* The Release of an operation. Somebody approved its plan: then its Spec is reconciled. Or it has
+ * ended, and what was approved was left by a process that was killed. Of one that goes on waiting,
+ * the plan would be made once more for nothing. */
 static int attend_record(const struct attempt *attempt, const struct value *object,
                          struct error *error)
 {
@@ -185,7 +196,8 @@ static int attend_record(const struct attempt *attempt, const struct value *obje
     if (release_phase_is_terminal(phase))
         return plans_drop_approvals(context->plans, &spec, APPROVALS_OF, attempt->object.name,
                                     &call, error);
-    request_spec(attempt, spec.name);
+    if (is_to_begin(object))
+        request_spec(attempt, spec.name);
     return 0;
 }
 

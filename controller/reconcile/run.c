@@ -204,7 +204,13 @@ char *run_superseded_by(int64_t generation)
 int run_cancel_release(const struct run *run, struct release *release, const char *why,
                        struct error *error)
 {
-    struct verdict verdict = {"False", "Superseded", why, PROGRESS_SETTLED, NULL};
+    return run_cancel_release_as(run, release, "Superseded", why, error);
+}
+
+int run_cancel_release_as(const struct run *run, struct release *release, const char *reason,
+                          const char *why, struct error *error)
+{
+    struct verdict verdict = {"False", reason, why, PROGRESS_SETTLED, NULL};
     struct release_report report = {.phase = PHASE_CANCELLED, .verdict = &verdict};
 
     return release_write(run->context, &run->subject, release, &report, error);

@@ -149,7 +149,10 @@ char *run_superseded_by(int64_t generation);
  * nothing if it is NULL or has ended. */
 int run_cancel_release(const struct run *run, struct release *release, const char *why,
                        struct error *error);
-/* The same for the Spec's newest Release. */
+/* The same with another reason. */
+int run_cancel_release_as(const struct run *run, struct release *release, const char *reason,
+                          const char *why, struct error *error);
+/* The same as run_cancel_release() for the Spec's newest Release. */
 int run_cancel_latest(const struct run *run, const char *why, struct error *error);
 /* The same for a Release (NULL: the newest) of an earlier generation than the Spec has now. */
 int run_supersede(const struct run *run, struct release *release, struct error *error);
