@@ -1,0 +1,147 @@
+"""Plays cases: through our engine and through OpenTofu, from the same start, and compares after each
+step. Cases of one round share one Spec and one module: what tofu takes to begin is more than what it
+takes for a resource."""
+
+import itertools
+import shutil
+import tempfile
+from pathlib import Path
+
+from kusion_terraform import compare, generate, ours, theirs
+from kusion_terraform.backend import Backend
+from kusion_terraform.catalog import OURS
+
+
+class Stage:
+    """tofu: the program's path."""
+
+    def __init__(self, mirror, tofu):
+        self.folder = Path(tempfile.mkdtemp(prefix="kusion-terraform-"))
+        self.mirror, self.tofu = Path(mirror), tofu
+        self.backend = Backend()
+        self.driver = ours.Ours(mirror, self.folder)
+        self.rc = theirs.configure(self.mirror, self.folder)
+        self.numbers = itertools.count()
+
+    def close(self):
+        status = self.driver.close()
+        self.backend.close()
+        shutil.rmtree(self.folder)
+        return status
+
+    def play(self, cases):
+        """[differences of a case, …], each a list of texts."""
+        return Round(self, cases).play()
+
+
+class Round:
+    def __init__(self, stage, cases):
+        self.stage, self.cases = stage, cases
+        number = next(stage.numbers)
+        self.name = f"round-{number}"
+        self.worlds = [stage.backend.worlds[f"ours-{number}"], stage.backend.worlds[f"theirs-{number}"]]
+        self.addresses = [stage.backend.address(f"ours-{number}"), stage.backend.address(f"theirs-{number}")]
+        self.module = theirs.Theirs(stage.tofu, stage.rc, stage.folder / self.name, self.addresses[1])
+        self.found = [[] for _ in cases]
+        self.kinds = [{} for _ in cases]  # by id: kind, and what was configured last
+
+    def play(self):
+        for number in range(max(map(len, self.cases))):
+            self._step(number)
+            if all(self.found):
+                break
+        if not any(self.found):
+            self.module.close()
+        return self.found
+
+    # ---- What is configured ----
+
+    def _names(self, case, resources):
+        return {key: f"c{case}-{key}-{one['kind'].split('_')[1]}" for key, one in resources.items()}
+
+    def _at(self, number):
+        """(case, its resources, with their names)."""
+        for case, steps in enumerate(self.cases):
+            if self.found[case]:
+                continue
+            resources = steps[min(number, len(steps) - 1)]["resources"]
+            names = self._names(case, resources)
+            for key, one in resources.items():
+                if "name" in one["attributes"]:
+                    one = {**one, "attributes": {**one["attributes"], "name": names[key]}}
+                yield case, resources, names, key, one
+
+    def _configure(self, number):
+        """Ours and theirs."""
+        spec, module = [], {}
+        for case, resources, names, key, one in self._at(number):
+            kinds = {key: one["kind"] for key, one in resources.items()}
+            ids = {key: ours.id_of(kinds[key], names[key]) for key in resources}
+            spec.append(ours.resource(one, names[key], ids, self.addresses[0]))
+            module.setdefault(one["kind"], {})[names[key]] = theirs.resource(one, kinds, names)
+            self.kinds[case][ids[key]] = (one["kind"], one["attributes"])
+        return spec, module
+
+    def _drift(self, number):
+        for case, steps in enumerate(self.cases):
+            if number >= len(steps) or not number:
+                continue
+            before = steps[number - 1]["resources"]
+            for key, how in steps[number]["drift"]:
+                for world in self.worlds if key in before else ():
+                    self._drift_one(world, self._names(case, before)[key], how)
+
+    @staticmethod
+    def _drift_one(world, name, how):
+        for place, one in list(world.of(name).items()):
+            changed = generate.drift(how, one)
+            if changed is None:
+                del world.objects[place]
+            else:
+                world.objects[place] = changed
+
+    # ---- A step ----
+
+    def _step(self, number):
+        self._drift(number)
+        spec, module = self._configure(number)
+        self.module.write(module)
+        our_first = self.stage.driver.ask("apply", self.name, spec)
+        try:
+            plan, problem = self.module.plan(), ""
+            failed = self.module.apply()
+        except theirs.Failed as error:
+            plan, problem, failed = {}, str(error), ""
+        for case in range(len(self.cases)):
+            if not self.found[case]:
+                self.found[case] = [f"step {number + 1}: {line}" for line in
+                                    self._compare(case, our_first, plan, problem, failed)]
+
+    def _compare(self, case, answer, plan, problem, failed):
+        kinds = self.kinds[case]
+        planned = {id: one for id, one in compare.our_plan(answer).items() if id in kinds}
+        wrong = [one for one in answer.get("plan", []) if one["id"] in kinds and one["error"]]
+        if problem:
+            alone = len(self.cases) == 1
+            return [] if alone and (wrong or answer["error"]) else [f"tofu has no plan: {problem[:1500]}", f"ours: {answer['error']}"]
+        if wrong or "plan" not in answer:
+            return [f"we have no plan: {wrong or answer['error']}"]
+        expected = {id: one for id, one in compare.their_plan(plan).items() if id in kinds}
+        expected = {**{id: ("none", []) for id in planned}, **expected}
+        planned = {**{id: ("none", []) for id in expected}, **planned}
+        lines = []
+        for id in sorted(expected):
+            lines += compare.difference(f"plan of {id}", planned[id], expected[id])
+        state = compare.our_state(answer, kinds)
+        their_state = compare.their_state(self.module.state(), kinds)
+        lines += compare.difference("state", state, their_state)
+        for id, (kind, _) in kinds.items():
+            if kind in OURS:
+                name = id.rpartition(":")[2]
+                lines += compare.difference(f"objects of {name}", *(compare.objects(world, kind, name)
+                                                                    for world in self.worlds))
+                lines += compare.difference(f"changes of {name}", *(world.changes(name) for world in self.worlds))
+        if lines:
+            mine = [one for one in answer["results"] if one["id"] in kinds and one["error"]]
+            lines += [f"  (ours said: {one})" for one in mine] + ([f"  (tofu said: {failed[:3000]})"] if failed else [])
+        return lines
