@@ -1,11 +1,11 @@
 /*
- * The engine and its Terraform runtime without Kubernetes, for the tests of test/terraform: State is
- * in files, and the executor has a few threads.
+ * The engine and its Terraform runtime without Kubernetes, for the tests of test/terraform: State
+ * is in files, and the executor has a few threads.
  *
  *   terraform_driver MIRROR FOLDER PROVIDER…
  *
- * MIRROR and PROVIDER are those of the operator's flags, FOLDER keeps State. Each line of stdin is a
- * request, each line of stdout the answer to one:
+ * MIRROR and PROVIDER are those of the operator's flags, FOLDER keeps State. Each line of stdin is
+ * a request, each line of stdout the answer to one:
  *
  *   {"do": "plan" or "apply", "name": the Spec's, "resources": […]}     no resources: all is to go
  *   {"error": …, "plan": [{id, action, reason, error}],
@@ -80,10 +80,10 @@ static void add_results(struct value_builder *b, struct operation *operation)
     value_begin_array(b);
     for (size_t i = 0; i < results.count; i++) {
         const struct operation_result *result = &results.items[i];
-        _cleanup_value_ const struct value *shown = value_pack(
-            "{s:s, s:s, s:s, s:V}", "id", result->change->id, "action",
-            plan_action_name(result->action), "status", names[result->status], "error",
-            error_value(result->error));
+        _cleanup_value_ const struct value *shown =
+            value_pack("{s:s, s:s, s:s, s:V}", "id", result->change->id, "action",
+                       plan_action_name(result->action), "status", names[result->status], "error",
+                       error_value(result->error));
 
         value_add(b, shown);
     }
@@ -142,10 +142,10 @@ static int read_spec(const struct driver *driver, const struct value *request, s
 {
     const struct spec_type type = {TF_RUNTIME_TYPE, driver->runtime->ops->check, driver->runtime};
     const struct value *resources = value_get(request, "resources");
-    _cleanup_value_ const struct value *object = value_pack(
-        "{s:s, s:s, s:{s:s, s:s, s:s}, s:{s:v}}", "apiVersion", "api.kusion.io/v1", "kind", "Spec",
-        "metadata", "name", value_get_string(request, "name"), "namespace", "test", "uid", "1",
-        "spec", "resources", resources);
+    _cleanup_value_ const struct value *object =
+        value_pack("{s:s, s:s, s:{s:s, s:s, s:s}, s:{s:v}}", "apiVersion", "api.kusion.io/v1",
+                   "kind", "Spec", "metadata", "name", value_get_string(request, "name"),
+                   "namespace", "test", "uid", "1", "spec", "resources", resources);
     struct problems problems = PROBLEMS_INIT;
     int r = 0;
 

@@ -52,7 +52,7 @@ def mask(kind, config, value):
     """Of what differs each time, only the form."""
     if kind.split("_")[0] not in RANDOM and kind not in ("time_sleep", "time_static", "time_rotating"):
         return value
-    return {name: one if name in config or name in KINDS[kind].kinds or one is None else f"({type(one).__name__})"
+    return {name: one if name in config or one is None else f"({type(one).__name__})"
             for name, one in value.items()}
 
 
