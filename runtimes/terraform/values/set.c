@@ -17,6 +17,7 @@ void tf_set_done(struct tf_set *set)
     for (size_t i = 0; i < set->count; i++) {
         value_unref(set->elements[i].value);
         buf_done(&set->elements[i].text);
+        buf_done(&set->elements[i].bytes);
     }
     free(set->elements);
 }
@@ -148,20 +149,26 @@ static bool is_there(const struct tf_set *set, size_t index)
 
 /* ---- The set ---- */
 
-void tf_set_add(struct tf_set *set, const struct value *element)
+struct tf_element *tf_set_add(struct tf_set *set, const struct value *element)
 {
     struct tf_element *added;
 
     set->elements = mem_grow(set->elements, set->count, &set->capacity, sizeof(*set->elements));
     added = &set->elements[set->count++];
-    *added = (struct tf_element){.value = element, .text = BUF_INIT};
+    *added = (struct tf_element){.value = element, .text = BUF_INIT, .bytes = BUF_INIT};
     add_text(&added->text, element, set->type);
+    return added;
+}
+
+void tf_set_sort(struct tf_set *set)
+{
+    if (set->count)
+        qsort(set->elements, set->count, sizeof(*set->elements), compare);
 }
 
 void tf_set_put(struct tf_set *set, struct value_builder *b)
 {
-    if (set->count)
-        qsort(set->elements, set->count, sizeof(*set->elements), compare);
+    tf_set_sort(set);
     for (size_t i = 0; i < set->count; i++)
         if (!is_there(set, i))
             value_add(b, set->elements[i].value);

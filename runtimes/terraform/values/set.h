@@ -14,6 +14,7 @@ struct tf_set {
     struct tf_element {
         const struct value *value; /* a reference */
         struct buf text;           /* by which it is ordered */
+        struct buf bytes;          /* its msgpack, of tf_reorder() alone */
     } *elements;
     size_t count, capacity;
 };
@@ -21,7 +22,8 @@ struct tf_set {
 void tf_set_init(struct tf_set *set, const struct tf_type *type);
 void tf_set_done(struct tf_set *set);
 /* Takes the reference over. */
-void tf_set_add(struct tf_set *set, const struct value *element);
+struct tf_element *tf_set_add(struct tf_set *set, const struct value *element);
+void tf_set_sort(struct tf_set *set);
 /* Adds all elements to the array that is open, in order. One that is known is there once. */
 void tf_set_put(struct tf_set *set, struct value_builder *b);
 

@@ -5,6 +5,7 @@ A kind makes a value (`make`), changes one (`change`), and `plain` puts a value 
 
 import json
 
+SECRETS = ["secret-one", "secret-two"]  # not like other words: a plan shows them nowhere
 WORDS = ["a", "b", "c", "x y", "", "ü€", "null", "1"]
 
 
@@ -152,7 +153,7 @@ class Object(Group):
 # ---- kusion/probe ----
 
 def probe_plain():
-    return {"text": Text(), "zone": Text("r1", "r2"), "secret": Text(), "list": Many(Text())}
+    return {"text": Text(), "zone": Text("r1", "r2"), "secret": Text(*SECRETS), "list": Many(Text())}
 
 
 def probe_attributes():
@@ -198,7 +199,7 @@ def name():
 PROBE_THING = Group(name(), {
     **knobs(), "deferred": flags(), "text": Text(), "zone": Text("r1", "r2"), "color": Text("red", "blue"),
     "site": Text("s1", "s2"), "filled": Text(), "floating": Text(), "flag": flags(), "count_of": numbers(),
-    "ratio": ratios(), "number": big_numbers(), "secret": Text(), "token": Text("t1", "t2"),
+    "ratio": ratios(), "number": big_numbers(), "secret": Text(*SECRETS), "token": Text("t1", "t2"),
     "token_version": Text("1", "2", refers=False), "any": Any(), "list": Many(Text()), "fixed": Many(Text()),
     "numbers": Many(big_numbers()), "set": Many(Text(), is_set=True), "map": Keyed(Text()),
     "deep": Keyed(Many(Many(Text(), is_set=True))),
@@ -227,7 +228,7 @@ PROBE_BLOCKS = Group(name(), {
 
 def legacy_inside():
     return {"text": Text(), "size": numbers(), "flag": flags(), "zone": Text("r1", "r2"), "filled": Text(),
-            "secret": Text(), "list": Many(Text())}
+            "secret": Text(*SECRETS), "list": Many(Text())}
 
 
 def legacy_deep():
@@ -238,7 +239,7 @@ def legacy_deep():
 LEGACY_THING = Group(name(), {
     **knobs(), "text": Text(), "size": numbers(), "ratio": ratios(), "flag": flags(),
     "color": Text("red", "blue", ""), "on": flags(), "filled": Text(), "zone": Text("r1", "r2"),
-    "secret": Text(), "token": Text("t1", "t2"), "lower": Text("a", "A", "b", refers=False),
+    "secret": Text(*SECRETS), "token": Text("t1", "t2"), "lower": Text("a", "A", "b", refers=False),
     "folded": Text("a", "A", "b"), "list": Many(Text()), "set": Many(Text(), is_set=True),
     "map": Keyed(Text()), "fixed": Many(numbers(), is_set=True), "single": Many(legacy_deep(), most=1),
     "blocks": Many(legacy_deep()), "sets": Many(legacy_deep(), is_set=True),
@@ -265,7 +266,7 @@ REAL = {
     "random_integer": Group({"min": small(1, 2), "max": small(5, 9)}, {"seed": small("s"), **KEEPERS}),
     "random_shuffle": Group({"input": Many(Text())}, {"result_count": small(1, 2), "seed": small("s"), **KEEPERS}),
     "random_uuid": Group({}, KEEPERS),
-    "time_sleep": Group({}, {"create_duration": small("1ms", "2ms"), "destroy_duration": small("1ms", "2ms"),
+    "time_sleep": Group({"create_duration": small("1ms", "2ms")}, {"destroy_duration": small("1ms", "2ms"),
                              "triggers": Keyed(Text())}),
     "time_offset": Group({"base_rfc3339": small("2020-02-12T06:36:13Z", "2021-01-01T00:00:00Z"),
                           "offset_days": small(1, 7)}, {"triggers": Keyed(Text())}),

@@ -72,6 +72,11 @@ def change(chance, resources):
         one["attributes"] = {k: v for k, v in changed.items() if v is not None}
 
 
+def fails(steps):
+    """Something is to go wrong in it."""
+    return any("fail_on" in one["attributes"] for step in steps for one in step["resources"].values())
+
+
 def drifts(rng, resources):
     return [[key, rng.choice(DRIFTS)] for key, one in resources.items()
             if one["kind"] in OURS and rng.random() < 0.2]

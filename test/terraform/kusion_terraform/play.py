@@ -12,6 +12,9 @@ from kusion_terraform.backend import Backend
 from kusion_terraform.catalog import OURS
 
 
+NOTHING = ("absent", None)
+
+
 class Stage:
     """tofu: the program's path."""
 
@@ -30,8 +33,20 @@ class Stage:
         return status
 
     def play(self, cases):
-        """[differences of a case, …], each a list of texts."""
-        return Round(self, cases).play()
+        """[differences of a case, …], each a list of texts. A failure matters to all of a Spec, so cases
+        with failures are played alone."""
+        if len(cases) > 1 and any(map(generate.fails, cases)):
+            alone = {i: self.play([one])[0] for i, one in enumerate(cases) if generate.fails(one)}
+            others = iter(self.play([one for one in cases if not generate.fails(one)]) if len(alone) < len(cases) else [])
+            return [alone[i] if i in alone else next(others) for i in range(len(cases))]
+        try:
+            return Round(self, cases).play()
+        except NoPlan:
+            return [self.play([one])[0] for one in cases]
+
+
+class NoPlan(Exception):
+    """OpenTofu plans nothing where one of several cases is wrong."""
 
 
 class Round:
@@ -43,12 +58,13 @@ class Round:
         self.addresses = [stage.backend.address(f"ours-{number}"), stage.backend.address(f"theirs-{number}")]
         self.module = theirs.Theirs(stage.tofu, stage.rc, stage.folder / self.name, self.addresses[1])
         self.found = [[] for _ in cases]
+        self.is_over = False  # neither side has a plan: what there is afterwards may differ
         self.kinds = [{} for _ in cases]  # by id: kind, and what was configured last
 
     def play(self):
         for number in range(max(map(len, self.cases))):
             self._step(number)
-            if all(self.found):
+            if all(self.found) or self.is_over:
                 break
         if not any(self.found):
             self.module.close()
@@ -57,7 +73,7 @@ class Round:
     # ---- What is configured ----
 
     def _names(self, case, resources):
-        return {key: f"c{case}-{key}-{one['kind'].split('_')[1]}" for key, one in resources.items()}
+        return {key: f"c{case}-{key}-{one['kind'].replace('_', '-')}" for key, one in resources.items()}
 
     def _at(self, number):
         """(case, its resources, with their names)."""
@@ -112,18 +128,27 @@ class Round:
             failed = self.module.apply()
         except theirs.Failed as error:
             plan, problem, failed = {}, str(error), ""
+            if len(self.cases) > 1:
+                raise NoPlan from None
         for case in range(len(self.cases)):
             if not self.found[case]:
                 self.found[case] = [f"step {number + 1}: {line}" for line in
                                     self._compare(case, our_first, plan, problem, failed)]
+
+    @staticmethod
+    def _failed(failures, failed):
+        """Who failed is the same on both sides."""
+        said = [one["message"] for one in failures.values() if one["reason"] == "ProviderError"]
+        ours_alone = bool(said) != bool(failed)
+        return [f"failures: ours {failures}, tofu's {failed[:500]}"] if ours_alone else []
 
     def _compare(self, case, answer, plan, problem, failed):
         kinds = self.kinds[case]
         planned = {id: one for id, one in compare.our_plan(answer).items() if id in kinds}
         wrong = [one for one in answer.get("plan", []) if one["id"] in kinds and one["error"]]
         if problem:
-            alone = len(self.cases) == 1
-            return [] if alone and (wrong or answer["error"]) else [f"tofu has no plan: {problem[:1500]}", f"ours: {answer['error']}"]
+            self.is_over = True
+            return [] if wrong or "plan" not in answer else [f"only tofu has no plan: {problem[:1500]}"]
         if wrong or "plan" not in answer:
             return [f"we have no plan: {wrong or answer['error']}"]
         expected = {id: one for id, one in compare.their_plan(plan).items() if id in kinds}
@@ -132,16 +157,28 @@ class Round:
         lines = []
         for id in sorted(expected):
             lines += compare.difference(f"plan of {id}", planned[id], expected[id])
+        failures = {one["id"]: one["error"] for one in answer["results"] if one["id"] in kinds and one["error"]}
+        if failures or failed:
+            # In another order, and nothing is deleted by us: what did not fail may have come to less.
+            kinds = {id: one for id, one in kinds.items()
+                     if id in failures and failures[id]["reason"] == "ProviderError"}
+            lines += self._failed(failures, failed)
         state = compare.our_state(answer, kinds)
         their_state = compare.their_state(self.module.state(), kinds)
-        lines += compare.difference("state", state, their_state)
+        for id in sorted({*state, *their_state}):
+            one, other = state.get(id, NOTHING), their_state.get(id, NOTHING)
+            if id in failures:  # it need not be as it was read before
+                one, other = one[:1], other[:1]
+            lines += compare.difference(f"state of {id}", one, other)
         for id, (kind, _) in kinds.items():
             if kind in OURS:
                 name = id.rpartition(":")[2]
                 lines += compare.difference(f"objects of {name}", *(compare.objects(world, kind, name)
                                                                     for world in self.worlds))
                 lines += compare.difference(f"changes of {name}", *(world.changes(name) for world in self.worlds))
+        if (failures or failed) and not lines:
+            self.is_over = compare.our_state(answer, self.kinds[case]) != compare.their_state(
+                self.module.state(), self.kinds[case])
         if lines:
-            mine = [one for one in answer["results"] if one["id"] in kinds and one["error"]]
-            lines += [f"  (ours said: {one})" for one in mine] + ([f"  (tofu said: {failed[:3000]})"] if failed else [])
+            lines += [f"  (ours said: {id}: {one})" for id, one in failures.items()] + ([f"  (tofu said: {failed[:3000]})"] if failed else [])
         return lines
