@@ -235,6 +235,9 @@ func customize(_ context.Context, d *schema.ResourceDiff, _ any) error {
 			return err
 		}
 	}
+	if err := d.SetNewComputed("made"); err != nil {
+		return err
+	}
 	return d.SetNewComputed("serial")
 }
 

@@ -77,6 +77,10 @@ def fails(steps):
     return any("fail_on" in one["attributes"] for step in steps for one in step["resources"].values())
 
 
+def creates_first(steps):
+    return any(one["lifecycle"].get("createBeforeDestroy") for step in steps for one in step["resources"].values())
+
+
 def drifts(rng, resources):
     return [[key, rng.choice(DRIFTS)] for key, one in resources.items()
             if one["kind"] in OURS and rng.random() < 0.2]
