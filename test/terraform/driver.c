@@ -9,7 +9,7 @@
  *
  *   {"do": "plan" or "apply", "name": the Spec's, "resources": […]}     no resources: all is to go
  *   {"error": …, "plan": [{id, action, reason, error}],
- *    "results": [{id, action, status, error}], "state": [{id, status, deposed, result}]}
+ *    "results": [{id, deposed, action, status, error}], "state": [{id, status, deposed, result}]}
  */
 #include <pthread.h>
 #include <signal.h>
@@ -81,9 +81,9 @@ static void add_results(struct value_builder *b, struct operation *operation)
     for (size_t i = 0; i < results.count; i++) {
         const struct operation_result *result = &results.items[i];
         _cleanup_value_ const struct value *shown =
-            value_pack("{s:s, s:s, s:s, s:V}", "id", result->change->id, "action",
-                       plan_action_name(result->action), "status", names[result->status], "error",
-                       error_value(result->error));
+            value_pack("{s:s, s:s, s:s, s:s, s:V}", "id", result->change->id, "deposed",
+                       result->change->deposed, "action", plan_action_name(result->action),
+                       "status", names[result->status], "error", error_value(result->error));
 
         value_add(b, shown);
     }

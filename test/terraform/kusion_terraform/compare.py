@@ -41,6 +41,8 @@ def path_text(path):
 def their_plan(plan):
     found = {}
     for one in plan.get("resource_changes", []):
+        if "deposed" in one:
+            continue
         paths = sorted({path_text(path) for path in one["change"].get("replace_paths", [])})
         found[id_of(one["type"], one["name"])] = (ACTIONS[tuple(one["change"]["actions"])], paths)
     return found

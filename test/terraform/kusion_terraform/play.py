@@ -13,6 +13,8 @@ from kusion_terraform.catalog import OURS
 
 
 NOTHING = ("absent", None)
+# Not all is as it was planned, when what it depends on is known: we plan it anew.
+INCONSISTENT = "Provider produced inconsistent final plan"
 
 
 class Stage:
@@ -166,7 +168,11 @@ class Round:
         lines = []
         for id in sorted(expected):
             lines += compare.difference(f"plan of {id}", planned[id], expected[id])
-        failures = {one["id"]: one["error"] for one in answer["results"] if one["id"] in kinds and one["error"]}
+        failures = {one["id"]: one["error"] for one in answer["results"]
+                    if one["id"] in kinds and one["error"] and not one["deposed"]}
+        if failed and INCONSISTENT in failed and not failures:
+            self.is_over = True
+            return lines
         self.has_failed = self.has_failed or bool(failures or failed)
         if failures or failed:
             # In another order, and nothing is deleted by us: what did not fail may have come to less.
