@@ -71,7 +71,7 @@ _tools_missing() { # NAME…: those that are not there
 tools_ensure() {
     local name missing lock
     for name in "$@"; do
-        [[ -n ${_TOOL_FOLDER[$name]:-} ]] || die "no tool is called '$name' (there are: ${!_TOOL_FOLDER[*]})"
+        [[ -n ${_TOOL_FOLDER[$name]:-} ]] || die "no tool is called '$name' (there are: ${TOOLS[*]} tofu)"
     done
     [[ -n $(_tools_missing "$@") ]] || return 0
     lock_take "$CACHE/tools/.build.lock" lock

@@ -20,7 +20,7 @@ from kusion_terraform.generate import case  # noqa: E402
 from kusion_terraform.play import Stage  # noqa: E402
 from kusion_terraform.shrink import tell  # noqa: E402
 
-COUNT, ROUND = 300, 10
+COUNT, ROUND = 300, 20
 
 
 def main():

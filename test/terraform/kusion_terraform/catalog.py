@@ -262,7 +262,7 @@ REAL = {
     "random_string": RANDOM_STRING,
     "random_password": RANDOM_STRING,
     "random_id": Group({"byte_length": small(4, 8)}, {"prefix": small("p-", "q-"), **KEEPERS}),
-    "random_pet": Group({}, {"length": small(1, 3), "separator": small("-", "."), "prefix": Text(), **KEEPERS}),
+    "random_pet": Group({}, {"length": small(1, 3), "separator": small("-", "."), "prefix": small("p", "q"), **KEEPERS}),
     "random_integer": Group({"min": small(1, 2), "max": small(5, 9)}, {"seed": small("s"), **KEEPERS}),
     "random_shuffle": Group({"input": Many(Text())}, {"result_count": small(1, 2), "seed": small("s"), **KEEPERS}),
     "random_uuid": Group({}, KEEPERS),

@@ -10,6 +10,7 @@ import random
 from kusion_terraform.catalog import KINDS, OURS, REAL, REFERRED
 
 KEYS = ["a", "b", "c", "d"]
+FAILING = 0.5  # share of the cases in which something may be told to fail: they are played one by one
 DRIFTS = ["delete", "text", "filled", "nested", "nothing"]
 
 
@@ -86,6 +87,13 @@ def drifts(rng, resources):
             if one["kind"] in OURS and rng.random() < 0.2]
 
 
+def without_failures(steps):
+    for step in steps:
+        for one in step["resources"].values():
+            one["attributes"].pop("fail_on", None)
+    return steps
+
+
 def case(seed, number):
     rng = random.Random(f"{seed}/{number}")
     chance, resources, steps = Chance(rng), {}, []
@@ -99,7 +107,7 @@ def case(seed, number):
             change(chance, resources)
         steps.append({"resources": copy.deepcopy(resources), "drift": drifted})
     steps.append({"resources": {}, "drift": []})
-    return steps
+    return steps if rng.random() < FAILING else without_failures(steps)
 
 
 # ---- What happens outside ----

@@ -13,6 +13,7 @@ from kusion_terraform.catalog import OURS
 
 
 NOTHING = ("absent", None)
+OF_PROVIDERS = ("ProviderError", "ProviderFailed")  # reasons of ours
 # Not all is as it was planned, when what it depends on is known: we plan it anew.
 INCONSISTENT = "Provider produced inconsistent final plan"
 
@@ -38,17 +39,18 @@ class Stage:
         """[differences of a case, …], each a list of texts. A failure matters to all of a Spec, so cases
         with failures are played alone."""
         if len(cases) > 1 and any(map(generate.fails, cases)):
-            alone = {i: self.play([one])[0] for i, one in enumerate(cases) if generate.fails(one)}
-            others = iter(self.play([one for one in cases if not generate.fails(one)]) if len(alone) < len(cases) else [])
-            return [alone[i] if i in alone else next(others) for i in range(len(cases))]
+            others = [one for one in cases if not generate.fails(one)]
+            found = iter(self.play(others) if others else [])
+            return [self.play([one])[0] if generate.fails(one) else next(found) for one in cases]
         try:
             return Round(self, cases).play()
-        except NoPlan:
-            return [self.play([one])[0] for one in cases]
+        except Apart:
+            half = len(cases) // 2
+            return self.play(cases[:half]) + self.play(cases[half:])
 
 
-class NoPlan(Exception):
-    """OpenTofu plans nothing where one of several cases is wrong."""
+class Apart(Exception):
+    """Something of one of several cases is wrong, and that matters to the others."""
 
 
 class Round:
@@ -129,10 +131,12 @@ class Round:
         try:
             plan, problem = self.module.plan(), ""
             failed = self.module.apply()
+            if failed and len(self.cases) > 1:
+                raise Apart
         except theirs.Failed as error:
             plan, problem, failed = {}, str(error), ""
             if len(self.cases) > 1:
-                raise NoPlan from None
+                raise Apart from None
         for case in range(len(self.cases)):
             if not self.found[case]:
                 self.found[case] = [f"step {number + 1}: {line}" for line in
@@ -141,7 +145,7 @@ class Round:
     @staticmethod
     def _failed(failures, failed):
         """Who failed is the same on both sides."""
-        said = [one["message"] for one in failures.values() if one["reason"] == "ProviderError"]
+        said = [one["message"] for one in failures.values() if one["reason"] in OF_PROVIDERS]
         ours_alone = bool(said) != bool(failed)
         return [f"failures: ours {failures}, tofu's {failed[:500]}"] if ours_alone else []
 
@@ -177,7 +181,7 @@ class Round:
         if failures or failed:
             # In another order, and nothing is deleted by us: what did not fail may have come to less.
             kinds = {id: one for id, one in kinds.items()
-                     if id in failures and failures[id]["reason"] == "ProviderError"}
+                     if id in failures and failures[id]["reason"] in OF_PROVIDERS}
             lines += self._failed(failures, failed)
         state = compare.our_state(answer, kinds)
         their_state = compare.their_state(self.module.state(), kinds)
@@ -197,5 +201,6 @@ class Round:
             self.is_over = compare.our_state(answer, self.kinds[case]) != compare.their_state(
                 self.module.state(), self.kinds[case])
         if lines:
-            lines += [f"  (ours said: {id}: {one})" for id, one in failures.items()] + ([f"  (tofu said: {failed[:3000]})"] if failed else [])
+            lines += [f"  (ours said: {id}: {one})" for id, one in failures.items()]
+            lines += [f"  (tofu said: {failed[:3000]})"] if failed else []
         return lines
