@@ -7,10 +7,12 @@ KUSION_TEST_SEED   of the cases (else the time's)
 KUSION_TEST_FROM   number of the first one
 KUSION_TEST_CASE   one case alone, as JSON, as it was printed
 
-Prints each case that does not go the same way, shrunk. The exit status is 0 if there is none."""
+Prints each case that does not go the same way, shrunk. The exit status is 0 if there is none. SIGTERM and
+SIGINT end it."""
 
 import json
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -23,28 +25,51 @@ from kusion_terraform.shrink import tell  # noqa: E402
 COUNT, ROUND = 300, 20
 
 
+class Count:
+    cases = steps = found = 0
+
+    def text(self):
+        return f"{self.cases} cases, {self.steps} steps, {self.found} found"
+
+
+def chosen(seed, first, count):
+    """Rounds of (where, case)."""
+    if "KUSION_TEST_CASE" in os.environ:
+        return [[("KUSION_TEST_CASE", json.loads(os.environ["KUSION_TEST_CASE"]))]]
+    cases = [(f"seed {seed}, case {number}", case(seed, number)) for number in range(first, first + count)]
+    return [cases[at:at + ROUND] for at in range(0, len(cases), ROUND)]
+
+
+def run(stage, rounds, count):
+    for one in rounds:
+        for (where, steps), differences in zip(one, stage.play([steps for _, steps in one])):
+            count.cases, count.steps = count.cases + 1, count.steps + len(steps)
+            if differences:
+                count.found += 1
+                print(tell(stage, where, steps, differences), flush=True)
+        print(f"  {count.text()}", file=sys.stderr, flush=True)
+
+
 def main():
-    count = int(sys.argv[3]) if len(sys.argv) > 3 else COUNT
     seed = int(os.environ.get("KUSION_TEST_SEED", time.time()))
     first = int(os.environ.get("KUSION_TEST_FROM", "0"))
     print(f"terraform: KUSION_TEST_SEED={seed} KUSION_TEST_FROM={first}", flush=True)
-    if "KUSION_TEST_CASE" in os.environ:
-        rounds = [[("KUSION_TEST_CASE", json.loads(os.environ["KUSION_TEST_CASE"]))]]
-    else:
-        numbers = range(first, first + count)
-        cases = [(f"seed {seed}, case {number}", case(seed, number)) for number in numbers]
-        rounds = [cases[at:at + ROUND] for at in range(0, len(cases), ROUND)]
-    stage, found, steps = Stage(sys.argv[1], sys.argv[2]), 0, 0
-    for one in rounds:
-        for (where, steps_of), differences in zip(one, stage.play([steps for _, steps in one])):
-            steps += len(steps_of)
-            if differences:
-                found += 1
-                print(tell(stage, where, steps_of, differences), flush=True)
-    status = stage.close()
-    print(f"terraform: {sum(map(len, rounds))} cases, {steps} steps, {found} found; the driver ended with {status}; "
-          f"KUSION_TEST_SEED={seed}", flush=True)
-    sys.exit(found > 0 or status != 0)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    stage, count, status = Stage(sys.argv[1], sys.argv[2]), Count(), None
+    try:
+        run(stage, chosen(seed, first, int(sys.argv[3]) if len(sys.argv) > 3 else COUNT), count)
+        status = stage.close()
+        if status:
+            count.found += 1
+            print(f"FOUND that the driver ended with {status}", flush=True)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        if status is None:
+            stage.close()
+        print(f"terraform: {count.text()}; to go on: KUSION_TEST_SEED={seed} KUSION_TEST_FROM={first + count.cases} "
+              "hack/soak terraform", flush=True)
+    sys.exit(count.found > 0)
 
 
 if __name__ == "__main__":
