@@ -47,6 +47,13 @@ class World:
         return [one for one in self.log if one[1].split("/")[1] == name]
 
 
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        """A provider that is ended hangs up."""
+
+
 class Backend:
     def __init__(self):
         self.worlds = defaultdict(World)
@@ -74,8 +81,7 @@ class Backend:
             def log_message(self, *_):
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
 

@@ -171,7 +171,7 @@ class Round:
         planned = {**{id: ("none", []) for id in expected}, **planned}
         lines = []
         for id in sorted(expected):
-            lines += compare.difference(f"plan of {id}", planned[id], expected[id])
+            lines += compare.difference(f"plan of {id}", *compare.same_form(planned[id], expected[id]))
         failures = {one["id"]: one["error"] for one in answer["results"]
                     if one["id"] in kinds and one["error"] and not one["deposed"]}
         if failed and INCONSISTENT in failed and not failures:
