@@ -161,6 +161,13 @@ function(fuzzers)
     endforeach()
 endfunction()
 
+# test/terraform drives the engine with it, without Kubernetes.
+function(terraform_driver)
+    add_executable(terraform_driver EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/test/terraform/driver.c)
+    _our_sources(terraform_driver)
+    target_link_libraries(terraform_driver PRIVATE engine_operation runtimes_file runtimes_terraform)
+endfunction()
+
 function(benchmarks)
     file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/hack/benchmarks/*.c)
     foreach(source IN LISTS sources)
