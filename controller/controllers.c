@@ -83,13 +83,15 @@ static struct reconcile_result reconcile(void *arg, const char *key, struct canc
     return result;
 }
 
-/* What has our finalizer when the process starts was begun before: it waits for what is new. */
-static enum workqueue_priority priority_of(const struct informer_object *old,
+/* What has our finalizer when the process starts was begun before, and most Releases that people
+ * made ended long ago. They wait for what is new: an approval is not to wait for thousands of them.
+ */
+static enum workqueue_priority priority_of(enum kind kind, const struct informer_object *old,
                                            const struct informer_object *now)
 {
-    bool is_known = !old && now && !now->new_version && !now->deleting;
+    bool is_new = now && (kind == RELEASES ? !now->was_there : now->new_version != NULL);
 
-    return is_known ? WORKQUEUE_RESYNC : WORKQUEUE_CHANGE;
+    return old || !now || now->deleting || is_new ? WORKQUEUE_CHANGE : WORKQUEUE_RESYNC;
 }
 
 /* A Release of an operation is the operation's to write. Of interest is that a person changes it,
@@ -115,7 +117,7 @@ static void on_change(void *arg, const char *key, const struct informer_object *
                                           old ? NULL : now->new_version};
     operations_observe(controller->operations, key, &version,
                        old && now && !str_equal(old->trigger, now->trigger));
-    workqueue_add(controller->queue, key, priority_of(old, now));
+    workqueue_add(controller->queue, key, priority_of(controller->kind, old, now));
 }
 
 /* An operation of it goes on. */

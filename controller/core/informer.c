@@ -130,8 +130,10 @@ static void report(struct informer *informer, const char *key, const struct entr
 
 static void put(struct informer *informer, struct entry *entry)
 {
-    _cleanup_free_ struct entry *old = replace(informer, entry->key, entry);
+    _cleanup_free_ struct entry *old = NULL;
 
+    entry->object.was_there = !atomic_load(&informer->is_synced);
+    old = replace(informer, entry->key, entry);
     if (old && !str_equal(old->object.uid, entry->object.uid)) {
         report(informer, entry->key, old, NULL);
         report(informer, entry->key, NULL, entry);

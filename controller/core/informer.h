@@ -23,6 +23,7 @@ struct informer_object {
     char *uid;
     int64_t generation; /* 0: the kind has no generations */
     bool deleting;      /* it has a deletionTimestamp */
+    bool was_there;     /* it came with the first list */
     bool is_generated;  /* it has KUBE_GENERATED_LABEL: the operator created it */
     bool is_orphan;     /* it is such a Release, and its Spec is not its owner any more */
     char *trigger;      /* value of INFORMER_TRIGGER, else of Flux's annotation; NULL: neither */

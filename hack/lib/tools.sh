@@ -1,18 +1,20 @@
 # shellcheck shell=bash
-# The programs of a control plane: found in KUBEBUILDER_ASSETS or in the cache, else built
+# The programs of a control plane, and OpenTofu for test/terraform: found in KUBEBUILDER_ASSETS or in the cache, else built
 # into the cache, where each has its version's folder and appears whole or not at all.
 # To be sourced after common.sh and go.sh.
 
 KWOK_VERSION=v0.8.0
 HELM_VERSION=v4.3.1
 _TOOLS_MODULE=$ROOT/hack/tools
+_TOFU_MODULE=$ROOT/hack/tools/tofu # which replaces a module that the others have as it is
 
-_module_version() { # MODULE: its version in hack/tools/go.mod
-    awk -v module="$1" '$1 == module && $2 ~ /^v/ {print $2; exit}' "$_TOOLS_MODULE/go.mod"
+_module_version() { # MODULE FOLDER: its version in the go.mod there
+    awk -v module="$1" '$1 == module && $2 ~ /^v/ {print $2; exit}' "$2/go.mod"
 }
 
-KUBERNETES_VERSION=$(_module_version k8s.io/kubernetes)
-ETCD_VERSION=$(_module_version go.etcd.io/etcd/server/v3)
+KUBERNETES_VERSION=$(_module_version k8s.io/kubernetes "$_TOOLS_MODULE")
+ETCD_VERSION=$(_module_version go.etcd.io/etcd/server/v3 "$_TOOLS_MODULE")
+TOFU_VERSION=$(_module_version github.com/opentofu/opentofu "$_TOFU_MODULE")
 
 # By tool: the folder of its version in the cache, its package, and how long its build takes
 # on two cores. A package with a version is a module of its own, outside hack/tools/go.mod.
@@ -25,6 +27,7 @@ declare -A _TOOL_FOLDER=(
     [kubelet]=k8s-$KUBERNETES_VERSION
     [kwok]=kwok-$KWOK_VERSION
     [helm]=helm-$HELM_VERSION
+    [tofu]=tofu-$TOFU_VERSION
 )
 declare -A _TOOL_PACKAGE=(
     [etcd]=go.etcd.io/etcd/server/v3
@@ -35,11 +38,13 @@ declare -A _TOOL_PACKAGE=(
     [kubelet]=k8s.io/kubernetes/cmd/kubelet
     [kwok]=sigs.k8s.io/kwok/cmd/kwok@$KWOK_VERSION
     [helm]=helm.sh/helm/v4/cmd/helm@$HELM_VERSION
+    [tofu]=github.com/opentofu/opentofu/cmd/tofu
 )
 declare -A _TOOL_TIME=(
     [etcd]='1 min' [kube-apiserver]='5 min' [kube-controller-manager]='2 min'
-    [kube-scheduler]='1 min' [kubectl]='1 min' [kubelet]='2 min' [kwok]='3 min' [helm]='3 min'
+    [kube-scheduler]='1 min' [kubectl]='1 min' [kubelet]='2 min' [kwok]='3 min' [helm]='3 min' [tofu]='4 min'
 )
+# Of a control plane.
 TOOLS=(etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok helm kubelet)
 
 _tool_cached() { # NAME: where it is, once it is built
@@ -66,7 +71,7 @@ _tools_missing() { # NAME…: those that are not there
 tools_ensure() {
     local name missing lock
     for name in "$@"; do
-        [[ -n ${_TOOL_FOLDER[$name]:-} ]] || die "no tool is called '$name' (there are: ${TOOLS[*]})"
+        [[ -n ${_TOOL_FOLDER[$name]:-} ]] || die "no tool is called '$name' (there are: ${TOOLS[*]} tofu)"
     done
     [[ -n $(_tools_missing "$@") ]] || return 0
     lock_take "$CACHE/tools/.build.lock" lock
@@ -107,12 +112,13 @@ _tool_progress() {
 }
 
 _tool_command() { # NAME: into _build_command
-    local package=${_TOOL_PACKAGE[$1]}
+    local package=${_TOOL_PACKAGE[$1]} module=$_TOOLS_MODULE
+    [[ $1 != tofu ]] || module=$_TOFU_MODULE
     _build_command=(env -u GOOS -u GOARCH -u GOFLAGS CGO_ENABLED=0 GOWORK=off)
     if [[ $package == *@* ]]; then
         _build_command+=("GOBIN=$_build_folder" "$GO" install -v -trimpath -ldflags '-s -w' "$package")
     else
-        _build_command+=("$GO" -C "$_TOOLS_MODULE" build -v -trimpath -ldflags "$(_go_ldflags)"
+        _build_command+=("$GO" -C "$module" build -v -trimpath -ldflags "$(_go_ldflags)"
             -o "$_build_folder/$1" "$package")
     fi
 }

@@ -6,7 +6,7 @@
 #include "engine/base/str.h"
 #include "engine/base/value_mark.h"
 #include "runtimes/terraform/lifecycle.h"
-#include "runtimes/terraform/plugin/diagnostics.h"
+#include "runtimes/terraform/replace.h"
 #include "runtimes/terraform/session.h"
 
 /* ms: how long an apply takes by the limits of most providers; at most; and until its answer. */
@@ -56,6 +56,8 @@ static int look(struct planning *planning, struct error *error)
     r = memory_load(type, prior->memory, &planning->live, error);
     if (r >= 0 && !tf_state_is_null(&planning->live))
         r = resource_read(type, &planning->live, error);
+    if (r >= 0)
+        r = tf_reorder(&planning->live.value, planning->visit.schema->block->type, error);
     if (r >= 0)
         r = visit_decode(&planning->visit, &planning->live.value, prior->attributes,
                          &planning->before, error);
@@ -129,61 +131,6 @@ static int ask_for_new(struct planning *planning, struct error *error)
 
     tf_state_set_null(&nothing);
     return ask(planning, &nothing, NULL, error);
-}
-
-/* ---- What has to be replaced ---- */
-
-/* The value at a path of the protocol; where it leads into a set, the set. */
-static const struct value *at_path(const struct value *value, const Tfplugin__Path *path)
-{
-    for (size_t i = 0; i < path->n_steps; i++) {
-        const Tfplugin__Step *step = path->steps[i];
-
-        switch (step->selector_case) {
-        case TFPLUGIN__STEP__SELECTOR_ATTRIBUTE_NAME:
-            value = value_get(value, step->attribute_name);
-            break;
-        case TFPLUGIN__STEP__SELECTOR_ELEMENT_KEY_STRING:
-            value = value_get(value, step->element_key_string);
-            break;
-        case TFPLUGIN__STEP__SELECTOR_ELEMENT_KEY_INT:
-            value =
-                step->element_key_int < 0 ? NULL : value_at(value, (size_t)step->element_key_int);
-            break;
-        default:
-            return value;
-        }
-    }
-    return value;
-}
-
-static bool is_same(const struct value *a, const struct value *b)
-{
-    bool a_is_null = !a || value_is(a, VALUE_NULL), b_is_null = !b || value_is(b, VALUE_NULL);
-
-    return a_is_null || b_is_null ? a_is_null && b_is_null : value_equal(a, b);
-}
-
-/* The field because of which the object has to be replaced, as the reason of a step; NULL: there is
- * none. free(). */
-static char *reason_to_replace(const struct planning *planning)
-{
-    const Tfplugin__PlanResponse *answer = planning->plan.answer;
-    char *reason = NULL;
-    struct path path;
-
-    for (size_t i = 0; i < answer->n_requires_replace && !reason; i++) {
-        const Tfplugin__Path *given = answer->requires_replace[i];
-
-        if (is_same(at_path(planning->before, given), at_path(planning->after, given)))
-            continue;
-        path_init(&path);
-        path_push_key(&path, "attributes");
-        diagnostics_add_path(&path, given);
-        reason = str_printf("%s cannot be changed", path_text(&path));
-        path_done(&path);
-    }
-    return reason;
 }
 
 /* ---- The step ---- */
@@ -262,7 +209,8 @@ static int plan_existing(struct planning *planning, struct error *error)
     r = ask(planning, &planning->live, planning->before, error);
     if (r < 0)
         return r;
-    reason = reason_to_replace(planning);
+    reason = replace_reason(planning->visit.schema->block, planning->plan.answer, planning->before,
+                            planning->after);
     if (reason)
         return fill_replace(planning, reason, error);
     if (value_equal(planning->before, planning->after))
@@ -359,8 +307,7 @@ static int begin(struct runtime_session *session, struct planning *planning,
         r = target_type(target->id, target->extensions, &step->type, error);
     if (r < 0)
         return r;
-    step->need = need_new(&source, session->namespace_name, session->account,
-                          value_get(target->extensions, "providerMeta"));
+    step->need = session_need(session, &source, target->extensions);
     return visit_begin(&planning->visit, step->pool, step->need, step->type, call, error);
 }
 
@@ -404,6 +351,7 @@ int tf_plan(struct runtime_session *session, const struct runtime_target *target
     if (r < 0) {
         /* The engine does not know what was read and planned. */
         redact_error(&failure, (const struct value *const[]){planning.before, planning.after}, 2);
+        need_redact(planning.step->need, &failure);
         return err_copy(error, &failure);
     }
     *ret = &planning.step->base;

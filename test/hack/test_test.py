@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("unit", "tsan", "layers", "e2e", "faults", "model", "node")
-RUNS = ("unit", "tsan", "layers", "e2e", *(f"e2e-{n}" for n in range(2, 4)), "faults",
+PARTS = ("unit", "tsan", "layers", "e2e", "terraform", "faults", "model", "node")
+RUNS = ("unit", "tsan", "layers", "e2e", *(f"e2e-{n}" for n in range(2, 4)), "terraform", "faults",
         *(f"faults-{n}" for n in range(2, 9)), "model", "node")
 
 # A run: its name is that of its results. It says when it begins and ends, and takes its time. A file
@@ -89,7 +89,7 @@ def test_passes_where_all_pass_and_prints_each_run_in_one_piece(tree):
     assert failures(result) == dict.fromkeys(PARTS, 0)
     lines = re.findall(r"^(\S+) (begins|ends)$", result.stdout, re.M)
     assert lines == [(name, what) for name in RUNS for what in ("begins", "ends")]
-    assert result.stdout.splitlines()[-1] == "17 passed, 0 failed"
+    assert result.stdout.splitlines()[-1] == "18 passed, 0 failed"
 
 
 def test_a_failure_in_any_run_is_counted(tree):
@@ -103,7 +103,7 @@ def test_a_run_that_ends_without_results_is_a_failure(tree):
     mark(tree, "crash", "unit", "tsan", "e2e-3", "faults-2")
     result = run(tree)
     assert result.returncode == 1
-    assert failures(result) == {"unit": 1, "tsan": 1, "layers": 0, "e2e": 1, "faults": 1, "model": 0, "node": 0}
+    assert failures(result) == {**dict.fromkeys(PARTS, 0), "unit": 1, "tsan": 1, "e2e": 1, "faults": 1}
 
 
 def test_a_file_that_no_run_took_is_a_failure(tree):
@@ -137,7 +137,8 @@ def test_what_cannot_be_built_has_failed_and_the_rest_runs(tree):
     mark(tree, "unbuilt", "debug", "release")
     result = run(tree)
     assert result.returncode == 1
-    assert {part for part, count in failures(result).items() if count} == {"unit", "layers", "e2e", "faults", "model"}
+    assert {part for part, count in failures(result).items() if count} == {
+        "unit", "layers", "e2e", "terraform", "faults", "model"}
 
 
 def test_tsan_that_cannot_be_built_has_failed(tree):

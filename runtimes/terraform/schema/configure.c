@@ -224,8 +224,11 @@ int tf_configure(const struct tf_block *block, const struct value *attributes, s
                  const struct value **ret, struct error *error)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    _cleanup_value_ const struct value *configured = NULL;
     struct configuring configuring = {.b = b, .path = path, .error = error};
     int r = configure_block(&configuring, block, attributes);
 
-    return r < 0 ? r : value_builder_finish(b, ret, error);
+    if (r >= 0)
+        r = value_builder_finish(b, &configured, error);
+    return r < 0 ? r : tf_normalise(configured, block->type, ret, error);
 }

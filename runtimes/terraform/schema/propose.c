@@ -202,8 +202,11 @@ const struct value *tf_propose(const struct tf_block *block, const struct value 
                                const struct value *config)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *proposed = NULL;
+    _cleanup_value_ const struct value *proposed = NULL;
+    const struct value *normal = NULL;
 
     propose_block(b, block, prior, config);
-    return value_builder_finish(b, &proposed, NULL) < 0 ? NULL : proposed;
+    if (value_builder_finish(b, &proposed, NULL) < 0)
+        return NULL;
+    return tf_normalise(proposed, block->type, &normal, NULL) < 0 ? NULL : normal;
 }

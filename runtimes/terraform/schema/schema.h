@@ -67,8 +67,8 @@ DEFINE_CLEANUP(struct tf_schema *, tf_schema_unref)
 
 /*
  * Makes the configuration that a Spec's attributes say: converted, with all members, absent blocks
- * empty. Checked: names, types, what is required, what cannot be set, how many blocks. path: of the
- * attributes; the error's message begins with the place. ERR_INVALID InvalidAttribute.
+ * empty, normalised. Checked: names, types, what is required, what cannot be set, how many blocks.
+ * path: of the attributes; the error's message begins with the place. ERR_INVALID InvalidAttribute.
  */
 int tf_configure(const struct tf_block *block, const struct value *attributes, struct path *path,
                  const struct value **ret, struct error *error);

@@ -4,9 +4,9 @@
 #include "engine/base/decimal.h"
 #include "engine/base/json.h"
 #include "engine/base/limits.h"
-#include "engine/base/mem.h"
 #include "engine/base/utf8.h"
 #include "runtimes/terraform/values/msgpack.h"
+#include "runtimes/terraform/values/set.h"
 #include "runtimes/terraform/values/values.h"
 
 struct decoding {
@@ -107,54 +107,34 @@ static int decode_items(struct decoding *decoding, const struct tf_type *type, s
     return r;
 }
 
-struct element {
-    const struct value *value;
-    struct buf text; /* canonical */
-};
-
-static int compare_elements(const void *a, const void *b)
-{
-    return strcmp(((const struct element *)a)->text.data, ((const struct element *)b)->text.data);
-}
-
-static int decode_element(struct decoding *decoding, const struct tf_type *type,
-                          struct element *ret)
+static int decode_element(struct decoding *decoding, struct tf_set *set)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    int r = decode(decoding, type, b);
+    const struct value *element = NULL;
+    int r = decode(decoding, set->type, b);
 
     if (r >= 0 || value_builder_error(b))
-        r = value_builder_finish(b, &ret->value, decoding->error);
+        r = value_builder_finish(b, &element, decoding->error);
     if (r >= 0)
-        json_write(&ret->text, ret->value, JSON_CANONICAL);
+        tf_set_add(set, element);
     return r;
 }
 
 static int decode_set(struct decoding *decoding, const struct tf_type *type, size_t count,
                       struct value_builder *b)
 {
-    struct element *elements = NULL;
-    size_t n = 0, capacity = 0;
+    _cleanup_(tf_set_done) struct tf_set set;
     int r = 0;
 
+    tf_set_init(&set, type->element);
+    for (size_t i = 0; i < count && r >= 0; i++)
+        r = decode_element(decoding, &set);
+    if (r < 0)
+        return r;
     value_begin_array(b);
-    while (n < count && r >= 0) {
-        elements = mem_grow(elements, n, &capacity, sizeof(*elements));
-        elements[n] = (struct element){.text = BUF_INIT};
-        r = decode_element(decoding, type->element, &elements[n++]);
-    }
-    if (r >= 0 && n)
-        qsort(elements, n, sizeof(*elements), compare_elements);
-    for (size_t i = 0; i < n; i++) {
-        if (r >= 0)
-            value_add(b, elements[i].value);
-        value_unref(elements[i].value);
-        buf_done(&elements[i].text);
-    }
-    if (r >= 0)
-        value_end_array(b);
-    free(elements);
-    return r;
+    tf_set_put(&set, b);
+    value_end_array(b);
+    return 0;
 }
 
 /* The members of an object, or the entries of a map. */

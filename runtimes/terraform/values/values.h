@@ -5,8 +5,9 @@
  * arrays, maps and objects as objects, an object with each of its members. Any value may be null or
  * unknown. tf_convert() gives a value that form; tf_encode() needs it.
  *
- * Numbers are exact in both directions. Sets have no order: a decoded set is sorted, so that equal
- * sets are equal values. The sensitive bit is kept by conversion, and is not part of msgpack.
+ * Numbers are exact in both directions. Sets have no order: a decoded set is in Terraform's order
+ * (set.h), and so is a normalised one, so that equal sets are equal values. The sensitive bit is
+ * kept by conversion, and is not part of msgpack.
  */
 #ifndef RUNTIMES_TERRAFORM_VALUES_VALUES_H
 #define RUNTIMES_TERRAFORM_VALUES_VALUES_H
@@ -35,5 +36,13 @@ int tf_decode(const void *data, size_t length, const struct tf_type *type, enum 
  */
 int tf_convert(const struct value *value, const struct tf_type *type, struct path *path,
                const struct value **ret, struct error *error);
+
+/* Puts the sets of a value in msgpack into Terraform's order. ERR_INVALID: it is no value of that
+ * type. */
+int tf_reorder(struct buf *bytes, const struct tf_type *type, struct error *error);
+
+/* The same value, of the type: each set in order, and each of its elements once. ERR_TOO_LARGE. */
+int tf_normalise(const struct value *value, const struct tf_type *type, const struct value **ret,
+                 struct error *error);
 
 #endif

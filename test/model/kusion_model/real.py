@@ -264,6 +264,9 @@ class Real:
         return {name: _live(name, one.object) for name, one in live.items() if one.ok}, found
 
     def clean(self):
+        """Releases that people made stay for a day: each start of the operator would read them all."""
+        for name in self.requests:
+            self.api.delete(f"{self._releases}/{name}")
         for name in NAMES:
             self.api.delete(f"{self._path(name)}?propagationPolicy=Background")
 

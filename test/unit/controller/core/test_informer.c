@@ -36,6 +36,8 @@ static void describe(struct buf *to, const struct informer_object *object)
         buf_add_char(to, '!');
     if (object->trigger)
         buf_printf(to, "@%s", object->trigger);
+    if (object->was_there)
+        buf_add_char(to, '*');
 }
 
 static void on_change(void *arg, const char *key, const struct informer_object *old,
@@ -58,23 +60,23 @@ static const struct row {
     const char *expected; /* then comes the end */
 } rows[] = {
     {"the first list", OBJECT("a", "u", 1, "") "," OBJECT("b", "v", 2, DELETING), "",
-     "ns/a ->u.1 ns/b ->v.2! "},
+     "ns/a ->u.1* ns/b ->v.2!* "},
     {"nothing that counts", OBJECT("a", "u", 1, ""),
-     EVENT("MODIFIED", OBJECT("a", "u", 1, ",\"labels\":{\"x\":\"y\"}")), "ns/a ->u.1 "},
+     EVENT("MODIFIED", OBJECT("a", "u", 1, ",\"labels\":{\"x\":\"y\"}")), "ns/a ->u.1* "},
     {"a generation", OBJECT("a", "u", 1, ""), EVENT("MODIFIED", OBJECT("a", "u", 2, "")),
-     "ns/a ->u.1 ns/a u.1>u.2 "},
+     "ns/a ->u.1* ns/a u.1*>u.2 "},
     {"deletion", OBJECT("a", "u", 1, ""),
      EVENT("MODIFIED", OBJECT("a", "u", 1, DELETING))
          EVENT("DELETED", OBJECT("a", "u", 1, DELETING)),
-     "ns/a ->u.1 ns/a u.1>u.1! ns/a u.1!>- "},
+     "ns/a ->u.1* ns/a u.1*>u.1! ns/a u.1!>- "},
     {"a trigger, and another, and none", OBJECT("a", "u", 1, ""),
      EVENT("MODIFIED", OBJECT("a", "u", 1, NOTED(INFORMER_TRIGGER, "t")))
          EVENT("MODIFIED", OBJECT("a", "u", 1, NOTED(INFORMER_TRIGGER_FLUX, "f")))
              EVENT("MODIFIED", OBJECT("a", "u", 1, "")),
-     "ns/a ->u.1 ns/a u.1>u.1@t ns/a u.1@t>u.1@f ns/a u.1@f>u.1 "},
+     "ns/a ->u.1* ns/a u.1*>u.1@t ns/a u.1@t>u.1@f ns/a u.1@f>u.1 "},
     {"another under the same name", OBJECT("a", "u", 1, ""),
      EVENT("DELETED", OBJECT("a", "u", 1, "")) EVENT("ADDED", OBJECT("a", "w", 1, "")),
-     "ns/a ->u.1 ns/a u.1>- ns/a ->w.1 "},
+     "ns/a ->u.1* ns/a u.1*>- ns/a ->w.1 "},
 };
 
 static bool has_ended(struct changes *changes)

@@ -140,6 +140,13 @@ static const struct {
      "{\"name\":\"5\",\"count\":2,\"id\":null,\"size\":null,\"secret\":null,"
      "\"one\":{\"a\":\"x\",\"c\":null},\"group\":{\"a\":null},\"list\":[{\"a\":\"1\",\"c\":null}],"
      "\"set\":[{\"a\":\"true\",\"c\":null,\"s\":null}],\"map\":{\"k\":{\"a\":null,\"c\":null}}}"},
+    /* Sets: each element once, null last. */
+    {BLOCKS, 5,
+     "{\"name\":\"n\",\"set\":[{\"a\":\"y\"},{\"a\":\"x\"},{\"a\":\"x\",\"s\":\"t\"},"
+     "{\"a\":\"y\"}]}",
+     "{\"name\":\"n\",\"count\":null,\"id\":null,\"size\":null,\"secret\":null,\"one\":null,"
+     "\"group\":{\"a\":null},\"list\":[],\"set\":[{\"a\":\"x\",\"c\":null,\"s\":\"t\"},"
+     "{\"a\":\"x\",\"c\":null,\"s\":null},{\"a\":\"y\",\"c\":null,\"s\":null}],\"map\":{}}"},
     {BLOCKS, 5, "{}", "attributes.name: is required"},
     {BLOCKS, 5, "{\"name\":null}", "attributes.name: is required"},
     {BLOCKS, 5, "{\"name\":\"n\",\"id\":\"x\"}",
@@ -231,11 +238,10 @@ static const struct {
      "{\"name\":\"n\",\"set\":[{\"a\":\"3\",\"c\":null,\"s\":null},"
      "{\"a\":\"2\",\"c\":\"y\",\"s\":\"z\"},{\"a\":\"2\",\"c\":null,\"s\":null},"
      "{\"a\":\"1\",\"c\":\"x\",\"s\":null}]}"},
-    {"of equal elements of a set, each prior one once", BLOCKS, 5,
+    {"of equal elements of a set, one", BLOCKS, 5,
      "{\"name\":\"n\",\"set\":[{\"a\":\"1\",\"c\":\"x\",\"s\":null}]}",
      "{\"name\":\"n\",\"set\":[{\"a\":\"1\"},{\"a\":\"1\"}]}",
-     "{\"name\":\"n\",\"set\":[{\"a\":\"1\",\"c\":\"x\",\"s\":null},"
-     "{\"a\":\"1\",\"c\":null,\"s\":null}]}"},
+     "{\"name\":\"n\",\"set\":[{\"a\":\"1\",\"c\":\"x\",\"s\":null}]}"},
     {"a map by key", BLOCKS, 5,
      "{\"name\":\"n\",\"map\":{\"k\":{\"a\":\"1\",\"c\":\"x\"},\"l\":{\"a\":\"1\",\"c\":\"y\"}}}",
      "{\"name\":\"n\",\"map\":{\"l\":{\"a\":\"2\"},\"m\":{}}}",

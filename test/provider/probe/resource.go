@@ -1,0 +1,290 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/big"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"kusionstack.io/operator/test/provider/backend"
+)
+
+type attrType = attr.Type
+
+type thing struct {
+	kind    string
+	schema  schema.Schema
+	address backend.Address
+}
+
+var (
+	_ resource.ResourceWithConfigure  = &thing{}
+	_ resource.ResourceWithModifyPlan = &thing{}
+)
+
+func (t *thing) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_" + t.kind
+}
+
+func (t *thing) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	resp.Schema = t.schema
+}
+
+func (t *thing) Configure(_ context.Context, req resource.ConfigureRequest, _ *resource.ConfigureResponse) {
+	t.address, _ = req.ProviderData.(backend.Address)
+}
+
+// ---- Values ----
+
+// attributes are those of a plan, a state or a configuration.
+type values interface {
+	GetAttribute(ctx context.Context, path path.Path, target any) diag.Diagnostics
+}
+
+func get[T any](ctx context.Context, from values, name string) T {
+	var value *T
+	from.GetAttribute(ctx, path.Root(name), &value)
+	if value == nil {
+		return *new(T)
+	}
+	return *value
+}
+
+func knobs(ctx context.Context, from values) backend.Knobs {
+	return backend.Knobs{FailOn: get[[]string](ctx, from, "fail_on"), Delay: get[string](ctx, from, "delay")}
+}
+
+// complete makes up what is not known: "made-2" by the second change.
+func complete(planned tftypes.Value, id string, serial int64) (tftypes.Value, error) {
+	return tftypes.Transform(planned, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
+		name, _ := at.LastStep().(tftypes.AttributeName)
+		text := fmt.Sprintf("%s-%d", name, serial)
+		switch {
+		case v.IsKnown():
+			return v, nil
+		case name == "id":
+			return tftypes.NewValue(v.Type(), id), nil
+		case v.Type().Is(tftypes.Number):
+			return tftypes.NewValue(v.Type(), serial), nil
+		case v.Type().Is(tftypes.String):
+			return tftypes.NewValue(v.Type(), text), nil
+		case name == "made_list":
+			return tftypes.NewValue(v.Type(), []tftypes.Value{tftypes.NewValue(tftypes.String, text)}), nil
+		}
+		return tftypes.NewValue(v.Type(), nil), nil
+	})
+}
+
+// plainOf is the value as JSON's library takes it; of is its type by the schema.
+func plainOf(of tftypes.Type, v tftypes.Value) (any, error) {
+	if v.IsNull() {
+		return nil, nil
+	}
+	var err error
+	switch of := of.(type) {
+	case tftypes.Object:
+		var members map[string]tftypes.Value
+		v.As(&members)
+		all := map[string]any{}
+		for name, one := range members {
+			if all[name], err = plainOf(of.AttributeTypes[name], one); err != nil {
+				return nil, err
+			}
+		}
+		return all, nil
+	case tftypes.Map:
+		var members map[string]tftypes.Value
+		v.As(&members)
+		all := map[string]any{}
+		for name, one := range members {
+			if all[name], err = plainOf(of.ElementType, one); err != nil {
+				return nil, err
+			}
+		}
+		return all, nil
+	case tftypes.List:
+		return itemsOf(func(int) tftypes.Type { return of.ElementType }, v)
+	case tftypes.Set:
+		return itemsOf(func(int) tftypes.Type { return of.ElementType }, v)
+	case tftypes.Tuple:
+		return itemsOf(func(i int) tftypes.Type { return of.ElementTypes[i] }, v)
+	}
+	if of.Is(tftypes.DynamicPseudoType) {
+		value, err := plainOf(v.Type(), v)
+		return map[string]any{"type": v.Type(), "value": value}, err
+	}
+	return scalarOf(v)
+}
+
+func itemsOf(typeOf func(int) tftypes.Type, v tftypes.Value) (any, error) {
+	var items []tftypes.Value
+	v.As(&items)
+	all := make([]any, len(items))
+	for i, one := range items {
+		var err error
+		if all[i], err = plainOf(typeOf(i), one); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func scalarOf(v tftypes.Value) (any, error) {
+	switch {
+	case v.Type().Is(tftypes.String):
+		var text string
+		err := v.As(&text)
+		return text, err
+	case v.Type().Is(tftypes.Bool):
+		var flag bool
+		err := v.As(&flag)
+		return flag, err
+	}
+	var number big.Float
+	err := v.As(&number)
+	return json.Number(number.Text('g', -1)), err
+}
+
+// ---- Objects ----
+
+func (t *thing) typeOf(ctx context.Context) tftypes.Type { return t.schema.Type().TerraformType(ctx) }
+
+// objectOf is what the back end keeps: with what may only be written, but without the id.
+func (t *thing) objectOf(ctx context.Context, state tftypes.Value, config values) (backend.Object, error) {
+	all, err := plainOf(t.typeOf(ctx), state)
+	if err != nil {
+		return nil, err
+	}
+	object := backend.Object(all.(map[string]any))
+	delete(object, "id")
+	if _, has := object["token"]; has {
+		object["token"] = get[string](ctx, config, "token")
+	}
+	return object, nil
+}
+
+func (t *thing) stateOf(ctx context.Context, object backend.Object, id string) (tftypes.Value, error) {
+	object["id"] = id
+	if _, has := object["token"]; has {
+		object["token"] = nil
+	}
+	text, err := json.Marshal(object)
+	if err != nil {
+		return tftypes.Value{}, err
+	}
+	return tftypes.ValueFromJSON(text, t.typeOf(ctx)) //nolint:staticcheck
+}
+
+// ---- Calls ----
+
+// A private mark comes with the object, and Terraform has to bring it back.
+const mark = "mark"
+
+type private interface {
+	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
+}
+
+func checkMark(ctx context.Context, from private, diags *diag.Diagnostics) {
+	if value, _ := from.GetKey(ctx, mark); string(value) != `{"is":"ours"}` {
+		diags.AddError("private state is lost", string(value))
+	}
+}
+
+func note(diags *diag.Diagnostics, err error) bool {
+	if err != nil {
+		diags.AddError("the back end", err.Error())
+	}
+	return err != nil
+}
+
+func (t *thing) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	if !req.State.Raw.IsNull() {
+		checkMark(ctx, req.Private, &resp.Diagnostics)
+	}
+	if req.Plan.Raw.IsNull() || note(&resp.Diagnostics, knobs(ctx, req.Plan).Fail("plan")) {
+		return
+	}
+	if get[bool](ctx, req.Plan, "deferred") && req.ClientCapabilities.DeferralAllowed {
+		resp.Deferred = &resource.Deferred{Reason: resource.DeferredReasonAbsentPrereq}
+	}
+	if t.kind == "thing" && !req.State.Raw.IsNull() &&
+		get[string](ctx, req.Plan, "token_version") != get[string](ctx, req.State, "token_version") {
+		resp.RequiresReplace.Append(path.Root("token"))
+	}
+}
+
+func (t *thing) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	knobs := knobs(ctx, req.Plan)
+	if note(&resp.Diagnostics, knobs.Begin("create")) {
+		return
+	}
+	state, err := complete(req.Plan.Raw, "", 1)
+	if note(&resp.Diagnostics, err) {
+		return
+	}
+	object, err := t.objectOf(ctx, state, req.Config)
+	if note(&resp.Diagnostics, err) {
+		return
+	}
+	id, err := t.address.Create(t.kind, get[string](ctx, req.Plan, "name"), object)
+	if note(&resp.Diagnostics, err) {
+		return
+	}
+	resp.State.Raw, err = complete(req.Plan.Raw, id, 1)
+	note(&resp.Diagnostics, err)
+	note(&resp.Diagnostics, knobs.Fail("create_half"))
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, mark, []byte(`{"is":"ours"}`))...)
+}
+
+func (t *thing) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	checkMark(ctx, req.Private, &resp.Diagnostics)
+	if note(&resp.Diagnostics, knobs(ctx, req.State).Fail("read")) {
+		return
+	}
+	id := get[string](ctx, req.State, "id")
+	object, err := t.address.Get(id)
+	if note(&resp.Diagnostics, err) {
+		return
+	}
+	if object == nil {
+		resp.State.RemoveResource(ctx)
+		return
+	}
+	resp.State.Raw, err = t.stateOf(ctx, object, id)
+	note(&resp.Diagnostics, err)
+}
+
+func (t *thing) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	checkMark(ctx, req.Private, &resp.Diagnostics)
+	knobs := knobs(ctx, req.Plan)
+	if note(&resp.Diagnostics, knobs.Begin("update")) {
+		return
+	}
+	before := get[big.Float](ctx, req.State, "serial")
+	serial, _ := before.Int64()
+	id := get[string](ctx, req.State, "id")
+	state, err := complete(req.Plan.Raw, id, serial+1)
+	if note(&resp.Diagnostics, err) {
+		return
+	}
+	object, err := t.objectOf(ctx, state, req.Config)
+	if note(&resp.Diagnostics, err) || note(&resp.Diagnostics, t.address.Put(id, object)) {
+		return
+	}
+	resp.State.Raw = state
+	note(&resp.Diagnostics, knobs.Fail("update_half"))
+}
+
+func (t *thing) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	if note(&resp.Diagnostics, knobs(ctx, req.State).Begin("delete")) {
+		return
+	}
+	note(&resp.Diagnostics, t.address.Delete(get[string](ctx, req.State, "id")))
+}

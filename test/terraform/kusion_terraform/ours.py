@@ -1,0 +1,56 @@
+"""The operator's engine and runtime, by test/terraform/driver.c."""
+
+import json
+import subprocess
+
+from kusion_terraform.catalog import OURS, provider_of
+from kusion_terraform.paths import DRIVER
+
+PROVIDERS = ["kusion/probe", "kusion/legacy", "hashicorp/random", "hashicorp/tls", "hashicorp/time"]
+
+
+def id_of(kind, name):
+    return ":".join([*provider_of(kind), kind, name])
+
+
+class Ours:
+    def __init__(self, mirror, folder):
+        self._log = open(folder / "driver.log", "w+")
+        self._process = subprocess.Popen([DRIVER, mirror, folder / "state", *PROVIDERS], text=True,
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log)
+
+    def ask(self, do, name, resources):
+        print(json.dumps({"do": do, "name": name, "resources": resources}), file=self._process.stdin, flush=True)
+        line = self._process.stdout.readline()
+        if not line:
+            self._log.seek(0)
+            raise RuntimeError(f"the driver ended: {self._log.read()[-3000:]}")
+        return json.loads(line)
+
+    def close(self):
+        """The exit status."""
+        self._process.stdin.close()
+        status = self._process.wait(60)
+        self._log.close()
+        return status
+
+
+def render(value, ids):
+    """A value for a Spec. ids: key to id."""
+    if isinstance(value, dict):
+        if set(value) == {"$"}:
+            key, path = value["$"]
+            return f"$kusion_path.{ids[key]}.{path}"
+        return {name: render(one, ids) for name, one in value.items()}
+    return [render(one, ids) for one in value] if isinstance(value, list) else value
+
+
+def resource(one, name, ids, address):
+    kind = one["kind"]
+    extensions = {"provider": "registry.terraform.io/" + "/".join(provider_of(kind)), "resourceType": kind}
+    if kind in OURS:
+        extensions["providerMeta"] = {"address": address}
+    if one["lifecycle"]:
+        extensions["lifecycle"] = one["lifecycle"]
+    return {"id": id_of(kind, name), "type": "Terraform", "attributes": render(one["attributes"], ids),
+            "extensions": extensions}

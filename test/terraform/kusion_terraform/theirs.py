@@ -1,0 +1,101 @@
+"""The oracle: OpenTofu."""
+
+import json
+import os
+import shutil
+import subprocess
+
+
+
+PROVIDERS = [("kusion", "probe"), ("kusion", "legacy"),
+             ("hashicorp", "random"), ("hashicorp", "tls"), ("hashicorp", "time")]
+
+
+def program_folder(mirror, namespace, name):
+    """The folder with the newest version of the provider."""
+    folders = mirror.glob(f"registry.terraform.io/{namespace}/{name}/*/*")
+    return max(folders, key=lambda one: [int(part) for part in one.parent.name.split(".")])
+
+
+def configure(mirror, folder):
+    """OpenTofu's own configuration: it takes the providers from there, and installs nothing."""
+    overrides = "".join(f'    "registry.terraform.io/{namespace}/{name}" = '
+                        f'"{program_folder(mirror, namespace, name)}"\n' for namespace, name in PROVIDERS)
+    file = folder / "tofurc"
+    file.write_text(f"disable_checkpoint = true\nprovider_installation {{\n  dev_overrides {{\n{overrides}  }}\n}}\n")
+    return file
+
+
+class Failed(Exception):
+    pass
+
+
+class Theirs:
+    """One module."""
+
+    def __init__(self, tofu, rc, folder, address):
+        self._tofu, self.folder, self.address = tofu, folder, address
+        folder.mkdir(parents=True)
+        self._environment = {**os.environ, "TF_CLI_CONFIG_FILE": str(rc), "TF_IN_AUTOMATION": "1",
+                             "CHECKPOINT_DISABLE": "1"}
+
+    def _run(self, *arguments):
+        done = subprocess.run([self._tofu, *arguments], cwd=self.folder, env=self._environment, text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True)
+        return done.returncode, done.stdout, done.stderr
+
+    def write(self, resources):
+        """resources: {kind: {name: rendered}}."""
+        providers = {name: {"source": f"registry.terraform.io/{namespace}/{name}"} for namespace, name in PROVIDERS}
+        module = {"terraform": {"required_providers": providers},
+                  "provider": {"probe": {"address": self.address}, "legacy": {"address": self.address}}}
+        if resources:
+            module["resource"] = resources
+        (self.folder / "main.tf.json").write_text(json.dumps(module))
+
+    def plan(self):
+        """Its plan, as JSON."""
+        status, _, errors = self._run("plan", "-input=false", "-no-color", "-out=planned")
+        if status:
+            raise Failed(errors)
+        status, text, errors = self._run("show", "-json", "planned")
+        if status:
+            raise Failed(errors)
+        return json.loads(text)
+
+    def apply(self):
+        """What went wrong, as text; "": nothing."""
+        status, _, errors = self._run("apply", "-input=false", "-no-color", "planned")
+        return errors if status else ""
+
+    def state(self):
+        """The instances in State by (kind, name); those deposed are left out."""
+        file = self.folder / "terraform.tfstate"
+        found = json.loads(file.read_text())["resources"] if file.exists() else []
+        return {(one["type"], one["name"]): instance for one in found for instance in one["instances"]
+                if "deposed" not in instance}
+
+    def close(self):
+        shutil.rmtree(self.folder)
+
+
+def render(value, kinds, names):
+    """A value for OpenTofu's JSON. kinds, names: of the resources by key."""
+    if isinstance(value, dict):
+        if set(value) == {"$"}:
+            key, path = value["$"]
+            return "${" + f"{kinds[key]}.{names[key]}.{path}" + "}"
+        return {name: render(one, kinds, names) for name, one in value.items()}
+    return [render(one, kinds, names) for one in value] if isinstance(value, list) else value
+
+
+LIFECYCLE = {"createBeforeDestroy": "create_before_destroy", "ignoreChanges": "ignore_changes"}
+
+
+def resource(one, kinds, names):
+    made = render(one["attributes"], kinds, names)
+    if one["lifecycle"]:
+        made["lifecycle"] = {LIFECYCLE[name]: value for name, value in one["lifecycle"].items()}
+    return made
+
+

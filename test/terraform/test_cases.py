@@ -1,0 +1,77 @@
+"""Cases by chance, and those that once found something: our engine alone, and beside OpenTofu.
+
+KUSION_TEST_SEED is the seed (it is printed with what fails). hack/soak terraform has more."""
+
+import os
+
+import pytest
+
+from kusion_terraform.generate import case
+from kusion_terraform.shrink import tell
+
+SEED = int(os.environ.get("KUSION_TEST_SEED", 7))  # hack/soak terraform: another each time
+ALONE, BESIDE = 20, 10
+
+
+def thing(kind="probe_thing", lifecycle=None, **attributes):
+    return {"kind": kind, "attributes": {"name": "", **attributes}, "lifecycle": lifecycle or {}}
+
+
+def steps(*resources):
+    """The same resource, changed."""
+    return [{"resources": {"a": one} if one else {}, "drift": []} for one in (*resources, None)]
+
+
+def blocks(*keys, zone=None):
+    return [{"key": key, **({"zone": zone} if zone else {})} for key in keys]
+
+
+REGRESSIONS = {
+    "elements-that-are-there-twice": steps(
+        thing(set=["b", "a", "b"], plain_set=blocks("k", "k"), set_of=blocks("k2", "k1", "k2")),
+        thing(set=["a", "b", "b"], plain_set=blocks("k"), set_of=blocks("k1", "k2"))),
+    "sets-inside-of-others": steps(
+        thing(deep={"k": [["b", "a"], ["c", "c"]]}), thing(deep={"k": [["a", "b"], ["c"]]})),
+    "a-field-inside-of-a-set-replaces": steps(
+        thing(set_of=[*blocks("k1", zone="r1"), *blocks("k2", zone="r2")]),
+        thing(set_of=[*blocks("k1", zone="r2"), *blocks("k2", zone="r2")]),
+        thing(set_of=[*blocks("k3", zone="r1"), *blocks("k2", zone="r2")])),
+    "several-fields-replace": steps(
+        thing(zone="r1", fixed=["a"], single={"key": "k", "zone": "r1"}),
+        thing(zone="r2", fixed=["b"], single={"key": "k", "zone": "r2"})),
+    "what-may-only-be-written-replaces": steps(
+        thing(token="t1", token_version="1"), thing(token="t2", token_version="1"),
+        thing(token="t2", token_version="2")),
+    "a-creation-fails-while-the-old-one-is-there": steps(
+        thing("legacy_thing", {"createBeforeDestroy": True}),
+        thing("legacy_thing", {"createBeforeDestroy": True}, zone="r1", fail_on=["create_half"]),
+        thing("legacy_thing", {"createBeforeDestroy": True}, zone="r1", fail_on=["create_half"]),
+        thing("legacy_thing", {"createBeforeDestroy": True}, zone="r1")),
+    "from-outside": [
+        {"resources": {"a": thing(text="a", set_of=blocks("k1", "k2"))}, "drift": []},
+        {"resources": {"a": thing(text="a", set_of=blocks("k1", "k2"))}, "drift": [["a", "nested"]]},
+        {"resources": {"a": thing(text="a", set_of=blocks("k1", "k2"))}, "drift": [["a", "delete"]]},
+        {"resources": {}, "drift": [["a", "delete"]]}],
+}
+
+
+@pytest.mark.parametrize("name", REGRESSIONS)
+def test_what_once_found_something(alone, name):
+    assert not alone.play(name, REGRESSIONS[name])
+
+
+def test_objects_are_as_configured_and_none_is_lost(alone):
+    for number in range(ALONE):
+        assert not alone.play(f"c{number}", case(SEED, number)), f"seed {SEED}, case {number}"
+
+
+def test_what_once_found_something_goes_as_in_opentofu(stage):
+    found = dict(zip(REGRESSIONS, stage.play(list(REGRESSIONS.values()))))
+    assert found == dict.fromkeys(REGRESSIONS, [])
+
+
+def test_cases_go_as_in_opentofu(stage):
+    cases = [case(SEED, number) for number in range(BESIDE)]
+    told = [tell(stage, f"seed {SEED}, case {number}", one, found)
+            for number, (one, found) in enumerate(zip(cases, stage.play(cases))) if found]
+    assert not told, "\n".join(told)
