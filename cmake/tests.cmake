@@ -1,7 +1,7 @@
 # test/unit mirrors the sources: test/unit/engine/base/*.c tests the layer engine/base and
 # links it alone; what lies in test/unit/engine itself is shared by all tests, as a library, and so
 # is the API server in memory. test/fuzz/*.c are fuzzers (test/fuzz/fuzz.h), hack/benchmarks/*.c
-# benchmarks.
+# benchmarks. test/unit/child is a program that tests start.
 
 enable_testing() # not in a function: it would be forgotten at its end
 
@@ -88,6 +88,20 @@ function(_api_server)
     target_link_libraries(serve_api PRIVATE api_server)
 endfunction()
 
+# What tests start as a child (child.c): child_static and child_shared, without sanitizers, which need
+# more than a sandbox gives.
+function(_children)
+    foreach(kind static shared)
+        add_executable(child_${kind} ${PROJECT_SOURCE_DIR}/test/unit/child/child.c)
+        set_target_properties(child_${kind} PROPERTIES COMPILE_OPTIONS "-Wall;-Wextra;-Werror"
+                                                       LINK_OPTIONS "" INTERPROCEDURAL_OPTIMIZATION OFF)
+    endforeach()
+    target_link_options(child_static PRIVATE -static)
+    foreach(test runtimes_io runtimes_terraform controller)
+        add_dependencies(test_${test} child_static child_shared)
+    endforeach()
+endfunction()
+
 function(unit_tests)
     file(GLOB shared CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/engine/*.c)
     add_library(unit_shared STATIC ${shared})
@@ -104,6 +118,7 @@ function(unit_tests)
         file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/${folder}/*.c)
         _unit_test(${folder} ${sources})
     endforeach()
+    _children()
     # test_no_threads.c refuses threads.
     target_link_options(test_engine_executor PRIVATE LINKER:--wrap=pthread_create)
 endfunction()

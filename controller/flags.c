@@ -73,6 +73,8 @@ static const struct flag {
          "default: none"),
     FLAG("terraform-plugin-dir", FLAG_STRING, terraform_plugin_dir, NULL,
          "folder with these providers, laid out as a filesystem mirror of Terraform"),
+    FLAG("terraform-allow-unconfined", FLAG_BOOL, terraform_allow_unconfined, "false",
+         "run them also where the kernel has no Landlock: they can read all that the operator can"),
     FLAG("metrics-bind-address", FLAG_STRING, metrics_bind_address, ":8080",
          "address of /metrics; empty: off"),
     FLAG("health-bind-address", FLAG_STRING, health_bind_address, ":9440",

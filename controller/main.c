@@ -1,8 +1,10 @@
-/* Flags, memory, logs, signals: nothing else. */
+/* Flags, memory, logs, signals, and who may look into this process: nothing else. */
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "controller/check.h"
@@ -23,6 +25,16 @@ static void share_memory(void)
 static void keep_tls_keys(void)
 {
     unsetenv("SSLKEYLOGFILE");
+}
+
+/* Its memory has tokens, keys and Secrets. No other process of the same user may read it or trace
+ * this one, a provider say, and no core dump has it. */
+static void hide_memory(void)
+{
+    const struct rlimit none = {0};
+
+    prctl(PR_SET_DUMPABLE, 0);
+    setrlimit(RLIMIT_CORE, &none);
 }
 
 static int64_t now(void)
@@ -128,6 +140,7 @@ int main(int argc, char **argv)
     struct error error = {0};
     struct flags flags;
 
+    hide_memory();
     share_memory();
     keep_tls_keys();
     if (flags_parse(argc, argv, &flags, &error) < 0) {

@@ -5,7 +5,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "runtimes/io/sandbox.h"
 #include "runtimes/terraform/plugin/folder.h"
 
 static int read_mirror(struct terraform_settings *settings, const char *folder, struct error *error)
@@ -34,6 +36,20 @@ static int find_folder(struct terraform_settings *settings, struct error *error)
                    FOLDER_LONGEST);
 }
 
+/* A Spec that needs a provider says so too; who runs the operator reads it here. */
+static void warn_of_kernel(bool allow_unconfined)
+{
+    const char *why;
+
+    if (sandbox_guards_files(&why))
+        return;
+    log_warn(allow_unconfined
+                 ? "Terraform providers can read every file that the operator can, its token too"
+                 : "no Terraform provider can run, because it could read the operator's token; "
+                   "--terraform-allow-unconfined lets them run all the same",
+             "reason", "ProviderNotConfined", "error", why, NULL);
+}
+
 int terraform_init(struct terraform_settings *settings, const struct flags *flags,
                    struct error *error)
 {
@@ -52,10 +68,14 @@ int terraform_init(struct terraform_settings *settings, const struct flags *flag
         r = find_folder(settings, error);
     if (r < 0)
         return r;
-    settings->config = (struct tf_runtime_config){.mirror = settings->mirror,
-                                                  .allowed = settings->allowed,
-                                                  .n_allowed = providers->count,
-                                                  .folder = settings->folder};
+    if (providers->count)
+        warn_of_kernel(flags->terraform_allow_unconfined);
+    settings->config =
+        (struct tf_runtime_config){.mirror = settings->mirror,
+                                   .allowed = settings->allowed,
+                                   .n_allowed = providers->count,
+                                   .folder = settings->folder,
+                                   .allow_unconfined = flags->terraform_allow_unconfined};
     return 0;
 }
 

@@ -222,7 +222,7 @@ struct runtime_step {
     const struct value *shown_before, *shown_after; /* what the diff shows instead of `before` and
                                        `after`, if more is known than what the digest is made of:
                                        by a dry-run that not all plans make, say; NULL: nothing
-                                       else */
+                                       else. Of an approved CREATE shown_after is compared */
     const struct value *result;     /* the result that references see until the change is applied;
                                        NULL: read() gives it */
     const struct value *memory;     /* UNCHANGED with is_unrecorded: private data that State

@@ -84,15 +84,16 @@ static int parse(struct attempt *attempt, struct error *error)
 static int begin_plan(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
-    _cleanup_value_ const struct value *identity = NULL;
-    struct operation_config config;
+    _cleanup_(run_operation_done) struct run_operation operation = {0};
     int r;
 
-    run_operation_config(run, &config, &identity);
-    config.scope.thorough = run->policy.needs_approval; /* as the plan was shown */
-    config.approved = attempt->approved;
-    config.for_approval = run->policy.needs_approval && !attempt->approved;
-    r = attempt_open(attempt, &config, attempt->spec, error);
+    r = run_operation_init(&operation, run, error);
+    if (r < 0)
+        return r;
+    operation.config.scope.thorough = run->policy.needs_approval; /* as the plan was shown */
+    operation.config.approved = attempt->approved;
+    operation.config.for_approval = run->policy.needs_approval && !attempt->approved;
+    r = attempt_open(attempt, &operation.config, attempt->spec, error);
     if (r)
         return r;
     if (run_lacks_state(run, operation_ledger(attempt->operation)))
@@ -282,22 +283,25 @@ static int await_approval(struct attempt *attempt, struct reconcile_result *resu
                           struct error *error)
 {
     struct error failure = {0};
-    bool waits_on = false;
+    bool waits_on = false, is_another = false;
     int r = approval_check(attempt, &failure);
 
     if (r >= 0)
         r = approval_outlasts(attempt, &waits_on, &failure);
+    if (r >= 0 && !waits_on)
+        r = approval_needs_release(attempt, &is_another, &failure);
     if (r < 0)
         return apply_failed(attempt, &failure, result, error);
     if (waits_on)
         return approval_wait_on(attempt, result, error);
-    if (approval_needs_release(attempt)) {
-        r = run_cancel_release(&attempt->run, attempt->release,
-                               "something else would be done now than its plan shows", &failure);
+    if (is_another) {
+        r = approval_cancel(attempt, &failure);
         begin_anew(attempt);
     }
     if (r >= 0)
         r = apply_begin_release(attempt, &failure);
+    if (r >= 0)
+        r = approval_check_shown(attempt, &failure);
     if (r >= 0)
         r = approval_ask(attempt, result, &failure);
     if (r < 0 && !attempt->operation) /* the Release shows the plan, and stays as it is */

@@ -23,6 +23,64 @@ static const struct release_approval *find_approval(const struct attempt *attemp
     return names(&attempt->run.approval, digest) ? &attempt->run.approval : NULL;
 }
 
+/* Releases that are read to find out whether an approval is spent. */
+#define MOST_READ 20
+
+static bool is_stale(const struct release *release)
+{
+    const struct value *conditions = value_get(release->status, "conditions");
+
+    return release->phase == PHASE_CANCELLED &&
+           str_equal(value_get_string(conditions_find(conditions, "Ready"), "reason"), PLAN_STALE);
+}
+
+static bool was_approved_by(const struct release *release, const struct release_approval *approval)
+{
+    const struct value *own = value_get(release->status, "approval");
+
+    return str_equal(value_get_string(own, "manager"), approval->manager) &&
+           str_equal(value_get_string(own, "time"), approval->time);
+}
+
+/* The approval in the Spec has been used for this plan, and was found stale: it was about another
+ * object than would be made now. The Releases of the plan since then waited for an approval. */
+static int find_spent(const struct run *run, int64_t revision, bool *ret, struct error *error)
+{
+    for (unsigned n = 0; n < MOST_READ && --revision > 0; n++) {
+        _cleanup_(release_free_p) struct release *before = NULL;
+        int r = releases_load(run->context, &run->subject, revision, run->cancel, &before, error);
+
+        if (r < 0)
+            return r;
+        if (!before || before->phase != PHASE_CANCELLED ||
+            !names(&run->approval, release_plan(before)))
+            return 0;
+        if (is_stale(before)) {
+            *ret = was_approved_by(before, &run->approval);
+            return 0;
+        }
+    }
+    return 0;
+}
+
+/* Then it is as if the Spec had none. digest: of the plan that the Release shows, or is to show. */
+static int drop_if_spent(struct attempt *attempt, const struct release *release, const char *digest,
+                         struct error *error)
+{
+    struct run *run = &attempt->run;
+    bool is_spent = false;
+    int r;
+
+    if (!release || names(&release->approval, digest) || !names(&run->approval, digest))
+        return 0;
+    r = find_spent(run, release->revision, &is_spent, error);
+    if (is_spent) {
+        release_approval_done(&run->approval);
+        attempt->is_approval_spent = true;
+    }
+    return r;
+}
+
 static struct document_name document_of(const struct attempt *attempt,
                                         const struct release *release)
 {
@@ -53,17 +111,24 @@ static bool is_lost(int code)
 int approval_load(struct attempt *attempt, const struct release *release, struct error *error)
 {
     struct run *run = &attempt->run;
-    const struct release_approval *approval = find_approval(attempt, release);
+    const struct release_approval *approval;
     struct error problem = {0};
-    int r;
+    int r = run->policy.needs_approval
+                ? drop_if_spent(attempt, release, release_plan(release), error)
+                : 0;
 
-    if (!run->policy.needs_approval || !approval)
-        return 0;
+    approval = find_approval(attempt, release);
+    if (r < 0 || !run->policy.needs_approval || !approval)
+        return r;
     r = load(attempt, release, &attempt->approved, &problem);
     if (is_lost(r)) {
         log_warn("an approved plan cannot be read: it is made again", "namespace",
                  run->subject.key.namespace_name, "release", release->name, "reason",
                  problem.reason, "error", problem.message, NULL);
+        free(attempt->approval_lost);
+        attempt->approval_lost =
+            str_printf("what was approved cannot be compared: %s; the next Release shows the plan",
+                       problem.message);
         return 0;
     }
     if (r < 0)
@@ -101,15 +166,86 @@ bool approval_is_missing(const struct attempt *attempt)
     return false;
 }
 
-bool approval_needs_release(const struct attempt *attempt)
+static bool shows_creations(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->n_changes; i++)
+        if (plan->changes[i].digest && *plan->changes[i].digest->shown.hex)
+            return true;
+    return false;
+}
+
+/* The plan is the same, and the API server or a webhook would make something else of a creation. */
+static int shows_another(const struct attempt *attempt, bool *ret, struct error *error)
+{
+    const struct plan *plan = operation_get_plan(attempt->operation);
+    _cleanup_(approved_plan_unref_p) struct approved_plan *shown = NULL;
+    struct error problem = {0};
+    int r;
+
+    if (!shows_creations(plan))
+        return 0;
+    r = load(attempt, attempt->release, &shown, &problem);
+    if (r < 0)
+        return is_lost(r) ? 0 : err_copy(error, &problem);
+    *ret = !approved_plan_shows(shown, plan);
+    return 0;
+}
+
+int approval_needs_release(const struct attempt *attempt, bool *ret, struct error *error)
 {
     const struct release *release = attempt->release;
 
-    if (!release)
-        return false;
-    return release->phase > PHASE_AWAITING_APPROVAL ||
-           (release->phase == PHASE_AWAITING_APPROVAL &&
-            !str_equal(release_plan(release), attempt->digest));
+    *ret = release && (release->phase > PHASE_AWAITING_APPROVAL ||
+                       (release->phase == PHASE_AWAITING_APPROVAL &&
+                        !str_equal(release_plan(release), attempt->digest)));
+    return *ret || !release || release->phase != PHASE_AWAITING_APPROVAL
+               ? 0
+               : shows_another(attempt, ret, error);
+}
+
+int approval_cancel(const struct attempt *attempt, struct error *error)
+{
+    return attempt->approval_lost
+               ? run_cancel_release_as(&attempt->run, attempt->release, PLAN_STALE,
+                                       attempt->approval_lost, error)
+               : run_cancel_release(&attempt->run, attempt->release,
+                                    "something else would be done now than its plan shows", error);
+}
+
+/* What the Release before shows, if that is the same plan; else NULL. */
+static int load_before(const struct attempt *attempt, struct approved_plan **ret,
+                       struct error *error)
+{
+    const struct run *run = &attempt->run;
+    _cleanup_(release_free_p) struct release *before = NULL;
+    struct error problem = {0};
+    int r = releases_load(run->context, &run->subject, attempt->release->revision - 1, run->cancel,
+                          &before, error);
+
+    if (r < 0 || !before || !str_equal(release_plan(before), attempt->digest))
+        return r;
+    r = load(attempt, before, ret, &problem);
+    return r < 0 && !is_lost(r) ? err_copy(error, &problem) : 0;
+}
+
+int approval_check_shown(struct attempt *attempt, struct error *error)
+{
+    const struct plan *plan = operation_get_plan(attempt->operation);
+    const struct release *release = attempt->release;
+    _cleanup_(approved_plan_unref_p) struct approved_plan *shown = NULL;
+    int r;
+
+    if (!release || release->revision < 2 || release->phase >= PHASE_AWAITING_APPROVAL ||
+        !names(&attempt->run.approval, attempt->digest) || !shows_creations(plan))
+        return 0;
+    r = load_before(attempt, &shown, error);
+    if (r < 0 || !shown || approved_plan_shows(shown, plan))
+        return r;
+    attempt->approved = TAKE(shown);
+    release_approval_copy(&attempt->approval, &attempt->run.approval);
+    return err_set(error, ERR_CONFLICT, PLAN_STALE,
+                   "the approval in the Spec is of the plan that the Release before has shown: the "
+                   "API server, or an admission webhook, would make other objects now");
 }
 
 static bool is_open(const struct plan_change *change)
@@ -251,6 +387,9 @@ static char *describe(const struct attempt *attempt, const char *summary, size_t
     if (unplanned)
         buf_printf(&text, " (%zu cannot be planned yet, and will need another approval)",
                    unplanned);
+    if (attempt->is_approval_spent)
+        buf_add_str(&text, " (the approval in the Spec was of an earlier Release, which became "
+                           "stale: it holds again if it is removed, and set anew)");
     buf_add_str(&text, "\nto approve: ");
     add_command(attempt, &text);
     return buf_take(&text);
@@ -315,6 +454,9 @@ int approval_ask(struct attempt *attempt, struct reconcile_result *result, struc
     if (!attempt->release)
         return err_set(error, ERR_FORBIDDEN, "NamespaceTerminating",
                        "the namespace is being deleted: there is no Release to approve a plan in");
+    r = drop_if_spent(attempt, attempt->release, attempt->digest, error);
+    if (r < 0)
+        return r;
     verdict.message = message = describe(attempt, summary, count_open(plan));
     is_new = attempt->release->phase != PHASE_AWAITING_APPROVAL;
     r = write_release(attempt, &verdict, summary, error);

@@ -11,6 +11,10 @@
  * the new plan. What could not be planned is in no approved plan: when the rest is done, the next
  * Release shows it.
  *
+ * What creations show may change while the plan's digest stays the same (a webhook was installed,
+ * say). So an approval in the Spec, which names no Release, holds no more once a Release that it
+ * approved was cancelled as stale, until it is written anew.
+ *
  * While a Release waits, its plan is made again at each look. A part that cannot be planned this
  * time voids nothing: the Release waits on, and shows the plan as it was. So a webhook that is down
  * now and then makes no Releases. A part that can be planned now, and could not be, makes a new
@@ -38,8 +42,15 @@ bool approval_is_missing(const struct attempt *attempt);
  * every change failed, or cannot be planned yet. */
 int approval_check(const struct attempt *attempt, struct error *error);
 
-/* attempt->release shows another plan, or has begun. Then the plan needs another Release. */
-bool approval_needs_release(const struct attempt *attempt);
+/* *ret: attempt->release shows another plan, or has begun. Then the plan needs another Release. */
+int approval_needs_release(const struct attempt *attempt, bool *ret, struct error *error);
+
+/* Cancels that Release. */
+int approval_cancel(const struct attempt *attempt, struct error *error);
+
+/* ERR_CONFLICT PlanStale: the attempt's plan is approved in the Spec, by somebody who saw it in the
+ * Release before, and a creation would make another object now. attempt->approved is that plan. */
+int approval_check_shown(struct attempt *attempt, struct error *error);
 
 /* *ret: a part of the plan cannot be planned now, and the rest is what attempt->release shows. Then
  * that waits on. */

@@ -14,7 +14,8 @@ static const struct {
 } by_reason[] = {
     {"ConflictDetected", false},    {"DeletionGuardTripped", false},  {"HealthCheckFailed", false},
     {"PruneFailed", false},         {"KindNotFound", true},           {"NamespaceNotFound", true},
-    {"NamespaceTerminating", true}, {"ServiceAccountNotFound", true},
+    {"NamespaceTerminating", true}, {"ServiceAccountNotFound", true}, {"ContextNotFound", true},
+    {"InvalidContext", true},
 };
 
 /* A quota has no reason of its own. Others free what they use, and quotas are raised. */

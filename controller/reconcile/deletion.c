@@ -40,7 +40,8 @@ static int release_finalizer(const struct run *run, struct error *error)
 static void name_way_out(struct error *failure)
 {
     if (str_equal(failure->reason, "AccessDenied") ||
-        str_equal(failure->reason, "ServiceAccountNotFound"))
+        str_equal(failure->reason, "ServiceAccountNotFound") ||
+        str_equal(failure->reason, "ContextNotFound"))
         err_wrap(failure, "held (deletionPolicy Orphan would leave what remains)");
 }
 
@@ -292,12 +293,13 @@ static int begin_release(struct attempt *attempt, struct error *error)
 static int begin_destroy(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
-    _cleanup_value_ const struct value *identity = NULL;
-    struct operation_config config;
+    _cleanup_(run_operation_done) struct run_operation operation = {0};
     int r;
 
-    run_operation_config(run, &config, &identity);
-    r = attempt_open(attempt, &config, NULL, error);
+    r = run_operation_init(&operation, run, error);
+    if (r < 0)
+        return r;
+    r = attempt_open(attempt, &operation.config, NULL, error);
     if (r)
         return r;
     attempt->kind = run_says(run, "False", NULL) ? ATTEMPT_RETRY : ATTEMPT_NEW;

@@ -10,6 +10,7 @@ void hold_done(struct hold *hold)
     free(hold->spec_digest);
     free(hold->request);
     free(hold->requested_at);
+    free(hold->request_version);
     free(hold->cause);
     *hold = (struct hold){0};
 }
@@ -29,11 +30,12 @@ bool hold_is_in_force(const struct hold *hold, const char *spec_uid, int64_t gen
 
 static const struct value *hold_to_value(const struct hold *hold)
 {
-    return value_pack("{s:s, s:s, s:I, s:I, s:I, s:s?, s:s?, s:s?, s:s?}", "operation",
+    return value_pack("{s:s, s:s, s:I, s:I, s:I, s:s?, s:s?, s:s?, s:s?, s:s?}", "operation",
                       release_operation_name(hold->operation), "specUid", hold->spec_uid,
                       "generation", hold->generation, "revision", hold->revision, "toRevision",
                       hold->to_revision, "specDigest", hold->spec_digest, "request", hold->request,
-                      "requestedAt", hold->requested_at, "cause", hold->cause);
+                      "requestedAt", hold->requested_at, "requestVersion", hold->request_version,
+                      "cause", hold->cause);
 }
 
 static int from_value(const struct value *value, struct hold *ret, struct error *error)
@@ -52,6 +54,7 @@ static int from_value(const struct value *value, struct hold *ret, struct error 
                          .spec_digest = str_new(value_get_string(value, "specDigest")),
                          .request = str_new(value_get_string(value, "request")),
                          .requested_at = str_new(value_get_string(value, "requestedAt")),
+                         .request_version = str_new(value_get_string(value, "requestVersion")),
                          .cause = str_new(value_get_string(value, "cause"))};
     return 0;
 }

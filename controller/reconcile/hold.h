@@ -23,6 +23,7 @@ struct hold {
     char *spec_digest;   /* Rollback: the recorded Spec; Destroy: NULL */
     char *request;       /* uid of the Release by which a person asked for it; NULL: remediation */
     char *requested_at;  /* creationTimestamp of that Release; NULL: remediation */
+    char *request_version; /* resourceVersion of that Release when it was read first; NULL */
     char *cause;         /* remediation: what failed, for messages; NULL */
 };
 /* All strings are owned. */

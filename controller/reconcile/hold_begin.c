@@ -79,7 +79,7 @@ static int cancel_one(struct attempt *attempt, struct error *error)
     r = cancel_request(attempt, &older, why, error);
     if (r < 0)
         return r;
-    requests_drop(run->context->requests, spec->namespace_name, older.release);
+    requests_end(run->context->requests, older.uid);
     return 1;
 }
 
@@ -137,7 +137,7 @@ int hold_refuse(struct attempt *attempt, const struct error *refusal, struct err
         r = refuse_request(attempt, &request, refusal, error);
         if (r < 0)
             return r;
-        requests_drop(run->context->requests, run->subject.key.namespace_name, request.release);
+        requests_end(run->context->requests, request.uid);
     }
     return 1;
 }
@@ -223,6 +223,7 @@ static int accept(struct attempt *attempt, const struct request *request, struct
         return refuse_request(attempt, request, &refusal, error);
     next.request = str_new(request->uid);
     next.requested_at = str_new(request->created);
+    next.request_version = str_new(request->version);
     if (r >= 0)
         r = put_in_force(attempt, attempt->ledger, &next, latest, why, error);
     if (r < 0)
@@ -233,12 +234,20 @@ static int accept(struct attempt *attempt, const struct request *request, struct
     return say_accepted(attempt, request, hold, error);
 }
 
-/* A later request was carried out before this one could be read. */
+/* A later request was carried out already. */
 static bool is_overtaken(const struct run *run, const struct request *request,
                          const struct hold *hold)
 {
-    return hold_is_in_force(hold, run->uid, run->subject.generation) && hold->requested_at &&
-           strcmp(request->created, hold->requested_at) < 0;
+    int by_second;
+
+    if (!hold_is_in_force(hold, run->uid, run->subject.generation) || !hold->requested_at)
+        return false;
+    by_second = strcmp(request->created, hold->requested_at);
+    if (by_second)
+        return by_second < 0;
+    if (request->revision)
+        return request->revision < hold->revision;
+    return request_compare_versions(request->version, hold->request_version) < 0;
 }
 
 static int answer(struct attempt *attempt, const struct request *request, struct hold *hold,

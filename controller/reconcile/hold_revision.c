@@ -18,8 +18,23 @@ static bool can_be_rolled_back_to(const struct run *run, const struct release *r
            (!release->spec_uid || str_equal(release->spec_uid, run->uid));
 }
 
-int hold_take_revision(const struct run *run, const struct release *release, struct hold *hold,
-                       struct error *error)
+/* Another version of the operator may have applied it, which had other types, say. */
+static int check_source(const struct run *run, const struct value *source, int64_t revision,
+                        struct error *refusal)
+{
+    const struct run like = {.context = run->context, .source = source};
+    _cleanup_(spec_free_p) struct spec *spec = NULL;
+    int r = run_parse(&like, &spec, refusal);
+
+    if (r < 0)
+        err_wrap(refusal, "the Spec of revision %lld cannot be applied any more",
+                 (long long)revision);
+    return r;
+}
+
+/* 1: not this one; *refusal: why, if it is there. */
+static int take(const struct run *run, const struct release *release, struct hold *hold,
+                struct error *refusal, struct error *error)
 {
     _cleanup_value_ const struct value *source = NULL;
     struct error problem = {0};
@@ -31,6 +46,8 @@ int hold_take_revision(const struct run *run, const struct release *release, str
                        run->object, run->cancel, &source, &problem);
     if (r == ERR_NOT_FOUND || r == ERR_CORRUPT) /* somebody removed or damaged it */
         return 1;
+    if (r >= 0 && check_source(run, source, release->revision, refusal) < 0)
+        return 1;
     if (r >= 0 && release->resources) /* the Release may go while the hold is in force */
         r = recorded_keep(run->context, &run->subject.key, source, release->spec_digest, &problem);
     if (r < 0)
@@ -38,6 +55,14 @@ int hold_take_revision(const struct run *run, const struct release *release, str
     hold->to_revision = release->revision;
     hold->spec_digest = str_new(release->spec_digest);
     return 0;
+}
+
+int hold_take_revision(const struct run *run, const struct release *release, struct hold *hold,
+                       struct error *error)
+{
+    struct error refusal = {0};
+
+    return take(run, release, hold, &refusal, error);
 }
 
 static void refuse_revision(const struct run *run, int64_t revision,
@@ -104,8 +129,8 @@ int hold_choose_revision(const struct run *run, int64_t asked, const struct hold
     else
         r = find_before(run, in_force, revisions, &release, error);
     if (r >= 0)
-        r = hold_take_revision(run, release, next, error);
-    if (r > 0)
+        r = take(run, release, next, refusal, error);
+    if (r > 0 && !refusal->code)
         refuse_revision(run, asked, revisions, refusal);
     return r;
 }
@@ -126,5 +151,8 @@ int hold_take_source(struct run *run, struct error *error)
                        "the Spec of revision %lld, to which it was rolled back, is not there any "
                        "more; edit the Spec to apply that again",
                        (long long)run->hold.to_revision);
+    if (r == ERR_CORRUPT)
+        err_wrap(&problem, "revision %lld, to which it was rolled back (edit the Spec to end that)",
+                 (long long)run->hold.to_revision);
     return r < 0 ? err_copy(error, &problem) : 0;
 }

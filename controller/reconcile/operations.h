@@ -91,6 +91,9 @@ struct attempt {
     char digest[HASH_HEX_SIZE]; /* of the plan; of the approved one, if there is one */
     struct approved_plan *approved;   /* what the operation may carry out; NULL: see approval.h */
     struct release_approval approval; /* of `approved` */
+    bool is_approval_spent;           /* the one in the Spec does not hold any more (approval.h) */
+    char *approval_lost; /* why the plan that was approved cannot be read; NULL: it can, or none was
+                            approved */
     struct attempt_progress progress;
     unsigned evictions;     /* in a row */
     size_t estimate;        /* bytes, of its operation; set before it plans */

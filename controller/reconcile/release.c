@@ -123,8 +123,10 @@ static int hand_over(struct attempt *attempt, struct reconcile_result *result)
         .release = str_new(release->name),
         .uid = str_new(value_get_string(release->metadata, "uid")),
         .created = str_new(value_get_string(release->metadata, "creationTimestamp")),
+        .version = str_new(value_get_string(release->metadata, "resourceVersion")),
         .operation = release->operation,
         .to_revision = value_int(value_get(release->spec, "toRevision"), 0),
+        .revision = value_int(value_get(release->status, "revision"), 0),
     };
 
     requests_add(attempt->run.context->requests, &spec, &request);
@@ -166,8 +168,19 @@ static int forget(struct attempt *attempt, struct error *error)
     return r;
 }
 
-/* The Release of an operation. Somebody changed it, perhaps to approve its plan: then its Spec is
- * reconciled. Or it has ended, and what was approved was left by a process that was killed. */
+/* Its plan is approved, and its operation has not begun. */
+static bool is_to_begin(const struct value *object)
+{
+    const struct value *status = value_get(object, "status");
+    const char *approved = value_string(value_path(object, "spec", "approvedPlan", NULL));
+
+    return approved && release_status_phase(status) == PHASE_AWAITING_APPROVAL &&
+           str_equal(approved, value_string(value_path(status, "plan", "digest", NULL)));
+}
+
+/* The Release of an operation. Somebody approved its plan: then its Spec is reconciled. Or it has
+ * ended, and what was approved was left by a process that was killed. Of one that goes on waiting,
+ * the plan would be made once more for nothing. */
 static int attend_record(const struct attempt *attempt, const struct value *object,
                          struct error *error)
 {
@@ -183,7 +196,8 @@ static int attend_record(const struct attempt *attempt, const struct value *obje
     if (release_phase_is_terminal(phase))
         return plans_drop_approvals(context->plans, &spec, APPROVALS_OF, attempt->object.name,
                                     &call, error);
-    request_spec(attempt, spec.name);
+    if (is_to_begin(object))
+        request_spec(attempt, spec.name);
     return 0;
 }
 
@@ -317,15 +331,16 @@ static int parse_spec(struct attempt *attempt, struct error *error)
 static int begin_plan(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
-    _cleanup_value_ const struct value *identity = NULL;
-    struct operation_config config;
+    _cleanup_(run_operation_done) struct run_operation operation = {0};
     int r = parse_spec(attempt, error);
 
     if (r < 0)
         return r;
-    run_operation_config(run, &config, &identity);
-    config.scope.thorough = true;
-    r = attempt_open(attempt, &config, attempt->spec, error);
+    r = run_operation_init(&operation, run, error);
+    if (r < 0)
+        return r;
+    operation.config.scope.thorough = true;
+    r = attempt_open(attempt, &operation.config, attempt->spec, error);
     if (r > 0)
         return r;
     operation_log_begin(run, 0, attempt->release->phase == PHASE_PREVIEWING);

@@ -11,6 +11,7 @@
 struct entry {
     char *namespace_name, *spec;
     struct request request;
+    bool has_ended;
     struct entry *next;
 };
 
@@ -24,6 +25,7 @@ void request_done(struct request *request)
     free(request->release);
     free(request->uid);
     free(request->created);
+    free(request->version);
     *request = (struct request){0};
 }
 
@@ -38,8 +40,34 @@ static void request_copy(struct request *to, const struct request *from)
     *to = (struct request){.release = str_new(from->release),
                            .uid = str_new(from->uid),
                            .created = str_new(from->created),
+                           .version = str_new(from->version),
                            .operation = from->operation,
-                           .to_revision = from->to_revision};
+                           .to_revision = from->to_revision,
+                           .revision = from->revision};
+}
+
+int request_compare_versions(const char *a, const char *b)
+{
+    if (!a || !b)
+        return 0;
+    if (strlen(a) != strlen(b))
+        return strlen(a) < strlen(b) ? -1 : 1;
+    return strcmp(a, b);
+}
+
+/* Which was made later. Of those of one second: one that was accepted is older than one that was
+ * not, since what had come by then was ended. */
+static int compare(const struct request *a, const struct request *b)
+{
+    int by_second = strcmp(a->created, b->created);
+
+    if (by_second)
+        return by_second;
+    if (a->revision && b->revision)
+        return a->revision < b->revision ? -1 : a->revision > b->revision;
+    if (a->revision || b->revision)
+        return a->revision ? -1 : 1;
+    return request_compare_versions(a->version, b->version);
 }
 
 static void entry_free(struct entry *entry)
@@ -87,37 +115,34 @@ static void drop(struct requests *requests, const char *namespace_name, const ch
     }
 }
 
-static bool is_known(const struct requests *requests, const struct spec_key *spec,
-                     const struct request *request)
-{
-    for (const struct entry *entry = requests->first; entry; entry = entry->next)
-        if (str_equal(entry->namespace_name, spec->namespace_name) &&
-            str_equal(entry->request.uid, request->uid))
-            return true;
-    return false;
-}
-
-/* Times of RFC 3339 in UTC, by the second. Of two of the same second, the later to come is newer.
- */
 static void insert(struct requests *requests, struct entry *entry)
 {
     struct entry **at = &requests->first;
 
-    while (*at && strcmp((*at)->request.created, entry->request.created) > 0)
+    while (*at && compare(&(*at)->request, &entry->request) > 0)
         at = &(*at)->next;
     entry->next = *at;
     *at = entry;
 }
 
-/* The newest of the Spec but the one with the uid. */
+/* The newest of the Spec that has not ended but the one with the uid. */
 static const struct entry *find(const struct requests *requests, const struct spec_key *spec,
                                 const char *but)
 {
     for (const struct entry *entry = requests->first; entry; entry = entry->next)
-        if (str_equal(entry->namespace_name, spec->namespace_name) &&
+        if (!entry->has_ended && str_equal(entry->namespace_name, spec->namespace_name) &&
             str_equal(entry->spec, spec->name) && !(but && str_equal(entry->request.uid, but)))
             return entry;
     return NULL;
+}
+
+static struct entry *find_uid(const struct requests *requests, const char *uid)
+{
+    struct entry *entry = requests->first;
+
+    while (entry && !str_equal(entry->request.uid, uid))
+        entry = entry->next;
+    return entry;
 }
 
 /* ---- Its functions ---- */
@@ -126,7 +151,7 @@ void requests_add(struct requests *requests, const struct spec_key *spec,
                   const struct request *request)
 {
     pthread_mutex_lock(&requests->lock);
-    if (!is_known(requests, spec, request)) {
+    if (!find_uid(requests, request->uid)) {
         struct entry *entry = NEW(struct entry);
 
         drop(requests, spec->namespace_name, request->release); /* an earlier one of the name */
@@ -135,6 +160,17 @@ void requests_add(struct requests *requests, const struct spec_key *spec,
         request_copy(&entry->request, request);
         insert(requests, entry);
     }
+    pthread_mutex_unlock(&requests->lock);
+}
+
+void requests_end(struct requests *requests, const char *uid)
+{
+    struct entry *entry;
+
+    pthread_mutex_lock(&requests->lock);
+    entry = find_uid(requests, uid);
+    if (entry)
+        entry->has_ended = true;
     pthread_mutex_unlock(&requests->lock);
 }
 
@@ -163,9 +199,7 @@ bool requests_find(struct requests *requests, const char *uid, struct request *r
     const struct entry *entry;
 
     pthread_mutex_lock(&requests->lock);
-    entry = requests->first;
-    while (entry && !str_equal(entry->request.uid, uid))
-        entry = entry->next;
+    entry = find_uid(requests, uid);
     if (entry)
         request_copy(ret, &entry->request);
     pthread_mutex_unlock(&requests->lock);
@@ -222,7 +256,7 @@ int request_write(const struct reconcile_context *context, const struct release_
     int r = write_report(context, subject, request, report, cancel, &problem);
 
     if (r > 0 || r == ERR_TOO_LARGE)
-        requests_drop(context->requests, subject->key.namespace_name, request->release);
+        requests_end(context->requests, request->uid);
     if (r == ERR_TOO_LARGE) /* nothing waits for it */
         log_warn("a Release has no room for its status", "namespace", subject->key.namespace_name,
                  "release", request->release, "error", problem.message, NULL);

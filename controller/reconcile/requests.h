@@ -20,12 +20,17 @@
 struct request {
     char *release; /* its name */
     char *uid;     /* of it */
-    char *created; /* its creationTimestamp */
+    char *created; /* its creationTimestamp, in seconds */
+    char *version; /* its resourceVersion when it was read first: it orders those of one second */
     enum release_operation operation; /* RELEASE_ROLLBACK, RELEASE_DESTROY */
     int64_t to_revision;              /* Rollback; 0: the one before */
+    int64_t revision; /* that carries it out, if that was so when it was read first; 0: none */
 };
 /* All strings are owned. */
 void request_done(struct request *request);
+
+/* Compares the decimal numbers of two resourceVersions; one that is NULL equals all. */
+int request_compare_versions(const char *a, const char *b);
 
 /* "superseded by Release web-undo (Rollback)", for messages; free() it. */
 char *request_supersedes(const struct request *request);
@@ -36,16 +41,19 @@ struct requests *requests_new(void);
 void requests_free(struct requests *requests);
 DEFINE_CLEANUP(struct requests *, requests_free)
 
-/* Copied. One of the same name and uid is there already: nothing happens. */
+/* Copied. One with this uid was added before: nothing happens, even if it has ended. */
 void requests_add(struct requests *requests, const struct spec_key *spec,
                   const struct request *request);
-/* The Release of that name has ended, or is gone. */
+/* Nothing is to be done for the one with this uid any more. It stays known, since its Release may
+ * have been read before that, and be added after. */
+void requests_end(struct requests *requests, const char *uid);
+/* The Release of that name was read, and has ended or is gone: it is forgotten. */
 void requests_drop(struct requests *requests, const char *namespace_name, const char *release);
-/* *ret: a copy of the newest. False: there is none. */
+/* *ret: a copy of the newest that has not ended. False: there is none. */
 bool requests_newest(struct requests *requests, const struct spec_key *spec, struct request *ret);
 /* The one with this uid. */
 bool requests_find(struct requests *requests, const char *uid, struct request *ret);
-/* Any one but that with this uid, which may be NULL. */
+/* Any one that has not ended but that with this uid, which may be NULL. */
 bool requests_other(struct requests *requests, const struct spec_key *spec, const char *uid,
                     struct request *ret);
 
@@ -57,8 +65,8 @@ struct request_report {
     const char *summary; /* in place of its message, in a column; NULL: the message */
 };
 
-/* Writes that to the Release of the request; if it has ended then, or had ended before, or is gone,
- * it is dropped from the table. */
+/* Writes that to the Release of the request, and ends it in the table if it has ended then, or had
+ * ended before, or is gone. */
 int request_write(const struct reconcile_context *context, const struct release_subject *subject,
                   const struct request *request, const struct request_report *report,
                   struct cancel *cancel, struct error *error);

@@ -3,6 +3,7 @@
 #include "controller/core/finalizer.h"
 #include "controller/core/informer.h"
 #include "controller/reconcile/api.h"
+#include "controller/reconcile/spec_context.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
@@ -151,16 +152,18 @@ int64_t run_spec_created_at(const struct run *run)
     return text ? timestamp_parse(text) : 0;
 }
 
-void run_operation_config(const struct run *run, struct operation_config *ret,
-                          const struct value **ret_identity)
+int run_operation_init(struct run_operation *operation, const struct run *run, struct error *error)
 {
     const struct reconcile_context *context = run->context;
     const char *account = run_account(run);
-    const struct value *identity =
-        account ? value_pack("{s:s}", "serviceAccountName", account) : NULL;
+    int r;
 
-    *ret_identity = identity;
-    *ret = (struct operation_config){
+    *operation = (struct run_operation){0};
+    r = spec_context_read(run, &operation->context, error);
+    if (r < 0)
+        return r;
+    operation->identity = account ? value_pack("{s:s}", "serviceAccountName", account) : NULL;
+    operation->config = (struct operation_config){
         .clock = context->clock,
         .executor = context->executor,
         .slots = context->slots,
@@ -170,8 +173,8 @@ void run_operation_config(const struct run *run, struct operation_config *ret,
         .permit = context->permit,
         .scope = {.key = run->subject.key,
                   .spec_uid = value_string(value_path(run->object, "metadata", "uid", NULL)),
-                  .identity = identity,
-                  .context = value_path(run_source(run), "spec", "context", NULL),
+                  .identity = operation->identity,
+                  .context = operation->context,
                   .force = run->policy.force,
                   .terminating = run->is_namespace_terminating},
         .spec_created_at = run_spec_created_at(run),
@@ -182,6 +185,13 @@ void run_operation_config(const struct run *run, struct operation_config *ret,
         .cancel = run->cancel,
         .digest_key = {context->plan_key, sizeof(context->plan_key)},
     };
+    return 0;
+}
+
+void run_operation_done(struct run_operation *operation)
+{
+    value_unref(operation->identity);
+    value_unref(operation->context);
 }
 
 /* ---- Releases of which nothing comes ---- */
@@ -194,7 +204,13 @@ char *run_superseded_by(int64_t generation)
 int run_cancel_release(const struct run *run, struct release *release, const char *why,
                        struct error *error)
 {
-    struct verdict verdict = {"False", "Superseded", why, PROGRESS_SETTLED, NULL};
+    return run_cancel_release_as(run, release, "Superseded", why, error);
+}
+
+int run_cancel_release_as(const struct run *run, struct release *release, const char *reason,
+                          const char *why, struct error *error)
+{
+    struct verdict verdict = {"False", reason, why, PROGRESS_SETTLED, NULL};
     struct release_report report = {.phase = PHASE_CANCELLED, .verdict = &verdict};
 
     return release_write(run->context, &run->subject, release, &report, error);

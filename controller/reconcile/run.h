@@ -129,10 +129,15 @@ const char *run_account(const struct run *run);
 /* metadata.creationTimestamp, in ms since 1970; 0: not known. */
 int64_t run_spec_created_at(const struct run *run);
 
-/* What operations on the Spec's behalf are made of, the table's own parts aside. *ret_identity:
- * what it borrows; a reference, or NULL. */
-void run_operation_config(const struct run *run, struct operation_config *ret,
-                          const struct value **ret_identity);
+/* What operations on the Spec's behalf are made of, the table's own parts aside. */
+struct run_operation {
+    struct operation_config config;
+    const struct value *identity, *context; /* which it borrows; references, or NULL */
+};
+/* Reads what `contextFrom` names. Errors: spec_context.h. run_operation_done() also after one. */
+int run_operation_init(struct run_operation *operation, const struct run *run,
+                       struct error *error);
+void run_operation_done(struct run_operation *operation);
 
 /* Resources of the Spec were applied, by its status, and there is no State that records them. */
 bool run_lacks_state(const struct run *run, struct ledger *ledger);
@@ -144,7 +149,10 @@ char *run_superseded_by(int64_t generation);
  * nothing if it is NULL or has ended. */
 int run_cancel_release(const struct run *run, struct release *release, const char *why,
                        struct error *error);
-/* The same for the Spec's newest Release. */
+/* The same with another reason. */
+int run_cancel_release_as(const struct run *run, struct release *release, const char *reason,
+                          const char *why, struct error *error);
+/* The same as run_cancel_release() for the Spec's newest Release. */
 int run_cancel_latest(const struct run *run, const char *why, struct error *error);
 /* The same for a Release (NULL: the newest) of an earlier generation than the Spec has now. */
 int run_supersede(const struct run *run, struct release *release, struct error *error);

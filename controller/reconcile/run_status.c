@@ -138,10 +138,13 @@ int64_t run_patience(const struct run *run)
 
 int64_t run_retry_within(const struct run *run, const struct error *failure)
 {
+    static const char *const reasons[] = {"ServiceAccountNotFound", "ContextNotFound", "Deferred"};
     int64_t interval = run->policy.retry_interval;
+    bool is_one = false;
 
-    if (!str_equal(failure->reason, "ServiceAccountNotFound") &&
-        !str_equal(failure->reason, "Deferred"))
+    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+        is_one = is_one || str_equal(failure->reason, reasons[i]);
+    if (!is_one)
         return 0;
     return interval > SOON ? interval : SOON;
 }

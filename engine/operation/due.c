@@ -1,7 +1,8 @@
 /*
  * The step that is due: as it was planned, or planned anew. A step is applied once, so what was
  * tried and failed is planned again before it is tried again. So is what was planned with values
- * that are known only now. Whatever is planned anew must be what was approved.
+ * that are known only now, and an approved creation that shows what would become of it. Whatever is
+ * planned anew must be what was approved.
  */
 #include "engine/operation/private.h"
 
@@ -108,6 +109,16 @@ static int plan_anew(struct operation *operation, struct node *node, struct erro
     return r;
 }
 
+/* The creation shows what the API server and webhooks make of it, and so it was approved. They may
+ * do otherwise by now: it is tried once more, right before it is sent. */
+static bool is_tried_again(const struct operation *operation, const struct node *node)
+{
+    const struct plan_change *change = operation_change(node);
+
+    return change->action == PLAN_CREATE && !node->step && operation->config.approved &&
+           approved_plan_has_shown(operation->config.approved, change);
+}
+
 int operation_due_step(struct operation *operation, struct node *node, struct runtime_step **ret,
                        struct error *error)
 {
@@ -115,7 +126,7 @@ int operation_due_step(struct operation *operation, struct node *node, struct ru
     bool was_planned = change->step && !change->has_unknown;
     int r = 0;
 
-    if (node->needs_plan || (!node->step && !was_planned))
+    if (node->needs_plan || (!node->step && !was_planned) || is_tried_again(operation, node))
         r = plan_anew(operation, node, error);
     if (r < 0)
         return r;

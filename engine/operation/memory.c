@@ -31,7 +31,8 @@ static size_t memory_of_plan(const struct operation *operation, size_t index)
     bytes += memory_of_step(node->step) + memory_of_step(node->removal);
     bytes += value_memory(node->attributes) + value_memory(node->extensions);
     if (change->digest)
-        bytes += sizeof(*change->digest) + value_memory(change->digest->unknown);
+        bytes += sizeof(*change->digest) + value_memory(change->digest->unknown) +
+                 value_memory(change->digest->shown.assigned);
     if (change->diff)
         bytes += sizeof(*change->diff) + change->diff->arena.used;
     return bytes;

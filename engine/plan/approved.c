@@ -74,6 +74,8 @@ static void add_step(struct approved_plan *approved, const struct plan_change *c
         return;
     step->halves = digest->halves;
     step->unknown = value_ref(digest->unknown);
+    step->shown = digest->shown;
+    value_ref(step->shown.assigned);
     step->action = action_of(change);
     step->create_first = change->action == PLAN_REPLACE && change->create_first;
     step->has_unknown = change->resource && change->has_unknown;
@@ -105,8 +107,10 @@ void approved_plan_unref(struct approved_plan *approved)
 {
     if (!approved || atomic_fetch_sub(&approved->references, 1) > 1)
         return;
-    for (size_t i = 0; i < approved->n_steps; i++)
+    for (size_t i = 0; i < approved->n_steps; i++) {
         value_unref(approved->steps[i].unknown);
+        value_unref(approved->steps[i].shown.assigned);
+    }
     free(approved->steps);
     arena_done(&approved->arena);
     explicit_bzero((void *)(uintptr_t)approved->key.data, approved->key.length);
@@ -122,7 +126,8 @@ size_t approved_plan_memory(const struct approved_plan *approved)
         return 0;
     bytes = sizeof(*approved) + approved->arena.used + approved->n_steps * sizeof(*approved->steps);
     for (size_t i = 0; i < approved->n_steps; i++)
-        bytes += value_memory(approved->steps[i].unknown);
+        bytes += value_memory(approved->steps[i].unknown) +
+                 value_memory(approved->steps[i].shown.assigned);
     return bytes;
 }
 
@@ -157,11 +162,32 @@ void approved_plan_digest(const struct approved_plan *approved, char ret_hex[HAS
     for (size_t i = 0; i < approved->n_steps; i++)
         digest_step(approved, &approved->steps[i], digests[i]);
     qsort(digests, approved->n_steps, HASH_HEX_SIZE, compare_digests);
-    hash_add_str(hash, "plan");
+    hash_add_str(hash, DIGEST_PLAN);
     for (size_t i = 0; i < approved->n_steps; i++)
         hash_add_str(hash, digests[i]);
     hash_finish_hex(hash, ret_hex);
     free(digests);
+}
+
+bool approved_plan_seal(const struct approved_plan *approved, char ret_hex[HASH_HEX_SIZE])
+{
+    _cleanup_(hash_free_p) struct hash *hash =
+        hash_new_keyed(approved->key.data, approved->key.length);
+    char digest[HASH_HEX_SIZE];
+    bool any = false;
+
+    approved_plan_digest(approved, digest);
+    hash_add_str(hash, "shown");
+    hash_add_str(hash, digest);
+    for (size_t i = 0; i < approved->n_steps; i++) {
+        const struct approved_step *step = &approved->steps[i];
+
+        any = any || *step->shown.hex;
+        hash_add_str(hash, step->shown.hex);
+        digest_add_pointers(hash, step->shown.assigned);
+    }
+    hash_finish_hex(hash, ret_hex);
+    return any;
 }
 
 void plan_digest(const struct plan *plan, const void *key, size_t key_length,
@@ -288,6 +314,18 @@ static bool is_same(const struct approved_plan *approved, const struct approved_
             change->create_first == step->create_first);
 }
 
+/* A creation that was not tried, then or now, shows nothing that could be compared. */
+static bool shows_the_same(const struct approved_plan *approved, const struct approved_step *step,
+                           const struct plan_change *change)
+{
+    struct digest_shown now;
+
+    if (!*step->shown.hex)
+        return true;
+    now = digest_shown_like(change, step->shown.assigned, approved->key);
+    return !*now.hex || str_equal(now.hex, step->shown.hex);
+}
+
 static int check_wanted(const struct approved_plan *approved, const struct plan_change *change,
                         enum extent extent, struct error *error)
 {
@@ -300,7 +338,12 @@ static int check_wanted(const struct approved_plan *approved, const struct plan_
         return refuse(NULL, action, error);
     if (step->action == PLAN_DEFERRED)
         return NOT_COVERED;
-    return is_same(approved, step, change, action, extent) ? CONFORMS : refuse(step, action, error);
+    if (!is_same(approved, step, change, action, extent))
+        return refuse(step, action, error);
+    if (extent == ALL_OF_IT && !shows_the_same(approved, step, change))
+        return stale(error, "the API server, or an admission webhook, would make another object of "
+                            "it than the approved plan shows");
+    return CONFORMS;
 }
 
 /* The object was deleted, and a create of ours, which was sent before, has made it again. If the
@@ -420,6 +463,18 @@ static bool is_same_as_far(const struct approved_plan *approved, const struct ap
     return str_equal(of_step, of_now);
 }
 
+/* What is another one each time can be compared only where all values are at hand
+ * (shows_the_same()). */
+static bool shows_another(const struct approved_step *step, const struct approved_step *now)
+{
+    const struct digest_shown *one = &step->shown, *other = &now->shown;
+    bool is_comparable = one->assigned && other->assigned
+                             ? value_equal(one->assigned, other->assigned)
+                             : one->assigned == other->assigned;
+
+    return *one->hex && *other->hex && is_comparable && !str_equal(one->hex, other->hex);
+}
+
 /* What becomes of a step when the plan is made again. */
 enum again {
     SAME, /* or it could not be planned before */
@@ -438,7 +493,7 @@ static enum again compare_again(const struct approved_plan *approved,
         if (step->leaves != now->leaves)
             continue;
         is_deferred = is_deferred || step->action == PLAN_DEFERRED;
-        is_same = is_same || is_same_as_far(approved, step, now);
+        is_same = is_same || (is_same_as_far(approved, step, now) && !shows_another(step, now));
     }
     if (is_deferred || is_same)
         return SAME;
@@ -459,4 +514,30 @@ bool approved_plan_outlasts(const struct approved_plan *approved, const struct p
         is_less = is_less || again == LESS;
     }
     return is_less;
+}
+
+bool approved_plan_shows(const struct approved_plan *approved, const struct plan *plan)
+{
+    _cleanup_(approved_plan_unref_p) struct approved_plan *now =
+        approved_plan_new(plan, approved->key.data, approved->key.length);
+
+    for (size_t i = 0; i < now->n_steps; i++) {
+        const struct plan_change like = {.id = now->steps[i].id, .type = now->steps[i].type};
+        const struct approved_step *step = first_of(approved, &like);
+
+        for (; step; step = next_of(approved, &like, step + 1))
+            if (shows_another(step, &now->steps[i]))
+                return false;
+    }
+    return true;
+}
+
+bool approved_plan_has_shown(const struct approved_plan *approved, const struct plan_change *change)
+{
+    const struct approved_step *step = first_of(approved, change);
+
+    for (; step; step = next_of(approved, change, step + 1))
+        if (*step->shown.hex)
+            return true;
+    return false;
 }

@@ -15,6 +15,10 @@
  *   - or if it deletes once more what an approved step has deleted, and a create of ours that came
  *     late has made again: State has an intent of that object, with the action `delete`, or the
  *     uid of the first one and the time of such a create.
+ * A creation must also show what it showed when it was approved, if it was tried both times: what
+ * the platform would make of what is sent. That is in no digest of plans, because only a thorough
+ * plan has it. The creation half of a replacement is not compared in this way: when it is due, the
+ * old object may be gone, and to stop then would leave none.
  * Everything else is stale: another action, other fields, another object, a change that the
  * approved plan does not have.
  *
@@ -84,6 +88,17 @@ int approved_plan_check_removal(const struct approved_plan *approved,
  * same.
  */
 bool approved_plan_outlasts(const struct approved_plan *approved, const struct plan *plan);
+
+/*
+ * Of a plan that is made again and has the same digest: whether its creations show what those of
+ * the first one showed, as far as both were tried. If not, the API server, or a webhook, would make
+ * something else of them now.
+ */
+bool approved_plan_shows(const struct approved_plan *approved, const struct plan *plan);
+
+/* Whether the approved plan has what its creation of the resource shows: then it is compared. */
+bool approved_plan_has_shown(const struct approved_plan *approved,
+                             const struct plan_change *change);
 
 /* Whether values of the resource's attributes or extensions were unknown when the plan was
  * approved. Then its step is comparable only with one that shows no more

@@ -17,6 +17,7 @@ struct approved_step {
     bool has_unknown;            /* plan_change.has_unknown */
     struct digest_halves halves;
     const struct value *unknown; /* digest_unknown(); a reference; NULL: none */
+    struct digest_shown shown;   /* of CREATE; its value is a reference */
 };
 
 struct approved_plan {
@@ -31,5 +32,9 @@ struct approved_plan {
 struct approved_plan *approved_plan_make(struct digest_key key, size_t n_steps);
 /* All steps are there. */
 void approved_plan_sort(struct approved_plan *approved);
+
+/* The digest of what all its creations show, together with that of the plan. False: none shows
+ * anything. */
+bool approved_plan_seal(const struct approved_plan *approved, char ret_hex[HASH_HEX_SIZE]);
 
 #endif

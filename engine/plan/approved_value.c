@@ -6,6 +6,8 @@
 #include "engine/base/str.h"
 #include "engine/plan/approved_private.h"
 
+#define FORMAT_WITHOUT_SHOWN 1
+
 /* ---- Writing ---- */
 
 static void add_text_if(struct value_builder *b, const char *key, const char *text)
@@ -24,6 +26,14 @@ static void add_flag_if(struct value_builder *b, const char *key, bool flag)
     value_add_bool(b, true);
 }
 
+static void add_pointers_if(struct value_builder *b, const char *key, const struct value *pointers)
+{
+    if (!pointers)
+        return;
+    value_key(b, key);
+    value_add(b, pointers);
+}
+
 static void add_step(struct value_builder *b, const struct approved_step *step)
 {
     value_begin_object(b);
@@ -35,10 +45,9 @@ static void add_step(struct value_builder *b, const struct approved_step *step)
     add_flag_if(b, "hasUnknown", step->has_unknown);
     add_text_if(b, "made", step->halves.made);
     add_text_if(b, "removed", step->halves.removed);
-    if (step->unknown) {
-        value_key(b, "unknown");
-        value_add(b, step->unknown);
-    }
+    add_pointers_if(b, "unknown", step->unknown);
+    add_text_if(b, "shown", step->shown.hex);
+    add_pointers_if(b, "assigned", step->shown.assigned);
     value_end_object(b);
 }
 
@@ -46,13 +55,15 @@ const struct value *approved_plan_to_value(const struct approved_plan *approved)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const struct value *value = NULL;
-    char digest[HASH_HEX_SIZE];
+    char digest[HASH_HEX_SIZE], seal[HASH_HEX_SIZE];
+    bool is_sealed = approved_plan_seal(approved, seal);
 
     approved_plan_digest(approved, digest);
     value_begin_object(b);
     value_key(b, "format");
-    value_add_int(b, APPROVED_FORMAT);
+    value_add_int(b, is_sealed ? APPROVED_FORMAT : FORMAT_WITHOUT_SHOWN);
     add_text_if(b, "digest", digest);
+    add_text_if(b, "seal", is_sealed ? seal : "");
     value_key(b, "steps");
     value_begin_array(b);
     for (size_t i = 0; i < approved->n_steps; i++)
@@ -123,21 +134,22 @@ static int read_flag(const struct value *object, const char *key, bool *ret, str
     return 0;
 }
 
-static int read_unknown(const struct value *object, struct approved_step *step, struct error *error)
+static int read_pointers(const struct value *object, const char *key, const struct value **ret,
+                         struct error *error)
 {
-    const struct value *unknown = value_get(object, "unknown");
+    const struct value *pointers = value_get(object, key);
 
-    if (!unknown)
+    if (!pointers)
         return 0;
-    if (!value_is(unknown, VALUE_ARRAY) || !value_count(unknown))
+    if (!value_is(pointers, VALUE_ARRAY) || !value_count(pointers))
         return corrupt(error, "the unknown paths are no list");
-    for (size_t i = 0; i < value_count(unknown); i++) {
-        const char *path = value_string(value_at(unknown, i));
+    for (size_t i = 0; i < value_count(pointers); i++) {
+        const char *path = value_string(value_at(pointers, i));
 
         if (!path || (*path && *path != '/'))
             return corrupt(error, "an unknown path is none");
     }
-    step->unknown = value_ref(unknown);
+    *ret = value_ref(pointers);
     return 0;
 }
 
@@ -165,6 +177,8 @@ static int check_shape(const struct approved_step *step, struct error *error)
         shape->makes != (*step->halves.made != '\0') ||
         shape->removes != (*step->halves.removed != '\0') ||
         ((step->unknown || step->has_unknown) && !shape->makes) ||
+        (*step->shown.hex && step->action != PLAN_CREATE) ||
+        (step->shown.assigned && !*step->shown.hex) ||
         (step->create_first && step->action != PLAN_REPLACE))
         return corrupt(error, "a step does not go with its action");
     return 0;
@@ -172,8 +186,9 @@ static int check_shape(const struct approved_step *step, struct error *error)
 
 static int read_step(struct approved_plan *approved, const struct value *value, struct error *error)
 {
-    static const char *const known[] = {"id",         "type", "action",  "leaves",  "createFirst",
-                                        "hasUnknown", "made", "removed", "unknown", NULL};
+    static const char *const known[] = {"id",          "type",       "action",   "leaves",
+                                        "createFirst", "hasUnknown", "made",     "removed",
+                                        "unknown",     "shown",      "assigned", NULL};
     struct approved_step *step = &approved->steps[approved->n_steps++];
     const char *id = text_of(value, "id"), *type = text_of(value, "type");
     int r = check_members(value, known, error);
@@ -193,7 +208,11 @@ static int read_step(struct approved_plan *approved, const struct value *value, 
     if (r >= 0)
         r = read_digest(value, "removed", step->halves.removed, error);
     if (r >= 0)
-        r = read_unknown(value, step, error);
+        r = read_pointers(value, "unknown", &step->unknown, error);
+    if (r >= 0)
+        r = read_digest(value, "shown", step->shown.hex, error);
+    if (r >= 0)
+        r = read_pointers(value, "assigned", &step->shown.assigned, error);
     if (r < 0)
         return r;
     step->id = arena_str(&approved->arena, id);
@@ -209,16 +228,29 @@ static int check_digest(const struct approved_plan *approved, const char *stored
 
     approved_plan_digest(approved, now);
     if (!str_equal(now, stored))
-        return corrupt(error, "its digest is another, or was made with another key");
+        return corrupt(error, "it was changed, or made with another key, or by another version of "
+                              "the operator");
     if (!str_equal(now, digest))
         return corrupt(error, "it is not the plan that was approved");
+    return 0;
+}
+
+/* seal: NULL: there is none. */
+static int check_seal(const struct approved_plan *approved, int64_t format, const char *seal,
+                      struct error *error)
+{
+    char now[HASH_HEX_SIZE];
+    bool is_sealed = approved_plan_seal(approved, now);
+
+    if (is_sealed != (format == APPROVED_FORMAT) || (is_sealed ? !str_equal(now, seal) : !!seal))
+        return corrupt(error, "what its creations show was changed");
     return 0;
 }
 
 int approved_plan_from_value(const struct value *value, const void *key, size_t key_length,
                              const char *digest, struct approved_plan **ret, struct error *error)
 {
-    static const char *const known[] = {"format", "digest", "steps", NULL};
+    static const char *const known[] = {"format", "digest", "seal", "steps", NULL};
     const struct value *steps = value_get(value, "steps");
     _cleanup_(approved_plan_unref_p) struct approved_plan *approved = NULL;
     int64_t format = value_int(value_get(value, "format"), 0);
@@ -228,7 +260,7 @@ int approved_plan_from_value(const struct value *value, const void *key, size_t 
         return err_set(error, ERR_UNSUPPORTED, NULL,
                        "the approved plan is of format %lld, which this version does not read",
                        (long long)format);
-    if (format != APPROVED_FORMAT || !value_is(steps, VALUE_ARRAY))
+    if (format < FORMAT_WITHOUT_SHOWN || !value_is(steps, VALUE_ARRAY))
         return corrupt(error, "it is no such plan");
     r = check_members(value, known, error);
     approved = approved_plan_make((struct digest_key){key, key_length}, value_count(steps));
@@ -238,6 +270,8 @@ int approved_plan_from_value(const struct value *value, const void *key, size_t 
         return r;
     approved_plan_sort(approved);
     r = check_digest(approved, text_of(value, "digest"), digest, error);
+    if (r >= 0)
+        r = check_seal(approved, format, text_of(value, "seal"), error);
     if (r < 0)
         return r;
     *ret = TAKE(approved);

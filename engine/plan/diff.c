@@ -13,6 +13,7 @@
 struct comparison {
     struct diff *diff;
     struct path path;
+    bool is_whole; /* all of one that is created or deleted: there, null is the same as absent */
 };
 
 void diff_done(struct diff *diff)
@@ -161,7 +162,7 @@ static void compare(struct comparison *comparison, const struct value *from, con
     bool descends = is_container(either) && (value_count(from) || value_count(to)) &&
                     (!from || !to || value_type(from) == value_type(to));
 
-    if (are_equal(from, to))
+    if (are_equal(from, to) || (comparison->is_whole && value_is(either, VALUE_NULL)))
         return;
     if (value_is_sensitive(from) || value_is_sensitive(to))
         add(comparison, from, to, true);
@@ -175,7 +176,7 @@ static void compare(struct comparison *comparison, const struct value *from, con
 
 void diff_values(const struct value *from, const struct value *to, struct diff *ret)
 {
-    struct comparison comparison = {.diff = ret};
+    struct comparison comparison = {.diff = ret, .is_whole = !from || !to};
 
     *ret = (struct diff)DIFF_INIT;
     arena_init(&ret->arena);

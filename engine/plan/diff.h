@@ -31,8 +31,7 @@ struct diff {
 #define DIFF_INIT {0}
 void diff_done(struct diff *diff);
 
-/* from, to: NULL for absent. */
+/* from, to: NULL for absent. If one of them is, all of the other is told, but for what is null. */
 void diff_values(const struct value *from, const struct value *to, struct diff *ret);
-
 
 #endif

@@ -174,6 +174,38 @@ static bool digest_removed(const struct plan_change *change, struct digest_key k
     return end(&digest, ret_hex);
 }
 
+/* ---- What a creation shows ---- */
+
+static const struct value *shown_of(const struct plan_change *change)
+{
+    return change->action == PLAN_CREATE && change->step ? change->step->shown_after : NULL;
+}
+
+struct digest_shown digest_shown_like(const struct plan_change *change,
+                                      const struct value *assigned, struct digest_key key)
+{
+    _cleanup_value_ const struct value *masked = unknown_mask(shown_of(change), assigned);
+    struct digest_shown shown = {"", NULL};
+    struct digest digest;
+
+    if (!masked)
+        return shown;
+    digest = begin(key, "shown");
+    add_object(&digest, change, NULL, masked);
+    if (!end(&digest, shown.hex))
+        shown.hex[0] = '\0';
+    return shown;
+}
+
+struct digest_shown digest_shown(const struct plan_change *change, struct digest_key key)
+{
+    struct digest_shown shown = digest_shown_like(change, NULL, key);
+
+    if (*shown.hex)
+        shown.assigned = unknown_paths(shown_of(change));
+    return shown;
+}
+
 /* ---- Changes ---- */
 
 static bool makes(enum plan_action action)
@@ -207,6 +239,8 @@ struct change_digest *change_digest_new(const struct plan_change *change, struct
     digest->is_cut = !digest_halves_of(change, NULL, key, &digest->halves);
     if (!digest->is_cut && *digest->halves.made)
         digest->unknown = digest_unknown(change);
+    if (!digest->is_cut)
+        digest->shown = digest_shown(change, key);
     return digest;
 }
 
@@ -215,10 +249,11 @@ void change_digest_free(struct change_digest *digest)
     if (!digest)
         return;
     value_unref(digest->unknown);
+    value_unref(digest->shown.assigned);
     free(digest);
 }
 
-static void add_unknown(struct hash *hash, const struct value *pointers)
+void digest_add_pointers(struct hash *hash, const struct value *pointers)
 {
     char digits[32];
 
@@ -248,6 +283,6 @@ void digest_change(const struct digest_parts *parts, struct digest_key key,
     hash_add_str(hash, parts->has_unknown ? "has unknown" : "");
     hash_add_str(hash, parts->halves->made);
     hash_add_str(hash, parts->halves->removed);
-    add_unknown(hash, parts->unknown);
+    digest_add_pointers(hash, parts->unknown);
     hash_finish_hex(hash, ret_hex);
 }

@@ -13,11 +13,18 @@
  * values are unknown. What it depends on is no part of it: that is no change of an object. The
  * halves of a replacement have the digests that a creation and a deletion by themselves would have:
  * that is what a plan shows for them when the operation was killed in between.
+ *
+ * What a creation shows has a digest of its own, which is in none of these: only a thorough plan
+ * shows what the platform would make of what is sent (runtime_step.shown_after).
  */
 #ifndef ENGINE_PLAN_DIGEST_H
 #define ENGINE_PLAN_DIGEST_H
 
 #include "engine/plan/plan.h"
+
+/* What the digest of a plan begins with. It is another one as soon as any digest is made of
+ * something else ("plan 2"): then no approval of a plan from before holds, and people are told. */
+#define DIGEST_PLAN "plan"
 
 /* Borrowed. */
 struct digest_key {
@@ -40,11 +47,24 @@ const struct value *digest_unknown(const struct plan_change *change);
 bool digest_halves_of(const struct plan_change *change, const struct value *unknown,
                       struct digest_key key, struct digest_halves *ret);
 
+/* What a creation shows of the object that it would make. */
+struct digest_shown {
+    char hex[HASH_HEX_SIZE];      /* "": it was not tried, is no creation, or is past a bound of
+                                     limits.h */
+    const struct value *assigned; /* JSON pointers to values that are other ones each time
+                                     ("/data/at"); a reference; NULL: none are */
+};
+struct digest_shown digest_shown(const struct plan_change *change, struct digest_key key);
+/* hex alone: with the values at these pointers as ones that are other ones each time. */
+struct digest_shown digest_shown_like(const struct plan_change *change,
+                                      const struct value *assigned, struct digest_key key);
+
 /* What a digest needs of a change as it was planned, so that its objects can be freed. */
 struct change_digest {
     struct digest_halves halves;
     const struct value *unknown; /* digest_unknown(), if anything is made; a reference, or NULL */
     bool is_cut;                 /* a value is past a bound of limits.h: there is no digest */
+    struct digest_shown shown;
 };
 struct change_digest *change_digest_new(const struct plan_change *change, struct digest_key key);
 void change_digest_free(struct change_digest *digest);
@@ -62,5 +82,8 @@ struct digest_parts {
 };
 void digest_change(const struct digest_parts *parts, struct digest_key key,
                    char ret_hex[HASH_HEX_SIZE]);
+
+/* JSON pointers, whatever is in them. NULL: none. */
+void digest_add_pointers(struct hash *hash, const struct value *pointers);
 
 #endif

@@ -15,7 +15,7 @@ from kubewatch import ROOT, Watch, WatchApi
 
 APPLY = "application/apply-patch+yaml"
 
-EXAMPLE = ROOT / "examples" / "guestbook.yaml"
+GUESTBOOK = ROOT / "examples" / "guestbook.yaml"
 GROUP = "/apis/api.kusion.io/v1"
 REFERENCE = "$kusion_path."
 DEADLINE = 180  # seconds, for coming and for going
@@ -88,6 +88,8 @@ def find(value, path):
 
 
 class Demo:
+    example = GUESTBOOK
+
     def __init__(self, manifest, plane, operator=None):
         """Operator: its process, where it is one of this machine."""
         self.operator = operator
@@ -116,20 +118,26 @@ class Demo:
         return f"{base}/{kind['name']}"
 
     def _read_resources(self):
-        entries = self.manifest["spec"]["resources"]
-        for entry in entries:
+        """Objects of Kubernetes: others cannot be watched."""
+        for entry in self.manifest["spec"]["resources"]:
+            if entry["type"] != "Kubernetes":
+                continue
             attributes = entry["attributes"]
             collection = self._collection(attributes)
             path = (collection, f"{collection}/{attributes['metadata']['name']}")
             self.resources[entry["id"]] = Resource(entry, path)
         for resource in self.resources.values():
-            for _, text in references(resource.attributes):
-                resource.depends_on.add(self._target(text)[0])
+            resource.depends_on |= {self._target(text)[0] for _, text in references(resource.attributes)}
+            resource.depends_on &= {*self.resources}
 
     def _target(self, text):
-        known = [i for i in self.resources if text.startswith(i + ".")]
-        name = max(known, key=len)
+        ids = [entry["id"] for entry in self.manifest["spec"]["resources"]]
+        name = max((one for one in ids if text.startswith(one + ".")), key=len)
         return name, text[len(name) + 1:]
+
+    @staticmethod
+    def kind_of(entry):
+        return entry.get("extensions", {}).get("resourceType") or entry["attributes"]["kind"]
 
     def watch(self):
         own = {f"{GROUP}/namespaces/{self.namespace}/{plural}" for plural in ("specs", "releases")}
@@ -226,11 +234,11 @@ class Demo:
         resource.told = status
 
     def _origin(self, resource):
-        """Values that it took from others: those that are more than a name."""
+        """Values that it took from other objects: those that are more than a name."""
         texts = []
         for path, text in references(resource.attributes):
             target, field = self._target(text)
-            if field != "metadata.name":
+            if field != "metadata.name" and target in self.resources:
                 texts.append(f"{path} = {find(resource.live, path)}, {field} of {target}")
         return paint(DIM, "; ".join(texts))
 
@@ -278,8 +286,9 @@ class Demo:
 
     def apply(self):
         self.started = time.monotonic()
-        title(f"{len(self.resources)} resources of {len({r.kind for r in self.resources.values()})} kinds, "
-              f"applied from {EXAMPLE.relative_to(ROOT)}")
+        entries = self.manifest["spec"]["resources"]
+        kinds = {self.kind_of(one) for one in entries}
+        title(f"{len(entries)} resources of {len(kinds)} kinds, applied from {self.example.relative_to(ROOT)}")
         self.api.request("PATCH", f"{self.path}?fieldManager=hack-demo", yaml.safe_dump(self.manifest), APPLY).must()
         self.follow(self.is_ready)
         took = time.monotonic() - self.started - QUIET
@@ -401,7 +410,7 @@ def make(kind):
     parser.add_argument("--plane", required=True, help="its control plane")
     parser.add_argument("--once", action="store_true")
     arguments = parser.parse_args()
-    return kind(yaml.safe_load(EXAMPLE.read_text()), arguments.plane, arguments.operator), arguments.once
+    return kind(yaml.safe_load(kind.example.read_text()), arguments.plane, arguments.operator), arguments.once
 
 
 def main():

@@ -4,24 +4,15 @@ is not as it should be."""
 
 import copy
 import json
-import os
 import shlex
-import subprocess
 import sys
-import time
-from pathlib import Path
 
-import yaml
+from demo import GREEN, YELLOW, DemoFailed, make, paint, run
+from demo_commands import CommandDemo
 
-from demo import BOLD, GREEN, QUIET, YELLOW, Demo, DemoFailed, make, paint, run, title
-from kubewatch import ROOT
-from kusion_e2e.cluster import tool
-
-FILE = ROOT / "build" / "demo" / "guestbook.yaml"
 FRONTEND = "apps/v1:Deployment:team-a:frontend"
 SETTINGS = "v1:ConfigMap:team-a:frontend"
 BUDGET = "policy/v1:PodDisruptionBudget:team-a:frontend"
-ENDED = ("succeeded", "failed", "cancelled")
 
 
 def attributes(manifest, name):
@@ -59,61 +50,19 @@ def reason_of(item):
     return next((one["reason"] for one in conditions if one["type"] == "Ready"), None)
 
 
-class ApprovalDemo(Demo):
+class ApprovalDemo(CommandDemo):
     def __init__(self, guestbook, plane, operator):
         super().__init__(guestbook, plane, operator)
         self.better, self.worse = better(guestbook), worse(better(guestbook))
         self.watch()
         self.manifest, self.budget = without(guestbook, BUDGET), self.resources.pop(BUDGET)
-        self.environment = {**os.environ, "PATH": f"{Path(tool('kubectl')).parent}:{os.environ['PATH']}"}
-
-    # Commands, as a person types them
-
-    def type_in(self, command):
-        """Gives what it printed."""
-        print(f"  {paint(BOLD, '$ ' + command)}", flush=True)
-        result = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=ROOT, env=self.environment,
-                                text=True, capture_output=True, check=False)
-        if result.returncode != 0:
-            raise DemoFailed(f"{command}: {result.stderr}")
-        return result.stdout.strip()
-
-    def show_plan(self, release):
-        command = f"hack/plan {shlex.quote(release)} -n {self.namespace}"
-        print(f"\n  {paint(BOLD, '$ ' + command)}\n", flush=True)
-        if subprocess.run(shlex.split(command), cwd=ROOT, env=self.environment, check=False).returncode != 0:
-            raise DemoFailed(command)
-        print(flush=True)
-
-    def write(self, manifest, text):
-        self.manifest = manifest
-        FILE.parent.mkdir(parents=True, exist_ok=True)
-        FILE.write_text(yaml.safe_dump(manifest, sort_keys=False))
-        print(f"  {paint(YELLOW, '~')} {FILE.relative_to(ROOT)}: {text}", flush=True)
-
-    def create_release(self, **fields):
-        """Its name."""
-        body = {"apiVersion": "api.kusion.io/v1", "kind": "Release",
-                "metadata": {"generateName": f"{self.name}-", "namespace": self.namespace},
-                "spec": {"specRef": {"name": self.name}, **fields}}
-        return self.type_in(f"kubectl create -o name -f - <<< {shlex.quote(json.dumps(body))}").rpartition("/")[2]
 
     # What is so
-
-    def act(self, text):
-        self.started = time.monotonic()
-        title(text)
-
-    def status_of(self, release):
-        return self.releases.get(release, {}).get("status", {})
 
     def waiting(self):
         """The name of the Release that waits for approval."""
         return next((name for name, one in self.releases.items()
                      if one.get("status", {}).get("phase") == "awaitingApproval"), None)
-
-    def has_ended(self, release):
-        return self.status_of(release).get("phase") in ENDED
 
     def replicas(self):
         live = self.resources[FRONTEND].live
@@ -132,15 +81,13 @@ class ApprovalDemo(Demo):
         self.act("A change is previewed: nothing is stored, nothing is changed")
         self.resources[BUDGET] = self.budget
         self.write(self.better, "another image and password, a greeting, a PodDisruptionBudget; approval.mode: Manual")
-        file = FILE.relative_to(ROOT)
-        name = self.type_in(f"hack/tospec --preview {file} | kubectl create -o name -f -").rpartition("/")[2]
-        self.follow(lambda: self.has_ended(name))
+        name = self.preview_file()
         self.show_plan(name)
         return self.status_of(name)["plan"]["digest"]
 
     def apply_file(self):
         """Gives the Release that waits then."""
-        self.type_in(f"kubectl apply --server-side --field-manager=hack-demo -f {FILE.relative_to(ROOT)}")
+        self.type_apply()
         self.follow(lambda: self.waiting() and reason_of(self.spec) == "AwaitingApproval")
         return self.waiting()
 
@@ -190,11 +137,6 @@ class ApprovalDemo(Demo):
             self.show_plan(release)
         held = self.type_in(f"kubectl get spec {self.name} -n {self.namespace}")
         print(f"\n{held}\n\n  It is {paint(GREEN, f'as in revision {revision}')}; the Spec is held until it changes.")
-
-    def history(self):
-        self.act("What was done, and who approved it")
-        time.sleep(2 * QUIET)
-        print(self.type_in(f"kubectl get releases -n {self.namespace} -o wide"))
 
 
 def show(demo, once):

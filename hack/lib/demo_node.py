@@ -12,7 +12,7 @@ import time
 
 import yaml
 
-from demo import BLUE, BOLD, DIM, EXAMPLE, GREEN, RED, YELLOW, Demo, DemoFailed, paint, row, run, title
+from demo import BLUE, BOLD, DIM, GUESTBOOK, GREEN, RED, YELLOW, Demo, DemoFailed, paint, row, run, title
 from kubewatch import ROOT, Watch
 from kusion_e2e.cluster import tool
 from kusion_e2e.pod import LABELS, process_of, resident, use_page
@@ -190,7 +190,7 @@ def main():
     parser.add_argument("--plane", required=True)
     parser.add_argument("--once", action="store_true")
     arguments = parser.parse_args()
-    demo = NodeDemo(use_page(yaml.safe_load(EXAMPLE.read_text())), arguments.plane)
+    demo = NodeDemo(use_page(yaml.safe_load(GUESTBOOK.read_text())), arguments.plane)
     return run(show, demo, arguments.once)
 
 

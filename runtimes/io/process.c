@@ -119,10 +119,11 @@ static void drain(struct process *process, int *fd,
         close_fd(fd);
 }
 
-/* While the process is not reaped, no other group can have its number. */
-static void kill_group(const struct process *process)
+/* While the process is not reaped, nothing else can have its number. It may have left its group. */
+static void kill_all(const struct process *process)
 {
     kill(-process->child.pid, SIGKILL);
+    kill(process->child.pid, SIGKILL);
 }
 
 static void reap(struct process *process)
@@ -132,7 +133,7 @@ static void reap(struct process *process)
     if (waitid(P_PIDFD, (id_t)process->child.pidfd, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
         !info.si_pid)
         return;
-    kill_group(process);
+    kill_all(process);
     waitpid(process->child.pid, &process->status, 0);
     drain(process, &process->child.output, keep_output);
     drain(process, &process->child.errors, keep_errors);
@@ -303,7 +304,7 @@ void process_free(struct process *process)
     all = process->all;
     pthread_mutex_lock(&all->lock);
     if (process->phase == PROCESS_RUNS)
-        kill_group(process);
+        kill_all(process);
     while (process->phase == PROCESS_RUNS)
         pthread_cond_wait(&all->changed, &all->lock);
     done(process);

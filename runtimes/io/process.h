@@ -6,8 +6,9 @@
  * (PR_SET_PDEATHSIG): so no child outlives this process, however it ends.
  *
  * A child gets nothing of ours: an environment of its own, no file descriptors, /dev/null as its
- * input, no way to more privileges (no_new_privs), a process group and limits of its own. When it
- * ends or is freed, its whole group is killed.
+ * input, no way to more privileges (no_new_privs), a process group and limits of its own, and a
+ * sandbox if it is given one (sandbox.h). When it ends or is freed, it and its whole group are
+ * killed.
  *
  * What a child prints is read as it comes, because a child whose pipe is full stands still. The
  * first line of its output is kept, and the last bytes of its errors; the rest is dropped. Both may
@@ -24,6 +25,7 @@
 
 #include "engine/base/cancel.h"
 #include "engine/base/error.h"
+#include "runtimes/io/sandbox.h"
 
 /* Bytes of the first line of output, and of the last errors, that are kept. */
 #define PROCESS_LINE_BYTES   4096
@@ -44,6 +46,7 @@ struct process_config {
     const char *directory;          /* to work in */
     uint64_t max_files;             /* open files */
     uint64_t max_file_bytes;        /* of one file that it writes */
+    const struct sandbox *sandbox;  /* NULL: none */
 };
 
 /* ERR_UNAVAILABLE, or ERR_INVALID if the program cannot be run. */

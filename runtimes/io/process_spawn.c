@@ -72,9 +72,19 @@ static bool set_descriptors(int output, int errors, int report)
            syscall(SYS_close_range, STDERR_FILENO + 2, ~0U, 0) == 0;
 }
 
+/* What it never gets back. */
+static const char *confine(const struct sandbox *sandbox)
+{
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return "PR_SET_NO_NEW_PRIVS";
+    return sandbox ? sandbox_enter(sandbox) : NULL;
+}
+
 _Noreturn static void run_child(const struct process_config *config, pid_t parent, int output,
                                 int errors, int report)
 {
+    const char *failed;
+
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
         give_up(report, "PR_SET_PDEATHSIG");
     if (getppid() != parent) /* it ended before that */
@@ -83,16 +93,17 @@ _Noreturn static void run_child(const struct process_config *config, pid_t paren
         give_up(report, "setpgid");
     if (!reset_signals())
         give_up(report, "sigprocmask");
+    if (chdir(config->directory) < 0)
+        give_up(report, "chdir");
+    failed = confine(config->sandbox); /* before its descriptors are closed */
+    if (failed)
+        give_up(report, failed);
     if (!set_descriptors(output, errors, report))
         give_up(report, "its descriptors");
     report = STDERR_FILENO + 1;
     if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_NOFILE, config->max_files) ||
         !limit(RLIMIT_FSIZE, config->max_file_bytes))
         give_up(report, "setrlimit");
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-        give_up(report, "PR_SET_NO_NEW_PRIVS");
-    if (chdir(config->directory) < 0)
-        give_up(report, "chdir");
     umask(077);
     execve(config->arguments[0], (char *const *)(uintptr_t)config->arguments,
            (char *const *)(uintptr_t)config->environment);

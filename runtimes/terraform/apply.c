@@ -88,8 +88,10 @@ int tf_apply(struct runtime_step *base, const struct runtime_call *call,
     if (r >= 0)
         r = carry_out(step, &visit, ret, &failure);
     visit_end(&visit);
-    if (r < 0)
+    if (r < 0) {
         redact_error(&failure, &ret->now.result, 1);
+        need_redact(step->need, &failure);
+    }
     return err_copy(error, &failure);
 }
 
@@ -117,6 +119,7 @@ int tf_read(struct runtime_session *session, const struct runtime_target *target
     _cleanup_(need_unref_p) struct need *need = NULL;
     _cleanup_free_ char *type = NULL;
     struct visit visit;
+    struct error failure = {0};
     int r;
 
     if (!target->prior)
@@ -127,11 +130,12 @@ int tf_read(struct runtime_session *session, const struct runtime_target *target
         r = target_type(target->id, target->extensions, &type, error);
     if (r < 0)
         return r;
-    need = need_new(&source, session->namespace_name, session->account,
-                    value_get(target->extensions, "providerMeta"));
-    r = visit_begin(&visit, session->runtime->pool, need, type, call, error);
+    need = session_need(session, &source, target->extensions);
+    r = visit_begin(&visit, session->runtime->pool, need, type, call, &failure);
     if (r >= 0)
-        r = read_state(target, &visit, ret, error);
+        r = read_state(target, &visit, ret, &failure);
     visit_end(&visit);
-    return r;
+    if (r < 0)
+        need_redact(need, &failure);
+    return err_copy(error, &failure);
 }

@@ -2,22 +2,31 @@
 
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/base/redaction.h"
 
-struct need *need_new(const struct source *source, const char *namespace_name, const char *account,
+static void add(struct hash *hash, const struct value *value)
+{
+    _cleanup_buf_ struct buf text = BUF_INIT;
+
+    if (value)
+        json_write(&text, value, JSON_CANONICAL);
+    hash_add(hash, text.data, text.length);
+}
+
+struct need *need_new(const struct source *source, const struct need_owner *owner,
                       const struct value *configuration)
 {
     struct need *need = NEW(struct need);
     struct hash *hash = hash_new();
-    _cleanup_buf_ struct buf text = BUF_INIT;
 
     atomic_init(&need->references, 1);
     source_copy(&need->source, source);
     need->configuration = value_ref(configuration);
-    if (configuration)
-        json_write(&text, configuration, JSON_CANONICAL);
-    hash_add_str(hash, namespace_name);
-    hash_add_str(hash, account ? account : "");
-    hash_add(hash, text.data, text.length);
+    need->environment = value_ref(owner->environment);
+    hash_add_str(hash, owner->namespace_name);
+    hash_add_str(hash, owner->account ? owner->account : "");
+    add(hash, configuration);
+    add(hash, owner->environment);
     hash_finish_hex(hash, need->key);
     hash_free(hash);
     return need;
@@ -35,5 +44,13 @@ void need_unref(struct need *need)
         return;
     source_done(&need->source);
     value_unref(need->configuration);
+    value_unref(need->environment);
     free(need);
+}
+
+void need_redact(const struct need *need, struct error *error)
+{
+    if (need)
+        redact_error(error, (const struct value *const[]){need->configuration, need->environment},
+                     2);
 }

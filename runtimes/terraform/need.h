@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 
+#include "engine/base/error.h"
 #include "engine/base/hash.h"
 #include "engine/base/value.h"
 #include "runtimes/terraform/source.h"
@@ -16,16 +17,26 @@ struct need {
     atomic_uint references;
     struct source source;
     const struct value *configuration; /* of the provider, or NULL */
-    char key[HASH_HEX_SIZE]; /* of namespace, account and configuration: the same for those who may
-                                share a process of one version */
+    const struct value *environment;   /* environment.h; or NULL */
+    char key[HASH_HEX_SIZE]; /* of all but the source: the same for those who may share a process of
+                                one version */
 };
 
-/* account: the ServiceAccount's name, or NULL. configuration: resolved, without unknown values; or
- * NULL. */
-struct need *need_new(const struct source *source, const char *namespace_name, const char *account,
+/* Who needs it. Borrowed. */
+struct need_owner {
+    const char *namespace_name;
+    const char *account;             /* the ServiceAccount's name, or NULL */
+    const struct value *environment; /* or NULL */
+};
+
+/* configuration: resolved, without unknown values; or NULL. */
+struct need *need_new(const struct source *source, const struct need_owner *owner,
                       const struct value *configuration);
 struct need *need_ref(struct need *need);
 void need_unref(struct need *need);
 DEFINE_CLEANUP(struct need *, need_unref)
+
+/* Hides what is sensitive of the configuration and the environment: a provider may quote it. */
+void need_redact(const struct need *need, struct error *error);
 
 #endif

@@ -307,8 +307,7 @@ static int begin(struct runtime_session *session, struct planning *planning,
         r = target_type(target->id, target->extensions, &step->type, error);
     if (r < 0)
         return r;
-    step->need = need_new(&source, session->namespace_name, session->account,
-                          value_get(target->extensions, "providerMeta"));
+    step->need = session_need(session, &source, target->extensions);
     return visit_begin(&planning->visit, step->pool, step->need, step->type, call, error);
 }
 
@@ -352,6 +351,7 @@ int tf_plan(struct runtime_session *session, const struct runtime_target *target
     if (r < 0) {
         /* The engine does not know what was read and planned. */
         redact_error(&failure, (const struct value *const[]){planning.before, planning.after}, 2);
+        need_redact(planning.step->need, &failure);
         return err_copy(error, &failure);
     }
     *ret = &planning.step->base;

@@ -8,6 +8,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
+#include "runtimes/terraform/environment.h"
 #include "runtimes/terraform/mirror.h"
 #include "runtimes/terraform/plugin/folder.h"
 
@@ -108,6 +109,8 @@ static int find_provider(struct pool *pool, const struct need *need, struct prov
 static int start(struct pool *pool, struct instance *instance, const struct need *need,
                  const struct plugin_call *given, struct error *error)
 {
+    _cleanup_(environment_strings_free_p) char **environment =
+        environment_strings(need->environment);
     int64_t limit = now() + START_TIME;
     struct plugin_call call = *given;
     int r;
@@ -118,7 +121,9 @@ static int start(struct pool *pool, struct instance *instance, const struct need
                                              .loop = pool->loop,
                                              .name = instance->provider->name,
                                              .program = instance->provider->program,
-                                             .folder = pool->folder},
+                                             .folder = pool->folder,
+                                             .environment = (const char *const *)environment,
+                                             .allow_unconfined = pool->config.allow_unconfined},
                      call.deadline, call.cancel, &instance->plugin, error);
     if (r >= 0)
         r = provider_greet(instance->provider, instance->plugin, &call, error);

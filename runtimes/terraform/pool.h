@@ -22,6 +22,7 @@ struct pool_config {
     const struct source *allowed;  /* providers that may run */
     size_t n_allowed;
     const char *folder;            /* for temporary folders of processes */
+    bool allow_unconfined;         /* plugin.h */
 };
 
 /* The configuration is borrowed. Nothing is started yet. */

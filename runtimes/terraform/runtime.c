@@ -2,18 +2,25 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "runtimes/terraform/environment.h"
 #include "runtimes/terraform/session.h"
 
 static int open_session(struct runtime *runtime, const struct runtime_scope *scope,
                         const struct runtime_call *call, struct runtime_session **ret,
                         struct error *error)
 {
-    struct runtime_session *session = NEW(struct runtime_session);
+    _cleanup_value_ const struct value *environment = NULL;
+    struct runtime_session *session;
+    int r = environment_read(scope->context, &environment, error);
 
-    (void)call, (void)error;
+    (void)call;
+    if (r < 0)
+        return r;
+    session = NEW(struct runtime_session);
     session->runtime = (struct tf_runtime *)runtime;
     session->namespace_name = str_new(scope->key.namespace_name);
     session->account = str_new(value_get_string(scope->identity, "serviceAccountName"));
+    session->environment = TAKE(environment);
     *ret = session;
     return 0;
 }
@@ -24,7 +31,18 @@ static void close_session(struct runtime_session *session)
         return;
     free(session->namespace_name);
     free(session->account);
+    value_unref(session->environment);
     free(session);
+}
+
+struct need *session_need(const struct runtime_session *session, const struct source *source,
+                          const struct value *extensions)
+{
+    const struct need_owner owner = {.namespace_name = session->namespace_name,
+                                     .account = session->account,
+                                     .environment = session->environment};
+
+    return need_new(source, &owner, value_get(extensions, "providerMeta"));
 }
 
 static void free_runtime(struct runtime *base)
@@ -58,6 +76,7 @@ struct runtime *tf_runtime_new(const struct tf_runtime_config *config)
     runtime->pool = pool_new(&(struct pool_config){.mirror = config->mirror,
                                                    .allowed = config->allowed,
                                                    .n_allowed = config->n_allowed,
-                                                   .folder = config->folder});
+                                                   .folder = config->folder,
+                                                   .allow_unconfined = config->allow_unconfined});
     return &runtime->base;
 }

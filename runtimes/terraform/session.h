@@ -15,8 +15,13 @@ struct tf_runtime {
 struct runtime_session {
     struct tf_runtime *runtime;
     char *namespace_name;
-    char *account; /* the ServiceAccount's name, or NULL */
+    char *account;                   /* the ServiceAccount's name, or NULL */
+    const struct value *environment; /* of providers (environment.h); or NULL */
 };
+
+/* What a resource with these extensions needs. */
+struct need *session_need(const struct runtime_session *session, const struct source *source,
+                          const struct value *extensions);
 
 /* ---- Which provider, which type ---- */
 

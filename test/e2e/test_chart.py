@@ -29,9 +29,13 @@ def kinds_of(objects):
     return sorted(kind for kind, _ in objects)
 
 
-def container_of(objects):
+def pod_of(objects):
     (deployment,) = [d for (kind, _), d in objects.items() if kind == "Deployment"]
-    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    return deployment["spec"]["template"]["spec"]
+
+
+def container_of(objects):
+    (container,) = pod_of(objects)["containers"]
     return container
 
 
@@ -54,6 +58,9 @@ EVERYTHING = [
     "--set=controller.logLevel=debug",
     "--set=controller.logFormat=text",
     "--set=controller.extraArgs[0]=--parallelism=5",
+    "--set=terraform.providers[0]=hashicorp/random@~> 3.6",
+    "--set=terraform.providers[1]=example.com:8443/acme/cloud",
+    "--set=terraform.pluginVolume.persistentVolumeClaim.claimName=providers",
     "--set=replicas=2",
     "--set=serviceAccount.name=kusion",
     "--set=serviceAccount.annotations.a=b",
@@ -172,12 +179,32 @@ class TestRendered:
             "--preview-history-limit=20",
             "--preview-ttl=12h",
             "--stuck-timeout=0s",
+            "--terraform-provider=hashicorp/random@~> 3.6",
+            "--terraform-provider=example.com:8443/acme/cloud",
+            "--terraform-plugin-dir=/terraform/providers",
             "--parallelism=5",
         ]
         assert {p["name"]: p["containerPort"] for p in container["ports"]} == {
             "metrics": 18080,
             "health": 19440,
         }
+
+    def test_terraform_providers_have_their_folders(self, plane):
+        pod = pod_of(render(plane, *EVERYTHING))
+        assert {one["name"]: one for one in pod["volumes"]} == {
+            "terraform-providers": {
+                "name": "terraform-providers",
+                "persistentVolumeClaim": {"claimName": "providers"},
+            },
+            "temporary": {"name": "temporary", "emptyDir": {}},
+        }
+        assert pod["containers"][0]["volumeMounts"] == [
+            {"name": "terraform-providers", "mountPath": "/terraform/providers", "readOnly": True},
+            {"name": "temporary", "mountPath": "/tmp"},
+        ]
+        assert "volumes" not in pod_of(render(plane))
+        refused = render(plane, "--set=terraform.providers[0]=hashicorp/random", check=False)
+        assert "terraform.pluginVolume: terraform.providers needs the volume" in refused.stderr
 
     @pytest.mark.parametrize(
         "value, image",

@@ -21,10 +21,11 @@ DEFAULTS = yaml.safe_load((CHART / "values.yaml").read_text())
 ODD = ["0", "true", "null", "", " ", "a: b", "- a", "#a", "*a", "@a", "{{ .Release.Name }}", "a'b\"c", "a\nb",
        "Ü", "a" * 64, "a" * 300, "50%", "999%", "1e3", "0x10", "12:30", ".", "a.", "a.b", "A_b", "a:b", "a/b",
        "0s", "99999999999999999999h", "9999999999", "1Mi"]
-EVERYTHING = {"metrics": {"service": {"enabled": True}}, "podDisruptionBudget": {"enabled": True}}
+EVERYTHING = {"metrics": {"service": {"enabled": True}}, "podDisruptionBudget": {"enabled": True},
+              "terraform": {"pluginVolume": {"emptyDir": {}}}}
 PASSED_ON = {  # Kubernetes' own: the API server checks what is in it
     ("rbac", "extraRules"), ("networkPolicy", "metricsFrom"), ("resources",), ("tolerations",),
-    ("affinity",), ("topologySpreadConstraints",),
+    ("affinity",), ("topologySpreadConstraints",), ("terraform", "pluginVolume"),
 }
 
 

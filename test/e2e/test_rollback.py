@@ -232,3 +232,20 @@ def test_waits_for_approval_where_the_mode_is_manual(spec, operation):
     spec.approve(release)
     spec.wait_request(request)
     assert spec.data("a") == (None if operation == "Destroy" else {"level": "two"})
+
+
+def test_a_rollback_that_waits_ends_when_it_is_seen_that_nothing_is_left(spec):
+    """Somebody else has done it all, and a look is requested. (Else it is seen within a minute.)"""
+    for level in "one", "two":
+        apply(spec, "a", level=level).wait("True")
+    spec.fields["approval"] = {"mode": "Manual"}
+    spec.fields["interval"] = "1h"
+    apply(spec, "a", level="two").wait("True")
+    request = spec.request("Rollback", toRevision=1)
+    eventually(lambda: spec.waiting_record())
+    spec.cluster.kubectl("patch", "configmap", "a", "-n", spec.namespace, "--type=merge",
+                         "-p", '{"data":{"level":"one"}}')
+    spec.look()
+    assert spec.wait_request(request)["status"]["revision"] == spec.records()[-1]["status"]["revision"]
+    assert phases(spec)[-1][1:] == ("Rollback", "succeeded")
+    assert spec.wait_reason("RolledBack") and spec.data("a") == {"level": "one"}

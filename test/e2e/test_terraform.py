@@ -2,6 +2,7 @@
 Kubernetes, and what is secret of them is shown nowhere."""
 
 import base64
+import json
 import os
 import signal
 import subprocess
@@ -9,11 +10,12 @@ import time
 
 import pytest
 
-from kusion_e2e.controller import Controller
+from kusion_e2e.controller import PROGRAM, Controller
 from kusion_e2e.releases import plan_of
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.states import open_text, states
 from kusion_e2e.terraform import flags, mirror, reference, resource_id, terraform
+from kusion_e2e.wait import eventually
 
 UNKNOWN = "(known after apply)"
 PASSWORD = resource_id("random_password", "db")
@@ -243,6 +245,89 @@ def test_a_version_that_is_not_there(spec):
     assert failed(spec)[PASSWORD]["reason"] == "ProviderNotFound"
 
 
+# ---- What a provider is given ----
+
+
+def variables(controller):
+    """The names and values of all providers' environments."""
+    texts = []
+    for pid in processes_of(controller):
+        with open(f"/proc/{pid}/environ", errors="replace") as file:
+            texts += file.read().split("\0")
+    return dict(text.split("=", 1) for text in texts if text)
+
+
+def put(spec, kind, name, **data):
+    spec.cluster.apply(json.dumps({"apiVersion": "v1", "kind": kind, "data": data,
+                                   "metadata": {"name": name, "namespace": spec.namespace}}))
+
+
+def base64_of(text):
+    return base64.b64encode(text.encode()).decode()
+
+
+def test_credentials_are_in_the_environment_and_nowhere_else(spec, controller):
+    key = "correct-horse-battery-staple"
+    put(spec, "ConfigMap", "cloud", ACME_REGION="eu-1", ACME_ZONE="a", comment="not for a provider")
+    put(spec, "Secret", "cloud", ACME_KEY=base64_of(key), ACME_ZONE=base64_of("b"))
+    origin = [{"configMapRef": {"name": "cloud"}}, {"secretRef": {"name": "cloud"}},
+              {"secretRef": {"name": "absent", "optional": True}}]
+    resources = [terraform("random_password", "db", length=20)]
+    spec.apply(resources, contextFrom=origin, context={"ACME_ZONE": "c", "ACME_RETRIES": 3},
+               interval="1s").wait("True")
+    given = variables(controller)
+    assert given["ACME_REGION"] == "eu-1" and given["ACME_KEY"] == key and given["ACME_RETRIES"] == "3"
+    assert given["ACME_ZONE"] == "c", "that of `context` counts"
+    assert "comment" not in given
+
+    # Another key: another process, and no change of the resources.
+    known = len(spec.releases())
+    put(spec, "Secret", "cloud", ACME_KEY=base64_of("another"), ACME_ZONE=base64_of("b"))
+    eventually(lambda: variables(controller)["ACME_KEY"] == "another" or None)
+    time.sleep(2)
+    assert len(spec.releases()) == known
+    said = open_text(spec.cluster, spec) + controller.log.read_text()
+    assert key not in said and "ACME_KEY" not in said
+
+
+def test_a_variable_that_no_provider_may_have(spec):
+    resources = [terraform("random_password", "db", length=20)]
+    ready = spec.apply(resources, context={"LD_PRELOAD": "/tmp/a.so"}).wait("False")
+    assert ready["reason"] == "InvalidContext"
+    assert "context.LD_PRELOAD: a provider's environment cannot have this variable" in ready["message"]
+    spec.apply(resources).wait("True")
+
+
+@pytest.mark.parametrize("origin, reason, words", [
+    ({"secretRef": {"name": "nobody"}}, "ContextNotFound",
+     'contextFrom[0]: there is no Secret "nobody" in namespace "{}"'),
+    ({"configMapRef": {"name": "nobody"}}, "ContextNotFound",
+     'contextFrom[0]: there is no ConfigMap "nobody" in namespace "{}"'),
+    ({"secretRef": {"name": "binary"}}, "InvalidContext",
+     'contextFrom[0]: key "a" of Secret "binary" is not text in UTF-8'),
+])
+def test_what_the_context_lacks_is_named(spec, origin, reason, words):
+    put(spec, "Secret", "binary", a=base64.b64encode(b"\xff\x00").decode())
+    spec.apply([config_map("a", spec.namespace)], contextFrom=[origin], retryInterval="1s")
+    ready = spec.wait("False")
+    assert ready["reason"] == reason and words.format(spec.namespace) in ready["message"]
+    put(spec, "Secret", "nobody", a="")
+    put(spec, "ConfigMap", "nobody", a="")
+    put(spec, "Secret", "binary", a="")
+    spec.wait("True")
+
+
+def test_the_context_is_read_with_the_rights_of_the_service_account(spec):
+    spec.cluster.apply(json.dumps({"apiVersion": "v1", "kind": "ServiceAccount",
+                                   "metadata": {"name": "nobody", "namespace": spec.namespace}}))
+    put(spec, "Secret", "cloud", A="")
+    spec.apply([config_map("a", spec.namespace)], contextFrom=[{"secretRef": {"name": "cloud"}}],
+               serviceAccountName="nobody")
+    ready = spec.wait("False")
+    assert ready["reason"] == "AccessDenied"
+    assert ready["message"].startswith('contextFrom[0]: secrets "cloud" is forbidden'), ready
+
+
 # ---- Processes ----
 
 
@@ -254,6 +339,17 @@ def test_a_provider_that_dies_is_started_again(spec, controller):
     spec.apply(password_into_secret(spec.namespace, 21)).wait("True")
     assert len(secret_of(spec)["password"]) == 21
     assert not before.keys() & processes_of(controller).keys()
+
+
+def test_a_provider_is_confined(spec, controller):
+    """What that means is tested with a program that tries to get out (test/unit/runtimes/io)."""
+    spec.apply(password_into_secret(spec.namespace, 20)).wait("True")
+    pids = processes_of(controller)
+    assert pids
+    for pid in pids:
+        with open(f"/proc/{pid}/status") as file:
+            status = dict(line.split(":\t", 1) for line in file.read().splitlines())
+        assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
 
 
 def test_another_operator_finds_what_the_first_one_made(state_namespace, tenant, controller):
@@ -270,3 +366,51 @@ def test_another_operator_finds_what_the_first_one_made(state_namespace, tenant,
         spec.delete()
     finally:
         assert next_one.stop() == 0
+
+
+# As an older kernel does, or a container whose seccomp profile knows no Landlock.
+WITHOUT_LANDLOCK = """#!/usr/bin/python3
+import ctypes, os, struct, sys
+LANDLOCK_CREATE_RULESET, ENOSYS = 444, 38
+filter = b"".join(struct.pack("=HBBI", *one) for one in (
+    (0x20, 0, 0, 0), (0x15, 0, 1, LANDLOCK_CREATE_RULESET), (0x06, 0, 0, 0x50000 | ENOSYS),
+    (0x06, 0, 0, 0x7fff0000)))
+items = ctypes.create_string_buffer(filter)
+program = struct.pack("@HP", len(filter) // 8, ctypes.addressof(items))
+prctl = ctypes.CDLL(None, use_errno=True).prctl
+assert prctl(38, 1, 0, 0, 0) == 0 and prctl(22, 2, program, 0, 0) == 0
+os.execv({operator!r}, [{operator!r}, *sys.argv[1:]])
+"""
+
+
+@pytest.fixture
+def without_landlock(tmp_path):
+    program = tmp_path / "operator"
+    program.write_text(WITHOUT_LANDLOCK.format(operator=str(PROGRAM)))
+    program.chmod(0o755)
+    return program
+
+
+def test_without_landlock_a_flag_must_allow_providers(state_namespace, tenant, controller,
+                                                      without_landlock):
+    controller.stop()
+    spec = Spec(controller.cluster, tenant)
+    refusing = Controller(state_namespace, flags=flags("hashicorp/random"), program=without_landlock)
+    try:
+        refusing.wait_leading()
+        spec.apply(password_into_secret(tenant, 20)).wait("False")
+        assert failed(spec)[PASSWORD]["reason"] == "ProviderNotConfined"
+        assert "--terraform-allow-unconfined" in failed(spec)[PASSWORD]["message"]
+        assert "no Terraform provider can run" in refusing.log.read_text()
+    finally:
+        assert refusing.stop() == 0
+    allowing = Controller(state_namespace, program=without_landlock,
+                          flags=[*flags("hashicorp/random"), "--terraform-allow-unconfined"])
+    try:
+        allowing.wait_leading()
+        spec.apply(password_into_secret(tenant, 21), timeout="4m").wait("True")
+        assert len(secret_of(spec)["password"]) == 21
+        assert "Terraform providers can read every file" in allowing.log.read_text()
+        spec.delete()
+    finally:
+        assert allowing.stop() == 0

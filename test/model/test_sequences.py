@@ -46,6 +46,9 @@ REGRESSIONS = {
         [["put", "b", {"k": "1"}, []], ["edit", "web", "note", "x1", "someone"]]],
     "two-rollbacks": [[["put", "a", {"k": "1"}, []]], [["destroy"]],
                       [["rollback", 1], ["rollback", None]]],
+    "a-rollback-and-a-destroy": [
+        [["put", "a", {"k": "1"}, []]], [["put", "a", {"k": "2"}, []]],
+        [["rollback", 1], ["destroy"]], [["touch"]], [["rollback", 1], ["destroy"]]],
     "killed-while-kubectl-is-undone": [
         [["put", "b", {"k": "1"}, []], ["put", "a", {"k": "1"}, []]],
         [["edit", "b", "k", "x1", "kubectl-edit"], ["touch"], ["kill"]],

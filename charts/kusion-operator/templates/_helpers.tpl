@@ -77,6 +77,13 @@ nodeSelector:
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- if .Values.terraform.providers }}
+volumes:
+- name: terraform-providers
+  {{- toYaml .Values.terraform.pluginVolume | nindent 2 }}
+- name: temporary
+  emptyDir: {}
+{{- end }}
 {{- end }}
 
 {{/* The same of their containers: image, arguments, environment. */}}
@@ -128,9 +135,23 @@ args:
 {{- with .stuckTimeout }}
 - --stuck-timeout={{ . }}
 {{- end }}
-{{- range .extraArgs }}
+{{- end }}
+{{- range .Values.terraform.providers }}
+- {{ printf "--terraform-provider=%s" . | quote }}
+{{- end }}
+{{- if .Values.terraform.providers }}
+- --terraform-plugin-dir=/terraform/providers
+{{- end }}
+{{- range .Values.controller.extraArgs }}
 - {{ quote . }}
 {{- end }}
+{{- if .Values.terraform.providers }}
+volumeMounts:
+- name: terraform-providers
+  mountPath: /terraform/providers
+  readOnly: true
+- name: temporary # sockets and temporary files of the providers
+  mountPath: /tmp
 {{- end }}
 env:
 - name: POD_NAMESPACE

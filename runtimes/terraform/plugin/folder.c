@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/base/str.h"
+#include "runtimes/io/random.h"
 
 #define PREFIX    "kusion-tf-"
 #define LOCK      "lock"
@@ -15,21 +17,23 @@
 /* Levels that are removed. */
 #define MOST_LEVELS 64
 
-static int make(const char *parent, const char *pattern, char **ret, struct error *error)
+static int cannot_be_made(const char *parent, struct error *error)
 {
-    _cleanup_free_ char *path = str_printf("%s/%s", parent, pattern);
-
-    if (!mkdtemp(path))
-        return err_set(error, ERR_UNAVAILABLE, NULL,
-                       "a temporary folder for providers cannot be made in %s: %s", parent,
-                       strerrordesc_np(errno));
-    *ret = TAKE(path);
-    return 0;
+    return err_set(error, ERR_UNAVAILABLE, NULL,
+                   "a temporary folder for providers cannot be made in %s: %s", parent,
+                   strerrordesc_np(errno));
 }
 
 int folder_make(const char *parent, char **ret, struct error *error)
 {
-    return make(parent, "p-XXXXXX", ret, error);
+    _cleanup_free_ char *path =
+        str_printf("%s/%010llx%010llx", parent, (unsigned long long)random_below(UINT64_C(1) << 40),
+                   (unsigned long long)random_below(UINT64_C(1) << 40));
+
+    if (mkdir(path, 0700) < 0)
+        return cannot_be_made(parent, error);
+    *ret = TAKE(path);
+    return 0;
 }
 
 static void remove_inside(int fd, int levels)
@@ -108,12 +112,13 @@ static void remove_left(const char *parent)
 int folder_claim(const char *parent, char **ret, int *ret_lock, struct error *error)
 {
     char *path;
-    int r;
 
     remove_left(parent);
-    r = make(parent, PREFIX "XXXXXX", &path, error);
-    if (r < 0)
-        return r;
+    path = str_printf("%s/" PREFIX "XXXXXX", parent);
+    if (!mkdtemp(path)) {
+        free(path);
+        return cannot_be_made(parent, error);
+    }
     *ret_lock = take_lock(path, O_CREAT);
     if (*ret_lock < 0) {
         folder_remove(path);

@@ -2,6 +2,9 @@
  * Temporary folders: one for all processes of this operator, and in it one for each process, for
  * its socket and for what it writes.
  *
+ * All processes have the same user, so no permission keeps one from another's socket. The name of a
+ * process's folder has 80 random bits, and no process may list the operator's folder.
+ *
  * A provider does not remove its socket when it is killed, and nobody removes anything when the
  * operator is. So the folder of an operator has a file that is locked as long as the operator
  * lives; the next operator removes folders whose lock is free.
@@ -13,7 +16,7 @@
 
 /* Bytes of the path in which an operator makes its folder: with that, the paths of sockets fit into
  * struct sockaddr_un. */
-#define FOLDER_LONGEST 60
+#define FOLDER_LONGEST 52
 
 /* Makes one for this operator in `parent`, and removes those that were left there. *ret_lock: to be
  * closed after folder_remove(). ERR_UNAVAILABLE. */

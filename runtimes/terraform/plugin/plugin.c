@@ -25,18 +25,37 @@
  * half of its time. */
 static const char *const common_environment[] = {
     "TF_PLUGIN_MAGIC_COOKIE=d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2",
-    "PLUGIN_PROTOCOL_VERSIONS=6,5",
-    "TF_LOG_SDK=off",
+    "PLUGIN_PROTOCOL_VERSIONS=6,5", "TF_LOG_SDK=off",
+    "USER=provider", /* /etc/passwd cannot be read */
 };
+
+static int make_sandbox(const struct plugin *plugin, const struct plugin_config *config,
+                        struct sandbox **ret, struct error *error)
+{
+    struct error failure = {0};
+    int r = sandbox_new(&(struct sandbox_config){.program = config->program,
+                                                 .folder = plugin->folder,
+                                                 .without_files = config->allow_unconfined},
+                        ret, &failure);
+
+    if (r == ERR_UNSUPPORTED)
+        return err_set(error, r, "ProviderNotConfined",
+                       "it could read any file of the operator: %s; the operator's flag "
+                       "--terraform-allow-unconfined lets it run all the same",
+                       failure.message);
+    return err_copy(error, &failure);
+}
 
 static int start_process(struct plugin *plugin, const struct plugin_config *config,
                          struct error *error)
 {
+    _cleanup_(sandbox_free_p) struct sandbox *sandbox = NULL;
     _cleanup_free_ char *folder = str_printf("TMPDIR=%s", plugin->folder);
     _cleanup_free_ char *home = str_printf("HOME=%s", plugin->folder);
     const char *const arguments[] = {config->program, NULL};
     const char *environment[ARRAY_SIZE(common_environment) + 2 + MOST_ENVIRONMENT + 1] = {0};
     size_t n = ARRAY_SIZE(common_environment);
+    int r;
 
     memcpy(environment, common_environment, sizeof(common_environment));
     environment[n++] = folder;
@@ -47,12 +66,16 @@ static int start_process(struct plugin *plugin, const struct plugin_config *conf
                            MOST_ENVIRONMENT);
         environment[n++] = config->environment[i];
     }
+    r = make_sandbox(plugin, config, &sandbox, error);
+    if (r < 0)
+        return r;
     return process_start(config->processes,
                          &(struct process_config){.arguments = arguments,
                                                   .environment = environment,
                                                   .directory = plugin->folder,
                                                   .max_files = MAX_FILES,
-                                                  .max_file_bytes = MAX_FILE_BYTES},
+                                                  .max_file_bytes = MAX_FILE_BYTES,
+                                                  .sandbox = sandbox},
                          &plugin->process, error);
 }
 

@@ -1,10 +1,12 @@
 /*
  * A provider's process, and calls to it.
  *
- * It is started with an environment and a temporary folder of its own, and says on its first line
- * of output how it can be reached:
+ * It is started in a sandbox (runtimes/io/sandbox.h), with an environment and a temporary folder of
+ * its own, and says on its first line of output how it can be reached:
  *
- *   1|5|unix|/tmp/kusion-provider-x7Kq2a/plugin12345|grpc|
+ *   1|5|unix|/tmp/kusion-tf-x7Kq2a/3f0c91…/plugin12345|grpc|
+ *
+ * It answers whoever connects to that socket, so no other process may learn the path (folder.h).
  *
  * Calls are gRPC over that socket, by libcurl (runtimes/io/http.h). Any number may be in flight.
  * The two versions of the protocol are spoken with the same messages (proto/tfplugin.proto).
@@ -34,11 +36,13 @@ struct plugin_config {
     const char *program; /* absolute path */
     const char *folder;  /* in which a temporary folder is made (folder.h) */
     const char *const *environment; /* more of it, "NAME=value", then NULL; or NULL */
+    bool allow_unconfined; /* also where the kernel cannot guard files */
 };
 
 /* Starts the process and waits until it can be called. The deadline is in ms, monotonic.
- * ERR_INVALID: it is no provider; ERR_UNSUPPORTED: of a protocol that we do not speak;
- * ERR_UNAVAILABLE, ERR_TIMEOUT, ERR_CANCELLED. */
+ * ERR_INVALID: it is no provider; ERR_UNSUPPORTED: of a protocol that we do not speak, or
+ * ProviderNotConfined: the kernel cannot guard files; ERR_UNAVAILABLE, ERR_TIMEOUT,
+ * ERR_CANCELLED. */
 int plugin_start(const struct plugin_config *config, int64_t deadline, struct cancel *cancel,
                  struct plugin **ret, struct error *error);
 /* Asks the process to end, and kills it if it does not. Accepts NULL. */

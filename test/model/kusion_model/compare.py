@@ -74,7 +74,7 @@ def bind(world, seen):
     if "svc" in world.objects:
         world.addresses[world.objects["svc"].uid] = seen.address
     world.known = seen.records[-1].revision if seen.records else 0
-    world.seen = world.waiting
+    world.seen = world.waiting if seen.waiting() else 0
     for one in seen.waiting():
         world.plans[world.shown.core, world.shown.whole] = one.digest
         world.names[world.waiting] = one.name

@@ -93,6 +93,7 @@ class World:
     seen: int = 0                                  # the Release that people see
     known: int = 0                                 # the newest revision that was seen
     approved: bool = False                         # it was approved, in its Release
+    asked_in: int = 0                              # the Release in which a person approved last
     is_old: bool = False                           # it is of an earlier generation
     hold: Revision | None = None
     corrections: int = 0                           # since the last change of the Spec
@@ -183,12 +184,15 @@ class World:
         self.shown, self.approved, self.is_old = None, False, False
         return self
 
-    def converge_partly(self, names):
-        """An operation that has done so much of its plan is ended. False: there is none."""
-        plan = self.plan()
+    def converge_partly(self, names, is_recorded=True):
+        """An operation that has done so much of its plan is ended; with is_recorded, after it saw that what
+        it deleted is gone. False: there is none."""
+        plan, records = self.plan(), dict(self.state)
         if self.mode == MANUAL and not self._is_approved(plan):
             return False
         self._carry_out(plan, names)
+        if not is_recorded:
+            self.state = {**records, **self.state}
         self.shown, self.approved, self.is_old = None, False, False
         return True
 
@@ -357,11 +361,17 @@ class World:
         return True
 
     def _do_approve(self):
+        if self.asked_in == self.seen != 0:
+            return True  # a second time: that changes nothing
         if not self.shown or self.waiting != self.seen:
             return False
-        self.approved = True
         # After a change of the Spec the operator may have ended the Release already, and no more.
-        return EITHER if self.is_old else True
+        is_sure = not self.is_old
+        self._approve(is_sure)
+        return is_sure or EITHER
+
+    def _approve(self, taken):
+        self.approved, self.asked_in = taken, self.seen if taken else 0
 
     def _do_approve_ended(self):
         """The digest of a Release that has ended: the API server refuses it."""
@@ -459,12 +469,25 @@ def after(world, actions, taken):
 
 
 def _orders(world, actions, taken):
-    """A request counts as later than a change of the Spec in the same second. The revision that it
-    names is one of those before the step."""
+    """A request counts as later than a change of the Spec in the same second: it may come after any of
+    the actions that follow it, and stays before the next request. The revision that it names is one of
+    those before the step."""
     pairs = [(_with_index(world, action), was_taken) for action, was_taken in zip(actions, taken, strict=True)]
-    requests = [pair for pair in pairs if pair[0][0] in REQUESTS]
-    late = [pair for pair in pairs if pair not in requests] + requests
-    return [tuple(zip(*order, strict=True)) for order in ([pairs, late] if late != pairs else [pairs])]
+    places = [number for number, (action, _) in enumerate(pairs) if action[0] in REQUESTS]
+    rest = [pair for number, pair in enumerate(pairs) if number not in places]
+    earliest = [place - number for number, place in enumerate(places)]  # so many of the rest are before it
+    for later in product(*(range(first, len(rest) + 1) for first in earliest)):
+        if sorted(later) == [*later]:
+            yield tuple(zip(*_merged(rest, [pairs[place] for place in places], later), strict=True))
+
+
+def _merged(rest, requests, places):
+    """Each request after so many of the rest."""
+    found = []
+    for number in range(len(rest) + 1):
+        found += [one for one, place in zip(requests, places, strict=True) if place == number]
+        found += rest[number:number + 1]
+    return found
 
 
 def _with_index(world, action):
@@ -480,7 +503,7 @@ def _ends(world, actions, taken):
         return
     was_taken = world.act(actions[0])
     if was_taken == EITHER:
-        world.approved = taken[0]
+        world._approve(taken[0])
     elif was_taken != taken[0]:
         return
     between = _between(world, actions[1][0]) if actions[1:] else [world]
@@ -498,6 +521,7 @@ def _between(world, verb):
         return
     for size in range(len(names) + 1):
         for part in combinations(names, size):
-            cut = copy.deepcopy(world)
-            if cut.converge_partly(part):
-                yield cut
+            for is_recorded in (True, False):
+                cut = copy.deepcopy(world)
+                if cut.converge_partly(part, is_recorded):
+                    yield cut

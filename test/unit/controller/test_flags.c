@@ -109,6 +109,7 @@ static const struct {
     bool fallback;
 } booleans[] = {
     ROW("act-as-controller", act_as_controller, false),
+    ROW("terraform-allow-unconfined", terraform_allow_unconfined, false),
     ROW("leader-elect", leader_elect, true),
     ROW("http1", http1, false),
     ROW("check", check, false),

@@ -1,4 +1,5 @@
 /* Plans that wait for approval, while requests go wrong and the world changes. */
+#include <string.h>
 #include <unistd.h>
 
 #include "engine/base/buf.h"
@@ -415,7 +416,88 @@ static void a_plan_that_is_longer_than_a_release_is_carried_out(void)
     scene_end(&scene);
 }
 
-SUITE(scenario_approval, TEST(a_correction_that_the_status_does_not_have_is_held_to_its_plan),
+/* The sweep after a start finds what is kept for it, and the Release waits on. */
+static void a_waiting_plan_is_made_once_after_a_start(void)
+{
+    struct scene scene = {0};
+    unsigned swept;
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    scene_kill(&scene);
+    api_server_mark(scene.server);
+    scene_start(&scene);
+    for (int ms = 0; ms < 10000 && !api_server_count(scene.server, "apply", CONFIGMAPS "/a");
+         ms += 50)
+        usleep(50000);
+    scene_expect_quiet(&scene);
+    EXPECT_INT(api_server_count(scene.server, "apply", CONFIGMAPS "/a"), 1, "at the start");
+    swept = api_server_count(scene.server, "get", RELEASE "1");
+    for (int ms = 0; ms < 10000 && api_server_count(scene.server, "get", RELEASE "1") == swept;
+         ms += 50)
+        usleep(50000);
+    scene_expect_quiet(&scene);
+    EXPECT_INT(api_server_count(scene.server, "apply", CONFIGMAPS "/a"), 1, "by the sweep");
+    approval_give(&scene, 1);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    scene_end(&scene);
+}
+
+#define PLAN_KEY "/api/v1/namespaces/kusion-system/secrets/kusion-operator-plan-key"
+
+static void expect_stale(struct scene *scene, const char *path, const char *says)
+{
+    _cleanup_value_ const struct value *release = api_server_get(scene->server, path);
+    const struct value *ready = value_at(value_path(release, "status", "conditions", NULL), 0);
+
+    EXPECT_STR(value_string(value_path(release, "status", "phase", NULL)), "cancelled", path);
+    EXPECT_STR(value_get_string(ready, "reason"), "PlanStale", path);
+    EXPECT(strstr(value_get_string(ready, "message"), says), value_get_string(ready, "message"));
+}
+
+/* The operator was replaced by one whose digests are others: with another key, or of another
+ * version. Whether the approved operation had begun or not, nothing more is done of it. */
+static void a_plan_of_other_digests_is_shown_again(void)
+{
+    const struct api_rule refuse = {
+        .verb = "write", .path = CONFIGMAPS "/a", .fault = API_ANSWER, .status = 503};
+
+    for (int is_begun = 0; is_begun < 2; is_begun++) {
+        struct scene scene;
+        unsigned rule;
+
+        approval_begin(&scene, MANUAL);
+        scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "2"));
+        scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+        rule = api_server_rule(scene.server, &refuse);
+        if (is_begun) {
+            approval_give(&scene, 2);
+            EXPECT(api_server_wait_hits(scene.server, rule, 1), "it is carried out");
+            scene_kill(&scene);
+        } else {
+            scene_kill(&scene);
+            approval_give(&scene, 2);
+        }
+        api_server_delete(scene.server, PLAN_KEY);
+        api_server_release(scene.server, rule);
+        scene_start(&scene);
+        scene_expect_there(&scene, RELEASE "3");
+        for (int ms = 0; ms < 10000 && !approval_is_waiting(&scene, 3); ms += 50)
+            usleep(50000);
+        scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+        EXPECT_DATA(&scene, "a", "1");
+        expect_stale(&scene, RELEASE "2", "by another version of the operator");
+        approval_give(&scene, 3);
+        scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+        EXPECT_DATA(&scene, "a", "2");
+        scene_end(&scene);
+    }
+}
+
+SUITE(scenario_approval, TEST(a_plan_of_other_digests_is_shown_again),
+      TEST(a_waiting_plan_is_made_once_after_a_start),
+      TEST(a_correction_that_the_status_does_not_have_is_held_to_its_plan),
       TEST(a_correction_that_the_status_does_not_have_can_be_approved),
       TEST(a_status_that_is_refused_is_written_later),
       TEST(an_approval_while_the_plan_is_made_again_is_seen),

@@ -89,16 +89,16 @@ static const struct {
 } holds[] = {
     {"asked for: Rollback",
      {RELEASE_ROLLBACK, (char[]){"uid-1"}, 7, 9, 3, (char[]){"sha256:abc"}, (char[]){"request-1"},
-      (char[]){"2026-01-02T03:04:05Z"}, NULL}},
+      (char[]){"2026-01-02T03:04:05Z"}, (char[]){"812"}, NULL}},
     {"asked for: Destroy",
      {RELEASE_DESTROY, (char[]){"uid-1"}, 7, 9, 0, NULL, (char[]){"request-1"},
-      (char[]){"2026-01-02T03:04:05Z"}, NULL}},
+      (char[]){"2026-01-02T03:04:05Z"}, (char[]){"812"}, NULL}},
     {"remediation",
-     {RELEASE_ROLLBACK, (char[]){"uid-1"}, 7, 9, 3, (char[]){"sha256:abc"}, NULL, NULL,
+     {RELEASE_ROLLBACK, (char[]){"uid-1"}, 7, 9, 3, (char[]){"sha256:abc"}, NULL, NULL, NULL,
       (char[]){"ConfigMap \"a\": refused"}}},
     {"large numbers",
      {RELEASE_ROLLBACK, (char[]){"uid-1"}, INT64_MAX, INT64_MAX - 1, INT64_MAX - 2,
-      (char[]){"sha256:abc"}, NULL, NULL, NULL}},
+      (char[]){"sha256:abc"}, NULL, NULL, NULL, NULL}},
 };
 
 static void expect_read(struct ledger *ledger, const struct hold *expected, const char *note)
@@ -115,6 +115,7 @@ static void expect_read(struct ledger *ledger, const struct hold *expected, cons
     EXPECT_STR(hold.spec_digest, expected->spec_digest, note);
     EXPECT_STR(hold.request, expected->request, note);
     EXPECT_STR(hold.requested_at, expected->requested_at, note);
+    EXPECT_STR(hold.request_version, expected->request_version, note);
     EXPECT_STR(hold.cause, expected->cause, note);
 }
 

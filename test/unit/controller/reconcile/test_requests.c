@@ -10,14 +10,23 @@
 
 /* Of Spec "web", unless `spec` says another one. */
 struct row {
-    const char *release, *uid, *created, *spec, *namespace_name;
+    const char *release, *uid, *created, *version, *spec, *namespace_name;
+    int64_t revision;
 };
+
+#define ROW(the_release, the_uid, is_created, its_version, ...)              \
+    {                                                                        \
+        .release = (the_release), .uid = (the_uid), .created = (is_created), \
+        .version = (its_version)__VA_OPT__(, ) __VA_ARGS__                   \
+    }
 
 static void add(struct requests *requests, const struct row *row)
 {
     _cleanup_(request_done) struct request request = {.release = str_new(row->release),
                                                       .uid = str_new(row->uid),
                                                       .created = str_new(row->created),
+                                                      .version = str_new(row->version),
+                                                      .revision = row->revision,
                                                       .operation = RELEASE_ROLLBACK,
                                                       .to_revision = 3};
     const struct spec_key spec = {row->namespace_name ? row->namespace_name : "team",
@@ -43,21 +52,48 @@ static void finds_the_newest(void)
         const char *newest, *other; /* uids; NULL: none */
     } tables[] = {
         {"none", {{0}}, NULL, NULL},
-        {"one", {{"a", "1", EARLY, 0, 0}}, "1", NULL},
-        {"by time", {{"a", "1", LATE, 0, 0}, {"b", "2", EARLY, 0, 0}}, "1", "2"},
-        {"the later to come, of one second",
-         {{"b", "1", EARLY, 0, 0}, {"a", "2", EARLY, 0, 0}},
+        {"one", {ROW("a", "1", EARLY, "7")}, "1", NULL},
+        {"by time", {ROW("a", "1", LATE, "8"), ROW("b", "2", EARLY, "7")}, "1", "2"},
+        {"by version, of one second",
+         {ROW("b", "1", EARLY, "7"), ROW("a", "2", EARLY, "8")},
          "2",
          "1"},
+        {"whichever is read first",
+         {ROW("a", "2", EARLY, "8"), ROW("b", "1", EARLY, "7")},
+         "2",
+         "1"},
+        {"versions are numbers", {ROW("a", "1", EARLY, "10"), ROW("b", "2", EARLY, "9")}, "1", "2"},
+        {"an accepted one is older than the rest of its second",
+         {ROW("a", "1", EARLY, "9", .revision = 3), ROW("b", "2", EARLY, "8")},
+         "2",
+         "1"},
+        {"those that are not accepted first",
+         {ROW("b", "2", EARLY, "8"), ROW("a", "1", EARLY, "9", .revision = 3)},
+         "2",
+         "1"},
+        {"of two accepted ones, by revision",
+         {ROW("a", "1", EARLY, "9", .revision = 4), ROW("b", "2", EARLY, "8", .revision = 3)},
+         "1",
+         "2"},
+        {"time counts more",
+         {ROW("a", "1", LATE, "8", .revision = 3), ROW("b", "2", EARLY, "9")},
+         "1",
+         "2"},
         {"the same again",
-         {{"a", "1", EARLY, 0, 0}, {"b", "2", EARLY, 0, 0}, {"a", "1", EARLY, 0, 0}},
+         {ROW("a", "1", EARLY, "7"), ROW("b", "2", EARLY, "8"), ROW("a", "1", EARLY, "9")},
          "2",
          "1"},
-        {"made anew under its name", {{"a", "1", EARLY, 0, 0}, {"a", "2", LATE, 0, 0}}, "2", NULL},
-        {"of another Spec", {{"a", "1", EARLY, 0, 0}, {"b", "2", LATE, "cache", 0}}, "1", NULL},
-        {"of another namespace", {{"a", "1", LATE, 0, "other"}}, NULL, NULL},
+        {"made anew under its name",
+         {ROW("a", "1", EARLY, "7"), ROW("a", "2", LATE, "8")},
+         "2",
+         NULL},
+        {"of another Spec",
+         {ROW("a", "1", EARLY, "7"), ROW("b", "2", LATE, "8", .spec = "cache")},
+         "1",
+         NULL},
+        {"of another namespace", {ROW("a", "1", LATE, "7", .namespace_name = "other")}, NULL, NULL},
         {"of the same name elsewhere",
-         {{"a", "1", EARLY, 0, 0}, {"a", "2", LATE, 0, "other"}},
+         {ROW("a", "1", EARLY, "7"), ROW("a", "2", LATE, "8", .namespace_name = "other")},
          "1",
          NULL},
     };
@@ -82,15 +118,35 @@ static void drops_by_name(void)
     _cleanup_(requests_free_p) struct requests *requests = requests_new();
     _cleanup_(request_done) struct request found = {0};
 
-    add(requests, &(struct row){"a", "1", EARLY, 0, 0});
-    add(requests, &(struct row){"b", "2", LATE, 0, 0});
-    add(requests, &(struct row){"b", "3", LATE, 0, "other"});
+    add(requests, &(struct row)ROW("a", "1", EARLY, "7"));
+    add(requests, &(struct row)ROW("b", "2", LATE, "8"));
+    add(requests, &(struct row)ROW("b", "3", LATE, "9", .namespace_name = "other"));
     requests_drop(requests, "team", "b");
     expect_newest(requests, "1", "the one that is left");
     EXPECT(requests_find(requests, "3", &found) && found.to_revision == 3, "elsewhere");
     EXPECT(!requests_find(requests, "2", NULL), "dropped");
     requests_drop(requests, "team", "a");
     expect_newest(requests, NULL, "none is left");
+}
+
+/* Its Release was read before it ended, and is added after that. */
+static void one_that_ended_does_not_come_back(void)
+{
+    static const struct spec_key web = {"team", "web"};
+    static const struct row undo = ROW("a", "1", LATE, "8"), destroy = ROW("b", "2", EARLY, "7");
+    _cleanup_(requests_free_p) struct requests *requests = requests_new();
+    _cleanup_(request_done) struct request found = {0};
+
+    add(requests, &undo);
+    add(requests, &destroy);
+    requests_end(requests, "1");
+    add(requests, &undo);
+    expect_newest(requests, "2", "the one that is left");
+    EXPECT(!requests_other(requests, &web, "2", NULL), "there is no other");
+    requests_drop(requests, "team", "a");
+    add(requests, &(struct row)ROW("a", "3", LATE, "9"));
+    requests_end(requests, "1");
+    expect_newest(requests, "3", "another one of its name");
 }
 
 static void a_hold_is_of_one_generation(void)
@@ -121,4 +177,5 @@ static void a_hold_is_of_one_generation(void)
     }
 }
 
-SUITE(requests, TEST(finds_the_newest), TEST(drops_by_name), TEST(a_hold_is_of_one_generation))
+SUITE(requests, TEST(finds_the_newest), TEST(drops_by_name),
+      TEST(one_that_ended_does_not_come_back), TEST(a_hold_is_of_one_generation))

@@ -107,6 +107,8 @@ struct fake_objects {
     struct fake_late *late;
     size_t n_late, late_capacity;
     int64_t late_after; /* ms that late creates take; less than FAKE_EFFECT_TIME */
+    const char *rewrites; /* into data.x of what is created, by a webhook: a thorough plan shows it;
+                             "?": another value each time; NULL: nothing */
     const char *words; /* of refusals, and of what is not ready; NULL: none of its own */
     bool hints; /* subscriptions tell of each look, as if that changed the object */
 };

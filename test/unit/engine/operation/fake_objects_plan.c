@@ -135,6 +135,19 @@ static int dry_run(struct planning *planning, struct error *error)
     return 0;
 }
 
+/* What a webhook makes of the attributes. A reference. */
+static const struct value *rewrite(const struct fake_objects *objects,
+                                   const struct value *attributes)
+{
+    static const char *const x_path[] = {"data", "x"};
+    _cleanup_value_ const struct value *x = NULL;
+
+    if (!objects->rewrites)
+        return value_ref(attributes);
+    x = str_equal(objects->rewrites, "?") ? value_pack("u") : value_pack("s", objects->rewrites);
+    return value_with_path(attributes, x_path, 2, x);
+}
+
 static int plan_creation(struct planning *planning, struct runtime_step **ret, struct error *error)
 {
     struct fake_step *step;
@@ -144,6 +157,9 @@ static int plan_creation(struct planning *planning, struct runtime_step **ret, s
         return r;
     step = step_new(planning, PLAN_CREATE);
     step->base.after = value_ref(step->base.attributes);
+    if (planning->session->thorough && !planning->target->was_unknown &&
+        !value_has_unknown(step->base.attributes))
+        step->base.shown_after = rewrite(planning->objects, step->base.attributes);
     step->base.result = result_of(planning, step->base.after);
     *ret = &step->base;
     return 0;

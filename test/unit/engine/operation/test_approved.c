@@ -370,6 +370,85 @@ static void leaves_what_could_not_be_looked_at_for_another_round(void)
     EXPECT_STR(stage_deeds(&stage), "", "it is left");
 }
 
+/* A webhook is installed, changed or removed after the approval: before the operation is planned,
+ * so that nothing begins; or when a creation is due, after others. */
+static void ends_where_a_creation_would_be_another(void)
+{
+    static const struct {
+        const char *note, *then, *now;
+        bool is_stale;
+    } rows[] = {
+        {"none", NULL, NULL, false},
+        {"the same", "w", "w", false},
+        {"installed", NULL, "w", true},
+        {"changed", "w", "v", true},
+        {"removed", "w", NULL, true},
+        {"another value each time", "?", "?", false},
+        {"another value each time, that is known now", "?", "w", false},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows) * 2; i++) {
+        bool is_late = i % 2;
+        _cleanup_stage_ struct stage stage;
+        struct run run;
+
+        stage_init(&stage);
+        stage.thorough = true;
+        stage.objects.rewrites = rows[i / 2].then;
+        stage_approve(&stage, "a=1 b=2:a");
+        stage_begin_process(&stage);
+        run_begin(&run, &stage);
+        if (!is_late)
+            stage.objects.rewrites = rows[i / 2].now;
+        run_plan(&run, "a=1 b=2:a");
+        stage.objects.rewrites = rows[i / 2].now;
+        run_apply(&run);
+        run_wait(&run);
+        EXPECT_INT(run_end(&run), rows[i / 2].is_stale ? ERR_CONFLICT : 0, rows[i / 2].note);
+        if (rows[i / 2].is_stale)
+            EXPECT_STR(stage.error.reason, "PlanStale", stage.error.message);
+        EXPECT_STR(stage_deeds(&stage), rows[i / 2].is_stale ? "" : "create a; create b",
+                   rows[i / 2].note);
+        stage_end_process(&stage);
+        EXPECT_STR(stage_state(&stage),
+                   !rows[i / 2].is_stale ? "a b"
+                   : is_late             ? ""
+                                         : "none",
+                   rows[i / 2].note);
+    }
+}
+
+/* What was created under the approval stays, and the next plan shows the rest. */
+static void compares_each_creation_when_it_is_due(void)
+{
+    static const char spec[] = "Cloud/d=1 a=1:d";
+    _cleanup_stage_ struct stage stage;
+    struct run run;
+
+    stage_init(&stage);
+    stage.thorough = true;
+    stage_approve(&stage, spec);
+    stage_use_threads(&stage, 4);
+    fake_cloud_fault(&stage.cloud, "d", CLOUD_BLOCKS);
+    stage_begin_process(&stage);
+    run_begin(&run, &stage);
+    run_plan(&run, spec);
+    run_apply(&run);
+    EXPECT(await_blocked(&stage, 1), "d is under way");
+    pthread_mutex_lock(&stage.world.lock);
+    stage.objects.rewrites = "w";
+    pthread_mutex_unlock(&stage.world.lock);
+    fake_cloud_fault(&stage.cloud, "d", 0);
+    run_wait(&run);
+    EXPECT_INT(run_end(&run), ERR_CONFLICT, "stale");
+    EXPECT_STR(stage.results.data, "d succeeded; a failed", "results");
+    EXPECT_STR(stage_deeds(&stage), "create d", "and nothing else");
+    stage_end_process(&stage);
+    stage_approve(&stage, spec);
+    EXPECT_INT(stage_apply(&stage, spec), 0, stage.error.message);
+    EXPECT_STR(stage_deeds(&stage), "create a", "as it was approved now");
+}
+
 SUITE(operation_approved, TEST(carries_out_what_was_approved), TEST(destroys_what_was_approved),
       TEST(changes_nothing_where_a_plan_is_stale), TEST(names_what_is_stale_without_its_values),
       TEST(stores_no_values), TEST(is_not_voided_by_what_is_not_ours),
@@ -377,4 +456,5 @@ SUITE(operation_approved, TEST(carries_out_what_was_approved), TEST(destroys_wha
       TEST(ends_where_a_step_that_is_due_is_stale),
       TEST(ends_where_a_step_is_planned_again_otherwise),
       TEST(leaves_what_was_deferred_for_another_round),
-      TEST(leaves_what_could_not_be_looked_at_for_another_round))
+      TEST(leaves_what_could_not_be_looked_at_for_another_round),
+      TEST(ends_where_a_creation_would_be_another), TEST(compares_each_creation_when_it_is_due))

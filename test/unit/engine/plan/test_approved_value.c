@@ -13,6 +13,7 @@ static void free_step(struct runtime_step *step)
 {
     value_unref(step->before);
     value_unref(step->after);
+    value_unref(step->shown_after);
     free(step);
 }
 
@@ -28,8 +29,8 @@ static struct runtime_step *step_of(const char *uid, int before, const char *aft
     return step;
 }
 
-/* One change of each action. */
-static struct plan *plan_of(const char *x)
+/* One change of each action. shown: what a dry-run makes of each, or NULL. */
+static struct plan *plan_that_shows(const char *x, const char *shown)
 {
     static const struct {
         const char *id;
@@ -54,21 +55,33 @@ static struct plan *plan_of(const char *x)
         change->create_first = rows[i].action == PLAN_REPLACE;
         change->has_unknown = rows[i].action == PLAN_UPDATE;
         change->step = step_of("u", 1, rows[i].leaves ? NULL : x);
+        if (shown)
+            change->step->shown_after = value_pack("{s:s, s:u}", "x", shown, "at");
         if (rows[i].action == PLAN_REPLACE)
             change->removal = step_of("v", 2, NULL);
     }
     return plan;
 }
 
-static const struct value *written(const char *x)
+static struct plan *plan_of(const char *x)
 {
-    struct plan *plan = plan_of(x);
+    return plan_that_shows(x, "shown");
+}
+
+static const struct value *written_with(const char *x, const char *shown)
+{
+    struct plan *plan = plan_that_shows(x, shown);
     _cleanup_(approved_plan_unref_p) struct approved_plan *approved =
         approved_plan_new(plan, KEY, strlen(KEY));
     const struct value *value = approved_plan_to_value(approved);
 
     plan_free(plan);
     return value;
+}
+
+static const struct value *written(const char *x)
+{
+    return written_with(x, "shown");
 }
 
 static int read(const struct value *value, struct approved_plan **ret, struct error *error)
@@ -215,11 +228,101 @@ static void refuses_what_is_damaged(void)
 
 static void refuses_another_format(void)
 {
-    _cleanup_value_ const struct value *value = written("1"), *two = value_pack("i", 2),
-                                       *newer = value_with(value, "format", two);
+    _cleanup_value_ const struct value *value = written("1"), *three = value_pack("i", 3),
+                                       *newer = value_with(value, "format", three);
     struct approved_plan *approved = NULL;
+    struct error error = {0};
 
-    EXPECT_INT(read(newer, &approved, NULL), ERR_UNSUPPORTED, "newer");
+    EXPECT_INT(read(newer, &approved, &error), ERR_UNSUPPORTED, "newer");
+    EXPECT_STR(error.message, "the approved plan is of format 3, which this version does not read",
+               "message");
+}
+
+/* What an earlier version has written, and what is written where nothing was tried. */
+static void reads_what_has_nothing_shown(void)
+{
+    _cleanup_value_ const struct value *value = written_with("1", NULL), *with = written("1");
+    _cleanup_(approved_plan_unref_p) struct approved_plan *approved = NULL;
+    struct plan *plan = plan_that_shows("1", "anything");
+    struct error error = {0};
+
+    EXPECT_INT(value_int(value_get(value, "format"), 0), 1, "as before");
+    EXPECT(!value_get(value, "seal"), "as before");
+    EXPECT_STR(value_get_string(value, "digest"), value_get_string(with, "digest"),
+               "the plan's digest");
+    EXPECT_INT(read(value, &approved, &error), 0, error.message);
+    EXPECT_INT(approved_plan_check(approved, &plan->changes[0], &error), CONFORMS, error.message);
+    EXPECT(!approved_plan_has_shown(approved, &plan->changes[0]), "nothing");
+    EXPECT(approved_plan_shows(approved, plan), "nothing to compare");
+    plan_free(plan);
+}
+
+/* It is not known what was approved. */
+static void refuses_another_thing_shown(void)
+{
+    _cleanup_value_ const struct value *value = written("1"), *other = written_with("1", "other"),
+                                       *none = written_with("1", NULL), *one = value_pack("i", 1),
+                                       *two = value_pack("i", 2), *mixed = NULL, *older = NULL,
+                                       *newer = NULL;
+
+    EXPECT_STR(value_get_string(value_at(value_get(other, "steps"), 0), "id"), "adopted", "0");
+    EXPECT_STR(value_get_string(value_at(value_get(other, "steps"), 1), "id"), "created", "1");
+    mixed = with_step(value, 1, value_at(value_get(other, "steps"), 1));
+    expect_damage(mixed, "of another plan");
+    older = value_with(value, "format", one);
+    expect_damage(older, "format 1 shows nothing");
+    newer = value_with(none, "format", two);
+    expect_damage(newer, "format 2 shows something");
+}
+
+/* A webhook that was installed since the plan was approved, or is not there any more. */
+static void compares_what_a_creation_shows(void)
+{
+    static const struct {
+        const char *shown;
+        bool conforms;
+    } rows[] = {{"shown", true}, {"other", false}, {NULL, true}};
+    _cleanup_value_ const struct value *value = written("1");
+    _cleanup_(approved_plan_unref_p) struct approved_plan *approved = NULL;
+    struct error error = {0};
+
+    EXPECT_INT(read(value, &approved, &error), 0, error.message);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct plan *plan = plan_that_shows("1", rows[i].shown);
+        const struct plan_change *created = &plan->changes[0];
+
+        EXPECT(approved_plan_has_shown(approved, created), "it has");
+        EXPECT(!approved_plan_has_shown(approved, &plan->changes[3]), "an update has it anyway");
+        EXPECT_INT(approved_plan_check(approved, created, &error),
+                   rows[i].conforms ? CONFORMS : ERR_CONFLICT, rows[i].shown);
+        EXPECT(approved_plan_check_known(approved, created, NULL) == CONFORMS, "not compared yet");
+        EXPECT(approved_plan_shows(approved, plan) == rows[i].conforms, rows[i].shown);
+        plan_free(plan);
+    }
+    EXPECT_STR(error.reason, "PlanStale", error.message);
+    EXPECT_STR(error.message,
+               "the API server, or an admission webhook, would make another object of it than the "
+               "approved plan shows",
+               "message");
+}
+
+/* Of a value that was another one each time, anything is as approved. */
+static void takes_any_value_that_was_another_each_time(void)
+{
+    _cleanup_value_ const struct value *value = written("1"), *known = NULL, *less = NULL;
+    _cleanup_(approved_plan_unref_p) struct approved_plan *approved = NULL;
+    struct plan *plan = plan_of("1");
+    struct runtime_step *step = plan->changes[0].step;
+
+    EXPECT_INT(read(value, &approved, NULL), 0, "read");
+    known = value_pack("{s:s, s:s}", "x", "shown", "at", "now");
+    less = value_pack("{s:s}", "x", "shown");
+    value_assign(&step->shown_after, known);
+    EXPECT_INT(approved_plan_check(approved, &plan->changes[0], NULL), CONFORMS, "known now");
+    EXPECT(approved_plan_shows(approved, plan), "not compared before it is due");
+    value_assign(&step->shown_after, less);
+    EXPECT_INT(approved_plan_check(approved, &plan->changes[0], NULL), CONFORMS, "absent now");
+    plan_free(plan);
 }
 
 /* It is valid, and not what was approved. */
@@ -291,4 +394,6 @@ static void does_not_cover_what_cannot_be_digested(void)
 
 SUITE(plan_approved_value, TEST(is_the_same_when_read_again), TEST(needs_the_key),
       TEST(refuses_what_is_damaged), TEST(refuses_another_format), TEST(refuses_another_plan),
-      TEST(refuses_other_unknown_paths), TEST(does_not_cover_what_cannot_be_digested))
+      TEST(refuses_other_unknown_paths), TEST(does_not_cover_what_cannot_be_digested),
+      TEST(reads_what_has_nothing_shown), TEST(refuses_another_thing_shown),
+      TEST(compares_what_a_creation_shows), TEST(takes_any_value_that_was_another_each_time))

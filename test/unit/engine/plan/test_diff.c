@@ -27,6 +27,9 @@ static void names_fields(void)
         {"{}", "{\"a\":\"x\"}", "a", NULL, "\"x\""},
         {"{\"a\":1}", "{\"a\":\"\\u202e\\u009b\\u001b\"}", "a", "1", "\"\\u202e\\u009b\\u001b\""},
         {"{\"x\":{\"a.b/c\":1}}", "{\"x\":{\"a.b/c\":2}}", "x[a.b/c]", "1", "2"},
+        {"{}", "{\"a\":null}", "a", NULL, "null"},
+        {NULL, "{\"a\":null,\"b\":{\"c\":null,\"d\":1}}", "b.d", NULL, "1"},
+        {"{\"a\":null,\"b\":1}", NULL, "b", "1", NULL},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -34,7 +37,8 @@ static void names_fields(void)
         struct diff diff;
 
         diff_values(from, to, &diff);
-        EXPECT_INT((long long)diff.total, rows[i].path ? 1 : 0, rows[i].to);
+        EXPECT_INT((long long)diff.total, rows[i].path ? 1 : 0,
+                   rows[i].to ? rows[i].to : "deleted");
         if (diff.n_fields) {
             EXPECT_STR(diff.fields[0].path, rows[i].path, "path");
             EXPECT_STR(diff.fields[0].from, rows[i].shown_from, "from");

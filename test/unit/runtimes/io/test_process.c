@@ -1,3 +1,4 @@
+#include <limits.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +21,17 @@ static struct processes *make(void)
 
     CU_ASSERT_FATAL(processes_new("test", &processes, NULL) == 0);
     return processes;
+}
+
+/* The program that tests start (test/unit/child). */
+static char *beside_us(void)
+{
+    char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+    CU_ASSERT_FATAL(length > 0);
+    path[length] = '\0';
+    return str_printf("%.*s/child_static", (int)(strrchr(path, '/') - path), path);
 }
 
 static int start(struct processes *processes, const char *script, struct process **ret,
@@ -186,6 +198,28 @@ static void its_whole_group_is_killed(void)
     }
 }
 
+/* Not even where it is in ours. */
+static void it_is_killed_wherever_it_is(void)
+{
+    _cleanup_(processes_free_p) struct processes *processes = make();
+    _cleanup_free_ char *group = str_printf("%d", getpgid(0)), *line = NULL, *program = beside_us();
+    const char *const arguments[] = {program, "leave_group_and_stay", group, NULL};
+    struct process *process = NULL;
+
+    CU_ASSERT_FATAL(process_start(processes,
+                                  &(struct process_config){.arguments = arguments,
+                                                           .environment = arguments + 3,
+                                                           .directory = "/",
+                                                           .max_files = 64,
+                                                           .max_file_bytes = 1},
+                                  &process, NULL) == 0);
+    CU_ASSERT(process_wait_line(process, in(SOON), NULL, &line, NULL) == 0);
+    EXPECT_STR(line, "ok", "it has left its group");
+    alarm(SOON / 1000); /* or this waits for ever */
+    process_free(process);
+    alarm(0);
+}
+
 /* A process of ours that starts a child, tells its pid, and is killed. */
 static _Noreturn void start_and_wait(int to)
 {
@@ -246,4 +280,5 @@ static void its_end_is_described(void)
 SUITE(process, TEST(a_child_gets_nothing_of_ours), TEST(no_first_line),
       TEST(waiting_can_be_cancelled), TEST(what_is_printed_is_drained),
       TEST(a_program_that_cannot_be_run), TEST(its_whole_group_is_killed),
-      TEST(a_child_does_not_outlive_us), TEST(its_end_is_described))
+      TEST(it_is_killed_wherever_it_is), TEST(a_child_does_not_outlive_us),
+      TEST(its_end_is_described))

@@ -1,7 +1,14 @@
 #include "runtimes/terraform/plugin/plugin.h"
 
-#include <stdlib.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "engine/base/str.h"
@@ -56,14 +63,25 @@ struct stage {
     char *folder, *program;
 };
 
+/* The program that tests start (test/unit/child), beside their own. */
+static char *find_program(void)
+{
+    char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+    CU_ASSERT_FATAL(length > 0);
+    path[length] = '\0';
+    return str_printf("%.*s/child_static", (int)(strrchr(path, '/') - path), path);
+}
+
 static void stage_init(struct stage *stage)
 {
-    *stage = (struct stage){.folder = str_new("/tmp/kusion-test-XXXXXX")};
+    *stage =
+        (struct stage){.folder = str_new("/tmp/kusion-test-XXXXXX"), .program = find_program()};
     CU_ASSERT_FATAL(mkdtemp(stage->folder) != NULL);
     CU_ASSERT_FATAL(processes_new("test", &stage->processes, NULL) == 0);
     CU_ASSERT_FATAL(
         http_loop_new(&(struct http_loop_config){.max_connections = 1}, &stage->loop, NULL) == 0);
-    stage->program = str_printf("%s/provider", stage->folder);
 }
 
 static void stage_done(struct stage *stage)
@@ -74,48 +92,43 @@ static void stage_done(struct stage *stage)
     free(stage->program);
 }
 
-static void write_program(const struct stage *stage, const char *script)
+static int start(const struct stage *stage, const char *does, int64_t time, struct plugin **ret,
+                 struct error *error)
 {
-    FILE *file = fopen(stage->program, "we");
+    _cleanup_free_ char *words = str_printf("DO=%s", does);
+    const char *const environment[] = {words, NULL};
 
-    CU_ASSERT_FATAL(file != NULL);
-    fprintf(file, "#!/bin/sh\n%s\n", script);
-    fclose(file);
-    chmod(stage->program, 0755);
-}
-
-static int start(const struct stage *stage, int64_t time, struct plugin **ret, struct error *error)
-{
     return plugin_start(&(struct plugin_config){.processes = stage->processes,
                                                 .loop = stage->loop,
                                                 .name = "test 1.0.0",
                                                 .program = stage->program,
-                                                .folder = stage->folder},
+                                                .folder = stage->folder,
+                                                .environment = environment,
+                                                .allow_unconfined = true /* where it must be */},
                         system_clock.monotonic(&system_clock) + time, NULL, ret, error);
 }
 
 static void what_is_no_provider_does_not_start(void)
 {
     static const struct {
-        const char *script;
+        const char *does;
         int64_t time; /* ms */
         int code;
         const char *message;
     } table[] = {
-        {"echo hello", 10000, ERR_INVALID,
+        {"print hello", 10000, ERR_INVALID,
          "the provider test 1.0.0 did not start: its first line of output is not that of a "
          "provider: it does not begin with 1|5| or 1|6|"},
-        {"echo '1|4|unix|x|grpc|'; sleep 60", 10000, ERR_UNSUPPORTED,
+        {"print_and_stay 1|4|unix|x|grpc|", 10000, ERR_UNSUPPORTED,
          "the provider test 1.0.0 did not start: it speaks protocol 4 of Terraform's providers; 5 "
-         "and "
-         "6 are supported"},
-        {"echo oh no >&2; exit 3", 10000, ERR_UNAVAILABLE,
+         "and 6 are supported"},
+        {"complain oh no", 10000, ERR_UNAVAILABLE,
          "the provider test 1.0.0 did not start: it ended before its first output (exit status 3) "
          "(oh no )"},
-        {"sleep 60", 200, ERR_TIMEOUT,
+        {"stay", 200, ERR_TIMEOUT,
          "the provider test 1.0.0 did not start: it printed nothing in time"},
-        {"exec head -c 10000 /dev/zero", 10000, ERR_TOO_LARGE, NULL},
-        {"echo \"1|5|unix|$TMPDIR/nowhere|grpc|\"; sleep 60", 10000, ERR_UNAVAILABLE, NULL},
+        {"pour", 10000, ERR_TOO_LARGE, NULL},
+        {"greet", 10000, ERR_UNAVAILABLE, NULL},
     };
     struct stage stage;
 
@@ -124,13 +137,123 @@ static void what_is_no_provider_does_not_start(void)
         struct plugin *plugin = NULL;
         struct error error = {0};
 
-        write_program(&stage, table[i].script);
-        EXPECT_INT(start(&stage, table[i].time, &plugin, &error), table[i].code, table[i].script);
+        EXPECT_INT(start(&stage, table[i].does, table[i].time, &plugin, &error), table[i].code,
+                   table[i].does);
         if (table[i].message && strncmp(error.message, table[i].message, strlen(table[i].message)))
-            EXPECT_STR(error.message, table[i].message, table[i].script);
-        EXPECT(!plugin, table[i].script);
+            EXPECT_STR(error.message, table[i].message, table[i].does);
+        EXPECT(!plugin, table[i].does);
     }
     stage_done(&stage);
+}
+
+/* ---- Its sandbox: the details are those of runtimes/io/sandbox.h ---- */
+
+static void it_writes_in_its_own_folder_alone(void)
+{
+    static const struct {
+        const char *does;
+        const char *says; /* on its first line */
+    } table[] = {
+        {"write ./file", "ok"},         {"write ../file", "EACCES"},     {"list ..", "EACCES"},
+        {"read /etc/passwd", "EACCES"}, {"execute /bin/true", "EACCES"},
+    };
+    struct stage stage;
+
+    if (!sandbox_guards_files(NULL)) {
+        printf("skipped: the kernel has no Landlock\n");
+        return;
+    }
+    stage_init(&stage);
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+        _cleanup_free_ char *does = str_printf("complain_of %s", table[i].does);
+        _cleanup_free_ char *said = str_printf("(exit status 3) (%s ", table[i].says);
+        struct plugin *plugin = NULL;
+        struct error error = {0};
+
+        EXPECT_INT(start(&stage, does, 10000, &plugin, &error), ERR_UNAVAILABLE, does);
+        EXPECT(strstr(error.message, said), does);
+    }
+    CU_ASSERT(rmdir(stage.folder) == 0); /* nothing is left */
+    stage_done(&stage);
+}
+
+/* As a kernel does that has none. */
+static void hide_landlock(void)
+{
+    struct sock_filter items[] = {
+        {.code = BPF_LD | BPF_W | BPF_ABS, .k = offsetof(struct seccomp_data, nr)},
+        {.code = BPF_JMP | BPF_JEQ | BPF_K, .jf = 1, .k = SYS_landlock_create_ruleset},
+        {.code = BPF_RET | BPF_K, .k = SECCOMP_RET_ERRNO | ENOSYS},
+        {.code = BPF_RET | BPF_K, .k = SECCOMP_RET_ALLOW},
+    };
+    struct sock_fprog program = {.len = ARRAY_SIZE(items), .filter = items};
+
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+}
+
+/* In a process of its own, which has no Landlock: 0, or the number of what is not so. */
+static int try_without_landlock(void)
+{
+    static const char *const environment[] = {"DO=print hello", NULL};
+    struct plugin_config config = {.name = "test 1.0.0", .environment = environment};
+    int64_t deadline = system_clock.monotonic(&system_clock) + 10000;
+    struct plugin *plugin = NULL;
+    struct error error = {0};
+    struct stage stage;
+
+    hide_landlock();
+    stage_init(&stage);
+    config.processes = stage.processes;
+    config.loop = stage.loop;
+    config.program = stage.program;
+    config.folder = stage.folder;
+    if (plugin_start(&config, deadline, NULL, &plugin, &error) != ERR_UNSUPPORTED || plugin)
+        return 1;
+    if (!str_equal(error.reason, "ProviderNotConfined") ||
+        !strstr(error.message, "--terraform-allow-unconfined"))
+        return 2;
+    config.allow_unconfined = true;
+    if (plugin_start(&config, deadline, NULL, &plugin, NULL) != ERR_INVALID) /* it ran */
+        return 3;
+    stage_done(&stage);
+    return 0;
+}
+
+static void without_landlock_a_flag_must_allow_it(void)
+{
+    int status = -1;
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(try_without_landlock());
+    waitpid(child, &status, 0);
+    CU_ASSERT_EQUAL(status, 0);
+}
+
+/* ---- Folders ---- */
+
+/* A socket's path must fit into its address, and cannot be guessed. */
+static void names_of_folders(void)
+{
+    _cleanup_free_ char *parent = str_new("/tmp/kusion-test-XXXXXX");
+    char *claimed = NULL, *first = NULL, *second = NULL;
+    struct stat status;
+    int lock;
+
+    CU_ASSERT_FATAL(mkdtemp(parent) != NULL);
+    CU_ASSERT_FATAL(folder_claim(parent, &claimed, &lock, NULL) == 0);
+    CU_ASSERT_FATAL(folder_make(claimed, &first, NULL) == 0);
+    CU_ASSERT_FATAL(folder_make(claimed, &second, NULL) == 0);
+    CU_ASSERT(!str_equal(first, second));
+    CU_ASSERT(strlen(strrchr(first, '/') + 1) == 20);
+    CU_ASSERT(stat(first, &status) == 0 && (status.st_mode & 07777) == 0700);
+    CU_ASSERT(FOLDER_LONGEST + strlen(first) - strlen(parent) + strlen("/plugin4294967295") <= 107);
+    folder_remove(first);
+    folder_remove(second);
+    folder_remove(claimed);
+    close(lock);
+    CU_ASSERT(rmdir(parent) == 0);
 }
 
 /* ---- Diagnostics ---- */
@@ -171,4 +294,5 @@ static void diagnostics_become_errors(void)
 }
 
 SUITE(terraform_plugin, TEST(handshakes_are_read), TEST(what_is_no_provider_does_not_start),
-      TEST(diagnostics_become_errors))
+      TEST(it_writes_in_its_own_folder_alone), TEST(without_landlock_a_flag_must_allow_it),
+      TEST(names_of_folders), TEST(diagnostics_become_errors))
