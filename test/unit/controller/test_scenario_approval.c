@@ -495,50 +495,6 @@ static void a_plan_of_other_digests_is_shown_again(void)
     }
 }
 
-#define OLD_RELEASE(name)                                                                      \
-    "{\"apiVersion\":\"api.kusion.io/v1\",\"kind\":\"Release\",\"metadata\":{\"name\":\"" name \
-    "\",\"namespace\":\"team\"},\"spec\":{\"specRef\":{\"name\":\"gone\"},\"operation\":"      \
-    "\"Destroy\"}}"
-
-static unsigned hold_reads(struct scene *scene, const char *path)
-{
-    return api_server_rule(scene->server,
-                           &(struct api_rule){.verb = "get", .path = path, .fault = API_HOLD});
-}
-
-/* Releases that people made once are all read when the operator starts, two at a time. */
-static void an_approval_goes_before_releases_of_long_ago(void)
-{
-    struct scene scene;
-    unsigned first, second, approved;
-
-    approval_begin(&scene, MANUAL);
-    approval_edit_a(&scene, "2");
-    scene_ask(&scene, "web");
-    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
-    scene_expect_quiet(&scene);
-    scene_stop(&scene);
-    api_server_create(scene.server, OLD_RELEASE("old-1"));
-    api_server_create(scene.server, OLD_RELEASE("old-2"));
-    api_server_create(scene.server, OLD_RELEASE("old-3"));
-    first = hold_reads(&scene, RELEASES "/old-1");
-    second = hold_reads(&scene, RELEASES "/old-2");
-    scene_start(&scene);
-    EXPECT(api_server_wait_hits(scene.server, first, 1), "one worker is busy");
-    EXPECT(api_server_wait_hits(scene.server, second, 1), "and the other one");
-    approved = hold_reads(&scene, RELEASE "2");
-    approval_give(&scene, 2);
-    usleep(300000); /* the watch tells of it */
-    api_server_release(scene.server, first);
-    EXPECT(api_server_wait_hits(scene.server, approved, 1), "the next");
-    usleep(300000);
-    EXPECT_INT(api_server_count(scene.server, "get", RELEASES "/old-3"), 0, "not before it");
-    api_server_release(scene.server, approved);
-    api_server_release(scene.server, second);
-    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
-    scene_end(&scene);
-}
-
 SUITE(scenario_approval, TEST(a_plan_of_other_digests_is_shown_again),
       TEST(a_waiting_plan_is_made_once_after_a_start),
       TEST(a_correction_that_the_status_does_not_have_is_held_to_its_plan),
@@ -554,5 +510,4 @@ SUITE(scenario_approval, TEST(a_plan_of_other_digests_is_shown_again),
       TEST(a_part_that_is_another_now_makes_a_release),
       TEST(a_waiting_release_that_is_deleted_is_made_again),
       TEST(an_approved_plan_goes_when_it_is_carried_out),
-      TEST(a_plan_that_is_longer_than_a_release_is_carried_out),
-      TEST(an_approval_goes_before_releases_of_long_ago))
+      TEST(a_plan_that_is_longer_than_a_release_is_carried_out))
