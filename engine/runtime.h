@@ -79,7 +79,9 @@ struct runtime_scope {
     const char *spec_uid;
     const struct value *identity; /* the identity to act as, {"serviceAccountName": "robot"}; NULL:
                                      the runtime's own */
-    const struct value *context;  /* the Spec's `context`, or NULL */
+    const struct value *context;  /* the Spec's `context`, with `contextFrom`; or NULL */
+    struct error context_error;   /* if its code is set, `contextFrom` could not be read: a runtime
+                                     that needs the context fails with this */
     bool thorough;                /* plan as exactly as possible: also dry-run creates. A step's
                                      `before` and `after` are the same either way */
     bool force;                   /* an object that cannot be changed as wanted may be replaced,

@@ -292,9 +292,10 @@ def test_credentials_are_in_the_environment_and_nowhere_else(spec, controller):
 
 def test_a_variable_that_no_provider_may_have(spec):
     resources = [terraform("random_password", "db", length=20)]
-    ready = spec.apply(resources, context={"LD_PRELOAD": "/tmp/a.so"}).wait("False")
-    assert ready["reason"] == "InvalidContext"
-    assert "context.LD_PRELOAD: a provider's environment cannot have this variable" in ready["message"]
+    spec.apply(resources, context={"LD_PRELOAD": "/tmp/a.so"}).wait("False")
+    assert failed(spec)[PASSWORD]["reason"] == "InvalidContext"
+    assert "context.LD_PRELOAD: a provider's environment cannot have this variable" \
+        in failed(spec)[PASSWORD]["message"]
     spec.apply(resources).wait("True")
 
 
@@ -304,28 +305,70 @@ def test_a_variable_that_no_provider_may_have(spec):
     ({"configMapRef": {"name": "nobody"}}, "ContextNotFound",
      'contextFrom[0]: there is no ConfigMap "nobody" in namespace "{}"'),
     ({"secretRef": {"name": "binary"}}, "InvalidContext",
-     'contextFrom[0]: key "a" of Secret "binary" is not text in UTF-8'),
+     'contextFrom[0]: key "A" of Secret "binary" is not text in UTF-8'),
+    ({"configMapRef": {"name": "large"}}, "InvalidContext",
+     'contextFrom[0]: with ConfigMap "large" there are more than 64 KiB of variables'),
 ])
 def test_what_the_context_lacks_is_named(spec, origin, reason, words):
-    put(spec, "Secret", "binary", a=base64.b64encode(b"\xff\x00").decode())
-    spec.apply([config_map("a", spec.namespace)], contextFrom=[origin], retryInterval="1s")
-    ready = spec.wait("False")
-    assert ready["reason"] == reason and words.format(spec.namespace) in ready["message"]
-    put(spec, "Secret", "nobody", a="")
-    put(spec, "ConfigMap", "nobody", a="")
-    put(spec, "Secret", "binary", a="")
+    """By the resources that need it; others are applied."""
+    put(spec, "Secret", "binary", A=base64.b64encode(b"\xff\x00").decode())
+    put(spec, "ConfigMap", "large", A="a" * (64 << 10), b="b" * 900000)
+    spec.apply([config_map("a", spec.namespace), terraform("random_password", "db", length=20)],
+               contextFrom=[origin], retryInterval="1s")
+    spec.wait("False")
+    assert {name: (one["reason"], words.format(spec.namespace) in one["message"])
+            for name, one in failed(spec).items()} == {PASSWORD: (reason, True)}
+    assert spec.cluster.api.get(f"/api/v1/namespaces/{spec.namespace}/configmaps/a").ok
+    put(spec, "Secret", "nobody", A="")
+    put(spec, "ConfigMap", "nobody", A="")
+    put(spec, "Secret", "binary", A="", b=base64.b64encode(b"\xff\x00").decode())
+    put(spec, "ConfigMap", "large", A="a", b="b" * 900000)
     spec.wait("True")
 
 
 def test_the_context_is_read_with_the_rights_of_the_service_account(spec):
+    resources = [terraform("random_password", "db", length=20)]
     spec.cluster.apply(json.dumps({"apiVersion": "v1", "kind": "ServiceAccount",
                                    "metadata": {"name": "nobody", "namespace": spec.namespace}}))
     put(spec, "Secret", "cloud", A="")
-    spec.apply([config_map("a", spec.namespace)], contextFrom=[{"secretRef": {"name": "cloud"}}],
-               serviceAccountName="nobody")
-    ready = spec.wait("False")
-    assert ready["reason"] == "AccessDenied"
-    assert ready["message"].startswith('contextFrom[0]: secrets "cloud" is forbidden'), ready
+    spec.apply(resources, contextFrom=[{"secretRef": {"name": "cloud"}}], serviceAccountName="nobody")
+    spec.wait("False")
+    assert failed(spec)[PASSWORD]["reason"] == "AccessDenied"
+    said = failed(spec)[PASSWORD]["message"]
+    assert said.startswith('contextFrom[0]: secrets "cloud" is forbidden'), said
+
+
+def test_a_context_that_is_gone_keeps_no_object_of_kubernetes(spec):
+    put(spec, "ConfigMap", "cloud", ACME_REGION="a")
+    spec.apply([config_map("a", spec.namespace), terraform("random_password", "db", length=20)],
+               contextFrom=[{"configMapRef": {"name": "cloud"}}], retryInterval="1s").wait("True")
+    spec.cluster.api.delete(f"/api/v1/namespaces/{spec.namespace}/configmaps/cloud").must()
+    spec.cluster.api.delete(spec.path).must()
+    path = f"/api/v1/namespaces/{spec.namespace}/configmaps/a"
+    eventually(lambda: spec.cluster.api.get(path).code == 404)
+    eventually(lambda: "there is no ConfigMap" in spec.condition()["message"])
+    put(spec, "ConfigMap", "cloud", ACME_REGION="a")
+    eventually(lambda: spec.cluster.api.get(spec.path).code == 404, 150)
+
+
+def test_a_preview_of_other_resources_gets_no_credentials(spec):
+    put(spec, "Secret", "cloud", ACME_KEY=base64_of("correct-horse"))
+    spec.apply([config_map("a", spec.namespace)],
+               contextFrom=[{"secretRef": {"name": "cloud"}}]).wait("True")
+    shown = spec.cluster.api.create(
+        f"/apis/api.kusion.io/v1/namespaces/{spec.namespace}/releases",
+        {"apiVersion": "api.kusion.io/v1", "kind": "Release", "metadata": {"name": "other"},
+         "spec": {"specRef": {"name": spec.name}, "operation": "Preview",
+                  "resources": [terraform("random_password", "db", length=20)]}}).must().object
+    path = f"/apis/api.kusion.io/v1/namespaces/{spec.namespace}/releases/{shown['metadata']['name']}"
+
+    def ended():
+        status = spec.cluster.api.get(path).must().object.get("status", {})
+        return status if status.get("phase") in ("succeeded", "failed") else None
+
+    status = eventually(ended)
+    assert status["phase"] == "failed"
+    assert "contextFrom: a Preview with resources of its own gets none" in json.dumps(status)
 
 
 # ---- Processes ----
