@@ -53,8 +53,7 @@ static void a_change_that_fails(void)
     EXPECT_STR(stage_cloud(&stage), "d=1*k", "changed");
 }
 
-/* Its old object is gone, and it is planned anew with what was not known: it is created then, and
- * nothing else is looked for. */
+/* It is replaced as others are. */
 static void replaced_later(void)
 {
     _cleanup_stage_ struct stage stage;
@@ -66,5 +65,20 @@ static void replaced_later(void)
     EXPECT_STR(stage.results.data, "e succeeded; d succeeded", stage.causes.data);
 }
 
+/* It is created again, and the first try fails, so that State has no record and it is planned anew:
+ * nothing else is looked for then. */
+static void created_again(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    set_up(&stage);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1*k"), 0, stage.error.message);
+    fake_cloud_drop(&stage.cloud, "d");
+    fake_cloud_fault(&stage.cloud, "d", CLOUD_IMPORTS | CLOUD_BUSY_ONCE);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1*k"), 0, stage.causes.data);
+    EXPECT_STR(stage.planned.data, "create d", "planned");
+    EXPECT_STR(stage_cloud(&stage), "d=1*k", "it is there");
+}
+
 SUITE(operation_import, TEST(recorded_before_it_is_changed), TEST(what_is_not_there_is_not_created),
-      TEST(a_change_that_fails), TEST(replaced_later))
+      TEST(a_change_that_fails), TEST(replaced_later), TEST(created_again))
