@@ -203,6 +203,71 @@ def test_an_apply_outlasts_the_timeout_of_the_spec(spec):
     assert [one["status"]["phase"] for one in spec.releases()].count("succeeded") == 1
 
 
+# ---- Objects that others made ----
+
+
+def taken_over(id, **more):
+    return {"kusionstack.io/import-id": id, **more}
+
+
+def test_an_object_that_exists_is_taken_over(spec, controller):
+    """A password by its value, which another resource has: nothing is made, and nothing changes."""
+    password, tenant = "Zq8-vVn3.kXw7_pLm2yTe", spec.namespace
+    id = f"$kusion_path.v1:ConfigMap:{tenant}:by-hand.data.id"
+
+    def apply(**more):
+        made = terraform("random_password", "db", length=len(password), extensions=taken_over(id))
+        return spec.apply([made, config_map("by-hand", tenant, {"id": password}),
+                           secret(tenant, password=reference("random_password", "db", "result"))],
+                          **more)
+
+    apply(retryInterval="1s").wait("True")
+    assert last_results(spec)[PASSWORD]["action"] == "adopt"
+    assert secret_of(spec)["password"] == password
+    apply(interval="1s").wait("True")
+    known = len(spec.releases())
+    time.sleep(3)
+    assert len(spec.releases()) == known and secret_of(spec)["password"] == password
+
+
+def test_a_preview_of_what_is_taken_over(spec):
+    """A change in place: the value is compared with the object's."""
+    sleep = resource_id("time_sleep", "t")
+    made = [terraform("time_sleep", "t", create_duration="2ms", triggers={},
+                      extensions=taken_over("1ms,"))]
+    spec.apply(made, suspend=True).wait("Unknown")
+    shown = plan_of(spec.cluster, spec.namespace, spec.name)[sleep]
+    assert shown["action"] == "adopt", shown
+    duration = field(shown, "create_duration")
+    assert (duration["from"], duration["to"]) == ('"1ms"', '"2ms"')
+    spec.apply(made).wait("True")
+    assert last_results(spec)[sleep]["action"] == "adopt"
+
+    # From now on the id means nothing.
+    spec.apply([terraform("time_sleep", "t", create_duration="3ms", triggers={},
+                          extensions=taken_over("nonsense"))]).wait("True")
+    assert last_results(spec)[sleep]["action"] == "update"
+
+
+def test_what_cannot_be_taken_over(spec, controller):
+    secretly = "Zq8-vVn3.kXw7_pLm2yTe"
+    spec.apply([
+        terraform("time_static", "t", extensions=taken_over("noon")),
+        terraform("tls_private_key", "k", algorithm="ED25519", extensions=taken_over("a-key")),
+        terraform("random_password", "db", length=9, extensions=taken_over(secretly)),
+    ]).wait("False")
+    said = {id: (one["reason"], one["message"]) for id, one in failed(spec).items()}
+    assert {reason for reason, _ in said.values()} == {"ImportFailed"}, said
+    of = {id.split(":")[2]: message for id, (_, message) in said.items()}
+    assert of["time_static"].startswith(
+        "extensions[kusionstack.io/import-id]: the object cannot be taken over: "), of
+    assert "Not Implemented" in of["tls_private_key"], of
+    assert "attributes.length cannot be changed" in of["random_password"], of
+    assert not any(word in message for message in of.values() for word in ("noon", "a-key", secretly))
+    assert secretly not in controller.log.read_text()
+    spec.delete()
+
+
 # ---- What is wrong ----
 
 
