@@ -411,7 +411,7 @@ def test_a_context_that_is_gone_keeps_no_object_of_kubernetes(spec):
     spec.cluster.api.delete(spec.path).must()
     path = f"/api/v1/namespaces/{spec.namespace}/configmaps/a"
     eventually(lambda: spec.cluster.api.get(path).code == 404)
-    eventually(lambda: "there is no ConfigMap" in spec.condition()["message"])
+    eventually(lambda: "there is no ConfigMap" in json.dumps(spec.get()["status"]))
     put(spec, "ConfigMap", "cloud", ACME_REGION="a")
     eventually(lambda: spec.cluster.api.get(spec.path).code == 404, 150)
 
