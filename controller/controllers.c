@@ -4,6 +4,7 @@
 
 #include "controller/core/informer.h"
 #include "controller/core/workers.h"
+#include "controller/priority.h"
 #include "controller/reconcile/operations.h"
 #include "controller/reconcile/release.h"
 #include "controller/reconcile/spec.h"
@@ -26,9 +27,10 @@ static const struct {
     const char *name;
     const struct kube_kind *kind;
     reconcile_fn *reconcile;
+    priority_fn *priority;
 } kinds[] = {
-    [SPECS] = {"spec", &kube_specs, reconcile_spec},
-    [RELEASES] = {"release", &kube_releases, reconcile_release},
+    [SPECS] = {"spec", &kube_specs, reconcile_spec, priority_of_spec},
+    [RELEASES] = {"release", &kube_releases, reconcile_release, priority_of_release},
 };
 
 /* One kind: what is watched, what waits, who works. */
@@ -83,17 +85,6 @@ static struct reconcile_result reconcile(void *arg, const char *key, struct canc
     return result;
 }
 
-/* What has our finalizer when the process starts was begun before, and most Releases that people
- * made ended long ago. They wait for what is new: an approval is not to wait for thousands of them.
- */
-static enum workqueue_priority priority_of(enum kind kind, const struct informer_object *old,
-                                           const struct informer_object *now)
-{
-    bool is_new = now && (kind == RELEASES ? !now->was_there : now->new_version != NULL);
-
-    return old || !now || now->deleting || is_new ? WORKQUEUE_CHANGE : WORKQUEUE_RESYNC;
-}
-
 /* A Release of an operation is the operation's to write. Of interest is that a person changes it,
  * perhaps to approve its plan; that it goes, since what is kept beside it goes, too; and that it
  * has no Spec any more. */
@@ -117,7 +108,7 @@ static void on_change(void *arg, const char *key, const struct informer_object *
                                           old ? NULL : now->new_version};
     operations_observe(controller->operations, key, &version,
                        old && now && !str_equal(old->trigger, now->trigger));
-    workqueue_add(controller->queue, key, priority_of(controller->kind, old, now));
+    workqueue_add(controller->queue, key, kinds[controller->kind].priority(old, now));
 }
 
 /* An operation of it goes on. */

@@ -79,7 +79,9 @@ struct runtime_scope {
     const char *spec_uid;
     const struct value *identity; /* the identity to act as, {"serviceAccountName": "robot"}; NULL:
                                      the runtime's own */
-    const struct value *context;  /* the Spec's `context`, or NULL */
+    const struct value *context;  /* the Spec's `context`, with `contextFrom`; or NULL */
+    struct error context_error;   /* if its code is set, `contextFrom` could not be read: a runtime
+                                     that needs the context fails with this */
     bool thorough;                /* plan as exactly as possible: also dry-run creates. A step's
                                      `before` and `after` are the same either way */
     bool force;                   /* an object that cannot be changed as wanted may be replaced,
@@ -97,7 +99,8 @@ enum target_part {
     TARGET_WHOLE,
     TARGET_OLD, /* the object that the replacement deletes */
     TARGET_NEW, /* the object that the replacement creates; an existing one is never imported or
-                   adopted */
+                   adopted. With RUNTIME_CREATES_BLINDLY also one that is created because the
+                   recorded object has gone since planning began */
 };
 
 /* One resource. Borrowed for the call. */
@@ -172,7 +175,7 @@ void outcome_done(struct runtime_outcome *outcome);
  *               attributes  before  after  result  uid   besides
  *   UNCHANGED       x         x       x     (x)    (x)   is_unrecorded, then memory; is_done
  *   CREATE          x         -       x      x      -    limit, reason
- *   ADOPT           x         x       x      x     (x)   limit, hides_before
+ *   ADOPT           x         x       x      x     (x)   limit, hides_before, memory
  *   UPDATE          x         x       x      x     (x)   limit, reason
  *   REPLACE         x         x       x      x     (x)   create_first, cannot_create_first, reason
  *   DELETE          -        (x)      -      -     (x)   limit
@@ -225,8 +228,10 @@ struct runtime_step {
                                        else. Of an approved CREATE shown_after is compared */
     const struct value *result;     /* the result that references see until the change is applied;
                                        NULL: read() gives it */
-    const struct value *memory;     /* UNCHANGED with is_unrecorded: private data that State
-                                       records; NULL: that of read() */
+    const struct value *memory;     /* private data that State records. UNCHANGED with
+                                       is_unrecorded: NULL: that of read(). ADOPT with
+                                       RUNTIME_CREATES_BLINDLY: by which the object is found again;
+                                       recorded before the change is sent */
 };
 
 /* Drops what a step owns by this struct, for the runtime's step_free(): the values. The strings are
@@ -244,7 +249,7 @@ enum {
      * records results, and makes every outcome durable before it goes on. */
     RUNTIME_IS_RECORDED = 1 << 0,
     /* If the answer to a create is lost, its object cannot be found. The engine records each create
-     * as begun before it is sent. */
+     * as begun before it is sent, and each object that is adopted as ours. */
     RUNTIME_CREATES_BLINDLY = 1 << 1,
 };
 

@@ -41,7 +41,8 @@ static void name_way_out(struct error *failure)
 {
     if (str_equal(failure->reason, "AccessDenied") ||
         str_equal(failure->reason, "ServiceAccountNotFound") ||
-        str_equal(failure->reason, "ContextNotFound"))
+        str_equal(failure->reason, "ContextNotFound") ||
+        str_equal(failure->reason, "InvalidContext"))
         err_wrap(failure, "held (deletionPolicy Orphan would leave what remains)");
 }
 
@@ -296,9 +297,7 @@ static int begin_destroy(struct attempt *attempt, struct error *error)
     _cleanup_(run_operation_done) struct run_operation operation = {0};
     int r;
 
-    r = run_operation_init(&operation, run, error);
-    if (r < 0)
-        return r;
+    run_operation_init(&operation, run);
     r = attempt_open(attempt, &operation.config, NULL, error);
     if (r)
         return r;

@@ -302,6 +302,7 @@ static int load_spec(struct attempt *attempt, struct error *error)
                        key->name, key->namespace_name);
     if (r < 0 && r != ERR_NOT_FOUND)
         return err_copy(error, &absent);
+    run->has_own_resources = has_own_resources(attempt);
     run->object = has_own_resources(attempt) ? with_own_resources(attempt, stored) : TAKE(stored);
     return 0;
 }
@@ -336,9 +337,7 @@ static int begin_plan(struct attempt *attempt, struct error *error)
 
     if (r < 0)
         return r;
-    r = run_operation_init(&operation, run, error);
-    if (r < 0)
-        return r;
+    run_operation_init(&operation, run);
     operation.config.scope.thorough = true;
     r = attempt_open(attempt, &operation.config, attempt->spec, error);
     if (r > 0)

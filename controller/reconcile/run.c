@@ -152,16 +152,12 @@ int64_t run_spec_created_at(const struct run *run)
     return text ? timestamp_parse(text) : 0;
 }
 
-int run_operation_init(struct run_operation *operation, const struct run *run, struct error *error)
+void run_operation_init(struct run_operation *operation, const struct run *run)
 {
     const struct reconcile_context *context = run->context;
     const char *account = run_account(run);
-    int r;
 
     *operation = (struct run_operation){0};
-    r = spec_context_read(run, &operation->context, error);
-    if (r < 0)
-        return r;
     operation->identity = account ? value_pack("{s:s}", "serviceAccountName", account) : NULL;
     operation->config = (struct operation_config){
         .clock = context->clock,
@@ -174,7 +170,6 @@ int run_operation_init(struct run_operation *operation, const struct run *run, s
         .scope = {.key = run->subject.key,
                   .spec_uid = value_string(value_path(run->object, "metadata", "uid", NULL)),
                   .identity = operation->identity,
-                  .context = operation->context,
                   .force = run->policy.force,
                   .terminating = run->is_namespace_terminating},
         .spec_created_at = run_spec_created_at(run),
@@ -185,7 +180,8 @@ int run_operation_init(struct run_operation *operation, const struct run *run, s
         .cancel = run->cancel,
         .digest_key = {context->plan_key, sizeof(context->plan_key)},
     };
-    return 0;
+    spec_context_read(run, &operation->config.scope);
+    operation->context = operation->config.scope.context;
 }
 
 void run_operation_done(struct run_operation *operation)

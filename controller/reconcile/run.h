@@ -28,6 +28,7 @@ struct run {
     char *trigger;                  /* informer_trigger() of the object as it was read; or NULL */
     struct release_approval approval; /* in the object as it was read */
     char *changed_at; /* when its spec was written last, RFC 3339; or NULL */
+    bool has_own_resources; /* a Preview: `object` has resources that the Release carries */
     bool is_namespace_terminating;
     struct spec_policy policy;
     struct operation_log log;
@@ -134,9 +135,8 @@ struct run_operation {
     struct operation_config config;
     const struct value *identity, *context; /* which it borrows; references, or NULL */
 };
-/* Reads what `contextFrom` names. Errors: spec_context.h. run_operation_done() also after one. */
-int run_operation_init(struct run_operation *operation, const struct run *run,
-                       struct error *error);
+/* Reads what `contextFrom` names (spec_context.h), which may take some seconds. */
+void run_operation_init(struct run_operation *operation, const struct run *run);
 void run_operation_done(struct run_operation *operation);
 
 /* Resources of the Spec were applied, by its status, and there is no State that records them. */

@@ -6,8 +6,8 @@
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
 
-#define READ_TIMEOUT 10000 /* ms */
-#define MOST_VALUES  1000  /* of all that contextFrom names */
+#define READ_TIMEOUT 10000       /* ms, for all */
+#define MOST_BYTES   (64u << 10) /* of all keys and values */
 
 /* One of `contextFrom`. */
 struct origin {
@@ -15,6 +15,14 @@ struct origin {
     const struct kube_kind *kind;
     const char *name;
     bool is_optional;
+};
+
+/* What was read so far. */
+struct reading {
+    const struct run *run;
+    const struct value *context; /* a reference */
+    size_t bytes;
+    int64_t deadline; /* ms, monotonic */
 };
 
 static const struct {
@@ -58,9 +66,12 @@ static int say_why(const struct run *run, const struct origin *origin, const str
 }
 
 /* *ret: NULL if it is not there, and need not be. */
-static int load(const struct run *run, const struct origin *origin, const struct value **ret,
-                struct error *error)
+static int load(const struct reading *reading, const struct origin *origin,
+                const struct value **ret, struct error *error)
 {
+    const struct run *run = reading->run;
+    const struct clock_source *clock = run->context->clock;
+    int64_t left = reading->deadline - clock->monotonic(clock);
     const char *account = run_account(run);
     _cleanup_free_ char *user = account ? str_printf("system:serviceaccount:%s:%s",
                                                      run->subject.key.namespace_name, account)
@@ -70,7 +81,7 @@ static int load(const struct run *run, const struct origin *origin, const struct
         .ref = {origin->kind, run->subject.key.namespace_name, origin->name, NULL},
         .impersonate = user,
         .for_tenant = true,
-        .timeout = READ_TIMEOUT,
+        .timeout = left > 1 ? left : 1,
         .cancel = run->cancel,
     };
     struct error problem = {0};
@@ -83,97 +94,123 @@ static int load(const struct run *run, const struct origin *origin, const struct
 
 /* ---- Its values ---- */
 
-static void set(const struct value **context, const char *key, const struct value *value)
+static int set(struct reading *reading, const struct origin *origin, const char *key,
+               const struct value *value, struct error *error)
 {
-    const struct value *before = *context;
+    const struct value *before = reading->context;
 
-    *context = value_with(before, key, value);
+    reading->bytes += strlen(key) + strlen(value_string(value));
+    if (reading->bytes > MOST_BYTES)
+        return err_set(error, ERR_INVALID, "InvalidContext",
+                       "contextFrom[%zu]: with %s \"%s\" there are more than %u KiB of variables",
+                       origin->index, origin->kind->kind, origin->name, MOST_BYTES >> 10);
+    reading->context = value_with(before, key, value);
     value_unref(before);
+    return 0;
 }
 
-static int not_text(const struct origin *origin, const char *key, struct error *error)
+static bool is_text(const char *text, size_t length)
 {
-    return err_set(error, ERR_INVALID, "InvalidContext",
-                   "contextFrom[%zu]: key \"%s\" of %s \"%s\" is not text in UTF-8", origin->index,
-                   key, origin->kind->kind, origin->name);
+    return utf8_valid(text, length) == length && !memchr(text, '\0', length);
 }
 
-/* Data of a Secret is Base64. */
-static int add_secret(const struct origin *origin, const char *key, const struct value *data,
-                      const struct value **context, struct error *error)
+/* Data of a Secret is Base64. *ret: a copy, a reference; NULL: it is not text. */
+static const struct value *text_of(const struct origin *origin, const struct value *data)
 {
     _cleanup_buf_ struct buf text = BUF_INIT;
-    _cleanup_value_ const struct value *plain = NULL, *secret = NULL;
-    const char *encoded = value_string(data);
-    bool is_text = encoded && base64_decode(&text, encoded, strlen(encoded)) &&
-                   utf8_valid(text.data, text.length) == text.length &&
-                   !memchr(text.data ? text.data : "", '\0', text.length);
+    _cleanup_value_ const struct value *plain = NULL;
+    size_t length;
+    const char *string = value_string_n(data, &length);
 
-    if (is_text)
-        plain = value_pack("s", text.length ? text.data : "");
-    secret = value_sensitive(plain);
-    if (secret)
-        set(context, key, secret);
-    explicit_bzero(text.data, text.length);
-    return secret ? 0 : not_text(origin, key, error);
+    if (origin->kind != &kube_secrets)
+        return string && is_text(string, length) ? value_pack("s", string) : NULL;
+    if (string && base64_decode(&text, string, length) &&
+        is_text(text.data ? text.data : "", text.length))
+        plain = value_pack("s", text.data ? text.data : "");
+    if (text.data)
+        explicit_bzero(text.data, text.length);
+    return value_sensitive(plain);
 }
 
-static int add_values(const struct origin *origin, const struct value *object,
-                      const struct value **context, struct error *error)
+static int add_values(struct reading *reading, const struct origin *origin,
+                      const struct value *object, struct error *error)
 {
     const struct value *data = value_get(object, "data");
     size_t length;
     int r = 0;
 
-    if (value_count(data) + value_count(*context) > MOST_VALUES)
-        return err_set(error, ERR_INVALID, "InvalidContext",
-                       "contextFrom[%zu]: with %s \"%s\" there are more than %d values",
-                       origin->index, origin->kind->kind, origin->name, MOST_VALUES);
     for (size_t i = 0; i < value_count(data) && r >= 0; i++) {
         const char *key = value_member_key(data, i, &length);
+        _cleanup_value_ const struct value *text = NULL;
 
-        if (origin->kind == &kube_secrets)
-            r = add_secret(origin, key, value_member(data, i), context, error);
-        else
-            set(context, key, value_member(data, i));
+        if (!str_is_variable(key))
+            continue;
+        text = text_of(origin, value_member(data, i));
+        r = text ? set(reading, origin, key, text, error)
+                 : err_set(error, ERR_INVALID, "InvalidContext",
+                           "contextFrom[%zu]: key \"%s\" of %s \"%s\" is not text in UTF-8",
+                           origin->index, key, origin->kind->kind, origin->name);
     }
     return r;
 }
 
-static void add_context(const struct value *from, const struct value **context)
+static int read_all(struct reading *reading, const struct value *list, struct error *error)
 {
-    size_t length;
-
-    for (size_t i = 0; i < value_count(from); i++)
-        set(context, value_member_key(from, i, &length), value_member(from, i));
-}
-
-int spec_context_read(const struct run *run, const struct value **ret, struct error *error)
-{
-    const struct value *list = value_path(run->object, "spec", "contextFrom", NULL);
-    const struct value *own = value_path(run_source(run), "spec", "context", NULL);
-    _cleanup_value_ const struct value *context = NULL;
     int r = 0;
 
-    *ret = NULL;
-    if (!value_count(list)) {
-        *ret = value_ref(own);
-        return 0;
-    }
-    context = value_pack("{}");
     for (size_t i = 0; i < value_count(list) && r >= 0; i++) {
         const struct origin origin = origin_of(list, i);
         _cleanup_value_ const struct value *object = NULL;
 
-        r = load(run, &origin, &object, error);
+        r = load(reading, &origin, &object, error);
         if (r >= 0)
-            r = add_values(&origin, object, &context, error);
+            r = add_values(reading, &origin, object, error);
     }
-    if (r < 0)
-        return r;
-    add_context(own, &context);
-    if (!context)
-        return err_set(error, ERR_TOO_LARGE, "TooLarge", "the Spec's context is too large");
-    *ret = TAKE(context);
-    return 0;
+    return r;
+}
+
+/* What was read, under the Spec's own. A reference. */
+static const struct value *merged(const struct value *read, const struct value *own)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *made = NULL;
+    size_t length;
+
+    value_begin_object(b);
+    for (size_t i = 0; i < value_count(read); i++) {
+        const char *key = value_member_key(read, i, &length);
+
+        if (value_get_n(own, key, length))
+            continue;
+        value_key_n(b, key, length);
+        value_add_copy(b, value_member(read, i));
+    }
+    for (size_t i = 0; i < value_count(own); i++) {
+        const char *key = value_member_key(own, i, &length);
+
+        value_key_n(b, key, length);
+        value_add_copy(b, value_member(own, i));
+    }
+    value_end_object(b);
+    value_builder_finish(b, &made, NULL);
+    return made;
+}
+
+void spec_context_read(const struct run *run, struct runtime_scope *scope)
+{
+    const struct value *list = value_path(run->object, "spec", "contextFrom", NULL);
+    const struct value *own = value_path(run_source(run), "spec", "context", NULL);
+    const struct clock_source *clock = run->context->clock;
+    struct reading reading = {.run = run, .deadline = clock->monotonic(clock) + READ_TIMEOUT};
+    int r = 0;
+
+    if (value_count(list) && run->has_own_resources)
+        r = err_set(&scope->context_error, ERR_UNSUPPORTED, "Unsupported",
+                    "contextFrom: a Preview with resources of its own gets none of its values, "
+                    "since the right to create Releases is not the right to use them; suspend the "
+                    "Spec, change it, and preview that");
+    else
+        r = read_all(&reading, list, &scope->context_error);
+    scope->context = r >= 0 && reading.context ? merged(reading.context, own) : value_ref(own);
+    value_unref(reading.context);
 }

@@ -9,13 +9,19 @@
 #include "controller/reconcile/run.h"
 
 /*
- * Reads them with the rights of the Spec's ServiceAccount. *ret: an object, in which what comes
- * from Secrets is sensitive; a reference. NULL: there are no values. A rollback has the `context`
- * of the revision and the `contextFrom` of now, since credentials may have moved since.
+ * Reads them with the rights of the Spec's ServiceAccount, into a scope's `context`, where what
+ * comes from Secrets is sensitive, and its `context_error`: only resources whose runtime needs the
+ * context fail then. Of `contextFrom` only keys that are written as variables count (str.h), and
+ * at most 64 KiB. A rollback has the `context` of the revision and the `contextFrom` of now, since
+ * credentials may have moved since.
  *
- * ERR_INVALID ContextNotFound: one is not there. ERR_INVALID InvalidContext: a value is not text.
- * ERR_FORBIDDEN AccessDenied, and errors of the client. All name the place in the Spec.
+ * A Preview with resources of its own gets nothing of `contextFrom`: who may only create Releases
+ * could have the credentials sent anywhere.
+ *
+ * Errors: ERR_INVALID ContextNotFound: one is not there. ERR_INVALID InvalidContext: a value is not
+ * text, or there are too many. ERR_FORBIDDEN AccessDenied, ERR_UNSUPPORTED, and errors of the
+ * client. All name the place in the Spec. The context is a reference, which the caller drops.
  */
-int spec_context_read(const struct run *run, const struct value **ret, struct error *error);
+void spec_context_read(const struct run *run, struct runtime_scope *scope);
 
 #endif

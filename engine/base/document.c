@@ -37,9 +37,11 @@ int store_load(struct store *store, const struct document_name *name, const stru
     return r;
 }
 
+#define DROP_ATTEMPTS 3 /* while others drop it, too, or write it */
+
 /* What is removed has been seen before: that is the contract of remove(). */
-int store_drop(struct store *store, const struct document_name *name, const struct store_call *call,
-               struct error *error)
+static int drop_once(struct store *store, const struct document_name *name,
+                     const struct store_call *call, struct error *error)
 {
     struct document document = DOCUMENT_INIT;
     struct store_file *file = NULL;
@@ -54,5 +56,16 @@ int store_drop(struct store *store, const struct document_name *name, const stru
         r = store->ops->remove(file, call, &problem);
     }
     store->ops->close(file);
+    return r < 0 ? err_copy(error, &problem) : 0;
+}
+
+int store_drop(struct store *store, const struct document_name *name, const struct store_call *call,
+               struct error *error)
+{
+    struct error problem = {0};
+    int r = ERR_CONFLICT;
+
+    for (unsigned n = 0; r == ERR_CONFLICT && n < DROP_ATTEMPTS; n++)
+        r = drop_once(store, name, call, &problem);
     return r < 0 ? err_copy(error, &problem) : 0;
 }

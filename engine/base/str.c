@@ -61,6 +61,13 @@ bool str_equal(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
+bool str_is_variable(const char *s)
+{
+    static const char capitals[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+
+    return *s && strchr(capitals, *s) && !s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")];
+}
+
 bool str_has_prefix(const char *s, const char *prefix)
 {
     return strncmp(s, prefix, strlen(prefix)) == 0;

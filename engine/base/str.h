@@ -21,6 +21,8 @@ DEFINE_CLEANUP(char *, str_free_secret)
 
 bool str_equal(const char *a, const char *b);   /* two NULLs are equal */
 bool str_has_prefix(const char *s, const char *prefix);
+/* Whether it is written as a variable of the environment: [A-Z_][A-Z0-9_]*. */
+bool str_is_variable(const char *s);
 bool str_has_suffix(const char *s, const char *suffix);
 int str_compare(const void *a, const void *b);  /* of two char ** , for qsort() */
 

@@ -95,8 +95,18 @@ static bool is_made_again(const struct runtime_step *step, const struct record *
     return step->action == PLAN_CREATE && known->status != RECORD_INTENT;
 }
 
-/* Records that a create begins, durably, before it is sent. Where objects can be found again, the
- * intent is there already, unless it was not known then that there is no object. */
+/* The object is there, and is ours from now on, whatever becomes of the change: State alone says
+ * so. The record has no result yet. */
+static void mark_adopted(const struct runtime_step *step, struct record *record)
+{
+    record->status = RECORD_APPLIED;
+    record->uid = step->uid;
+    record->memory = step->memory;
+}
+
+/* Records that a create or an adoption begins, durably, before it is sent. Where objects can be
+ * found again, the intent is there already, unless it was not known then that there is no object.
+ */
 static int record_begin(struct operation *operation, struct node *node,
                         const struct runtime_step *step, struct error *error)
 {
@@ -114,6 +124,8 @@ static int record_begin(struct operation *operation, struct node *node,
         changes[n++] = (struct ledger_change){.put = operation_depose(operation, node)};
     if (is_blind(node) && step->action == PLAN_CREATE)
         mark_call(operation, node, step, call_id, &record);
+    else if (is_blind(node) && step->action == PLAN_ADOPT)
+        mark_adopted(step, &record);
     else if (known && !n && !is_made_again(step, known))
         return ledger_check(operation->ledger, error); /* again: the call counts as begun now */
     else

@@ -49,8 +49,9 @@ static size_t memory_of_change(const struct operation *operation, size_t index)
 
 size_t operation_measure(const struct operation *operation)
 {
-    size_t bytes =
-        OPERATION_ITSELF + operation->arena.used + approved_plan_memory(operation->config.approved);
+    size_t bytes = OPERATION_ITSELF + operation->arena.used +
+                   approved_plan_memory(operation->config.approved) +
+                   value_memory(operation->config.scope.context);
 
     if (operation->spec)
         bytes += operation->spec->arena.used + value_memory(operation->spec->source);

@@ -132,6 +132,15 @@ static void remember(struct operation *operation, struct node *node,
         operation_set_live(node, step->result);
 }
 
+/* What State had when planning began is gone, deleted for a replacement, say: what is wanted is a
+ * new object. A runtime that finds objects by State alone would look for another one to adopt. */
+static enum target_part part_of(const struct node *node, const struct record *prior)
+{
+    bool is_blind = operation_ops(node)->flags & RUNTIME_CREATES_BLINDLY;
+
+    return is_blind && operation_change(node)->record && !prior ? TARGET_NEW : TARGET_WHOLE;
+}
+
 static int plan_resource(struct operation *operation, struct node *node, const struct record *prior,
                          bool is_due, struct planned *ret, struct error *error)
 {
@@ -141,6 +150,7 @@ static int plan_resource(struct operation *operation, struct node *node, const s
     const struct approved_plan *approved = operation->config.approved;
     struct runtime_target target = {
         .id = change->id,
+        .part = part_of(node, prior),
         .prior = prior,
         .was_unknown = approved && approved_plan_has_unknown(approved, change),
     };

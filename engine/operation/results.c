@@ -132,7 +132,7 @@ static void skip(struct operation *operation, const struct step_node *step, uint
         err_set(&error, ERR_CANCELLED, "DependencyNotReady", "skipped: it depends on %s", id);
     else if (other->kind == STEP_DELETE)
         err_set(&error, ERR_CANCELLED, "DependencyNotReady",
-                "skipped: %s, which depends on it, is still there", id);
+                "skipped: it is deleted after %s, which is still there", id);
     else
         err_set(&error, ERR_CANCELLED, "DependencyNotReady",
                 "skipped: nothing is deleted while something else fails");

@@ -45,14 +45,19 @@ static bool is_planned(const struct plan_change *change)
     return !change->error && change->action != PLAN_DEFERRED && change->action != PLAN_UNKNOWN;
 }
 
-/* An adoption whose intent is recorded, and which was not carried out, is planned as an update. For
- * an approval it is the adoption all the same. */
+/* It has its intent; or, where objects are only found by what State has of them, that, and no
+ * result yet (record.h). */
+static bool is_adoption_begun(const struct record *record)
+{
+    return record && record->action == PLAN_ADOPT &&
+           (record->status == RECORD_INTENT || (record->memory && !record->result));
+}
+
+/* An adoption that is recorded as begun, and which was not carried out, is planned as an update.
+ * For an approval it is the adoption all the same. */
 static enum plan_action action_of(const struct plan_change *change)
 {
-    const struct record *record = change->record;
-
-    if (change->action == PLAN_UPDATE && record && record->status == RECORD_INTENT &&
-        record->action == PLAN_ADOPT)
+    if (change->action == PLAN_UPDATE && is_adoption_begun(change->record))
         return PLAN_ADOPT;
     return change->action;
 }

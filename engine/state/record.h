@@ -16,7 +16,9 @@
  *   CREATING  A create was begun on a platform that cannot be asked for the object. The record (the
  *             begin mark) is durable before the create is sent. The create is in flight until its
  *             outcome is recorded or `call.until` has passed; after that its outcome is in doubt.
- *   APPLIED   The object exists, as recorded.
+ *   APPLIED   The object exists, as recorded. Of an object that is adopted on a platform that
+ *             cannot be asked for it, the record is durable before a change of it is sent: with the
+ *             memory, and without a result.
  *   TAINTED   The object exists, but its creation did not complete: it has to be replaced.
  */
 #ifndef ENGINE_STATE_RECORD_H

@@ -4,7 +4,8 @@
  * It may read the program itself (and, if it is linked to shared libraries, those of the system),
  * certificates of public authorities, the resolver's files, time zones, /dev/null and /dev/urandom;
  * and write in a folder of its own. No other file can be opened, listed, made or removed, in /proc
- * neither. It can execute no program but itself.
+ * neither. It can execute no program of the system but itself (one that it made in memory stays in
+ * the sandbox).
  *
  * It may use the network: connect over TCP and UDP, and listen on a port that the kernel chooses,
  * but on no other TCP port; and listen on Unix sockets in its folder. It reaches no other process:

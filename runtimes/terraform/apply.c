@@ -52,9 +52,15 @@ static int carry_out(const struct tf_step *step, struct visit *visit, struct run
 {
     _cleanup_(tf_state_done) struct tf_state now = TF_STATE_INIT;
     bool was_told, was_sent = false;
-    int r = resource_apply(&visit->type, &step->prior, &step->planned,
-                           step->config.length ? &step->config : NULL, &now, &was_told, &was_sent,
-                           error);
+    int r;
+
+    if (step->is_as_wanted) {
+        ret->certainty = OUTCOME_KNOWN;
+        return visit_observe(visit, &step->planned, step->base.attributes, ret, error);
+    }
+    r = resource_apply(&visit->type, &step->prior, &step->planned,
+                       step->config.length ? &step->config : NULL, &now, &was_told, &was_sent,
+                       error);
 
     if (r < 0 && !was_told) {
         ret->certainty = was_sent ? OUTCOME_IN_DOUBT : OUTCOME_NOT_SENT;
@@ -78,7 +84,8 @@ int tf_apply(struct runtime_step *base, const struct runtime_call *call,
     int r;
 
     ret->certainty = OUTCOME_NOT_SENT;
-    if (base->action != PLAN_CREATE && base->action != PLAN_UPDATE && base->action != PLAN_DELETE)
+    if (base->action != PLAN_CREATE && base->action != PLAN_ADOPT && base->action != PLAN_UPDATE &&
+        base->action != PLAN_DELETE)
         return err_set(error, ERR_INTERNAL, "UnexpectedAction", "\"%s\" cannot be carried out",
                        plan_action_name(base->action));
     if (value_has_unknown(base->attributes))

@@ -3,11 +3,9 @@
 
 #include "engine/base/str.h"
 #include "engine/spec/ref.h"
+#include "runtimes/terraform/import.h"
 #include "runtimes/terraform/lifecycle.h"
 #include "runtimes/terraform/session.h"
-
-/* Extensions that are not supported yet. */
-static const char *const extensions_of_later[] = {"kusionstack.io/import-id"};
 
 static void *begin(void *arg, struct check *check)
 {
@@ -66,6 +64,16 @@ static int check_string(void *arg, const struct value *string, const struct plac
     return 0;
 }
 
+static void check_import(struct check *check, const struct value *extensions,
+                         const struct place *in)
+{
+    const struct place at = {.above = in, .key = IMPORT_ID};
+    const struct value *id = value_get(extensions, IMPORT_ID);
+
+    if (!check_is_absent(id))
+        check_text(check, id, &at);
+}
+
 static void check_lifecycle(struct check *check, const struct value *extensions,
                             const struct place *in)
 {
@@ -87,12 +95,7 @@ static void check_resource(void *state, struct check *check, size_t index,
     _cleanup_free_ char *type = NULL;
     struct error error = {0};
 
-    for (size_t i = 0; i < ARRAY_SIZE(extensions_of_later); i++) {
-        const struct place at = {.above = &in, .key = extensions_of_later[i]};
-
-        if (!check_is_absent(value_get(resource->extensions, at.key)))
-            check_problem(check, UNSUPPORTED, &at, "is not supported by this version");
-    }
+    check_import(check, resource->extensions, &in);
     check_lifecycle(check, resource->extensions, &in);
     place_each_string(resource->attributes, &in_attributes, check_string, check, NULL);
     if (!resource->id || !is_written_out(check, resource->extensions, "provider", &in) ||

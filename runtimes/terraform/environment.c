@@ -5,8 +5,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
-#define CAPITALS "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
-#define DIGITS   "0123456789"
+#define MOST_BYTES (64u << 10) /* of all names and values */
 
 /* A name that ends with "*" stands for all that begin so. */
 static const char *const refused[] = {
@@ -15,13 +14,10 @@ static const char *const refused[] = {
     "TF_*", "PLUGIN_*",   "HOME",       "PATH",        "TMPDIR",
 };
 
-static bool is_variable(const char *name)
-{
-    return *name && strchr(CAPITALS, *name) && !name[strspn(name, CAPITALS DIGITS)];
-}
-
 static bool is_refused(const char *name)
 {
+    if (str_has_suffix(name, "_PROXY")) /* where it connects to is not a tenant's to say */
+        return true;
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
         size_t length = strcspn(refused[i], "*");
 
@@ -75,7 +71,7 @@ static int add(struct value_builder *b, const char *name, const struct value *va
 int environment_read(const struct value *context, const struct value **ret, struct error *error)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    size_t length, n = 0;
+    size_t length, n = 0, bytes = 0;
     int r = 0;
 
     *ret = NULL;
@@ -83,11 +79,14 @@ int environment_read(const struct value *context, const struct value **ret, stru
     for (size_t i = 0; i < value_count(context) && r >= 0; i++) {
         const char *name = value_member_key(context, i, &length);
 
-        if (strlen(name) != length || !is_variable(name))
+        if (strlen(name) != length || !str_is_variable(name))
             continue;
-        r = ++n > ENVIRONMENT_VARIABLES
+        value_string_n(value_member(context, i), &length);
+        bytes += strlen(name) + (value_is(value_member(context, i), VALUE_STRING) ? length : 0);
+        r = ++n > ENVIRONMENT_VARIABLES || bytes > MOST_BYTES
                 ? err_set(error, ERR_INVALID, "InvalidContext",
-                          "context: more than %d variables for providers", ENVIRONMENT_VARIABLES)
+                          "context: more than %d variables for providers, or than %u KiB of them",
+                          ENVIRONMENT_VARIABLES, MOST_BYTES >> 10)
                 : add(b, name, value_member(context, i), error);
     }
     value_end(b);

@@ -5,7 +5,8 @@
  * "AWS_REGION". Its value is a string, a number or a boolean. Other members are not for providers.
  * Variables by which a process could be made to run or write something else are refused: those of
  * the C library (LD_*, MALLOC_*), of Go's runtime (GODEBUG, GOGC), of Terraform's and its plugins'
- * protocol (TF_*, PLUGIN_*), and HOME, PATH and TMPDIR.
+ * protocol (TF_*, PLUGIN_*), HOME, PATH and TMPDIR, and proxies (*_PROXY). There are
+ * at most 64 KiB.
  */
 #ifndef RUNTIMES_TERRAFORM_ENVIRONMENT_H
 #define RUNTIMES_TERRAFORM_ENVIRONMENT_H

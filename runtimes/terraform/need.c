@@ -10,7 +10,7 @@ static void add(struct hash *hash, const struct value *value)
 
     if (value)
         json_write(&text, value, JSON_CANONICAL);
-    hash_add(hash, text.data, text.length);
+    hash_add_str(hash, value ? text.data : "");
 }
 
 struct need *need_new(const struct source *source, const struct need_owner *owner,

@@ -5,6 +5,7 @@
 #include "engine/base/redaction.h"
 #include "engine/base/str.h"
 #include "engine/base/value_mark.h"
+#include "runtimes/terraform/import.h"
 #include "runtimes/terraform/lifecycle.h"
 #include "runtimes/terraform/replace.h"
 #include "runtimes/terraform/session.h"
@@ -42,25 +43,36 @@ static void planning_done(struct planning *planning)
 
 /* ---- What there is ---- */
 
-/* The object as it is now. A TARGET_NEW has none. */
+static int read_live(struct planning *planning, const struct value *id, struct error *error)
+{
+    const struct resource_type *type = &planning->visit.type;
+    int r;
+
+    if (id)
+        return import_read(&planning->visit, id, &planning->live, error);
+    r = memory_load(type, planning->target->prior->memory, &planning->live, error);
+    return r < 0 || tf_state_is_null(&planning->live) ? r
+                                                      : resource_read(type, &planning->live, error);
+}
+
+/* The object as it is now: that of State, or one that is to be taken over. A TARGET_NEW has none.
+ */
 static int look(struct planning *planning, struct error *error)
 {
     const struct record *prior = planning->target->prior;
-    const struct resource_type *type = &planning->visit.type;
-    int r = 0;
+    const struct value *id = import_id(planning->target);
+    const struct value *like = prior ? prior->attributes : planning->target->attributes;
+    int r;
 
     tf_state_set_null(&planning->live);
-    if (!prior)
+    if (!prior && !id)
         return 0;
     buf_reset(&planning->live.value);
-    r = memory_load(type, prior->memory, &planning->live, error);
-    if (r >= 0 && !tf_state_is_null(&planning->live))
-        r = resource_read(type, &planning->live, error);
+    r = read_live(planning, id, error);
     if (r >= 0)
         r = tf_reorder(&planning->live.value, planning->visit.schema->block->type, error);
     if (r >= 0)
-        r = visit_decode(&planning->visit, &planning->live.value, prior->attributes,
-                         &planning->before, error);
+        r = visit_decode(&planning->visit, &planning->live.value, like, &planning->before, error);
     if (r >= 0 && !planning->before)
         tf_state_set_null(&planning->live);
     return r;
@@ -199,11 +211,53 @@ static int fill_replace(struct planning *planning, char *reason, struct error *e
     return r;
 }
 
+/* An object that somebody else made is not deleted because it is taken over. */
+static int refuse_import(const char *reason, struct error *error)
+{
+    return err_set(error, ERR_INVALID, "ImportFailed",
+                   "extensions[" IMPORT_ID
+                   "]: the object differs in what cannot be changed, and is "
+                   "not replaced when it is taken over: %s",
+                   reason);
+}
+
+/* What is recorded before the change is sent finds the object. Without a change, what was planned
+ * is the object as it is. */
+static int fill_adopt(struct planning *planning, struct error *error)
+{
+    struct runtime_step *step = &planning->step->base;
+    bool is_changed = !value_equal(planning->before, planning->after);
+    int r = memory_make(&planning->visit.type, &planning->live, &step->memory, error);
+
+    if (r < 0)
+        return r;
+    fill_changed(planning, PLAN_ADOPT);
+    planning->step->is_as_wanted = !is_changed;
+    if (is_changed)
+        return 0;
+    tf_state_copy(&planning->step->planned, &planning->live);
+    return 0;
+}
+
+static int plan_import(struct planning *planning, struct error *error)
+{
+    _cleanup_free_ char *reason = NULL;
+    int r = ask(planning, &planning->live, planning->before, error);
+
+    if (r < 0)
+        return r;
+    reason = replace_reason(planning->visit.schema->block, planning->plan.answer, planning->before,
+                            planning->after);
+    return reason ? refuse_import(reason, error) : fill_adopt(planning, error);
+}
+
 static int plan_existing(struct planning *planning, struct error *error)
 {
     char *reason;
     int r;
 
+    if (!planning->target->prior)
+        return plan_import(planning, error);
     if (planning->target->prior->status == RECORD_TAINTED)
         return fill_replace(planning, str_new("its creation did not complete"), error);
     r = ask(planning, &planning->live, planning->before, error);
@@ -295,7 +349,7 @@ static int begin(struct runtime_session *session, struct planning *planning,
     int r;
 
     step->base.ops = &tf_runtime_ops;
-    step->base.extensions = value_ref(target->extensions);
+    step->base.extensions = import_strip(target->extensions);
     step->base.limit = longest_apply(target->attributes);
     step->pool = session->runtime->pool;
     buf_init(&step->prior, 0);
@@ -311,20 +365,24 @@ static int begin(struct runtime_session *session, struct planning *planning,
     return visit_begin(&planning->visit, step->pool, step->need, step->type, call, error);
 }
 
-/* The provider's configuration is not known before another resource is made. */
-static bool is_deferred(const struct runtime_target *target)
+/* Why nothing can be asked before another resource is made; NULL: it can. */
+static const char *deferral(const struct runtime_target *target)
 {
-    return value_has_unknown(target->extensions);
+    _cleanup_value_ const struct value *others = import_strip(target->extensions);
+
+    if (value_has_unknown(others))
+        return "its provider's configuration is not known yet";
+    return value_has_unknown(import_id(target)) ? "its import id is not known yet" : NULL;
 }
 
-static struct runtime_step *deferred(const struct runtime_target *target)
+static struct runtime_step *deferred(const struct runtime_target *target, const char *reason)
 {
     struct tf_step *step = NEW(struct tf_step);
 
     step->base.ops = &tf_runtime_ops;
     step->base.action = PLAN_DEFERRED;
-    step->base.extensions = value_ref(target->extensions);
-    step->base.reason = str_new("its provider's configuration is not known yet");
+    step->base.extensions = import_strip(target->extensions);
+    step->base.reason = str_new(reason);
     return &step->base;
 }
 
@@ -334,12 +392,13 @@ int tf_plan(struct runtime_session *session, const struct runtime_target *target
 {
     _cleanup_(planning_done) struct planning planning = {
         .target = target, .live = TF_STATE_INIT, .plan = TF_PLAN_INIT};
+    const char *reason = deferral(target);
     struct error failure = {0};
     int r;
 
     (void)hint;
-    if (is_deferred(target)) {
-        *ret = deferred(target);
+    if (reason) {
+        *ret = deferred(target, reason);
         return 0;
     }
     r = begin(session, &planning, call, &failure);
@@ -352,6 +411,7 @@ int tf_plan(struct runtime_session *session, const struct runtime_target *target
         /* The engine does not know what was read and planned. */
         redact_error(&failure, (const struct value *const[]){planning.before, planning.after}, 2);
         need_redact(planning.step->need, &failure);
+        import_redact(import_id(target), &failure);
         return err_copy(error, &failure);
     }
     *ret = &planning.step->base;

@@ -1,5 +1,6 @@
 #include "runtimes/terraform/resource.h"
 
+#include "engine/base/str.h"
 #include "runtimes/terraform/plugin/diagnostics.h"
 #include "runtimes/terraform/values/msgpack.h"
 
@@ -26,6 +27,14 @@ void tf_state_set_null(struct tf_state *state)
 bool tf_state_is_null(const struct tf_state *state)
 {
     return state->value.length == sizeof(null_bytes) && state->value.data[0] == null_bytes[0];
+}
+
+void tf_state_copy(struct tf_state *to, const struct tf_state *from)
+{
+    buf_reset(&to->value);
+    buf_add(&to->value, from->value.data, from->value.length);
+    buf_reset(&to->private);
+    buf_add(&to->private, from->private.data, from->private.length);
 }
 
 static void set(struct buf *to, const ProtobufCBinaryData *from)
@@ -127,7 +136,9 @@ int resource_upgrade(const struct resource_type *type, int64_t version, const ch
     return r;
 }
 
-int resource_read(const struct resource_type *type, struct tf_state *state, struct error *error)
+/* identity: as an import gave it; NULL: none is known. */
+static int read_as(const struct resource_type *type, const ProtobufCBinaryData *identity,
+                   struct tf_state *state, struct error *error)
 {
     Tfplugin__DynamicValue value = value_of(&state->value);
     Tfplugin__Capabilities caps = capabilities();
@@ -140,6 +151,8 @@ int resource_read(const struct resource_type *type, struct tf_state *state, stru
     request.current_state = &value;
     request.private_ = binary(&state->private);
     request.client_capabilities = &caps;
+    if (identity)
+        request.current_identity = *identity;
     r = plugin_call(type->instance->plugin, PLUGIN_READ, &request.base, type->call, &answer, NULL,
                     error);
     if (r < 0)
@@ -152,6 +165,68 @@ int resource_read(const struct resource_type *type, struct tf_state *state, stru
     tfplugin__read_resource_response__free_unpacked(answer, NULL);
     return r;
 }
+
+int resource_read(const struct resource_type *type, struct tf_state *state, struct error *error)
+{
+    return read_as(type, NULL, state, error);
+}
+
+/* ---- Import ---- */
+
+/* Of several that an id stands for, the one of the type. */
+static const Tfplugin__ImportedResource *imported_of(const Tfplugin__ImportResponse *answer,
+                                                     const char *type)
+{
+    for (size_t i = 0; i < answer->n_imported_resources; i++)
+        if (str_equal(answer->imported_resources[i]->type_name, type))
+            return answer->imported_resources[i];
+    return NULL;
+}
+
+/* What an import gives is little more than the id; the rest is read. */
+static int read_imported(const struct resource_type *type, const Tfplugin__ImportResponse *answer,
+                         struct tf_state *ret, struct error *error)
+{
+    const Tfplugin__ImportedResource *imported = imported_of(answer, type->name);
+    int r = 0;
+
+    if (!imported)
+        return err_set(error, ERR_INVALID, "ImportFailed",
+                       "the provider %s gave no object of the type \"%s\" for it",
+                       type->instance->provider->name, type->name);
+    set_value(&ret->value, imported->state);
+    set(&ret->private, &imported->private_);
+    if (!tf_state_is_null(ret))
+        r = read_as(type, &imported->identity, ret, error);
+    if (r >= 0 && tf_state_is_null(ret))
+        r = err_set(error, ERR_INVALID, "ImportFailed", "there is no such object");
+    return r;
+}
+
+int resource_import(const struct resource_type *type, const char *id, struct tf_state *ret,
+                    struct error *error)
+{
+    Tfplugin__Capabilities caps = capabilities();
+    Tfplugin__ImportRequest request;
+    Tfplugin__ImportResponse *answer = NULL;
+    int r;
+
+    tfplugin__import_request__init(&request);
+    request.type_name = name_of(type);
+    request.id = (char *)(uintptr_t)id;
+    request.client_capabilities = &caps;
+    r = plugin_call(type->instance->plugin, PLUGIN_IMPORT, &request.base, type->call, &answer, NULL,
+                    error);
+    if (r < 0)
+        return r;
+    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, error);
+    if (r >= 0)
+        r = read_imported(type, answer, ret, error);
+    tfplugin__import_response__free_unpacked(answer, NULL);
+    return r;
+}
+
+/* ---- Changes ---- */
 
 void tf_plan_done(struct tf_plan *plan)
 {

@@ -31,6 +31,7 @@ void tf_state_done(struct tf_state *state);
 /* The state of an object that does not exist. */
 void tf_state_set_null(struct tf_state *state);
 bool tf_state_is_null(const struct tf_state *state);
+void tf_state_copy(struct tf_state *to, const struct tf_state *from);
 
 int resource_validate(const struct resource_type *type, const struct buf *config,
                       struct error *error);
@@ -39,6 +40,11 @@ int resource_upgrade(const struct resource_type *type, int64_t version, const ch
                      struct buf *ret, struct error *error);
 /* state: becomes what was read. */
 int resource_read(const struct resource_type *type, struct tf_state *state, struct error *error);
+
+/* The object that has this id for the provider, as it is now. ERR_INVALID ImportFailed: there is
+ * none, or objects of the type cannot be imported. Messages may have the id. */
+int resource_import(const struct resource_type *type, const char *id, struct tf_state *ret,
+                    struct error *error);
 
 struct tf_plan {
     struct tf_state planned;

@@ -11,9 +11,12 @@ static int open_session(struct runtime *runtime, const struct runtime_scope *sco
 {
     _cleanup_value_ const struct value *environment = NULL;
     struct runtime_session *session;
-    int r = environment_read(scope->context, &environment, error);
+    int r;
 
     (void)call;
+    if (scope->context_error.code)
+        return err_copy(error, &scope->context_error);
+    r = environment_read(scope->context, &environment, error);
     if (r < 0)
         return r;
     session = NEW(struct runtime_session);

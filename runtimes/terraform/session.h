@@ -66,6 +66,7 @@ struct tf_step {
     struct buf config;       /* empty: the object is deleted */
     struct tf_state planned; /* as the provider gave it */
     bool is_legacy;          /* it is not checked if the result is what was planned */
+    bool is_as_wanted;       /* an ADOPT that changes nothing: planned is the object */
 };
 
 extern const struct runtime_ops tf_runtime_ops;

@@ -203,6 +203,71 @@ def test_an_apply_outlasts_the_timeout_of_the_spec(spec):
     assert [one["status"]["phase"] for one in spec.releases()].count("succeeded") == 1
 
 
+# ---- Objects that others made ----
+
+
+def taken_over(id, **more):
+    return {"kusionstack.io/import-id": id, **more}
+
+
+def test_an_object_that_exists_is_taken_over(spec, controller):
+    """A password by its value, which another resource has: nothing is made, and nothing changes."""
+    password, tenant = "Zq8-vVn3.kXw7_pLm2yTe", spec.namespace
+    id = f"$kusion_path.v1:ConfigMap:{tenant}:by-hand.data.id"
+
+    def apply(**more):
+        made = terraform("random_password", "db", length=len(password), extensions=taken_over(id))
+        return spec.apply([made, config_map("by-hand", tenant, {"id": password}),
+                           secret(tenant, password=reference("random_password", "db", "result"))],
+                          **more)
+
+    apply(retryInterval="1s").wait("True")
+    assert last_results(spec)[PASSWORD]["action"] == "adopt"
+    assert secret_of(spec)["password"] == password
+    apply(interval="1s").wait("True")
+    known = len(spec.releases())
+    time.sleep(3)
+    assert len(spec.releases()) == known and secret_of(spec)["password"] == password
+
+
+def test_a_preview_of_what_is_taken_over(spec):
+    """A change in place: the value is compared with the object's."""
+    sleep = resource_id("time_sleep", "t")
+    made = [terraform("time_sleep", "t", create_duration="2ms", triggers={},
+                      extensions=taken_over("1ms,"))]
+    spec.apply(made, suspend=True).wait("Unknown")
+    shown = plan_of(spec.cluster, spec.namespace, spec.name)[sleep]
+    assert shown["action"] == "adopt", shown
+    duration = field(shown, "create_duration")
+    assert (duration["from"], duration["to"]) == ('"1ms"', '"2ms"')
+    spec.apply(made).wait("True")
+    assert last_results(spec)[sleep]["action"] == "adopt"
+
+    # From now on the id means nothing.
+    spec.apply([terraform("time_sleep", "t", create_duration="3ms", triggers={},
+                          extensions=taken_over("nonsense"))]).wait("True")
+    assert last_results(spec)[sleep]["action"] == "update"
+
+
+def test_what_cannot_be_taken_over(spec, controller):
+    secretly = "Zq8-vVn3.kXw7_pLm2yTe"
+    spec.apply([
+        terraform("time_static", "t", extensions=taken_over("noon")),
+        terraform("tls_private_key", "k", algorithm="ED25519", extensions=taken_over("a-key")),
+        terraform("random_password", "db", length=9, extensions=taken_over(secretly)),
+    ]).wait("False")
+    said = {id: (one["reason"], one["message"]) for id, one in failed(spec).items()}
+    assert {reason for reason, _ in said.values()} == {"ImportFailed"}, said
+    of = {id.split(":")[2]: message for id, (_, message) in said.items()}
+    assert of["time_static"].startswith(
+        "extensions[kusionstack.io/import-id]: the object cannot be taken over: "), of
+    assert "Not Implemented" in of["tls_private_key"], of
+    assert "attributes.length cannot be changed" in of["random_password"], of
+    assert not any(word in message for message in of.values() for word in ("noon", "a-key", secretly))
+    assert secretly not in controller.log.read_text()
+    spec.delete()
+
+
 # ---- What is wrong ----
 
 
@@ -292,9 +357,10 @@ def test_credentials_are_in_the_environment_and_nowhere_else(spec, controller):
 
 def test_a_variable_that_no_provider_may_have(spec):
     resources = [terraform("random_password", "db", length=20)]
-    ready = spec.apply(resources, context={"LD_PRELOAD": "/tmp/a.so"}).wait("False")
-    assert ready["reason"] == "InvalidContext"
-    assert "context.LD_PRELOAD: a provider's environment cannot have this variable" in ready["message"]
+    spec.apply(resources, context={"LD_PRELOAD": "/tmp/a.so"}).wait("False")
+    assert failed(spec)[PASSWORD]["reason"] == "InvalidContext"
+    assert "context.LD_PRELOAD: a provider's environment cannot have this variable" \
+        in failed(spec)[PASSWORD]["message"]
     spec.apply(resources).wait("True")
 
 
@@ -304,28 +370,70 @@ def test_a_variable_that_no_provider_may_have(spec):
     ({"configMapRef": {"name": "nobody"}}, "ContextNotFound",
      'contextFrom[0]: there is no ConfigMap "nobody" in namespace "{}"'),
     ({"secretRef": {"name": "binary"}}, "InvalidContext",
-     'contextFrom[0]: key "a" of Secret "binary" is not text in UTF-8'),
+     'contextFrom[0]: key "A" of Secret "binary" is not text in UTF-8'),
+    ({"configMapRef": {"name": "large"}}, "InvalidContext",
+     'contextFrom[0]: with ConfigMap "large" there are more than 64 KiB of variables'),
 ])
 def test_what_the_context_lacks_is_named(spec, origin, reason, words):
-    put(spec, "Secret", "binary", a=base64.b64encode(b"\xff\x00").decode())
-    spec.apply([config_map("a", spec.namespace)], contextFrom=[origin], retryInterval="1s")
-    ready = spec.wait("False")
-    assert ready["reason"] == reason and words.format(spec.namespace) in ready["message"]
-    put(spec, "Secret", "nobody", a="")
-    put(spec, "ConfigMap", "nobody", a="")
-    put(spec, "Secret", "binary", a="")
+    """By the resources that need it; others are applied."""
+    put(spec, "Secret", "binary", A=base64.b64encode(b"\xff\x00").decode())
+    put(spec, "ConfigMap", "large", A="a" * (64 << 10), b="b" * 900000)
+    spec.apply([config_map("a", spec.namespace), terraform("random_password", "db", length=20)],
+               contextFrom=[origin], retryInterval="1s")
+    spec.wait("False")
+    assert {name: (one["reason"], words.format(spec.namespace) in one["message"])
+            for name, one in failed(spec).items()} == {PASSWORD: (reason, True)}
+    assert spec.cluster.api.get(f"/api/v1/namespaces/{spec.namespace}/configmaps/a").ok
+    put(spec, "Secret", "nobody", A="")
+    put(spec, "ConfigMap", "nobody", A="")
+    put(spec, "Secret", "binary", A="", b=base64.b64encode(b"\xff\x00").decode())
+    put(spec, "ConfigMap", "large", A="a", b="b" * 900000)
     spec.wait("True")
 
 
 def test_the_context_is_read_with_the_rights_of_the_service_account(spec):
+    resources = [terraform("random_password", "db", length=20)]
     spec.cluster.apply(json.dumps({"apiVersion": "v1", "kind": "ServiceAccount",
                                    "metadata": {"name": "nobody", "namespace": spec.namespace}}))
     put(spec, "Secret", "cloud", A="")
-    spec.apply([config_map("a", spec.namespace)], contextFrom=[{"secretRef": {"name": "cloud"}}],
-               serviceAccountName="nobody")
-    ready = spec.wait("False")
-    assert ready["reason"] == "AccessDenied"
-    assert ready["message"].startswith('contextFrom[0]: secrets "cloud" is forbidden'), ready
+    spec.apply(resources, contextFrom=[{"secretRef": {"name": "cloud"}}], serviceAccountName="nobody")
+    spec.wait("False")
+    assert failed(spec)[PASSWORD]["reason"] == "AccessDenied"
+    said = failed(spec)[PASSWORD]["message"]
+    assert said.startswith('contextFrom[0]: secrets "cloud" is forbidden'), said
+
+
+def test_a_context_that_is_gone_keeps_no_object_of_kubernetes(spec):
+    put(spec, "ConfigMap", "cloud", ACME_REGION="a")
+    spec.apply([config_map("a", spec.namespace), terraform("random_password", "db", length=20)],
+               contextFrom=[{"configMapRef": {"name": "cloud"}}], retryInterval="1s").wait("True")
+    spec.cluster.api.delete(f"/api/v1/namespaces/{spec.namespace}/configmaps/cloud").must()
+    spec.cluster.api.delete(spec.path).must()
+    path = f"/api/v1/namespaces/{spec.namespace}/configmaps/a"
+    eventually(lambda: spec.cluster.api.get(path).code == 404)
+    eventually(lambda: "there is no ConfigMap" in json.dumps(spec.get()["status"]))
+    put(spec, "ConfigMap", "cloud", ACME_REGION="a")
+    eventually(lambda: spec.cluster.api.get(spec.path).code == 404, 150)
+
+
+def test_a_preview_of_other_resources_gets_no_credentials(spec):
+    put(spec, "Secret", "cloud", ACME_KEY=base64_of("correct-horse"))
+    spec.apply([config_map("a", spec.namespace)],
+               contextFrom=[{"secretRef": {"name": "cloud"}}]).wait("True")
+    shown = spec.cluster.api.create(
+        f"/apis/api.kusion.io/v1/namespaces/{spec.namespace}/releases",
+        {"apiVersion": "api.kusion.io/v1", "kind": "Release", "metadata": {"name": "other"},
+         "spec": {"specRef": {"name": spec.name}, "operation": "Preview",
+                  "resources": [terraform("random_password", "db", length=20)]}}).must().object
+    path = f"/apis/api.kusion.io/v1/namespaces/{spec.namespace}/releases/{shown['metadata']['name']}"
+
+    def ended():
+        status = spec.cluster.api.get(path).must().object.get("status", {})
+        return status if status.get("phase") in ("succeeded", "failed") else None
+
+    status = eventually(ended)
+    assert status["phase"] == "failed"
+    assert "contextFrom: a Preview with resources of its own gets none" in json.dumps(status)
 
 
 # ---- Processes ----

@@ -8,7 +8,7 @@
  * a request, each line of stdout the answer to one:
  *
  *   {"do": "plan" or "apply", "name": the Spec's, "resources": […]}     no resources: all is to go
- *   {"error": …, "plan": [{id, action, reason, error}],
+ *   {"error": …, "plan": [{id, deposed, action, unknown, reason, error}],
  *    "results": [{id, deposed, action, status, error}], "state": [{id, status, deposed, result}]}
  */
 #include <pthread.h>
@@ -60,10 +60,10 @@ static void add_plan(struct value_builder *b, const struct plan *plan)
     value_begin_array(b);
     for (size_t i = 0; plan && i < plan->n_changes; i++) {
         const struct plan_change *change = &plan->changes[i];
-        _cleanup_value_ const struct value *shown =
-            value_pack("{s:s, s:s, s:s, s:s, s:V}", "id", change->id, "deposed", change->deposed,
-                       "action", plan_action_name(change->action), "reason", change->reason,
-                       "error", error_value(change->error));
+        _cleanup_value_ const struct value *shown = value_pack(
+            "{s:s, s:s, s:s, s:b, s:s, s:V}", "id", change->id, "deposed", change->deposed,
+            "action", plan_action_name(change->action), "unknown", change->has_unknown, "reason",
+            change->reason, "error", error_value(change->error));
 
         value_add(b, shown);
     }
@@ -233,7 +233,8 @@ static void open_driver(struct driver *driver, char **argv)
     driver->runtime = tf_runtime_new(&(struct tf_runtime_config){.mirror = argv[1],
                                                                  .allowed = driver->allowed,
                                                                  .n_allowed = driver->n_allowed,
-                                                                 .folder = "/tmp"});
+                                                                 .folder = "/tmp",
+                                                                 .allow_unconfined = true});
     driver->store = file_store_new(argv[2]);
     driver->executor =
         executor_new(&(struct executor_config){.clock = &system_clock, .threads = THREADS});

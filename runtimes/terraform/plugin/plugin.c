@@ -240,6 +240,8 @@ static const struct {
                                     upgrade_state_response, MAX_ANSWER_BYTES, false),
     [PLUGIN_READ] =
         METHOD("ReadResource", "ReadResource", read_resource_response, MAX_ANSWER_BYTES, false),
+    [PLUGIN_IMPORT] = METHOD("ImportResourceState", "ImportResourceState", import_response,
+                             MAX_ANSWER_BYTES, false),
     [PLUGIN_PLAN] =
         METHOD("PlanResourceChange", "PlanResourceChange", plan_response, MAX_ANSWER_BYTES, false),
     [PLUGIN_APPLY] = METHOD("ApplyResourceChange", "ApplyResourceChange", apply_response,

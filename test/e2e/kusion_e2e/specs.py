@@ -80,6 +80,8 @@ class Spec:
         """Of a small State, by id: the uid that it recorded, None for a mere intent. None, too,
         where there is no State."""
         for head in states(self.cluster, self.namespace):
+            if head["metadata"]["labels"]["api.kusion.io/document"] != "state":
+                continue  # a plan that waits for approval, say
             state = json.loads(gzip.decompress(base64.b64decode(head["binaryData"]["state"])))
             if state["spec"]["name"] == self.name:
                 return {one["id"]: one["record"].get("uid")

@@ -1,18 +1,17 @@
 """Plays cases through our engine alone: what must hold without an oracle."""
 
 import shutil
-import tempfile
-from pathlib import Path
 
 from kusion_terraform import ours
 from kusion_terraform.backend import Backend
 from kusion_terraform.catalog import OURS
 from kusion_terraform.generate import drift, fails
+from kusion_terraform.paths import new_folder
 
 
 class Alone:
     def __init__(self, mirror):
-        self.folder = Path(tempfile.mkdtemp(prefix="kusion-terraform-"))
+        self.folder = new_folder()
         self.backend = Backend()
         self.driver = ours.Ours(mirror, self.folder)
 
@@ -30,8 +29,8 @@ class Alone:
 class Play:
     def __init__(self, stage, name, steps):
         self.stage, self.name, self.steps = stage, name, steps
-        self.world = stage.backend.worlds[name]
-        self.address = stage.backend.address(name)
+        self.world = stage.backend.worlds["alone"]  # one for all: their processes have one configuration
+        self.address = stage.backend.address("alone")
 
     def play(self):
         for number, step in enumerate(self.steps):
@@ -78,7 +77,10 @@ class Play:
     def _unknown_to_state(self, answer):
         """Objects that State has lost."""
         known = {one["result"]["id"] for one in answer["state"] if one["result"]}
-        return [f"State does not know {id}" for id in self.world.objects if id not in known]
+        return [f"State does not know {id}" for id in self._objects() if id not in known]
+
+    def _objects(self):
+        return [id for id in self.world.objects if id.split("/")[1].startswith(f"{self.name}-")]
 
     def _differ(self, resources):
         """There is one object for each resource, as configured, and no other."""
@@ -93,8 +95,8 @@ class Play:
                 continue
             wrong += [f"{key}.{name} is {found[0][name]!r} in the back end, {value!r} is configured"
                       for name, value in self._texts(one) if found[0][name] != value]
-        if len(self.world.objects) != count:
-            wrong.append(f"there are {list(self.world.objects)}")
+        if len(self._objects()) != count:
+            wrong.append(f"there are {self._objects()}")
         return wrong
 
     @staticmethod

@@ -48,15 +48,16 @@ def their_plan(plan):
     return found
 
 
-HIDDEN = "[(sensitive value)]"
+HIDDEN = "(sensitive value)"
 
 
 def same_form(ours, theirs):
-    """Both, without indices where ours have a hidden one: a number in a message may be one that is secret."""
-    if not any(HIDDEN in path for path in ours[1]):
-        return ours, theirs
-    return [(action, sorted({re.sub(r"\[(\d+|\(sensitive value\))\]", "[*]", path) for path in paths}))
-            for action, paths in (ours, theirs)]
+    """Both. Of ours the paths are shown in full, if theirs have one like it: a key or an index may be what is
+    secret elsewhere."""
+    def shown(path):
+        pattern = re.escape(path).replace(re.escape(HIDDEN), ".*")
+        return next((one for one in theirs[1] if re.fullmatch(pattern, one)), path) if HIDDEN in path else path
+    return (ours[0], sorted(set(map(shown, ours[1])))), theirs
 
 
 # ---- Attributes ----

@@ -4,12 +4,12 @@ takes for a resource."""
 
 import itertools
 import shutil
-import tempfile
 from pathlib import Path
 
 from kusion_terraform import compare, generate, ours, theirs
 from kusion_terraform.backend import Backend
 from kusion_terraform.catalog import OURS
+from kusion_terraform.paths import new_folder
 
 
 NOTHING = ("absent", None)
@@ -22,7 +22,7 @@ class Stage:
     """tofu: the program's path."""
 
     def __init__(self, mirror, tofu):
-        self.folder = Path(tempfile.mkdtemp(prefix="kusion-terraform-"))
+        self.folder = new_folder()
         self.mirror, self.tofu = Path(mirror), tofu
         self.backend = Backend()
         self.driver = ours.Ours(mirror, self.folder)
@@ -149,6 +149,14 @@ class Round:
         ours_alone = bool(said) != bool(failed)
         return [f"failures: ours {failures}, tofu's {failed[:500]}"] if ours_alone else []
 
+    def _may_be_replaced(self, answer, kinds):
+        """Something was to be replaced because of what was not known then, and has not been."""
+        unknown = [one["id"] for one in answer["plan"] if one["unknown"] and one["action"] == "replace"]
+        made = [place for method, place in self.worlds[0].log if method == "POST"]
+        made_by_tofu = [place for method, place in self.worlds[1].log if method == "POST"]
+        names = {id.rpartition(":")[2] for id in unknown if id in kinds}
+        return any(place.split("/")[1] in names for place in {*made_by_tofu} - {*made})
+
     def _changes(self, case, world, name):
         """In order, but for replacements in a case with createBeforeDestroy: for tofu what such a resource
         depends on is always created first, for us if both are replaced."""
@@ -174,6 +182,9 @@ class Round:
             lines += compare.difference(f"plan of {id}", *compare.same_form(planned[id], expected[id]))
         failures = {one["id"]: one["error"] for one in answer["results"]
                     if one["id"] in kinds and one["error"] and not one["deposed"]}
+        if self._may_be_replaced(answer, kinds):
+            self.is_over = True
+            return lines
         if failed and INCONSISTENT in failed and not failures:
             self.is_over = True
             return lines

@@ -32,7 +32,7 @@ unsigned doubt_clear(struct stage *stage)
             state_drop(state, record->id, record->deposed);
     }
     for (size_t i = stage->cloud.n_things; i-- > 0;)
-        if (!is_known(state, &stage->cloud.things[i])) {
+        if (!stage->cloud.things[i].is_foreign && !is_known(state, &stage->cloud.things[i])) {
             fake_cloud_remove(&stage->cloud, &stage->cloud.things[i]);
             cleared++;
         }

@@ -137,6 +137,14 @@ void fake_cloud_drop(struct fake_cloud *cloud, const char *name)
         fake_cloud_remove(cloud, thing);
 }
 
+void fake_cloud_put(struct fake_cloud *cloud, const char *name, const char *x, const char *fixed)
+{
+    _cleanup_value_ const struct value *attributes =
+        value_pack("{s:s, s:s?}", "x", x, "fixed", fixed);
+
+    fake_cloud_add(cloud, name, attributes)->is_foreign = true;
+}
+
 void fake_cloud_drift(struct fake_cloud *cloud, const char *name, const char *x)
 {
     struct fake_thing *thing = fake_cloud_find(cloud, name);

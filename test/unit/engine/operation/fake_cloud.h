@@ -50,6 +50,7 @@ enum {
     CLOUD_UNBOUND = 1 << 20, /* not ready, and releases its dependents */
     CLOUD_UNKNOWN = 1 << 21, /* what was made has a field that is not known */
     CLOUD_TWICE = 1 << 22,   /* a create is sent twice: the second is answered */
+    CLOUD_IMPORTS = 1 << 23, /* what State has no record of is there, and is adopted */
 };
 
 struct fake_thing {
@@ -58,6 +59,7 @@ struct fake_thing {
     const struct value *attributes;
     unsigned rev, looks;
     bool terminating;
+    bool is_foreign; /* others made it, and it is not ours yet */
 };
 
 struct fake_cloud {
@@ -96,6 +98,8 @@ bool fake_cloud_await_blocked(struct fake_cloud *cloud);
 /* The first of that name. */
 struct fake_thing *fake_cloud_find(const struct fake_cloud *cloud, const char *name);
 void fake_cloud_drop(struct fake_cloud *cloud, const char *name);
+/* Somebody else makes it. */
+void fake_cloud_put(struct fake_cloud *cloud, const char *name, const char *x, const char *fixed);
 /* Someone changes its x. */
 void fake_cloud_drift(struct fake_cloud *cloud, const char *name, const char *x);
 

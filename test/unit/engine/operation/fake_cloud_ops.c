@@ -66,6 +66,8 @@ static void check_prior(struct fake_cloud *cloud, const struct record *prior)
     check_memory(cloud, prior);
     if (prior->status != RECORD_APPLIED && prior->status != RECORD_TAINTED)
         return;
+    if (prior->action == PLAN_ADOPT && !result)
+        return; /* its adoption was begun */
     if (!str_equal(value_get_string(result, "id"), fake_cloud_id(prior)))
         fake_world_lie(cloud->world, "the result of %s is not what was told", prior->id);
     if (!value_is_sensitive(value_get(result, "secret")))
@@ -314,7 +316,8 @@ static void check_step(struct fake_cloud *cloud, const struct cloud_step *step)
         fake_world_lie(cloud->world, "%s: an apply of a step that was freed", step->id);
     if (step->is_sent)
         fake_world_lie(cloud->world, "%s: a step applied twice", step->id);
-    if (action != PLAN_CREATE && action != PLAN_UPDATE && action != PLAN_DELETE)
+    if (action != PLAN_CREATE && action != PLAN_UPDATE && action != PLAN_DELETE &&
+        action != PLAN_ADOPT)
         fake_world_lie(cloud->world, "%s: an apply of what is none", step->id);
     if (value_has_unknown(step->base.attributes) || (text && strstr(text, REF_PREFIX)))
         fake_world_lie(cloud->world, "%s: an apply with a value that is none", step->id);
@@ -343,8 +346,8 @@ static int answer(struct fake_cloud *cloud, const struct cloud_step *step,
                   struct error *error)
 {
     const char *verb = step->base.action == PLAN_CREATE   ? "create"
-                       : step->base.action == PLAN_UPDATE ? "update"
-                                                          : "delete";
+                       : step->base.action == PLAN_DELETE ? "delete"
+                                                          : "update";
     const struct value *memory = thing ? fake_cloud_memory(thing->id, ++cloud->next_serial) : NULL;
     struct observation now;
     int r;
@@ -396,6 +399,7 @@ static int update(struct fake_cloud *cloud, const struct cloud_step *step, unsig
     value_unref(thing->attributes);
     thing->attributes = fake_without_marks(half ? half : step->base.attributes);
     thing->rev++;
+    thing->is_foreign = false;
     cloud->updates++;
     r = answer(cloud, step, thing, faults, ret, error);
     if (r < 0 || !half)
@@ -427,6 +431,7 @@ static int send(struct fake_cloud *cloud, struct cloud_step *step, unsigned faul
     case PLAN_CREATE:
         return create(cloud, step, faults, ret, error);
     case PLAN_UPDATE:
+    case PLAN_ADOPT:
         return update(cloud, step, faults, ret, error);
     default:
         return remove_thing(cloud, step, faults, ret, error);

@@ -38,8 +38,10 @@ static enum plan_action decide(const struct fake_thing *thing, const struct runt
     fixed = differs(thing, attributes, "fixed");
     swapped = differs(thing, attributes, "swapped");
     *ret_create_first = swapped && !fixed;
-    if (fixed || swapped || target->prior->status == RECORD_TAINTED)
+    if (fixed || swapped || (target->prior && target->prior->status == RECORD_TAINTED))
         return PLAN_REPLACE;
+    if (!target->prior)
+        return PLAN_ADOPT;
     if (differs(thing, attributes, "x") || differs(thing, attributes, "ref"))
         return PLAN_UPDATE;
     return PLAN_UNCHANGED;
@@ -72,14 +74,32 @@ static struct cloud_step *plan_thing(struct runtime_session *session,
         if (step->base.is_unrecorded)
             step->base.memory = fake_cloud_memory(thing->id, ++session->cloud->next_serial);
     } else if (target->attributes) {
-        step->base.after = planned(action == PLAN_UPDATE ? thing : NULL, target->attributes);
+        step->base.after = planned(action == PLAN_UPDATE || action == PLAN_ADOPT ? thing : NULL,
+                                   target->attributes);
     }
+    if (action == PLAN_ADOPT)
+        step->base.memory = fake_cloud_memory(thing->id, ++session->cloud->next_serial);
     step->base.result = value_ref(step->base.after);
     if (action == PLAN_REPLACE)
         step->base.reason = target->prior->status == RECORD_TAINTED ? "it was not made to its end"
                             : create_first                          ? "swapped cannot be changed"
                                                                     : "fixed cannot be changed";
     return step;
+}
+
+/* What is to be adopted has to be there, and is never deleted to be replaced. */
+static int import(struct fake_cloud *cloud, const struct runtime_target *target,
+                  struct fake_thing **ret, struct error *error)
+{
+    bool create_first;
+
+    if (target->prior || !target->attributes || target->part != TARGET_WHOLE ||
+        !(fake_cloud_faults(cloud, target->id) & CLOUD_IMPORTS))
+        return 0;
+    *ret = fake_cloud_find(cloud, short_name(target->id));
+    return *ret && decide(*ret, target, &create_first) == PLAN_ADOPT
+               ? 0
+               : err_set(error, ERR_INVALID, "ImportFailed", "the fake says so");
 }
 
 /* The engine alone deals with what was begun, and not told. */
@@ -136,6 +156,8 @@ static int plan_it(struct runtime_session *session, const struct runtime_target 
         return 0;
     }
     r = fake_cloud_look_at(cloud, target, &thing, error);
+    if (r >= 0)
+        r = import(cloud, target, &thing, error);
     if (r >= 0)
         *ret = &plan_thing(session, target, thing)->base;
     return r;

@@ -35,7 +35,7 @@ static size_t count_unnamed(const struct stage *stage, struct state *state, cons
 
     for (size_t i = 0; i < stage->cloud.n_things; i++)
         count += str_equal(stage->cloud.things[i].name, name) &&
-                 !names_thing(state, &stage->cloud.things[i]);
+                 !stage->cloud.things[i].is_foreign && !names_thing(state, &stage->cloud.things[i]);
     return count;
 }
 

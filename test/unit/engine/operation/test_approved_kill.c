@@ -34,6 +34,8 @@ static const struct scenario {
      "replace d; replace e; replace f"},
     /* While the creation of g is in doubt, its x is unknown, which was known before. */
     {"a=1", "Cloud/g=1 a=2@g.x b@a.data.x", "create g; update a; create b"},
+    /* h was made by others. */
+    {"a=1", "a=2 Cloud/h=1:a b@h.id", "update a; adopt h; create b"},
 };
 
 static void set_up(struct stage *stage, const struct scenario *scenario, unsigned parallelism)
@@ -43,6 +45,10 @@ static void set_up(struct stage *stage, const struct scenario *scenario, unsigne
     stage->world.step_takes = 700;
     if (scenario == &scenarios[0])
         fake_put(&stage->objects, "n", "0", OWNER_NONE);
+    if (strstr(scenario->spec, "Cloud/h")) {
+        fake_cloud_put(&stage->cloud, "h", "0", NULL);
+        fake_cloud_fault(&stage->cloud, "h", CLOUD_IMPORTS);
+    }
     EXPECT_INT(stage_apply(stage, scenario->before), 0, "before");
     stage_approve(stage, scenario->spec);
 }

@@ -43,6 +43,7 @@ static const struct scenario {
      "Cloud/d=1~l Cloud/e~@d Cloud/f~@e a@f.id", NULL},
     {"replaces, and prunes what is in the way", "Cloud/d=1*k Cloud/y@d Cloud/x=1 a=1",
      "Cloud/d=1*l a=2", NULL},
+    {"imports", "", "a=1 Cloud/h=1:a b@h.id Cloud/d=1", NULL},
     {"destroys both worlds", "a=1 Cloud/d@a b@d Cloud/e=1:b", NULL, NULL},
 };
 
@@ -53,6 +54,10 @@ static void set_up(struct stage *stage, const struct scenario *scenario, unsigne
     stage->world.step_takes = 700;
     if (strstr(scenario->spec ? scenario->spec : "", "n="))
         fake_put(&stage->objects, "n", "0", OWNER_NONE);
+    if (strstr(scenario->spec ? scenario->spec : "", "Cloud/h")) {
+        fake_cloud_put(&stage->cloud, "h", "0", NULL);
+        fake_cloud_fault(&stage->cloud, "h", CLOUD_IMPORTS);
+    }
     if (*scenario->before)
         EXPECT_INT(stage_apply(stage, scenario->before), 0, scenario->note);
     if (scenario->slow)

@@ -93,7 +93,7 @@ static void skips_what_others_depend_on(void)
     fake_fault(&stage.objects, "b", FAKE_KEPT);
     EXPECT_INT(stage_destroy(&stage), ERR_FORBIDDEN, "refused");
     EXPECT(strstr(stage.causes.data,
-                  "a: skipped: v1:ConfigMap:team:b, which depends on it, is still there"),
+                  "a: skipped: it is deleted after v1:ConfigMap:team:b, which is still there"),
            stage.causes.data);
 }
 

@@ -29,8 +29,11 @@ static const struct {
      "extensions.resourceType: a resource cannot depend on itself"},
     {"hashicorp:random:random_id:a", "{\"lifecycle\":{\"preventDestroy\":1}}", "{}",
      "extensions.lifecycle: preventDestroy: must be true or false"},
-    {"hashicorp:random:random_id:a", "{\"kusionstack.io/import-id\":\"x\"}", "{}",
-     "extensions[kusionstack.io/import-id]: is not supported by this version"},
+    {"hashicorp:random:random_id:a", "{\"kusionstack.io/import-id\":\"x\"}", "{}", ""},
+    {"hashicorp:random:random_id:a", "{\"kusionstack.io/import-id\":7}", "{}",
+     "extensions[kusionstack.io/import-id]: must be a string, and is of type number"},
+    {"hashicorp:random:random_id:a", "{\"kusionstack.io/import-id\":\"\"}", "{}",
+     "extensions[kusionstack.io/import-id]: must not be empty"},
     {"hashicorp:random:random_id:a", "{}", "{\"l\":[{\"x\":\"a ${b}\"}],\"d\":\"$HOME {}\"}",
      "attributes.l[0].x: has \"${\": expressions of Terraform are not evaluated; to use a value of "
      "another resource, make the whole string a reference, $kusion_path.ID.PATH (one to a "

@@ -59,6 +59,7 @@ static void what_is_wrong_is_named(void)
         {"{\"PATH\":\"/bin\"}", ERR_INVALID, "context.PATH: "},
         {"{\"TMPDIR\":\"/\"}", ERR_INVALID, "context.TMPDIR: "},
         {"{\"HOME\":\"/\"}", ERR_INVALID, "context.HOME: "},
+        {"{\"HTTPS_PROXY\":\"a:1\"}", ERR_INVALID, "context.HTTPS_PROXY: "},
         {"{\"A\":{}}", ERR_INVALID, "context.A: "},
         {"{\"A\":null}", ERR_INVALID, "context.A: "},
         {"{\"A\":\"a\\u0000b\"}", ERR_INVALID, "context.A: "},

@@ -1,0 +1,27 @@
+/*
+ * A resource's extension `kusionstack.io/import-id`: the object that the provider knows by this id
+ * is taken over. It counts until State has a record of the resource, and State never has it: the id
+ * may be a secret, as that of a random_password is.
+ */
+#ifndef RUNTIMES_TERRAFORM_IMPORT_H
+#define RUNTIMES_TERRAFORM_IMPORT_H
+
+#include "engine/runtime.h"
+#include "runtimes/terraform/session.h"
+
+#define IMPORT_ID "kusionstack.io/import-id"
+
+/* The id by which the target's object is to be taken over: a string, or VALUE_UNKNOWN. Borrowed.
+ * NULL: there is none, or it does not count any more. */
+const struct value *import_id(const struct runtime_target *target);
+/* The extensions without the id. A reference, or NULL. */
+const struct value *import_strip(const struct value *extensions);
+
+/* The object as it is now. ERR_INVALID ImportFailed. Messages do not have the id. */
+int import_read(const struct visit *visit, const struct value *id, struct tf_state *ret,
+                struct error *error);
+
+/* Hides the id in the error. id: NULL is allowed. */
+void import_redact(const struct value *id, struct error *error);
+
+#endif
