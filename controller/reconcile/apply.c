@@ -87,7 +87,9 @@ static int begin_plan(struct attempt *attempt, struct error *error)
     _cleanup_(run_operation_done) struct run_operation operation = {0};
     int r;
 
-    run_operation_init(&operation, run);
+    r = run_operation_init(&operation, run, error);
+    if (r < 0)
+        return r;
     operation.config.scope.thorough = run->policy.needs_approval; /* as the plan was shown */
     operation.config.approved = attempt->approved;
     operation.config.for_approval = run->policy.needs_approval && !attempt->approved;

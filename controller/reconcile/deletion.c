@@ -297,7 +297,9 @@ static int begin_destroy(struct attempt *attempt, struct error *error)
     _cleanup_(run_operation_done) struct run_operation operation = {0};
     int r;
 
-    run_operation_init(&operation, run);
+    r = run_operation_init(&operation, run, error);
+    if (r < 0)
+        return r;
     r = attempt_open(attempt, &operation.config, NULL, error);
     if (r)
         return r;

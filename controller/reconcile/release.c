@@ -337,7 +337,9 @@ static int begin_plan(struct attempt *attempt, struct error *error)
 
     if (r < 0)
         return r;
-    run_operation_init(&operation, run);
+    r = run_operation_init(&operation, run, error);
+    if (r < 0)
+        return r;
     operation.config.scope.thorough = true;
     r = attempt_open(attempt, &operation.config, attempt->spec, error);
     if (r > 0)

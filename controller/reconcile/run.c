@@ -152,10 +152,11 @@ int64_t run_spec_created_at(const struct run *run)
     return text ? timestamp_parse(text) : 0;
 }
 
-void run_operation_init(struct run_operation *operation, const struct run *run)
+int run_operation_init(struct run_operation *operation, const struct run *run, struct error *error)
 {
     const struct reconcile_context *context = run->context;
     const char *account = run_account(run);
+    int r;
 
     *operation = (struct run_operation){0};
     operation->identity = account ? value_pack("{s:s}", "serviceAccountName", account) : NULL;
@@ -180,8 +181,9 @@ void run_operation_init(struct run_operation *operation, const struct run *run)
         .cancel = run->cancel,
         .digest_key = {context->plan_key, sizeof(context->plan_key)},
     };
-    spec_context_read(run, &operation->config.scope);
+    r = spec_context_read(run, &operation->config.scope, error);
     operation->context = operation->config.scope.context;
+    return r;
 }
 
 void run_operation_done(struct run_operation *operation)

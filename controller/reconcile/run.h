@@ -135,8 +135,10 @@ struct run_operation {
     struct operation_config config;
     const struct value *identity, *context; /* which it borrows; references, or NULL */
 };
-/* Reads what `contextFrom` names (spec_context.h), which may take some seconds. */
-void run_operation_init(struct run_operation *operation, const struct run *run);
+/* Reads what `contextFrom` names, which may take some seconds. Errors: spec_context.h.
+ * run_operation_done() also after one. */
+int run_operation_init(struct run_operation *operation, const struct run *run,
+                       struct error *error);
 void run_operation_done(struct run_operation *operation);
 
 /* Resources of the Spec were applied, by its status, and there is no State that records them. */

@@ -196,21 +196,31 @@ static const struct value *merged(const struct value *read, const struct value *
     return made;
 }
 
-void spec_context_read(const struct run *run, struct runtime_scope *scope)
+/* What may pass is tried again as a whole. */
+static bool may_pass(int r)
+{
+    return err_is_transient(r) || r == ERR_CANCELLED;
+}
+
+int spec_context_read(const struct run *run, struct runtime_scope *scope, struct error *error)
 {
     const struct value *list = value_path(run->object, "spec", "contextFrom", NULL);
     const struct value *own = value_path(run_source(run), "spec", "context", NULL);
     const struct clock_source *clock = run->context->clock;
     struct reading reading = {.run = run, .deadline = clock->monotonic(clock) + READ_TIMEOUT};
-    int r = 0;
+    struct error problem = {0};
+    int r;
 
     if (value_count(list) && run->has_own_resources)
-        r = err_set(&scope->context_error, ERR_UNSUPPORTED, "Unsupported",
+        r = err_set(&problem, ERR_UNSUPPORTED, "Unsupported",
                     "contextFrom: a Preview with resources of its own gets none of its values, "
                     "since the right to create Releases is not the right to use them; suspend the "
                     "Spec, change it, and preview that");
     else
-        r = read_all(&reading, list, &scope->context_error);
+        r = read_all(&reading, list, &problem);
+    if (!may_pass(r))
+        scope->context_error = problem;
     scope->context = r >= 0 && reading.context ? merged(reading.context, own) : value_ref(own);
     value_unref(reading.context);
+    return may_pass(r) ? err_copy(error, &problem) : 0;
 }

@@ -18,10 +18,12 @@
  * A Preview with resources of its own gets nothing of `contextFrom`: who may only create Releases
  * could have the credentials sent anywhere.
  *
- * Errors: ERR_INVALID ContextNotFound: one is not there. ERR_INVALID InvalidContext: a value is not
- * text, or there are too many. ERR_FORBIDDEN AccessDenied, ERR_UNSUPPORTED, and errors of the
- * client. All name the place in the Spec. The context is a reference, which the caller drops.
+ * context_error: ERR_INVALID ContextNotFound: one is not there. ERR_INVALID InvalidContext: a value
+ * is not text, or there are too many. ERR_FORBIDDEN AccessDenied, ERR_UNSUPPORTED. They name the
+ * place in the Spec. What may pass, such as an API server that does not answer, is returned.
+ *
+ * The context is a reference, which the caller drops, also after an error.
  */
-void spec_context_read(const struct run *run, struct runtime_scope *scope);
+int spec_context_read(const struct run *run, struct runtime_scope *scope, struct error *error);
 
 #endif

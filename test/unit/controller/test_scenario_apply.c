@@ -401,7 +401,34 @@ static void refuses_what_is_wrong(void)
     scene_end(&scene);
 }
 
-SUITE(scenario_apply, TEST(makes_what_is_new), TEST(the_first_release_takes_no_name_that_is_taken),
+/* No object needs the context here. What may pass is waited for all the same, and what is refused
+ * is not. */
+static void a_context_that_cannot_be_read_for_a_while_is_read_later(void)
+{
+    static const char fields[] = "\"retryInterval\":\"1s\",\"contextFrom\":[{\"configMapRef\":"
+                                 "{\"name\":\"cloud\"}}],";
+    static const struct api_rule down = {
+        .verb = "get", .path = CONFIGMAPS "/cloud", .fault = API_ANSWER, .status = 503};
+    struct scene scene = {0};
+    unsigned rule;
+
+    scene_begin(&scene);
+    rule = api_server_rule(scene.server, &down);
+    scene_spec(&scene, "web", fields, CONFIGMAP("a", "1"));
+    EXPECT(api_server_wait_hits(scene.server, rule, 3), "it is tried again");
+    EXPECT_DATA(&scene, "a", NULL);
+    api_server_release(scene.server, rule);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded"); /* it is not there */
+    EXPECT_DATA(&scene, "a", "1");
+    api_server_forbid(scene.server, NULL, "get", CONFIGMAPS "/cloud");
+    scene_spec(&scene, "web", fields, CONFIGMAP("a", "2"));
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_DATA(&scene, "a", "2");
+    scene_end(&scene);
+}
+
+SUITE(scenario_apply, TEST(a_context_that_cannot_be_read_for_a_while_is_read_later),
+      TEST(makes_what_is_new), TEST(the_first_release_takes_no_name_that_is_taken),
       TEST(a_first_release_is_taken_up_again),
       TEST(a_spec_that_cannot_be_read_as_it_came_is_read_as_it_is),
       TEST(a_look_at_what_is_well_writes_nothing), TEST(says_that_a_request_is_handled),
