@@ -327,6 +327,12 @@ class Demo:
         print(f"\n  {paint(GREEN, 'Gone')} after {took:.1f} s, each resource before what it depends on; "
               "and so is State.\n")
 
+    def finish(self, once):
+        if once:
+            self.delete()
+        else:
+            self.stay()
+
     def stay(self):
         title("What to try next, in another terminal")
         print(NEXT.format(kubeconfig=os.environ["KUBECONFIG"], plane=self.plane, namespace=self.namespace,
@@ -384,10 +390,7 @@ PLAN_WORDS = (("create", "to create"), ("update", "to change"), ("delete", "to d
 def show(demo, once):
     demo.apply()
     demo.summary()
-    if once:
-        demo.delete()
-    else:
-        demo.stay()
+    demo.finish(once)
 
 
 def run(show, demo, once):

@@ -146,10 +146,7 @@ def show(demo, once):
     demo.make_worse()
     demo.roll_back(revision)
     demo.history()
-    if once:
-        demo.delete()
-    else:
-        demo.stay()
+    demo.finish(once)
 
 
 def main():

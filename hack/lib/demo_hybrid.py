@@ -130,10 +130,7 @@ def show(demo, once):
     demo.change()
     demo.roll_back(1)
     demo.history()
-    if once:
-        demo.delete()
-    else:
-        demo.stay()
+    demo.finish(once)
 
 
 def main():

@@ -130,6 +130,8 @@ static int start(struct pool *pool, struct instance *instance, const struct need
     if (r >= 0)
         r = provider_configure(instance->provider, instance->plugin, need->configuration, &call,
                                error);
+    if (r < 0)
+        need_redact(need, error); /* all who wait for the process get this error */
     return r;
 }
 

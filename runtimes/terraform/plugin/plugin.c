@@ -96,8 +96,8 @@ static void describe_end(struct plugin *plugin, struct error *error)
         add_words(error, end);
 }
 
-/* The process got nothing yet that could be secret, so what it printed can be shown. Later it may
- * print values of any Spec that shares it. */
+/* The process knows nothing yet but its environment, whose secrets the caller hides, so what it
+ * printed can be shown. Later it may print values of any Spec that shares it. */
 static void describe_start(struct plugin *plugin, struct error *error)
 {
     _cleanup_free_ char *printed = plugin->process ? process_last_errors(plugin->process) : NULL;

@@ -39,7 +39,8 @@ struct plugin_config {
     bool allow_unconfined; /* also where the kernel cannot guard files */
 };
 
-/* Starts the process and waits until it can be called. The deadline is in ms, monotonic.
+/* Starts the process and waits until it can be called. Errors may quote what it printed, and so its
+ * environment: the caller hides what is secret of that. The deadline is in ms, monotonic.
  * ERR_INVALID: it is no provider; ERR_UNSUPPORTED: of a protocol that we do not speak, or
  * ProviderNotConfined: the kernel cannot guard files; ERR_UNAVAILABLE, ERR_TIMEOUT,
  * ERR_CANCELLED. */
