@@ -46,6 +46,7 @@ enum head_field {
     HEAD_SECRET_TAG,
     HEAD_CHUNKED, /* "true": the document had chunks, so there may be garbage */
     HEAD_JOURNAL, /* the name of the first segment; missing: no entries */
+    HEAD_REMOVED, /* "true": there is no such document any more, but perhaps garbage of it */
     HEAD_FIELDS,
 };
 
@@ -135,6 +136,8 @@ int kube_head_parse(const struct document_file *file, const struct value *object
 void kube_head_set(struct head *head, enum head_field field, const char *value);
 /* The number of chunks of a part; -1: the head's value is not a valid number. */
 int64_t kube_head_chunks(const struct head *head, enum part part);
+/* True if the head says that there is a document. */
+bool kube_head_exists(const struct head *head);
 /* True if the part is in the head itself. */
 bool kube_head_is_inline(const struct head *head, enum part part);
 void kube_head_copy(struct head *to, const struct head *from);
@@ -191,6 +194,7 @@ struct garbage {
     size_t count[PARTS], capacity[PARTS];
 };
 void kube_garbage_done(struct garbage *garbage);
+bool kube_garbage_is_empty(const struct garbage *garbage);
 /* Finds all objects of the document except its head and the chunks of `keep` (NULL: none). */
 int kube_garbage_find(const struct task *task, const struct document_file *file,
                       const struct head *keep, struct garbage *ret, struct error *error);
