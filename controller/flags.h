@@ -35,6 +35,7 @@ struct flags {
     int64_t max_timeout, min_interval, min_retry_interval;      /* ms, of Specs */
     int64_t preview_ttl;                /* ms */
     int64_t preview_history_limit;
+    int64_t terraform_memory; /* bytes; 0: not given */
     bool terraform_allow_unconfined;
     bool act_as_controller;
     bool leader_elect;

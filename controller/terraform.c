@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -50,6 +51,20 @@ static void warn_of_kernel(bool allow_unconfined)
              "reason", "ProviderNotConfined", "error", why, NULL);
 }
 
+/* Bytes that the container may have; 0: there is no limit, or it is not known. */
+static int64_t container_memory(void)
+{
+    FILE *file = fopen("/sys/fs/cgroup/memory.max", "re"); /* cgroup v2 */
+    long long limit = 0;
+
+    if (!file)
+        return 0;
+    if (fscanf(file, "%lld", &limit) != 1) /* "max" */
+        limit = 0;
+    fclose(file);
+    return limit;
+}
+
 int terraform_init(struct terraform_settings *settings, const struct flags *flags,
                    struct error *error)
 {
@@ -70,12 +85,13 @@ int terraform_init(struct terraform_settings *settings, const struct flags *flag
         return r;
     if (providers->count)
         warn_of_kernel(flags->terraform_allow_unconfined);
-    settings->config =
-        (struct tf_runtime_config){.mirror = settings->mirror,
-                                   .allowed = settings->allowed,
-                                   .n_allowed = providers->count,
-                                   .folder = settings->folder,
-                                   .allow_unconfined = flags->terraform_allow_unconfined};
+    settings->config = (struct tf_runtime_config){
+        .mirror = settings->mirror,
+        .allowed = settings->allowed,
+        .n_allowed = providers->count,
+        .folder = settings->folder,
+        .memory = flags->terraform_memory ? flags->terraform_memory : container_memory() / 4 * 3,
+        .allow_unconfined = flags->terraform_allow_unconfined};
     return 0;
 }
 

@@ -16,6 +16,7 @@
 struct need {
     atomic_uint references;
     struct source source;
+    char *namespace_name;
     const struct value *configuration; /* of the provider, or NULL */
     const struct value *environment;   /* environment.h; or NULL */
     char key[HASH_HEX_SIZE]; /* of all but the source: the same for those who may share a process of

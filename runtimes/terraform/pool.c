@@ -11,13 +11,16 @@
 #include "runtimes/terraform/environment.h"
 #include "runtimes/terraform/mirror.h"
 #include "runtimes/terraform/plugin/folder.h"
+#include "runtimes/terraform/quota.h"
 
-#define MOST_PROCESSES 16
 #define MOST_STREAMS   64    /* calls in flight to one process; others wait in libcurl */
-#define MOST_USES      1000  /* after which a process is started anew */
-#define IDLE_TIME      60000 /* ms until a process that is not used is stopped */
-#define SWEEP_INTERVAL 5000  /* ms */
-#define START_TIME     60000 /* ms for a process to start and to be configured */
+#define MOST_USES      20000 /* after which a process is started anew */
+#define MOST_GROWTH    (INT64_C(128) << 20) /* bytes; likewise, when it has grown by that */
+#define USES_PER_LOOK  16                   /* at its memory */
+#define USUAL_MEMORY   (INT64_C(64) << 20)  /* bytes of a process of which nothing is known yet */
+#define IDLE_TIME      60000                /* ms until a process that is not used is stopped */
+#define SWEEP_INTERVAL 5000                 /* ms */
+#define START_TIME     60000                /* ms for a process to start and to be configured */
 
 enum phase { STARTING, READY, FAILED };
 
@@ -25,6 +28,8 @@ struct pooled {
     struct instance base; /* first */
     LIST_ENTRY(pooled) entry;
     char key[HASH_HEX_SIZE];
+    char *namespace_name;         /* whose it is */
+    int64_t first_memory, memory; /* bytes: when it was ready, and when it was last looked at */
     enum phase phase;
     struct error error; /* of the start */
     unsigned users;     /* who use it, or wait for it */
@@ -147,13 +152,21 @@ static void drop(struct pool *pool, struct pooled *pooled)
 static void free_pooled(struct pooled *pooled)
 {
     plugin_free(pooled->base.plugin);
+    free(pooled->namespace_name);
     free(pooled);
+}
+
+static void look_at_memory(struct pooled *pooled)
+{
+    if (pooled->phase == READY)
+        pooled->memory = plugin_memory(pooled->base.plugin);
 }
 
 static bool is_worn(struct pooled *pooled)
 {
     return pooled->phase == READY &&
-           (pooled->uses >= MOST_USES || plugin_has_ended(pooled->base.plugin));
+           (pooled->uses >= MOST_USES || pooled->memory - pooled->first_memory > MOST_GROWTH ||
+            plugin_has_ended(pooled->base.plugin));
 }
 
 static struct pooled *find(struct pool *pool, const struct provider *provider, const char *key)
@@ -170,13 +183,15 @@ static struct pooled *find(struct pool *pool, const struct provider *provider, c
     return NULL;
 }
 
-/* The one that was not used for the longest time; NULL: all are in use. */
-static struct pooled *find_idle(struct pool *pool)
+/* The one that was not used for the longest time, of a namespace or (NULL) of all; NULL: all are in
+ * use. */
+static struct pooled *find_idle(struct pool *pool, const char *namespace_name)
 {
     struct pooled *pooled, *found = NULL;
 
     LIST_FOREACH(pooled, &pool->list, entry) {
-        if (!pooled->users && (!found || pooled->idle_since < found->idle_since))
+        if (!pooled->users && (!found || pooled->idle_since < found->idle_since) &&
+            (!namespace_name || str_equal(pooled->namespace_name, namespace_name)))
             found = pooled;
     }
     return found;
@@ -188,7 +203,9 @@ static int wait(struct pool *pool, const struct plugin_call *call, struct error 
         return err_set(error, ERR_CANCELLED, cancel_reason(call->cancel), "cancelled: %s",
                        cancel_reason(call->cancel));
     if (now() >= call->deadline)
-        return err_set(error, ERR_TIMEOUT, NULL, "no process of a provider was free in time");
+        return err_set(error, ERR_TIMEOUT, NULL,
+                       "no process of a provider was free in time: this namespace or all have as "
+                       "many as they may, and their calls take long");
     system_clock.wait(&system_clock, &pool->changed, &pool->lock, call->deadline);
     return 0;
 }
@@ -202,9 +219,30 @@ static void stop_one(struct pool *pool, struct pooled *pooled)
     pthread_mutex_lock(&pool->lock);
 }
 
-static int make_room(struct pool *pool, const struct plugin_call *call, struct error *error)
+static enum quota_answer ask_quota(struct pool *pool, const struct need *need)
 {
-    struct pooled *idle = find_idle(pool);
+    struct quota_use use = {.processes = pool->count,
+                            .memory = USUAL_MEMORY,
+                            .memory_of_namespace = USUAL_MEMORY,
+                            .memory_limit = pool->config.memory};
+    struct pooled *pooled;
+
+    LIST_FOREACH(pooled, &pool->list, entry) {
+        look_at_memory(pooled);
+        use.memory += pooled->memory;
+        if (!str_equal(pooled->namespace_name, need->namespace_name))
+            continue;
+        use.of_namespace++;
+        use.memory_of_namespace += pooled->memory;
+    }
+    return quota_ask(&use);
+}
+
+/* Returns when there may be room for one more. */
+static int make_room(struct pool *pool, enum quota_answer answer, const struct need *need,
+                     const struct plugin_call *call, struct error *error)
+{
+    struct pooled *idle = find_idle(pool, answer == QUOTA_OWN_FULL ? need->namespace_name : NULL);
 
     if (!idle)
         return wait(pool, call, error);
@@ -218,6 +256,8 @@ static void leave(struct pool *pool, struct pooled *pooled)
 
     pooled->users--;
     pooled->idle_since = now();
+    if (pooled->uses % USES_PER_LOOK == 0)
+        look_at_memory(pooled);
     is_useless = pooled->phase == FAILED || pooled->is_retired || is_worn(pooled);
     if (!pooled->users && is_useless)
         stop_one(pool, pooled);
@@ -231,6 +271,8 @@ static struct pooled *begin(struct pool *pool, struct provider *provider, const 
 
     pooled->base.provider = provider;
     memcpy(pooled->key, need->key, sizeof(pooled->key));
+    pooled->namespace_name = str_new(need->namespace_name);
+    pooled->memory = USUAL_MEMORY;
     pooled->phase = STARTING;
     LIST_INSERT_HEAD(&pool->list, pooled, entry);
     pool->count++;
@@ -248,6 +290,8 @@ static void launch(struct pool *pool, struct pooled *pooled, const struct need *
     pthread_mutex_lock(&pool->lock);
     pooled->phase = r < 0 ? FAILED : READY;
     pooled->error = error;
+    look_at_memory(pooled);
+    pooled->first_memory = pooled->memory;
     pthread_cond_broadcast(&pool->changed);
 }
 
@@ -259,7 +303,7 @@ static void *sweep(void *arg)
 
     pthread_mutex_lock(&pool->lock);
     while (!pool->stopping) {
-        struct pooled *idle = find_idle(pool);
+        struct pooled *idle = find_idle(pool, NULL);
 
         if (idle && (now() >= idle->idle_since + IDLE_TIME || is_worn(idle))) {
             stop_one(pool, idle);
@@ -277,7 +321,7 @@ static int begin_threads(struct pool *pool, struct error *error)
     struct http_loop_config loop = {.name = "terraform",
                                     .max_connections = 1,
                                     .max_streams = MOST_STREAMS,
-                                    .max_idle = 4 * MOST_PROCESSES};
+                                    .max_idle = 4 * QUOTA_PROCESSES};
     int r = 0;
 
     if (!pool->processes)
@@ -312,10 +356,12 @@ static int take_once(struct pool *pool, const struct need *need, const struct pl
 {
     struct provider *provider;
     struct pooled *pooled = NULL;
+    enum quota_answer answer;
     int r = find_provider(pool, need, &provider, error);
 
-    while (r >= 0 && !(pooled = find(pool, provider, need->key)) && pool->count >= MOST_PROCESSES)
-        r = make_room(pool, call, error);
+    while (r >= 0 && !(pooled = find(pool, provider, need->key)) &&
+           (answer = ask_quota(pool, need)) != QUOTA_FREE)
+        r = make_room(pool, answer, need, call, error);
     if (r < 0)
         return r;
     if (pooled) {

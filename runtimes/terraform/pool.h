@@ -4,8 +4,9 @@
  * A process serves everybody with the same provider, version, configuration, namespace and
  * ServiceAccount: what one tenant configured is never another one's. It is started when it is first
  * needed, stopped when it was idle for a while, and started anew when it has died or served many
- * calls, because providers keep memory of each call. There is a bound on processes; at the bound an
- * idle one is stopped, or the caller waits.
+ * calls, or has grown by much memory, because providers keep memory of each call. The number of
+ * processes and their memory are bounded (quota.h): at the bound an idle one is stopped, or the caller
+ * waits.
  *
  * Thread-safe.
  */
@@ -22,6 +23,7 @@ struct pool_config {
     const struct source *allowed;  /* providers that may run */
     size_t n_allowed;
     const char *folder;            /* for temporary folders of processes */
+    int64_t memory;                /* bytes of all processes; 0: no limit */
     bool allow_unconfined;         /* plugin.h */
 };
 

@@ -80,6 +80,7 @@ struct runtime *tf_runtime_new(const struct tf_runtime_config *config)
                                                    .allowed = config->allowed,
                                                    .n_allowed = config->n_allowed,
                                                    .folder = config->folder,
+                                                   .memory = config->memory,
                                                    .allow_unconfined = config->allow_unconfined});
     return &runtime->base;
 }

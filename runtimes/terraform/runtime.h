@@ -27,6 +27,7 @@ struct tf_runtime_config {
     size_t n_allowed;
     const char *folder; /* for temporary folders of processes: absolute, at most FOLDER_LONGEST
                            bytes (plugin/folder.h) */
+    int64_t memory;        /* bytes that all processes may have, about; 0: no limit */
     bool allow_unconfined; /* providers run also where the kernel cannot guard files */
 };
 

@@ -259,6 +259,11 @@ bool plugin_has_ended(struct plugin *plugin)
     return process_has_ended(plugin->process);
 }
 
+int64_t plugin_memory(const struct plugin *plugin)
+{
+    return process_memory(plugin->process);
+}
+
 static int unpack(const struct http_response *response, const ProtobufCMessageDescriptor *type,
                   ProtobufCMessage **ret, struct error *error)
 {

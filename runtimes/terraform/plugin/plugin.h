@@ -52,6 +52,7 @@ DEFINE_CLEANUP(struct plugin *, plugin_free)
 
 int plugin_protocol(const struct plugin *plugin); /* 5 or 6 */
 bool plugin_has_ended(struct plugin *plugin);
+int64_t plugin_memory(const struct plugin *plugin); /* as process_memory() */
 
 enum plugin_method {
     PLUGIN_GET_SCHEMA,

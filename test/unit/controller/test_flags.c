@@ -64,27 +64,43 @@ static const struct {
 };
 
 static const struct {
+    const char *name;
+    size_t offset;
+    int64_t fallback; /* bytes */
+} size_flags[] = {
+    {"--operation-memory", offsetof(struct flags, operation_memory), 64 << 20},
+    {"--terraform-memory", offsetof(struct flags, terraform_memory), 0},
+};
+
+static const struct {
     const char *text;
     int64_t bytes;
 } sizes[] = {
     {"1", 1}, {"64Mi", 64 << 20}, {"3Ki", 3 << 10}, {"2Gi", 2ll << 30}, {"2147483647", INT32_MAX},
 };
 
+static int64_t size_of(const struct flags *flags, size_t i)
+{
+    return *(const int64_t *)((const char *)flags + size_flags[i].offset);
+}
+
 static void takes_sizes(void)
 {
     struct flags flags;
     struct line line;
 
-    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-        const char *const arguments[MAX_ARGUMENTS] = {"--operation-memory", sizes[i].text};
+    for (size_t k = 0; k < ARRAY_SIZE(size_flags); k++) {
+        for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+            const char *const arguments[MAX_ARGUMENTS] = {size_flags[k].name, sizes[i].text};
 
-        EXPECT_INT(parse(&line, arguments, &flags, NULL), 0, sizes[i].text);
-        EXPECT_INT(flags.operation_memory, sizes[i].bytes, sizes[i].text);
+            EXPECT_INT(parse(&line, arguments, &flags, NULL), 0, sizes[i].text);
+            EXPECT_INT(size_of(&flags, k), sizes[i].bytes, sizes[i].text);
+            line_done(&line);
+        }
+        EXPECT_INT(parse(&line, (const char *const[MAX_ARGUMENTS]){0}, &flags, NULL), 0, "nothing");
+        EXPECT_INT(size_of(&flags, k), size_flags[k].fallback, "unless it is said");
         line_done(&line);
     }
-    EXPECT_INT(parse(&line, (const char *const[MAX_ARGUMENTS]){0}, &flags, NULL), 0, "nothing");
-    EXPECT_INT(flags.operation_memory, 64 << 20, "unless it is said");
-    line_done(&line);
 }
 
 static const struct {
