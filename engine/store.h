@@ -140,7 +140,8 @@ struct store_ops {
     int (*remove)(struct store_file *file, const struct store_call *call, struct error *error);
 
     /* Lists the documents of a kind, of one Spec or (spec NULL) of all Specs, in no order. It names
-     * also those whose removal failed or was killed halfway: they cannot be read. ERR_CORRUPT: a damaged document whose name cannot be read. */
+     * also those whose removal failed or was killed halfway: they cannot be read.
+     * ERR_CORRUPT: a damaged document whose name cannot be read. */
     int (*list)(struct store *store, enum document_kind kind, const struct spec_key *spec,
                 store_on_name *fn, void *arg, const struct store_call *call, struct error *error);
 

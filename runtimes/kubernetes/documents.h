@@ -28,9 +28,9 @@
  *
  * Garbage is an object of a document that the head does not reach. The store lists and deletes
  * garbage before a process first swaps the head of a document with chunks, and when it removes a
- * document. To remove one with chunks, the head is first swapped for one that says that the document
- * is removed, and is deleted when the chunks are gone. Until then the document cannot be read, but
- * list() names it, so that a removal that failed or was killed is repeated.
+ * document. To remove one with chunks, the head is first swapped for one that says that the
+ * document is removed, and is deleted when the chunks are gone. Until then the document cannot be
+ * read, but list() names it, so that a removal that failed or was killed is repeated.
  */
 #ifndef RUNTIMES_KUBERNETES_DOCUMENTS_H
 #define RUNTIMES_KUBERNETES_DOCUMENTS_H

@@ -5,8 +5,8 @@
  * ServiceAccount: what one tenant configured is never another one's. It is started when it is first
  * needed, stopped when it was idle for a while, and started anew when it has died or served many
  * calls, or has grown by much memory, because providers keep memory of each call. The number of
- * processes and their memory are bounded (quota.h): at the bound an idle one is stopped, or the caller
- * waits.
+ * processes and their memory are bounded (quota.h): at the bound an idle one is stopped, or the
+ * caller waits.
  *
  * Thread-safe.
  */
