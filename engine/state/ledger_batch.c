@@ -33,10 +33,15 @@ static bool is_worth_an_entry(const struct ledger *ledger, const struct batch *b
             count_changes(ledger, batch) * ENTRY_SHARE < state_count(ledger->state));
 }
 
+static bool has_room(const struct ledger *ledger)
+{
+    return ledger->entry_bytes < ledger->snapshot_bytes || ledger->entry_bytes < ENTRIES_LARGE;
+}
+
 static bool entry_would_do(const struct ledger *ledger, const struct batch *batch)
 {
     return ledger->file->store->ops->append && ledger->is_stored && !ledger->wants_snapshot &&
-           ledger->entry_bytes < ledger->snapshot_bytes && is_worth_an_entry(ledger, batch);
+           has_room(ledger) && is_worth_an_entry(ledger, batch);
 }
 
 static void gather_changes(const struct ledger *ledger, struct batch *batch)

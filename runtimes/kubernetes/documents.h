@@ -13,7 +13,7 @@
  * random key that is in each of its chunks. Documents of earlier versions, without keys, are read;
  * the next write replaces their secret chunks.
  *
- * Entries are in a chain of Secrets of about 64 KiB, the segments. The head names the first
+ * Entries are in a chain of Secrets of about 16 KiB, the segments. The head names the first
  * segment, and each segment names the next. A segment is created before it is named, so a segment
  * that no chain names holds no acknowledged entry. An append swaps the last segment; the first
  * entry starts the chain and swaps the head. A write first closes the last segment, so that no
