@@ -8,7 +8,8 @@
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/documents_private.h"
 
-#define OWN_DEADLINE 60000 /* ms */
+#define OWN_DEADLINE 60000   /* ms */
+#define ORPHAN_AGE   3600000 /* ms */
 
 /* ---- Calls ---- */
 
@@ -350,6 +351,9 @@ static void documents_free(struct store *base)
     for (struct strmap_entry *e = NULL; (e = strmap_next(&store->late, e));)
         kube_late_create_free(e->value);
     strmap_done(&store->late);
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&store->orphans, e));)
+        kube_orphan_free(e->value);
+    strmap_done(&store->orphans);
     pthread_mutex_destroy(&store->lock);
     free(store->namespace_name);
     free(store);
@@ -365,6 +369,7 @@ static const struct store_ops ops = {
     .append = documents_append,
     .remove = documents_remove,
     .list = kube_documents_list,
+    .tidy = kube_documents_tidy,
     .describe = documents_describe,
 };
 
@@ -378,6 +383,8 @@ struct store *kube_documents_new(const struct kube_documents_config *config)
     pthread_mutex_init(&store->lock, NULL);
     strmap_init(&store->clean_heads);
     strmap_init(&store->late);
+    strmap_init(&store->orphans);
+    store->orphan_age = config->orphan_age ? config->orphan_age : ORPHAN_AGE;
     store->effect_time = config->effect_time ? config->effect_time : EFFECT_TIME;
     return &store->base;
 }

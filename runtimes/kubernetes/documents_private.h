@@ -23,6 +23,8 @@ struct documents {
     struct strmap clean_heads; /* heads without garbage: name -> struct clean_head */
     struct strmap late;        /* documents with a create that was not answered: the head's name ->
                                   struct late_create */
+    int64_t orphan_age;         /* ms */
+    struct strmap orphans;      /* of kube_documents_tidy() alone: uid -> struct orphan */
 };
 
 /* One call of the store, with the data that all its requests need. */
@@ -213,6 +215,12 @@ int kube_journal_append(const struct task *task, struct document_file *file, con
                         size_t length, struct error *error);
 /* Closes the last segment: nobody can append without changing the head first. */
 int kube_journal_close(const struct task *task, struct document_file *file, struct error *error);
+
+/* ---- documents_orphans.c ---- */
+
+struct orphan;
+void kube_orphan_free(struct orphan *orphan);
+int kube_documents_tidy(struct store *store, const struct store_call *call, struct error *error);
 
 /* ---- documents_list.c ---- */
 

@@ -1,5 +1,7 @@
 /* The documents in an API server: that they keep the contract of stores, what is damage, and what
  * they cost. */
+#include <unistd.h>
+
 #include "engine/base/base64.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
@@ -347,6 +349,54 @@ static void a_document_that_was_removed_in_part_can_be_written_again(struct serv
     EXPECT_INT(served_count(scene, SERVED_SECRETS), 1, "the old chunk is gone");
 }
 
+/* ---- Writes that are killed ---- */
+
+static void tidy(struct served *scene)
+{
+    EXPECT_INT(scene->store->ops->tidy(scene->store, &plain, &scene->error), 0,
+               scene->error.message);
+}
+
+/* The chunks of a new document, and then the kill. */
+static void chunks_without_a_head_are_removed_when_they_are_old(struct served *scene)
+{
+    size_t n = 3; /* the call itself, the open part's first chunk and its second */
+    const struct permit permit = {allow_some, &n};
+    const struct store_call call = {.permit = &permit};
+    struct document document = DOCUMENT_INIT;
+
+    served_fill(&document.open, SERVED_LARGE, 1);
+    EXPECT_INT(scene->store->ops->write(scene->file, &call, &document, &scene->error), ERR_FENCED,
+               scene->error.message);
+    document_done(&document);
+    EXPECT_INT(count_objects(scene), 2, "two chunks");
+    served_start_again(scene);
+    EXPECT_INT(is_listed(scene), false, "there is no document");
+    tidy(scene);
+    tidy(scene);
+    EXPECT_INT(count_objects(scene), 2, "they may be of a write that is under way");
+    ((struct documents *)scene->store)->orphan_age = 1;
+    usleep(2000);
+    tidy(scene);
+    EXPECT_INT(count_objects(scene), 0, "removed");
+}
+
+static void what_belongs_to_a_document_is_kept(struct served *scene)
+{
+    size_t count;
+
+    EXPECT_INT(served_write(scene, SERVED_LARGE, 10, 1), 0, scene->error.message);
+    EXPECT_INT(served_append(scene, "entry"), 0, scene->error.message);
+    count = count_objects(scene);
+    ((struct documents *)scene->store)->orphan_age = 1;
+    for (int i = 0; i < 3; i++) {
+        tidy(scene);
+        usleep(2000);
+    }
+    EXPECT_INT(count_objects(scene), count, "all of it");
+    EXPECT_INT(served_read(scene), 0, scene->error.message);
+}
+
 /* ---- What it takes ---- */
 
 static void costs_as_few_requests_as_can_be(struct served *scene)
@@ -391,6 +441,8 @@ ON_EACH_SERVER(reads_checksums_without_a_key_and_replaces_them)
 ON_EACH_SERVER(a_chunk_that_lost_its_key_is_damaged)
 ON_EACH_SERVER(a_removal_that_is_killed_is_repeated)
 ON_EACH_SERVER(a_document_that_was_removed_in_part_can_be_written_again)
+ON_EACH_SERVER(chunks_without_a_head_are_removed_when_they_are_old)
+ON_EACH_SERVER(what_belongs_to_a_document_is_kept)
 ON_EACH_SERVER(costs_as_few_requests_as_can_be)
 
 SUITE(kube_documents_in_memory, TEST(keeps_the_contract_in_memory),
@@ -400,6 +452,8 @@ SUITE(kube_documents_in_memory, TEST(keeps_the_contract_in_memory),
       TEST(a_chunk_that_lost_its_key_is_damaged_in_memory),
       TEST(a_removal_that_is_killed_is_repeated_in_memory),
       TEST(a_document_that_was_removed_in_part_can_be_written_again_in_memory),
+      TEST(chunks_without_a_head_are_removed_when_they_are_old_in_memory),
+      TEST(what_belongs_to_a_document_is_kept_in_memory),
       TEST(costs_as_few_requests_as_can_be_in_memory))
 
 SUITE(live_documents, TEST(keeps_the_contract_live), TEST(says_what_is_damaged_live),
@@ -408,4 +462,5 @@ SUITE(live_documents, TEST(keeps_the_contract_live), TEST(says_what_is_damaged_l
       TEST(a_chunk_that_lost_its_key_is_damaged_live),
       TEST(a_removal_that_is_killed_is_repeated_live),
       TEST(a_document_that_was_removed_in_part_can_be_written_again_live),
-      TEST(costs_as_few_requests_as_can_be_live))
+      TEST(chunks_without_a_head_are_removed_when_they_are_old_live),
+      TEST(what_belongs_to_a_document_is_kept_live), TEST(costs_as_few_requests_as_can_be_live))
