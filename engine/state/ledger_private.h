@@ -56,8 +56,8 @@
 
 /* A State whose encoded snapshot is larger than SNAPSHOT_LARGE bytes is saved by appending entries;
  * one larger than SNAPSHOT_SMALL, if less than one in ENTRY_SHARE of its records changed. When the
- * entries are as large as the snapshot, and have at least ENTRIES_LARGE bytes, the next save writes a
- * new snapshot: so the cost of a save does not grow with State. */
+ * entries are as large as the snapshot, and have at least ENTRIES_LARGE bytes, the next save writes
+ * a new snapshot: so the cost of a save does not grow with State. */
 #define SNAPSHOT_LARGE (64u << 10)
 #define SNAPSHOT_SMALL (2u << 10)
 #define ENTRY_SHARE    4

@@ -32,8 +32,8 @@
  * document is removed, and is deleted when the chunks are gone. Until then the document cannot be
  * read, but list() names it, so that a removal that failed or was killed is repeated.
  *
- * If a process is killed before it writes the head of a new document, that document's chunks have no
- * head. Nobody may ever write that document again, so tidy() looks for such chunks.
+ * If a process is killed before it writes the head of a new document, that document's chunks have
+ * no head. Nobody may ever write that document again, so tidy() looks for such chunks.
  */
 #ifndef RUNTIMES_KUBERNETES_DOCUMENTS_H
 #define RUNTIMES_KUBERNETES_DOCUMENTS_H
@@ -51,8 +51,8 @@
 struct kube_documents_config {
     struct kube_cluster cluster;
     const char *namespace_name; /* copied */
-    int64_t orphan_age; /* ms; 0: an hour. tidy() removes a chunk if its document was missing for this
-                           time, which must be longer than any write takes */
+    int64_t orphan_age; /* ms; 0: an hour. tidy() removes a chunk if its document was missing for
+                           this time, which must be longer than any write takes */
     int64_t effect_time; /* ms after it was sent that a create may still take effect; 0: EFFECT_TIME
                           */
 };
