@@ -23,6 +23,7 @@ struct need *need_new(const struct source *source, const struct need_owner *owne
     source_copy(&need->source, source);
     need->configuration = value_ref(configuration);
     need->environment = value_ref(owner->environment);
+    need->known = known_ref(owner->known);
     hash_add_str(hash, owner->namespace_name);
     hash_add_str(hash, owner->account ? owner->account : "");
     add(hash, configuration);
@@ -45,6 +46,7 @@ void need_unref(struct need *need)
     source_done(&need->source);
     value_unref(need->configuration);
     value_unref(need->environment);
+    known_unref(need->known);
     free(need);
 }
 

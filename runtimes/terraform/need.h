@@ -11,6 +11,7 @@
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
 #include "engine/base/value.h"
+#include "runtimes/terraform/known.h"
 #include "runtimes/terraform/source.h"
 
 struct need {
@@ -18,8 +19,9 @@ struct need {
     struct source source;
     const struct value *configuration; /* of the provider, or NULL */
     const struct value *environment;   /* environment.h; or NULL */
-    char key[HASH_HEX_SIZE]; /* of all but the source: the same for those who may share a process of
-                                one version */
+    struct known *known;               /* which packages of the provider may run; or NULL */
+    char key[HASH_HEX_SIZE]; /* of the configuration, the environment and the owner: the same for
+                                those who may share a process of one package */
 };
 
 /* Who needs it. Borrowed. */
@@ -27,6 +29,7 @@ struct need_owner {
     const char *namespace_name;
     const char *account;             /* the ServiceAccount's name, or NULL */
     const struct value *environment; /* or NULL */
+    struct known *known;             /* or NULL */
 };
 
 /* configuration: resolved, without unknown values; or NULL. */
