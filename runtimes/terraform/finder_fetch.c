@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/terraform/mirror.h"
 #include "runtimes/terraform/network_mirror.h"
@@ -55,7 +56,7 @@ static int find_offer(const struct fetching *fetching, const struct wanted *want
     if (r == ERR_NOT_FOUND && config->network_mirror)
         r = network_mirror_find(fetching->remote, config->network_mirror, wanted, fetching->cancel,
                                 ret, &failure);
-    if ((r == ERR_NOT_FOUND || r == ERR_FORBIDDEN) && remote_allows(fetching->remote, host))
+    if ((r == ERR_NOT_FOUND || r == ERR_FORBIDDEN) && remote_names(fetching->remote, host))
         r = registry_find(fetching->remote, wanted, fetching->cancel, ret, &failure);
     return r < 0 ? err_copy(error, &failure) : 0;
 }
@@ -123,7 +124,7 @@ static int copy_archive(const char *path, int to, uint64_t most, char ret_sha256
 {
     _cleanup_(close_p) int from = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     _cleanup_(hash_free_p) struct hash *hash = hash_new();
-    _cleanup_free_ char *chunk = malloc(CHUNK);
+    _cleanup_free_ char *chunk = mem_new(CHUNK);
     uint64_t bytes = 0;
     ssize_t n = 0;
 
@@ -158,7 +159,7 @@ static int get_archive(const struct fetching *fetching, const struct offer *offe
 
 /* zh: NULL: of no archive. */
 static int keep(const struct fetching *fetching, const struct checking *checking,
-                struct stage *stage, const char *zh, struct package_writer *writer,
+                struct staging *staging, const char *zh, struct package_writer *writer,
                 struct package **ret, struct error *error)
 {
     char h1[PACKAGE_H1_SIZE];
@@ -166,25 +167,25 @@ static int keep(const struct fetching *fetching, const struct checking *checking
 
     package_writer_finish(writer, h1);
     r = check_hashes(checking, h1, zh, error);
-    return r < 0 ? r : cache_keep(fetching->cache, stage, zh, writer, h1, ret, error);
+    return r < 0 ? r : cache_keep(fetching->cache, staging, zh, writer, h1, ret, error);
 }
 
 static int unpack(const struct fetching *fetching, const struct checking *checking,
-                  struct stage *stage, int archive, const char *zh, struct package **ret,
+                  struct staging *staging, int archive, const char *zh, struct package **ret,
                   struct error *error)
 {
     _cleanup_(package_writer_done) struct package_writer writer;
     int r;
 
-    package_writer_init(&writer, stage->files, cache_room(fetching->cache));
+    package_writer_init(&writer, staging->files, cache_room(fetching->cache));
     r = package_unpack(archive, &writer, error);
-    return r < 0 ? r : keep(fetching, checking, stage, zh, &writer, ret, error);
+    return r < 0 ? r : keep(fetching, checking, staging, zh, &writer, ret, error);
 }
 
 static int fetch_archive(const struct fetching *fetching, const struct checking *checking,
                          struct package **ret, struct error *error)
 {
-    _cleanup_(stage_done) struct stage stage = STAGE_INIT;
+    _cleanup_(staging_done) struct staging staging = STAGING_INIT;
     _cleanup_(close_p) int archive = -1;
     char zh[HASH_HEX_SIZE];
     int r;
@@ -193,12 +194,12 @@ static int fetch_archive(const struct fetching *fetching, const struct checking 
     if (checking->offer->zh &&
         cache_find_archive(fetching->cache, checking->offer->zh, ret, NULL) >= 0)
         return check_hashes(checking, (*ret)->h1, checking->offer->zh, error);
-    r = cache_stage(fetching->cache, &stage, error);
+    r = cache_begin(fetching->cache, &staging, error);
     if (r < 0)
         return r;
-    archive = openat(stage.lock, ARCHIVE, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    archive = openat(staging.lock, ARCHIVE, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (archive < 0)
-        return read_failed(stage.folder, error);
+        return read_failed(staging.folder, error);
     r = get_archive(fetching, checking->offer, archive, zh, error);
     if (r >= 0)
         r = check_archive(checking, zh, error);
@@ -206,7 +207,7 @@ static int fetch_archive(const struct fetching *fetching, const struct checking 
         return r;
     if (cache_find_archive(fetching->cache, zh, ret, NULL) >= 0)
         return check_hashes(checking, (*ret)->h1, zh, error);
-    return unpack(fetching, checking, &stage, archive, zh, ret, error);
+    return unpack(fetching, checking, &staging, archive, zh, ret, error);
 }
 
 /* ---- Folders ---- */
@@ -227,7 +228,7 @@ static int hash_folder(const char *folder, char ret_h1[PACKAGE_H1_SIZE], struct 
 static int fetch_folder(const struct fetching *fetching, const struct checking *checking,
                         struct package **ret, struct error *error)
 {
-    _cleanup_(stage_done) struct stage stage = STAGE_INIT;
+    _cleanup_(staging_done) struct staging staging = STAGING_INIT;
     _cleanup_(package_writer_done) struct package_writer writer;
     char h1[PACKAGE_H1_SIZE];
     int r;
@@ -238,11 +239,11 @@ static int fetch_folder(const struct fetching *fetching, const struct checking *
         return r;
     if (cache_find_files(fetching->cache, h1, ret, NULL) >= 0)
         return check_hashes(checking, (*ret)->h1, NULL, error);
-    r = cache_stage(fetching->cache, &stage, error);
-    writer.folder = stage.files;
+    r = cache_begin(fetching->cache, &staging, error);
+    writer.folder = staging.files;
     if (r >= 0)
         r = package_copy(checking->offer->folder, &writer, error);
-    return r < 0 ? r : keep(fetching, checking, &stage, NULL, &writer, ret, error);
+    return r < 0 ? r : keep(fetching, checking, &staging, NULL, &writer, ret, error);
 }
 
 /* ---- All ---- */

@@ -51,10 +51,8 @@ void remote_free(struct remote *remote)
 }
 
 /* host: with its port. */
-static bool allows(const struct remote *remote, const char *host)
+static bool is_named(const struct remote *remote, const char *host)
 {
-    if (remote->mirror.host && str_equal(remote->mirror.host, host))
-        return true;
     for (size_t i = 0; i < remote->config.n_hosts; i++) {
         const char *allowed = remote->config.hosts[i];
         _cleanup_free_ char *usual = str_printf("%s:443", allowed);
@@ -63,6 +61,11 @@ static bool allows(const struct remote *remote, const char *host)
             return true;
     }
     return false;
+}
+
+static bool allows(const struct remote *remote, const char *host)
+{
+    return is_named(remote, host) || (remote->mirror.host && str_equal(remote->mirror.host, host));
 }
 
 bool remote_is_host(const char *text)
@@ -78,14 +81,14 @@ bool remote_is_host(const char *text)
     return is_host;
 }
 
-bool remote_allows(const struct remote *remote, const char *host)
+bool remote_names(const struct remote *remote, const char *host)
 {
     _cleanup_free_ char *address = str_printf("https://%s/", host);
     struct http_url url = {0};
-    bool is_allowed = http_url_read(NULL, address, &url, NULL) >= 0 && allows(remote, url.host);
+    bool is = http_url_read(NULL, address, &url, NULL) >= 0 && is_named(remote, url.host);
 
     http_url_done(&url);
-    return is_allowed;
+    return is;
 }
 
 void remote_answer_done(struct remote_answer *answer)

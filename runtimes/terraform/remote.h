@@ -33,8 +33,8 @@ void remote_free(struct remote *remote);
 
 /* Whether the text names a host: "example.com", or "example.com:8443". */
 bool remote_is_host(const char *text);
-/* Whether requests to it ("example.com", or "example.com:8443") are allowed. */
-bool remote_allows(const struct remote *remote, const char *host);
+/* Whether it is one of the configuration's hosts. */
+bool remote_names(const struct remote *remote, const char *host);
 
 struct remote_answer {
     const struct value *json; /* a reference */

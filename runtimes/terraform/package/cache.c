@@ -354,7 +354,7 @@ uint64_t cache_room(const struct cache *cache)
     return cache->most_bytes < MOST_BYTES ? cache->most_bytes : MOST_BYTES;
 }
 
-int cache_stage(struct cache *cache, struct stage *ret, struct error *error)
+int cache_begin(struct cache *cache, struct staging *ret, struct error *error)
 {
     _cleanup_free_ char *folder = str_printf("%s/" NEW_PREFIX "XXXXXX", cache->folder);
     _cleanup_free_ char *files = NULL;
@@ -370,21 +370,21 @@ int cache_stage(struct cache *cache, struct stage *ret, struct error *error)
     return 0;
 }
 
-void stage_done(struct stage *stage)
+void staging_done(struct staging *staging)
 {
-    folder_remove(stage->folder);
-    if (stage->files >= 0)
-        close(stage->files);
-    if (stage->lock >= 0)
-        close(stage->lock);
-    *stage = (struct stage)STAGE_INIT;
+    folder_remove(staging->folder);
+    if (staging->files >= 0)
+        close(staging->files);
+    if (staging->lock >= 0)
+        close(staging->lock);
+    *staging = (struct staging)STAGING_INIT;
 }
 
 /* With the lock. Whoever is quicker makes it: the files are the same. */
-static int put(struct cache *cache, struct stage *stage, const char *name, const char *h1,
+static int put(struct cache *cache, struct staging *staging, const char *name, const char *h1,
                uint64_t bytes, struct package **ret, struct error *error)
 {
-    _cleanup_free_ char *from = str_printf("%s/" FILES, stage->folder);
+    _cleanup_free_ char *from = str_printf("%s/" FILES, staging->folder);
     _cleanup_free_ char *to = str_printf("%s/%s", cache->folder, name);
     struct copy *copy = find_copy(cache, name);
 
@@ -403,17 +403,17 @@ static int put(struct cache *cache, struct stage *stage, const char *name, const
     return take(cache, copy, ret, error);
 }
 
-int cache_keep(struct cache *cache, struct stage *stage, const char *zh,
+int cache_keep(struct cache *cache, struct staging *staging, const char *zh,
                const struct package_writer *writer, const char *h1, struct package **ret,
                struct error *error)
 {
     _cleanup_free_ char *name = name_of(zh, h1);
     int r;
 
-    if (syncfs(stage->files) < 0)
+    if (syncfs(staging->files) < 0)
         return cannot_use(cache->folder, strerrordesc_np(errno), error);
     pthread_mutex_lock(&cache->lock);
-    r = put(cache, stage, name, h1, writer->bytes, ret, error);
+    r = put(cache, staging, name, h1, writer->bytes, ret, error);
     pthread_mutex_unlock(&cache->lock);
     return r;
 }

@@ -46,21 +46,21 @@ void package_give_back(struct package *package);
 DEFINE_CLEANUP(struct package *, package_give_back)
 
 /* A copy in the making: a folder for its files, and one for what is needed meanwhile. */
-struct stage {
+struct staging {
     char *folder; /* of all */
     int lock;
     int files; /* a descriptor of the folder for files */
 };
-#define STAGE_INIT {.lock = -1, .files = -1}
+#define STAGING_INIT {.lock = -1, .files = -1}
 
-int cache_stage(struct cache *cache, struct stage *ret, struct error *error);
-void stage_done(struct stage *stage); /* removes what was not kept */
+int cache_begin(struct cache *cache, struct staging *ret, struct error *error);
+void staging_done(struct staging *staging); /* removes what was not kept */
 /* How many bytes of files one package may have. */
 uint64_t cache_room(const struct cache *cache);
 
-/* Makes the stage's files a copy. zh: NULL: of no archive. ERR_UNAVAILABLE ProviderCacheFull: those
+/* Makes the staging's files a copy. zh: NULL: of no archive. ERR_UNAVAILABLE ProviderCacheFull: those
  * in use leave no room. */
-int cache_keep(struct cache *cache, struct stage *stage, const char *zh,
+int cache_keep(struct cache *cache, struct staging *staging, const char *zh,
                const struct package_writer *writer, const char *h1, struct package **ret,
                struct error *error);
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
 #include "runtimes/terraform/package/unpack.h"
@@ -33,7 +34,7 @@ static int unreadable(const char *path, int code, struct error *error)
 
 static int copy_bytes(int fd, const char *path, struct package_writer *writer, struct error *error)
 {
-    _cleanup_free_ char *chunk = malloc(CHUNK);
+    _cleanup_free_ char *chunk = mem_new(CHUNK);
     ssize_t n;
 
     while ((n = read(fd, chunk, CHUNK)) != 0) {

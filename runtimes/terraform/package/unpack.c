@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <zip.h>
 
+#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
 
@@ -33,11 +34,12 @@ static int damaged(const char *path, const char *why, struct error *error)
 
 /* ---- One entry ---- */
 
-static int read_entry(zip_t *archive, zip_uint64_t index, const char *path,
+static int read_entry(zip_t *archive, const zip_stat_t *entry, const char *path,
                       struct package_writer *writer, struct error *error)
 {
-    _cleanup_(close_p) zip_file_t *file = zip_fopen_index(archive, index, 0);
-    _cleanup_free_ char *chunk = malloc(CHUNK);
+    _cleanup_(close_p) zip_file_t *file = zip_fopen_index(archive, entry->index, 0);
+    _cleanup_free_ char *chunk = mem_new(CHUNK);
+    uint64_t before = writer->bytes;
     zip_int64_t n;
 
     if (!file)
@@ -48,13 +50,19 @@ static int read_entry(zip_t *archive, zip_uint64_t index, const char *path,
         if (r < 0)
             return r;
     }
-    return n < 0 ? damaged(path, zip_file_strerror(file), error) : 0;
+    if (n < 0)
+        return damaged(path, zip_file_strerror(file), error);
+    if (writer->bytes - before != entry->size)
+        return damaged(path, "it has another size than the archive says", error);
+    return 0;
 }
 
 static int check_entry(const zip_stat_t *entry, const char *path, mode_t mode, struct error *error)
 {
     if (mode & S_IFMT && !S_ISREG(mode) && !S_ISDIR(mode))
         return damaged(path, S_ISLNK(mode) ? "it is a symbolic link" : "it is no file", error);
+    if (!(entry->valid & ZIP_STAT_INDEX) || !(entry->valid & ZIP_STAT_SIZE))
+        return damaged(path, "the archive does not say its size", error);
     if (!(entry->valid & ZIP_STAT_ENCRYPTION_METHOD) || entry->encryption_method != ZIP_EM_NONE)
         return damaged(path, "it is encrypted", error);
     if (!(entry->valid & ZIP_STAT_COMP_METHOD) ||
@@ -98,7 +106,7 @@ static int unpack_entry(zip_t *archive, zip_uint64_t index, struct package_write
     }
     r = package_writer_begin(writer, path, is_executable, error);
     if (r >= 0)
-        r = read_entry(archive, index, path, writer, error);
+        r = read_entry(archive, &entry, path, writer, error);
     return r < 0 ? r : package_writer_end(writer, error);
 }
 

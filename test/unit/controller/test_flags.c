@@ -47,6 +47,10 @@ static const struct {
     ROW("default-service-account", default_service_account, "default"),
     ROW("lease-name", lease_name, "kusion-operator"),
     ROW("terraform-plugin-dir", terraform_plugin_dir, NULL),
+    ROW("terraform-network-mirror", terraform_network_mirror, NULL),
+    ROW("terraform-ca-file", terraform_ca_file, NULL),
+    ROW("terraform-lock-file", terraform_lock_file, NULL),
+    ROW("terraform-cache-dir", terraform_cache_dir, NULL),
     ROW("metrics-bind-address", metrics_bind_address, ":8080"),
     ROW("health-bind-address", health_bind_address, ":9440"),
     ROW("log-level", log_level, "info"),
@@ -358,13 +362,15 @@ static void help_names_each_with_its_default(void)
     for (size_t i = 0; i < ARRAY_SIZE(durations); i++)
         expect_help(text, durations[i].name, durations[i].text);
     expect_help(text, "--operation-memory", "64Mi");
+    expect_help(text, "--terraform-cache-size", "4Gi");
     expect_help(text, "--terraform-provider", NULL);
+    expect_help(text, "--terraform-download-from", NULL);
     for (size_t i = 0; i < ARRAY_SIZE(booleans); i++)
         expect_help(text, booleans[i].name, booleans[i].fallback ? "true" : "false");
     for (const char *at = text; (at = strstr(at, "\n  --")); at++)
         n_flags++;
     EXPECT_INT(n_flags,
-               ARRAY_SIZE(strings) + ARRAY_SIZE(counts) + 2 + ARRAY_SIZE(durations) +
+               ARRAY_SIZE(strings) + ARRAY_SIZE(counts) + 4 + ARRAY_SIZE(durations) +
                    ARRAY_SIZE(booleans),
                "flags that this test knows");
 }
