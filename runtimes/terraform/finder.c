@@ -13,7 +13,7 @@
 
 #define THREADS      3
 #define MOST_ENTRIES 256
-#define PATIENCE     4000   /* ms */
+#define PATIENCE     15000  /* ms */
 #define FIRST_RETRY  1000   /* ms, doubled each time */
 #define LAST_RETRY   300000 /* ms */
 #define LAST_LOCAL   5000   /* ms, where nothing is asked over the network */

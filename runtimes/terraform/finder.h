@@ -32,7 +32,7 @@ struct finder_config {
     const struct lock_file *locked; /* NULL: none */
     const char *cache;          /* an absolute path */
     uint64_t cache_bytes;
-    int64_t patience;           /* ms that a caller waits at most; 0: 4 s */
+    int64_t patience;           /* ms that a caller waits at most; 0: 15 s */
 };
 
 /* Nothing is started yet. */

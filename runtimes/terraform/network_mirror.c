@@ -4,7 +4,6 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/str.h"
-#include "runtimes/io/http_url.h"
 #include "runtimes/terraform/package/hash.h"
 
 /* free(); NULL: none will do. */
@@ -69,7 +68,7 @@ static int find_archive(struct remote *remote, const char *folder, struct cancel
     if (!value_get_string(archive, "url"))
         return err_set(error, ERR_INVALID, REMOTE_FAILED,
                        "%s: archives." PLATFORM ".url is missing", address);
-    r = http_url_read(answer.url, value_get_string(archive, "url"), &url, error);
+    r = remote_read_url(answer.url, value_get_string(archive, "url"), &url, error);
     if (r < 0) {
         err_wrap(error, "%s", address);
         return r;

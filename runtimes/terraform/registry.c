@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "engine/base/str.h"
-#include "runtimes/io/http_url.h"
 
 static int bad_answer(const char *address, const char *what, struct error *error)
 {
@@ -23,7 +22,7 @@ static int resolve(const struct remote_answer *answer, const char *key, char **r
 
         return bad_answer(answer->url, what, error);
     }
-    r = http_url_read(answer->url, text, &url, error);
+    r = remote_read_url(answer->url, text, &url, error);
     if (r < 0)
         err_wrap(error, "%s: %s", answer->url, key);
     else

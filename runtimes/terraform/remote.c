@@ -9,7 +9,6 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/io/http.h"
-#include "runtimes/io/http_url.h"
 
 #define ANSWER_TIME    30000  /* ms */
 #define ARCHIVE_TIME   600000 /* ms */
@@ -185,6 +184,16 @@ static int judge_status(int status, const struct http_url *url, struct error *er
                    "%s: HTTP status %d", url->shown, status);
 }
 
+int remote_read_url(const char *base, const char *address, struct http_url *ret,
+                    struct error *error)
+{
+    struct error failure = {0};
+
+    if (http_url_read(base, address, ret, &failure) >= 0)
+        return 0;
+    return err_set(error, ERR_INVALID, REMOTE_FAILED, "%s", failure.message);
+}
+
 /* Follows redirects. *ret_url: http_url_done(), also after an error. */
 static int ask(struct remote *remote, const char *address, const struct asking *asking,
                struct http_response *response, struct http_url *ret_url, struct error *error)
@@ -192,7 +201,7 @@ static int ask(struct remote *remote, const char *address, const struct asking *
     int r = begin(remote, error);
 
     if (r >= 0)
-        r = http_url_read(NULL, address, ret_url, error);
+        r = remote_read_url(NULL, address, ret_url, error);
     for (int redirects = 0; r >= 0; redirects++) {
         struct http_url next = {0};
 
@@ -202,7 +211,7 @@ static int ask(struct remote *remote, const char *address, const struct asking *
         if (redirects == MOST_REDIRECTS || !response->fields[0])
             return err_set(error, ERR_INVALID, REMOTE_FAILED, "%s: %s", ret_url->shown,
                            response->fields[0] ? "too many redirects" : "a redirect to nowhere");
-        r = http_url_read(ret_url->whole, response->fields[0], &next, error);
+        r = remote_read_url(ret_url->whole, response->fields[0], &next, error);
         if (r < 0) {
             err_wrap(error, "%s redirects", ret_url->shown);
             return r;

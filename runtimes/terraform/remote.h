@@ -13,6 +13,7 @@
 #include "engine/base/cancel.h"
 #include "engine/base/hash.h"
 #include "engine/base/value.h"
+#include "runtimes/io/http_url.h"
 
 #define REMOTE_FAILED "ProviderDownloadFailed"
 
@@ -41,6 +42,10 @@ struct remote_answer {
     char *url; /* that answered, after redirects: relative addresses in the answer count from it */
 };
 void remote_answer_done(struct remote_answer *answer);
+
+/* http_url_read() of an address in an answer, or of a flag. ERR_INVALID REMOTE_FAILED. */
+int remote_read_url(const char *base, const char *address, struct http_url *ret,
+                    struct error *error);
 
 /*
  * All errors but ERR_NOT_FOUND (404, 410) and ERR_CANCELLED have the reason REMOTE_FAILED, or

@@ -410,8 +410,6 @@ int cache_keep(struct cache *cache, struct staging *staging, const char *zh,
     _cleanup_free_ char *name = name_of(zh, h1);
     int r;
 
-    if (syncfs(staging->files) < 0)
-        return cannot_use(cache->folder, strerrordesc_np(errno), error);
     pthread_mutex_lock(&cache->lock);
     r = put(cache, staging, name, h1, writer->bytes, ret, error);
     pthread_mutex_unlock(&cache->lock);

@@ -6,9 +6,10 @@
  *   FOLDER/kusion-packages/h1-<…>/…                 of an unpacked folder
  *   FOLDER/kusion-packages/.new-XXXXXX/…            under way
  *
- * A copy is made beside the others, written to the disk and renamed, so that it is there as a whole
- * or not at all. What a killed operator left under way is removed by the next: a lock on it says
- * that it is somebody's. Copies of an earlier operator are hashed before they are used.
+ * A copy is made beside the others and renamed, so that it is there as a whole or not at all. What
+ * a killed operator left under way is removed by the next: a lock on it says that it is somebody's.
+ * Copies of an earlier operator are hashed before they are used, since a machine that lost its power
+ * may have lost parts of them.
  *
  * Above the bound on bytes, the copy that was not used for the longest time is removed; those in
  * use stay.

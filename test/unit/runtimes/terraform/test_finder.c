@@ -32,22 +32,20 @@ static void stage_init(struct stage *stage)
 
     *stage = (struct stage){.finder = NULL};
     script_start(&stage->script, SCRIPT);
-    CU_ASSERT_FATAL(
-        fscanf(stage->script.output, "%d %63s %79s", &port, stage->h1, stage->zh) == 3);
+    CU_ASSERT_FATAL(fscanf(stage->script.output, "%d %63s %79s", &port, stage->h1, stage->zh) == 3);
     stage->host = str_printf("127.0.0.1:%d", port);
     stage->mirror = str_printf("https://%s/mirror/", stage->host);
     stage->ca = script_read(&stage->script, "ca.pem");
     stage->cache = str_printf("%s/cache", stage->script.folder);
     stage->hosts[0] = stage->host;
-    stage->config = (struct finder_config){
-        .remote = {.hosts = stage->hosts,
-                   .n_hosts = 1,
-                   .ca_pem = stage->ca,
-                   .answer_time = 1000,
-                   .archive_time = 1500},
-        .cache = stage->cache,
-        .cache_bytes = HUGE,
-        .patience = LONG};
+    stage->config = (struct finder_config){.remote = {.hosts = stage->hosts,
+                                                      .n_hosts = 1,
+                                                      .ca_pem = stage->ca,
+                                                      .answer_time = 1000,
+                                                      .archive_time = 1500},
+                                           .cache = stage->cache,
+                                           .cache_bytes = HUGE,
+                                           .patience = LONG};
 }
 
 static void restart(struct stage *stage)
@@ -70,9 +68,8 @@ static void stage_done(struct stage *stage)
 static int find(struct stage *stage, const char *kind, const char *version, struct found *ret,
                 struct error *error)
 {
-    _cleanup_free_ char *text =
-        str_printf("%s/%s/random%s%s", stage->host, kind, version ? "/" : "",
-                   version ? version : "");
+    _cleanup_free_ char *text = str_printf("%s/%s/random%s%s", stage->host, kind,
+                                           version ? "/" : "", version ? version : "");
     _cleanup_(source_done) struct source wanted = {0}, allowed = {0};
 
     CU_ASSERT_FATAL(source_read(text, '/', &wanted, NULL) == 0);
@@ -124,11 +121,11 @@ static void a_registry_gives_the_newest_version_that_will_do(void)
     static const struct {
         const char *kind, *constraint, *version; /* NULL: none */
     } table[] = {
-        {"good", NULL, "1.1.0"},           {"good", "~> 1.0.0", "1.0.0"},
-        {"good", "< 1.0", NULL},           {"good", "2.0.0", NULL}, /* for another platform */
-        {"good", "3.0.0", NULL},           {"good", "> 5", NULL}, /* of another protocol */
-        {"redirect", "1.0.0", "1.0.0"},    {"empty", NULL, NULL},
-        {"list", NULL, NULL},              {"missing", NULL, NULL},
+        {"good", NULL, "1.1.0"},        {"good", "~> 1.0.0", "1.0.0"},
+        {"good", "< 1.0", NULL},        {"good", "2.0.0", NULL}, /* for another platform */
+        {"good", "3.0.0", NULL},        {"good", "> 5", NULL},   /* of another protocol */
+        {"redirect", "1.0.0", "1.0.0"}, {"empty", NULL, NULL},
+        {"list", NULL, NULL},           {"missing", NULL, NULL},
     };
     struct stage stage;
 
@@ -161,19 +158,20 @@ static void what_is_wrong_with_a_registry_is_said(void)
         const char *reason, *message;
     } table[] = {
         {"sum-of-another", ERR_INVALID, "ProviderChecksum", "the list of checksums does not have"},
-        {"unlisted", ERR_INVALID, "ProviderChecksum", "the list of checksums does not have another"},
+        {"unlisted", ERR_INVALID, "ProviderChecksum",
+         "the list of checksums does not have another"},
         {"no-shasum", ERR_INVALID, REMOTE_FAILED, "shasum is no SHA-256"},
         {"bad-shasum", ERR_INVALID, REMOTE_FAILED, "shasum is no SHA-256"},
         {"no-list", ERR_INVALID, REMOTE_FAILED, "the list of checksums is not there"},
         {"other-platform", ERR_INVALID, REMOTE_FAILED, "is for another platform than linux_"},
         {"other-protocol", ERR_INVALID, REMOTE_FAILED, "speaks neither protocol 5 nor 6"},
         {"no-address", ERR_INVALID, REMOTE_FAILED, "download_url is missing"},
-        {"clear-text", ERR_INVALID, "InvalidAddress", "does not begin with https://"},
-        {"with-password", ERR_INVALID, "InvalidAddress", "a user or a password"},
+        {"clear-text", ERR_INVALID, REMOTE_FAILED, "does not begin with https://"},
+        {"with-password", ERR_INVALID, REMOTE_FAILED, "a user or a password"},
         {"elsewhere", ERR_FORBIDDEN, "ProviderHostNotAllowed", "https://localhost:"},
         {"redirect-elsewhere", ERR_FORBIDDEN, "ProviderHostNotAllowed", "https://localhost:"},
-        {"redirect-to-clear-text", ERR_INVALID, "InvalidAddress", "does not begin with https://"},
-        {"redirect-to-file", ERR_INVALID, "InvalidAddress", "redirects: \"file:///etc/passwd\""},
+        {"redirect-to-clear-text", ERR_INVALID, REMOTE_FAILED, "does not begin with https://"},
+        {"redirect-to-file", ERR_INVALID, REMOTE_FAILED, "redirects: \"file:///etc/passwd\""},
         {"redirect-for-ever", ERR_INVALID, REMOTE_FAILED, "too many redirects"},
         {"gone", ERR_INVALID, REMOTE_FAILED, "/nowhere: HTTP status 404"},
         {"huge", ERR_INVALID, REMOTE_FAILED, "the answer is larger than"},
@@ -193,8 +191,7 @@ static void what_is_wrong_with_a_registry_is_said(void)
         _cleanup_(found_done) struct found found = {0};
         struct error error = {0};
 
-        EXPECT_INT(find(&stage, table[i].kind, NULL, &found, &error), table[i].code,
-                   table[i].kind);
+        EXPECT_INT(find(&stage, table[i].kind, NULL, &found, &error), table[i].code, table[i].kind);
         EXPECT_STR(error.reason, table[i].reason, error.message);
         EXPECT(strstr(error.message, table[i].message), error.message);
         EXPECT(!strstr(error.message, "secret") && !strstr(error.message, "hush"), error.message);
@@ -236,7 +233,8 @@ static void only_hosts_that_a_flag_names_are_asked(void)
     } table[] = {
         {false, false, ERR_FORBIDDEN, "ProviderHostNotAllowed",
          "no flag --terraform-download-from of the operator names 127.0.0.1:"},
-        {true, false, ERR_NOT_FOUND, "ProviderNotFound", "--terraform-network-mirror has no provider"},
+        {true, false, ERR_NOT_FOUND, "ProviderNotFound",
+         "--terraform-network-mirror has no provider"},
         {true, true, ERR_NOT_FOUND, "ProviderNotFound", "the registry 127.0.0.1:"},
     };
     struct stage stage;
@@ -305,8 +303,8 @@ static void a_network_mirror_gives_what_its_hashes_say(void)
         _cleanup_(found_done) struct found found = {0};
         struct error error = {0};
 
-        EXPECT_INT(find(&stage, table[i].kind, table[i].constraint, &found, &error),
-                   table[i].code, table[i].kind);
+        EXPECT_INT(find(&stage, table[i].kind, table[i].constraint, &found, &error), table[i].code,
+                   table[i].kind);
         EXPECT_STR(error.reason, table[i].reason, error.message);
         EXPECT(strstr(error.message, table[i].message), error.message);
         if (table[i].code == 0)
