@@ -2,7 +2,8 @@
  * A registry of providers, as Terraform's documents describe its protocol:
  *
  *   https://HOST/.well-known/terraform.json      {"providers.v1": "/v1/providers/"}
- *   …/hashicorp/random/versions                  {"versions": [{"version", "protocols", "platforms"}]}
+ *   …/hashicorp/random/versions
+ *       {"versions": [{"version", "protocols", "platforms"}]}
  *   …/hashicorp/random/3.7.2/download/linux/amd64
  *       {"os", "arch", "filename", "download_url", "shasums_url", "shasum", "protocols"}
  *

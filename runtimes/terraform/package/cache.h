@@ -8,8 +8,8 @@
  *
  * A copy is made beside the others and renamed, so that it is there as a whole or not at all. What
  * a killed operator left under way is removed by the next: a lock on it says that it is somebody's.
- * Copies of an earlier operator are hashed before they are used, since a machine that lost its power
- * may have lost parts of them.
+ * Copies of an earlier operator are hashed before they are used, since a machine that lost its
+ * power may have lost parts of them.
  *
  * Above the bound on bytes, the copy that was not used for the longest time is removed; those in
  * use stay.
@@ -59,8 +59,8 @@ void staging_done(struct staging *staging); /* removes what was not kept */
 /* How many bytes of files one package may have. */
 uint64_t cache_room(const struct cache *cache);
 
-/* Makes the staging's files a copy. zh: NULL: of no archive. ERR_UNAVAILABLE ProviderCacheFull: those
- * in use leave no room. */
+/* Makes its files a copy. zh: NULL: of no archive. ERR_UNAVAILABLE ProviderCacheFull: those in use
+ * leave no room. */
 int cache_keep(struct cache *cache, struct staging *staging, const char *zh,
                const struct package_writer *writer, const char *h1, struct package **ret,
                struct error *error);

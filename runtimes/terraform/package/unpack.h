@@ -7,9 +7,9 @@
 
 #include "runtimes/terraform/package/writer.h"
 
-/* Gives all files of an archive to a writer. fd: at any position, moved. Refused are links, devices,
- * encryption, and methods of compression other than deflate. The errors are those of the writer, and
- * say nothing of which archive it is. */
+/* Gives all files of an archive to a writer. fd: at any position, moved. Refused are links,
+ * devices, encryption, and methods of compression other than deflate. The errors are those of the
+ * writer, and say nothing of which archive it is. */
 int package_unpack(int fd, struct package_writer *writer, struct error *error);
 
 /* The same of a folder. Links are followed to files, not to folders. */

@@ -3,8 +3,8 @@
 #include "engine/base/buf.h"
 #include "test/unit/suite.h"
 
-#define H1 "h1:Pvc1RDouhF9X1b6GpnLYLG69b3NJDYkE3OAN1yqsKVU="
-#define ZH "zh:0ea12f21b2a45bedbb14161a2d0cbf63646ed6f8976ca95fc5f0a133bb60d037"
+#define H1     "h1:Pvc1RDouhF9X1b6GpnLYLG69b3NJDYkE3OAN1yqsKVU="
+#define ZH     "zh:0ea12f21b2a45bedbb14161a2d0cbf63646ed6f8976ca95fc5f0a133bb60d037"
 #define RANDOM "registry.terraform.io/hashicorp/random"
 
 /* As OpenTofu writes it. */

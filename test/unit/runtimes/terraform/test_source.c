@@ -148,8 +148,7 @@ static void the_newest_version_that_matches_is_found(void)
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
         _cleanup_(source_done) struct source source = {0};
         _cleanup_(offer_done) struct offer offer = {0};
-        _cleanup_free_ char *path =
-            table[i].path ? str_printf("%s/%s", root, table[i].path) : NULL;
+        _cleanup_free_ char *path = table[i].path ? str_printf("%s/%s", root, table[i].path) : NULL;
 
         EXPECT_INT(source_read(table[i].source, '/', &source, NULL), 0, table[i].source);
         mirror_find(root,
@@ -169,10 +168,9 @@ static void a_provider_that_is_not_there_is_named(void)
     struct error error = {0};
 
     CU_ASSERT(source_read("hashicorp/random/~> 3.6", '/', &source, NULL) == 0);
-    CU_ASSERT(
-        mirror_find(root,
-                    &(struct wanted){.source = &source, .constraints = {source.version, "< 9"}},
-                    &offer, &error) == ERR_NOT_FOUND);
+    CU_ASSERT(mirror_find(
+                  root, &(struct wanted){.source = &source, .constraints = {source.version, "< 9"}},
+                  &offer, &error) == ERR_NOT_FOUND);
     CU_ASSERT_STRING_EQUAL(error.reason, "ProviderNotFound");
     CU_ASSERT_STRING_EQUAL(
         error.message,
