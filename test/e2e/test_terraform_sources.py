@@ -6,14 +6,16 @@ import pathlib
 import re
 import shutil
 import subprocess
+import time
 
 import pytest
 
 from kusion_e2e.controller import Controller
 from kusion_e2e.paths import ROOT
 from kusion_e2e.registry import HOST, Registry, pack, unpacked
-from kusion_e2e.specs import Spec
+from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.terraform import mirror, resource_id, terraform
+from kusion_e2e.wait import eventually
 
 HASH = re.compile(r"h1:[A-Za-z0-9+/]{43}=")
 PET = resource_id("random_pet", "p")
@@ -39,7 +41,8 @@ def operator(state_namespace, tmp_path):
 
     def stop():
         while running:
-            assert running.pop().stop() == 0
+            last = running.pop()
+            assert last.process.poll() is not None or last.stop() == 0
 
     yield start
     stop()
@@ -103,6 +106,33 @@ def test_a_registry(operator, tenant, registry, tmp_path):
     operator("--terraform-download-from", registry.host, *flags, providers=[provider])
     spec.apply([terraform("random_pet", "p", length=3, extensions={"provider": provider})]).wait("True")
     assert sum(path.endswith(".zip") for path in registry.requests) == 1
+    finish(spec)
+
+
+def test_kills_while_it_is_fetched(operator, tenant, registry, tmp_path):
+    """Nothing is left of what was under way; and others need not wait for it."""
+    provider, copies = f"{registry.host}/hashicorp/random", tmp_path / "cache/kusion-packages"
+    flags = ["--terraform-download-from", registry.host, "--terraform-ca-file", registry.ca,
+             "--terraform-cache-dir", tmp_path / "cache"]
+    registry.be_slow(30)
+    spec = other = None
+    for delay in (0, 0.3, 1):
+        known = len(registry.requests)
+        controller = operator(*flags, providers=[provider])
+        if not spec:
+            spec, other = (Spec(controller.cluster, tenant, name) for name in ("spec", "other"))
+            spec.apply([pet(provider=provider)])
+        eventually(lambda: any(path.endswith(".zip") for path in registry.requests[known:]) or None)
+        other.apply([config_map("c", tenant, {"delay": str(delay)})]).wait("True", 10)
+        time.sleep(delay)
+        controller.crash()
+    assert any(name.startswith(".new-") for name in os.listdir(copies)), "what was under way"
+    registry.be_slow(1)
+    operator(*flags, providers=[provider])
+    spec.wait("True")
+    left, = os.listdir(copies)
+    assert left.startswith("zh-")
+    finish(other)
     finish(spec)
 
 

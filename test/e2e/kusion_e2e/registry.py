@@ -7,6 +7,7 @@ import pathlib
 import ssl
 import subprocess
 import threading
+import time
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -38,6 +39,11 @@ def pack(name, to):
     return archive
 
 
+def pieces(data, count):
+    size = len(data) // count + 1
+    return [data[at:at + size] for at in range(0, len(data) or 1, size)]
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -50,14 +56,18 @@ class _Handler(BaseHTTPRequestHandler):
                          else "application/octet-stream")
         self.send_header("Content-Length", str(len(body or b"")))
         self.end_headers()
-        self.wfile.write(body or b"")
+        pace = self.server.pace if self.path.endswith(".zip") else 0
+        for piece in pieces(body or b"", 20 if pace else 1):
+            self.wfile.write(piece)
+            time.sleep(pace / 20)
 
     def log_message(self, *_):
         pass
 
 
 class Registry:
-    """Has hashicorp/NAME, as a registry and at /mirror/. `host`: with its port; `ca`: a file."""
+    """Has hashicorp/NAME, as a registry and at /mirror/. `host`: with its port; `ca`: a file; an
+    archive takes `pace` seconds."""
 
     def __init__(self, directory, name):
         self.archive = pack(name, directory)
@@ -74,7 +84,7 @@ class Registry:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
         self._server.daemon_threads = True
         self._server.block_on_close = False
-        self._server.answer, self._server.requests = self._answer, []
+        self._server.answer, self._server.requests, self._server.pace = self._answer, [], 0
         self._server.socket = context.wrap_socket(self._server.socket, server_side=True,
                                                   do_handshake_on_connect=False)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
@@ -84,6 +94,9 @@ class Registry:
     @property
     def requests(self):
         return self._server.requests
+
+    def be_slow(self, pace):
+        self._server.pace = pace
 
     def close(self):
         self._server.shutdown()
